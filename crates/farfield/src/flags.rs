@@ -153,7 +153,7 @@ pub struct RunFlags {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub cert: Option<PathBuf>,
     /// PEM file of their private keys; that of the certificates if absent
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "cert")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub key: Option<PathBuf>,
     /// HTTP version of the requests: 1.0, 1.1 or 2
     #[arg(long, value_name = "VERSION", value_parser = Suggested(HTTP_VERSIONS))]
@@ -284,7 +284,7 @@ pub struct TryFlags {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub cert: Option<PathBuf>,
     /// PEM file of its private key; that of the certificate if absent
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "cert")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub key: Option<PathBuf>,
     /// Seed of all random numbers
     #[arg(long, value_name = "NUMBER")]

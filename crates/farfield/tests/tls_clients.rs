@@ -149,7 +149,7 @@ fn files_and_groups_that_make_no_sense_are_refused() {
         ("--cert none.pem", &["--cert", "none.pem"][..]),
         ("--cert users.pem --key other.key", &["--cert", "first"]),
         ("--cert users.pem --key none.key", &["--key", "none.key"]),
-        ("--key users.key", &["--cert"]),
+        ("--key users.key", &["--key", "certificate"]),
     ] {
         place.farfield(&format!("run https://127.0.0.1:1/ -k {words}")).exits(2).says(parts);
         place.write("visit.toml", "load = { model = 'closed' }\n[[session.state]]\nname = 'a'\npath = '/'\n");

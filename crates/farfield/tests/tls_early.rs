@@ -57,7 +57,7 @@ fn nginx_takes_requests_within_the_handshake() {
     Authority::new(&place).certify(&place, "shop.test", VALID);
     let address = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port");
     let takes = format!(
-        "ssl_protocols TLSv1.3; ssl_early_data on; set $early $ssl_early_data; listen {address} ssl http2; \
+        "ssl_protocols TLSv1.3; ssl_early_data on; listen {address} ssl http2; \
          access_log HOME/early.log early; error_page 405 =200 /4k;"
     );
     let Some(nginx) = Nginx::start_with(test, &place, "shop.test", &takes) else { return };

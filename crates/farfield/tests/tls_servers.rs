@@ -4,7 +4,7 @@
 mod common;
 
 use common::secure::{Authority, VALID};
-use common::wan::{Wan, find, may_build};
+use common::wan::{SHORT, Wan, find, may_build};
 use common::{Ended, Place, Process, poll, try_poll};
 use farfield_base::{Duration, Outcome, Sample};
 use std::fs;
@@ -80,8 +80,7 @@ impl Kind {
                 frontend shop
                     bind {address} backlog 4096 ssl crt {home}/shop.test.both alpn h2,http/1.1
                     log-format \"%r\"
-                    http-request return status 200 content-type application/octet-stream file {home}/www/4k
-                "
+                    http-request return status 200 content-type application/octet-stream file {home}/www/4k\n"
             ),
             // The port of plain HTTP is named, so that another one may be 80.
             Kind::Caddy => format!(
@@ -286,7 +285,7 @@ fn far(kind: Kind, test: &str) {
     for http in ["1.1", "2"] {
         let target =
             format!("target = 'https://shop.test:80/4k'\nhttp = '{http}'\ntls = {{ ca = 'ca.pem' }}\n");
-        let ended = wan.run(&format!("{target}{FAR}"), "").exits(0);
+        let ended = wan.run(&format!("{target}{FAR}"), SHORT).exits(0);
         let samples = answered(&ended, http);
         assert!(samples.len() > 80, "only {} requests", samples.len());
         for sample in &samples {
