@@ -5,6 +5,7 @@
 
 mod awake;
 mod before_after;
+mod capture;
 mod closed;
 mod far;
 mod far_overload;
@@ -96,6 +97,7 @@ pub const BENCHES: &[Bench] = &[
     Bench { name: "http2", run: closed::http2, beside: Beside::Servers },
     Bench { name: "tls-handshakes", run: handshakes::a_second, beside: Beside::Servers },
     Bench { name: "open-loop", run: open::half_of_capacity, beside: Beside::Servers },
+    Bench { name: "capture", run: capture::with_and_without, beside: Beside::Sharing },
     Bench { name: "overload", run: overload::attempts, beside: Beside::Servers },
     Bench { name: "far", run: far::against_wrk, beside: Beside::Servers },
     Bench { name: "far-valid", run: far_valid::largest, beside: Beside::Sharing },

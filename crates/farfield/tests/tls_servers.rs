@@ -126,7 +126,9 @@ impl Kind {
     /// The version of HTTP in a line of its log; `None` for lines about itself.
     fn version(self, line: &str) -> Option<&'static str> {
         let is_request = match self {
-            Kind::Nginx | Kind::Apache | Kind::Haproxy => line.contains("GET /4k "),
+            Kind::Nginx | Kind::Apache => line.contains("GET /4k "),
+            // It writes the scheme and the host of HTTP/2 as well.
+            Kind::Haproxy => line.starts_with("GET ") && line.contains("/4k "),
             Kind::Caddy => line.contains("\"uri\":\"/4k\""),
         };
         let versions = [("HTTP/1.1", "1.1"), ("HTTP/2.0", "2")];

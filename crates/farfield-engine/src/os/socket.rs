@@ -1,5 +1,6 @@
 //! TCP sockets of clients: non-blocking, from a chosen source address, to one target.
 
+use farfield_base::Duration;
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with, sockopt};
@@ -14,12 +15,9 @@ pub enum Progress {
     UnderWay,
 }
 
-/// Begins to connect to `target`, from `source` if given, and returns the progress so far.
-pub fn begin_connect(
-    target: &SocketAddr,
-    source: Option<IpAddr>,
-    no_delay: bool,
-) -> Result<(OwnedFd, Progress), Errno> {
+/// A socket for a connection to `target`, from `source` if given, whose packets' arrivals the kernel notes if
+/// it can.
+pub fn client_socket(target: &SocketAddr, source: Option<IpAddr>, no_delay: bool) -> Result<OwnedFd, Errno> {
     let family = if target.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let fd = socket_with(family, SocketType::STREAM, flags, None)?;
@@ -30,14 +28,54 @@ pub fn begin_connect(
         choose_port_on_connect(&fd)?;
         bind(&fd, &SocketAddr::new(source, 0))?;
     }
-    match connect(&fd, target) {
-        Ok(()) => Ok((fd, Progress::Connected)),
+    // Without timestamps, replies arrive when they are read.
+    let _ = stamp_arrivals(&fd);
+    Ok(fd)
+}
+
+/// Begins to connect a socket to `target`, and returns the progress so far.
+pub fn begin_connect(fd: &OwnedFd, target: &SocketAddr) -> Result<Progress, Errno> {
+    match connect(fd, target) {
+        Ok(()) => Ok(Progress::Connected),
         Err(Errno::INPROGRESS) => {
-            let done = rustix::net::getpeername(&fd).is_ok();
-            Ok((fd, if done { Progress::Connected } else { Progress::UnderWay }))
+            let done = rustix::net::getpeername(fd).is_ok();
+            Ok(if done { Progress::Connected } else { Progress::UnderWay })
         }
         Err(errno) => Err(errno),
     }
+}
+
+/// A socket that keeps the kernel's timestamps of arrivals switched on while it is open.
+///
+/// The kernel notes arrivals while any socket asks for it, and patches its own code when the first one asks
+/// and the last one closes. Connections of one request each would make it do so thousands of times a second,
+/// and interrupt all processors each time.
+pub fn timestamps_kept_on() -> Result<OwnedFd, Errno> {
+    let fd = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+    stamp_arrivals(&fd)?;
+    Ok(fd)
+}
+
+/// The time from the SYN to its SYN-ACK as the kernel's TCP measured it, if it is known. Of a SYN that was
+/// sent again the kernel may know how long the last one took, which is not the time that the client waited.
+/// To be asked before anything is sent (tcp(7), `TCP_INFO`, `tcpi_rtt`).
+#[expect(unsafe_code, reason = "rustix does not read TCP_INFO")]
+pub fn handshake_rtt(fd: impl AsFd) -> Option<Duration> {
+    // SAFETY: all-zero is a valid `tcp_info`, which has only integers.
+    let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
+    let mut length = size_of_val(&info) as libc::socklen_t;
+    // SAFETY: the descriptor is open while borrowed, and the kernel writes at most `length` bytes to `info`.
+    let result = unsafe {
+        libc::getsockopt(
+            fd.as_fd().as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            (&raw mut info).cast(),
+            &raw mut length,
+        )
+    };
+    let measured = result == 0 && info.tcpi_rtt > 0 && info.tcpi_total_retrans == 0;
+    measured.then(|| Duration::from_us(u64::from(info.tcpi_rtt)))
 }
 
 /// Defers the choice of the port to `connect`, which knows the whole four-tuple: a source address then has
@@ -65,7 +103,7 @@ fn choose_port_on_connect(fd: impl AsFd) -> Result<(), Errno> {
 /// # Errors
 /// `ENOPROTOOPT` from a kernel without it.
 #[expect(unsafe_code, reason = "the option has no safe wrapper in rustix")]
-pub fn stamp_arrivals(fd: impl AsFd) -> Result<(), Errno> {
+fn stamp_arrivals(fd: impl AsFd) -> Result<(), Errno> {
     let on: libc::c_int = 1;
     // SAFETY: the descriptor is open for as long as it is borrowed, and the pointer and length are those of
     // a live `c_int`, which is what the option takes.
@@ -122,4 +160,57 @@ pub fn receive_stamped(fd: impl AsFd, buffer: &mut [u8]) -> Result<(usize, Optio
 
 fn last_errno() -> Errno {
     std::io::Error::last_os_error().raw_os_error().map_or(Errno::INVAL, Errno::from_raw_os_error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::event::{PollFd, PollFlags, poll};
+    use std::net::{Ipv4Addr, TcpListener};
+
+    /// Over loopback the handshake is done when the call returns, and the kernel has measured it.
+    #[test]
+    fn the_kernel_knows_how_long_a_handshake_took() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let target = listener.local_addr().unwrap();
+        let fd = client_socket(&target, Some(Ipv4Addr::new(127, 0, 0, 2).into()), true).unwrap();
+        assert_eq!(handshake_rtt(&fd), None, "there was no SYN yet");
+        assert_eq!(begin_connect(&fd, &target), Ok(Progress::Connected));
+        let rtt = handshake_rtt(&fd).expect("a handshake without loss");
+        assert!(rtt > Duration::ZERO && rtt < Duration::from_secs(60), "{rtt:?}");
+    }
+
+    /// A client that had to send its SYN again has waited for longer than a round trip.
+    #[test]
+    fn a_handshake_of_two_syns_has_no_round_trip() {
+        let listener =
+            socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+        bind(&listener, &SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap();
+        // Room for one: the kernel drops the SYN of the second.
+        rustix::net::listen(&listener, 0).unwrap();
+        let target = SocketAddr::try_from(rustix::net::getsockname(&listener).unwrap()).unwrap();
+        let connecting = || {
+            let fd = client_socket(&target, None, true).unwrap();
+            let progress = begin_connect(&fd, &target).unwrap();
+            (fd, progress)
+        };
+        let (_first, progress) = connecting();
+        assert_eq!(progress, Progress::Connected);
+        let (second, progress) = connecting();
+        assert_eq!(progress, Progress::UnderWay);
+        let _accepted = rustix::net::accept(&listener).unwrap();
+        let mut polled = [PollFd::new(&second, PollFlags::OUT)];
+        poll(&mut polled, None).unwrap();
+        assert!(polled[0].revents().contains(PollFlags::OUT) && rustix::net::getpeername(&second).is_ok());
+        assert_eq!(handshake_rtt(&second), None);
+    }
+
+    #[test]
+    fn a_port_that_nobody_listens_on_refuses() {
+        let target = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
+        let target = target.unwrap();
+        let fd = client_socket(&target, None, false).unwrap();
+        assert_eq!(begin_connect(&fd, &target), Err(Errno::CONNREFUSED));
+        assert_eq!(handshake_rtt(&fd), None);
+    }
 }

@@ -1,7 +1,9 @@
 //! The transport of the sockets plane: the users' connections as kernel sockets.
 
 use crate::os::clock::Clock;
-use crate::os::socket::{Progress, begin_connect, receive_stamped, stamp_arrivals};
+use crate::os::socket::{
+    Progress, begin_connect, client_socket, handshake_rtt, receive_stamped, timestamps_kept_on,
+};
 use crate::sample_channel::SampleSender;
 use crate::sockets::Sources;
 use crate::sockets::arrivals::Arrivals;
@@ -44,12 +46,15 @@ pub(crate) struct SocketsTransport {
     open: u64,
     /// Limit on open sockets: the run directory needs descriptors too.
     open_max: u64,
+    /// Held for as long as there may be connections; `None` where the kernel has no timestamps.
+    _timestamps: Option<OwnedFd>,
 }
 
 struct Socket {
     fd: OwnedFd,
     serial: u32,
-    connecting: bool,
+    /// While it connects: when its SYN was sent.
+    connecting: Option<Instant>,
     /// Whether the poll also reports when it is writable.
     polls_writable: bool,
     unsent: VecDeque<Bytes>,
@@ -107,6 +112,7 @@ impl SocketsTransport {
             sockets: Vec::new(),
             open: 0,
             open_max,
+            _timestamps: timestamps_kept_on().ok(),
         })
     }
 
@@ -138,9 +144,10 @@ impl SocketsTransport {
         self.find(key).map(|_| key)
     }
 
-    /// True, once, if `key` was still connecting.
-    pub fn take_connecting(&mut self, key: ConnectionKey) -> bool {
-        self.find_mut(key).is_some_and(|socket| std::mem::take(&mut socket.connecting))
+    /// Once, if `key` was still connecting: when it was established, if it is.
+    pub fn take_connecting(&mut self, key: ConnectionKey) -> Option<Instant> {
+        let begun = self.find_mut(key)?.connecting.take()?;
+        self.find(key).map(|socket| self.established(&socket.fd, begun))
     }
 
     /// Sets whether `key` waits for its next turn of reading; true if that changes it.
@@ -211,24 +218,40 @@ impl SocketsTransport {
         false
     }
 
-    /// Begins a connection. Returns the instant at which it was established, if it is already.
-    fn begin(&mut self, key: ConnectionKey, user: u32) -> Result<Option<Instant>, Errno> {
+    /// Begins a connection. Returns the instant at which it was begun, as far as it came, and at which it was
+    /// established, if it is already.
+    fn begin(&mut self, key: ConnectionKey, user: u32) -> (Instant, Result<Option<Instant>, Errno>) {
         if self.open >= self.open_max {
-            return Err(Errno::MFILE);
+            return (self.clock.now(), Err(Errno::MFILE));
         }
-        let (fd, progress) = begin_connect(&self.target, self.sources.address(user), self.no_delay)?;
-        // Registering it would count as time of the handshake.
-        let connected = (progress == Progress::Connected).then(|| self.clock.now());
-        // Without timestamps, replies arrive when they are read.
-        let _ = stamp_arrivals(&fd);
-        let connecting = connected.is_none();
-        let interest = if connecting { READABLE | EventFlags::OUT } else { READABLE };
+        let created = client_socket(&self.target, self.sources.address(user), self.no_delay);
+        // Making a socket would count as time of the handshake.
+        let begun = self.clock.now();
+        let connected = created.and_then(|fd| {
+            let progress = begin_connect(&fd, &self.target)?;
+            let connected = (progress == Progress::Connected).then(|| self.established(&fd, begun));
+            self.keep(key, fd, connected.is_none().then_some(begun))?;
+            Ok(connected)
+        });
+        (begun, connected)
+    }
+
+    /// The instant at which a connection was established whose SYN left at `begun`: when the SYN-ACK came, as
+    /// the kernel measured it, and not when this was noticed.
+    fn established(&self, fd: &OwnedFd, begun: Instant) -> Instant {
+        let now = self.clock.now();
+        handshake_rtt(fd).map_or(now, |rtt| (begun + rtt).min(now))
+    }
+
+    /// Registers a socket with the poll; `connecting` since an instant, if it still is.
+    fn keep(&mut self, key: ConnectionKey, fd: OwnedFd, connecting: Option<Instant>) -> Result<(), Errno> {
+        let interest = if connecting.is_some() { READABLE | EventFlags::OUT } else { READABLE };
         epoll::add(&self.epoll, &fd, data_of(key), interest)?;
         let socket = Socket {
             fd,
             serial: key.serial,
             connecting,
-            polls_writable: connecting,
+            polls_writable: connecting.is_some(),
             unsent: VecDeque::new(),
             broken: None,
             unread: false,
@@ -239,7 +262,7 @@ impl SocketsTransport {
         }
         self.sockets[slot] = Some(socket);
         self.open += 1;
-        Ok(connected)
+        Ok(())
     }
 
     fn note_opened(&mut self, key: ConnectionKey, user: u32, at: Instant) {
@@ -271,13 +294,12 @@ impl SocketsTransport {
 
 impl Transport for SocketsTransport {
     fn connect(&mut self, key: ConnectionKey, user: u32) -> Instant {
-        let begun = self.clock.now();
         self.connects += 1;
-        let begun_as = self.begin(key, user);
-        if begun_as.is_ok() && self.opened.is_some() {
+        let (begun, connected) = self.begin(key, user);
+        if connected.is_ok() && self.opened.is_some() {
             self.note_opened(key, user, begun);
         }
-        match begun_as {
+        match connected {
             Ok(Some(connected)) => self.upcalls.push_back(Upcall::Connected(key, connected)),
             Ok(None) => {}
             Err(errno) => self.upcalls.push_back(Upcall::Failed(key, failure(errno))),

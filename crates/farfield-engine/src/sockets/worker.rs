@@ -175,11 +175,12 @@ impl Worker {
             let failed = flags.contains(EventFlags::ERR);
             let ending = failed || flags.intersects(EventFlags::RDHUP | EventFlags::HUP);
             let readable = ending || flags.contains(EventFlags::IN);
-            let connecting = flags.contains(EventFlags::OUT) && self.transport.take_connecting(key);
+            let established =
+                if flags.contains(EventFlags::OUT) { self.transport.take_connecting(key) } else { None };
             let mut stamp = None;
-            let what = if failed && connecting {
+            let what = if failed && established.is_some() {
                 What::Failed(self.transport.error(key).unwrap_or(Failure::Reset))
-            } else if connecting {
+            } else if established.is_some() {
                 What::Connected { more: readable }
             } else if readable {
                 // A socket in error can send nothing more.
@@ -202,7 +203,11 @@ impl Worker {
                 What::Writable
             };
             at = self.transport.clock.now();
-            self.heard.push(Heard { key, at: self.transport.arrivals.instant(stamp, at), what });
+            let noted = match what {
+                What::Connected { .. } => established.unwrap_or(at),
+                _ => self.transport.arrivals.instant(stamp, at),
+            };
+            self.heard.push(Heard { key, at: noted, what });
         }
         at
     }
