@@ -12,6 +12,7 @@ mod far_overload;
 mod far_valid;
 mod first_commands;
 mod generator;
+mod handshakes;
 mod host;
 mod lab;
 mod machine;
@@ -94,6 +95,9 @@ pub const BENCHES: &[Bench] = &[
     Bench { name: "before-after", run: before_after::in_turn, beside: Beside::Sharing },
     Bench { name: "keep-alive", run: closed::keep_alive, beside: Beside::Servers },
     Bench { name: "one-request", run: closed::one_request, beside: Beside::Servers },
+    Bench { name: "tls-keep-alive", run: closed::tls_keep_alive, beside: Beside::Servers },
+    Bench { name: "http2", run: closed::http2, beside: Beside::Servers },
+    Bench { name: "tls-handshakes", run: handshakes::a_second, beside: Beside::Servers },
     Bench { name: "open-loop", run: open::half_of_capacity, beside: Beside::Servers },
     Bench { name: "capture", run: capture::with_and_without, beside: Beside::Sharing },
     Bench { name: "overload", run: overload::attempts, beside: Beside::Servers },
@@ -109,6 +113,7 @@ pub const BENCHES: &[Bench] = &[
     Bench { name: "shell", run: shell::between_kernels, beside: Beside::Sharing },
     Bench { name: "shell-users", run: shell_users::beside_wrk, beside: Beside::Sharing },
     Bench { name: "users-memory", run: memory::users, beside: Beside::Servers },
+    Bench { name: "tls-memory", run: memory::secure_users, beside: Beside::Servers },
     Bench { name: "samples-memory", run: memory::samples, beside: Beside::Servers },
 ];
 

@@ -31,6 +31,7 @@ pub const FOR_TESTS: &[Tool] = &[
     Tool { program: "python3", package: "python3" },
     Tool { program: "chromium", package: "chromium" },
     Tool { program: "dig", package: "bind9-dnsutils" },
+    Tool { program: "haproxy", package: "haproxy" },
     Tool { program: "caddy", package: "caddy" },
     Tool { program: "tcpdump", package: "tcpdump" },
     Tool { program: "tshark", package: "tshark" },
@@ -47,6 +48,7 @@ pub const FOR_TESTS: &[Tool] = &[
 /// Programs that the benches need.
 pub const FOR_BENCHES: &[Tool] = &[
     Tool { program: "nginx", package: "nginx" },
+    Tool { program: "openssl", package: "openssl" },
     Tool { program: "wrk", package: "wrk" },
     Tool { program: "h2load", package: "nghttp2-client" },
     Tool { program: "ab", package: "apache2-utils" },

@@ -25,7 +25,9 @@ pub use opened::Opened;
 pub use printable::{printable, without_authorization};
 pub use quantity::QuantityError;
 pub use rate::Rate;
-pub use sample::{Fault, Http2Stats, Outcome, PagePart, Sample, Stamp, TcpStats, TlsStats, TlsVersion};
+pub use sample::{
+    EarlyData, Fault, Http2Stats, Outcome, PagePart, Sample, Stamp, TcpStats, TlsStats, TlsVersion,
+};
 pub use share::Share;
 pub use size::Bytes;
 pub use tenths::Tenths;

@@ -33,7 +33,8 @@ impl Stamp {
 ///
 /// `due <= connect_begun <= connected <= sent <= first_byte <= done`, as far as each happened; `sent` may
 /// lie before `connected` of no other request, since connect times stand only on a connection's first
-/// request.
+/// request. A session of TLS is secured between `connected` and `sent`, and between `sent` and `first_byte`
+/// where the request went ahead of that, as early data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sample {
     /// When the model of load wanted it: the arrival, the end of the think time, or the reply that led to
@@ -161,6 +162,31 @@ pub struct TlsStats {
     pub version: TlsVersion,
     /// Whether an earlier session of the user's was resumed.
     pub resumed: bool,
+    /// Whether the request went within the handshake.
+    pub early: EarlyData,
+}
+
+/// What became of a request within the handshake of its session (RFC 8446 section 2.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(u8)]
+pub enum EarlyData {
+    /// It went behind the handshake.
+    #[default]
+    Unsent = 0,
+    /// The server took it.
+    Accepted = 1,
+    /// The server passed over it, and it was sent again behind the handshake.
+    Rejected = 2,
+}
+
+impl EarlyData {
+    /// All of them, in order of their codes.
+    pub const ALL: [EarlyData; 3] = [EarlyData::Unsent, EarlyData::Accepted, EarlyData::Rejected];
+
+    /// The code in samples files: the variant's number.
+    pub const fn code(self) -> u8 {
+        self as u8
+    }
 }
 
 /// The stream of a request over HTTP/2 (RFC 9113 section 5). The struct is packed to keep samples small.
@@ -238,7 +264,10 @@ impl Sample {
     /// last byte, and those of its connection between the first two.
     pub fn is_ordered(&self) -> bool {
         let secured = self.tls.map_or(Stamp::NEVER, |tls| Stamp::at(tls.secured));
-        let steps = [self.connect_begun, self.connected, secured, self.sent, self.first_byte];
+        let steps = match self.tls.map_or(EarlyData::Unsent, |tls| tls.early) {
+            EarlyData::Unsent => [self.connect_begun, self.connected, secured, self.sent, self.first_byte],
+            _ => [self.connect_begun, self.connected, self.sent, secured, self.first_byte],
+        };
         let happened = steps.into_iter().filter_map(Stamp::instant).chain([self.done]);
         happened
             .scan(self.due, |before, at| Some(std::mem::replace(before, at) <= at))

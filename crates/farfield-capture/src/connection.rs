@@ -115,4 +115,7 @@ pub struct Connection {
     pub end: End,
     /// Transactions on it.
     pub requests: u32,
+    /// When its client could know that the server takes no more requests on it: GOAWAY of HTTP/2 (RFC 9113,
+    /// section 6.8).
+    pub going_away: Option<UnixNs>,
 }

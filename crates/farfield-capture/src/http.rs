@@ -7,5 +7,5 @@ mod conversation;
 mod head;
 mod reader;
 
-pub(crate) use conversation::{Conversation, HttpLimits};
+pub(crate) use conversation::{Conversation, HttpCounts, HttpLimits};
 pub(crate) use head::begins;

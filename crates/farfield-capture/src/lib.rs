@@ -1,5 +1,5 @@
-//! A capture file rebuilt into TCP connections and HTTP/1 transactions, so that a client's own numbers can
-//! be compared with the packets (Hashemian et al. 2011, section 3).
+//! A capture file rebuilt into TCP connections and the transactions of HTTP/1 and, in cleartext, HTTP/2, so
+//! that a client's own numbers can be compared with the packets (Hashemian et al. 2011, section 3).
 //!
 //! [`read`] takes a pcapng or pcap file and returns a [`Capture`]; [`read_into`] hands connections and
 //! transactions on as they end, for captures of any length. What could not be rebuilt is counted by cause in
@@ -38,6 +38,7 @@ mod connection;
 mod duplicate;
 mod file;
 mod http;
+mod http2;
 mod instant;
 mod limits;
 mod link;
@@ -45,6 +46,7 @@ mod options;
 mod rebuild;
 mod segment;
 mod sorted;
+mod spoken;
 mod stream;
 mod table;
 mod tracked;

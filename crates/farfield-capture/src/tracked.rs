@@ -3,12 +3,13 @@
 
 use crate::connection::{Connection, End, Side};
 use crate::duplicate::Recent;
-use crate::http::{Conversation, HttpLimits, begins};
+use crate::http::{HttpLimits, begins};
 use crate::instant::UnixNs;
 use crate::limits::Limits;
 use crate::options::Options;
 use crate::rebuild::Sink;
 use crate::segment::{Checksum, Segment};
+use crate::spoken::Spoken;
 use crate::stream::{Piece, Stream, Surroundings};
 use farfield_wire::TcpFlags;
 use std::net::SocketAddr;
@@ -40,9 +41,10 @@ pub(crate) struct Tracked {
     client: Option<usize>,
     streams: [Stream; 2],
     recent: [Recent; 2],
-    http: Option<Box<Conversation>>,
+    http: Option<Box<Spoken>>,
     /// Transactions, once the conversation is over.
     requests: Option<u32>,
+    going_away: Option<UnixNs>,
     /// Its SYN or SYN-ACK came before its data.
     from_start: bool,
     syn: Option<UnixNs>,
@@ -79,6 +81,7 @@ impl Tracked {
             recent: Default::default(),
             http: None,
             requests: None,
+            going_away: None,
             from_start: segment.flags.contains(TcpFlags::SYN),
             syn: None,
             syn_ack: None,
@@ -215,7 +218,8 @@ impl Tracked {
         let (client, from_start, http) = (self.client, self.from_start, &mut self.http);
         let mut read = |by: usize, piece: &Piece<'_>, acked| {
             let Some(client) = client.filter(|_| !over) else { return };
-            let http = http.get_or_insert_with(|| Box::new(Conversation::new(from_start, http_limits)));
+            let begin = || Box::new(Spoken::begin(from_start, by == client, piece, http_limits));
+            let http = http.get_or_insert_with(begin);
             if by == client { http.handle_request(piece) } else { http.handle_reply(piece, acked) }
         };
         let [first, second] = &mut self.streams;
@@ -268,6 +272,7 @@ impl Tracked {
             context.limits.heads_too_long += counts.heads_too_long;
             context.limits.tunnels += counts.tunnels;
             self.requests = Some(http.requests());
+            self.going_away = http.going_away();
         }
         self.requests.get_or_insert(0);
     }
@@ -308,6 +313,7 @@ impl Tracked {
                 Some(Ended::Reset { by, at }) => End::Reset { side: side(by), at },
             },
             requests: self.requests.unwrap_or_default(),
+            going_away: self.going_away,
         });
     }
 

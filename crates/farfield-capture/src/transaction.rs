@@ -1,4 +1,4 @@
-//! An HTTP/1 transaction: a request and its final reply.
+//! A transaction of HTTP: a request and its final reply.
 
 use crate::instant::UnixNs;
 
@@ -14,7 +14,7 @@ pub enum TransactionState {
     /// Bytes of it were never captured, or were cut off where its framing needed them. Instants and counts
     /// are those of what was captured.
     Lossy,
-    /// One of the two directions is not HTTP/1, or has a head beyond
+    /// One of the two directions is no HTTP that is read, or has a head beyond
     /// [`Options::head_bytes_max`](crate::Options). Nothing after it on the connection is read.
     NotHttp,
 }
@@ -47,7 +47,7 @@ pub struct Transaction {
     /// Its connection, [`Connection::id`](crate::Connection).
     pub connection: u32,
     /// Index on its connection from 0, as in `Sample::number`; counted from the first captured request where
-    /// the connection's beginning is not in the capture.
+    /// the connection's beginning is not in the capture. Over HTTP/2 in the order of the streams.
     pub number: u32,
     /// First packet with its first byte.
     pub request_first: UnixNs,
@@ -69,7 +69,8 @@ pub struct Transaction {
     pub status: u16,
     /// Bytes of the reply's body, transfer codings removed.
     pub body_bytes: u64,
-    /// All bytes of the reply: heads (those of replies 1xx too), framing and body.
+    /// All bytes of the reply: heads (those of replies 1xx too), framing and body; over HTTP/2 those of the
+    /// stream's HEADERS, CONTINUATION and DATA.
     pub reply_bytes: u64,
     /// What is known of its end.
     pub state: TransactionState,

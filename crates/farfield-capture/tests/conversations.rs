@@ -115,9 +115,6 @@ fn what_is_not_http_is_said_once() {
     let mut scene = Scene::open();
     scene.say(SERVER, b"SSH-2.0-x\r\n").say(CLIENT, b"SSH-2.0-y\r\n");
     assert_eq!(outcomes(&scene.rebuilt()), [(TransactionState::NotHttp, 0, 0, 0)]);
-    let mut scene = Scene::open();
-    scene.say(CLIENT, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").say(SERVER, b"\0\0\0\x04\0\0\0\0\0");
-    assert_eq!(outcomes(&scene.rebuilt()), [(TransactionState::NotHttp, 0, 0, 0)]);
     // A good exchange, then garbage for a reply, to two requests.
     let mut scene = Scene::open();
     scene.say(CLIENT, GET).say(SERVER, &reply(1)).say(CLIENT, &[GET, GET].concat()).say(SERVER, b"what?\r\n");

@@ -23,8 +23,14 @@ const USER_BYTES: u64 = 300;
 const SOCKET_BYTES: u64 = 3 * 1024;
 /// Least memory of a user with a connection of QUIC, mostly this process's.
 const QUIC_BYTES: u64 = 24 * 1024;
+/// Least memory of a session of TLS on an idle connection: 10,000 take 124 MiB (docs/performance.md).
+const SESSION_BYTES: u64 = 10 * 1024;
+/// Least memory of HTTP/2 on an idle connection, with an empty table for headers.
+const HTTP2_BYTES: u64 = 900;
 /// Most memory of a visitor with a connection: of this process, the kernel and a server on this machine.
 const VISITOR_BYTES: u64 = 16 * 1024;
+/// What TLS adds to that at both ends.
+const VISITOR_SESSION_BYTES: u64 = 48 * 1024;
 /// Range of the default bound on visitors.
 const VISITORS: std::ops::RangeInclusive<u64> = 1_000..=1_000_000;
 /// Approximate size of a sample on disk.
@@ -107,23 +113,34 @@ pub fn check(settings: &Settings<PreparedPlane>) -> Result<(), Lack> {
         Plane::Emulated(_) | Plane::Simulated(_) => USER_BYTES,
     };
     let free = MemoryBounds::find().headroom().map(|headroom| (headroom.free, headroom.bound));
-    memory_suffices(users, user_bytes, free)
+    let protocol_bytes = match holds_connections(settings) && !matches!(settings.plane, Plane::Simulated(_)) {
+        true => protocol_bytes(settings.tls.is_some(), settings.itinerary.is_http2()),
+        false => 0,
+    };
+    memory_suffices(users, user_bytes + protocol_bytes, free)
+}
+
+/// Least memory that an open connection takes for what is spoken on it.
+fn protocol_bytes(over_tls: bool, http2: bool) -> u64 {
+    u64::from(over_tls) * SESSION_BYTES + u64::from(http2) * HTTP2_BYTES
 }
 
 /// Bounds the visitors of an open load that has no bound, by half of the free memory, and returns the bound.
 /// At a server that does not keep up, or does not answer at all, their number would grow until requests time
 /// out.
-pub fn bound_visitors(load: &mut LoadModel) -> Option<NonZeroU32> {
+pub fn bound_visitors(load: &mut LoadModel, over_tls: bool) -> Option<NonZeroU32> {
     let users_max = load.users_max_mut()?;
     if users_max.is_some() {
         return None;
     }
-    *users_max = visitors(MemoryBounds::find().headroom().map(|headroom| headroom.free));
+    let each = VISITOR_BYTES + u64::from(over_tls) * VISITOR_SESSION_BYTES;
+    *users_max = visitors(MemoryBounds::find().headroom().map(|headroom| headroom.free), each);
     *users_max
 }
 
-fn visitors(free: Option<u64>) -> Option<NonZeroU32> {
-    let fit = free.map_or(*VISITORS.end(), |free| free / 2 / VISITOR_BYTES);
+/// The visitors that half of the `free` memory holds, of so many bytes each.
+fn visitors(free: Option<u64>, each: u64) -> Option<NonZeroU32> {
+    let fit = free.map_or(*VISITORS.end(), |free| free / 2 / each);
     // Rounded to thousands: free memory is not known to the byte.
     let rounded = fit / 1_000 * 1_000;
     NonZeroU32::new(rounded.clamp(*VISITORS.start(), *VISITORS.end()) as u32)
@@ -248,17 +265,27 @@ mod tests {
     fn visitors_are_bounded_by_half_of_the_free_memory() {
         const MIB: u64 = 1 << 20;
         for (free, most) in [(1024 * MIB, 32_000), (10 * MIB, 1_000), (1 << 50, 1_000_000)] {
-            assert_eq!(visitors(Some(free)).map(NonZeroU32::get), Some(most));
+            assert_eq!(visitors(Some(free), VISITOR_BYTES).map(NonZeroU32::get), Some(most));
         }
-        assert_eq!(visitors(None).map(NonZeroU32::get), Some(1_000_000));
+        assert_eq!(visitors(None, VISITOR_BYTES).map(NonZeroU32::get), Some(1_000_000));
+        // Over TLS a quarter as many fit.
+        let secure = VISITOR_BYTES + VISITOR_SESSION_BYTES;
+        assert_eq!(visitors(Some(1024 * MIB), secure).map(NonZeroU32::get), Some(8_000));
         let arrivals = || ArrivalProcess::recorded(Vec::new());
         let mut load = LoadModel::Open { arrivals: arrivals(), users_max: None };
-        let bound = bound_visitors(&mut load);
+        let bound = bound_visitors(&mut load, false);
         assert!(matches!(load, LoadModel::Open { users_max, .. } if bound.is_some() && users_max == bound));
         // A bound that was asked for stays.
         let mut load = LoadModel::Open { arrivals: arrivals(), users_max: NonZeroU32::new(7) };
-        assert_eq!(bound_visitors(&mut load), None);
+        assert_eq!(bound_visitors(&mut load, false), None);
         assert!(matches!(load, LoadModel::Open { users_max, .. } if users_max == NonZeroU32::new(7)));
+    }
+
+    #[test]
+    fn what_is_spoken_takes_memory() {
+        assert_eq!(protocol_bytes(false, false), 0);
+        assert_eq!(protocol_bytes(true, false), SESSION_BYTES);
+        assert_eq!(protocol_bytes(true, true), SESSION_BYTES + HTTP2_BYTES);
     }
 
     #[test]

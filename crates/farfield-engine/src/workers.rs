@@ -173,6 +173,7 @@ impl Workers<'_> {
 
     /// TLS from now on, with its secrets written where they are asked for.
     fn at_work(&self, tls: tls::Settings) -> tls::Settings {
+        tls.warm_up();
         let tls = tls.starting_at(unix_seconds()).beginning_at(library_now()).timed_by(thread_cpu);
         match &self.captures.keys {
             Some(keys) => tls.logging_keys(Arc::<KeyLogWriter<_>>::clone(keys)),

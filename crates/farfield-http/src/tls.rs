@@ -8,7 +8,7 @@
 //! Nothing here reads a clock: every call takes the time. Cryptography and its random numbers come from the
 //! [`CryptoProvider`] of the settings, which the plane chooses. Plaintext HTTP has no session and no cost.
 //!
-//! Not done: early data (RFC 8446 section 2.3), and revocation.
+//! Not done: revocation, and early data without cryptography.
 
 pub(crate) mod encrypted;
 mod failure;

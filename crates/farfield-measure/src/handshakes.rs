@@ -3,7 +3,7 @@
 use crate::engine_stats::WorkerStats;
 use crate::histogram::Histogram;
 use crate::summary::TimingSummary;
-use farfield_base::{Duration, Sample, TlsVersion, Window};
+use farfield_base::{Duration, EarlyData, Sample, TlsVersion, Window};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +13,8 @@ pub struct Handshakes {
     times: Option<Box<Histogram>>,
     resumed: u64,
     tls13: u64,
+    early_accepted: u64,
+    early_rejected: u64,
 }
 
 /// Handshakes of TLS that were over in the measured part, whatever became of the requests that began them.
@@ -24,11 +26,24 @@ pub struct HandshakesSummary {
     pub resumed_share: f64,
     /// The part of them of TLS 1.3; the others are of TLS 1.2.
     pub tls13_share: f64,
+    /// Early data; absent if none was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub early: Option<EarlySummary>,
     /// From the connection's end of its own handshake to the end of this one.
     pub time: TimingSummary,
     /// The processor time that they took the generator; absent in virtual time, where they take none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu: Option<HandshakeCpu>,
+}
+
+/// Handshakes with which a request was sent (early data, RFC 8446 section 2.3).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EarlySummary {
+    /// The part of the handshakes in which a request went and the server took it.
+    pub accepted_share: f64,
+    /// The part of the handshakes in which a request went that the server passed over, so that it was sent
+    /// again.
+    pub rejected_share: f64,
 }
 
 /// Processor time that handshakes took the generator.
@@ -56,6 +71,8 @@ impl Handshakes {
             self.times.get_or_insert_default().record(took);
             self.resumed += u64::from(tls.resumed);
             self.tls13 += u64::from(tls.version == TlsVersion::Tls13);
+            self.early_accepted += u64::from(tls.early == EarlyData::Accepted);
+            self.early_rejected += u64::from(tls.early == EarlyData::Rejected);
         }
     }
 
@@ -66,6 +83,8 @@ impl Handshakes {
         }
         self.resumed += other.resumed;
         self.tls13 += other.tls13;
+        self.early_accepted += other.early_accepted;
+        self.early_rejected += other.early_rejected;
     }
 
     /// The summary for a measured part that `lasted` so long, in which `workers` shook hands; `None` without
@@ -73,10 +92,15 @@ impl Handshakes {
     pub fn summary(&self, lasted: Duration, workers: &[WorkerStats]) -> Option<HandshakesSummary> {
         let time = TimingSummary::of(self.times.as_ref()?)?;
         let all = time.count as f64;
+        let early = EarlySummary {
+            accepted_share: self.early_accepted as f64 / all,
+            rejected_share: self.early_rejected as f64 / all,
+        };
         Some(HandshakesSummary {
             per_s: all / lasted.as_secs_f64(),
             resumed_share: self.resumed as f64 / all,
             tls13_share: self.tls13 as f64 / all,
+            early: (self.early_accepted + self.early_rejected > 0).then_some(early),
             cpu: HandshakeCpu::of(workers, time.count),
             time,
         })
@@ -94,7 +118,8 @@ mod tests {
     /// Connected after a tenth of its time, 1 ms, and secured after `secured_ms`.
     fn opened(due_ms: u64, secured_ms: u64, version: TlsVersion, resumed: bool) -> Sample {
         let secured = Instant::from_ns((due_ms + secured_ms) * MS);
-        let tls = Some(TlsStats { secured, version, resumed });
+        let early = EarlyData::Unsent;
+        let tls = Some(TlsStats { secured, version, resumed, early });
         Sample { tls, ..sample(due_ms * MS, (due_ms + 10) * MS) }
     }
 
@@ -129,5 +154,26 @@ mod tests {
         let mean = Duration::from_ns(found.time.mean_ns);
         assert!(mean >= Duration::from_us(2_990) && mean <= Duration::from_us(3_010), "{mean}");
         assert_eq!(Handshakes::default().summary(Duration::from_ms(200), &[worker(6)]), None);
+    }
+
+    /// Four handshakes, three with a request, one of which was passed over.
+    #[test]
+    fn requests_within_handshakes_are_counted() {
+        let mut handshakes = Handshakes::default();
+        let of = |early| {
+            let mut sample = opened(150, 5, TlsVersion::Tls13, early != EarlyData::Unsent);
+            sample.tls.as_mut().expect("a handshake").early = early;
+            sample
+        };
+        handshakes.record(&of(EarlyData::Unsent), window(100, 300));
+        let summary = |own: &Handshakes| own.summary(Duration::from_ms(200), &[]).expect("handshakes");
+        assert_eq!(summary(&handshakes).early, None);
+        let mut others = Handshakes::default();
+        for early in [EarlyData::Accepted, EarlyData::Rejected, EarlyData::Accepted] {
+            others.record(&of(early), window(100, 300));
+        }
+        handshakes.merge(&others);
+        let expected = EarlySummary { accepted_share: 0.5, rejected_share: 0.25 };
+        assert_eq!(summary(&handshakes).early, Some(expected));
     }
 }

@@ -10,6 +10,7 @@ use crate::keep_alive::KeepAlive;
 use crate::service::{Service, Tally};
 use crate::tls::{Certified, HTTP2};
 use crate::version::Opened;
+use async_io::Timer;
 use farfield_base::Duration;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
@@ -23,10 +24,15 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
 /// Streams that clients may have reset before this thread looked at them. A thread that was kept from its
 /// processor finds all that came meanwhile, and must not take clients that gave up for an attack.
 const RESETS_MAX: usize = 100_000;
+
+/// The time without a request after which a connection of HTTP/2 ends whose end was announced, whether its
+/// client has read the announcement or not: longer than a round trip, with packets that are sent again.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// Serves connections.
 pub(crate) struct Connections {
@@ -110,12 +116,24 @@ impl Connections {
                 Some(opened) => self.speak_http1(opened).await,
                 None => {}
             },
-            Some(tls) => match tls.accept(stream).await {
-                Ok(stream) if stream.get_ref().1.alpn_protocol() == Some(HTTP2) => {
+            Some(tls) => match self.shake_hands(tls, stream).await {
+                Some(stream) if stream.get_ref().1.alpn_protocol() == Some(HTTP2) => {
                     Box::pin(self.speak_http2(stream)).await;
                 }
-                Ok(stream) => self.speak_http1(stream).await,
-                Err(_) => {}
+                Some(stream) => self.speak_http1(stream).await,
+                None => {}
+            },
+        }
+    }
+
+    /// A session on the connection. `None` if the handshake fails, or takes longer than a connection may be
+    /// idle.
+    async fn shake_hands(&self, tls: &TlsAcceptor, stream: TcpStream) -> Option<TlsStream<TcpStream>> {
+        match self.keep_alive_timeout.filter(|timeout| !timeout.is_zero()) {
+            None => tls.accept(stream).await.ok(),
+            Some(timeout) => tokio::select! {
+                session = tls.accept(stream) => session.ok(),
+                _ = Timer::after(timeout.to_std()) => None,
             },
         }
     }
@@ -142,7 +160,11 @@ impl Connections {
             () = keep_alive.over() => {}
         }
         connection.as_mut().graceful_shutdown();
-        let _ = connection.await;
+        // A client that has read the announcement ends the connection, or lets the origin do so.
+        tokio::select! {
+            _ = connection => {}
+            () = keep_alive.idle_for(GRACE) => {}
+        }
     }
 }
 

@@ -63,6 +63,17 @@ impl KeepAlive {
             }
         }
     }
+
+    /// Waits until no request has been answered or awaited an answer for `time`.
+    pub(crate) async fn idle_for(&self, time: Duration) {
+        loop {
+            let (begun, ended) = (self.activity.begun.load(Relaxed), self.activity.ended.load(Relaxed));
+            tokio::select! {
+                () = self.activity.changed.notified() => {}
+                _ = Timer::after(time.to_std()), if begun == ended => return,
+            }
+        }
+    }
 }
 
 impl Asked {

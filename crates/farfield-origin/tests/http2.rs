@@ -183,6 +183,34 @@ fn idle_connections_end_after_their_time() {
     });
 }
 
+/// The end of a connection is announced to a client that reads nothing and closes nothing. It holds its place
+/// for some time, and no longer.
+#[test]
+fn a_client_that_ignores_the_end_does_not_keep_its_place() {
+    let origin = configured("keep-alive-requests = 1\naccept-limit = 1");
+    let mut silent = Client::connect(origin.address());
+    // Preface, settings, and GET / by indexed fields; the authority is a literal (RFC 7541 section 6.2.2).
+    silent.send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0");
+    silent.send(b"\0\0\x06\x01\x05\0\0\0\x01\x82\x86\x84\x01\x01o");
+    // Whoever comes next waits for its place.
+    let mut next = Client::connect(origin.address());
+    assert_eq!(next.get("/bytes/3").body.len(), 3);
+    assert_eq!((origin.served().connections, origin.served().answered), (2, 2));
+    drop(silent);
+}
+
+/// Handshakes of TLS that stop, before their first byte or within it, hold their places no longer than idle
+/// connections do.
+#[test]
+fn half_handshakes_end_after_the_idle_time() {
+    let origin = configured("tls = true\nkeep-alive-timeout = '20ms'");
+    for begun in [&b""[..], b"\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03"] {
+        let mut client = Client::connect(origin.address());
+        client.send(begun);
+        assert!(client.is_closed());
+    }
+}
+
 #[test]
 fn what_begins_like_the_preface_is_http1() {
     let origin = configured("");

@@ -344,11 +344,16 @@ fn handshakes(summary: &Summary) -> Vec<String> {
         time_of("p50"),
         time_of("p99"),
     );
+    let early = handshakes.early.map(|early| {
+        let (accepted, rejected) = (percent(early.accepted_share), percent(early.rejected_share));
+        let line = format!("{accepted} with a request as early data; {rejected} with one that was rejected");
+        labelled("", &fit(&line, COLUMNS - LABEL))
+    });
     let cpu = handshakes.cpu.map(|cpu| {
         let (each, share) = (time(cpu.each_ns), percent(cpu.worker_share));
         labelled("", &format!("{each} of CPU each, at most {share} of a worker's time"))
     });
-    [labelled("tls", &fit(&line, COLUMNS - LABEL))].into_iter().chain(cpu).collect()
+    [labelled("tls", &fit(&line, COLUMNS - LABEL))].into_iter().chain(early).chain(cpu).collect()
 }
 
 /// Requests over HTTP/2, if there were any; those that were refused, over HTTP/3 as well.

@@ -64,6 +64,10 @@ pub struct Overlay {
     pub cacert: Option<PathBuf>,
     /// Whether certificates are accepted without verification.
     pub insecure: bool,
+    /// The file of the users' certificates.
+    pub certificate: Option<PathBuf>,
+    /// The file of their private keys.
+    pub key: Option<PathBuf>,
     /// The version of HTTP.
     pub http: Option<String>,
     /// The request's method.
@@ -204,6 +208,8 @@ pub fn settings(flags: &Overlay, document: &Table) -> Result<Vec<Setting>, Scena
     let path = |path: &PathBuf| Value::from(path.to_string_lossy().as_ref());
     set("tls.ca", "--cacert", flags.cacert.as_ref().map(path));
     set("tls.verify", "--insecure", flags.insecure.then(|| Value::from(false)));
+    set("tls.certificate", "--cert", flags.certificate.as_ref().map(path));
+    set("tls.key", "--key", flags.key.as_ref().map(path));
     set("monitor", "--no-monitor", flags.no_monitor.then(|| Value::from(false)));
     set("seed", "--seed", count(flags.seed));
     set("thresholds", "--threshold", list(&flags.thresholds));

@@ -121,7 +121,7 @@ impl RunPlan {
         let heading = scenario.heading(is_recorded, asked.in_words, &plane, origin.as_ref(), started_at);
         // A simulation takes the same memory on every machine, and watches it while it runs.
         let real = plane.kind() != PlaneKind::Simulated;
-        let visitors_bound = real.then(|| preflight::bound_visitors(&mut load)).flatten();
+        let visitors_bound = real.then(|| preflight::bound_visitors(&mut load, tls.is_some())).flatten();
         let settings = Settings {
             load,
             itinerary,

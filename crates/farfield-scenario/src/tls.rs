@@ -41,6 +41,8 @@ pub struct TlsSpec {
     pub key: Option<PathBuf>,
     /// Whether users keep tickets and resume their sessions with them.
     pub resumption: bool,
+    /// Whether requests with safe methods go within the handshake, where the ticket allows it.
+    pub early_data: bool,
     /// Whether the secrets of sessions are written into the run directory.
     pub key_log: bool,
 }
@@ -101,6 +103,7 @@ impl Default for TlsSpec {
             certificate: None,
             key: None,
             resumption: true,
+            early_data: false,
             key_log: false,
         }
     }
@@ -116,6 +119,7 @@ pub(crate) struct PlannedTls {
     groups: Vec<Group>,
     identities: Option<Identities>,
     resumption: bool,
+    early_data: bool,
     alpn: Alpn,
 }
 
@@ -191,6 +195,7 @@ impl Scenario {
             groups: spec.groups()?,
             identities: spec.identities(load)?,
             resumption: spec.resumption,
+            early_data: spec.early_data()?,
             alpn: self.http.alpn(),
         };
         // All but the system's roots is checked now.
@@ -229,10 +234,31 @@ impl TlsSpec {
             ("tls.key", self.key.is_some()),
             ("tls.key-log", self.key_log),
         ];
+        if self.early_data {
+            let sentence = "the model of a server of the simulated plane takes no early data; remove this key, or \
+                            choose another plane";
+            return Err(Mistake::at("tls.early-data", sentence));
+        }
         let model = "the simulated plane has no cryptography: nothing is verified, and nothing is secret; remove this key";
         match written.into_iter().find(|(_, written)| *written) {
             Some((key, _)) => Err(Mistake::at(key, model)),
             None => Ok(()),
+        }
+    }
+
+    /// Whether requests go within the handshake, which only a session that is resumed over TLS 1.3 has room
+    /// for.
+    fn early_data(&self) -> Result<bool, Mistake> {
+        let lacking = match (self.resumption, self.versions.contains(&TlsVersion::Tls13)) {
+            (true, true) => return Ok(self.early_data),
+            (false, _) => "tickets: remove tls.resumption = false, or this key",
+            (true, false) => "TLS 1.3: add \"1.3\" to tls.versions, or remove this key",
+        };
+        match self.early_data {
+            false => Ok(false),
+            true => {
+                Err(Mistake::at("tls.early-data", format!("a request within the handshake needs {lacking}")))
+            }
         }
     }
 
@@ -324,7 +350,8 @@ impl PlannedTls {
     fn settings(&self, trust: Trust) -> Result<Settings, SettingsError> {
         let provider = machine::provider(&self.groups);
         let settings = Settings::new(&self.name, trust, &self.versions, self.resumption, provider)?;
-        Ok(settings.with_identities(self.identities.clone()).speaking(self.alpn))
+        let settings = settings.with_identities(self.identities.clone()).with_early_data(self.early_data);
+        Ok(settings.speaking(self.alpn))
     }
 }
 

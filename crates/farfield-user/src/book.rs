@@ -83,6 +83,8 @@ pub(crate) struct Entry {
     pub answering: Answering,
     /// Whether the request may be sent twice (RFC 9110 section 9.2.2); any other is never repeated.
     pub idempotent: bool,
+    /// Whether the request asks for no change (RFC 9110 section 9.2.1).
+    pub safe: bool,
 }
 
 /// The bytes of a request.
@@ -144,6 +146,7 @@ impl Book {
             form,
             answering: Answering::method(request.method.as_str()),
             idempotent: request.method.is_idempotent(),
+            safe: request.method.is_safe(),
         };
         let entries = set.requests().iter().zip(forms).map(entry).collect();
         Ok(Book { entries, version: target.version })

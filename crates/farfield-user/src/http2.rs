@@ -7,7 +7,7 @@
 //!
 //! How requests end that fail, and their time limits, are in the module `streams`.
 
-use crate::connection::{Connection, Exchange};
+use crate::connection::{Connection, Exchange, State};
 use crate::population::Population;
 use crate::secure::send_of;
 use crate::slots::ConnectionSlot;
@@ -68,6 +68,17 @@ impl Multiplexer {
     /// Whether a further request can be sent now.
     pub fn has_room(&self) -> bool {
         !self.is_retired && self.core.room() > 0
+    }
+
+    /// Frames that are not handed to the transport yet.
+    pub fn unsent(&self) -> &[u8] {
+        &self.to_send
+    }
+
+    /// The server has the frames that would be handed to the transport next.
+    pub fn forget_unsent(&mut self) {
+        self.to_send.clear();
+        self.unsent_from = 1;
     }
 
     /// Whether no further request is sent on it.
@@ -155,7 +166,8 @@ impl Population {
     /// Begins HTTP/2 on a connection that requests can be sent on from now on.
     pub(crate) fn begin_http2(&mut self, now: Instant, slot: ConnectionSlot) {
         self.table.stop_limit(slot);
-        self.table.at_mut(slot).http2 = Some(Box::new(Multiplexer::new(self.limits)));
+        let limits = self.limits;
+        self.table.at_mut(slot).http2.get_or_insert_with(|| Box::new(Multiplexer::new(limits)));
         self.table.watch(slot, now);
     }
 
@@ -175,7 +187,8 @@ impl Population {
         let key = self.table.key(slot);
         let connection = self.table.at_mut(slot);
         let Some(own) = &mut connection.http2 else { return };
-        if own.to_send.is_empty() {
+        // Within the handshake it is not known yet whether the server takes what went early.
+        if own.to_send.is_empty() || connection.state != State::Open {
             return;
         }
         let sent = match &mut connection.tls {

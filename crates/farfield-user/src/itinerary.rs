@@ -324,6 +324,14 @@ impl Itinerary {
         }
     }
 
+    /// Whether the request asks for no change of anything.
+    pub(crate) fn is_safe(&self, job: &Job) -> bool {
+        match self {
+            Itinerary::Sessions(sessions) => sessions.is_safe(job.written()),
+            _ => self.book().expect("pages and recordings have encoded requests").entry(job.request).safe,
+        }
+    }
+
     /// The head of the reply to `job` has come.
     pub(crate) fn head(
         &mut self,

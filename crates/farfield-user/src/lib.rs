@@ -12,6 +12,7 @@ pub mod book;
 mod connection;
 mod dispatch;
 mod driver;
+mod early;
 pub mod gauge;
 mod http2;
 mod http3;

@@ -42,7 +42,12 @@ impl Population {
         if self.window.contains(now) {
             self.tally.handshake_cpu = self.tally.handshake_cpu + session.take_spent();
         }
-        send_of(session, transport, key, &mut self.sealed, &mut self.outgoing);
+        let is_early = self.seal_early(key.slot);
+        let Some(session) = &mut self.table.at_mut(key.slot).tls else { return };
+        let sent = send_of(session, transport, key, &mut self.sealed, &mut self.outgoing);
+        if is_early {
+            self.note_early(key.slot, sent);
+        }
     }
 
     /// Bytes came on a connection with a session.
@@ -66,12 +71,12 @@ impl Population {
         if !secured {
             send_of(session, transport, key, &mut self.sealed, &mut self.outgoing);
         } else {
-            // The end of the handshake goes with the request.
+            // The end of the handshake goes with the request, unless that went before.
             connection.state = State::Open;
             connection.secured = Some(session.stats(now));
             let user = connection.user;
             self.table.start_limit(key.slot, now);
-            self.begin_requests(transport, now, key.slot);
+            self.go_on_behind_handshake(transport, now, key.slot);
             self.pump(transport, now, user);
         }
         if !plain.is_empty() {

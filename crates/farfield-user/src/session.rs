@@ -353,6 +353,10 @@ impl Sessions {
         self.pending[slot.index()].written.method.is_idempotent()
     }
 
+    pub(crate) fn is_safe(&self, slot: PendingSlot) -> bool {
+        self.pending[slot.index()].written.method.is_safe()
+    }
+
     /// The user's page is over: where it goes from here.
     pub(crate) fn after(&self, user: &mut User) -> After {
         let after = self.next(user);

@@ -101,7 +101,9 @@ fn parallel(sides: Sides<'_>, users: &BTreeMap<u32, BTreeSet<u32>>) -> Vec<u64> 
     for (number, captured) in &sides.matching.connections {
         let connection = &sides.capture.connections[*captured as usize];
         let from = sides.frame.run_ns(connection.syn.unwrap_or(connection.first));
-        let to = closed_ns(sides, connection).unwrap_or(i64::MAX);
+        // One on which the server takes no more requests is no user's any more.
+        let ends = [closed_ns(sides, connection), connection.going_away.map(|at| sides.frame.run_ns(at))];
+        let to = ends.into_iter().flatten().min().unwrap_or(i64::MAX);
         for user in users.get(number).into_iter().flatten() {
             events.entry(*user).or_default().extend([(from, 1), (to, -1)]);
         }

@@ -164,6 +164,12 @@ pub struct RunFlags {
     /// Accept any certificate of an https server; every output says so
     #[arg(short = 'k', long)]
     pub insecure: bool,
+    /// PEM file of the certificates that users have for an https server that asks for one
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub cert: Option<PathBuf>,
+    /// PEM file of their private keys; that of the certificates if absent
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub key: Option<PathBuf>,
     /// HTTP version of the requests: 1.0, 1.1, 2 or 3
     #[arg(long, value_name = "VERSION", value_parser = Suggested(HTTP_VERSIONS))]
     pub http: Option<String>,
@@ -247,6 +253,8 @@ impl RunFlags {
             capture: self.capture,
             cacert: self.cacert.clone(),
             insecure: self.insecure,
+            certificate: self.cert.clone(),
+            key: self.key.clone(),
             http: self.http.clone(),
             method: self.method.clone(),
             headers: self.headers.clone(),
@@ -284,6 +292,18 @@ pub struct TryFlags {
     /// What carries the traffic: sockets (the kernel's), emulated (clients far away) or simulated
     #[arg(long, value_name = "PLANE", value_parser = Suggested(PLANES))]
     pub plane: Option<String>,
+    /// PEM file of the CA that an https server's certificate must lead to, instead of the system's
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub cacert: Option<PathBuf>,
+    /// Accept any certificate of an https server
+    #[arg(short = 'k', long)]
+    pub insecure: bool,
+    /// PEM file of the certificate for an https server that asks for one
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub cert: Option<PathBuf>,
+    /// PEM file of its private key; that of the certificate if absent
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub key: Option<PathBuf>,
     /// Seed of all random numbers
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,

@@ -205,3 +205,21 @@ fn what_depends_on_replies_is_refused() {
         .exits(1)
         .says(&["no/such/folder cannot be written"]);
 }
+
+/// What is asked for is the same over either version of HTTP.
+#[test]
+fn sessions_over_http2_are_those_over_http1() {
+    let place = Place::new();
+    place.write("s.toml", SCENARIO.replace("EMBEDDING", ""));
+    let export = |file: &str, set: &str| {
+        place.farfield(&format!("export s.toml --csv {file} {set}")).exits(0);
+        fs::read_to_string(place.path(file)).expect("a table")
+    };
+    let table = export("one.csv", "");
+    assert!(table.lines().count() > 50, "{table}");
+    assert_eq!(export("two.csv", "--set http='2'"), table);
+    let ahead =
+        export("three.csv", "--set connections.policy='pipelined' --set connections.pipeline-depth=5");
+    let streams = "--set http='2' --set connections.policy='multiplexed' --set connections.streams=5";
+    assert_eq!(export("four.csv", streams), ahead);
+}

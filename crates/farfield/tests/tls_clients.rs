@@ -45,7 +45,7 @@ fn nginx_sees_each_users_certificate() {
         let url = format!("{} --cacert ca.pem --policy one-request", nginx.url("shop.test"));
         let run = |words: &str| place.run(&format!("{url} -n 40 -c 4 {words}"));
 
-        let ended = run("--set tls.certificate=users.pem --set tls.key=users.key").exits(0);
+        let ended = run("--cert users.pem --key users.key").exits(0);
         let (samples, log) = (ended.samples(), take_log(&place, 40));
         assert!(log.iter().any(|line| line.resumed) && log.iter().all(|line| line.version == version));
         for (user, name) in USERS.iter().enumerate() {
@@ -64,9 +64,19 @@ fn nginx_sees_each_users_certificate() {
         gather(&place, &USERS[..1], "one.pem", "one.key");
         let both = ["one.pem", "one.key"].map(|name| fs::read(place.path(name)).expect("own file"));
         place.write("one.pem", both.concat());
-        let ended = run("--set tls.certificate=one.pem").exits(0);
+        let ended = run("--cert one.pem").exits(0);
         assert!(!ended.directory.join("inputs/one.pem").exists());
         assert!(take_log(&place, 40).iter().all(|line| line.client == "CN=user-0.test"));
+
+        place.write(
+            "visit.toml",
+            "load = { model = 'closed' }\n[[session.state]]\nname = 'a'\npath = '/4k'\n",
+        );
+        let tried = nginx.url("shop.test").replacen("/4k", "/", 1);
+        let tried =
+            format!("try visit.toml --target {tried} --cacert ca.pem --cert users.pem --key users.key");
+        place.farfield(&tried).exits(0);
+        assert!(take_log(&place, 1).iter().all(|line| line.client == "CN=user-0.test"));
 
         fails(run(""), Outcome::Status4xx);
         let stranger = |end: &str| strangers.path(&format!("user-0.test.{end}")).display().to_string();
@@ -133,6 +143,18 @@ fn files_and_groups_that_make_no_sense_are_refused() {
         ("tls.groups=['X25519MLKEM768'] --set tls.versions=['1.2']", &["tls.groups", "1.2"]),
     ] {
         place.farfield(&format!("{https} {words}")).exits(2).says(parts);
+    }
+    // The flags are named where they are at fault.
+    for (words, parts) in [
+        ("--cert none.pem", &["--cert", "none.pem"][..]),
+        ("--cert users.pem --key other.key", &["--cert", "first"]),
+        ("--cert users.pem --key none.key", &["--key", "none.key"]),
+        ("--key users.key", &["--key", "certificate"]),
+    ] {
+        place.farfield(&format!("run https://127.0.0.1:1/ -k {words}")).exits(2).says(parts);
+        place.write("visit.toml", "load = { model = 'closed' }\n[[session.state]]\nname = 'a'\npath = '/'\n");
+        let try_out = format!("try visit.toml --target https://127.0.0.1:1/ -k {words}");
+        place.farfield(&try_out).exits(2).says(parts);
     }
     let simulated = "run --plane simulated --set simulated.tls={} --set tls.certificate=users.pem";
     place.farfield(simulated).exits(2).says(&["tls.certificate", "no cryptography"]);

@@ -90,7 +90,7 @@ impl ServerKind {
 
     fn config(self, home: &Path) -> String {
         match self {
-            ServerKind::Nginx => nginx::config(home, "80", BACKLOG),
+            ServerKind::Nginx => nginx::config(home, "80", BACKLOG, nginx::Speaks::default()),
             ServerKind::ApachePrefork => apache(home, &Pool::fixed(128), "15"),
             ServerKind::ApachePrefork1024 => apache(home, &Pool::fixed(1024), "15"),
             ServerKind::ApachePrefork150 => {

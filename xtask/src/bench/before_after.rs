@@ -81,6 +81,7 @@ fn keep_alive(lab: &Lab) -> Result<Cost> {
         seconds: lab.extent.seconds,
         pace: Pace::Closed,
         reuse: Reuse::KeepAlive,
+        streams: None,
     };
     let measured = lab.drive(&Farfield, &work)?.0;
     Ok(Cost { cpu_us: measured.cpu_us_per_request(), per_s: measured.report.per_s })

@@ -43,7 +43,8 @@ pub fn with_and_without(lab: &Lab) -> Result<String> {
     for per_s in RATES_PER_S {
         let url = nginx.url("/1k");
         let seconds = lab.extent.seconds;
-        let work = Work { url, connections: 0, seconds, pace: Pace::Open(per_s), reuse: Reuse::KeepAlive };
+        let (pace, reuse) = (Pace::Open(per_s), Reuse::KeepAlive);
+        let work = Work { url, connections: 0, seconds, pace, reuse, streams: None };
         text.push_str(&at(lab, &nginx, &work, per_s)?);
     }
     Ok(text)

@@ -1,4 +1,5 @@
-//! Closed loops at full speed: what a request costs the generator, and how many a second it can make.
+//! Closed loops at full speed: what a request costs the generator, and how many a second it can make, in the
+//! clear and over TLS, over HTTP/1.1 and HTTP/2.
 
 use super::generator::ab::Ab;
 use super::generator::farfield::Farfield;
@@ -10,9 +11,12 @@ use super::page::Table;
 use super::spread::Spread;
 use super::{absent, goal};
 use anyhow::Result;
+use xtask::nginx::Speaks;
 
 /// Connections at once.
 const CONNECTIONS: u32 = 64;
+/// Requests at once on a connection of HTTP/2.
+const STREAMS: u32 = 10;
 
 /// The runs of one generator, in order.
 struct Runs {
@@ -24,7 +28,8 @@ struct Runs {
 
 /// Kept-alive connections.
 pub fn keep_alive(lab: &Lab) -> Result<String> {
-    let (runs, mut text) = compare(lab, &[&Farfield, &Wrk, &H2load, &Ab], Reuse::KeepAlive)?;
+    let contest = Contest { generators: &[&Farfield, &Wrk, &H2load, &Ab], ..Contest::default() };
+    let (runs, mut text) = compare(lab, &contest)?;
     text.push_str(&cpu_goal(&runs, "wrk"));
     if let Some((ours, theirs)) = pair(&runs, "wrk") {
         let ratio = Spread::of_ratios(&ours.per_s, &theirs.per_s);
@@ -35,22 +40,65 @@ pub fn keep_alive(lab: &Lab) -> Result<String> {
 
 /// A connection for each request.
 pub fn one_request(lab: &Lab) -> Result<String> {
-    let (runs, mut text) = compare(lab, &[&Farfield, &Wrk, &Ab], Reuse::OneRequest)?;
+    let generators: &[&dyn Generator] = &[&Farfield, &Wrk, &Ab];
+    let contest = Contest { generators, reuse: Reuse::OneRequest, ..Contest::default() };
+    let (runs, mut text) = compare(lab, &contest)?;
     text.push_str(&cpu_goal(&runs, "wrk"));
     text.push_str(&cpu_goal(&runs, "ab"));
     Ok(text)
 }
 
+/// Kept-alive connections of HTTP/1.1 over TLS.
+pub fn tls_keep_alive(lab: &Lab) -> Result<String> {
+    let speaks = Speaks { tls: true, http2: false };
+    let contest = Contest { generators: &[&Farfield, &H2load, &Wrk, &Ab], speaks, ..Contest::default() };
+    let (runs, mut text) = compare(lab, &contest)?;
+    text.push_str(&cpu_goal(&runs, "h2load"));
+    Ok(text)
+}
+
+/// HTTP/2 with ten streams a connection, over TLS and by prior knowledge.
+pub fn http2(lab: &Lab) -> Result<String> {
+    let mut text = String::new();
+    for (tls, words) in [(true, "Over TLS:"), (false, "Without TLS, by prior knowledge:")] {
+        let contest = Contest {
+            generators: &[&Farfield, &H2load],
+            speaks: Speaks { tls, http2: true },
+            streams: Some(STREAMS),
+            ..Contest::default()
+        };
+        let (runs, table) = compare(lab, &contest)?;
+        text += &format!("{words}\n\n{table}{}\n", cpu_goal(&runs, "h2load"));
+    }
+    Ok(text)
+}
+
+/// Generators in turn before one server.
+struct Contest<'a> {
+    generators: &'a [&'a dyn Generator],
+    speaks: Speaks,
+    reuse: Reuse,
+    streams: Option<u32>,
+}
+
+/// Kept-alive connections of HTTP/1.1 in the clear.
+impl Default for Contest<'_> {
+    fn default() -> Self {
+        Contest { generators: &[], speaks: Speaks::default(), reuse: Reuse::KeepAlive, streams: None }
+    }
+}
+
 /// Runs all generators that are installed in turn, the first against each other, and tabulates them.
-fn compare(lab: &Lab, generators: &[&dyn Generator], reuse: Reuse) -> Result<(Vec<Runs>, String)> {
-    let (there, absent_text) = absent(lab, generators);
-    let nginx = lab.nginx()?;
+fn compare(lab: &Lab, contest: &Contest<'_>) -> Result<(Vec<Runs>, String)> {
+    let (there, absent_text) = absent(lab, contest.generators);
+    let nginx = lab.nginx_speaking(contest.speaks)?;
     let work = Work {
         url: nginx.url("/1k"),
         connections: CONNECTIONS,
         seconds: lab.extent.seconds,
         pace: Pace::Closed,
-        reuse,
+        reuse: contest.reuse,
+        streams: contest.streams,
     };
     let mut runs: Vec<Runs> = there.iter().map(|generator| Runs::new(generator.name())).collect();
     for round in 0..lab.extent.pairs {

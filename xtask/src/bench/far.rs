@@ -11,6 +11,7 @@ use super::server::nginx_files;
 use super::spread::Spread;
 use anyhow::{Context, Result};
 use std::fs;
+use xtask::nginx::Speaks;
 
 /// The folder of a run below the lab's, and the scenario in it.
 pub const FOLDER: &str = "far";
@@ -73,6 +74,7 @@ pub fn against_wrk(lab: &Lab) -> Result<String> {
                 seconds: lab.extent.seconds,
                 pace: Pace::Closed,
                 reuse,
+                streams: None,
             };
             theirs.push(lab.drive(&Wrk, &work)?.0.report.per_s);
         }
@@ -161,7 +163,7 @@ impl<'a> Far<'a> {
         let Far { rest, path, .. } = self;
         let folder = lab.scratch().join(FOLDER);
         fs::create_dir_all(&folder)?;
-        let config = nginx_files(&folder, "0.0.0.0:80".parse().expect("an address"))?;
+        let config = nginx_files(&folder, "0.0.0.0:80".parse().expect("an address"), Speaks::default())?;
         let nginx = xtask::system::find("nginx").context("nginx is missing")?;
         let policy = match self.reuse {
             Reuse::OneRequest => "one-request",

@@ -109,8 +109,14 @@ fn run(lab: &Lab, carrier: Carrier, asked: Asked) -> Result<Summary> {
                 Asked::Closed(users) => (Pace::Closed, users, None),
                 Asked::Open(per_s, bound) => (Pace::Open(per_s), 0, bound),
             };
-            let work =
-                Work { url: nginx.url("/1k"), connections, seconds: SECONDS, pace, reuse: Reuse::KeepAlive };
+            let work = Work {
+                url: nginx.url("/1k"),
+                connections,
+                seconds: SECONDS,
+                pace,
+                reuse: Reuse::KeepAlive,
+                streams: None,
+            };
             let mut command = farfield::of_work(lab.farfield(), &work, lab.scratch());
             if let Some(most) = bound {
                 command.arg("--set").arg(format!("load.users-max={most}"));

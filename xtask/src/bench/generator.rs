@@ -28,6 +28,8 @@ pub struct Work {
     pub pace: Pace,
     /// The reuse of connections.
     pub reuse: Reuse,
+    /// Requests at once on each connection, over HTTP/2; HTTP/1.1 if not said.
+    pub streams: Option<u32>,
 }
 
 /// When requests are made.

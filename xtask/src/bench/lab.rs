@@ -14,6 +14,7 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 use xtask::hold;
 use xtask::hold::usage::Usage;
+use xtask::nginx::Speaks;
 use xtask::process;
 use xtask::system;
 
@@ -112,12 +113,17 @@ impl Lab {
 
     /// Starts nginx on the servers' processor.
     pub fn nginx(&self) -> Result<Server> {
-        Server::nginx(&nginx()?, self.scratch(), self.server_cpu)
+        self.nginx_speaking(Speaks::default())
+    }
+
+    /// Starts nginx on the servers' processor, speaking what is asked for.
+    pub fn nginx_speaking(&self, speaks: Speaks) -> Result<Server> {
+        Server::nginx(&nginx()?, self.scratch(), self.server_cpu, speaks)
     }
 
     /// Starts nginx on whichever processors the kernel chooses.
     pub fn nginx_anywhere(&self) -> Result<Server> {
-        Server::nginx(&nginx()?, self.scratch(), None)
+        Server::nginx(&nginx()?, self.scratch(), None, Speaks::default())
     }
 
     /// Starts farfield's own origin with these flags.
@@ -212,6 +218,12 @@ impl Lab {
 
 fn nginx() -> Result<PathBuf> {
     system::find("nginx").context("nginx is missing")
+}
+
+/// Builds an example of a crate of the product; returns its executable.
+pub fn example(lab: &Lab, package: &str, name: &str) -> Result<PathBuf> {
+    process::run(process::cargo().args(["build", "--release", "--package", package, "--example", name]))?;
+    Ok(lab.farfield().parent().context("the program lies in a folder")?.join("examples").join(name))
 }
 
 /// Builds farfield as users have it.

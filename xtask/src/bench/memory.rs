@@ -5,12 +5,19 @@ use super::goal;
 use super::lab::Lab;
 use super::page::Table;
 use anyhow::Result;
+use xtask::nginx::Speaks;
 
 /// Users that are connected at once.
 const USERS: u32 = 10_000;
 
 /// The memory that they may take, in MiB.
 const USERS_MIB_MAX: f64 = 64.0;
+
+/// The memory that they may take over TLS, in MiB.
+const SECURE_USERS_MIB_MAX: f64 = 400.0;
+
+/// Seconds of a run over TLS: the handshakes take most of a server's first seconds.
+const SECURE_S_MIN: u32 = 12;
 
 /// Users of the run that goes on. They ask as fast as they are answered: an open loop above what the machine
 /// can take would measure its backlog.
@@ -43,6 +50,35 @@ pub fn users(lab: &Lab) -> Result<String> {
         table.to_markdown(),
         goal("10,000 connected users in at most 64 MiB", &seen, is_met)
     ))
+}
+
+/// 10,000 users with a connection each over TLS, who ask once in five seconds: over HTTP/1.1 and over HTTP/2.
+pub fn secure_users(lab: &Lab) -> Result<String> {
+    let nginx = lab.nginx_speaking(Speaks { tls: true, http2: true })?;
+    let seconds = lab.extent.seconds.max(SECURE_S_MIN);
+    let heads =
+        ["protocol", "users", "connected at once", "completed/s", "peak of memory, MiB", "a user, KiB"];
+    let (mut table, mut goals) = (Table::new(&heads), String::new());
+    for (http, words) in [("1.1", "HTTP/1.1"), ("2", "HTTP/2")] {
+        let mut command = farfield::run(lab.farfield(), &nginx.url("/1k"), seconds, lab.scratch());
+        command.args(["--insecure", "--http", http, "-c", &USERS.to_string(), "--think", "5s"]);
+        // Users begin over one think time.
+        command.args(["--warm-up", "7s"]);
+        let (summary, usage) = lab.farfield_run(&command, seconds)?;
+        let open = summary.number("/connections/open_max")?;
+        table.row([
+            words.to_owned(),
+            USERS.to_string(),
+            format!("{open:.0}"),
+            format!("{:.0}", summary.number("/steady/rates/completed_per_s")?),
+            format!("{:.1}", usage.peak_mib()),
+            format!("{:.2}", usage.peak_kib as f64 / f64::from(USERS)),
+        ]);
+        let is_met = usage.peak_mib() <= SECURE_USERS_MIB_MAX && open >= f64::from(USERS);
+        let seen = format!("{:.1} MiB, {open:.0} connected", usage.peak_mib());
+        goals += &goal(&format!("10,000 idle connections of {words} in at most 400 MiB"), &seen, is_met);
+    }
+    Ok(format!("{}\n{goals}", table.to_markdown()))
 }
 
 /// One load for a short and for a long time.

@@ -47,6 +47,7 @@ pub fn half_of_capacity(lab: &Lab) -> Result<String> {
         seconds: lab.extent.seconds,
         pace: Pace::Closed,
         reuse: Reuse::KeepAlive,
+        streams: None,
     };
     let capacity = capacity(lab, &closed)?;
     let per_s = (capacity / 200.0) as u32 * 100;

@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use xtask::hold;
-use xtask::nginx;
+use xtask::nginx::{self, Speaks};
+use xtask::process;
+use xtask::system;
 
 /// The size of the object that is asked for, in bytes.
 const OBJECT_BYTES: usize = 1024;
@@ -26,17 +28,23 @@ const BACKLOG: u32 = 4096;
 pub struct Server {
     child: Child,
     address: SocketAddr,
+    scheme: &'static str,
 }
 
 impl Server {
     /// nginx with one worker on processor `cpu`, or on any, serving `/1k` and `/64k`; its files go to
     /// `folder`.
-    pub fn nginx(program: &Path, folder: &Path, cpu: impl Into<Option<usize>>) -> Result<Server> {
+    pub fn nginx(
+        program: &Path,
+        folder: &Path,
+        cpu: impl Into<Option<usize>>,
+        speaks: Speaks,
+    ) -> Result<Server> {
         let address = free_address()?;
-        let file = nginx_files(folder, address)?;
+        let file = nginx_files(folder, address, speaks)?;
         let mut nginx = Command::new(program);
         nginx.arg("-e").arg(folder.join("nginx.log")).arg("-c").arg(file);
-        Server::start(&nginx, address, cpu)
+        Server::start(&nginx, if speaks.tls { "https" } else { "http" }, address, cpu)
     }
 
     /// farfield's origin on processor `cpu`, with the knobs of a known server.
@@ -44,12 +52,12 @@ impl Server {
         let address = free_address()?;
         let mut origin = Command::new(program);
         origin.arg("serve").arg(address.to_string()).args(knobs);
-        Server::start(&origin, address, cpu)
+        Server::start(&origin, "http", address, cpu)
     }
 
     /// The URL of `path`.
     pub fn url(&self, path: &str) -> String {
-        format!("http://{}{path}", self.address)
+        format!("{}://{}{path}", self.scheme, self.address)
     }
 
     /// Processor time of the server's processes so far, in microseconds. Each has one thread.
@@ -66,14 +74,19 @@ impl Server {
         Ok(ns / 1e3)
     }
 
-    fn start(command: &Command, address: SocketAddr, cpu: impl Into<Option<usize>>) -> Result<Server> {
+    fn start(
+        command: &Command,
+        scheme: &'static str,
+        address: SocketAddr,
+        cpu: impl Into<Option<usize>>,
+    ) -> Result<Server> {
         let mut held = hold::held(command, cpu, None);
         let child = held
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .spawn()
             .with_context(|| format!("cannot start {}", command.get_program().display()))?;
-        let mut server = Server { child, address };
+        let mut server = Server { child, address, scheme };
         server.await_answer()?;
         Ok(server)
     }
@@ -103,16 +116,30 @@ impl Drop for Server {
     }
 }
 
-/// Writes what nginx serves, `/1k` and `/64k`, and its configuration, whose path is returned.
-pub fn nginx_files(folder: &Path, address: SocketAddr) -> Result<PathBuf> {
+/// Writes what nginx serves, `/1k` and `/64k`, its certificate if it needs one, and its configuration, whose
+/// path is returned.
+pub fn nginx_files(folder: &Path, address: SocketAddr, speaks: Speaks) -> Result<PathBuf> {
     let site = folder.join("site");
     fs::create_dir_all(&site)?;
     for (name, bytes) in [("1k", OBJECT_BYTES), ("64k", LARGE_OBJECT_BYTES)] {
         fs::write(site.join(name), "x".repeat(bytes))?;
     }
+    if speaks.tls && !folder.join(nginx::KEY).exists() {
+        make_certificate(folder)?;
+    }
     let file = folder.join("nginx.conf");
-    fs::write(&file, nginx::config(folder, &address.to_string(), BACKLOG))?;
+    fs::write(&file, nginx::config(folder, &address.to_string(), BACKLOG, speaks))?;
     Ok(file)
+}
+
+/// Makes a key (ECDSA, P-256) and a certificate for `localhost` that it signs itself.
+fn make_certificate(folder: &Path) -> Result<()> {
+    let openssl = system::find("openssl").context("openssl is missing, which makes the certificate")?;
+    let mut command = Command::new(openssl);
+    command.args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]);
+    command.args(["-days", "30", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]);
+    command.arg("-keyout").arg(folder.join(nginx::KEY)).arg("-out").arg(folder.join(nginx::CERTIFICATE));
+    process::output(&mut command).map(drop)
 }
 
 /// An address on loopback that is free now.

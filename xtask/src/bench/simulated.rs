@@ -4,7 +4,7 @@
 //! An example of `farfield-emulator` is what runs; here it is called and its rows are read.
 
 use super::goal;
-use super::lab::Lab;
+use super::lab::{self, Lab};
 use super::page::Table;
 use super::spread::Spread;
 use anyhow::{Context, Result, bail};
@@ -111,17 +111,7 @@ fn curve(lab: &Lab, kind: &str) -> Result<(String, Vec<Row>)> {
 
 /// The example's output for these arguments.
 fn example(lab: &Lab, words: &[String]) -> Result<String> {
-    let name = "simulated_speed";
-    process::run(process::cargo().args([
-        "build",
-        "--release",
-        "--package",
-        "farfield-emulator",
-        "--example",
-        name,
-    ]))?;
-    let folder = lab.farfield().parent().context("the program lies in a folder")?.join("examples");
-    let mut command = Command::new(folder.join(name));
+    let mut command = Command::new(lab::example(lab, "farfield-emulator", "simulated_speed")?);
     command.args(words);
     eprintln!("  {}", process::words(&command));
     Ok(String::from_utf8_lossy(&process::output(&mut command)?).into_owned())

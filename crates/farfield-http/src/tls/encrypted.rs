@@ -70,6 +70,7 @@ impl Client {
             true => Resumption::store(tickets.clone()),
             false => Resumption::disabled(),
         };
+        config.enable_early_data = settings.early_data;
         if let Some(keys) = &settings.keys {
             config.key_log = Arc::clone(keys);
         }

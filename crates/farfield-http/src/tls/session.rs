@@ -112,6 +112,28 @@ impl Session {
         }
     }
 
+    /// Bytes of plaintext that may be [sealed early](Self::seal_early) now, within the handshake: none,
+    /// unless the settings and the ticket allow it.
+    pub fn early_room(&mut self) -> usize {
+        match &mut self.0 {
+            End::Encrypted(session) => session.early_room(),
+            End::Modelled(_) => 0,
+        }
+    }
+
+    /// Seals `plain` within the handshake (RFC 8446 section 2.3): the records are ready to be
+    /// [taken](Self::take_to_send) behind the first message. Whether the server took it is in the
+    /// [`stats`](Self::stats) of the session; if it did not, `plain` is lost.
+    ///
+    /// # Panics
+    /// If it is more than there is [room](Self::early_room) for.
+    pub fn seal_early(&mut self, plain: &[u8]) {
+        match &mut self.0 {
+            End::Encrypted(session) => session.seal_early(plain),
+            End::Modelled(_) => unreachable!("a session that has no room for early data"),
+        }
+    }
+
     /// True once the peer has said that it sends nothing more.
     pub fn is_closed_by_peer(&self) -> bool {
         match &self.0 {

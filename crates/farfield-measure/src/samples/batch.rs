@@ -39,6 +39,7 @@ pub(super) struct Batch {
     secured: Optional<i64>,
     tls_version: Optional<i32>,
     tls_resumed: Optional<i32>,
+    tls_early: Optional<i32>,
     stream: Optional<i32>,
     stalled_us: Optional<i32>,
 }
@@ -105,6 +106,7 @@ impl Batch {
         self.secured.extend(tls().map(|tls| tls.map(|tls| tls.secured.as_ns() as i64)));
         self.tls_version.extend(tls().map(|tls| tls.map(|tls| tls.version.number().into())));
         self.tls_resumed.extend(tls().map(|tls| tls.map(|tls| tls.resumed.into())));
+        self.tls_early.extend(tls().map(|tls| tls.map(|tls| tls.early.code().into())));
         let http2 = || all().map(|s| s.http2);
         self.stream.extend(http2().map(|http2| http2.map(|http2| { http2.stream }.get() as i32)));
         self.stalled_us.extend(http2().map(|http2| http2.map(|http2| http2.stalled_us as i32)));
@@ -137,6 +139,7 @@ impl Batch {
             &mut self.session,
             &mut self.tls_version,
             &mut self.tls_resumed,
+            &mut self.tls_early,
             &mut self.stream,
             &mut self.stalled_us,
         ];
@@ -209,7 +212,8 @@ impl Encoder {
         put::<Int32Type>(&mut columns, pause, &batch.page)?;
         put_optional::<Int32Type>(&mut columns, pause, &batch.session)?;
         put_optional::<Int64Type>(&mut columns, pause, &batch.secured)?;
-        for column in [&batch.tls_version, &batch.tls_resumed, &batch.stream, &batch.stalled_us] {
+        let of_tls = [&batch.tls_version, &batch.tls_resumed, &batch.tls_early];
+        for column in of_tls.into_iter().chain([&batch.stream, &batch.stalled_us]) {
             put_optional::<Int32Type>(&mut columns, pause, column)?;
         }
         let metadata = columns.close()?;

@@ -21,7 +21,7 @@ pub enum Cell {
 pub type Column = (&'static str, fn(&Sample) -> Cell);
 
 /// All columns, in the order of the file.
-pub const COLUMNS: [Column; 26] = [
+pub const COLUMNS: [Column; 27] = [
     ("due_ns", |s| Cell::Number(s.due.as_ns() as i64)),
     ("connect_begun_ns", |s| at(s.connect_begun).into()),
     ("connected_ns", |s| at(s.connected).into()),
@@ -46,6 +46,7 @@ pub const COLUMNS: [Column; 26] = [
     ("secured_ns", |s| s.tls.map(|tls| tls.secured.as_ns() as i64).into()),
     ("tls_version", |s| s.tls.map(|tls| i64::from(tls.version.number())).into()),
     ("tls_resumed", |s| s.tls.map(|tls| i64::from(tls.resumed)).into()),
+    ("tls_early", |s| s.tls.map(|tls| i64::from(tls.early.code())).into()),
     ("stream", |s| s.http2.map(|http2| i64::from({ http2.stream }.get())).into()),
     ("stalled_us", |s| s.http2.map(|http2| i64::from(http2.stalled_us)).into()),
 ];

@@ -5,7 +5,7 @@ use super::schema::{
 };
 use super::{Keep, RunLabel};
 use farfield_base::{
-    Bytes, Http2Stats, Instant, Outcome, PagePart, Sample, Stamp, TcpStats, TlsStats, TlsVersion,
+    Bytes, EarlyData, Http2Stats, Instant, Outcome, PagePart, Sample, Stamp, TcpStats, TlsStats, TlsVersion,
 };
 use parquet::basic::Encoding;
 use parquet::column::page::Page;
@@ -187,6 +187,7 @@ impl<R: ChunkReader + 'static> SamplesFile<R> {
         let mut secured = columns.optional::<Int64Type>()?;
         let mut tls_version = columns.optional::<Int32Type>()?;
         let mut tls_resumed = columns.optional::<Int32Type>()?;
+        let mut tls_early = columns.optional::<Int32Type>()?;
         let mut stream = columns.optional::<Int32Type>()?;
         let mut stalled_us = columns.optional::<Int32Type>()?;
         let mut row = || -> Option<Result<Sample, SamplesError>> {
@@ -215,6 +216,7 @@ impl<R: ChunkReader + 'static> SamplesFile<R> {
                 secured: secured.next()?,
                 tls_version: tls_version.next()?,
                 tls_resumed: tls_resumed.next()?,
+                tls_early: tls_early.next()?,
                 stream: stream.next()?,
                 stalled_us: stalled_us.next()?,
             }))
@@ -249,6 +251,7 @@ struct Row {
     secured: Option<i64>,
     tls_version: Option<i32>,
     tls_resumed: Option<i32>,
+    tls_early: Option<i32>,
     stream: Option<i32>,
     stalled_us: Option<i32>,
 }
@@ -318,10 +321,12 @@ fn tls(row: &Row) -> Result<Option<TlsStats>, SamplesError> {
         Some(1) => true,
         found => return Err(wrong("tls_resumed", found)),
     };
+    let early = EarlyData::ALL.into_iter().find(|early| Some(early.code().into()) == row.tls_early);
     Ok(Some(TlsStats {
         secured: Instant::from_ns(secured as u64),
         version: version.ok_or_else(|| wrong("tls_version", number))?,
         resumed,
+        early: early.ok_or_else(|| wrong("tls_early", row.tls_early))?,
     }))
 }
 

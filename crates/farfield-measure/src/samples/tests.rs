@@ -4,7 +4,7 @@ use super::reader::in_memory;
 use super::writer::{BATCH_ROWS, GROUP_ROWS};
 use super::*;
 use farfield_base::{
-    Bytes, Http2Stats, Instant, Outcome, PagePart, Sample, Stamp, TcpStats, TlsStats, TlsVersion,
+    Bytes, EarlyData, Http2Stats, Instant, Outcome, PagePart, Sample, Stamp, TcpStats, TlsStats, TlsVersion,
 };
 use proptest::prelude::*;
 use std::cell::Cell;
@@ -56,6 +56,7 @@ fn sample(place: u64) -> Sample {
             secured: Instant::from_ns(due + 950),
             version: TlsVersion::ALL[(place / 10 % 2) as usize],
             resumed: place.is_multiple_of(30),
+            early: EarlyData::ALL[(place / 10 % 3) as usize],
         }),
         http2: NonZeroU32::new((place % 7) as u32)
             .map(|stream| Http2Stats { stream, stalled_us: (place % 9) as u32 }),
@@ -75,11 +76,13 @@ fn any_tcp_stats() -> impl Strategy<Value = Option<TcpStats>> {
 }
 
 fn any_tls_stats() -> impl Strategy<Value = Option<TlsStats>> {
-    let stats = (any_word(), prop::sample::select(TlsVersion::ALL.to_vec()), any::<bool>());
-    prop::option::of(stats.prop_map(|(secured, version, resumed)| TlsStats {
+    let versions = prop::sample::select(TlsVersion::ALL.to_vec());
+    let stats = (any_word(), versions, any::<bool>(), prop::sample::select(EarlyData::ALL.to_vec()));
+    prop::option::of(stats.prop_map(|(secured, version, resumed, early)| TlsStats {
         secured: Instant::from_ns(secured),
         version,
         resumed,
+        early,
     }))
 }
 
@@ -472,8 +475,9 @@ fn printed(sample: &Sample) -> String {
         Sample::NO_SESSION => String::new(),
         session => session.to_string(),
     };
-    let tls = sample.tls.map_or(",,".to_owned(), |tls| {
-        format!("{},{},{}", tls.secured.as_ns() as i64, tls.version.number(), u8::from(tls.resumed))
+    let tls = sample.tls.map_or(",,,".to_owned(), |tls| {
+        let (secured, version) = (tls.secured.as_ns() as i64, tls.version.number());
+        format!("{secured},{version},{},{}", u8::from(tls.resumed), tls.early.code())
     });
     let http2 =
         sample.http2.map_or(",".to_owned(), |http2| format!("{},{}", { http2.stream }, { http2.stalled_us }));

@@ -2,9 +2,9 @@
 
 use super::scene::{Scene, killed, unborn};
 use super::*;
-use farfield_base::{Duration, Outcome, PagePart, Stamp, TlsStats, TlsVersion};
+use farfield_base::{Duration, EarlyData, Outcome, PagePart, Stamp, TlsStats, TlsVersion};
 use farfield_measure::bottleneck::Cause;
-use farfield_measure::handshakes::HandshakeCpu;
+use farfield_measure::handshakes::{EarlySummary, HandshakeCpu};
 use farfield_measure::{Bottleneck, MachineStats};
 
 pub(super) fn plain(summary: &Summary) -> String {
@@ -288,7 +288,8 @@ fn handshakes_have_a_line() {
     for (at, sample) in scene.samples.iter_mut().enumerate() {
         sample.connected = Stamp::at(sample.due);
         let secured = sample.due + Duration::from_ms(2);
-        sample.tls = Some(TlsStats { secured, version: TlsVersion::Tls13, resumed: at % 4 != 0 });
+        let early = EarlyData::Unsent;
+        sample.tls = Some(TlsStats { secured, version: TlsVersion::Tls13, resumed: at % 4 != 0, early });
     }
     let mut summary = scene.summary();
     let text = plain(&summary);
@@ -300,6 +301,11 @@ fn handshakes_have_a_line() {
     handshakes.cpu = Some(HandshakeCpu { each_ns: 103_000, worker_share: 0.1153 });
     let text = plain(&summary);
     assert!(text.contains("\n            103µs of CPU each, at most 11.53% of a worker's time\n"), "{text}");
+    let handshakes = summary.handshakes.as_mut().expect("handshakes");
+    handshakes.early = Some(EarlySummary { accepted_share: 0.5, rejected_share: 0.02 });
+    let text = plain(&summary);
+    let line = "\n            50% with a request as early data; 2% with one that was rejected\n";
+    assert!(text.contains(line), "{text}");
     let handshakes = summary.handshakes.as_mut().expect("handshakes");
     (handshakes.time.count, handshakes.per_s, handshakes.resumed_share) = (u64::MAX, 1e9, 0.999_999);
     fits(&plain(&summary));

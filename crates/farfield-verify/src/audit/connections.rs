@@ -154,6 +154,7 @@ mod tests {
                 simultaneous: false,
             }),
             requests,
+            going_away: None,
         }
     }
 

@@ -150,6 +150,7 @@ impl Scene {
             server_side: Direction::default(),
             end: End::Open,
             requests: 0,
+            going_away: None,
         });
         let at = Instant::from_ns(begun);
         let rows = self.run.connections.as_mut().expect("a list");

@@ -11,7 +11,8 @@ use crate::flags::export::ExportFlags;
 use crate::output;
 use crate::problem::Problem;
 use drawn::DrawnSession;
-use farfield_scenario::Prepared;
+use farfield_scenario::{HttpVersion, Prepared, RunPlan};
+use farfield_user::Reuse;
 use std::fs;
 use std::path::Path;
 
@@ -24,7 +25,7 @@ pub fn export(flags: &ExportFlags) -> Result<Exit, Problem> {
     if [wsesslog, gaps, csv].iter().all(|file| file.is_none()) {
         return Err(Problem::usage("nothing to write; name a file with --wsesslog, --gaps or --csv"));
     }
-    let plan = super::run::read(Some(&flags.scenario), &flags.overlay())?;
+    let plan = read(flags)?;
     let title = format!("{}, seed {}", plan.scenario().name, plan.scenario().seed);
     let Prepared { settings, .. } = plan.prepare(super::run::now_rfc3339())?;
     let sessions = drawn::sessions(&settings)
@@ -42,6 +43,23 @@ pub fn export(flags: &ExportFlags) -> Result<Exit, Problem> {
     }
     output::put(&summary(&sessions, wsesslog.as_deref()))?;
     Ok(Exit::Fine)
+}
+
+/// Reads the scenario, over HTTP/1 whatever it says: the server that is made up speaks no other, and what is
+/// asked for is the same. Requests that would go as streams at once go ahead of their replies instead.
+fn read(flags: &ExportFlags) -> Result<RunPlan, Problem> {
+    let plan = super::run::read(Some(&flags.scenario), &flags.overlay())?;
+    if !matches!(plan.scenario().http, HttpVersion::Http2 | HttpVersion::Http3) {
+        return Ok(plan);
+    }
+    let mut overlay = flags.overlay();
+    overlay.sets.push("http='1.1'".to_owned());
+    let policy = &plan.scenario().connections;
+    if policy.policy == Reuse::Multiplexed {
+        overlay.sets.push("connections.policy='pipelined'".to_owned());
+        overlay.sets.push(format!("connections.pipeline-depth={}", policy.streams));
+    }
+    super::run::read(Some(&flags.scenario), &overlay)
 }
 
 fn summary(sessions: &[DrawnSession], wsesslog: Option<&Path>) -> String {

@@ -117,6 +117,10 @@ impl TryFlags {
         Overlay {
             target: self.target.clone(),
             plane: self.plane.clone(),
+            cacert: self.cacert.clone(),
+            insecure: self.insecure,
+            certificate: self.cert.clone(),
+            key: self.key.clone(),
             seed: self.seed,
             sets: self.sets.clone(),
             once: true,

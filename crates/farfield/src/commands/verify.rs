@@ -166,13 +166,6 @@ fn hold(directory: &Path, summary: &Summary, capture: &Path) -> Result<Verificat
                 .to_owned(),
         ));
     }
-    if version == Some(HttpVersion::Http2) || samples.iter().any(|sample| sample.http2.is_some()) {
-        return Err(Problem::usage(
-            "the run was over HTTP/2, and requests are rebuilt from packets of HTTP/1 alone; compare a run with \
-             http = \"1.1\" instead"
-                .to_owned(),
-        ));
-    }
     let limits =
         scenario.as_ref().map_or_else(|_| AgreementLimits::default(), |plan| limits(plan.scenario()));
     let record = record(directory, summary, &samples, all_kept, Origin::of(capture, directory))?;
@@ -250,7 +243,7 @@ fn record(
         start: clock.map_or(RunStart::Unknown, |clock| RunStart::Exact(clock.start_unix_ns)),
         connections,
         reported: reported(&summary.steady),
-        resent: summary.connections.resent_requests,
+        resent: summary.connections.resent_requests + summary.http2.as_ref().map_or(0, |own| own.refused),
         all_kept,
         gateway_is_first: origin != Origin::Other && summary.generator.plane != "sockets",
     })
@@ -303,7 +296,10 @@ fn asked(plan: &RunPlan) -> Asked {
         policy: AskedPolicy {
             requests_max: policy.requests_max(),
             parallel: policy.parallel.get().into(),
-            depth: policy.depth() as u32,
+            depth: match scenario.http {
+                HttpVersion::Http2 => policy.streams.get().into(),
+                _ => policy.depth() as u32,
+            },
             shares: policy.policy == Reuse::SharedPool || inherits && policy.policy != Reuse::OneRequest,
         },
         own_sessions: scenario.session.is_some(),

@@ -63,7 +63,7 @@ pub struct Nginx {
     pub address: SocketAddr,
 }
 
-const LOG: &str = "log_format tls '$ssl_session_reused $ssl_protocol $ssl_server_name $ssl_curve $ssl_client_s_dn $request';";
+const LOG: &str = "log_format early '$ssl_early_data $ssl_session_reused $request'; log_format tls '$ssl_session_reused $ssl_protocol $ssl_server_name $ssl_curve $ssl_client_s_dn $request';";
 
 impl Nginx {
     /// One that speaks `versions`.

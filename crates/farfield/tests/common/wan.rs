@@ -143,6 +143,11 @@ impl Wan {
         may_build(test).then(|| Wan { place: Place::new(), command, runs: std::cell::Cell::new(0) })
     }
 
+    /// The same place, with the server that these words start.
+    pub fn started_by(self, command: Vec<String>) -> Wan {
+        Wan { command, ..self }
+    }
+
     /// Puts a line of shell before the server, which runs beside it and in its namespace.
     pub fn beside(mut self, line: &str) -> Wan {
         let server = self.command.join(" ");

@@ -47,6 +47,14 @@ pub fn of_work(program: &Path, work: &Work, scratch: &Path) -> Command {
     if work.reuse == Reuse::OneRequest {
         command.args(["--policy", "one-request"]);
     }
+    if let Some(streams) = work.streams {
+        command.args(["--http", "2", "--policy", "multiplexed", "--set"]);
+        command.arg(format!("connections.streams={streams}"));
+    }
+    if work.url.starts_with("https:") {
+        // The others do not look whose the certificate is either.
+        command.arg("--insecure");
+    }
     command
 }
 
@@ -146,6 +154,7 @@ impl Invalid {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use xtask::process;
 
     const TEXT: &str = r#"{
         "verdict": { "valid": false, "checks": [
@@ -167,6 +176,25 @@ mod tests {
         assert!(!invalid.add(&summary));
         assert_eq!(invalid.in_words(), "Why runs were invalid: worker-busy in 1.");
         assert!(Summary::parse(&TEXT.replace("false", "true")).unwrap().is_valid());
+    }
+
+    #[test]
+    fn work_becomes_flags() {
+        let work = Work {
+            url: "https://127.0.0.1:8443/".to_owned(),
+            connections: 8,
+            seconds: 1,
+            pace: Pace::Closed,
+            reuse: Reuse::KeepAlive,
+            streams: Some(10),
+        };
+        let words = |work: &Work| process::words(&of_work(Path::new("farfield"), work, Path::new("/a")));
+        let text = words(&work);
+        for flags in ["--http 2 --policy multiplexed --set connections.streams=10", "--insecure", "-c 8"] {
+            assert!(text.contains(flags), "{flags} in {text}");
+        }
+        let plain = Work { url: "http://127.0.0.1/".to_owned(), streams: None, ..work };
+        assert!(!words(&plain).contains("--insecure") && !words(&plain).contains("--http"));
     }
 
     #[test]

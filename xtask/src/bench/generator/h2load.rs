@@ -1,4 +1,4 @@
-//! h2load, speaking HTTP/1.1: a closed loop, or a rate for each connection.
+//! h2load, speaking HTTP/1.1 or HTTP/2: a closed loop, or a rate for each connection.
 
 use super::{Generator, Pace, Report, Work};
 use anyhow::{Context, Result};
@@ -16,7 +16,11 @@ impl Generator for H2load {
 
     fn command(&self, program: &Path, work: &Work, _scratch: &Path) -> Result<Command> {
         let mut command = Command::new(program);
-        command.args(["--h1", "-t1"]);
+        match work.streams {
+            None => command.arg("--h1"),
+            Some(streams) => command.arg(format!("-m{streams}")),
+        };
+        command.arg("-t1");
         command.arg(format!("-c{}", work.connections)).arg(format!("-D{}", work.seconds));
         if let Pace::Open(per_s) = work.pace {
             command.arg(format!("--rps={:.3}", f64::from(per_s) / f64::from(work.connections)));
@@ -74,15 +78,20 @@ req/s           :      49.90       49.94       49.92        0.01    64.06%
     }
 
     #[test]
-    fn shares_the_rate_among_the_connections() {
+    fn shares_the_rate_among_the_connections_and_has_streams() {
         let work = Work {
             url: "http://127.0.0.1/".to_owned(),
             connections: 64,
             seconds: 10,
             pace: Pace::Open(1000),
             reuse: super::super::Reuse::KeepAlive,
+            streams: None,
         };
         let command = H2load.command(Path::new("h2load"), &work, Path::new("/")).unwrap();
-        assert!(command.get_args().any(|arg| arg == "--rps=15.625"));
+        let has = |command: &Command, wanted: &str| command.get_args().any(|arg| arg == wanted);
+        assert!(has(&command, "--rps=15.625") && has(&command, "--h1"));
+        let work = Work { streams: Some(10), ..work };
+        let command = H2load.command(Path::new("h2load"), &work, Path::new("/")).unwrap();
+        assert!(has(&command, "-m10") && !has(&command, "--h1"));
     }
 }

@@ -87,6 +87,7 @@ mod tests {
             seconds: 10,
             pace: Pace::Open(5000),
             reuse: Reuse::KeepAlive,
+            streams: None,
         };
         let script = script(&work);
         for part in [

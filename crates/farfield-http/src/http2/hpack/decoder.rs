@@ -13,15 +13,38 @@ pub struct Decoder {
     advertised_bytes: u32,
     /// The peer has yet to shrink its table to what was advertised (RFC 7541, 4.2).
     shrinks: bool,
-    /// The last block used the dynamic table, or changed it.
+    /// What the last block says depends on the dynamic table, or it changed the table's size.
     used_table: bool,
+    /// What the last block inserted, as the table counts.
+    inserted_bytes: u32,
+    /// What was inserted last, if all of it was by blocks that are equal.
+    repeated: Repeated,
+}
+
+/// Entries that one block inserted over and over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Repeated {
+    /// The block's mark; 0 if there is none.
+    mark: u64,
+    bytes: u32,
+}
+
+impl Repeated {
+    const NOTHING: Repeated = Repeated { mark: 0, bytes: 0 };
 }
 
 impl Decoder {
     /// A decoder that has advertised a dynamic table of this size in the connection's first SETTINGS.
     pub const fn new(advertised_bytes: u32) -> Decoder {
         let shrinks = advertised_bytes < DEFAULT_TABLE_BYTES;
-        Decoder { table: DynamicTable::new(), advertised_bytes, shrinks, used_table: false }
+        Decoder {
+            table: DynamicTable::new(),
+            advertised_bytes,
+            shrinks,
+            used_table: false,
+            inserted_bytes: 0,
+            repeated: Repeated::NOTHING,
+        }
     }
 
     /// Decodes a whole block, and passes each field's name and value to `field`, as they are on the wire.
@@ -36,7 +59,7 @@ impl Decoder {
     ) -> Result<(), HpackError> {
         let mut rest = block;
         let mut fields_begun = false;
-        self.used_table = false;
+        (self.used_table, self.inserted_bytes) = (false, 0);
         while let Some(&first) = rest.first() {
             // 6.3: dynamic table size update, 001 and a prefix of 5 bits.
             if first & 0xe0 == 0x20 {
@@ -60,14 +83,43 @@ impl Decoder {
         Ok(())
     }
 
+    /// Decodes a block whose fields are known, with this mark, since later blocks may refer to what it
+    /// inserts.
+    ///
+    /// # Errors
+    /// As [`decode`](Self::decode).
+    pub(in crate::http2) fn decode_known(
+        &mut self,
+        mark: u64,
+        block: &[u8],
+        scratch: &mut Scratch,
+    ) -> Result<(), HpackError> {
+        let before = self.repeated;
+        self.decode(block, scratch, &mut |_, _| ())?;
+        let bytes = if before.mark == mark { before.bytes } else { 0 };
+        self.repeated = Repeated { mark, bytes: bytes.saturating_add(self.inserted_bytes) };
+        Ok(())
+    }
+
     /// Whether the last block says the same to every decoder, and says it again if it comes again.
     pub(in crate::http2) fn is_constant(&self) -> bool {
         !self.used_table && !self.shrinks
     }
 
-    /// Whether a block that is constant can be skipped here.
+    /// Bytes of the entries that the last block inserted.
+    pub(in crate::http2) fn inserted_bytes(&self) -> u32 {
+        self.inserted_bytes
+    }
+
+    /// Whether a block that is constant and inserts nothing can be skipped here.
     pub(in crate::http2) fn may_skip(&self) -> bool {
         !self.shrinks
+    }
+
+    /// Whether the table has no room for more than what the block with this mark has inserted over and over:
+    /// then it stays as it is when the block comes again.
+    pub(in crate::http2) fn is_filled_by(&self, mark: u64) -> bool {
+        self.repeated.mark == mark && self.repeated.bytes >= self.table.size_max_bytes()
     }
 
     fn resize(&mut self, size_bytes: u32, fields_begun: bool) -> Result<(), HpackError> {
@@ -79,6 +131,7 @@ impl Decoder {
         }
         self.shrinks = false;
         self.used_table = true;
+        self.repeated = Repeated::NOTHING;
         self.table.resize(size_bytes);
         Ok(())
     }
@@ -109,8 +162,8 @@ impl Decoder {
             }
         }
         if inserted {
-            self.used_table = true;
-            self.table.insert(name, value);
+            self.repeated = Repeated::NOTHING;
+            self.inserted_bytes = self.inserted_bytes.saturating_add(self.table.insert(name, value));
         }
         Ok(())
     }

@@ -67,15 +67,16 @@ impl DynamicTable {
     }
 
     /// Inserts an entry, and evicts what has no room beside it; one that is larger than the table empties it
-    /// (RFC 7541, 4.4). A named entry must exist; it may be among those evicted.
-    pub(super) fn insert(&mut self, name: Name<'_>, value: &[u8]) {
+    /// (RFC 7541, 4.4). A named entry must exist; it may be among those evicted. Returns the entry's size.
+    pub(super) fn insert(&mut self, name: Name<'_>, value: &[u8]) -> u32 {
         let name_bytes = match name {
             Name::Entry(number) => self.entry(number).map_or(0, |(name, _)| name.len()),
             Name::Text(name) => name.len(),
         };
         let entry = Entry { at: 0, name: name_bytes, value: value.len() };
         if name_bytes + value.len() + ENTRY_OVERHEAD_BYTES as usize > self.size_max_bytes as usize {
-            return self.make_room(self.size_max_bytes);
+            self.make_room(self.size_max_bytes);
+            return entry.size_bytes();
         }
         if self.bytes.len() + name_bytes + value.len() > 2 * self.size_max_bytes as usize {
             self.move_to_front();
@@ -92,6 +93,12 @@ impl DynamicTable {
         self.make_room(entry.size_bytes());
         self.entries.push_back(Entry { at, ..entry });
         self.size_bytes += entry.size_bytes();
+        entry.size_bytes()
+    }
+
+    /// The size that the table may have.
+    pub(super) fn size_max_bytes(&self) -> u32 {
+        self.size_max_bytes
     }
 
     /// Evicts the oldest entries until there is room for so many bytes.

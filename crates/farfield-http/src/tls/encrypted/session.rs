@@ -3,7 +3,7 @@
 use super::records::Records;
 use super::{Alpn, Client};
 use crate::tls::TlsFailure;
-use farfield_base::{Duration, Instant, TlsStats, TlsVersion};
+use farfield_base::{Duration, EarlyData, Instant, TlsStats, TlsVersion};
 use rustls::{ClientConnection, HandshakeKind, ProtocolVersion};
 use std::io::{BufRead, Write};
 
@@ -17,6 +17,8 @@ pub struct Session {
     /// The peer has said that it sends nothing more (RFC 8446 section 6.1).
     closed_by_peer: bool,
     failed: bool,
+    /// Plaintext was sealed within the handshake.
+    is_early: bool,
     /// Processor time of the handshake that was not taken yet.
     spent: Duration,
 }
@@ -25,7 +27,8 @@ impl Session {
     pub(super) fn new(mut connection: ClientConnection, user: u32, spent: Duration) -> Session {
         // Requests are handed over whole, and what is sealed is taken at once.
         connection.set_buffer_limit(None);
-        Session { connection, records: Records::default(), user, closed_by_peer: false, failed: false, spent }
+        let (records, closed_by_peer, failed, is_early) = (Records::default(), false, false, false);
+        Session { connection, records, user, closed_by_peer, failed, is_early, spent }
     }
 
     /// As [`Session::receive`](crate::tls::Session::receive).
@@ -100,7 +103,26 @@ impl Session {
             _ => TlsVersion::Tls13,
         };
         let resumed = self.connection.handshake_kind() == Some(HandshakeKind::Resumed);
-        TlsStats { secured, version, resumed }
+        TlsStats { secured, version, resumed, early: self.early() }
+    }
+
+    fn early(&self) -> EarlyData {
+        match (self.is_early, self.connection.is_early_data_accepted()) {
+            (false, _) => EarlyData::Unsent,
+            (true, true) => EarlyData::Accepted,
+            (true, false) => EarlyData::Rejected,
+        }
+    }
+
+    pub fn early_room(&mut self) -> usize {
+        let is_handshaking = self.connection.is_handshaking();
+        self.connection.early_data().filter(|_| is_handshaking).map_or(0, |early| early.bytes_left())
+    }
+
+    pub fn seal_early(&mut self, plain: &[u8]) {
+        let mut early = self.connection.early_data().expect("room for early data");
+        early.write_all(plain).expect("no more than there is room for");
+        self.is_early = true;
     }
 
     pub fn is_closed_by_peer(&self) -> bool {

@@ -49,6 +49,7 @@ pub struct Settings {
     pub(super) verifier: Arc<dyn ServerCertVerifier>,
     pub(super) versions: &'static [&'static SupportedProtocolVersion],
     pub(super) resumption: bool,
+    pub(super) early_data: bool,
     pub(super) alpn: Alpn,
     pub(super) started_unix_s: u64,
     pub(super) keys: Option<Arc<dyn KeyLog>>,
@@ -115,6 +116,7 @@ impl Settings {
             verifier,
             versions,
             resumption,
+            early_data: false,
             alpn: Alpn::default(),
             started_unix_s: 0,
             keys: None,
@@ -135,6 +137,12 @@ impl Settings {
         Settings { alpn, ..self }
     }
 
+    /// The settings for sessions that may take a request within the handshake, where a ticket allows it (RFC
+    /// 8446 section 2.3).
+    pub fn with_early_data(self, early_data: bool) -> Settings {
+        Settings { early_data, ..self }
+    }
+
     /// The settings with certificates for users, which they have for servers that ask for one.
     pub fn with_identities(self, identities: Option<Identities>) -> Settings {
         Settings { identities, ..self }
@@ -143,6 +151,12 @@ impl Settings {
     /// The settings with the processor time of handshakes measured by `clock`.
     pub fn timed_by(self, clock: ProcessorClock) -> Settings {
         Settings { clock: Some(clock), ..self }
+    }
+
+    /// Draws a random number. The first of a process takes aws-lc-rs some 30 ms, for which no user should wait.
+    pub fn warm_up(&self) {
+        // Whoever needs one later is told if there are none.
+        let _ = self.provider.secure_random.fill(&mut [0; 1]);
     }
 
     /// The settings of a run whose time begins at `began` on the library's clock, which QUIC's times are on.

@@ -4,7 +4,7 @@ use super::message::{self, Answer, Ticket};
 use super::record::{self, Messages, Reader};
 use super::{Group, Offer, Protection, Version};
 use crate::tls::TlsFailure;
-use farfield_base::{Instant, TlsStats};
+use farfield_base::{EarlyData, Instant, TlsStats};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -155,7 +155,12 @@ impl Session {
     }
 
     pub fn stats(&self, secured: Instant) -> TlsStats {
-        TlsStats { secured, version: self.state.version, resumed: self.state.resumed }
+        TlsStats {
+            secured,
+            version: self.state.version,
+            resumed: self.state.resumed,
+            early: EarlyData::Unsent,
+        }
     }
 
     pub fn is_closed_by_peer(&self) -> bool {

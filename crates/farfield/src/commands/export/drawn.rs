@@ -64,11 +64,6 @@ pub enum Undrawable {
         "the overload model makes attempts to connect, and no sessions; write a load of the model \"open\" or \"hybrid\""
     )]
     Overload,
-    /// The server that is made up answers over HTTP/1.
-    #[error(
-        "sessions are drawn over HTTP/1; write http = \"1.1\" (--http 1.1), whatever the other generator speaks"
-    )]
-    Http2,
     /// What a session's states ask for is found in replies.
     #[error(
         "what a [session] of states asks for depends on the replies before; list its requests under [requests]"
@@ -84,9 +79,6 @@ pub enum Undrawable {
 pub fn sessions(settings: &Settings<PreparedPlane>) -> Result<Vec<DrawnSession>, Undrawable> {
     if matches!(settings.itinerary, Itinerary::Sessions(_)) {
         return Err(Undrawable::States);
-    }
-    if matches!(settings.itinerary.version(), HttpVersion::Http2 | HttpVersion::Http3) {
-        return Err(Undrawable::Http2);
     }
     let mut load = settings.load.clone();
     match &mut load {

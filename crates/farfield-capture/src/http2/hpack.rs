@@ -1,0 +1,271 @@
+//! Header blocks (RFC 7541): what they say of a request or reply, and the table that they leave to the next.
+
+use super::huffman;
+use std::collections::VecDeque;
+
+/// What an entry of the table takes beside its strings (section 4.1).
+const ENTRY_BYTES: usize = 32;
+/// The table's size until an update (RFC 9113, section 6.5.2).
+const TABLE_BYTES: usize = 4096;
+/// No table is larger: a block that says otherwise is damaged.
+const TABLE_BYTES_MAX: usize = 1 << 24;
+
+/// The static table (appendix A), a line for each entry: the name, and its value behind a blank.
+const STATIC: &str = ":authority
+:method GET
+:method POST
+:path /
+:path /index.html
+:scheme http
+:scheme https
+:status 200
+:status 204
+:status 206
+:status 304
+:status 400
+:status 404
+:status 500
+accept-charset
+accept-encoding gzip, deflate
+accept-language
+accept-ranges
+accept
+access-control-allow-origin
+age
+allow
+authorization
+cache-control
+content-disposition
+content-encoding
+content-language
+content-length
+content-location
+content-range
+content-type
+cookie
+date
+etag
+expect
+expires
+from
+host
+if-match
+if-modified-since
+if-none-match
+if-range
+if-unmodified-since
+last-modified
+link
+location
+max-forwards
+proxy-authenticate
+proxy-authorization
+range
+referer
+refresh
+retry-after
+server
+set-cookie
+strict-transport-security
+transfer-encoding
+user-agent
+vary
+via
+www-authenticate";
+
+/// Entries of the static table.
+const STATIC_COUNT: usize = 61;
+
+type Field = (Vec<u8>, Vec<u8>);
+
+/// The decoder of one direction.
+#[derive(Debug)]
+pub(super) struct Decoder {
+    table: VecDeque<Field>,
+    table_bytes: usize,
+    table_bytes_max: usize,
+}
+
+/// What is looked for in a block.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Head {
+    pub method: Vec<u8>,
+    pub path: Vec<u8>,
+    pub status: u16,
+}
+
+impl Default for Decoder {
+    fn default() -> Decoder {
+        Decoder { table: VecDeque::new(), table_bytes: 0, table_bytes_max: TABLE_BYTES }
+    }
+}
+
+impl Decoder {
+    /// Reads a block to its end; `None` if it cannot be read, and then none behind it either.
+    pub fn read(&mut self, mut block: &[u8]) -> Option<Head> {
+        let mut head = Head::default();
+        while let Some(&first) = block.first() {
+            // Section 6: indexed, indexed from now on, an update of the table's size, not indexed.
+            if first & 0x80 != 0 {
+                let index = integer(&mut block, 7)?;
+                let field = self.field(index)?;
+                head.note(&field.0, &field.1);
+                continue;
+            }
+            if first & 0xe0 == 0x20 {
+                self.table_bytes_max = integer(&mut block, 5)?;
+                if self.table_bytes_max > TABLE_BYTES_MAX {
+                    return None;
+                }
+                self.shrink_to(self.table_bytes_max);
+                continue;
+            }
+            let is_kept = first & 0x40 != 0;
+            let name = match integer(&mut block, if is_kept { 6 } else { 4 })? {
+                0 => string(&mut block)?,
+                index => self.field(index)?.0,
+            };
+            let value = string(&mut block)?;
+            head.note(&name, &value);
+            if is_kept {
+                self.keep(name, value);
+            }
+        }
+        Some(head)
+    }
+
+    /// The entry at `index`, static or of the table, the newest first.
+    fn field(&self, index: usize) -> Option<Field> {
+        if index > STATIC_COUNT {
+            return self.table.get(index - STATIC_COUNT - 1).cloned();
+        }
+        let line = STATIC.lines().nth(index.checked_sub(1)?)?;
+        let (name, value) = line.split_once(' ').unwrap_or((line, ""));
+        Some((name.into(), value.into()))
+    }
+
+    fn keep(&mut self, name: Vec<u8>, value: Vec<u8>) {
+        let bytes = name.len() + value.len() + ENTRY_BYTES;
+        self.shrink_to(self.table_bytes_max.saturating_sub(bytes));
+        // One that is larger than the table empties it (section 4.4).
+        if bytes <= self.table_bytes_max {
+            self.table_bytes += bytes;
+            self.table.push_front((name, value));
+        }
+    }
+
+    fn shrink_to(&mut self, bytes: usize) {
+        while self.table_bytes > bytes
+            && let Some((name, value)) = self.table.pop_back()
+        {
+            self.table_bytes -= name.len() + value.len() + ENTRY_BYTES;
+        }
+    }
+}
+
+impl Head {
+    fn note(&mut self, name: &[u8], value: &[u8]) {
+        match name {
+            b":method" => self.method = value.into(),
+            b":path" => self.path = value.into(),
+            b":status" => {
+                self.status = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// An integer behind a prefix of `bits` bits (section 5.1).
+fn integer(bytes: &mut &[u8], bits: u32) -> Option<usize> {
+    let (&first, rest) = bytes.split_first()?;
+    *bytes = rest;
+    let most = (1usize << bits) - 1;
+    let mut number = usize::from(first) & most;
+    if number < most {
+        return Some(number);
+    }
+    for shift in (0..=28).step_by(7) {
+        let (&next, rest) = bytes.split_first()?;
+        *bytes = rest;
+        number += usize::from(next & 0x7f) << shift;
+        if next & 0x80 == 0 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+/// A string, coded or not (section 5.2).
+fn string(bytes: &mut &[u8]) -> Option<Vec<u8>> {
+    let is_coded = bytes.first()? & 0x80 != 0;
+    let length = integer(bytes, 7)?;
+    let (text, rest) = bytes.split_at_checked(length)?;
+    *bytes = rest;
+    if is_coded { huffman::decode(text) } else { Some(text.to_vec()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hex(text: &str) -> Vec<u8> {
+        let digits: Vec<u8> =
+            text.bytes().filter_map(|byte| (byte as char).to_digit(16)).map(|d| d as u8).collect();
+        digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
+    }
+
+    /// RFC 7541, appendix C.4: requests on one connection, with Huffman codes.
+    #[test]
+    fn requests_of_the_rfc() {
+        let mut decoder = Decoder::default();
+        for (block, path, bytes) in [
+            ("8286 8441 8cf1 e3c2 e5f2 3a6b a0ab 90f4 ff", "/", 57),
+            ("8286 84be 5886 a8eb 1064 9cbf", "/", 110),
+            ("8287 85bf 4088 25a8 49e9 5ba9 7d7f 8925 a849 e95b b8e8 b4bf", "/index.html", 164),
+        ] {
+            let head = decoder.read(&hex(block)).expect("a block");
+            assert_eq!((&head.method[..], &head.path[..]), (&b"GET"[..], path.as_bytes()));
+            assert_eq!(decoder.table_bytes, bytes);
+        }
+    }
+
+    /// RFC 7541, appendix C.5: replies, to a table of 256 bytes, from which entries fall out.
+    #[test]
+    fn replies_of_the_rfc() {
+        let mut decoder = Decoder { table_bytes_max: 256, ..Decoder::default() };
+        for (block, status, bytes) in [
+            (
+                "4803 3330 3258 0770 7269 7661 7465 611d 4d6f 6e2c 2032 3120 4f63 7420 3230 3133 2032 303a 3133 \
+                 3a32 3120 474d 546e 1768 7474 7073 3a2f 2f77 7777 2e65 7861 6d70 6c65 2e63 6f6d",
+                302,
+                222,
+            ),
+            ("4803 3330 37c1 c0bf", 307, 222),
+            (
+                "88c1 611d 4d6f 6e2c 2032 3120 4f63 7420 3230 3133 2032 303a 3133 3a32 3220 474d 54c0 5a04 677a \
+                 6970 7738 666f 6f3d 4153 444a 4b48 514b 425a 584f 5157 454f 5049 5541 5851 5745 4f49 553b 206d \
+                 6178 2d61 6765 3d33 3630 303b 2076 6572 7369 6f6e 3d31",
+                200,
+                215,
+            ),
+        ] {
+            assert_eq!(decoder.read(&hex(block)).expect("a block").status, status);
+            assert_eq!(decoder.table_bytes, bytes);
+        }
+    }
+
+    #[test]
+    fn the_static_table_is_whole() {
+        assert_eq!(STATIC.lines().count(), STATIC_COUNT);
+        assert_eq!(Decoder::default().field(61), Some((b"www-authenticate".to_vec(), Vec::new())));
+    }
+
+    #[test]
+    fn what_is_damaged_is_not_read() {
+        // No such entry; index 0; an integer without end; a string that is cut; a table beyond any.
+        for block in ["be", "80", "ffff ffff ffff ffff", "4005 6162", "3fff ffff ff7f"] {
+            assert_eq!(Decoder::default().read(&hex(block)), None, "{block}");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Early data of TLS 1.3 (0-RTT, RFC 8446 section 2.3): the request that a connection was opened for goes with
+//! the client's first message, where the user has a ticket that allows it.
+//!
+//! Whoever records such a message can send it to the server once more (section 8), so only requests with safe
+//! methods go early, and none that was sent before. One that the server passes over goes again behind the
+//! handshake, the same bytes: the server has not read them. The request counts as sent when it went first.
+//! Over HTTP/2 the connection's preface and settings go with it.
+
+use crate::connection::Connection;
+use crate::http2::Multiplexer;
+use crate::population::Population;
+use crate::secure::send_of;
+use crate::slots::ConnectionSlot;
+use crate::transport::Transport;
+use farfield_base::{EarlyData, Instant, Stamp};
+
+impl Connection {
+    /// What became of its first request within the handshake, which is over.
+    fn early(&self) -> EarlyData {
+        self.secured.map_or(EarlyData::Unsent, |secured| secured.early)
+    }
+}
+
+impl Population {
+    /// Seals the request that waits for the handshake, which has begun, if it may go with the first message;
+    /// whether it does.
+    pub(crate) fn seal_early(&mut self, slot: ConnectionSlot) -> bool {
+        let connection = self.table.at_mut(slot);
+        let (Some(session), Some(exchange)) = (&mut connection.tls, connection.in_flight.first()) else {
+            return false;
+        };
+        let (room, job) = (session.early_room(), exchange.job);
+        if room == 0 || job.again || job.refusals > 0 || !self.itinerary.is_safe(&job) {
+            return false;
+        }
+        if !self.http2 {
+            let max = self.policy.requests_max();
+            let bytes = self.itinerary.bytes(&job, exchange.number + 1 < max);
+            let fits = bytes.len() <= room;
+            if fits {
+                session.seal_early(bytes);
+            }
+            return fits;
+        }
+        connection.http2 = Some(Box::new(Multiplexer::new(self.limits)));
+        self.write_request(slot);
+        let connection = self.table.at_mut(slot);
+        let (Some(session), Some(streams)) = (&mut connection.tls, &connection.http2) else { return false };
+        let fits = streams.unsent().len() <= room;
+        if fits {
+            // The frames are kept, for a server that passes over them.
+            session.seal_early(streams.unsent());
+        } else {
+            connection.http2 = None;
+        }
+        fits
+    }
+
+    /// The request that went with the first message was sent at `sent`.
+    pub(crate) fn note_early(&mut self, slot: ConnectionSlot, sent: Option<Instant>) {
+        if let (Some(exchange), Some(sent)) = (self.table.at_mut(slot).in_flight.first_mut(), sent) {
+            exchange.sent = Stamp::at(sent);
+        }
+    }
+
+    /// The handshake is over: sends the request behind it, unless the server has it.
+    pub(crate) fn go_on_behind_handshake<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        now: Instant,
+        slot: ConnectionSlot,
+    ) {
+        let connection = self.table.at(slot);
+        let early = connection.early();
+        let sent = connection.in_flight.first().map(|exchange| exchange.sent);
+        match early {
+            EarlyData::Unsent => return self.begin_requests(transport, now, slot),
+            EarlyData::Rejected if !self.http2 => self.send_last_bound(transport, slot),
+            EarlyData::Accepted if !self.http2 => self.end_handshake(transport, slot),
+            EarlyData::Accepted | EarlyData::Rejected => {
+                self.begin_http2(now, slot);
+                if let (EarlyData::Accepted, Some(streams)) = (early, &mut self.table.at_mut(slot).http2) {
+                    streams.forget_unsent();
+                }
+                self.end_handshake(transport, slot);
+                self.flush_frames(transport, slot);
+            }
+        }
+        self.note_early(slot, sent.and_then(Stamp::instant));
+    }
+
+    /// Hands the client's last message of the handshake to the transport.
+    fn end_handshake<T: Transport>(&mut self, transport: &mut T, slot: ConnectionSlot) {
+        let key = self.table.key(slot);
+        if let Some(session) = &mut self.table.at_mut(slot).tls {
+            send_of(session, transport, key, &mut self.sealed, &mut self.outgoing);
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Captures of HTTPS, over HTTP/1.1 and HTTP/2, on sockets and across an emulated path, read by tshark with the
+//! key log: it finds the requests and replies that the samples have, and nothing damaged.
+
+mod common;
+
+use common::wan::{CALM_PACKETS, may_build};
+use common::{Ended, Place, skip};
+use farfield_base::{Outcome, Sample};
+use std::process::Command;
+
+/// What tshark finds in the capture of a run with the secrets in `keys`.
+struct Read<'a> {
+    ended: &'a Ended,
+    keys: &'a str,
+}
+
+impl Read<'_> {
+    /// The values of `field` in the packets that match `filter`.
+    fn values(&self, filter: &str, field: &str) -> Vec<String> {
+        let file = |name: &str| self.ended.directory.join(name).display().to_string();
+        let keys = format!("tls.keylog_file:{}", file(self.keys));
+        let mut tshark = Command::new("tshark");
+        tshark.args(["-r", &file("capture.pcapng"), "-d", "tcp.port==1-65535,tls", "-o", &keys]);
+        // A capture of the emulated plane has one interface before the network, and others behind it.
+        tshark.args(["-Y", &format!("frame.interface_id == 0 && ({filter})"), "-T", "fields", "-e", field]);
+        let output = tshark.output().expect("tshark runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).expect("text");
+        // A packet may have several.
+        text.lines().flat_map(|line| line.split(',')).map(str::to_owned).collect()
+    }
+}
+
+/// Holds what tshark reads against the samples.
+#[track_caller]
+fn is_read(ended: &Ended, http: &str) {
+    let samples = ended.samples();
+    let all_well = |sample: &Sample| sample.outcome == Outcome::Ok && sample.body_bytes == 1000;
+    assert!(samples.iter().all(all_well), "{samples:?}");
+    let [asked, answered, length] = match http {
+        "2" => ["http2.headers.method", "http2.headers.status", "http2.headers.content_length"],
+        _ => ["http.request.method", "http.response.code", "http.content_length"],
+    };
+    let read = Read { ended, keys: "keys.log" };
+    assert_eq!(read.values(asked, asked), vec!["GET"; samples.len()], "HTTP/{http}");
+    assert_eq!(read.values(answered, answered), vec!["200"; samples.len()], "HTTP/{http}");
+    assert_eq!(read.values(length, length), vec!["1000"; samples.len()], "HTTP/{http}");
+    // Warnings and errors; what is worth a note or a remark begins below (PI_WARN is 6 << 20).
+    // What tshark says of TCP alone is the kernel's affair, such as segments that a busy machine sends again, or
+    // the RST of a closed socket to a server that says goodbye as well.
+    let of_tcp = "tcp.analysis.flags || tcp.flags.reset == 1 || tcp.options.sack_le";
+    let wrong = format!("_ws.malformed || (tls && _ws.expert.severity >= 0x600000 && !({of_tcp}))");
+    assert_eq!(read.values(&wrong, "frame.number"), [""; 0], "HTTP/{http}");
+    // Without the secrets there is nothing to be read.
+    assert_eq!(Read { ended, keys: "none.log" }.values(answered, answered), [""; 0]);
+}
+
+/// What captures need; if it is not there, the test is skipped.
+fn may_capture(test: &str) -> bool {
+    if Command::new("tshark").arg("-v").output().is_err() {
+        skip(test, "no tshark");
+        return false;
+    }
+    may_build(test)
+}
+
+const CAPTURED: &str = "--capture --set capture.snap=65535 --set tls.key-log=true -n 40 -c 3";
+
+/// Connections that stay, and one for each request; HTTP/2 with several streams at once too.
+const WAYS: [(&str, &str); 5] = [
+    ("1.1", ""),
+    ("1.1", "--policy one-request"),
+    ("2", ""),
+    ("2", "--policy one-request"),
+    ("2", "--policy multiplexed --set connections.streams=5"),
+];
+
+#[test]
+fn captures_of_sockets_are_read_with_the_key_log() {
+    if !may_capture("captures_of_sockets_are_read_with_the_key_log") {
+        return;
+    }
+    let place = Place::new();
+    let server = place.serve("--tls");
+    for (http, words) in WAYS {
+        let url = format!("{}/bytes/1kB -k --http {http}", server.url);
+        is_read(&place.run(&format!("{url} {CAPTURED} {words}")).exits(0), http);
+    }
+}
+
+#[test]
+fn captures_of_an_emulated_path_are_read_with_the_key_log() {
+    if !may_capture("captures_of_an_emulated_path_are_read_with_the_key_log") {
+        return;
+    }
+    let place = Place::new();
+    place.write("path.toml", "[[requests.request]]\npath = '/bytes/1kB'\n");
+    for (http, words) in WAYS {
+        let path = format!("path.toml --rtt 20ms --set origin.tls=true -k --http {http} {CALM_PACKETS}");
+        is_read(&place.run(&format!("{path} {CAPTURED} {words}")).exits(0), http);
+    }
+}
