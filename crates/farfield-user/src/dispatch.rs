@@ -70,7 +70,10 @@ impl Population {
             let connection = self.table.at(**connection);
             let takes_more = match (&connection.http2, &connection.http3) {
                 (Some(streams), _) => streams.has_room(),
-                (_, Some(streams)) => streams.has_room(),
+                // A server that allows no stream yet is waited for by one request, within its time limit.
+                (_, Some(streams)) => {
+                    streams.has_room() || !streams.is_over() && connection.in_flight.is_empty()
+                }
                 (None, None) => connection.in_flight.iter().all(|exchange| !exchange.job.again),
             };
             let open = connection.state == State::Open && !connection.ending && takes_more;

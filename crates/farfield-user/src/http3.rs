@@ -40,6 +40,11 @@ impl Http3 {
         !self.is_retired && self.core.has_room()
     }
 
+    /// Whether request `number` is still to be written: the server allows no stream for it yet.
+    pub fn is_unwritten(&self, number: u32) -> bool {
+        number >= self.unwritten_from
+    }
+
     /// Whether no further request is sent on it.
     pub fn is_over(&self) -> bool {
         self.is_retired || self.core.is_closing()
@@ -86,7 +91,7 @@ impl Population {
     /// streams. They leave with [`Population::flush_datagrams`].
     pub(crate) fn write_bound(&mut self, slot: ConnectionSlot) {
         let connection = self.table.at_mut(slot);
-        let Some(own) = &mut connection.http3 else { return };
+        let Some(own) = connection.http3.as_mut().filter(|own| !own.is_retired) else { return };
         let from = own.unwritten_from;
         for exchange in connection.in_flight.iter().filter(|exchange| exchange.number >= from) {
             if !own.core.has_room() {

@@ -146,7 +146,9 @@ impl Population {
         self.table.unwatch(slot);
         while let Some(connection) = self.table.find(key) {
             let Some(oldest) = connection.in_flight.first() else { return };
-            let sent = oldest.sent.instant().unwrap_or(now);
+            // One that waits for the server to allow a stream has waited since it was due.
+            let secured = connection.secured.map_or(Instant::ZERO, |tls| tls.secured);
+            let sent = oldest.sent.instant().unwrap_or_else(|| oldest.job.due.max(secured));
             if sent + self.policy.request_timeout() > now {
                 self.table.watch(slot, sent);
                 self.flush_streams(transport, now, slot);
@@ -177,7 +179,8 @@ impl Connection {
             own.cancel(number);
         }
         if let Some(own) = &mut self.http3 {
-            own.is_retired |= is_silent(own.heard);
+            // The number of one that was never written is no stream's, and cannot be left out.
+            own.is_retired |= is_silent(own.heard) || own.is_unwritten(number);
             reply = own.so_far(number);
             own.cancel(number);
         }
