@@ -171,6 +171,9 @@ fn a_server_that_is_killed_is_named() {
     assert!(failed.iter().all(|outcome| named.contains(outcome)), "{failed:?}");
 }
 
+/// What answers a datagram; nothing if that is empty.
+type Answer = fn(&[u8]) -> Vec<u8>;
+
 /// Answers each datagram with what `answer` makes of it, until it is dropped.
 struct Answering {
     address: SocketAddr,
@@ -179,7 +182,7 @@ struct Answering {
 }
 
 impl Answering {
-    fn with(answer: fn(&[u8]) -> Vec<u8>) -> Answering {
+    fn with(answer: Answer) -> Answering {
         let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
         socket.set_read_timeout(Some(std::time::Duration::from_millis(20))).expect("a timeout");
         let (address, over) = (socket.local_addr().expect("it is bound"), Arc::new(AtomicBool::new(false)));
@@ -221,7 +224,7 @@ fn other_version(packet: &[u8]) -> Vec<u8> {
 fn servers_without_http3_are_named() {
     let place = Place::new();
     let limits = "--set connections.request-timeout=300ms -n 4 -c 2 -k --http 3";
-    let cases: [(fn(&[u8]) -> Vec<u8>, Outcome); 3] = [
+    let cases: [(Answer, Outcome); 3] = [
         (other_version, Outcome::NoQuicVersion),
         (|_| Vec::new(), Outcome::TimedOut),
         (|_| b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec(), Outcome::TimedOut),
