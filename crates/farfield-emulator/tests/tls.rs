@@ -115,6 +115,7 @@ fn copy(scene: &Scene) -> Scene {
         own: Arc::clone(&scene.own),
         shared: scene.shared.clone(),
         tcp: scene.tcp.clone(),
+        cross_traffic: scene.cross_traffic.clone(),
         server,
         load: scene.load.clone(),
         path: scene.path.clone(),
