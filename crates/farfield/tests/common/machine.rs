@@ -3,6 +3,7 @@
 
 use super::{Place, Process, Signal, poll};
 use farfield_engine::os::namespace::Namespace;
+use farfield_engine::os::tun::{Tun, TunOptions};
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::{SocketAddr, TcpStream};
@@ -16,6 +17,8 @@ pub const CARD_V6: &str = "fd00:20::1";
 /// A machine, which lasts as long as what was started on it.
 pub struct Machine {
     pub namespace: Namespace,
+    /// Its network card, from which nobody reads.
+    card: Tun,
 }
 
 impl Machine {
@@ -23,11 +26,12 @@ impl Machine {
     pub fn new() -> Machine {
         let namespace = Namespace::make().expect("root makes namespaces");
         namespace.enter().expect("root enters them");
-        let machine = Machine { namespace };
+        let options =
+            TunOptions { name: "eth0", queues: 1, offload: false, waiting_bytes: 1 << 20, threads: false };
+        let card = Tun::open(options).expect("root makes interfaces");
+        let machine = Machine { namespace, card };
         for line in [
             "link set lo up",
-            // A card without a cable: nothing about it changes by itself.
-            "tuntap add dev eth0 mode tap",
             "link set eth0 addrgenmode none",
             "link set eth0 up",
             &format!("address add {CARD_V4}/24 dev eth0"),
