@@ -31,6 +31,7 @@ pub const FOR_TESTS: &[Tool] = &[
     Tool { program: "python3", package: "python3" },
     Tool { program: "chromium", package: "chromium" },
     Tool { program: "dig", package: "bind9-dnsutils" },
+    Tool { program: "ip", package: "iproute2" },
     Tool { program: "tcpdump", package: "tcpdump" },
     Tool { program: "tshark", package: "tshark" },
     Tool { program: "ping", package: "iputils-ping" },
