@@ -123,9 +123,9 @@ impl Shell {
         self.insides.iter().map(|inside| inside.address)
     }
 
-    /// Runs `programs`, one for each client, with this process's input and output, until the first ends or
-    /// `stop` is set; then it is asked to end, and killed two seconds later. Those beside it end with it.
-    /// `seed` is that of the links.
+    /// Runs `programs`, one for each client, with this process's input and output, until the first ends,
+    /// `stop` is set or the path is gone; then it is asked to end, and killed two seconds later. Those beside
+    /// it end with it. `seed` is that of the links.
     ///
     /// # Errors
     /// If a program cannot be started; then none runs.
@@ -148,7 +148,7 @@ impl Shell {
                         scope.spawn(|| resolver.serve_datagrams(halt));
                         scope.spawn(|| resolver.serve_connections(halt));
                     }
-                    let ended = self.run_programs(programs, stop);
+                    let ended = self.run_programs(programs, [stop, halt]);
                     halt.store(true, Ordering::Relaxed);
                     ended
                 })
@@ -170,7 +170,12 @@ impl Shell {
         })
     }
 
-    fn run_programs(&self, programs: &[Program], stop: &AtomicBool) -> Result<child::Endings, ShellError> {
+    /// Runs the programs until the first ends; one of `stops` ends it.
+    fn run_programs(
+        &self,
+        programs: &[Program],
+        stops: [&AtomicBool; 2],
+    ) -> Result<child::Endings, ShellError> {
         let mut started: Vec<Child> = Vec::new();
         // Those beside the first are there when it starts.
         for (nth, program) in programs.iter().enumerate().rev() {
@@ -186,7 +191,7 @@ impl Shell {
         }
         let first = started.pop().expect("a program at least");
         started.reverse();
-        Children::new(first, started).wait(stop).map_err(ShellError::Wait)
+        Children::new(first, started).wait(stops).map_err(ShellError::Wait)
     }
 
     /// The resolver of a program's namespace; none where its port cannot be had, and then nothing is found

@@ -148,3 +148,17 @@ fn programs_run_beside_one_another() {
     let ended = place.farfield_with(&words).exits(2);
     assert!(ended.stderr.contains("there are 1 clients of the class `home` for 2 programs"), "{ended:?}");
 }
+
+/// An interface that the program removes: the program, which can reach nobody any more, is ended, and one
+/// sentence says why.
+#[test]
+fn an_interface_that_vanishes_ends_the_path() {
+    let test = "an_interface_that_vanishes_ends_the_path";
+    if !may_build(test) || find(test, "ip").is_none() {
+        return;
+    }
+    let place = Place::new();
+    let line = "ip link del farfield0; exec sleep 600";
+    let ended = place.farfield_with(&["shell", "--rtt", "20ms", "--", "sh", "-c", line]).exits(1);
+    assert!(ended.stderr.contains("an interface at one of its ends is gone"), "{ended:?}");
+}

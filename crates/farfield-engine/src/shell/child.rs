@@ -36,14 +36,14 @@ impl Children {
         Children { clock: Clock::starting_in(Duration::ZERO), first, beside, asked_at: None }
     }
 
-    /// Waits for the first to end, and then ends the others. Once `stop` is set it is asked to end, and later
-    /// killed.
-    pub fn wait(mut self, stop: &AtomicBool) -> io::Result<Endings> {
+    /// Waits for the first to end, and then ends the others. Once one of `stops` is set it is asked to end,
+    /// and later killed.
+    pub fn wait(mut self, stops: [&AtomicBool; 2]) -> io::Result<Endings> {
         let first = loop {
             if let Some(status) = self.first.try_wait()? {
                 break status;
             }
-            if stop.load(Ordering::Relaxed) {
+            if stops.iter().any(|stop| stop.load(Ordering::Relaxed)) {
                 let now = self.clock.now();
                 let asked_at = *self.asked_at.get_or_insert_with(|| {
                     ask_to_end(&self.first);

@@ -83,7 +83,7 @@ impl Forwarding {
         Forwarding { polls, real_time, ..self }
     }
 
-    /// Passes packets on until `halt` is set.
+    /// Passes packets on until `halt` is set, which it sets itself if an end is gone.
     pub fn run(mut self, halt: &AtomicBool) -> Forwarded {
         // Without it packets are a little later, and the lateness says so.
         let _ = processors::reduce_wake_latency();
@@ -97,7 +97,7 @@ impl Forwarding {
                 Ok(_) => self.sleep(&mut breaks),
                 Err(error) => {
                     self.forwarded.failed = Some(error);
-                    break;
+                    halt.store(true, Ordering::Relaxed);
                 }
             }
         }

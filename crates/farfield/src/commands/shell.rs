@@ -72,7 +72,9 @@ pub fn shell(flags: &ShellFlags) -> Result<Exit, Problem> {
         output::put_error(format_args!("{}", in_words(&report, settings.limits.departure_lateness_p99)));
     }
     if let Some(error) = &report.failed {
-        return Err(Problem::failed(format!("the path ended before the program: {error}")));
+        return Err(Problem::failed(format!(
+            "the path ended before the program: an interface at one of its ends is gone ({error})"
+        )));
     }
     Ok(Exit::OfProgram(code_of(report.status)))
 }

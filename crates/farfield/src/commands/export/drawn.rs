@@ -9,9 +9,7 @@ use farfield_base::{Duration, Instant, Outcome, PagePart, Sample, Window};
 use farfield_engine::Settings;
 use farfield_engine::plane::PreparedPlane;
 use farfield_traffic::load::LoadModel;
-use farfield_user::{
-    ConnectionKey, HttpVersion, Itinerary, Plan, Policy, Population, SessionLimits, Transport, Wake,
-};
+use farfield_user::{ConnectionKey, Itinerary, Plan, Policy, Population, SessionLimits, Transport, Wake};
 use std::collections::BTreeMap;
 use std::num::NonZeroU16;
 
