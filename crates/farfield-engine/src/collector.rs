@@ -34,6 +34,8 @@ pub struct Progress<'a> {
     pub fold: &'a Fold,
     /// The live counts of all workers, added up.
     pub live: LiveCounts,
+    /// The summary so far, as it was written last; `None` where the run writes no files.
+    pub summary: Option<&'a Summary>,
 }
 
 /// Files that a run writes.
@@ -64,6 +66,8 @@ pub(crate) struct Collector<'a> {
     directory_refused: Option<RunDirectoryError>,
     /// Number of failures in the failures file.
     failures_left: usize,
+    /// The summary of the last checkpoint.
+    latest: Option<Summary>,
     next_checkpoint: Instant,
     pace: Rc<Pace>,
     processor: CollectorProcessor,
@@ -95,6 +99,7 @@ impl<'a> Collector<'a> {
             directory_refused: None,
             opened: None,
             failures_left: 0,
+            latest: None,
             next_checkpoint: Instant::ZERO + CHECKPOINT,
             pace,
             processor: CollectorProcessor::unbound(),
@@ -147,13 +152,18 @@ impl<'a> Collector<'a> {
                         short.map(|short| format!("after {:.1} s {short}", now.as_secs_f64()));
                 }
                 self.checkpoint(now);
-                on_progress(&Progress { now, fold: &self.fold, live: self.live_counts() });
+                on_progress(&self.progress(now, self.live_counts()));
                 if let Some(reason) = self.broken_abort(now) {
                     self.stats.interrupted.get_or_insert(reason);
                     abort();
                 }
             }
         }
+    }
+
+    /// Progress up to `now`, with these counts.
+    pub fn progress(&self, now: Instant, live: LiveCounts) -> Progress<'_> {
+        Progress { now, fold: &self.fold, live, summary: self.latest.as_ref() }
     }
 
     fn take(&mut self, mut chunk: Chunk, returns: &[ChunkReturn]) {
@@ -228,6 +238,7 @@ impl<'a> Collector<'a> {
             files.reserve.release();
             self.directory_refused.get_or_insert(error);
         }
+        self.latest = Some(summary);
     }
 
     /// A sentence about the threshold that ends the run, if one is broken by the measurements up to `now`.

@@ -142,7 +142,7 @@ fn collect(
             collector.checkpoint(now);
             let Standing { connections, in_system, connects } = live;
             let live = LiveCounts { connections, in_system, connects };
-            on_progress(&Progress { now, fold: &collector.fold, live });
+            on_progress(&collector.progress(now, live));
             remote.ask_for_batch();
         }
     }

@@ -132,15 +132,21 @@ impl Series {
     /// The rows, like `rows`; `pause` is called between two of them, which take a microsecond or two each,
     /// except the two latest.
     pub fn rows_pausing(&self, connections_open: &[u64], pause: &dyn Fn()) -> Vec<SeriesRow> {
-        let row = |(at, second): (usize, &Second)| {
+        let row = |at: usize| {
             pause();
-            let connections_open = connections_open.get(at).copied();
-            match &self.open[at % 2] {
-                open if open.second == at => second.and(open.bins.clone()).row(at, connections_open),
-                _ => second.row(at, connections_open),
-            }
+            self.row(at, connections_open.get(at).copied())
         };
-        self.seconds.iter().enumerate().map(row).collect()
+        (0..self.seconds.len()).filter_map(row).collect()
+    }
+
+    /// The row of one second; `None` if nothing has happened from it on. `connections_open` is the engine's
+    /// count.
+    pub fn row(&self, at: usize, connections_open: Option<u64>) -> Option<SeriesRow> {
+        let second = self.seconds.get(at)?;
+        Some(match &self.open[at % 2] {
+            open if open.second == at => second.and(open.bins.clone()).row(at, connections_open),
+            _ => second.row(at, connections_open),
+        })
     }
 
     fn second(&mut self, instant: Instant) -> Option<&mut Second> {

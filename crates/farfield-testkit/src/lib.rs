@@ -5,6 +5,7 @@
 //!   two tests;
 //! - [`draws`]: seeded random draws, and what holds them against theory;
 //! - [`keys`]: values of keys, read and written as scenarios have them;
+//! - [`samples`]: a request as a sample;
 //! - [`properties`]: what must hold for any bytes. The fuzz targets of `fuzz/` and the crates' own tests
 //!   check the same functions.
 //!
@@ -15,6 +16,7 @@ pub mod corpus;
 pub mod draws;
 pub mod keys;
 pub mod properties;
+pub mod samples;
 mod skips;
 
 pub use skips::skip;

@@ -217,6 +217,9 @@ pub struct RunFlags {
     /// Print no progress
     #[arg(short, long)]
     pub quiet: bool,
+    /// Print progress as a line each second, also on a terminal, instead of the live view
+    #[arg(long)]
+    pub plain: bool,
     /// Print the scenario with its defaults and the flags, and run nothing
     #[arg(long)]
     pub show_scenario: bool,

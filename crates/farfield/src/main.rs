@@ -6,6 +6,7 @@
 mod commands;
 mod exit;
 mod flags;
+mod live;
 mod output;
 mod problem;
 mod progress;

@@ -89,6 +89,11 @@ pub fn put_progress(line: &str, over: bool) {
     }
 }
 
+/// Whether this process may read its terminal: it is in the foreground there. Elsewhere reading would stop it.
+pub fn is_in_foreground() -> bool {
+    rustix::termios::tcgetpgrp(io::stdin()).is_ok_and(|group| group == rustix::process::getpgrp())
+}
+
 /// Whether a short line can be written without waiting. A pipe that poll(2) says so of has room for a page
 /// (pipe(7)); a terminal that is paused has none, though nothing was written to it yet.
 fn takes_a_line(out: &impl AsFd) -> bool {

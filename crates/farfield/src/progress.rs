@@ -1,14 +1,64 @@
-//! The progress of a run: one line a second on standard error.
+//! The progress of a run: the live view on a terminal, elsewhere one line a second on standard error.
 
+use crate::live::LiveView;
 use crate::output;
 use farfield_base::{Duration, Instant};
 use farfield_engine::Settings;
 use farfield_measure::Quantile;
 use std::io::IsTerminal;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// What shows the progress of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shown {
+    /// The live view, where there is a terminal for it, and otherwise lines.
+    Live,
+    /// One line a second.
+    Lines,
+    /// Nothing.
+    Nothing,
+}
 
 /// The progress of a run.
-pub struct Progress {
-    quiet: bool,
+pub enum Progress {
+    Live(LiveView),
+    Lines(Lines),
+    Nothing,
+}
+
+impl Progress {
+    /// Of a run with these settings, which `stop` ends.
+    pub fn new(settings: &Settings, shown: Shown, stop: &Arc<AtomicBool>) -> Progress {
+        let live = if shown == Shown::Live { LiveView::begin(settings, stop) } else { None };
+        match live {
+            Some(live) => Progress::Live(live),
+            None if shown == Shown::Nothing => Progress::Nothing,
+            None => Progress::Lines(Lines::new(settings)),
+        }
+    }
+
+    /// Shows how far the run has come; called once a second.
+    pub fn update(&mut self, run: &farfield_engine::Progress<'_>) {
+        match self {
+            Progress::Live(live) => live.update(run),
+            Progress::Lines(lines) => lines.print(run),
+            Progress::Nothing => {}
+        }
+    }
+
+    /// The run is over: what is printed next is on a line of its own.
+    pub fn end(self) {
+        match self {
+            Progress::Live(live) => live.end(),
+            Progress::Lines(lines) => lines.end(),
+            Progress::Nothing => {}
+        }
+    }
+}
+
+/// One line a second.
+pub struct Lines {
     /// On a terminal the line is written over itself.
     terminal: bool,
     measure_from: Instant,
@@ -17,16 +67,12 @@ pub struct Progress {
     printed_at: Instant,
 }
 
-impl Progress {
-    /// Of a run with these settings.
-    pub fn new(settings: &Settings, quiet: bool) -> Progress {
+impl Lines {
+    fn new(settings: &Settings) -> Lines {
         let measure_from = Instant::ZERO + settings.warm_up;
-        if !quiet {
-            let line = format!("{}: {}", settings.heading.target, settings.heading.load_words);
-            output::put_progress(&line, false);
-        }
-        Progress {
-            quiet,
+        let line = format!("{}: {}", settings.heading.target, settings.heading.load_words);
+        output::put_progress(&line, false);
+        Lines {
             terminal: std::io::stderr().is_terminal(),
             measure_from,
             measure_to: measure_from + settings.duration,
@@ -35,11 +81,7 @@ impl Progress {
         }
     }
 
-    /// Prints a line; called once a second.
-    pub fn print(&mut self, run: &farfield_engine::Progress<'_>) {
-        if self.quiet {
-            return;
-        }
+    fn print(&mut self, run: &farfield_engine::Progress<'_>) {
         let (phase, left) = if run.now < self.measure_from {
             ("warming up", self.measure_from.since(run.now))
         } else if run.now < self.measure_to {
@@ -63,9 +105,8 @@ impl Progress {
         output::put_progress(&line, self.terminal);
     }
 
-    /// The run is over: what is printed next begins a line of its own.
-    pub fn end(&self) {
-        if self.terminal && !self.quiet {
+    fn end(&self) {
+        if self.terminal {
             output::put_progress("", true);
         }
     }

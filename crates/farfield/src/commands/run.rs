@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::flags::{Format, RunFlags};
 use crate::output;
 use crate::problem::Problem;
-use crate::progress::Progress;
+use crate::progress::{Progress, Shown};
 use farfield_engine::plane::{Plane, PreparedPlane};
 use farfield_engine::{
     Output, RunDirectory, RunDirectoryError, SetUpError, Settings, descriptors, interrupt, preflight,
@@ -27,7 +27,12 @@ pub fn run(flags: &RunFlags) -> Result<Exit, Problem> {
         output::put(&plan.scenario().to_toml())?;
         return Ok(Exit::Fine);
     }
-    let done = drive(plan, flags.quiet)?;
+    let shown = match (flags.quiet, flags.plain) {
+        (true, _) => Shown::Nothing,
+        (false, true) => Shown::Lines,
+        (false, false) => Shown::Live,
+    };
+    let done = drive(plan, shown)?;
     let put = match flags.format {
         Format::Text => output::put_coloured(&report::shown(&done.summary, &done.directory)),
         Format::Json => output::put(&done.summary.to_json()),
@@ -71,7 +76,7 @@ pub struct Done {
 }
 
 /// Runs the plan.
-pub fn drive(mut plan: RunPlan, quiet: bool) -> Result<Done, Problem> {
+pub fn drive(mut plan: RunPlan, progress: Shown) -> Result<Done, Problem> {
     // Before anything that makes threads: a process of several cannot enter a user namespace.
     plan.gain_privilege().map_err(Problem::forbidden)?;
     let stop =
@@ -103,8 +108,8 @@ pub fn drive(mut plan: RunPlan, quiet: bool) -> Result<Done, Problem> {
     let results = created.clone();
     let logs_keys = scenario.tls.as_ref().is_some_and(|tls| tls.key_log);
     settings.output = Some(Output { directory: created, scenario: kept, keep, budget, logs_keys });
-    let mut progress = Progress::new(&settings, quiet);
-    let ran = farfield_engine::run(&settings, &stop, |now| progress.print(now));
+    let mut progress = Progress::new(&settings, progress, &stop);
+    let ran = farfield_engine::run(&settings, &stop, |now| progress.update(now));
     progress.end();
     end_with_tear_down(&settings, shown);
     drop(settings);

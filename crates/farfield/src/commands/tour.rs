@@ -5,6 +5,7 @@ use crate::commands::run::{Done, drive};
 use crate::exit::Exit;
 use crate::output;
 use crate::problem::Problem;
+use crate::progress::Shown;
 use farfield_scenario::Overlay;
 use std::path::Path;
 
@@ -58,7 +59,7 @@ fn invocation_of(typed: &str, by_cargo: bool) -> String {
 }
 
 fn show(text: &str) -> Result<Done, Problem> {
-    drive(farfield_scenario::from_text(text, None, &Overlay::default())?, false)
+    drive(farfield_scenario::from_text(text, None, &Overlay::default())?, Shown::Live)
 }
 
 #[cfg(test)]

@@ -1,0 +1,166 @@
+//! The view drawn into a buffer: what is on it, at every size, with hostile names and without colour.
+
+use super::*;
+use crate::live::figures::{Figures, RunFacts};
+use farfield_base::{Duration, Outcome, Window};
+use farfield_measure::series::SeriesRow;
+use farfield_measure::summary::SummaryContext;
+use farfield_measure::{EngineStats, Fold, Heading, LoadKind, Summary, VerdictLimits};
+use farfield_testkit::samples::request;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::style::Color;
+
+fn at(ms: u64) -> Instant {
+    Instant::ZERO + Duration::from_ms(ms)
+}
+
+/// A summary of four requests of 10 ms and one that timed out.
+fn summary() -> Summary {
+    let heading = Heading {
+        farfield: "0".to_owned(),
+        scenario: "test".to_owned(),
+        target: "http://127.0.0.1/".to_owned(),
+        seed: 1,
+        load: LoadKind::Open,
+        load_words: "open".to_owned(),
+        started_at: String::new(),
+    };
+    let window = Window { measure_from: at(1000), measure_to: at(11_000) };
+    let mut fold = Fold::of_classes(window, &["near".to_owned(), "far".to_owned()]);
+    for number in 0..5_u64 {
+        let due = at(2000 + number * 100);
+        let outcome = if number == 4 { Outcome::TimedOut } else { Outcome::Ok };
+        fold.record(&request(due, due + Duration::from_ms(10), outcome));
+    }
+    let limits = VerdictLimits::default();
+    let context = SummaryContext { heading: &heading, limits: &limits, thresholds: &[], series_file: None };
+    Summary::checkpoint(context, &fold, &mut EngineStats::default(), at(5000), &|| {})
+}
+
+fn view() -> View {
+    let facts = RunFacts {
+        target: "http://127.0.0.1:8080/index.html".to_owned(),
+        load: "open, 500/s".to_owned(),
+        plane: "sockets".to_owned(),
+        measure_from: at(1000),
+        measure_to: at(11_000),
+        virtual_time: false,
+    };
+    let row = |second| SeriesRow {
+        second,
+        offered: 500 + second,
+        sent: 500,
+        completed: 499,
+        response_p50_ns: Some(2_000_000),
+        response_p99_ns: Some(9_000_000),
+        ..SeriesRow::default()
+    };
+    let mut view = View::new(facts, true);
+    let figures =
+        Figures { now: at(5000), rows: (0..5).map(row).collect(), connections: 64, in_system: 3, summary: Some(summary()) };
+    view.take(figures, at(5000));
+    view
+}
+
+/// The screen of a view, a string a line.
+fn screen(view: &View, columns: u16, lines: u16) -> Vec<String> {
+    let mut terminal = Terminal::new(TestBackend::new(columns, lines)).unwrap();
+    terminal.draw(|frame| draw(frame, view, at(5000))).unwrap();
+    let buffer = terminal.backend().buffer().clone();
+    let cells = buffer.content().chunks(usize::from(columns));
+    cells.map(|line| line.iter().map(ratatui::buffer::Cell::symbol).collect()).collect()
+}
+
+#[track_caller]
+fn shows(screen: &[String], text: &str) {
+    assert!(screen.iter().any(|line| line.contains(text)), "no {text:?} in\n{}", screen.join("\n"));
+}
+
+#[test]
+fn headline_and_charts_fit_80_by_24() {
+    let screen = screen(&view(), 80, 24);
+    shows(&screen, "http://127.0.0.1:8080/index.html");
+    shows(&screen, "measuring, 6 s left");
+    shows(&screen, "504/s");
+    shows(&screen, "3 requests, 64 connections");
+    shows(&screen, "response    10.0ms");
+    shows(&screen, "4 ok of 5, 20% errors");
+    shows(&screen, "▪ offered  ▪ completed");
+    shows(&screen, "[1 charts]");
+    assert!(screen.iter().any(|line| line.chars().any(|c| ('\u{2801}'..='\u{28ff}').contains(&c))), "a curve");
+}
+
+#[test]
+fn tables_list_outcomes_and_classes() {
+    let mut view = view();
+    view.tab = Tab::Tables;
+    let screen = screen(&view, 80, 24);
+    shows(&screen, "timed-out");
+    shows(&screen, "near");
+    shows(&screen, "far");
+}
+
+#[test]
+fn the_verdict_counts_no_run_as_failed_because_it_goes_on() {
+    let mut view = view();
+    view.tab = Tab::Verdict;
+    let all = screen(&view, 120, 60);
+    assert!(!all.iter().any(|line| line.contains("completed:")), "{all:?}");
+    let check = view.figures.summary.as_mut().unwrap().verdict.checks.iter_mut().find(|one| one.name == "lateness");
+    let check = check.expect("a check of the lateness");
+    (check.state, check.advice) = (CheckState::Failed, Some("give it a processor".to_owned()));
+    let screen = screen(&view, 120, 60);
+    shows(&screen, "failed   lateness");
+    shows(&screen, "give it a processor");
+    shows(&screen, "INVALID so far: lateness");
+}
+
+#[test]
+fn no_size_is_too_small() {
+    for tab in Tab::ALL {
+        for (columns, lines) in [(1, 1), (10, 3), (40, 12), (80, 24), (200, 60), (500, 5)] {
+            let mut view = view();
+            view.tab = tab;
+            screen(&view, columns, lines);
+            screen(&View::new(view.facts.clone(), false), columns, lines);
+        }
+    }
+}
+
+#[test]
+fn hostile_names_move_no_cursor() {
+    let mut view = view();
+    let hostile = "\x1b[2J\u{9b}31m\u{202e}name";
+    view.facts.target = hostile.to_owned();
+    view.figures.summary.as_mut().unwrap().classes[0].name = hostile.to_owned();
+    view.tab = Tab::Tables;
+    let screen = screen(&view, 80, 24).concat();
+    assert!(!screen.contains(['\x1b', '\u{9b}', '\u{202e}']), "{screen:?}");
+}
+
+#[test]
+fn without_colour_no_cell_has_one() {
+    let mut view = view();
+    view.colour = false;
+    for tab in Tab::ALL {
+        view.tab = tab;
+        let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
+        terminal.draw(|frame| draw(frame, &view, at(5000))).unwrap();
+        let cells = terminal.backend().buffer().content();
+        assert!(cells.iter().all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset));
+    }
+}
+
+#[test]
+fn a_paused_view_keeps_its_figures_and_misses_no_second() {
+    let mut view = view();
+    assert_eq!(view.handle_key(crate::live::keys::Key::Pause), None);
+    let row = |second| SeriesRow { second, offered: 7, ..SeriesRow::default() };
+    view.take(Figures { now: at(7000), rows: vec![row(5), row(6)], ..Figures::default() }, at(7000));
+    shows(&screen(&view, 80, 24), "display paused");
+    assert_eq!(view.shown().count(), 5);
+    view.handle_key(crate::live::keys::Key::Pause);
+    view.take(Figures { now: at(8000), rows: vec![row(7)], ..Figures::default() }, at(8000));
+    assert_eq!(view.shown().map(|row| row.second).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5, 6, 7]);
+}

@@ -1,0 +1,140 @@
+//! What the live view knows of a run: facts that hold from its start, and figures once a second.
+
+use farfield_base::{Duration, Instant};
+use farfield_engine::Settings;
+use farfield_measure::Summary;
+use farfield_measure::series::SeriesRow;
+
+/// Rows that one update brings at most: in virtual time a second of the clock may be an hour.
+const ROWS_MAX: usize = 600;
+/// Seconds whose rows may still change, since requests that were due in them are recorded when they end.
+const UNSETTLED: usize = 3;
+
+/// The facts of a run, known before it begins.
+#[derive(Debug, Clone)]
+pub struct RunFacts {
+    pub target: String,
+    pub load: String,
+    pub plane: String,
+    pub measure_from: Instant,
+    pub measure_to: Instant,
+    /// Whether virtual time passes, which the clock says nothing of.
+    pub virtual_time: bool,
+}
+
+impl RunFacts {
+    /// Those of a run with these settings.
+    pub fn of(settings: &Settings) -> RunFacts {
+        let measure_from = Instant::ZERO + settings.warm_up;
+        let plane = settings.plane.kind();
+        RunFacts {
+            target: settings.heading.target.clone(),
+            load: settings.heading.load_words.clone(),
+            plane: plane.name().to_owned(),
+            measure_from,
+            measure_to: measure_from + settings.duration,
+            virtual_time: plane == farfield_engine::PlaneKind::Simulated,
+        }
+    }
+}
+
+/// A phase of a run, and what is left of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Before the measured part.
+    WarmUp(Duration),
+    /// In the measured part.
+    Measuring(Duration),
+    /// After it: what is open may end.
+    Draining,
+}
+
+impl RunFacts {
+    /// The phase at `now`.
+    pub fn phase(&self, now: Instant) -> Phase {
+        if now < self.measure_from {
+            Phase::WarmUp(self.measure_from.since(now))
+        } else if now < self.measure_to {
+            Phase::Measuring(self.measure_to.since(now))
+        } else {
+            Phase::Draining
+        }
+    }
+
+    /// The share of warm-up and measured part that has passed at `now`.
+    pub fn passed(&self, now: Instant) -> f64 {
+        let all = self.measure_to.since(Instant::ZERO).as_secs_f64();
+        if all > 0.0 { (now.since(Instant::ZERO).as_secs_f64() / all).min(1.0) } else { 1.0 }
+    }
+}
+
+/// The figures of a run up to an instant.
+#[derive(Debug, Clone, Default)]
+pub struct Figures {
+    pub now: Instant,
+    /// The rows of the seconds since the figures before, and of some before them that have changed.
+    pub rows: Vec<SeriesRow>,
+    pub connections: u64,
+    pub in_system: u64,
+    pub summary: Option<Summary>,
+}
+
+impl Figures {
+    /// Those of a run's progress. `next` is the first second that is not settled yet, and is moved on.
+    pub fn of(run: &farfield_engine::Progress<'_>, next: &mut usize) -> Figures {
+        let current = (run.now.as_ns() / 1_000_000_000) as usize;
+        let from = (*next).max(current.saturating_sub(ROWS_MAX));
+        *next = current.saturating_sub(UNSETTLED).max(*next);
+        let series = run.fold.series();
+        Figures {
+            now: run.now,
+            // The current second is not over.
+            rows: (from..current).filter_map(|second| series.row(second, None)).collect(),
+            connections: run.live.connections,
+            in_system: run.live.in_system,
+            summary: run.summary.cloned(),
+        }
+    }
+
+    /// These figures with the rows of `undrawn`, which came before them and were not drawn.
+    pub fn after(self, undrawn: Figures) -> Figures {
+        let first = self.rows.first().map_or(u64::MAX, |row| row.second);
+        let mut rows: Vec<SeriesRow> = undrawn.rows.into_iter().filter(|row| row.second < first).collect();
+        rows.extend(self.rows);
+        Figures { rows, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(second: u64, offered: u64) -> SeriesRow {
+        SeriesRow { second, offered, ..SeriesRow::default() }
+    }
+
+    #[test]
+    fn figures_that_were_not_drawn_keep_their_rows() {
+        let before = Figures { rows: vec![row(0, 1), row(1, 2), row(2, 3)], ..Figures::default() };
+        let now = Figures { rows: vec![row(1, 9), row(2, 9), row(3, 9)], ..Figures::default() };
+        assert_eq!(now.after(before).rows, [row(0, 1), row(1, 9), row(2, 9), row(3, 9)]);
+    }
+
+    #[test]
+    fn phases_and_what_is_left_of_them() {
+        let at = |ms| Instant::ZERO + Duration::from_ms(ms);
+        let facts = RunFacts {
+            target: String::new(),
+            load: String::new(),
+            plane: String::new(),
+            measure_from: at(1000),
+            measure_to: at(5000),
+            virtual_time: false,
+        };
+        assert_eq!(facts.phase(at(0)), Phase::WarmUp(Duration::from_secs(1)));
+        assert_eq!(facts.phase(at(1000)), Phase::Measuring(Duration::from_secs(4)));
+        assert_eq!(facts.phase(at(5000)), Phase::Draining);
+        assert_eq!(facts.passed(at(2500)), 0.5);
+        assert_eq!(facts.passed(at(9000)), 1.0);
+    }
+}

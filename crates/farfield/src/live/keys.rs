@@ -1,0 +1,73 @@
+//! Keys of the live view.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+/// What a key asks of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Request {
+    /// End the run, and keep what was measured.
+    Quit,
+    /// Ctrl-C.
+    Interrupt,
+}
+
+/// What is shown below the headline figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Tab {
+    /// Rates and response times over time.
+    #[default]
+    Charts,
+    /// Outcomes, classes of clients, states of sessions.
+    Tables,
+    /// The checks of the verdict.
+    Verdict,
+}
+
+impl Tab {
+    /// All of them, in the order of their keys.
+    pub const ALL: [Tab; 3] = [Tab::Charts, Tab::Tables, Tab::Verdict];
+
+    /// The name shown.
+    pub fn name(self) -> &'static str {
+        match self {
+            Tab::Charts => "charts",
+            Tab::Tables => "outcomes",
+            Tab::Verdict => "verdict",
+        }
+    }
+
+    /// The one behind it.
+    pub fn next(self) -> Tab {
+        let at = Tab::ALL.iter().position(|tab| *tab == self).unwrap_or(0);
+        Tab::ALL[(at + 1) % Tab::ALL.len()]
+    }
+}
+
+/// The meaning of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Key {
+    Show(Tab),
+    Next,
+    Pause,
+    Up,
+    Down,
+    Ask(Request),
+}
+
+/// The meaning of a key event; `None` if it has none.
+pub fn meaning(event: KeyEvent) -> Option<Key> {
+    if event.modifiers.contains(KeyModifiers::CONTROL) {
+        return (event.code == KeyCode::Char('c')).then_some(Key::Ask(Request::Interrupt));
+    }
+    Some(match event.code {
+        KeyCode::Char('1') => Key::Show(Tab::Charts),
+        KeyCode::Char('2') => Key::Show(Tab::Tables),
+        KeyCode::Char('3') => Key::Show(Tab::Verdict),
+        KeyCode::Tab | KeyCode::Right => Key::Next,
+        KeyCode::Char('p' | ' ') => Key::Pause,
+        KeyCode::Up | KeyCode::Char('k') => Key::Up,
+        KeyCode::Down | KeyCode::Char('j') => Key::Down,
+        KeyCode::Char('q') => Key::Ask(Request::Quit),
+        _ => return None,
+    })
+}

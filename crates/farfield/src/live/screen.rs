@@ -1,0 +1,60 @@
+//! The terminal of the live view: entered, drawn to, left as it was.
+
+use crate::live::keys::{Key, meaning};
+use crossterm::event::{Event, KeyEventKind};
+use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen};
+use crossterm::{cursor, event, execute, terminal};
+use farfield_base::Duration;
+use ratatui::backend::CrosstermBackend;
+use ratatui::{Frame, Terminal};
+use std::io::{self, BufWriter, Stderr};
+
+/// A terminal in raw mode that shows its second screen. Standard error is drawn to: standard output may be a
+/// file. Leaves it when dropped.
+pub struct Screen {
+    terminal: Terminal<CrosstermBackend<BufWriter<Stderr>>>,
+}
+
+impl Screen {
+    /// Enters.
+    pub fn enter() -> io::Result<Screen> {
+        terminal::enable_raw_mode()?;
+        let entered = execute!(io::stderr(), EnterAlternateScreen, cursor::Hide)
+            .and_then(|()| Terminal::new(CrosstermBackend::new(BufWriter::new(io::stderr()))));
+        match entered {
+            Ok(terminal) => Ok(Screen { terminal }),
+            Err(error) => {
+                leave();
+                Err(error)
+            }
+        }
+    }
+
+    /// Draws what has changed.
+    pub fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        self.terminal.draw(draw).map(|_| ())
+    }
+
+    /// Waits for a key with a meaning, for `at_most`.
+    pub fn next_key(&mut self, at_most: Duration) -> io::Result<Option<Key>> {
+        if !event::poll(at_most.to_std())? {
+            return Ok(None);
+        }
+        Ok(match event::read()? {
+            Event::Key(key) if key.kind == KeyEventKind::Press => meaning(key),
+            _ => None,
+        })
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        leave();
+    }
+}
+
+/// Leaves the second screen and raw mode. What fails cannot be mended: the terminal is gone.
+pub fn leave() {
+    let _ = terminal::disable_raw_mode();
+    let _ = execute!(io::stderr(), LeaveAlternateScreen, cursor::Show);
+}

@@ -1,0 +1,180 @@
+//! The live view, driven in a pseudo-terminal as a person does: what is on the screen, what keys do, and how
+//! the terminal is left.
+
+mod common;
+
+use common::Place;
+use rustix::fd::OwnedFd;
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+/// Longer than anything here takes on the busiest machine.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// farfield in a terminal.
+struct Session {
+    child: Child,
+    keyboard: File,
+    /// The terminal's end for programs, kept open so that it can be looked at after them.
+    terminal: OwnedFd,
+    written: Receiver<Vec<u8>>,
+    screen: vt100::Parser,
+    /// All that was written.
+    all: Vec<u8>,
+    place: Place,
+}
+
+impl Session {
+    /// `farfield run` with these words, in a terminal of this size.
+    fn begin(words: &str, columns: u16, lines: u16, variables: &[(&str, &str)]) -> Session {
+        let place = Place::new();
+        let keyboard = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo-terminal");
+        grantpt(&keyboard).and_then(|()| unlockpt(&keyboard)).expect("its other end");
+        let name = ptsname(&keyboard, Vec::new()).expect("its name").into_string().expect("UTF-8");
+        let terminal = OpenOptions::new().read(true).write(true).open(name).expect("its other end");
+        let size = Winsize { ws_row: lines, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&terminal, size).expect("a size");
+        let end = || Stdio::from(terminal.try_clone().expect("a descriptor"));
+        // setsid(1) gives the program a terminal of its own, in whose foreground it is.
+        let mut command = Command::new("setsid");
+        command.args(["--ctty", "--wait", env!("CARGO_BIN_EXE_farfield"), "run"]);
+        command.args(words.split_whitespace()).arg("--out").arg(place.path("run"));
+        command.current_dir(place.path("")).env("TERM", "xterm-256color").env_remove("NO_COLOR");
+        command.envs(variables.iter().copied());
+        let stdout = File::create(place.path("stdout")).expect("own file");
+        let child = command.stdin(end()).stderr(end()).stdout(stdout).spawn().expect("setsid");
+        let keyboard = File::from(keyboard);
+        let mut reader = keyboard.try_clone().expect("a descriptor");
+        let (sender, written) = channel();
+        std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(count) = reader.read(&mut buffer) {
+                if count == 0 || sender.send(buffer[..count].to_vec()).is_err() {
+                    return;
+                }
+            }
+        });
+        let screen = vt100::Parser::new(lines, columns, 0);
+        Session { child, keyboard, terminal: terminal.into(), written, screen, all: Vec::new(), place }
+    }
+
+    fn contents(&self) -> String {
+        self.screen.screen().contents()
+    }
+
+    /// Waits until the screen shows `text`.
+    #[track_caller]
+    fn shows(&mut self, text: &str) {
+        while !self.contents().contains(text) {
+            let Ok(bytes) = self.written.recv_timeout(PATIENCE) else {
+                panic!("{text:?} was never shown:\n{}", self.contents());
+            };
+            self.take(&bytes);
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        self.screen.process(bytes);
+        self.all.extend_from_slice(bytes);
+    }
+
+    fn press(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).expect("a terminal");
+    }
+
+    /// Waits for its end; returns its exit code and what it printed on standard output. The terminal must be
+    /// as it was.
+    #[track_caller]
+    fn end(mut self) -> (Option<i32>, String, Vec<u8>) {
+        let code = self.child.wait().expect("its end").code();
+        while let Ok(bytes) = self.written.recv_timeout(Duration::from_millis(200)) {
+            self.take(&bytes);
+        }
+        let screen = self.screen.screen();
+        assert!(!screen.alternate_screen() && !screen.hide_cursor(), "the terminal is left as it was");
+        let modes = tcgetattr(&self.terminal).expect("a terminal").local_modes;
+        assert!(modes.contains(LocalModes::ECHO | LocalModes::ICANON), "{modes:?}");
+        let printed = fs::read_to_string(self.place.path("stdout")).expect("own file");
+        (code, printed, self.all)
+    }
+}
+
+/// What is judged of this machine, and of short runs, is not what these tests are about.
+fn words(duration: &str) -> String {
+    format!("-R 50 -d {duration} --warm-up 1s {}", common::CALM)
+}
+
+#[test]
+fn a_run_is_shown_and_the_terminal_left_as_it_was() {
+    for (columns, lines) in [(80, 24), (200, 60)] {
+        let mut session = Session::begin(&words("4s"), columns, lines, &[]);
+        session.shows("measuring,");
+        session.shows("50/s");
+        session.shows("no check has failed");
+        session.shows("▪ completed");
+        let contents = session.contents();
+        let widest = contents.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+        assert!(widest <= usize::from(columns), "{contents}");
+        let (code, printed, _) = session.end();
+        assert_eq!(code, Some(0), "{printed}");
+        assert!(printed.contains("VALID") && printed.contains("outcomes"), "{printed}");
+    }
+}
+
+#[test]
+fn keys_choose_what_is_shown_and_end_the_run() {
+    let mut session = Session::begin(&words("10m"), 80, 24, &[]);
+    session.shows("[1 charts]");
+    session.press("2");
+    session.shows("[2 outcomes]");
+    session.press("\t");
+    session.shows("[3 verdict]");
+    session.press("p");
+    session.shows("display paused");
+    session.press("p");
+    session.shows("p pauses the display");
+    session.press("q");
+    let (code, printed, _) = session.end();
+    assert_eq!(code, Some(130), "{printed}");
+    assert!(printed.contains("INCOMPLETE"), "{printed}");
+}
+
+#[test]
+fn ctrl_c_is_a_key_and_ends_the_run() {
+    let mut session = Session::begin(&words("10m"), 80, 24, &[]);
+    session.shows("measuring,");
+    session.press("\x03");
+    let (code, printed, _) = session.end();
+    assert_eq!(code, Some(130), "{printed}");
+}
+
+#[test]
+fn without_colour_nothing_is_coloured() {
+    let mut session = Session::begin(&words("2s"), 80, 24, &[("NO_COLOR", "1")]);
+    session.shows("measuring,");
+    let (code, _, all) = session.end();
+    assert_eq!(code, Some(0));
+    let text = String::from_utf8_lossy(&all);
+    let coloured = |sequence: &str| {
+        let parameters = sequence.split('m').next().unwrap_or_default();
+        parameters.split(';').any(|parameter| matches!(parameter, "31" | "32" | "33" | "36" | "38" | "48"))
+    };
+    let found: Vec<&str> = text.split("\x1b[").filter(|sequence| coloured(sequence)).collect();
+    assert!(found.is_empty(), "{found:?}");
+}
+
+#[test]
+fn lines_instead_of_the_view_where_they_are_asked_for_or_the_terminal_is_dumb() {
+    for (flag, variables) in [(" --plain", &[][..]), ("", &[("TERM", "dumb")][..])] {
+        let mut session = Session::begin(&(words("2s") + flag), 80, 24, variables);
+        session.shows("requests/s");
+        let (code, printed, all) = session.end();
+        assert_eq!(code, Some(0), "{printed}");
+        assert!(!String::from_utf8_lossy(&all).contains("\x1b[?1049h"), "no second screen");
+    }
+}
