@@ -87,7 +87,7 @@ pub fn drive(mut plan: RunPlan, progress: Shown) -> Result<Done, Problem> {
     // Not kept: the scenario in a run directory must run again, into another directory.
     let asked = scenario.output.directory.take();
     preflight::check(&settings).map_err(Problem::failed)?;
-    announce(&settings.plane, quiet)?;
+    announce(&settings.plane, progress == Shown::Nothing)?;
     let (keep, budget) = (scenario.output.samples.0, scenario.output.disk_budget);
     let disk_of = asked.as_deref().unwrap_or(Path::new(RUNS));
     settings.warnings.extend(preflight::disk(&settings, keep, budget, disk_of));
