@@ -3,7 +3,7 @@
 use super::failure::QuicFailure;
 use crate::tls::TlsFailure;
 use bytes::Bytes;
-use farfield_base::{Duration, Instant, TlsStats, TlsVersion};
+use farfield_base::{Duration, Instant, EarlyData, TlsStats, TlsVersion};
 use quinn_proto::{ConnectionHandle, Dir, ReadError, Side, StreamEvent, VarInt};
 use std::fmt;
 
@@ -146,7 +146,7 @@ impl Connection {
 
     /// The session that was agreed on, where the handshake was over at `secured`.
     pub fn stats(&self, secured: Instant) -> TlsStats {
-        TlsStats { secured, version: TlsVersion::Tls13, resumed: !self.verified }
+        TlsStats { secured, version: TlsVersion::Tls13, resumed: !self.verified, early: EarlyData::Unsent }
     }
 
     /// When the next timer comes to its end, if one runs.
