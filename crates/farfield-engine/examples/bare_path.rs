@@ -59,7 +59,9 @@ fn forward(server: &str, client: &[&str]) -> Done<()> {
         ..far.clone()
     };
     let (far, near) = (Testbed::build(&far)?, Testbed::build(&near)?);
-    let mut server = far.inside(|| Command::new("sh").args(["-c", server]).spawn())??;
+    // Without a shell between, which would leave it behind.
+    let line = format!("exec {server}");
+    let mut server = far.inside(|| Command::new("sh").args(["-c", &line]).spawn())??;
     let halt = AtomicBool::new(false);
     let (mut one, mut other) = (far.queues().remove(0), near.queues().remove(0));
     let ended = thread::scope(|scope| {
