@@ -86,6 +86,8 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -l gateway -d 'Ki
 tun\t''
 packet\t''"
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l cacert -d 'PEM file of the CA that an https server\'s certificate must lead to, instead of the system\'s' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l cert -d 'PEM file of the certificates that users have for an https server that asks for one' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l key -d 'PEM file of their private keys; that of the certificates if absent' -r -F
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l http -d 'HTTP version of the requests: 1.0, 1.1 or 2' -r -f -a "1.0\t''
 1.1\t''
 2\t''"
@@ -113,8 +115,12 @@ complete -c farfield -n "__fish_farfield_using_subcommand try" -l target -d 'URL
 complete -c farfield -n "__fish_farfield_using_subcommand try" -l plane -d 'What carries the traffic: sockets (the kernel\'s), emulated (clients far away) or simulated' -r -f -a "sockets\t''
 emulated\t''
 simulated\t''"
+complete -c farfield -n "__fish_farfield_using_subcommand try" -l cacert -d 'PEM file of the CA that an https server\'s certificate must lead to, instead of the system\'s' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand try" -l cert -d 'PEM file of the certificate for an https server that asks for one' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand try" -l key -d 'PEM file of its private key; that of the certificate if absent' -r -F
 complete -c farfield -n "__fish_farfield_using_subcommand try" -l seed -d 'Seed of all random numbers' -r
 complete -c farfield -n "__fish_farfield_using_subcommand try" -l set -d 'Set any key of the scenario; may be repeated' -r
+complete -c farfield -n "__fish_farfield_using_subcommand try" -s k -l insecure -d 'Accept any certificate of an https server'
 complete -c farfield -n "__fish_farfield_using_subcommand try" -l trace -d 'Show whole heads and bodies, up to 4000 characters of each'
 complete -c farfield -n "__fish_farfield_using_subcommand try" -s h -l help -d 'Print help'
 complete -c farfield -n "__fish_farfield_using_subcommand serve" -l cert -d 'PEM file of the certificate to serve over TLS with, instead of one that is made' -r -F
