@@ -1,5 +1,5 @@
-//! HTTPS before real servers as Debian has them (nginx, Apache, HAProxy, Caddy), over HTTP/1.1 and HTTP/2, near
-//! and far: each request of the samples is in the server's log, in the version that was asked for.
+//! HTTPS before real servers as Debian has them (nginx, Apache, HAProxy, Caddy), over HTTP/1.1 and HTTP/2,
+//! near and far: each request of the samples is in the server's log, in the version that was asked for.
 
 mod common;
 
@@ -34,8 +34,8 @@ impl Kind {
         }
     }
 
-    /// As little as will do: both versions of HTTP by ALPN at `address`, with the certificate of shop.test, and
-    /// `/4k`. The log has a line for each request, which [`version`] reads.
+    /// As little as will do: both versions of HTTP by ALPN at `address`, with the certificate of shop.test,
+    /// and `/4k`. The log has a line for each request, which [`version`] reads.
     fn config(self, home: &str, address: SocketAddr) -> String {
         let certificate = format!("{home}/shop.test.pem");
         let key = format!("{home}/shop.test.key");
