@@ -78,9 +78,6 @@ wifi\t''
 geostationary\t''
 low-orbit\t''"
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l server -d 'Command that starts the server of emulated clients' -r -f -a "(__fish_complete_command)"
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l server-pid -d 'Process of the server of emulated clients, if it runs already in a network namespace of its own' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l server-netns -d 'Network namespace of the server of emulated clients, if it runs already: a name of `ip netns`, or a file' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l container -d 'Container of the server of emulated clients, if it runs already: of Docker, Podman or Kubernetes' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l server-cpu -d 'The most processor time that this server may take, in processors, such as 0.2' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l server-memory -d 'The most memory that this server may take, such as 64MiB' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l server-user -d 'System user that this server runs as; only root can set another' -r
@@ -89,10 +86,11 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -l gateway -d 'Ki
 tun\t''
 packet\t''"
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l cacert -d 'PEM file of the CA that an https server\'s certificate must lead to, instead of the system\'s' -r -F
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l http -d 'HTTP version of the requests: 1.0, 1.1, 2 or 3' -r -f -a "1.0\t''
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l cert -d 'PEM file of the certificates that users have for an https server that asks for one' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l key -d 'PEM file of their private keys; that of the certificates if absent' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l http -d 'HTTP version of the requests: 1.0, 1.1 or 2' -r -f -a "1.0\t''
 1.1\t''
-2\t''
-3\t''"
+2\t''"
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s X -l method -d 'Method of the request' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s H -l header -d 'A header of the request, `Name: value`; may be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l body -d 'Body of the request, or `@FILE` for the contents of a file' -r
@@ -117,8 +115,12 @@ complete -c farfield -n "__fish_farfield_using_subcommand try" -l target -d 'URL
 complete -c farfield -n "__fish_farfield_using_subcommand try" -l plane -d 'What carries the traffic: sockets (the kernel\'s), emulated (clients far away) or simulated' -r -f -a "sockets\t''
 emulated\t''
 simulated\t''"
+complete -c farfield -n "__fish_farfield_using_subcommand try" -l cacert -d 'PEM file of the CA that an https server\'s certificate must lead to, instead of the system\'s' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand try" -l cert -d 'PEM file of the certificate for an https server that asks for one' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand try" -l key -d 'PEM file of its private key; that of the certificate if absent' -r -F
 complete -c farfield -n "__fish_farfield_using_subcommand try" -l seed -d 'Seed of all random numbers' -r
 complete -c farfield -n "__fish_farfield_using_subcommand try" -l set -d 'Set any key of the scenario; may be repeated' -r
+complete -c farfield -n "__fish_farfield_using_subcommand try" -s k -l insecure -d 'Accept any certificate of an https server'
 complete -c farfield -n "__fish_farfield_using_subcommand try" -l trace -d 'Show whole heads and bodies, up to 4000 characters of each'
 complete -c farfield -n "__fish_farfield_using_subcommand try" -s h -l help -d 'Print help'
 complete -c farfield -n "__fish_farfield_using_subcommand serve" -l cert -d 'PEM file of the certificate to serve over TLS with, instead of one that is made' -r -F
@@ -156,9 +158,6 @@ geostationary\t''
 low-orbit\t''"
 complete -c farfield -n "__fish_farfield_using_subcommand shell" -l rtt -d 'Round-trip time to the server' -r
 complete -c farfield -n "__fish_farfield_using_subcommand shell" -l server -d 'Command that starts the server; the built-in server if absent' -r -f -a "(__fish_complete_command)"
-complete -c farfield -n "__fish_farfield_using_subcommand shell" -l server-pid -d 'Process of a server that runs already in a network namespace of its own' -r
-complete -c farfield -n "__fish_farfield_using_subcommand shell" -l server-netns -d 'Network namespace of a server that runs already: a name of `ip netns`, or a file' -r
-complete -c farfield -n "__fish_farfield_using_subcommand shell" -l container -d 'Container of a server that runs already: of Docker, Podman or Kubernetes' -r
 complete -c farfield -n "__fish_farfield_using_subcommand shell" -l gateway -d 'Kind of gateway at both ends of the path: auto, tun or packet' -r -f -a "auto\t''
 tun\t''
 packet\t''"

@@ -1,4 +1,5 @@
-//! HTTP/2 in cleartext on one connection: frames however they are cut, streams, and what is missing or damaged.
+//! HTTP/2 in cleartext on one connection: frames however they are cut, streams, and what is missing or
+//! damaged.
 
 mod scene;
 

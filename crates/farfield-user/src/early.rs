@@ -1,5 +1,5 @@
-//! Early data of TLS 1.3 (0-RTT, RFC 8446 section 2.3): the request that a connection was opened for goes with
-//! the client's first message, where the user has a ticket that allows it.
+//! Early data of TLS 1.3 (0-RTT, RFC 8446 section 2.3): the request that a connection was opened for goes
+//! with the client's first message, where the user has a ticket that allows it.
 //!
 //! Whoever records such a message can send it to the server once more (section 8), so only requests with safe
 //! methods go early, and none that was sent before. One that the server passes over goes again behind the

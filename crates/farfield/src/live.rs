@@ -11,10 +11,10 @@ mod screen;
 mod view;
 
 use crate::output;
+use farfield_base::Duration;
 use farfield_engine::Settings;
 use farfield_engine::os::clock::Clock;
 use farfield_engine::os::processors;
-use farfield_base::Duration;
 use figures::{Figures, RunFacts};
 use keys::Request;
 use screen::Screen;
@@ -53,8 +53,11 @@ impl LiveView {
             return None;
         }
         let screen = Screen::enter().ok()?;
-        let shared =
-            Arc::new(Shared { latest: Mutex::default(), next_second: Mutex::default(), ended: AtomicBool::new(false) });
+        let shared = Arc::new(Shared {
+            latest: Mutex::default(),
+            next_second: Mutex::default(),
+            ended: AtomicBool::new(false),
+        });
         let (leaving, left) = channel();
         let view = View::new(RunFacts::of(settings), std::env::var_os("NO_COLOR").is_none());
         let (theirs, stop) = (Arc::clone(&shared), Arc::clone(stop));
@@ -117,7 +120,8 @@ fn show(mut screen: Screen, mut view: View, shared: &Shared, stop: &AtomicBool) 
                 if stop.load(Ordering::Relaxed) {
                     screen::leave();
                 }
-                let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::INT);
+                let _ =
+                    rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::INT);
             }
             None => {}
         }

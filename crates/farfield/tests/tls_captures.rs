@@ -1,5 +1,5 @@
-//! Captures of HTTPS, over HTTP/1.1 and HTTP/2, on sockets and across an emulated path, read by tshark with the
-//! key log: it finds the requests and replies that the samples have, and nothing damaged.
+//! Captures of HTTPS, over HTTP/1.1 and HTTP/2, on sockets and across an emulated path, read by tshark with
+//! the key log: it finds the requests and replies that the samples have, and nothing damaged.
 
 mod common;
 
@@ -46,8 +46,8 @@ fn is_read(ended: &Ended, http: &str) {
     assert_eq!(read.values(answered, answered), vec!["200"; samples.len()], "HTTP/{http}");
     assert_eq!(read.values(length, length), vec!["1000"; samples.len()], "HTTP/{http}");
     // Warnings and errors; what is worth a note or a remark begins below (PI_WARN is 6 << 20).
-    // What tshark says of TCP alone is the kernel's affair, such as segments that a busy machine sends again, or
-    // the RST of a closed socket to a server that says goodbye as well.
+    // What tshark says of TCP alone is the kernel's affair, such as segments that a busy machine sends again,
+    // or the RST of a closed socket to a server that says goodbye as well.
     let of_tcp = "tcp.analysis.flags || tcp.flags.reset == 1 || tcp.options.sack_le";
     let wrong = format!("_ws.malformed || (tls && _ws.expert.severity >= 0x600000 && !({of_tcp}))");
     assert_eq!(read.values(&wrong, "frame.number"), [""; 0], "HTTP/{http}");

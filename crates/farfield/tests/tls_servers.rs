@@ -1,5 +1,5 @@
-//! HTTPS before real servers as Debian has them (nginx, Apache, HAProxy, Caddy), over HTTP/1.1 and HTTP/2, near
-//! and far: each request of the samples is in the server's log, in the version that was asked for.
+//! HTTPS before real servers as Debian has them (nginx, Apache, HAProxy, Caddy), over HTTP/1.1 and HTTP/2,
+//! near and far: each request of the samples is in the server's log, in the version that was asked for.
 
 mod common;
 
@@ -34,12 +34,11 @@ impl Kind {
         }
     }
 
-    /// As little as will do: both versions of HTTP by ALPN at `address`, with the certificate of shop.test, and
-    /// `/4k`. The log has a line for each request, which [`version`] reads.
+    /// As little as will do: both versions of HTTP by ALPN at `address`, with the certificate of shop.test,
+    /// and `/4k`. The log has a line for each request, which [`version`] reads.
     fn config(self, home: &str, address: SocketAddr) -> String {
         let certificate = format!("{home}/shop.test.pem");
         let key = format!("{home}/shop.test.key");
-        let (ip, port) = (address.ip(), address.port());
         match self {
             Kind::Nginx => format!(
                 "daemon off; master_process off; pid {home}/pid; error_log {home}/error.log;
@@ -66,46 +65,8 @@ impl Kind {
                 ServerLimit 4\nThreadsPerChild 32\nMaxRequestWorkers 128
                 SSLEngine on\nSSLCertificateFile {certificate}\nSSLCertificateKeyFile {key}\n"
             ),
-            // It logs to its standard output, which is the log's file.
-            Kind::Haproxy => format!(
-                "global
-                    maxconn 4096
-                    log stdout format raw local0
-                defaults
-                    mode http
-                    log global
-                    timeout client 1m
-                    timeout server 1m
-                    timeout connect 1m
-                frontend shop
-                    bind {address} backlog 4096 ssl crt {home}/shop.test.both alpn h2,http/1.1
-                    log-format \"%r\"
-                    http-request return status 200 content-type application/octet-stream file {home}/www/4k\n"
-            ),
-            // The port of plain HTTP is named, so that another one may be 80.
-            Kind::Caddy => format!(
-                "{{
-                    admin off
-                    auto_https off
-                    http_port 8080
-                    storage file_system {home}/caddy
-                    servers {{
-                        protocols h1 h2
-                    }}
-                }}
-                :{port} {{
-                    bind {ip}
-                    tls {certificate} {key}
-                    root * {home}/www
-                    file_server
-                    log {{
-                        output file {home}/access.log {{
-                            roll_disabled
-                        }}
-                        format json
-                    }}
-                }}\n"
-            ),
+            Kind::Haproxy => haproxy(home, address),
+            Kind::Caddy => caddy(home, address),
         }
     }
 
@@ -135,6 +96,53 @@ impl Kind {
         let found = versions.into_iter().find(|(name, _)| line.contains(name)).map(|(_, version)| version);
         is_request.then(|| found.unwrap_or_else(|| panic!("no version in {line}")))
     }
+}
+
+/// HAProxy logs to its standard output, which is the log's file.
+fn haproxy(home: &str, address: SocketAddr) -> String {
+    format!(
+        "global
+                    maxconn 4096
+                    log stdout format raw local0
+                defaults
+                    mode http
+                    log global
+                    timeout client 1m
+                    timeout server 1m
+                    timeout connect 1m
+                frontend shop
+                    bind {address} backlog 4096 ssl crt {home}/shop.test.both alpn h2,http/1.1
+                    log-format \"%r\"
+                    http-request return status 200 content-type application/octet-stream file {home}/www/4k\n"
+    )
+}
+
+/// The port of plain HTTP is named, so that another one may be 80.
+fn caddy(home: &str, address: SocketAddr) -> String {
+    let (ip, port) = (address.ip(), address.port());
+    format!(
+        "{{
+                    admin off
+                    auto_https off
+                    http_port 8080
+                    storage file_system {home}/caddy
+                    servers {{
+                        protocols h1 h2
+                    }}
+                }}
+                :{port} {{
+                    bind {ip}
+                    tls {home}/shop.test.pem {home}/shop.test.key
+                    root * {home}/www
+                    file_server
+                    log {{
+                        output file {home}/access.log {{
+                            roll_disabled
+                        }}
+                        format json
+                    }}
+                }}\n"
+    )
 }
 
 /// Certificates, and the site.

@@ -1,5 +1,5 @@
-//! Runs over HTTP/2 in cleartext against the packets of their captures, which a reader of its own rebuilds: they
-//! agree, whatever streams and connections went through, and not with the packets of another run.
+//! Runs over HTTP/2 in cleartext against the packets of their captures, which a reader of its own rebuilds:
+//! they agree, whatever streams and connections went through, and not with the packets of another run.
 
 mod common;
 

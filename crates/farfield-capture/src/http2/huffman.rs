@@ -1,7 +1,7 @@
 //! The Huffman code of header strings (RFC 7541, section 5.2 and appendix B).
 //!
-//! The code is canonical: codes of one length follow each other in the order of their symbols, and shorter ones
-//! come first. The lengths therefore say all.
+//! The code is canonical: codes of one length follow each other in the order of their symbols, and shorter
+//! ones come first. The lengths therefore say all.
 
 use std::sync::OnceLock;
 
@@ -26,7 +26,8 @@ const LENGTHS: [u8; END + 1] = [
     25, 25, 24, 24, 26, 23, 26, 27, 26, 26, 27, 27, 27, 27, 27, 28, 27, 27, 27, 27, 27, 26, 30,
 ];
 
-/// For each length: the first code, and the place of its symbol among all symbols in the order of their codes.
+/// For each length: the first code, and the place of its symbol among all symbols in the order of their
+/// codes.
 struct Codes {
     first: [u32; LONGEST + 1],
     count: [u32; LONGEST + 1],

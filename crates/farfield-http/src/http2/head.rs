@@ -27,11 +27,11 @@ static MARKS: AtomicU64 = AtomicU64::new(1);
 
 /// Buffers for heads on their way through a connection; the connections of a worker share one.
 ///
-/// The last block is kept where what it says does not depend on a dynamic table. A server that sends one object
-/// over and over without referring to its table sends equal blocks until its date changes, and to compare them
-/// takes a tenth of the time of decoding. Some servers, such as nginx, have all of it inserted into the table
-/// each time: once nothing else is in there, the table stays as it is, and the block need not be decoded
-/// either.
+/// The last block is kept where what it says does not depend on a dynamic table. A server that sends one
+/// object over and over without referring to its table sends equal blocks until its date changes, and to
+/// compare them takes a tenth of the time of decoding. Some servers, such as nginx, have all of it inserted
+/// into the table each time: once nothing else is in there, the table stays as it is, and the block need not
+/// be decoded either.
 #[derive(Debug, Default)]
 pub struct Heads {
     text: Vec<u8>,

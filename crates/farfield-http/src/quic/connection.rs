@@ -3,7 +3,7 @@
 use super::failure::QuicFailure;
 use crate::tls::TlsFailure;
 use bytes::Bytes;
-use farfield_base::{Duration, Instant, EarlyData, TlsStats, TlsVersion};
+use farfield_base::{Duration, EarlyData, Instant, TlsStats, TlsVersion};
 use quinn_proto::{ConnectionHandle, Dir, ReadError, Side, StreamEvent, VarInt};
 use std::fmt;
 

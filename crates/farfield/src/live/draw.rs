@@ -79,7 +79,10 @@ fn safe(text: &str) -> String {
 
 fn title_lines(view: &View, palette: Palette) -> Vec<Line<'static>> {
     vec![
-        Line::from(vec![Span::styled("farfield  ", palette.faint), Span::styled(safe(&view.facts.target), palette.strong)]),
+        Line::from(vec![
+            Span::styled("farfield  ", palette.faint),
+            Span::styled(safe(&view.facts.target), palette.strong),
+        ]),
         Line::styled(format!("{} · {}", safe(&view.facts.load), view.facts.plane), palette.faint),
     ]
 }
@@ -131,7 +134,11 @@ fn keys_line(view: &View, palette: Palette) -> Line<'static> {
     for (number, tab) in Tab::ALL.into_iter().enumerate() {
         let style = if tab == view.tab { palette.strong } else { palette.faint };
         // Brackets, since the terminal may not show bold.
-        let name = if tab == view.tab { format!("[{} {}] ", number + 1, tab.name()) } else { format!(" {} {}  ", number + 1, tab.name()) };
+        let name = if tab == view.tab {
+            format!("[{} {}] ", number + 1, tab.name())
+        } else {
+            format!(" {} {}  ", number + 1, tab.name())
+        };
         spans.push(Span::styled(name, style));
     }
     let pause = if view.paused { "p goes on" } else { "p pauses the display" };

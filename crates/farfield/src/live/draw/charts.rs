@@ -29,7 +29,8 @@ struct Curve {
 /// Draws both charts.
 pub fn draw(frame: &mut Frame<'_>, area: Rect, view: &View, palette: Palette) {
     let halves = Layout::default().constraints([Constraint::Percentage(50), Constraint::Percentage(50)]);
-    let halves = if area.width >= BESIDE { halves.direction(ratatui::layout::Direction::Horizontal) } else { halves };
+    let halves =
+        if area.width >= BESIDE { halves.direction(ratatui::layout::Direction::Horizontal) } else { halves };
     let [left, right] = halves.areas(area);
     let rows: Vec<&SeriesRow> = view.shown().collect();
     let rates = [
@@ -54,7 +55,10 @@ fn chart(
     palette: Palette,
 ) {
     let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
-        frame.render_widget(Paragraph::new(Line::styled(format!("{name}: no second is over yet"), palette.faint)), area);
+        frame.render_widget(
+            Paragraph::new(Line::styled(format!("{name}: no second is over yet"), palette.faint)),
+            area,
+        );
         return;
     };
     if area.width < LEAST.0 || area.height < LEAST.1 {
@@ -78,7 +82,9 @@ fn chart(
     let chart = Chart::new(datasets.collect())
         .block(Block::new().title(title))
         .legend_position(None)
-        .x_axis(Axis::default().bounds(span).labels([seconds(span[0]), seconds(span[1])]).style(palette.faint))
+        .x_axis(
+            Axis::default().bounds(span).labels([seconds(span[0]), seconds(span[1])]).style(palette.faint),
+        )
         .y_axis(Axis::default().bounds([0.0, top]).labels([values(0.0), values(top)]).style(palette.faint));
     frame.render_widget(chart, area);
 }
@@ -110,7 +116,8 @@ mod tests {
 
     #[test]
     fn seconds_without_a_value_have_no_point() {
-        let rows: Vec<SeriesRow> = (0..4).map(|second| SeriesRow { second, ..SeriesRow::default() }).collect();
+        let rows: Vec<SeriesRow> =
+            (0..4).map(|second| SeriesRow { second, ..SeriesRow::default() }).collect();
         let rows: Vec<&SeriesRow> = rows.iter().collect();
         assert!(thinned(&rows, |row| row.response_p99_ns, 40).is_empty());
     }

@@ -93,7 +93,10 @@ fn times(view: &View, palette: Palette) -> Vec<Line<'static>> {
     lines.push(ended(summary, palette));
     if let Some(sessions) = &summary.sessions {
         let text = format!("{} begun, {} completed", count(sessions.begun), count(sessions.completed));
-        lines.push(Line::from(vec![Span::styled(format!("{:<NAME$}", "sessions"), palette.faint), Span::raw(text)]));
+        lines.push(Line::from(vec![
+            Span::styled(format!("{:<NAME$}", "sessions"), palette.faint),
+            Span::raw(text),
+        ]));
     }
     lines
 }

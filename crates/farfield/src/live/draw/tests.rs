@@ -57,8 +57,13 @@ fn view() -> View {
         ..SeriesRow::default()
     };
     let mut view = View::new(facts, true);
-    let figures =
-        Figures { now: at(5000), rows: (0..5).map(row).collect(), connections: 64, in_system: 3, summary: Some(summary()) };
+    let figures = Figures {
+        now: at(5000),
+        rows: (0..5).map(row).collect(),
+        connections: 64,
+        in_system: 3,
+        summary: Some(summary()),
+    };
     view.take(figures, at(5000));
     view
 }
@@ -88,7 +93,10 @@ fn headline_and_charts_fit_80_by_24() {
     shows(&screen, "4 ok of 5, 20% errors");
     shows(&screen, "▪ offered  ▪ completed");
     shows(&screen, "[1 charts]");
-    assert!(screen.iter().any(|line| line.chars().any(|c| ('\u{2801}'..='\u{28ff}').contains(&c))), "a curve");
+    assert!(
+        screen.iter().any(|line| line.chars().any(|c| ('\u{2801}'..='\u{28ff}').contains(&c))),
+        "a curve"
+    );
 }
 
 #[test]
@@ -107,7 +115,8 @@ fn the_verdict_counts_no_run_as_failed_because_it_goes_on() {
     view.tab = Tab::Verdict;
     let all = screen(&view, 120, 60);
     assert!(!all.iter().any(|line| line.contains("completed:")), "{all:?}");
-    let check = view.figures.summary.as_mut().unwrap().verdict.checks.iter_mut().find(|one| one.name == "lateness");
+    let check =
+        view.figures.summary.as_mut().unwrap().verdict.checks.iter_mut().find(|one| one.name == "lateness");
     let check = check.expect("a check of the lateness");
     (check.state, check.advice) = (CheckState::Failed, Some("give it a processor".to_owned()));
     let screen = screen(&view, 120, 60);
