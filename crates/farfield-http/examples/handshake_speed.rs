@@ -23,7 +23,7 @@ use rustls::{
 use std::sync::Arc;
 
 const NAME: &str = "shop.test";
-/// Handshakes of each kind, unless said otherwise.
+/// Handshakes of each kind, by default.
 const HANDSHAKES: usize = 2_000;
 /// Rounds into which they are divided, so that kinds take turns.
 const ROUNDS: usize = 10;

@@ -40,11 +40,11 @@ struct Runs {
     library: Vec<f64>,
     /// A session of farfield's, in memory too.
     session: Vec<f64>,
-    /// The same in a run, by the worker's own clock.
+    /// Handshakes in a run, by the worker's own clock.
     in_tls: Vec<f64>,
     /// All of the generator, TCP, request and samples included.
     whole: Vec<f64>,
-    /// The same, less what a connection and a request take without TLS.
+    /// All of the generator, less what a connection and a request take without TLS.
     less_plain: Vec<f64>,
 }
 

@@ -143,7 +143,7 @@ impl Wan {
         may_build(test).then(|| Wan { place: Place::new(), command, runs: std::cell::Cell::new(0) })
     }
 
-    /// The same place, with the server that these words start.
+    /// The scene in its place, with the server that these words start.
     pub fn started_by(self, command: Vec<String>) -> Wan {
         Wan { command, ..self }
     }

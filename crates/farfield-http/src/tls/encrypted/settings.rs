@@ -156,7 +156,7 @@ impl Settings {
     /// Draws a random number. The first of a process takes aws-lc-rs some 30 ms, for which no user should
     /// wait.
     pub fn warm_up(&self) {
-        // Whoever needs one later is told if there are none.
+        // Whoever needs one later gets the error if there are none.
         let _ = self.provider.secure_random.fill(&mut [0; 1]);
     }
 
