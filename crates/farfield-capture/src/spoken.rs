@@ -9,8 +9,8 @@ use crate::transaction::Transaction;
 /// A conversation of either version.
 #[derive(Debug)]
 pub(crate) enum Spoken {
-    Http1(http::Conversation),
-    Http2(http2::Conversation),
+    Http1(Box<http::Conversation>),
+    Http2(Box<http2::Conversation>),
 }
 
 impl Spoken {
@@ -19,9 +19,9 @@ impl Spoken {
     pub fn begin(from_start: bool, by_client: bool, piece: &Piece<'_>, limits: HttpLimits) -> Spoken {
         match piece.what {
             Next::Bytes(bytes) if from_start && http2::is_begun(bytes, by_client) => {
-                Spoken::Http2(http2::Conversation::new(limits))
+                Spoken::Http2(Box::new(http2::Conversation::new(limits)))
             }
-            _ => Spoken::Http1(http::Conversation::new(from_start, limits)),
+            _ => Spoken::Http1(Box::new(http::Conversation::new(from_start, limits))),
         }
     }
 

@@ -21,7 +21,7 @@ use std::path::Path;
 const USER_BYTES: u64 = 300;
 /// Least memory of a user with a connection on the sockets plane, mostly the kernel's.
 const SOCKET_BYTES: u64 = 3 * 1024;
-/// Least memory of a user with a connection of QUIC, mostly this process's.
+/// Least memory of a connection of QUIC in this process, TLS included.
 const QUIC_BYTES: u64 = 24 * 1024;
 /// Least memory of a session of TLS on an idle connection: 10,000 take 124 MiB (docs/performance.md).
 const SESSION_BYTES: u64 = 10 * 1024;
@@ -105,24 +105,26 @@ pub fn check(settings: &Settings<PreparedPlane>) -> Result<(), Lack> {
                 descriptors_suffice(users, available, descriptors::limits().soft)?;
                 ports_suffice(users, sockets.sources.count(), local_ports())?;
             }
-            match settings.itinerary.version() {
-                HttpVersion::Http3 => QUIC_BYTES,
-                _ => SOCKET_BYTES,
-            }
+            SOCKET_BYTES
         }
         Plane::Emulated(_) | Plane::Simulated(_) => USER_BYTES,
     };
     let free = MemoryBounds::find().headroom().map(|headroom| (headroom.free, headroom.bound));
     let protocol_bytes = match holds_connections(settings) && !matches!(settings.plane, Plane::Simulated(_)) {
-        true => protocol_bytes(settings.tls.is_some(), settings.itinerary.is_http2()),
+        true => protocol_bytes(settings.tls.is_some(), settings.itinerary.version()),
         false => 0,
     };
     memory_suffices(users, user_bytes + protocol_bytes, free)
 }
 
-/// Least memory that an open connection takes for what is spoken on it.
-fn protocol_bytes(over_tls: bool, http2: bool) -> u64 {
-    u64::from(over_tls) * SESSION_BYTES + u64::from(http2) * HTTP2_BYTES
+/// Least memory that an open connection takes for what is spoken on it. QUIC contains TLS.
+fn protocol_bytes(over_tls: bool, version: HttpVersion) -> u64 {
+    let session = u64::from(over_tls) * SESSION_BYTES;
+    match version {
+        HttpVersion::Http10 | HttpVersion::Http11 => session,
+        HttpVersion::Http2 => session + HTTP2_BYTES,
+        HttpVersion::Http3 => QUIC_BYTES,
+    }
 }
 
 /// Bounds the visitors of an open load that has no bound, by half of the free memory, and returns the bound.
@@ -283,9 +285,10 @@ mod tests {
 
     #[test]
     fn what_is_spoken_takes_memory() {
-        assert_eq!(protocol_bytes(false, false), 0);
-        assert_eq!(protocol_bytes(true, false), SESSION_BYTES);
-        assert_eq!(protocol_bytes(true, true), SESSION_BYTES + HTTP2_BYTES);
+        assert_eq!(protocol_bytes(false, HttpVersion::Http11), 0);
+        assert_eq!(protocol_bytes(true, HttpVersion::Http11), SESSION_BYTES);
+        assert_eq!(protocol_bytes(true, HttpVersion::Http2), SESSION_BYTES + HTTP2_BYTES);
+        assert_eq!(protocol_bytes(true, HttpVersion::Http3), QUIC_BYTES);
     }
 
     #[test]

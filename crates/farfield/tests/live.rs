@@ -9,6 +9,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
+use std::num::NonZeroU16;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -59,7 +60,7 @@ impl Session {
                 }
             }
         });
-        let screen = vt100::Parser::new(lines, columns, 0);
+        let screen = vt100::Parser::new(size_of(lines), size_of(columns), 0);
         Session { child, keyboard, terminal: terminal.into(), written, screen, all: Vec::new(), place }
     }
 
@@ -102,6 +103,10 @@ impl Session {
         let printed = fs::read_to_string(self.place.path("stdout")).expect("own file");
         (code, printed, self.all)
     }
+}
+
+fn size_of(cells: u16) -> NonZeroU16 {
+    NonZeroU16::new(cells).expect("a size")
 }
 
 /// What is judged of this machine, and of short runs, is not what these tests are about.

@@ -26,8 +26,10 @@ struct Figures {
     completed_per_s: f64,
 }
 
-/// The rows of the table: each figure's name and value.
-const ROWS: [(&str, fn(&Figures) -> f64); 6] = [
+/// A row of the table: the figure's name and value.
+type Row = (&'static str, fn(&Figures) -> f64);
+
+const ROWS: [Row; 6] = [
     ("worker busy", |run| run.worker_busy),
     ("nginx's processor time a request", |run| run.server_us),
     ("lateness p99", |run| run.lateness_p99_us),

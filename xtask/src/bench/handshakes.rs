@@ -66,7 +66,8 @@ pub fn a_second(lab: &Lab) -> Result<String> {
         }
     }
     let mut table = Table::new(&["per core", "full, 1/s", "÷ rustls", "resumed, 1/s", "÷ rustls"]);
-    let rows: [(&str, fn(&Runs) -> &[f64]); 5] = [
+    type Row = (&'static str, fn(&Runs) -> &[f64]);
+    let rows: [Row; 5] = [
         ("rustls alone, in memory", |runs| &runs.library),
         ("farfield's session, in memory", |runs| &runs.session),
         ("farfield, time in handshakes", |runs| &runs.in_tls),

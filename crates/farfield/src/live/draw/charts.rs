@@ -41,7 +41,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, view: &View, palette: Palette) {
         Curve { name: "p99", style: palette.second, of: |row| row.response_p99_ns },
         Curve { name: "median", style: palette.first, of: |row| row.response_p50_ns },
     ];
-    chart(frame, left, "requests", &rows, &rates, |value| rate(value), palette);
+    chart(frame, left, "requests", &rows, &rates, rate, palette);
     chart(frame, right, "response", &rows, &responses, |value| time(value as u64), palette);
 }
 
