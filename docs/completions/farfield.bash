@@ -40,6 +40,9 @@ _farfield() {
             farfield,help)
                 cmd="farfield__subcmd__help"
                 ;;
+            farfield,path)
+                cmd="farfield__subcmd__path"
+                ;;
             farfield,report)
                 cmd="farfield__subcmd__report"
                 ;;
@@ -130,6 +133,9 @@ _farfield() {
             farfield__subcmd__help,help)
                 cmd="farfield__subcmd__help__subcmd__help"
                 ;;
+            farfield__subcmd__help,path)
+                cmd="farfield__subcmd__help__subcmd__path"
+                ;;
             farfield__subcmd__help,report)
                 cmd="farfield__subcmd__help__subcmd__report"
                 ;;
@@ -218,7 +224,7 @@ _farfield() {
 
     case "${cmd}" in
         farfield)
-            opts="-h -V --help --version run try serve shell report compare runs verify doctor fit audit export advise site generate help"
+            opts="-h -V --help --version run try serve shell path report compare runs verify doctor fit audit export advise site generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -755,7 +761,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__help)
-            opts="run try serve shell report compare runs verify doctor fit audit export advise site generate help"
+            opts="run try serve shell path report compare runs verify doctor fit audit export advise site generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -950,6 +956,20 @@ _farfield() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        farfield__subcmd__help__subcmd__path)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         farfield__subcmd__help__subcmd__report)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1118,6 +1138,59 @@ _farfield() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        farfield__subcmd__path)
+            opts="-h --scenario --as --access --rtt --gateway --seed --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --scenario)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --as)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --access)
+                    COMPREPLY=($(compgen -W "modem-56k modem-33k t1 wan satellite ethernet fibre dsl 4g 5g wifi geostationary low-orbit" -- "${cur}"))
+                    return 0
+                    ;;
+                --rtt)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --gateway)
+                    COMPREPLY=($(compgen -W "auto tun packet" -- "${cur}"))
+                    return 0
+                    ;;
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         farfield__subcmd__report)
             opts="-o -h --format --histogram --out --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -1171,7 +1244,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__run)
-            opts="-c -d -R -n -t -k -X -H -o -q -h --users --duration --rate --requests --sessions --workers --warm-up --think --target --policy --parallel --plane --clients --rtt --access --server --server-cpu --server-memory --server-user --shards --gateway --capture --cacert --insecure --cert --key --http --method --header --body --source --processors --seed --set --threshold --abort --out --samples --no-monitor --format --quiet --show-scenario --help"
+            opts="-c -d -R -n -t -k -X -H -o -q -h --users --duration --rate --requests --sessions --workers --warm-up --think --target --policy --parallel --plane --clients --rtt --access --server --server-pid --server-netns --container --server-cpu --server-memory --server-user --shards --gateway --capture --cacert --insecure --cert --key --http --method --header --body --source --processors --seed --set --threshold --abort --out --samples --no-monitor --format --quiet --plain --show-scenario --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1261,6 +1334,18 @@ _farfield() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --server-pid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-netns)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --container)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --server-cpu)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1327,7 +1412,7 @@ _farfield() {
                     return 0
                     ;;
                 --http)
-                    COMPREPLY=($(compgen -W "1.0 1.1 2" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "1.0 1.1 2 3" -- "${cur}"))
                     return 0
                     ;;
                 --method)
@@ -1522,7 +1607,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__shell)
-            opts="-q -h --scenario --as --access --rtt --server --gateway --seed --set --quiet --help"
+            opts="-q -h --scenario --as --beside --access --rtt --server --server-pid --server-netns --container --gateway --seed --set --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1547,6 +1632,10 @@ _farfield() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --beside)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --access)
                     COMPREPLY=($(compgen -W "modem-56k modem-33k t1 wan satellite ethernet fibre dsl 4g 5g wifi geostationary low-orbit" -- "${cur}"))
                     return 0
@@ -1556,6 +1645,18 @@ _farfield() {
                     return 0
                     ;;
                 --server)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-pid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-netns)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --container)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
