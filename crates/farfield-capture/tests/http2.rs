@@ -65,7 +65,7 @@ fn targets(capture: &Capture) -> Vec<&str> {
 /// Three streams whose replies come interleaved and out of order, with padding, priority, trailers, interim
 /// replies and continued blocks, in packets of any size.
 #[test]
-fn streams_are_told_apart_however_they_are_cut() {
+fn streams_are_kept_apart_however_they_are_cut() {
     // Priority and padding around a block.
     let block = fields(&[(":method", "GET"), (":path", "/padded")]);
     let padded = [&[3][..], &[0, 0, 0, 0, 9], &block, &[0; 3]].concat();

@@ -73,8 +73,8 @@ const WHOLE: u8 = 1;
 /// The bits of ECN.
 const ECN: u8 = 0b11;
 const DATAGRAM: u8 = 4;
-/// A frame, of which `seq` is the first packet, `ack` their number, and `stamp` the bytes of the longest; `bits`
-/// is [`WHOLE`] if routers may not cut them.
+/// A frame, of which `seq` is the first packet, `ack` their number, and `stamp` the bytes of the longest;
+/// `bits` is [`WHOLE`] if routers may not cut them.
 const FRAME: u8 = 8;
 
 /// The TTL that emulated hosts send with.

@@ -134,7 +134,7 @@ impl Framed {
         (head, rest)
     }
 
-    /// The first packet as bytes with hop limit `ttl` and ECN codepoint `ecn`, its checksum whole: for what is rare.
+    /// The first packet as bytes with hop limit `ttl` and ECN codepoint `ecn`, its checksum whole. Allocates.
     pub fn to_bytes(&self, ttl: u8, ecn: Ecn) -> Vec<u8> {
         let one = Framed { count: 1, ..self.clone() };
         let (head, rest) = one.emit(ttl, ecn);

@@ -118,8 +118,8 @@ impl Packet {
     }
 
     /// Writes the packet with this TTL, this ECN codepoint and whole checksums to the front of `out`, which
-    /// must hold its bytes (of a segment, as many as its headers and data take); returns their number. Of packets
-    /// that travel together it writes the first.
+    /// must hold its bytes (of a segment, as many as its headers and data take); returns their number. Of
+    /// packets that travel together it writes the first.
     pub fn write(&self, out: &mut [u8]) -> usize {
         match &self.carried {
             Carried::Tcp(tcp) => {

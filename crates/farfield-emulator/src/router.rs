@@ -4,8 +4,8 @@
 //! It is the delay router of Banga and Druschel (1999, section 4.3) with the links, queues, losses and
 //! topologies of this crate: each packet takes the way that one of an emulated client would take, and is
 //! otherwise passed on as it is. Packets are handed in as bytes ([`Packet::raw`], or
-//! [`Framed`](crate::Framed) as a kernel with offload hands them over), since a kernel may set options that an
-//! emulated host has no meaning for.
+//! [`Framed`](crate::Framed) as a kernel with offload hands them over), since a kernel may set options that
+//! an emulated host has no meaning for.
 //!
 //! Large packets pass whole where all that the links of their way do is take time. Elsewhere they are cut
 //! where they come in: each packet is queued, lost and delayed by itself.

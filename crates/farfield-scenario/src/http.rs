@@ -48,8 +48,8 @@ impl HttpVersion {
 }
 
 impl Scenario {
-    /// Refuses HTTP/2 and HTTP/3 before the model of a server, which speaks HTTP/1, HTTP/3 also where there is
-    /// no TLS 1.3, and policies of the other version.
+    /// Refuses HTTP/2 and HTTP/3 before the model of a server, which speaks HTTP/1, HTTP/3 also where there
+    /// is no TLS 1.3, and policies of the other version.
     pub(crate) fn check_http(&self) -> Result<(), Mistake> {
         let policy = self.connections.policy;
         if !matches!(self.http, HttpVersion::Http2 | HttpVersion::Http3) {

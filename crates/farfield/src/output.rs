@@ -89,7 +89,8 @@ pub fn put_progress(line: &str, over: bool) {
     }
 }
 
-/// Whether this process may read its terminal: it is in the foreground there. Elsewhere reading would stop it.
+/// Whether this process may read its terminal: it is in the foreground there. Elsewhere reading would
+/// stop it.
 pub fn is_in_foreground() -> bool {
     rustix::termios::tcgetpgrp(io::stdin()).is_ok_and(|group| group == rustix::process::getpgrp())
 }

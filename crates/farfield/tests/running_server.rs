@@ -258,7 +258,7 @@ fn after_kill_9_all_is_as_before() {
     refused.says(&["server.somaxconn", "this machine's own network namespace", "sysctl"]);
 }
 
-/// The same in the machine's own namespace, where nothing at all is left.
+/// In the machine's own namespace nothing at all is left either.
 #[test]
 fn kill_9_leaves_the_machine_as_it_was() {
     let test = "kill_9_leaves_the_machine_as_it_was";

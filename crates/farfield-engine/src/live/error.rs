@@ -28,7 +28,7 @@ pub enum LiveError {
     /// The kernel does not show its tables.
     #[error("the listeners of the network namespace ({namespace}) cannot be read: {source}")]
     Tables {
-        /// Whose namespace it is.
+        /// The owner of the namespace, in words.
         namespace: String,
         /// The kernel's error.
         source: io::Error,
@@ -42,7 +42,7 @@ pub enum LiveError {
     Elsewhere {
         /// The target's host.
         host: String,
-        /// Whose namespace it is.
+        /// The owner of the namespace, in words.
         namespace: String,
     },
     /// No clients have addresses of the target's family.
@@ -53,7 +53,7 @@ pub enum LiveError {
     Family {
         /// The target's address.
         address: IpAddr,
-        /// Whose namespace it is.
+        /// The owner of the namespace, in words.
         namespace: String,
         /// The clients' family.
         clients: &'static str,
@@ -68,7 +68,7 @@ pub enum LiveError {
     NothingListens {
         /// The address that clients would connect to.
         at: SocketAddr,
-        /// Whose namespace it is.
+        /// The owner of the namespace, in words.
         namespace: String,
         /// Where something listens at that port.
         others: String,

@@ -16,7 +16,7 @@ pub(super) fn at_port(port: u16) -> io::Result<Vec<TcpSocket>> {
 }
 
 /// Whether one of the listeners takes connections to `address`. Sockets of IPv6 on all addresses take those
-/// of IPv4 as well, unless they were told not to, which shows only when they are asked.
+/// of IPv4 as well, unless they have `IPV6_V6ONLY`, which shows only when they are asked.
 pub(super) fn accepts(listeners: &[TcpSocket], address: IpAddr) -> bool {
     listeners.iter().any(|listener| {
         let local = listener.local.ip().to_canonical();

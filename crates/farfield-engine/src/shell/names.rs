@@ -3,7 +3,7 @@
 //!
 //! Without it a lookup of an unknown name would wait for servers that cannot be reached, for as long as the
 //! program's patience lasts; here it fails at once. Nothing is asked outside. It listens on the namespace's
-//! loopback, over UDP and TCP, where the C library looks when it is told nothing.
+//! loopback, over UDP and TCP, where the C library looks by default.
 //!
 //! A and AAAA are answered, of a known name anything else with no records, and an unknown name with
 //! NXDOMAIN. There is no recursion, no EDNS (RFC 6891, section 7, allows that) and no caching.

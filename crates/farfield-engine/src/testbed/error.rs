@@ -42,7 +42,7 @@ pub enum TestbedError {
          namespace of its own with --server COMMAND"
     )]
     NoRight {
-        /// Whose namespace it is.
+        /// The owner of the namespace, in words.
         namespace: String,
         /// The kernel's error.
         source: io::Error,
@@ -57,7 +57,7 @@ pub enum TestbedError {
         block: String,
         /// The route or the address.
         by: String,
-        /// Whose namespace it is.
+        /// The owner of the namespace, in words.
         namespace: String,
     },
     /// Packets to clients leave elsewhere.
@@ -87,7 +87,7 @@ pub enum TestbedError {
     /// No IPv6 for clients that have it.
     #[error("clients have IPv6 addresses, and the server's network namespace ({namespace}) has no IPv6{why}")]
     NoIpv6 {
-        /// Whose namespace it is.
+        /// The owner of the namespace, in words.
         namespace: String,
         /// More words.
         why: &'static str,

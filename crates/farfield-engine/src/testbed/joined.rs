@@ -22,7 +22,7 @@ use std::net::IpAddr;
 /// What a testbed adds to a namespace for as long as it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changes {
-    /// Whose namespace it is: "this machine's own".
+    /// The owner of the namespace, in words: "this machine's own".
     pub namespace: String,
     /// One for each change.
     pub list: Vec<String>,

@@ -146,7 +146,8 @@ impl Heads {
         Ok(head)
     }
 
-    /// Keeps a block that is always decoded to `head`, with its coding and whether it inserts entries into tables.
+    /// Keeps a block that is always decoded to `head`, with its coding and whether it inserts entries into
+    /// tables.
     fn keep(
         &mut self,
         (coding, inserts): (Coding, bool),

@@ -189,7 +189,7 @@ impl Scene {
         Scene { now: Instant::ZERO, began: now(), client, connection, heads, server, events, to_client }
     }
 
-    /// The same with requests possible.
+    /// A scene in which requests are possible.
     pub fn secured(terms: &Terms) -> Scene {
         let mut scene = Scene::new(terms);
         scene.settle();

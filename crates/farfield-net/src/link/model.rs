@@ -143,8 +143,8 @@ impl LinkModel {
         !matches!(self.discipline, Discipline::Codel(_))
     }
 
-    /// True if all that happens to a packet is that it takes the same time as any other: then many may pass as
-    /// one.
+    /// True if all that happens to a packet is that it takes the same time as any other: then many may pass
+    /// as one.
     pub fn only_takes_time(&self) -> bool {
         self.is_plain() && matches!(self.speed, Speed::Unlimited) && self.closure.is_none()
     }

@@ -22,8 +22,7 @@ use ratatui::widgets::{Gauge, Paragraph};
 /// Lines of the headline figures.
 const HEADLINE: u16 = 7;
 
-/// The colours of the view, told apart by colour-blind people too (Okabe and Ito); none of them without
-/// colour.
+/// The colours of the view, which colour-blind people distinguish too; default ones without colour.
 #[derive(Debug, Clone, Copy)]
 pub struct Palette {
     pub first: Style,

@@ -61,8 +61,8 @@ impl View {
         }
     }
 
-    /// The instant of the run at `at` of the view's clock. Between figures the clock goes on; virtual time and
-    /// a paused view do not.
+    /// The instant of the run at `at` of the view's clock. Between figures the clock goes on; virtual time
+    /// and a paused view do not.
     pub fn now(&self, at: Instant) -> Instant {
         match self.paused || self.facts.virtual_time {
             true => self.figures.now,
