@@ -272,6 +272,9 @@ fn littles_law(fold: &Fold, stats: &EngineStats, limits: &VerdictLimits) -> Chec
     let limit = limits.littles_law.as_f64();
     let skip = |why: &str| Check::skipped("littles-law", what, limit, Unit::Share, why);
     let residence = fold.residence();
+    if stats.workers.is_empty() && stats.in_system_ns == 0 {
+        return skip("workers report what they counted at the end of the run");
+    }
     if residence.requests < LITTLE_REQUESTS_MIN {
         return skip(&format!("fewer than {LITTLE_REQUESTS_MIN} requests were in the system"));
     }

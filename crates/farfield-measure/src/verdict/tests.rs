@@ -185,6 +185,17 @@ fn littles_law_holds_for_a_growing_queue() {
     assert_eq!((check.state, check.measured), (CheckState::Passed, Some(0.0)));
 }
 
+/// Before its workers have reported, nothing is held against a run but that it goes on.
+#[test]
+fn a_run_in_progress_fails_no_check_for_what_is_reported_at_its_end() {
+    let (fold, _) = good_run();
+    let interrupted = Some("the run had not ended when this was written".to_owned());
+    let stats = EngineStats { interrupted, ..EngineStats::default() };
+    let verdict = judge(&fold, &stats);
+    let failed: Vec<&str> = verdict.failed().map(|check| check.name.as_str()).collect();
+    assert_eq!(failed, ["completed"]);
+}
+
 #[test]
 fn nothing_but_errors_is_not_valid_and_says_what_to_do() {
     let check = succeeded(

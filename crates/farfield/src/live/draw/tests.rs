@@ -116,13 +116,13 @@ fn the_verdict_counts_no_run_as_failed_because_it_goes_on() {
     let all = screen(&view, 120, 60);
     assert!(!all.iter().any(|line| line.contains("completed:")), "{all:?}");
     let check =
-        view.figures.summary.as_mut().unwrap().verdict.checks.iter_mut().find(|one| one.name == "lateness");
+        view.figures.summary.as_mut().unwrap().verdict.checks.iter_mut().find(|one| one.name == "send-lateness");
     let check = check.expect("a check of the lateness");
     (check.state, check.advice) = (CheckState::Failed, Some("give it a processor".to_owned()));
     let screen = screen(&view, 120, 60);
-    shows(&screen, "failed   lateness");
+    shows(&screen, "failed   send-lateness");
     shows(&screen, "give it a processor");
-    shows(&screen, "INVALID so far: lateness");
+    shows(&screen, "INVALID so far: send-lateness");
 }
 
 #[test]
