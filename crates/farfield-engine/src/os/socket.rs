@@ -120,7 +120,7 @@ pub(super) fn stamp_arrivals(fd: impl AsFd) -> Result<(), Errno> {
 }
 
 /// Receives into `buffer`, once. Returns the bytes received and the arrival of the packet that brought the
-/// last of them, in nanoseconds since 1970, if the kernel [noted it](stamp_arrivals).
+/// last of them, in nanoseconds since 1970, if the kernel noted it (`SO_TIMESTAMPNS`).
 ///
 /// # Errors
 /// Those of recv(2).

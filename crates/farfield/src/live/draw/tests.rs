@@ -115,8 +115,8 @@ fn the_verdict_counts_no_run_as_failed_because_it_goes_on() {
     view.tab = Tab::Verdict;
     let all = screen(&view, 120, 60);
     assert!(!all.iter().any(|line| line.contains("completed:")), "{all:?}");
-    let check =
-        view.figures.summary.as_mut().unwrap().verdict.checks.iter_mut().find(|one| one.name == "send-lateness");
+    let checks = &mut view.figures.summary.as_mut().unwrap().verdict.checks;
+    let check = checks.iter_mut().find(|one| one.name == "send-lateness");
     let check = check.expect("a check of the lateness");
     (check.state, check.advice) = (CheckState::Failed, Some("give it a processor".to_owned()));
     let screen = screen(&view, 120, 60);
