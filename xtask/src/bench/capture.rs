@@ -1,14 +1,13 @@
 //! The cost of a capture on the sockets plane: an open loop with and without `--capture`, in turn.
 //!
 //! The comparison with the packets after the run is switched off, so that only what happens during the load
-//! counts. What capturing costs must show in farfield's workers, in the server, or in what users see; the
-//! thread that writes packets is beside the workers and counts apart.
+//! counts. What capturing costs must show in farfield's workers or in what users see; the thread that writes
+//! packets is beside the workers and counts apart.
 
 use super::generator::farfield::{self, Invalid, Summary};
 use super::generator::{Pace, Reuse, Work};
 use super::lab::Lab;
 use super::page::Table;
-use super::server::Server;
 use super::spread::Spread;
 use anyhow::Result;
 
@@ -19,7 +18,6 @@ const RATES_PER_S: [u32; 2] = [10_000, 20_000];
 #[derive(Debug, Clone, Copy)]
 struct Figures {
     worker_busy: f64,
-    server_us: f64,
     lateness_p99_us: f64,
     service_p50_us: f64,
     service_p99_us: f64,
@@ -29,9 +27,8 @@ struct Figures {
 /// A row of the table: the figure's name and value.
 type Row = (&'static str, fn(&Figures) -> f64);
 
-const ROWS: [Row; 6] = [
+const ROWS: [Row; 5] = [
     ("worker busy", |run| run.worker_busy),
-    ("nginx's processor time a request", |run| run.server_us),
     ("lateness p99", |run| run.lateness_p99_us),
     ("service time p50", |run| run.service_p50_us),
     ("service time p99", |run| run.service_p99_us),
@@ -47,19 +44,19 @@ pub fn with_and_without(lab: &Lab) -> Result<String> {
         let seconds = lab.extent.seconds;
         let (pace, reuse) = (Pace::Open(per_s), Reuse::KeepAlive);
         let work = Work { url, connections: 0, seconds, pace, reuse, streams: None };
-        text.push_str(&at(lab, &nginx, &work, per_s)?);
+        text.push_str(&at(lab, &work, per_s)?);
     }
     Ok(text)
 }
 
 /// The table of one rate.
-fn at(lab: &Lab, nginx: &Server, work: &Work, per_s: u32) -> Result<String> {
+fn at(lab: &Lab, work: &Work, per_s: u32) -> Result<String> {
     let (mut with, mut without) = (Vec::new(), Vec::new());
     let (mut invalid, mut writer_us, mut lost) = (Invalid::default(), Vec::new(), 0.0);
     for turn in 0..lab.extent.pairs {
         // Back and forth, so that a machine that grows slower favours neither.
         for captures in [turn % 2 == 0, turn % 2 != 0] {
-            let (figures, summary) = run(lab, nginx, work, captures)?;
+            let (figures, summary) = run(lab, work, captures)?;
             invalid.add(&summary);
             if captures {
                 let completed = summary.outcomes(|name| name == "ok") as f64;
@@ -93,18 +90,15 @@ fn at(lab: &Lab, nginx: &Server, work: &Work, per_s: u32) -> Result<String> {
     ))
 }
 
-fn run(lab: &Lab, nginx: &Server, work: &Work, captures: bool) -> Result<(Figures, Summary)> {
+fn run(lab: &Lab, work: &Work, captures: bool) -> Result<(Figures, Summary)> {
     let mut command = farfield::of_work(lab.farfield(), work, lab.scratch());
     if captures {
         command.args(["--capture", "--set", "capture.verify=false"]);
     }
     farfield::remove_run(lab.scratch())?;
-    let before_us = nginx.cpu_us()?;
     let summary = lab.farfield_run_anywhere(&command, work.seconds)?;
-    let server_us = nginx.cpu_us()? - before_us;
     let figures = Figures {
         worker_busy: summary.number("/generator/worker_busy/0")?,
-        server_us: server_us / summary.outcomes(|name| name == "ok") as f64,
         lateness_p99_us: summary.quantile_us("/generator/lateness", "p99")?,
         service_p50_us: summary.quantile_us("/steady/times/service", "p50")?,
         service_p99_us: summary.quantile_us("/steady/times/service", "p99")?,

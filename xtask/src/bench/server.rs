@@ -60,20 +60,6 @@ impl Server {
         format!("{}://{}{path}", self.scheme, self.address)
     }
 
-    /// Processor time of the server's processes so far, in microseconds. Each has one thread.
-    pub fn cpu_us(&self) -> Result<f64> {
-        let mut processes = vec![self.child.id().to_string()];
-        let mut ns = 0.0;
-        while let Some(pid) = processes.pop() {
-            let schedstat = fs::read_to_string(format!("/proc/{pid}/schedstat"))?;
-            let on_cpu = schedstat.split(' ').next().and_then(|ns| ns.parse::<f64>().ok());
-            ns += on_cpu.with_context(|| format!("no time in /proc/{pid}/schedstat: {schedstat}"))?;
-            let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"))?;
-            processes.extend(children.split_whitespace().map(str::to_owned));
-        }
-        Ok(ns / 1e3)
-    }
-
     fn start(
         command: &Command,
         scheme: &'static str,
