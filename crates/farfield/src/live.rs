@@ -1,8 +1,9 @@
 //! The live view: a run on the terminal while it goes on, redrawn ten times a second.
 //!
 //! The collector hands over [`Figures`] once a second, which costs it a copy. All else happens on a thread of
-//! the view's own that runs only where nothing else does: it reads keys, draws, and writes to a terminal that
-//! may be slow or gone. A run never waits for it. What it shows is what the run directory's checkpoint holds.
+//! the view's own: it reads keys, draws, and writes to a terminal that may be slow or gone. Its priority is
+//! the collector's, below that of workers but never without a share, since Ctrl-C is a key here. A run never
+//! waits for it: figures go through a channel, and no lock is held by both. What it shows is what the run directory's checkpoint holds.
 
 mod draw;
 mod figures;
@@ -19,31 +20,28 @@ use figures::{Figures, RunFacts};
 use keys::Request;
 use screen::Screen;
 use std::io::{self, IsTerminal};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel, sync_channel};
 use std::thread;
 use view::View;
 
 /// Time between two drawings.
 const FRAME: Duration = Duration::from_ms(100);
+/// Figures that may wait for the view. Where it gets no processor for as many seconds, the rows of later ones
+/// come with the next that it takes.
+const WAITING: usize = 8;
 /// Time that the end of a run waits for a terminal that takes no more.
 const PATIENCE: Duration = Duration::from_ms(500);
 
 /// A view that runs.
 pub struct LiveView {
-    shared: Arc<Shared>,
+    figures: SyncSender<Figures>,
+    /// The first second of a row that the view has no final figures of.
+    next_second: usize,
+    ended: Arc<AtomicBool>,
     /// Closed by the view's thread when it has left the terminal.
     left: Receiver<()>,
-}
-
-/// What the collector and the view's thread share.
-struct Shared {
-    /// The latest figures that are not drawn yet.
-    latest: Mutex<Option<Figures>>,
-    /// The first second of a row that the view has no final figures of.
-    next_second: Mutex<usize>,
-    ended: AtomicBool,
 }
 
 impl LiveView {
@@ -53,37 +51,31 @@ impl LiveView {
             return None;
         }
         let screen = Screen::enter().ok()?;
-        let shared = Arc::new(Shared {
-            latest: Mutex::default(),
-            next_second: Mutex::default(),
-            ended: AtomicBool::new(false),
-        });
+        let (figures, to_draw) = sync_channel(WAITING);
+        let ended = Arc::new(AtomicBool::new(false));
         let (leaving, left) = channel();
         let view = View::new(RunFacts::of(settings), std::env::var_os("NO_COLOR").is_none());
-        let (theirs, stop) = (Arc::clone(&shared), Arc::clone(stop));
+        let flags = Flags { ended: Arc::clone(&ended), stop: Arc::clone(stop) };
         let spawned = thread::Builder::new().name("live view".to_owned()).spawn(move || {
-            show(screen, view, &theirs, &stop);
+            show(screen, view, &to_draw, &flags);
             drop(leaving);
         });
-        spawned.ok().map(|_| LiveView { shared, left })
+        spawned.ok().map(|_| LiveView { figures, next_second: 0, ended, left })
     }
 
     /// Hands over the progress of the run.
-    pub fn update(&self, run: &farfield_engine::Progress<'_>) {
-        let mut next = self.shared.next_second.lock().unwrap_or_else(PoisonError::into_inner);
-        let figures = Figures::of(run, &mut next);
-        let mut latest = self.shared.latest.lock().unwrap_or_else(PoisonError::into_inner);
-        *latest = Some(match latest.take() {
-            Some(undrawn) => figures.after(undrawn),
-            None => figures,
-        });
+    pub fn update(&mut self, run: &farfield_engine::Progress<'_>) {
+        let mut next = self.next_second;
+        if self.figures.try_send(Figures::of(run, &mut next)).is_ok() {
+            self.next_second = next;
+        }
     }
 
     /// Ends the view, and leaves the terminal as it was.
     pub fn end(self) {
-        self.shared.ended.store(true, Ordering::Relaxed);
+        self.ended.store(true, Ordering::Relaxed);
         // An error means that the thread has ended, which is what is waited for.
-        if let Err(std::sync::mpsc::RecvTimeoutError::Timeout) = self.left.recv_timeout(PATIENCE.to_std()) {
+        if let Err(RecvTimeoutError::Timeout) = self.left.recv_timeout(PATIENCE.to_std()) {
             screen::leave();
         }
     }
@@ -95,14 +87,20 @@ fn suits() -> bool {
     !dumb && io::stdin().is_terminal() && io::stderr().is_terminal() && output::is_in_foreground()
 }
 
+/// Whether the run has ended, and whether it is to.
+struct Flags {
+    ended: Arc<AtomicBool>,
+    stop: Arc<AtomicBool>,
+}
+
 /// Draws until the run has ended, or the terminal is gone.
-fn show(mut screen: Screen, mut view: View, shared: &Shared, stop: &AtomicBool) {
-    // Where it cannot be, the view still yields to workers as any thread does.
-    let _ = processors::set_idle();
+fn show(mut screen: Screen, mut view: View, to_draw: &Receiver<Figures>, flags: &Flags) {
+    // Where it cannot be lowered, the view still yields to workers as any thread does.
+    let _ = processors::set_background();
     let clock = Clock::starting_in(Duration::ZERO);
-    while !shared.ended.load(Ordering::Relaxed) {
-        let fresh = shared.latest.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(figures) = fresh {
+    let stop = &flags.stop;
+    while !flags.ended.load(Ordering::Relaxed) {
+        for figures in to_draw.try_iter() {
             view.take(figures, clock.now());
         }
         if screen.draw(|frame| draw::draw(frame, &view, clock.now())).is_err() {

@@ -281,6 +281,6 @@ mod tests {
         (lossy.asked.lost, lossy.asked.down.least_share) = (0.1, None);
         lossy.round_trips.truncate(85);
         lossy.down.bits = 2e6;
-        assert_eq!(faults(&lossy, LIMIT), [""; 0], "chance, and what losses make of TCP");
+        assert_eq!(faults(&lossy, LIMIT), [""; 0], "independent losses vary, and TCP with them");
     }
 }

@@ -95,30 +95,11 @@ impl Figures {
             summary: run.summary.cloned(),
         }
     }
-
-    /// These figures with the rows of `undrawn`, which came before them and were not drawn.
-    pub fn after(self, undrawn: Figures) -> Figures {
-        let first = self.rows.first().map_or(u64::MAX, |row| row.second);
-        let mut rows: Vec<SeriesRow> = undrawn.rows.into_iter().filter(|row| row.second < first).collect();
-        rows.extend(self.rows);
-        Figures { rows, ..self }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn row(second: u64, offered: u64) -> SeriesRow {
-        SeriesRow { second, offered, ..SeriesRow::default() }
-    }
-
-    #[test]
-    fn figures_that_were_not_drawn_keep_their_rows() {
-        let before = Figures { rows: vec![row(0, 1), row(1, 2), row(2, 3)], ..Figures::default() };
-        let now = Figures { rows: vec![row(1, 9), row(2, 9), row(3, 9)], ..Figures::default() };
-        assert_eq!(now.after(before).rows, [row(0, 1), row(1, 9), row(2, 9), row(3, 9)]);
-    }
 
     #[test]
     fn phases_and_what_is_left_of_them() {
