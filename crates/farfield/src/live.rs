@@ -1,9 +1,9 @@
 //! The live view: a run on the terminal while it goes on, redrawn ten times a second.
 //!
-//! The collector hands over [`Figures`] once a second, which costs it a copy. All else happens on a thread of
-//! the view's own: it reads keys, draws, and writes to a terminal that may be slow or gone. Its priority is
-//! the collector's, below that of workers but never without a share, since Ctrl-C is a key here. A run never
-//! waits for it: figures go through a channel, and no lock is held by both. What it shows is what the run directory's checkpoint holds.
+//! The collector hands over [`Figures`] once a second, which costs it a copy. All else happens on a thread
+//! of the view's own: it reads keys, draws, and writes to a terminal that may be slow or gone. Its priority
+//! is the collector's, below that of workers but never without a share, since Ctrl-C is a key here. A run
+//! never waits for it: figures go through a channel, and no lock is held by both.
 
 mod draw;
 mod figures;
@@ -28,8 +28,8 @@ use view::View;
 
 /// Time between two drawings.
 const FRAME: Duration = Duration::from_ms(100);
-/// Figures that may wait for the view. Where it gets no processor for as many seconds, the rows of later ones
-/// come with the next that it takes.
+/// Figures that may wait for the view. Where it gets no processor for as many seconds, the rows of later
+/// ones come with the next that it takes.
 const WAITING: usize = 8;
 /// Time that the end of a run waits for a terminal that takes no more.
 const PATIENCE: Duration = Duration::from_ms(500);
