@@ -28,6 +28,7 @@ pub use crate::http1::{Answering, Fields, Limits, Malformed, Reply};
 pub use connection::{Connection, Event, NotSent, Settings};
 pub use error::{ConnectionError, ErrorCode, StreamError};
 pub(crate) use head::Section;
+pub(crate) use head::is_of_http1;
 pub use head::{Head, Heads};
 pub(crate) use request::fields_of_http1;
 pub use request::{CommonFields, RequestBlock, RequestHead, block_of_http1};
