@@ -120,6 +120,7 @@ fn copy(scene: &Scene) -> Scene {
         server,
         load: scene.load.clone(),
         path: scene.path.clone(),
+        embedded: scene.embedded.clone(),
         tls: scene.tls.clone(),
         ..*scene
     }
