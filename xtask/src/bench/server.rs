@@ -10,10 +10,9 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
+use xtask::certificate;
 use xtask::hold;
 use xtask::nginx::{self, Speaks};
-use xtask::process;
-use xtask::system;
 
 /// The size of the object that is asked for, in bytes.
 const OBJECT_BYTES: usize = 1024;
@@ -110,22 +109,12 @@ pub fn nginx_files(folder: &Path, address: SocketAddr, speaks: Speaks) -> Result
     for (name, bytes) in [("1k", OBJECT_BYTES), ("64k", LARGE_OBJECT_BYTES)] {
         fs::write(site.join(name), "x".repeat(bytes))?;
     }
-    if speaks.tls && !folder.join(nginx::KEY).exists() {
-        make_certificate(folder)?;
+    if speaks.tls && !folder.join(certificate::KEY).exists() {
+        certificate::make(folder, "localhost")?;
     }
     let file = folder.join("nginx.conf");
     fs::write(&file, nginx::config(folder, &address.to_string(), BACKLOG, speaks))?;
     Ok(file)
-}
-
-/// Makes a key (ECDSA, P-256) and a certificate for `localhost` that it signs itself.
-fn make_certificate(folder: &Path) -> Result<()> {
-    let openssl = system::find("openssl").context("openssl is missing, which makes the certificate")?;
-    let mut command = Command::new(openssl);
-    command.args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]);
-    command.args(["-days", "30", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]);
-    command.arg("-keyout").arg(folder.join(nginx::KEY)).arg("-out").arg(folder.join(nginx::CERTIFICATE));
-    process::output(&mut command).map(drop)
 }
 
 /// An address on loopback that is free now.
