@@ -42,7 +42,8 @@ impl Progress {
     pub fn update(&mut self, run: &farfield_engine::Progress<'_>) {
         match self {
             Progress::Live(live) => live.update(run),
-            Progress::Lines(lines) => lines.print(run),
+            Progress::Lines(lines) if !run.ended => lines.print(run),
+            Progress::Lines(_) => {}
             Progress::Nothing => {}
         }
     }
