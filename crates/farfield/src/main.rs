@@ -10,6 +10,7 @@ mod live;
 mod output;
 mod problem;
 mod progress;
+mod web;
 
 use clap::Parser;
 use flags::{Command, Flags};
