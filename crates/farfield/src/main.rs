@@ -7,6 +7,7 @@ mod commands;
 mod exit;
 mod flags;
 mod live;
+mod metrics;
 mod output;
 mod problem;
 mod progress;
