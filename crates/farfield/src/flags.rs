@@ -9,6 +9,7 @@ pub mod path;
 pub mod report;
 pub mod shell;
 pub mod site;
+pub mod ui;
 mod values;
 pub mod watch;
 
@@ -47,6 +48,8 @@ pub enum Command {
     Compare(compare::CompareFlags),
     /// List the runs of a folder, with their verdicts and first figures.
     Runs(compare::RunsFlags),
+    /// Show runs in a browser, write scenarios, and start and stop runs.
+    Ui(ui::UiFlags),
     /// Compare the samples of a run with the packets of a capture.
     Verify(VerifyFlags),
     /// Show what this machine allows, and how to allow more.

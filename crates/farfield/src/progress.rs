@@ -6,10 +6,12 @@ use crate::live::wire::FigureLines;
 use crate::metrics::{Exporter, MetricsTargets};
 use crate::output;
 use crate::problem::Problem;
+use crate::workbench::single::RunPage;
 use farfield_base::{Duration, Instant};
 use farfield_engine::Settings;
 use farfield_measure::Quantile;
 use std::io::IsTerminal;
+use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -32,11 +34,13 @@ pub struct Watch {
     pub metrics: MetricsTargets,
     /// Whether standard output gets them as lines of JSON.
     pub figures: bool,
+    /// Where a browser is shown the run.
+    pub ui: Option<TcpListener>,
 }
 
 impl From<Shown> for Watch {
     fn from(shown: Shown) -> Watch {
-        Watch { shown, metrics: MetricsTargets::default(), figures: false }
+        Watch { shown, metrics: MetricsTargets::default(), figures: false, ui: None }
     }
 }
 
@@ -45,6 +49,7 @@ pub struct Progress {
     screen: Screen,
     exporter: Option<Exporter>,
     figures: Option<FigureLines>,
+    page: Option<RunPage>,
 }
 
 enum Screen {
@@ -71,13 +76,20 @@ impl Progress {
             true => Some(FigureLines::begin(settings, directory, stop)?),
             false => None,
         };
+        let mut page = None;
+        if let Some(listener) = watch.ui {
+            let (begun, url) = RunPage::begin(listener, settings, directory, stop)?;
+            // Its reader needs the token, also of a quiet run.
+            output::put_error(format_args!("farfield: the run is shown at {url}\n"));
+            page = Some(begun);
+        }
         let live = if watch.shown == Shown::Live { LiveView::begin(settings, stop) } else { None };
         let screen = match live {
             Some(live) => Screen::Live(live),
             None if watch.shown == Shown::Nothing => Screen::Nothing,
             None => Screen::Lines(Lines::new(settings)),
         };
-        Ok(Progress { screen, exporter, figures })
+        Ok(Progress { screen, exporter, figures, page })
     }
 
     /// Shows how far the run has come; called once a second, and at its end.
@@ -94,6 +106,9 @@ impl Progress {
         if let Some(figures) = &mut self.figures {
             figures.update(run);
         }
+        if let Some(page) = &mut self.page {
+            page.update(run);
+        }
     }
 
     /// The run is over: what is printed next is on a line of its own.
@@ -108,6 +123,9 @@ impl Progress {
         }
         if let Some(figures) = self.figures {
             figures.end();
+        }
+        if let Some(page) = self.page {
+            page.end();
         }
     }
 }

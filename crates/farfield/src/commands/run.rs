@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::flags::RunFlags;
 use crate::flags::watch::RunFormat;
 use crate::live::wire;
-use crate::metrics::MetricsTargets;
+use crate::metrics::{MetricsTargets, listen};
 use crate::output;
 use crate::problem::Problem;
 use crate::progress::{Progress, Shown, Watch};
@@ -37,7 +37,8 @@ pub fn run(flags: &RunFlags) -> Result<Exit, Problem> {
     };
     let to = &flags.watch;
     let metrics = MetricsTargets::of(to.metrics.as_deref(), &to.metrics_push, &to.metrics_otlp)?;
-    let done = drive(plan, Watch { shown, metrics, figures: flags.format == RunFormat::Jsonl })?;
+    let ui = to.ui.as_deref().map(|address| listen(address, "--ui")).transpose()?;
+    let done = drive(plan, Watch { shown, metrics, figures: flags.format == RunFormat::Jsonl, ui })?;
     let put = match flags.format {
         RunFormat::Text => output::put_coloured(&report::shown(&done.summary, &done.directory)),
         RunFormat::Json => output::put(&done.summary.to_json()),

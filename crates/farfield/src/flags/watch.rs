@@ -16,6 +16,10 @@ pub struct WatchFlags {
     /// Push the figures each second by the OpenTelemetry Protocol (JSON over HTTP); may be repeated
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
     pub metrics_otlp: Vec<String>,
+    /// Show the run in a browser while it goes on: at a free port of the loopback interface, or at the
+    /// address given
+    #[arg(long, value_name = "[ADDRESS:]PORT", num_args = 0..=1, require_equals = true, default_missing_value = "0")]
+    pub ui: Option<String>,
 }
 
 /// What a run prints on standard output.
