@@ -2,9 +2,9 @@
 //! goes on.
 //!
 //! The collector hands over a [`Snapshot`] once a second, and a last one with the result; it never waits. A
-//! thread at idle priority keeps the newest for whoever reads `/metrics`, and passes it to a thread for each
-//! place that it is pushed to. Where one of these is slow, snapshots are left out; since all figures are
-//! totals so far, the next one makes up for them.
+//! thread below the workers' priority keeps the newest for whoever reads `/metrics`, whose server runs only
+//! where a processor is idle, and passes it to a thread for each place that it is pushed to. Where one of
+//! these is slow, snapshots are left out; since all figures are totals so far, the next one makes up for them.
 
 mod families;
 mod otlp;
@@ -33,7 +33,7 @@ use std::thread;
 /// Snapshots that may wait for the thread.
 const WAITING: usize = 8;
 /// Time that the end of a run waits for the last figures to be taken.
-const PATIENCE: Duration = Duration::from_secs(3);
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Where the figures of a run go, as flags say it.
 #[derive(Debug, Default)]
@@ -119,8 +119,8 @@ impl Exporter {
         let (snapshots, taken) = sync_channel(WAITING);
         let (reports, done) = channel();
         let spawned = thread::Builder::new().name("metrics".to_owned()).spawn(move || {
-            // Where it cannot be lowered, the thread does a few microseconds of work each second.
-            let _ = processors::set_idle();
+            // Below workers, and never without a share, since the last figures are to be passed on.
+            let _ = processors::set_background();
             pass_on(&taken, &newest, &pushers);
             let _ = reports.send(pushers.into_iter().filter_map(Pusher::end).collect());
         });
@@ -147,7 +147,7 @@ impl Exporter {
             Ok(reports) => reports,
             Err(RecvTimeoutError::Disconnected) => Vec::new(),
             Err(RecvTimeoutError::Timeout) => {
-                vec!["metrics: the last figures were not taken in 3 s; what was pushed lacks the end of the run".to_owned()]
+                vec!["metrics: the last figures were not taken in 5 s; what was pushed lacks the end of the run".to_owned()]
             }
         };
         drop(server);

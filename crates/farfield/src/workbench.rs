@@ -28,6 +28,7 @@ use crate::problem::Problem;
 use crate::web::guard::Guard;
 use crate::web::{Priority, Server};
 use children::Children;
+use farfield_base::Duration;
 use farfield_engine::{descriptors, interrupt};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -61,6 +62,7 @@ pub fn ui(flags: &UiFlags) -> Result<Exit, Problem> {
         ));
     }
     children.end_all();
+    children.hub().wait_until_taken(Duration::from_secs(1));
     drop(server);
     Ok(Exit::Fine)
 }

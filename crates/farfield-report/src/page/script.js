@@ -29,7 +29,9 @@
     const scales = svg.querySelector("g.scales");
     if (!scales) continue;
     const x = scale(scales.dataset.x);
-    const lines = [...svg.querySelectorAll("g.series polyline")].map((line) => ({ line, points: pairs(line.getAttribute("points")) }));
+    const lines = [...svg.querySelectorAll("g.series polyline")].map((line) => ({
+      line, drawn: line.getAttribute("points"), points: pairs(line.getAttribute("points")),
+    }));
     const series = [...svg.querySelectorAll("g.series")].map((group) => ({
       name: group.dataset.name,
       points: lines.filter(({ line }) => group.contains(line)).flatMap(({ points }) => points),
@@ -102,15 +104,16 @@
   }
   function draw(chart) {
     const { x, y, view, ticks } = chart;
-    for (const { line, points } of chart.lines) {
-      line.setAttribute("points", cut(points, view).map(([px, py]) => `${moved(chart, px).toFixed(1)},${py}`).join(" "));
+    const isWhole = view[0] === x.from && view[1] === x.to;
+    for (const { line, drawn, points } of chart.lines) {
+      const cutout = () => cut(points, view).map(([px, py]) => `${moved(chart, px).toFixed(1)},${py}`).join(" ");
+      line.setAttribute("points", isWhole ? drawn : cutout());
     }
     if (chart.shade) {
       const [from, to] = chart.shaded.map((at) => Math.min(Math.max(moved(chart, at), x.from), x.to));
       chart.shade.setAttribute("x", from);
       chart.shade.setAttribute("width", to - from);
     }
-    const isWhole = view[0] === x.from && view[1] === x.to;
     chart.reset.hidden = isWhole;
     if (isWhole) return ticks.replaceChildren(...chart.whole);
     const power = powers[x.kind], back = { linear: (n) => n, log2: Math.log2, log10: Math.log10 }[x.kind];

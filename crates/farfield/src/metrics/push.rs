@@ -139,8 +139,8 @@ impl Pusher {
 }
 
 fn push_all(target: &Target, run: &RunLabels, snapshots: &Receiver<Arc<Snapshot>>) -> Tally {
-    // Where it cannot be lowered, the thread does some tenths of a millisecond of work each second.
-    let _ = processors::set_idle();
+    // Below workers, and never without a share: the last push has the result.
+    let _ = processors::set_background();
     let config = ureq::Agent::config_builder()
         .timeout_global(Some(TIMEOUT.to_std()))
         .max_redirects(0)

@@ -4,7 +4,9 @@
 //! anew and gets what is newest.
 
 use bytes::Bytes;
-use std::sync::{Mutex, PoisonError};
+use farfield_base::{Duration, Instant};
+use farfield_engine::os::clock::Clock;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
@@ -15,17 +17,25 @@ const CLIENTS_MAX: usize = 32;
 
 /// Events on their way to a client.
 #[derive(Debug)]
-pub struct Events(Receiver<Bytes>);
+pub struct Events {
+    waiting: Receiver<Bytes>,
+    /// Shows the hub that the stream is open.
+    _open: Arc<()>,
+}
 
 impl Events {
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        self.0.poll_recv(context)
+        self.waiting.poll_recv(context)
     }
 }
 
 /// All clients of a stream, and the newest event of each name, which a new client gets first.
 #[derive(Debug, Default)]
-pub struct Hub(Mutex<Fed>);
+pub struct Hub {
+    fed: Mutex<Fed>,
+    /// Held by each stream of events that is open.
+    open: Arc<()>,
+}
 
 #[derive(Debug, Default)]
 struct Fed {
@@ -38,7 +48,7 @@ impl Hub {
     /// Sends an event to all clients. `data` is a document of JSON, and so has no line ends.
     pub fn send(&self, name: &str, data: &serde_json::Value) {
         let event = Bytes::from(format!("event: {name}\ndata: {data}\n\n"));
-        let mut fed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut fed = self.fed.lock().unwrap_or_else(PoisonError::into_inner);
         match fed.newest.iter_mut().find(|(known, _)| known == name) {
             Some((_, newest)) => *newest = event.clone(),
             None => fed.newest.push((name.to_owned(), event.clone())),
@@ -49,7 +59,7 @@ impl Hub {
     /// A new client; `None` where there are too many.
     pub fn join(&self) -> Option<Events> {
         let (send, receive) = channel(WAITING);
-        let mut fed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut fed = self.fed.lock().unwrap_or_else(PoisonError::into_inner);
         fed.clients.retain(|client| !client.is_closed());
         if fed.clients.len() >= CLIENTS_MAX {
             return None;
@@ -63,14 +73,22 @@ impl Hub {
         if !fed.closed {
             fed.clients.push(send);
         }
-        Some(Events(receive))
+        Some(Events { waiting: receive, _open: Arc::clone(&self.open) })
     }
 
     /// Ends the streams once their clients have what was sent.
     pub fn close(&self) {
-        let mut fed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut fed = self.fed.lock().unwrap_or_else(PoisonError::into_inner);
         fed.clients.clear();
         fed.closed = true;
+    }
+
+    /// Waits until the clients of a hub that was closed have what was sent, or for `at_most`.
+    pub fn wait_until_taken(&self, at_most: Duration) {
+        let clock = Clock::starting_in(Duration::ZERO);
+        while Arc::strong_count(&self.open) > 1 && clock.now() < Instant::ZERO + at_most {
+            std::thread::park_timeout(Duration::from_ms(5).to_std());
+        }
     }
 }
 
@@ -81,7 +99,7 @@ mod tests {
 
     fn taken(events: &mut Events) -> Vec<String> {
         let mut all = Vec::new();
-        while let Ok(event) = events.0.try_recv() {
+        while let Ok(event) = events.waiting.try_recv() {
             all.push(String::from_utf8(event.to_vec()).expect("UTF-8"));
         }
         all
@@ -101,8 +119,12 @@ mod tests {
             assert_eq!(taken(&mut quick).len(), 1);
         }
         assert!(taken(&mut slow).len() <= WAITING, "what waits for a client is bounded");
-        assert!(slow.0.try_recv().is_err());
+        assert!(slow.waiting.try_recv().is_err());
         hub.close();
-        assert!(matches!(quick.0.try_recv(), Err(tokio::sync::mpsc::error::TryRecvError::Disconnected)));
+        hub.wait_until_taken(Duration::ZERO);
+        assert!(matches!(
+            quick.waiting.try_recv(),
+            Err(tokio::sync::mpsc::error::TryRecvError::Disconnected)
+        ));
     }
 }

@@ -26,14 +26,16 @@ use std::thread;
 
 /// Figures that may wait for the page.
 const WAITING: usize = 8;
-/// Time that the end of a run waits for the page to have the last figures.
-const PATIENCE: Duration = Duration::from_ms(500);
+/// Time that the end of a run waits for the page to have the last figures, and then for its reader to have
+/// them.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The page of a run.
 pub struct RunPage {
     figures: SyncSender<Figures>,
     next_second: usize,
     server: Server,
+    hub: Arc<Hub>,
     done: Receiver<()>,
 }
 
@@ -59,16 +61,17 @@ impl RunPage {
         let (ending, done) = channel();
         let view = View::new(RunFacts::of(settings), false);
         let name = directory.file_name().unwrap_or(directory.as_os_str()).to_string_lossy();
+        let shown_by = Arc::clone(&hub);
         let (name, scenario) = (printable(&name, &[]).into_owned(), settings.heading.scenario.clone());
         let stop = Arc::clone(stop);
         let spawned = thread::Builder::new().name("page".to_owned()).spawn(move || {
             // Where it cannot be lowered, the thread draws for some tenths of a millisecond a second.
             let _ = processors::set_idle();
-            show(view, &to_show, &hub, &stop, &name, &scenario);
+            show(view, &to_show, &shown_by, &stop, &name, &scenario);
             drop(ending);
         });
         spawned.map_err(failed)?;
-        Ok((RunPage { figures, next_second: 0, server, done }, url))
+        Ok((RunPage { figures, next_second: 0, server, hub, done }, url))
     }
 
     /// Hands over the progress of the run.
@@ -84,6 +87,7 @@ impl RunPage {
         drop(self.figures);
         // An error means that it has them, or that it gets no processor.
         let _ = self.done.recv_timeout(PATIENCE.to_std());
+        self.hub.wait_until_taken(PATIENCE);
         drop(self.server);
     }
 }

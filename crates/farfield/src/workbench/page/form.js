@@ -16,7 +16,7 @@ export async function showForm() {
     }
     const { files } = await ask("/api/scenarios");
     const before = by("files").value;
-    by("files").replaceChildren(...files.map((name) => el("option", {}, name)));
+    by("files").replaceChildren(...files.map((name) => el("option", { value: name }, name)));
     if (files.includes(before)) by("files").value = before;
     by("open").disabled = files.length === 0;
   } catch (error) {
@@ -50,7 +50,7 @@ const plain = (tag) => (field, id, help) => {
   return { elements: [label(field, id), input], value: () => input.value, set: (value) => { input.value = value ?? ""; } };
 };
 const choices = (values, example) => [el("option", { value: "" }, example ? `default (${example})` : "default"),
-  ...values.map((value) => el("option", {}, value))];
+  ...values.map((value) => el("option", { value }, value))];
 
 const makers = {
   text: plain("input"),
@@ -62,14 +62,14 @@ const makers = {
     return {
       elements: [label(field, id), select], value: () => select.value,
       set: (value) => {
-        if (value && ![...select.options].some((option) => option.value === value)) select.append(el("option", {}, value));
+        if (value && ![...select.options].some((option) => option.value === value)) select.append(el("option", { value }, value));
         select.value = value ?? "";
       },
     };
   },
   distribution(field, id, help) {
     const select = el("select", { id, "aria-describedby": help, onchange: () => { parameters({}); changed(); } },
-      el("option", { value: "" }, "a plain value"), ...form.distributions.map((known) => el("option", {}, known.name)));
+      el("option", { value: "" }, "a plain value"), ...form.distributions.map((known) => el("option", { value: known.name }, known.name)));
     const inputs = el("div", { class: "parameters" });
     const drawn = el("div", { class: "drawn", "aria-live": "polite" });
     let timer = 0;
@@ -144,13 +144,16 @@ function apply() {
   }
 }
 
+// What was changed last counts: answers about what was before it are dropped.
 let writing = 0;
+let reading = 0;
 let turn = 0;
 function fromForm() {
   apply();
   clearTimeout(writing);
+  clearTimeout(reading);
+  const mine = ++turn;
   writing = setTimeout(async () => {
-    const mine = ++turn;
     const values = {};
     for (const [key, { box, value }] of fields) values[key] = box.hidden ? (Array.isArray(value()) ? [] : "") : value();
     try {
@@ -164,9 +167,10 @@ function fromForm() {
   }, 250);
 }
 
-let reading = 0;
 by("text").addEventListener("input", () => {
+  clearTimeout(writing);
   clearTimeout(reading);
+  turn++;
   reading = setTimeout(fromText, 400);
 });
 
