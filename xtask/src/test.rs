@@ -57,11 +57,13 @@ pub fn run(args: &TestArgs) -> Result<ExitCode> {
         say_what_it_takes(&target);
     }
     let python = python::provide(&std::path::absolute(&target)?, !args.no_install);
+    let axe = python.as_deref().and_then(|python| python::provide_axe(python, !args.no_install));
+    let provided = Provided { python, axe };
     let skips = tempfile::NamedTempFile::new().context("cannot make a file for skipped tests")?;
     // Built first, so that a compiler's daemons are not taken for something the tests left behind.
-    process::run(cargo_test(args, skips.path(), python.as_deref()).arg("--no-run"))?;
+    process::run(cargo_test(args, skips.path(), &provided).arg("--no-run"))?;
     let watch = Watch::begin()?;
-    let mut test = cargo_test(args, skips.path(), python.as_deref());
+    let mut test = cargo_test(args, skips.path(), &provided);
     let mut ran = stream(&mut test, &mut io::stdout().lock())?;
     let mut passed_alone = Vec::new();
     if args.cargo_args.is_empty() && ran.may_run_again() {
@@ -147,12 +149,19 @@ fn minutes(time: Duration) -> String {
     format!("{:.1}", time.as_secs_f64() / 60.0)
 }
 
-fn cargo_test(args: &TestArgs, skips: &Path, python: Option<&Path>) -> Command {
+/// What tests find by variables of the environment, as far as it is there.
+struct Provided {
+    /// The interpreter with readers of Parquet.
+    python: Option<PathBuf>,
+    /// The file of axe-core.
+    axe: Option<PathBuf>,
+}
+
+fn cargo_test(args: &TestArgs, skips: &Path, provided: &Provided) -> Command {
     let mut command = process::cargo();
     command.arg("test").env("FARFIELD_SKIPS", skips);
-    if let Some(python) = python {
-        command.env("FARFIELD_PYTHON", python);
-    }
+    let variables = [("FARFIELD_PYTHON", &provided.python), ("FARFIELD_AXE", &provided.axe)];
+    command.envs(variables.into_iter().filter_map(|(name, path)| Some((name, path.as_ref()?))));
     if args.cargo_args.is_empty() {
         command.args(["--workspace", "--no-fail-fast"]);
     } else {
