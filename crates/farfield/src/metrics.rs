@@ -1,10 +1,11 @@
-//! `--metrics`, `--metrics-push` and `--metrics-otlp`: the figures of a run for monitoring systems, while it
-//! goes on.
+//! `--metrics`, `--metrics-push` and `--metrics-otlp`: the figures of a run for monitoring systems, while
+//! it goes on.
 //!
 //! The collector hands over a [`Snapshot`] once a second, and a last one with the result; it never waits. A
 //! thread below the workers' priority keeps the newest for whoever reads `/metrics`, whose server runs only
 //! where a processor is idle, and passes it to a thread for each place that it is pushed to. Where one of
-//! these is slow, snapshots are left out; since all figures are totals so far, the next one makes up for them.
+//! these is slow, snapshots are left out; since all figures are totals so far, the next one makes up for
+//! them.
 
 mod families;
 mod otlp;

@@ -1,8 +1,9 @@
 //! Small web servers of farfield's own: the workbench, the page of a run, and the metrics of a run.
 //!
 //! A [`Server`] answers HTTP/1 on a thread of its own, by a [`Site`] that knows nothing of sockets. Every
-//! request first passes the [guard](guard): its Host, its Origin and its token. Nothing is kept of a request,
-//! and what a client sends is bounded; a client that takes no more of a stream of events is disconnected.
+//! request first passes the [`guard`]: its Host, its Origin and its token. Nothing is kept of a
+//! request, and what a client sends is bounded; a client that takes no more of a stream of events is
+//! disconnected.
 
 pub mod events;
 pub mod guard;
@@ -68,12 +69,13 @@ pub struct Answer {
     body: AnswerBody,
 }
 
-/// The policy of the workbench's own pages: nothing but the server's own files, no script or style in a page,
-/// in no frame of another page.
+/// The policy of the workbench's own pages: nothing but the server's own files, no script or style in a
+/// page, in no frame of another page.
 const OWN_PAGES: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
                          connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-/// The policy of reports: they are as strange as the runs they are of. Without an origin of its own, nothing in
-/// such a page could ask the workbench for anything. The report's own policy in the page applies as well.
+/// The policy of reports: they are as strange as the runs they are of. Without an origin of its own,
+/// nothing in such a page could ask the workbench for anything. The report's own policy in the page applies
+/// as well.
 pub const STRANGE_PAGES: &str = "sandbox allow-scripts allow-downloads; default-src 'none'; style-src 'unsafe-inline'; \
                                  script-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'; \
                                  frame-ancestors 'none'";
@@ -219,7 +221,8 @@ impl Server {
             .max_blocking_threads(SLOW_ANSWERS)
             .build()?;
         let thread = Builder::new().name("web".to_owned()).spawn(move || {
-            // Threads that it starts have its priority. Where it cannot be lowered, it is that of any thread.
+            // Threads that it starts have its priority. Where it cannot be lowered, it is that of any
+            // thread.
             if priority == Priority::Idle {
                 let _ = processors::set_idle();
             }

@@ -1,9 +1,9 @@
 //! The workbench: `farfield ui` in a browser, and the page of a single run (`farfield run --ui`).
 //!
-//! The [site](site) answers requests: the files of its page, the runs of a folder and their reports, the
+//! The [`site`] answers requests: the files of its page, the runs of a folder and their reports, the
 //! scenario files of a folder, and commands to start and stop runs. A run that it starts is a
 //! [child process](children) `farfield run FILE --format jsonl`, so that nothing of the workbench is in the
-//! run's figures; what it writes each second is [shown](shown) as the live view shows it. The [form](form)
+//! run's figures; what it writes each second is [`shown`] as the live view shows it. The [`form`]
 //! writes scenario files, with the help of docs/scenario.md.
 //!
 //! The page is plain HTML, CSS and JavaScript, without a build step: `workbench/page/`.

@@ -152,8 +152,8 @@ impl FigureLines {
     /// Waits until the lines are written, or for a while; the result is written after them.
     pub fn end(self) {
         drop(self.figures);
-        // An error means either that all is written, or that the reader is slow: the result comes then as soon
-        // as it takes it.
+        // An error means either that all is written, or that the reader is slow: the result comes then as
+        // soon as it takes it.
         let _ = self.written.recv_timeout(PATIENCE.to_std());
     }
 }

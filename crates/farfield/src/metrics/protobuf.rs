@@ -1,5 +1,5 @@
-//! The few parts of Protocol Buffers' wire format that remote write needs, and Snappy's block format without
-//! compression: a few kilobytes a second on a local network are not worth the work.
+//! The few parts of Protocol Buffers' wire format that remote write needs, and Snappy's block format
+//! without compression: a few kilobytes a second on a local network are not worth the work.
 
 /// A message as it is written.
 #[derive(Debug, Default)]
@@ -47,8 +47,8 @@ fn varint(to: &mut Vec<u8>, mut number: u64) {
     to.push(number as u8);
 }
 
-/// Snappy's block format (format_description.txt, sections 1 and 2.1): the length, and literals of at most 64
-/// KiB, whose tag has the length less one in two bytes.
+/// Snappy's block format (format_description.txt, sections 1 and 2.1): the length, and literals of at most
+/// 64 KiB, whose tag has the length less one in two bytes.
 pub fn snappy(bytes: &[u8]) -> Vec<u8> {
     let mut block = Vec::with_capacity(bytes.len() + bytes.len() / 10_000 + 16);
     varint(&mut block, bytes.len() as u64);
@@ -64,8 +64,8 @@ pub fn snappy(bytes: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// The examples of the format's own description: `08 96 01` is field 1 with 150, and `12 07 …` field 2 with
-    /// "testing".
+    /// The examples of the format's own description: `08 96 01` is field 1 with 150, and `12 07 …` field 2
+    /// with "testing".
     #[test]
     fn fields_are_those_of_the_format() {
         let message = Message::default().number(1, 150).bytes(2, b"testing").double(3, 1.0);

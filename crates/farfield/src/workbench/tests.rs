@@ -1,5 +1,5 @@
-//! What the workbench answers, without sockets: hostile names are data, never markup, and its page has no script
-//! but its files.
+//! What the workbench answers, without sockets: hostile names are data, never markup, and its page has no
+//! script but its files.
 
 use super::children::Children;
 use super::shown::shown;

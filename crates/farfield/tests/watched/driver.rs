@@ -1,4 +1,5 @@
-//! A browser driven as a person does: Debian's Chromium, through its driver, by WebDriver (W3C) as JSON over HTTP.
+//! A browser driven as a person does: Debian's Chromium, through its driver, by WebDriver (W3C) as JSON
+//! over HTTP.
 //!
 //! Ends with the test, and its browser with it.
 
@@ -128,8 +129,8 @@ impl Browser {
         self.click(&format!("{selector} option[value='{option}']"));
     }
 
-    /// Moves the pointer to a place of an element, in shares of its width at half of its height; with a second place, a
-    /// button is held down on the way there.
+    /// Moves the pointer to a place of an element, in shares of its width at half of its height; with a
+    /// second place, a button is held down on the way there.
     #[track_caller]
     pub fn point(&self, selector: &str, from: f64, to: Option<f64>) {
         self.value(&format!("document.querySelector('{selector}').scrollIntoView({{ block: 'center' }})"));

@@ -1,5 +1,5 @@
-//! The workbench over HTTP, as its page and as strangers use it: runs started, watched and stopped, and what is
-//! refused. A browser drives it in `browser`.
+//! The workbench over HTTP, as its page and as strangers use it: runs started, watched and stopped, and
+//! what is refused. A browser drives it in `browser`.
 
 use super::{client, text, url_said};
 use crate::common::{CALM, Place, Running, Signal, poll};
