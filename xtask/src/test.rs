@@ -53,9 +53,11 @@ pub fn run(args: &TestArgs) -> Result<ExitCode> {
         say_what_it_takes(&target);
     }
     let python = python::provide(&std::path::absolute(&target)?, !args.no_install);
+    let axe = python.as_deref().and_then(|python| python::provide_axe(python, !args.no_install));
     let skips = tempfile::NamedTempFile::new().context("cannot make a file for skipped tests")?;
     let mut variables = vec![("FARFIELD_SKIPS", skips.path())];
     variables.extend(python.as_deref().map(|python| ("FARFIELD_PYTHON", python)));
+    variables.extend(axe.as_deref().map(|axe| ("FARFIELD_AXE", axe)));
     let (mut ran, passed_alone, left) = match args.cargo_args.is_empty() {
         true => run_all(&variables)?,
         false => run_some(&args.cargo_args, &variables)?,

@@ -258,6 +258,11 @@ impl Running {
         status.rsplit(')').next().is_none_or(|state| state.trim_start().starts_with('Z'))
     }
 
+    /// The file of its standard output.
+    pub fn stdout(&self) -> &Path {
+        &self.stdout
+    }
+
     /// What it has written on standard error.
     pub fn said(&self) -> String {
         fs::read_to_string(&self.stderr).expect("own file")
