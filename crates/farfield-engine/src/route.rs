@@ -17,7 +17,9 @@ use crate::plane::EmulatedNetwork;
 use crate::shell::ends;
 use crate::shell::forwarding::{Forwarding, ForwardingCounts};
 use crate::testbed::card::in_words;
-use crate::testbed::{AddressMap, Device, HostNamespace, Surroundings, Testbed, TestbedSpec};
+use crate::testbed::{
+    AddressMap, CardAddress, CardSpec, Device, HostNamespace, Surroundings, Testbed, TestbedSpec,
+};
 use farfield_base::Duration;
 use farfield_base::random::Seed;
 use farfield_emulator::{Drops, NetworkPlan, Router};
@@ -31,17 +33,26 @@ use std::thread;
 /// Time between two looks at the stop flag and the clock.
 const LOOK: std::time::Duration = std::time::Duration::from_millis(20);
 
+/// Where clients or servers are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Whereabouts {
+    /// In a network namespace of this machine.
+    Namespace(Location),
+    /// On the link of an Ethernet interface of the network namespace that farfield runs in.
+    Interface(String),
+}
+
 /// What is to be between which hosts.
 #[derive(Debug, Clone)]
 pub struct RouteSettings {
     /// Where the clients are.
-    pub clients: Location,
+    pub clients: Whereabouts,
     /// Where the servers are.
-    pub server: Location,
+    pub server: Whereabouts,
     /// Addresses of the servers, at least one.
     pub targets: Vec<IpAddr>,
     /// The clients' addresses with their classes; the addresses of the clients' namespace, of the targets'
-    /// families, on the path of the first class, if empty.
+    /// families, on the path of the first class, if empty. On the link of an interface they must be given.
     pub placed: Vec<Placed>,
     /// Classes, links and routes.
     pub network: EmulatedNetwork,
@@ -69,11 +80,21 @@ pub struct Route {
 /// One end, planned.
 #[derive(Debug)]
 struct End {
-    host: HostNamespace,
+    /// Whose it is, in words.
+    whose: &'static str,
     spec: TestbedSpec,
-    /// What is routed to its gateway.
-    blocks: Vec<(IpAddr, u8)>,
-    interface: String,
+    /// The addresses that are behind the route, as seen from here.
+    far: Vec<(IpAddr, u8)>,
+    place: Place,
+}
+
+/// Where an end is.
+#[derive(Debug)]
+enum Place {
+    /// A namespace, and the name of the interface that it will have.
+    Namespace { host: HostNamespace, interface: String },
+    /// A network card.
+    Card(CardSpec),
 }
 
 /// A route whose gateways stand.
@@ -124,26 +145,17 @@ impl Route {
     /// # Errors
     /// If an end is not there, or something is in the way.
     pub fn plan(settings: RouteSettings) -> Result<Route, RouteError> {
-        let clients = settings.clients.open()?;
-        let server = settings.server.open()?;
-        let same = |one: &HostNamespace, other: &HostNamespace| {
-            let inode = |host: &HostNamespace| host.namespace().inode().ok();
-            inode(one).is_some() && inode(one) == inode(other)
-        };
-        if same(&clients, &server) {
-            return Err(RouteError::OneNamespace { namespace: clients.name().to_owned() });
-        }
-        let looked_at = |host: &HostNamespace| {
-            let unread = |source| RouteError::Unread { namespace: host.name().to_owned(), source };
-            Surroundings::of(host).map_err(unread)
-        };
-        let (around_clients, around_server) = (looked_at(&clients)?, looked_at(&server)?);
-        check_targets(&settings.targets, &server, &around_server)?;
+        let (clients, server) = (Found::of(&settings.clients)?, Found::of(&settings.server)?);
+        check_apart(&clients, &server)?;
+        check_targets(&settings.targets, &server)?;
         let spec = spec_of(&settings);
         let targets: Vec<IpAddr> = settings.targets.iter().map(|own| shown(&spec, *own)).collect();
-        let placed = match settings.placed.as_slice() {
-            [] => addresses_of(&clients, &around_clients, &targets)?,
-            placed => placed.to_vec(),
+        let placed = match (settings.placed.as_slice(), &clients) {
+            ([], Found::Namespace { host, around }) => addresses_of(host, around, &targets)?,
+            ([], Found::Interface(interface)) => {
+                return Err(RouteError::Unnamed { interface: interface.clone() });
+            }
+            (placed, _) => placed.to_vec(),
         };
         if let Some(target) = targets.iter().find(|target| placed.iter().any(|p| p.block.contains(**target)))
         {
@@ -151,19 +163,13 @@ impl Route {
         }
         let plan = settings.network.plan.with_hosts_at(&placed).map_err(RouteError::Placed)?;
         let single = |address: &IpAddr| (*address, if address.is_ipv4() { 32 } else { 128 });
-        let to_targets: Vec<(IpAddr, u8)> = targets.iter().map(single).collect();
-        let to_clients = outermost(&placed);
-        let end = |host: HostNamespace, around: Surroundings, blocks: Vec<_>, spec: TestbedSpec| {
-            if let Some(found) = around.in_the_way(&blocks) {
-                let ((to, bits), namespace) = (found.block, host.name().to_owned());
-                return Err(RouteError::InTheWay { block: format!("{to}/{bits}"), by: found.by, namespace });
-            }
-            Ok(End { host, spec, blocks, interface: around.interface })
-        };
+        let near_servers: Vec<(IpAddr, u8)> = targets.iter().map(single).collect();
+        let near_clients = outermost(&placed);
         let spec_of_clients = TestbedSpec { server_has: [false; 2], maps: Vec::new(), ..spec.clone() };
+        let (from, to) = (&near_clients, &near_servers);
         Ok(Route {
-            clients: end(clients, around_clients, to_targets, spec_of_clients)?,
-            server: end(server, around_server, to_clients, spec)?,
+            clients: End::plan("the clients", clients, spec_of_clients, (from, &[]), to)?,
+            server: End::plan("the servers", server, spec, (to, &targets), from)?,
             targets,
             plan: Arc::new(plan),
             settings,
@@ -172,16 +178,7 @@ impl Route {
 
     /// What is added to either namespace for as long as the route is open, a line each.
     pub fn changes(&self) -> [String; 2] {
-        let line = |end: &End, whose: &str| {
-            let kind = if end.spec.device == Device::Packet { "veth" } else { "TUN" };
-            let blocks = in_words(&end.blocks);
-            format!(
-                "{} ({kind}) in the network namespace of {whose} ({}), and a route to {blocks} by it",
-                end.interface,
-                end.host.name()
-            )
-        };
-        [line(&self.clients, "the clients"), line(&self.server, "the servers")]
+        [self.clients.change(), self.server.change()]
     }
 
     /// Addresses that clients send to: the targets, or what stands for one at a loopback address.
@@ -194,11 +191,89 @@ impl Route {
     /// # Errors
     /// If the machine does not allow it; then nothing is left behind.
     pub fn open(self) -> Result<OpenRoute, RouteError> {
-        let built =
-            |end: &End| Testbed::divert(&end.host, &end.spec, &end.blocks).map_err(RouteError::of_gateway);
         // The servers' first: until clients' packets come, nobody needs it.
-        let server = built(&self.server)?;
-        Ok(OpenRoute { clients: built(&self.clients)?, server, route: self })
+        let server = self.server.open()?;
+        Ok(OpenRoute { clients: self.clients.open()?, server, route: self })
+    }
+}
+
+/// An end that was found, before it is known what it will have.
+enum Found {
+    Namespace { host: HostNamespace, around: Surroundings },
+    Interface(String),
+}
+
+impl Found {
+    fn of(place: &Whereabouts) -> Result<Found, RouteError> {
+        match place {
+            Whereabouts::Interface(interface) => Ok(Found::Interface(interface.clone())),
+            Whereabouts::Namespace(location) => {
+                let host = location.open()?;
+                let unread = |source| RouteError::Unread { namespace: host.name().to_owned(), source };
+                let around = Surroundings::of(&host).map_err(unread)?;
+                Ok(Found::Namespace { host, around })
+            }
+        }
+    }
+}
+
+impl End {
+    /// `near` are the addresses on this side, and those of them that are looked for at first; `far` are those
+    /// that the route leads to.
+    fn plan(
+        whose: &'static str,
+        found: Found,
+        spec: TestbedSpec,
+        (near, sought): (&[(IpAddr, u8)], &[IpAddr]),
+        far: &[(IpAddr, u8)],
+    ) -> Result<End, RouteError> {
+        let far = far.to_vec();
+        let place = match found {
+            Found::Namespace { host, around } => {
+                if let Some(found) = around.in_the_way(&far) {
+                    let ((to, bits), namespace) = (found.block, host.name().to_owned());
+                    let block = format!("{to}/{bits}");
+                    return Err(RouteError::InTheWay { block, by: found.by, namespace });
+                }
+                Place::Namespace { host, interface: around.interface }
+            }
+            Found::Interface(interface) => Place::Card(CardSpec {
+                interface,
+                own: far.clone(),
+                peers: near.to_vec(),
+                servers: sought.to_vec(),
+                next_hops: [None; 2],
+                address: CardAddress::Own,
+                answers: true,
+            }),
+        };
+        Ok(End { whose, spec, far, place })
+    }
+
+    /// What is added, in a line.
+    fn change(&self) -> String {
+        let (far, whose) = (in_words(&self.far), self.whose);
+        match &self.place {
+            Place::Namespace { host, interface } => {
+                let kind = if self.spec.device == Device::Packet { "veth" } else { "TUN" };
+                let host = host.name();
+                format!(
+                    "adds {interface} ({kind}) in the network namespace of {whose} ({host}), and a route to {far} by it"
+                )
+            }
+            Place::Card(card) => format!(
+                "answers for {far} on the link of {}, where {whose} are, by ARP and neighbour discovery",
+                card.interface
+            ),
+        }
+    }
+
+    fn open(&self) -> Result<Testbed, RouteError> {
+        let opened = match &self.place {
+            Place::Namespace { host, .. } => Testbed::divert(host, &self.spec, &self.far),
+            Place::Card(card) => Testbed::on_card(card, &self.spec),
+        };
+        opened.map_err(RouteError::of_gateway)
     }
 }
 
@@ -260,12 +335,32 @@ impl RouteCounts {
     }
 }
 
-/// Refuses targets that are nowhere behind the servers' namespace.
-fn check_targets(
-    targets: &[IpAddr],
-    server: &HostNamespace,
-    around: &Surroundings,
-) -> Result<(), RouteError> {
+/// Refuses clients and servers in one place.
+fn check_apart(clients: &Found, server: &Found) -> Result<(), RouteError> {
+    let inode = |host: &HostNamespace| host.namespace().inode().ok();
+    match (clients, server) {
+        (Found::Namespace { host: one, .. }, Found::Namespace { host: other, .. }) => {
+            match inode(one).is_some() && inode(one) == inode(other) {
+                true => Err(RouteError::OneNamespace { namespace: one.name().to_owned() }),
+                false => Ok(()),
+            }
+        }
+        (Found::Interface(one), Found::Interface(other)) if one == other => {
+            Err(RouteError::OneInterface { interface: one.clone() })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses targets that are nowhere behind the servers' namespace. Of a link it shows when they are looked
+/// for.
+fn check_targets(targets: &[IpAddr], server: &Found) -> Result<(), RouteError> {
+    let Found::Namespace { host: server, around } = server else {
+        return match targets.iter().find(|target| target.is_loopback()) {
+            Some(target) => Err(RouteError::Loopback { target: *target }),
+            None => Ok(()),
+        };
+    };
     let is_reached =
         |target: &IpAddr| around.has(*target) || !target.is_loopback() && around.forwards(*target);
     match targets.iter().find(|target| !is_reached(target)) {

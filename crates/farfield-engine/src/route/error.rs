@@ -21,6 +21,28 @@ pub enum RouteError {
         /// The owner of the namespace, in words.
         namespace: String,
     },
+    /// Both ends are the same.
+    #[error(
+        "clients and servers are on one link ({interface}), where packets need no route: name two interfaces"
+    )]
+    OneInterface {
+        /// The interface.
+        interface: String,
+    },
+    /// Who is to be routed is not known.
+    #[error(
+        "who the clients on the link of {interface} are is not known: name their addresses, such as with --client 10.0.1.0/24"
+    )]
+    Unnamed {
+        /// The interface.
+        interface: String,
+    },
+    /// A target that no link has.
+    #[error("{target} is a loopback address, which no link has: name an address of the server's card")]
+    Loopback {
+        /// The target.
+        target: IpAddr,
+    },
     /// The kernel does not show its tables.
     #[error("the addresses and routes of the network namespace ({namespace}) cannot be read: {source}")]
     Unread {
@@ -102,6 +124,9 @@ impl RouteError {
         match self {
             RouteError::End(error) => error.is_usage(),
             RouteError::OneNamespace { .. }
+            | RouteError::OneInterface { .. }
+            | RouteError::Unnamed { .. }
+            | RouteError::Loopback { .. }
             | RouteError::TargetIsClient { .. }
             | RouteError::Placed(_)
             | RouteError::Elsewhere { .. } => true,

@@ -8,17 +8,18 @@ use crate::output;
 use crate::problem::Problem;
 use farfield_base::random::Seed;
 use farfield_engine::interrupt;
-use farfield_engine::route::{Route, RouteCounts, RouteError, RouteReport, RouteSettings};
+use farfield_engine::route::{Route, RouteCounts, RouteError, RouteReport, RouteSettings, Whereabouts};
 
 /// Routes packets until it is asked to end, and reports what the paths did on standard error.
 pub fn route(flags: &RouteFlags) -> Result<Exit, Problem> {
     let scenario = flags.scenario.as_ref().map(|path| path.to_string_lossy().into_owned());
     let plan = run::read(scenario.as_deref(), &flags.overlay())?;
-    let ends =
-        [&flags.clients_netns, &flags.server_netns].map(|end| end.clone().expect("clap asks for both"));
+    let ends = flags.ends();
     // Before anything that makes threads: a process of several cannot enter a user namespace.
     for end in &ends {
-        end.gain_privilege().map_err(Problem::forbidden)?;
+        if let Whereabouts::Namespace(location) = end {
+            location.gain_privilege().map_err(Problem::forbidden)?;
+        }
     }
     let stop =
         interrupt::flag().map_err(|error| Problem::failed(format!("cannot listen for signals: {error}")))?;
@@ -43,7 +44,7 @@ pub fn route(flags: &RouteFlags) -> Result<Exit, Problem> {
     if !flags.quiet {
         let [clients, server] = route.changes();
         output::put_error(format_args!(
-            "farfield: adds {clients}\nfarfield: adds {server}\nfarfield: nothing else is changed, and these are gone \
+            "farfield: {clients}\nfarfield: {server}\nfarfield: nothing else is changed, and these are gone \
              afterwards\n"
         ));
         if route.targets() != flags.targets {

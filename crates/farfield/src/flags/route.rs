@@ -3,7 +3,7 @@
 use super::values::{ACCESS, GATEWAYS, Suggested};
 use clap::{ArgGroup, Args, ValueHint};
 use farfield_engine::live::Location;
-use farfield_engine::route::{Block, Placed};
+use farfield_engine::route::{Block, Placed, Whereabouts};
 use farfield_scenario::Overlay;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -11,12 +11,13 @@ use std::path::PathBuf;
 /// `farfield route`
 #[derive(Debug, Args)]
 #[command(
-    group = ArgGroup::new("ends").required(true).args(["clients_netns"]),
+    group = ArgGroup::new("ends").required(true).args(["clients_netns", "between"]),
     after_help = "It runs until Ctrl-C, or for the time of -d. The exit code is 3 if packets were later than the verdict\n\
 allows. TARGETs are all that clients reach through it.\n\n\
 Examples:\n  \
     farfield route 10.0.2.1 --clients-netns lab --server-netns web --rtt 80ms\n  \
     farfield route 10.0.2.1 --clients-netns 812 --server-netns 907 --access 4g -d 1m --counts\n  \
+    farfield route 10.0.2.1 --between eth1,eth2 --client 10.0.2.64/26 --rtt 80ms\n  \
     farfield route 127.0.0.1 --clients-netns lab --server-netns web --scenario wan.toml \\\n      \
         --client 10.0.1.0/24=home --client 10.0.1.7=office"
 )]
@@ -30,6 +31,10 @@ pub struct RouteFlags {
     /// Network namespace of the servers
     #[arg(long, value_name = "NAME|FILE|PID", value_parser = location, requires = "clients_netns")]
     pub server_netns: Option<Location>,
+    /// The Ethernet interfaces, of this machine, to the clients' link and to the servers'; --client says who the
+    /// clients are
+    #[arg(long, value_name = "INTERFACE,INTERFACE", value_parser = between, conflicts_with = "clients_netns")]
+    pub between: Option<(String, String)>,
     /// The class of the clients at these addresses; may be repeated. Without, all addresses of the clients'
     /// namespace are of the first class
     #[arg(long = "client", value_name = "ADDRESS[/BITS][=CLASS]", value_parser = placed)]
@@ -79,6 +84,16 @@ fn target(text: &str) -> Result<IpAddr, String> {
     })
 }
 
+/// Two interfaces.
+fn between(text: &str) -> Result<(String, String), String> {
+    match text.split_once(',') {
+        Some((clients, servers)) if !clients.is_empty() && !servers.is_empty() && !servers.contains(',') => {
+            Ok((clients.to_owned(), servers.to_owned()))
+        }
+        _ => Err("write two interfaces, the clients' first, such as `eth1,eth2`".to_owned()),
+    }
+}
+
 /// The number of a process, or a network namespace by its name or file.
 fn location(text: &str) -> Result<Location, String> {
     match text.parse::<u32>() {
@@ -106,6 +121,19 @@ fn placed(text: &str) -> Result<Placed, String> {
 }
 
 impl RouteFlags {
+    /// Where the clients and the servers are.
+    pub fn ends(&self) -> [Whereabouts; 2] {
+        match (&self.between, &self.clients_netns, &self.server_netns) {
+            (Some((clients, server)), _, _) => {
+                [clients, server].map(|name| Whereabouts::Interface(name.clone()))
+            }
+            (None, Some(clients), Some(server)) => {
+                [clients, server].map(|location| Whereabouts::Namespace(location.clone()))
+            }
+            (None, _, _) => unreachable!("clap asks for one or both of the others"),
+        }
+    }
+
     /// The flags that are short for keys of the scenario.
     pub fn overlay(&self) -> Overlay {
         Overlay {

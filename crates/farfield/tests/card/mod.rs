@@ -138,13 +138,13 @@ fn what_a_card_cannot_do_is_said() {
     let on_link = "--set network.addresses=10.1.2.128/25";
     with("--set network.interface=eth5").exits(1).says(&["no interface eth5", "ip link"]);
     with("--set network.interface=lo").exits(1).says(&["lo is no Ethernet interface"]);
-    with("--gateway tun").exits(2).says(&["network.gateway", "packet sockets"]);
-    with("--server true").exits(2).says(&["server.command", "on another machine"]);
+    with("--gateway tun").exits(2).says(&["--gateway", "packet sockets"]);
+    with("--server true").exits(2).says(&["--server", "on another machine"]);
     with("--set network.addresses=10.1.2.0/25").exits(2).says(&["10.1.2.3", "another block"]);
     // The other machine knows no way to the clients.
     with("").exits(1).says(&["does not answer 198.18.0.1", "ip route add 198.18.0.0/15 dev eth0"]);
     // This machine's own address, and another machine's.
-    with("--set network.addresses=10.1.2.8/30")
+    with("--set network.addresses=10.1.2.8/29")
         .exits(1)
         .says(&["10.1.2.9 is this machine's own address, on eth1"]);
     wire.ip_there(&format!("address add 10.1.2.130/32 dev {THERE}"));

@@ -78,8 +78,8 @@ pub enum CardError {
     },
     /// Somebody else has an address.
     #[error(
-        "{by} on the link of {interface} has the address {address}, which would be a client's: give clients others with \
-         network.addresses, such as a part of the network that nobody else uses"
+        "{by} on the link of {interface} has the address {address}, which farfield answers for: give clients others with \
+         network.addresses, such as a part of the network that nobody else uses, or keep the links of a route apart"
     )]
     Conflict {
         /// The interface.
