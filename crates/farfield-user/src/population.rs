@@ -143,6 +143,8 @@ pub struct Population {
     pub(crate) http3: Option<quic::Client>,
     /// Buffers for heads of replies on streams.
     pub(crate) heads: Heads,
+    /// The connection whose replies are being read: what they lead to on it leaves together, behind the last.
+    pub(crate) reading: Option<ConnectionKey>,
     pub(crate) seed: Seed,
     pub(crate) worker: Worker,
     pub(crate) window: Window,
@@ -214,6 +216,7 @@ impl Population {
             sealed: Vec::new(),
             outgoing: Outgoing::default(),
             heads: Heads::default(),
+            reading: None,
             seed,
             worker,
             window,
