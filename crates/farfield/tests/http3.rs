@@ -277,7 +277,11 @@ fn what_http3_cannot_be_is_refused() {
         ("http://127.0.0.1:1/ --http 3", ["always over TLS", "https://"]),
         ("https://127.0.0.1:1/ --http 3 --set 'tls.versions=[\"1.2\"]'", ["TLS 1.3", "tls.versions"]),
         ("https://127.0.0.1:1/ --http 3 --policy pipelined", ["streams", "multiplexed"]),
-        ("--plane simulated --http 3", ["simulated plane", "http"]),
+        ("--plane simulated --http 3", ["always over TLS", "[simulated.tls]"]),
+        (
+            "--plane simulated --http 3 --set simulated.tls={} --set simulated.holding=connection",
+            ["simulated.holding", "HTTP/3"],
+        ),
     ] {
         let words = format!("run {words}");
         let words: Vec<&str> = words.split(' ').map(|word| word.trim_matches('\'')).collect();

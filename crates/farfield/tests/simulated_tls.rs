@@ -51,6 +51,37 @@ fn the_same_seed_gives_the_same_bytes() {
     }
 }
 
+/// HTTP/2 and HTTP/3, with pages on streams: samples and packets are equal on one thread and on three. In
+/// cleartext a reader of packets that shares nothing with the model agrees with every sample.
+#[test]
+fn streams_are_the_same_bytes_on_any_number_of_threads() {
+    let place = Place::new();
+    let page = "[requests]\nrequest = [{ path = '/bytes/9000', embedded = ['/bytes/30000', '/bytes/7', '/bytes/0'] }]";
+    let (secure, plain) = SCENARIO.split_once("[simulated.tls]").expect("the table");
+    let plain = plain.split_once("[load]").expect("the table").1;
+    let plain = format!("{secure}[load]{plain}\n{page}").replace("one-request", "persistent");
+    place.write("plain.toml", &plain);
+    place.write("secure.toml", plain.replace("[load]", "[simulated.tls]\n[load]"));
+    for (file, http, agrees) in
+        [("plain.toml", 2, true), ("secure.toml", 2, false), ("secure.toml", 3, false)]
+    {
+        let files = |shards: u32| {
+            let name = format!("{http}-{shards}-{file}");
+            let words = format!("run -q {file} --http {http} -d 700ms --shards {shards} -o {name}");
+            let ended = Ended { directory: place.path(&name), ..place.farfield(&words) }.exits(0);
+            let files = ["samples.parquet", "capture.pcapng"];
+            (files.map(|file| fs::read(ended.directory.join(file)).expect("a file")), ended)
+        };
+        let (first, ended) = files(1);
+        assert!(files(3).0 == first, "three shards differ, {file}, HTTP/{http}");
+        let samples = ended.samples();
+        let unlike = samples.iter().filter(|sample| sample.outcome != Outcome::Ok).count();
+        assert!(samples.len() > 1_500 && unlike <= 4 * 192, "{unlike} of {} at the end", samples.len());
+        let check = ended.summary().verdict.checks.into_iter().find(|check| check.name == "capture-agrees");
+        assert_eq!(check.expect("a check").note.is_none(), agrees, "{file}, HTTP/{http}");
+    }
+}
+
 /// Handshakes are in the samples, in the summary and in what is printed, as on the other planes.
 #[test]
 fn handshakes_are_reported_as_on_other_planes() {

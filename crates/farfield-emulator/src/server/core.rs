@@ -138,7 +138,7 @@ pub(crate) struct Core {
     /// Connections that were closed beside the one that was being looked after.
     pub closed: Vec<ServedSlot>,
     pub network: Arc<NetworkPlan>,
-    directory: Arc<Directory>,
+    pub directory: Arc<Directory>,
 }
 
 impl Core {

@@ -65,8 +65,9 @@ pub(crate) struct Quic {
 #[derive(Debug)]
 struct Served {
     core: ServerConnection,
+    /// The client that began it, and the address that it has now.
     client: ClientId,
-    port: u16,
+    remote: SocketAddr,
     serial: u32,
     handshake: Handshake,
     /// Requests of which the body is still to come.
@@ -123,11 +124,11 @@ fn seed_of(seed: Seed) -> [u8; SEED_BYTES] {
 }
 
 impl Served {
-    fn new(core: ServerConnection, client: ClientId, port: u16, serial: u32) -> Served {
+    fn new(core: ServerConnection, client: ClientId, remote: SocketAddr, serial: u32) -> Served {
         Served {
             core,
             client,
-            port,
+            remote,
             serial,
             handshake: Handshake::Begun,
             coming: SmallVec::new(),
@@ -177,7 +178,7 @@ impl Core {
                     quic.connections.resize_with(number + 1, || None);
                 }
                 let core = ServerConnection::new(*connection);
-                quic.connections[number] = Some(Served::new(core, client, udp.source_port, serial).into());
+                quic.connections[number] = Some(Served::new(core, client, remote, serial).into());
                 quic.open += 1;
                 let open = quic.open + self.connections.len() as u32;
                 self.counters.connections_most = self.counters.connections_most.max(open);
@@ -186,8 +187,6 @@ impl Core {
             Arrival::Of(number, datagram) => {
                 let Some(owner) = quic.owner_of(number) else { return };
                 if let Some(Some(served)) = quic.connections.get_mut(number) {
-                    // A client may come from another port or address (RFC 9000 section 9).
-                    (served.client, served.port) = (client, udp.source_port);
                     quic.server.hand_over(&mut served.core.quic, now, datagram);
                 }
                 self.go_on_quic(now, owner);
@@ -373,11 +372,15 @@ impl Core {
             buffer.clear();
             let Some(served) = quic.find(owner) else { return };
             let is_held = matches!(served.handshake, Handshake::Held { .. });
-            let (client, port) = (served.client, served.port);
+            let (client, remote) = (served.client, served.remote);
             let transmit = if is_held { None } else { served.core.quic.next_transmit(now, &mut buffer) };
             let row = if transmit.is_some() { outgoing.keep(&buffer) } else { Bytes::new() };
             quic.buffer = buffer;
             let Some(transmit) = transmit else { break };
+            // A client may have come to another address (RFC 9000 section 9).
+            let to = transmit.destination;
+            let found = if to.ip() == remote.ip() { Some(client) } else { self.directory.find(to.ip()) };
+            let (Some(client), port) = (found, to.port()) else { continue };
             let size = transmit.segment_bytes.max(1);
             for from in (0..row.len()).step_by(size) {
                 let payload = row.slice(from..(from + size).min(row.len()));

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use farfield_base::{Duration, EarlyData, Instant, TlsStats, TlsVersion};
 use quinn_proto::{ConnectionHandle, Dir, ReadError, Side, StreamEvent, VarInt};
 use std::fmt;
+use std::net::SocketAddr;
 
 /// Datagrams that are handed out at once, at most.
 const AT_ONCE: usize = 10;
@@ -84,6 +85,8 @@ pub struct Transmit {
     pub ecn: u8,
     /// Bytes of each.
     pub segment_bytes: usize,
+    /// The address that they are for, as far as the end knows addresses: a server does.
+    pub destination: SocketAddr,
 }
 
 pub(super) struct Library {
@@ -188,6 +191,7 @@ impl Connection {
         Some(Transmit {
             ecn: sent.ecn.map_or(0, |ecn| ecn as u8),
             segment_bytes: sent.segment_size.unwrap_or(sent.size),
+            destination: sent.destination,
         })
     }
 

@@ -44,6 +44,10 @@ pub struct Server {
 }
 
 /// What a datagram is.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "the largest is nearly every one, and a box of each would cost more"
+)]
 #[derive(Debug)]
 pub enum Arrival {
     /// The first of a connection.

@@ -197,8 +197,11 @@ fn get(stream: u32, bytes: u32) -> Vec<u8> {
     frame(1, 0x5, stream, &block)
 }
 
+/// Kind, flags, stream, and the first bytes of the payload.
+type Frame = (u8, u8, u32, Vec<u8>);
+
 /// Kinds, flags and streams of the frames in `bytes`, and the first four bytes of each payload.
-fn frames(bytes: &[u8]) -> Vec<(u8, u8, u32, Vec<u8>)> {
+fn frames(bytes: &[u8]) -> Vec<Frame> {
     let (mut rest, mut found) = (bytes, Vec::new());
     while let [a, b, c, kind, flags, d, e, f, g, ..] = *rest {
         let length = u32::from_be_bytes([0, a, b, c]) as usize;
@@ -212,10 +215,7 @@ fn frames(bytes: &[u8]) -> Vec<(u8, u8, u32, Vec<u8>)> {
 }
 
 /// What a server that was handed `parts`, one after another, has to send behind its settings.
-fn answers(
-    settings: ServerSettings,
-    parts: &[&[u8]],
-) -> (Result<(), ErrorCode>, Vec<(u8, u8, u32, Vec<u8>)>) {
+fn answers(settings: ServerSettings, parts: &[&[u8]]) -> (Result<(), ErrorCode>, Vec<Frame>) {
     let mut server = Server::new(settings);
     server.to_send.clear();
     let beginning = [PREFACE, SETTINGS].into_iter();

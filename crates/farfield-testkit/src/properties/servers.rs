@@ -106,8 +106,11 @@ pub fn of_request_stream(input: &[u8]) {
     assert!(whole.iter().filter(|(step, _)| *step == Step::Head).count() <= 1);
 }
 
+/// Method and path.
+type Asked = (Vec<u8>, Vec<u8>);
+
 /// What the reader finds, with method and path where it is a head.
-fn steps(pieces: &[&[u8]]) -> Vec<(Step, Option<(Vec<u8>, Vec<u8>)>)> {
+fn steps(pieces: &[&[u8]]) -> Vec<(Step, Option<Asked>)> {
     let (mut reader, mut heads) = (RequestStream::default(), RequestHeads::default());
     let mut found = Vec::new();
     for piece in pieces {
