@@ -160,7 +160,7 @@ fn report(browser: &Browser, farfield: &Path, place: &Path, picture: &Path) -> R
     // The exit code is the run's: an invalid one has a report too.
     farfield_in(farfield, place, words).status()?;
     let url = format!("file://{}", place.join("report.html").display());
-    browser.picture(&url, (1100, 1500), "", 0, picture)
+    browser.picture(&url, (1100, 2300), "", 0, picture)
 }
 
 /// The workbench: its list of runs, its form, and a run.
