@@ -7,6 +7,7 @@ pub mod export;
 pub mod fit;
 pub mod path;
 pub mod report;
+pub mod route;
 pub mod shell;
 pub mod site;
 pub mod ui;
@@ -40,6 +41,8 @@ pub enum Command {
     Serve(ServeFlags),
     /// Run any program behind an emulated path to a server.
     Shell(shell::ShellFlags),
+    /// Be the emulated network between clients and servers that somebody else runs.
+    Route(route::RouteFlags),
     /// Measure the paths of clients, and compare them with what was asked for.
     Path(path::PathFlags),
     /// Print the result of a run again, from its directory.
@@ -76,6 +79,7 @@ pub enum Command {
     farfield run http://127.0.0.1:8080/ -R 5000 -d 1m --threshold 'p99<200ms'\n  \
     farfield run http://127.0.0.1:8080/ --access 4g\n  \
     farfield run http://127.0.0.1/ --container web --rtt 80ms -c 1000\n  \
+    farfield run http://10.1.2.3/ --interface eth1 --rtt 80ms -c 1000\n  \
     farfield run --server 'nginx -c /etc/x.conf' --clients 10000 --rtt 50ms -R 5000\n  \
     farfield run scenario.toml --seed 7 --set load.think=2s\n  \
     farfield run scenario.toml --show-scenario\n  \
@@ -157,7 +161,11 @@ pub struct RunFlags {
     /// Number of threads that share the emulated clients
     #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
     pub shards: Option<u32>,
-    /// Kind of gateway between emulated clients and the server: auto, tun or packet
+    /// Network card by which a server on another machine is reached; the emulated clients' addresses live on it
+    #[arg(long, value_name = "INTERFACE")]
+    pub interface: Option<String>,
+    /// Kind of gateway between emulated clients and the server: auto, tun or packet; route where others route
+    /// the clients' addresses to the card of --interface
     #[arg(long, value_name = "DEVICE", value_parser = Suggested(GATEWAYS))]
     pub gateway: Option<String>,
     /// Keep the packets between clients and server in capture.pcapng
@@ -260,6 +268,7 @@ impl RunFlags {
             server_user: self.server_user.clone(),
             shards: self.shards,
             gateway: self.gateway.clone(),
+            interface: self.interface.clone(),
             capture: self.capture,
             cacert: self.cacert.clone(),
             insecure: self.insecure,

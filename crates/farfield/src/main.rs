@@ -29,6 +29,7 @@ fn main() -> ExitCode {
         Some(Command::Try(once)) => commands::once::once(&once),
         Some(Command::Serve(serve)) => commands::serve::serve(&serve),
         Some(Command::Shell(shell)) => commands::shell::shell(&shell),
+        Some(Command::Route(route)) => commands::route::route(&route),
         Some(Command::Path(path)) => commands::path::path(&path),
         Some(Command::Report(report)) => commands::report::report(&report),
         Some(Command::Compare(compare)) => commands::compare::compare(&compare),
