@@ -64,6 +64,9 @@ _farfield() {
             farfield,try)
                 cmd="farfield__subcmd__try"
                 ;;
+            farfield,ui)
+                cmd="farfield__subcmd__ui"
+                ;;
             farfield,verify)
                 cmd="farfield__subcmd__verify"
                 ;;
@@ -157,6 +160,9 @@ _farfield() {
             farfield__subcmd__help,try)
                 cmd="farfield__subcmd__help__subcmd__try"
                 ;;
+            farfield__subcmd__help,ui)
+                cmd="farfield__subcmd__help__subcmd__ui"
+                ;;
             farfield__subcmd__help,verify)
                 cmd="farfield__subcmd__help__subcmd__verify"
                 ;;
@@ -224,7 +230,7 @@ _farfield() {
 
     case "${cmd}" in
         farfield)
-            opts="-h -V --help --version run try serve shell path report compare runs verify doctor fit audit export advise site generate help"
+            opts="-h -V --help --version run try serve shell path report compare runs ui verify doctor fit audit export advise site generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -761,7 +767,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__help)
-            opts="run try serve shell path report compare runs verify doctor fit audit export advise site generate help"
+            opts="run try serve shell path report compare runs ui verify doctor fit audit export advise site generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1124,6 +1130,20 @@ _farfield() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        farfield__subcmd__help__subcmd__ui)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         farfield__subcmd__help__subcmd__verify)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1244,7 +1264,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__run)
-            opts="-c -d -R -n -t -k -X -H -o -q -h --users --duration --rate --requests --sessions --workers --warm-up --think --target --policy --parallel --plane --clients --rtt --access --server --server-pid --server-netns --container --server-cpu --server-memory --server-user --shards --gateway --capture --cacert --insecure --cert --key --http --method --header --body --source --processors --seed --set --threshold --abort --out --samples --no-monitor --format --quiet --plain --show-scenario --help"
+            opts="-c -d -R -n -t -k -X -H -o -q -h --users --duration --rate --requests --sessions --workers --warm-up --think --target --policy --parallel --plane --clients --rtt --access --server --server-pid --server-netns --container --server-cpu --server-memory --server-user --shards --gateway --capture --cacert --insecure --cert --key --http --method --header --body --source --processors --seed --set --threshold --abort --out --samples --no-monitor --metrics --metrics-push --metrics-otlp --ui --format --quiet --plain --show-scenario --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1477,8 +1497,24 @@ _farfield() {
                     COMPREPLY=($(compgen -W "all none" -- "${cur}"))
                     return 0
                     ;;
+                --metrics)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metrics-push)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metrics-otlp)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ui)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --format)
-                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "text json jsonl" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -1922,6 +1958,31 @@ _farfield() {
                     return 0
                     ;;
                 --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        farfield__subcmd__ui)
+            opts="-h --scenarios --listen --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --scenarios)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --listen)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
