@@ -10,12 +10,15 @@ pub mod report;
 pub mod route;
 pub mod shell;
 pub mod site;
+pub mod ui;
 mod values;
+pub mod watch;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use farfield_scenario::Overlay;
 use std::path::PathBuf;
-use values::{ACCESS, GATEWAYS, HTTP_VERSIONS, PLANES, POLICIES, SAMPLES, Suggested, count};
+pub use values::{ACCESS, POLICIES};
+use values::{GATEWAYS, HTTP_VERSIONS, PLANES, SAMPLES, Suggested, count};
 
 /// A web-server benchmark that tells the truth: realistic load, verified figures, and a verdict on itself.
 ///
@@ -48,6 +51,8 @@ pub enum Command {
     Compare(compare::CompareFlags),
     /// List the runs of a folder, with their verdicts and first figures.
     Runs(compare::RunsFlags),
+    /// Show runs in a browser, write scenarios, and start and stop runs.
+    Ui(ui::UiFlags),
     /// Compare the samples of a run with the packets of a capture.
     Verify(VerifyFlags),
     /// Show what this machine allows, and how to allow more.
@@ -219,9 +224,11 @@ pub struct RunFlags {
     /// Do not monitor the server during the run
     #[arg(long)]
     pub no_monitor: bool,
+    #[command(flatten)]
+    pub watch: watch::WatchFlags,
     /// What to print on standard output
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
+    #[arg(long, value_enum, default_value_t = watch::RunFormat::Text)]
+    pub format: watch::RunFormat,
     /// Print no progress
     #[arg(short, long)]
     pub quiet: bool,
