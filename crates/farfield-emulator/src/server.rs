@@ -190,7 +190,7 @@ impl ServerModel {
     pub fn poll_departure(&mut self) -> Option<Departure> {
         let (client, tcp) = self.core.departures.pop_front()?;
         let packet = Packet::tcp(self.core.network.addresses(client).reversed(), tcp);
-        Some(Departure { intended: self.now, packet })
+        Some(Departure { intended: self.now, packet, server: 0 })
     }
 
     /// Counters so far.

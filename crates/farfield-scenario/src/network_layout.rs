@@ -266,7 +266,7 @@ impl<'a, 'l> Laying<'a, 'l> {
         })?;
         let routes =
             Routes::compute(&models, metric).map_err(|error| Mistake::at(format!("{key}.links"), error))?;
-        let graph = Graph { topology: &models, routes: &routes, server, members };
+        let graph = Graph { topology: &models, routes: &routes, server, others: Vec::new(), members };
         graph
             .lay_out(
                 self.scenario.dealt_over(self.spec),

@@ -115,6 +115,7 @@ impl Scene {
             port: 80,
         };
         NetworkPlan {
+            others: farfield_emulator::OtherServers::default(),
             servers,
             classes: vec![class],
             routes: vec![route],

@@ -123,6 +123,7 @@ impl Scene {
     fn network(&self, server: Ipv4Addr) -> NetworkPlan {
         let link = Arc::new(self.link.clone());
         NetworkPlan {
+            others: farfield_emulator::OtherServers::default(),
             servers: Servers { v4: server, v6: self.testbed.server_v6, port: 80 },
             classes: vec![ClassPlan {
                 name: "far".to_owned(),
