@@ -260,6 +260,7 @@ fn finished(simulated: &Simulated) -> WorkerReport {
             },
             drops: simulated.drops,
             cross: simulated.cross.clone(),
+            hosts: Vec::new(),
             failed: None,
         }),
     }

@@ -41,10 +41,12 @@ impl Inside {
     }
 }
 
-/// Makes the server's testbed fit for real clients: one queue, whose packets come as the kernel has them, and
-/// an address that they reach.
+/// Makes the server's testbed fit for real clients alone: one queue, whose packets come as the kernel has
+/// them, and an address that they reach.
 pub(crate) fn prepare(plane: &mut EmulatedPlane) {
     plane.show_off_loopback();
+    plane.programs.clear();
+    plane.others.iter_mut().for_each(|other| other.testbed.queues = NonZeroU32::MIN);
     let testbed = &mut plane.testbed;
     testbed.queues = NonZeroU32::MIN;
     if !testbed.receive_asked {
@@ -55,12 +57,12 @@ pub(crate) fn prepare(plane: &mut EmulatedPlane) {
     }
 }
 
-/// Does `work` while packets are passed on between `insides` and the server's `testbed`, and returns what
-/// came of both. `seed` is that of the links.
+/// Does `work` while packets are passed on between `insides` and the servers' `testbeds`, and returns what
+/// came of both. Where there is one testbed, it gets the packets for all servers. `seed` is that of the links.
 pub(crate) fn forwarding_during<R>(
     network: &EmulatedNetwork,
     insides: &[Inside],
-    testbed: &Testbed,
+    testbeds: &[&Testbed],
     seed: Seed,
     work: impl FnOnce(&AtomicBool) -> R,
 ) -> (R, Forwarded) {
@@ -74,9 +76,10 @@ pub(crate) fn forwarding_during<R>(
     let halt = AtomicBool::new(false);
     let router = Router::new(Arc::clone(&network.plan), seed);
     let programs = insides.iter().map(|inside| (inside.address, inside.testbed.queues().remove(0))).collect();
+    let servers = testbeds.iter().map(|testbed| testbed.queues().remove(0)).collect();
     let clock = Clock::starting_in(Duration::ZERO);
-    let forwarding = Forwarding::new(router, programs, testbed.queues().remove(0), clock)
-        .running(network.busy_poll, network.real_time);
+    let forwarding =
+        Forwarding::new(router, programs, servers, clock).running(network.busy_poll, network.real_time);
     thread::scope(|scope| {
         let forwarding = scope.spawn(|| forwarding.run(&halt));
         let done = {

@@ -33,7 +33,7 @@ pub(super) struct Forwarding {
     router: Router,
     /// The programs' ends, with their addresses.
     programs: Vec<(IpAddr, PacketPort)>,
-    server: PacketPort,
+    servers: Vec<PacketPort>,
     clock: Clock,
     alarm: Alarm,
     /// Whether it never sleeps.
@@ -60,16 +60,22 @@ pub(crate) struct Forwarded {
 enum End {
     /// A program's, by its number.
     Program(usize),
-    Server,
+    /// A server's, by its number.
+    Server(usize),
 }
 
 impl Forwarding {
-    pub fn new(router: Router, programs: Vec<(IpAddr, Queue)>, server: Queue, clock: Clock) -> Forwarding {
+    pub fn new(
+        router: Router,
+        programs: Vec<(IpAddr, Queue)>,
+        servers: Vec<Queue>,
+        clock: Clock,
+    ) -> Forwarding {
         let port = |(address, queue)| (address, PacketPort::new(queue));
         Forwarding {
             router,
             programs: programs.into_iter().map(port).collect(),
-            server: PacketPort::new(server),
+            servers: servers.into_iter().map(PacketPort::new).collect(),
             clock,
             alarm: Alarm::default(),
             polls: false,
@@ -102,7 +108,7 @@ impl Forwarding {
             }
         }
         self.forwarded.drops.add(&self.router.drops());
-        let ports = self.programs.iter().map(|(_, port)| port).chain([&self.server]);
+        let ports = self.programs.iter().map(|(_, port)| port).chain(&self.servers);
         self.forwarded.refused += ports.map(|port| port.refused).sum::<u64>();
         self.forwarded.cpu = thread_cpu();
         self.forwarded
@@ -124,7 +130,10 @@ impl Forwarding {
 
     /// Reads packets from all ends; false if there were none.
     fn take_all(&mut self) -> io::Result<bool> {
-        let mut took = self.take(End::Server)?;
+        let mut took = false;
+        for server in 0..self.servers.len() {
+            took |= self.take(End::Server(server))?;
+        }
         for program in 0..self.programs.len() {
             took |= self.take(End::Program(program))?;
         }
@@ -136,7 +145,7 @@ impl Forwarding {
         for read in 1..=READS_A_TURN {
             let port = match end {
                 End::Program(program) => &mut self.programs[program].1,
-                End::Server => &mut self.server,
+                End::Server(server) => &mut self.servers[server],
             };
             match port.receive()? {
                 Received::Packet(packet) => self.hand_in(end, packet),
@@ -168,7 +177,7 @@ impl Forwarding {
                 self.forwarded.up += packet.packets();
                 self.router.handle_client_packet(at, packet);
             }
-            End::Server => {
+            End::Server(_) => {
                 self.forwarded.down += packet.packets();
                 self.router.handle_server_packet(at, packet);
             }
@@ -179,9 +188,10 @@ impl Forwarding {
     fn let_out(&mut self) {
         while let Some(departure) = self.router.poll_departure() {
             self.count(departure.intended, departure.packet.packets());
-            self.server.send(departure.packet);
+            let last = self.servers.len() - 1;
+            self.servers[usize::from(departure.server).min(last)].send(departure.packet);
         }
-        self.server.flush();
+        self.servers.iter_mut().for_each(PacketPort::flush);
         while let Some(arrival) = self.router.poll_arrival() {
             self.count(arrival.intended, arrival.packet.packets());
             let address = arrival.packet.addresses.destination();
@@ -207,7 +217,7 @@ impl Forwarding {
             return;
         }
         let until = now + (wait - self.alarm.ahead);
-        let ends = self.programs.iter().map(|(_, port)| port).chain([&self.server]);
+        let ends = self.programs.iter().map(|(_, port)| port).chain(&self.servers);
         let mut listened: SmallVec<[PollFd<'_>; 8]> =
             ends.map(|port| PollFd::from_borrowed_fd(port.as_fd(), PollFlags::IN)).collect();
         // If interrupted, the loop goes on.

@@ -8,6 +8,7 @@ use farfield_base::random::Seed;
 use farfield_base::{Duration, Sample};
 use farfield_emulator::layout::RoundTrips;
 use farfield_emulator::{ClassPlan, ClientPlan, NetworkPlan, RoutePlan, Servers};
+use farfield_engine::beside::Beside;
 use farfield_engine::emulated::Emulated;
 use farfield_engine::os::clock::Readings;
 use farfield_engine::plane::{Capture, EmulatedNetwork};
@@ -154,7 +155,15 @@ impl Scene {
             kernel_capture: None,
         };
         let placement = Placement::unbound(self.shards.get() as usize);
-        Emulated { network, placement, server: Some(server), joined: None, testbed }
+        Emulated {
+            beside: Beside::default(),
+            network,
+            placement,
+            server: Some(server),
+            joined: None,
+            testbed,
+            others: Vec::new(),
+        }
     }
 
     fn settings(&self, testbed: Testbed, server: RunningServer, folder: &TempDir) -> Settings {
