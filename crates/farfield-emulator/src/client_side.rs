@@ -208,8 +208,8 @@ impl ClientSide {
         }
     }
 
-    /// Shows a packet of a client to the capture, if there is one. Beside users, packets of real hosts are not
-    /// captured: no sample is of them.
+    /// Shows a packet of a client to the capture, if there is one. Beside users, packets of real hosts are
+    /// not captured: no sample is of them.
     pub fn show(&mut self, point: CapturePoint, client: ClientSlot, outbound: bool, packet: &Packet) {
         let is_real = self.with_users.is_some() && self.is_real(client);
         if let Some(tap) = self.tap.as_mut().filter(|_| !is_real) {

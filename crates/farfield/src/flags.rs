@@ -155,8 +155,8 @@ pub struct RunFlags {
     /// Kind of gateway between emulated clients and the server: auto, tun or packet
     #[arg(long, value_name = "DEVICE", value_parser = Suggested(GATEWAYS))]
     pub gateway: Option<String>,
-    /// Run COMMAND, by the shell `sh`, at a client of CLASS beside the emulated users, on the same network; it
-    /// ends with the run; may be repeated
+    /// Run COMMAND, by the shell `sh`, at a client of CLASS beside the emulated users, on the same network;
+    /// it ends with the run; may be repeated
     #[arg(long = "beside", value_name = "CLASS=COMMAND", value_parser = shell::beside)]
     pub beside: Vec<(String, String)>,
     /// Run your shell at a client of CLASS beside the emulated users, on this terminal; the run ends when you

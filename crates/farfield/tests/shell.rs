@@ -183,8 +183,7 @@ const FETCHED: [Fetched; 3] = [
 const CONGESTION: &str = "server.congestion = 'cubic'";
 /// Measurements at most, until other work on the machine has left one undisturbed.
 const TRIES: usize = 4;
-/// How far the two may be apart, beside what the ends of a measurement make of their rates: connecting, and a
-/// reply that is just not over.
+/// How far the two may be apart.
 const APART: f64 = 0.03;
 
 /// What was measured of replies, on kept-alive connections without think time.
@@ -263,9 +262,9 @@ fn by_users(wan: &Wan, fetched: &Fetched, seconds: u32) -> Replies {
     }
 }
 
-/// The TCP of farfield's users and that of a kernel agree on the same path before the same server: in the
-/// least response time, and in the rate. Medians and means are printed: other work on the machine lengthens
-/// them.
+/// The TCP of farfield's users and that of a kernel agree on the same path before the same server, in the
+/// least and the median response time. Rates and means are printed: within a second or two they have the
+/// growth of the kernel's receive buffer, and other work on the machine.
 #[test]
 fn wrk_and_emulated_users_get_as_much() {
     let test = "wrk_and_emulated_users_get_as_much";
@@ -285,8 +284,7 @@ fn wrk_and_emulated_users_get_as_much() {
             let apart = users.apart(&wrk);
             let percent = apart.map(|apart| format!("{:+.2} %", 100.0 * apart)).join(" | ");
             println!("{} | apart | {percent}", fetched.path);
-            let ends = (50.0 + wrk.mean_ms) / 1e3 / f64::from(seconds);
-            apart[0].abs() <= APART + ends && apart[1].abs() <= APART
+            apart[1].abs() <= APART && apart[2].abs() <= APART
         });
         assert!(agree, "{} connections for {}: see the rows above", fetched.connections, fetched.path);
     }
@@ -305,9 +303,9 @@ fn asked_in(wan: &Wan, log: &str) -> Vec<(String, String)> {
     wan.read(log).lines().filter_map(pair).collect()
 }
 
-/// Two servers at hosts of a topology, users of two classes that each ask one of them, on two shards, and curl
-/// and Python between the users, which ask both by name: every request is in the log of the server that it
-/// was for, from the address of who asked, and nowhere else.
+/// Two servers at hosts of a topology, users of two classes that each ask one of them, on two shards, and
+/// curl and Python between the users, which ask both by name: every request is in the log of the server that
+/// it was for, from the address of who asked, and nowhere else.
 #[test]
 fn two_servers_and_a_mixed_population() {
     let test = "two_servers_and_a_mixed_population";

@@ -146,9 +146,9 @@ fn user_ms(wan: &Wan, path: &Path) -> f64 {
     pages.response.expect("a page").mean_ns as f64 / 1e6
 }
 
-/// A page with a dozen images, in Chromium and for a user of farfield's own behind the same path: whoever loads
-/// it, the page takes two round trips, and then its images at least one more; and Chromium takes as long as the
-/// user and what it does itself.
+/// A page with a dozen images, in Chromium and for a user of farfield's own behind the same path: whoever
+/// loads it, the page takes two round trips, and then its images at least one more; and Chromium takes as
+/// long as the user and what it does itself.
 #[test]
 fn chromium_behind_three_paths() {
     let test = "chromium_behind_three_paths";
