@@ -8,11 +8,13 @@ mod addresses;
 mod block;
 mod deal;
 mod graph;
+mod placed;
 mod servers;
 
 pub use block::{Block, BlockError};
 pub use deal::deal;
 pub use graph::{Graph, subnets, with_models};
+pub use placed::{PLACED_MOST, Placed, PlacedError};
 
 use crate::plan::{ClassPlan, ClientPlan, HopPlan, NetworkPlan, NodePlan, OtherServers, RoutePlan, Servers};
 use crate::slots::SharedLinkId;

@@ -58,6 +58,8 @@ pub struct Overlay {
     pub shards: Option<u32>,
     /// The gateway's device.
     pub gateway: Option<String>,
+    /// The network card by which a server on another machine is reached.
+    pub interface: Option<String>,
     /// Programs beside the users, each with the class of its client.
     pub beside: Vec<(String, String)>,
     /// The class of the client in whose place the user's shell is.
@@ -141,6 +143,7 @@ pub fn settings(flags: &Overlay, document: &Table) -> Result<Vec<Setting>, Scena
         ("--server-user", flags.server_user.is_some()),
         ("--shards", flags.shards.is_some()),
         ("--gateway", flags.gateway.is_some()),
+        ("--interface", flags.interface.is_some()),
         ("--beside", !flags.beside.is_empty()),
         ("--shell", flags.shell.is_some()),
     ];
@@ -175,6 +178,7 @@ pub fn settings(flags: &Overlay, document: &Table) -> Result<Vec<Setting>, Scena
     set("server.user", "--server-user", text(&flags.server_user));
     set("network.shards", "--shards", count(flags.shards.map(u64::from)));
     set("network.gateway", "--gateway", text(&flags.gateway));
+    set("network.interface", "--interface", text(&flags.interface));
     let flag = if flags.beside.is_empty() { "--shell" } else { "--beside" };
     set("network.program", flag, programs(flags, document));
     set("capture.gateway", "--capture", flags.capture.then(|| Value::from(true)));

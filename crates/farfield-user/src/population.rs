@@ -27,6 +27,7 @@ use farfield_http::tls;
 use farfield_traffic::load::LoadModel;
 use slab::Slab;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// The parameters of a population.
 #[derive(Debug, Clone)]
@@ -37,7 +38,7 @@ pub struct Plan {
     pub itinerary: Itinerary,
     /// The policy of their connections.
     pub policy: Policy,
-    /// TLS of their connections; absent where the scheme is http. HTTP/3 needs sessions with cryptography.
+    /// TLS of their connections; absent where the scheme is http.
     pub tls: Option<tls::Sessions>,
     /// The seed of all random streams.
     pub seed: Seed,
@@ -207,7 +208,7 @@ impl Population {
             deadline_armed: false,
             unanswered: VecDeque::new(),
             http2: version == HttpVersion::Http2,
-            http3: (version == HttpVersion::Http3).then(|| quic_client(tls.as_ref())),
+            http3: (version == HttpVersion::Http3).then(|| quic_client(tls.as_ref(), seed, worker)),
             itinerary,
             policy,
             tls: tls.as_ref().filter(|_| version != HttpVersion::Http3).map(tls::Client::new),
@@ -507,10 +508,18 @@ impl Population {
 ///
 /// # Panics
 /// Without sessions with cryptography, which whoever makes the plan checks.
-fn quic_client(tls: Option<&tls::Sessions>) -> quic::Client {
+/// The client's end of QUIC; without cryptography its numbers follow from the run's seed and the worker's
+/// number.
+fn quic_client(tls: Option<&tls::Sessions>, seed: Seed, worker: Worker) -> quic::Client {
     match tls {
         Some(tls::Sessions::Encrypted(settings)) => quic::Client::new(settings),
-        _ => unreachable!("HTTP/3 is refused without TLS, and where there is no cryptography"),
+        Some(tls::Sessions::Modelled(offer)) => {
+            let mut bytes = [0; quic::SEED_BYTES];
+            bytes[..8].copy_from_slice(&seed.0.to_le_bytes());
+            bytes[8..12].copy_from_slice(&worker.number.to_le_bytes());
+            quic::Client::modelled(Arc::clone(offer), bytes)
+        }
+        None => unreachable!("HTTP/3 is refused without TLS"),
     }
 }
 

@@ -46,6 +46,36 @@ impl Server {
         Server::start(&nginx, if speaks.tls { "https" } else { "http" }, address, cpu)
     }
 
+    /// Caddy on processor `cpu`, serving `/1k` and `/64k` over TLS; its files go to `folder`.
+    pub fn caddy(program: &Path, folder: &Path, cpu: usize) -> Result<Server> {
+        let address = free_address()?;
+        put_site(folder)?;
+        if !folder.join(certificate::KEY).exists() {
+            certificate::make(folder, "localhost")?;
+        }
+        let (home, file) = (folder.display(), folder.join("Caddyfile"));
+        let global = format!(" admin off\n auto_https off\n storage file_system {home}/caddy\n");
+        let files = format!(
+            " tls {home}/{} {home}/{}\n root * {home}/site\n file_server\n",
+            certificate::CERTIFICATE,
+            certificate::KEY
+        );
+        fs::write(
+            &file,
+            format!(
+                "{{\n{global}}}\nhttps://{address}, https://localhost:{} {{\n bind {}\n{files}}}\n",
+                address.port(),
+                address.ip()
+            ),
+        )?;
+        let mut caddy = Command::new(program);
+        caddy.args(["run", "--adapter", "caddyfile", "--config"]).arg(file);
+        caddy.env("XDG_CONFIG_HOME", folder).stderr(Stdio::null());
+        // As many processors as it is given: it would start threads for all.
+        caddy.env("GOMAXPROCS", "1");
+        Server::start(&caddy, "https", address, cpu)
+    }
+
     /// farfield's origin on processor `cpu`, with the knobs of a known server.
     pub fn origin(program: &Path, knobs: &[&str], cpu: usize) -> Result<Server> {
         let address = free_address()?;
@@ -104,17 +134,23 @@ impl Drop for Server {
 /// Writes what nginx serves, `/1k` and `/64k`, its certificate if it needs one, and its configuration, whose
 /// path is returned.
 pub fn nginx_files(folder: &Path, address: SocketAddr, speaks: Speaks) -> Result<PathBuf> {
-    let site = folder.join("site");
-    fs::create_dir_all(&site)?;
-    for (name, bytes) in [("1k", OBJECT_BYTES), ("64k", LARGE_OBJECT_BYTES)] {
-        fs::write(site.join(name), "x".repeat(bytes))?;
-    }
+    put_site(folder)?;
     if speaks.tls && !folder.join(certificate::KEY).exists() {
         certificate::make(folder, "localhost")?;
     }
     let file = folder.join("nginx.conf");
     fs::write(&file, nginx::config(folder, &address.to_string(), BACKLOG, speaks))?;
     Ok(file)
+}
+
+/// Writes the files that servers serve into `site` in `folder`.
+fn put_site(folder: &Path) -> Result<()> {
+    let site = folder.join("site");
+    fs::create_dir_all(&site)?;
+    for (name, bytes) in [("1k", OBJECT_BYTES), ("64k", LARGE_OBJECT_BYTES)] {
+        fs::write(site.join(name), "x".repeat(bytes))?;
+    }
+    Ok(())
 }
 
 /// An address on loopback that is free now.
