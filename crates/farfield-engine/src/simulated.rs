@@ -262,6 +262,7 @@ fn finished(simulated: &Simulated) -> WorkerReport {
             },
             drops: simulated.drops,
             cross: simulated.cross.clone(),
+            hosts: Vec::new(),
             failed: None,
         }),
     }
