@@ -212,15 +212,14 @@ fn connections_end_in_good_order() {
 
 /// Mean time of a page with 24 objects of so many bytes.
 pub fn page_time(version: HttpVersion, parallel: u32, loss: &str, bytes: u32) -> f64 {
-    let mut scene = Scene { version, ..Scene::crowd(32, ms(80)) };
+    let mut scene = Scene { version, ..Scene::crowd(16, ms(80)) };
     scene = scene.policy(&format!("policy = 'early-close'\nparallel = {parallel}"));
     scene.own = link(&format!("delay = '40ms'\nloss = '{loss}'"));
     scene.embedded = vec![format!("/bytes/{bytes}"); 24];
-    scene.length = Duration::from_secs(15);
     let played = if version == HttpVersion::Http3 { secure(scene) } else { scene }.play();
     // Users go from page to page: as many pages as were done take as much time as there was.
-    let objects = ok(&played).filter(|sample| sample.done.as_ns() < 15_000_000_000).count() as f64;
-    32.0 * 15.0 / (objects / 25.0)
+    let objects = ok(&played).filter(|sample| sample.done.as_ns() < 10_000_000_000).count() as f64;
+    16.0 * 10.0 / (objects / 25.0)
 }
 
 /// Head-of-line blocking (RFC 9114 section 2): on a path without loss one connection of HTTP/2 has small objects
@@ -258,7 +257,7 @@ fn every_stream_is_accounted_for() {
     }
 }
 
-/// One seed gives the same bytes on one thread, two and three, across a path that loses and damages packets.
+/// One seed gives the same bytes on one thread and on three, across a path that loses and damages packets.
 #[test]
 fn the_same_seed_gives_the_same_bytes() {
     for tls in [false, true] {
@@ -271,9 +270,7 @@ fn the_same_seed_gives_the_same_bytes() {
         let mut scene = if tls { secure(scene) } else { scene };
         let first = scene.play();
         assert!(with(&first, Outcome::Ok) > 500);
-        for shards in [2, 3] {
-            scene.shards = shards;
-            assert!(bytes_of(&scene.play()) == bytes_of(&first), "{shards} shards differ, {tls}");
-        }
+        scene.shards = 3;
+        assert!(bytes_of(&scene.play()) == bytes_of(&first), "three shards differ, {tls}");
     }
 }

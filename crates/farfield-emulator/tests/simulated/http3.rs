@@ -104,14 +104,16 @@ fn workers_serve_requests_and_handshakes() {
     let plan = ServerPlan { service: ms(10).into(), ..ServerPlan::events(count(4)) };
     let mut scene = at(ms(4)).policy("policy = 'multiplexed'\nstreams = 30");
     scene.server = plan.clone();
+    scene.length = Duration::from_secs(4);
     let one = secure(scene).play();
     let mut scene = Scene { version: HttpVersion::Http3, ..Scene::crowd(40, ms(4)) }.policy(ONE_REQUEST);
     scene.server = plan;
+    scene.length = Duration::from_secs(4);
     let each = secure_by(scene, Terms { full: ms(6), resumed: ms(6), ..terms() }).play();
     // Thirty requests at a time: eight services in a row, and a round trip.
     for (played, theory) in [(one, 30.0 / 0.084), (each, 4.0 / 0.016)] {
         assert_eq!(with(&played, Outcome::Ok), played.samples.len());
-        let rate = ok(&played).filter(|own| own.done.as_ns() < 10_000_000_000).count() as f64 / 10.0;
+        let rate = ok(&played).filter(|own| own.done.as_ns() < 4_000_000_000).count() as f64 / 4.0;
         assert!((rate / theory - 1.0).abs() < 0.03, "{rate} of {theory} a second");
     }
 }
@@ -193,7 +195,7 @@ fn every_stream_is_accounted_for() {
     assert_eq!(residence, played.in_system_area);
 }
 
-/// One seed gives the same bytes on one thread, two and three, across a path that loses and damages packets.
+/// One seed gives the same bytes on one thread and on three, across a path that loses and damages packets.
 #[test]
 fn the_same_seed_gives_the_same_bytes() {
     let mut scene = Scene { version: HttpVersion::Http3, ..Scene::crowd(192, ms(25)) };
@@ -204,8 +206,6 @@ fn the_same_seed_gives_the_same_bytes() {
     let mut scene = secure(scene);
     let first = scene.play();
     assert!(with(&first, Outcome::Ok) > 500);
-    for shards in [2, 3] {
-        scene.shards = shards;
-        assert!(bytes_of(&scene.play()) == bytes_of(&first), "{shards} shards differ");
-    }
+    scene.shards = 3;
+    assert!(bytes_of(&scene.play()) == bytes_of(&first), "three shards differ");
 }
