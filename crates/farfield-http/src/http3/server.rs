@@ -166,8 +166,8 @@ impl ServerConnection {
         }
     }
 
-    /// Replies to a request: with the field section of its head, which [`put_reply_section`] wrote, and `body`.
-    /// Nothing happens if the client has given the request up.
+    /// Replies to a request: with the field section of its head, which [`put_reply_section`] wrote, and
+    /// `body`. Nothing happens if the client has given the request up.
     pub fn reply(&mut self, number: u32, section: &[u8], body: Body) {
         let Some(place) = self.place_of(number) else { return };
         let mut bytes = Vec::with_capacity(section.len() + 16);
@@ -291,7 +291,8 @@ impl ServerConnection {
 }
 
 /// Appends the field section of a reply: its status, and fields by name and value. Names are written in lower
-/// case, and fields of HTTP/1 connections are left out. It may be sent on any connection, any number of times.
+/// case, and fields of HTTP/1 connections are left out. It may be sent on any connection, any number of
+/// times.
 pub fn put_reply_section<'a>(
     status: u16,
     fields: impl IntoIterator<Item = (&'a str, &'a [u8])>,

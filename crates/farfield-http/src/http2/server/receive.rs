@@ -50,7 +50,7 @@ impl RequestHeads {
     }
 }
 
-/// Who is told what a client did.
+/// The callback for what a client did.
 type Events<'a> = &'a mut dyn FnMut(ServerEvent<'_>);
 
 impl ServerConnection {

@@ -87,7 +87,7 @@ struct Session {
     server_parameters: Option<TransportParameters>,
     messages: Messages,
     outgoing: Vec<u8>,
-    /// Changes of keys that the library was told of.
+    /// Changes of keys that were handed to the library.
     changes: u8,
 }
 

@@ -77,7 +77,7 @@ struct Session {
     messages: Messages,
     /// By the keys that it goes with.
     outgoing: [Vec<u8>; 3],
-    /// Changes of keys that the library was told of.
+    /// Changes of keys that were handed to the library.
     changes: u8,
 }
 

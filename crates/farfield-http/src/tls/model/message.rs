@@ -108,8 +108,8 @@ pub fn client_hello(out: &mut Vec<u8>, offer: &Offer, shares: &[Group], ticket: 
     client_hello_with(out, offer, shares, ticket, None);
 }
 
-/// The first message inside QUIC, with its transport parameters: TLS 1.3 alone, without what helps it pass for
-/// TLS 1.2 (RFC 9001 section 8.4).
+/// The first message inside QUIC, with its transport parameters: TLS 1.3 alone, without what helps it pass
+/// for TLS 1.2 (RFC 9001 section 8.4).
 pub fn client_hello_in_quic(
     out: &mut Vec<u8>,
     offer: &Offer,
