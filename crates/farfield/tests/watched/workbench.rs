@@ -178,6 +178,25 @@ fn strangers_get_nothing() {
     );
 }
 
+/// Two runs of virtual time, whose comparison knows that one has twice the load of the other.
+#[test]
+fn chosen_runs_are_compared_in_a_sandbox() {
+    let bench = Bench::begin();
+    for (name, rate) in [("a", 200), ("b", 400)] {
+        bench.place.farfield(&format!("run --plane simulated -R {rate} -d 10s -q -o runs/{name}")).exits(0);
+    }
+    let compared = bench.get("/compare?run=a&run=b");
+    assert_eq!(compared.status(), 200);
+    let policy = compared.headers()["content-security-policy"].to_str().expect("text").to_owned();
+    assert!(policy.starts_with("sandbox"), "{policy}");
+    let page = text(compared);
+    assert!(page.contains("open, 200/s") && page.contains("open, 400/s"), "{page}");
+    assert!(page.contains("<td class=\"better\">"), "the rate has doubled: {page}");
+    let one = bench.get("/compare?run=a&run=a");
+    assert_eq!(one.status(), 422);
+    assert!(text(one).contains("named twice"));
+}
+
 /// Neither files outside the folders, nor what is wrong with a command, end in anything but a sentence.
 #[test]
 fn what_is_wrong_is_a_sentence() {
