@@ -39,7 +39,7 @@ pub enum PlacedError {
         /// The block with which they became too many.
         block: Block,
     },
-    /// The same block twice.
+    /// One block twice.
     #[error("{block} is given twice; give it one class")]
     Twice {
         /// The block.
@@ -131,7 +131,7 @@ mod tests {
         let class = |name: &str| Class {
             name: name.to_owned(),
             weight: 1.0,
-            tcp: Config::default(),
+            tcp: Config::linux(),
             mss_is_given: false,
             up: vec![Arc::new(LinkModel::ideal(Duration::from_ms(1)))],
             down: vec![Arc::new(LinkModel::ideal(Duration::from_ms(1)))],
