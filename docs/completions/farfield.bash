@@ -46,9 +46,6 @@ _farfield() {
             farfield,report)
                 cmd="farfield__subcmd__report"
                 ;;
-            farfield,route)
-                cmd="farfield__subcmd__route"
-                ;;
             farfield,run)
                 cmd="farfield__subcmd__run"
                 ;;
@@ -142,9 +139,6 @@ _farfield() {
             farfield__subcmd__help,report)
                 cmd="farfield__subcmd__help__subcmd__report"
                 ;;
-            farfield__subcmd__help,route)
-                cmd="farfield__subcmd__help__subcmd__route"
-                ;;
             farfield__subcmd__help,run)
                 cmd="farfield__subcmd__help__subcmd__run"
                 ;;
@@ -230,7 +224,7 @@ _farfield() {
 
     case "${cmd}" in
         farfield)
-            opts="-h -V --help --version run try serve shell route path report compare runs verify doctor fit audit export advise site generate help"
+            opts="-h -V --help --version run try serve shell path report compare runs verify doctor fit audit export advise site generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -767,7 +761,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__help)
-            opts="run try serve shell route path report compare runs verify doctor fit audit export advise site generate help"
+            opts="run try serve shell path report compare runs verify doctor fit audit export advise site generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -977,20 +971,6 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__help__subcmd__report)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__help__subcmd__route)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1263,81 +1243,8 @@ _farfield() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        farfield__subcmd__route)
-            opts="-d -q -h --clients-netns --server-netns --between --client --scenario --access --rtt --duration --counts --gateway --seed --set --quiet --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --clients-netns)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --server-netns)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --between)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --client)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --scenario)
-                    local oldifs
-                    if [ -n "${IFS+x}" ]; then
-                        oldifs="$IFS"
-                    fi
-                    IFS=$'\n'
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    if [ -n "${oldifs+x}" ]; then
-                        IFS="$oldifs"
-                    fi
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o filenames
-                    fi
-                    return 0
-                    ;;
-                --access)
-                    COMPREPLY=($(compgen -W "modem-56k modem-33k t1 wan satellite ethernet fibre dsl 4g 5g wifi geostationary low-orbit" -- "${cur}"))
-                    return 0
-                    ;;
-                --rtt)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --duration)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -d)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --gateway)
-                    COMPREPLY=($(compgen -W "auto tun packet" -- "${cur}"))
-                    return 0
-                    ;;
-                --seed)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --set)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
         farfield__subcmd__run)
-            opts="-c -d -R -n -t -k -X -H -o -q -h --users --duration --rate --requests --sessions --workers --warm-up --think --target --policy --parallel --plane --clients --rtt --access --server --server-pid --server-netns --container --server-cpu --server-memory --server-user --shards --interface --gateway --capture --cacert --insecure --cert --key --http --method --header --body --source --processors --seed --set --threshold --abort --out --samples --no-monitor --format --quiet --plain --show-scenario --help"
+            opts="-c -d -R -n -t -k -X -H -o -q -h --users --duration --rate --requests --sessions --workers --warm-up --think --target --policy --parallel --plane --clients --rtt --access --server --server-pid --server-netns --container --server-cpu --server-memory --server-user --shards --gateway --beside --shell --capture --cacert --insecure --cert --key --http --method --header --body --source --processors --seed --set --threshold --abort --out --samples --no-monitor --format --quiet --plain --show-scenario --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1455,12 +1362,16 @@ _farfield() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --interface)
+                --gateway)
+                    COMPREPLY=($(compgen -W "auto tun packet" -- "${cur}"))
+                    return 0
+                    ;;
+                --beside)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --gateway)
-                    COMPREPLY=($(compgen -W "auto tun packet" -- "${cur}"))
+                --shell)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --cacert)
@@ -1704,7 +1615,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__shell)
-            opts="-q -h --scenario --as --beside --access --rtt --server --server-pid --server-netns --container --interface --gateway --seed --set --quiet --help"
+            opts="-q -h --scenario --as --beside --access --rtt --server --server-pid --server-netns --container --gateway --seed --set --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1754,10 +1665,6 @@ _farfield() {
                     return 0
                     ;;
                 --container)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --interface)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -91,6 +91,8 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -l interface -d '
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l gateway -d 'Kind of gateway between emulated clients and the server: auto, tun or packet; route where others route the clients\' addresses to the card of --interface' -r -f -a "auto\t''
 tun\t''
 packet\t''"
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l beside -d 'Run COMMAND, by the shell `sh`, at a client of CLASS beside the emulated users, on the same network; it ends with the run; may be repeated' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l shell -d 'Run your shell at a client of CLASS beside the emulated users, on this terminal; the run ends when you leave it' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l cacert -d 'PEM file of the CA that an https server\'s certificate must lead to, instead of the system\'s' -r -F
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l cert -d 'PEM file of the certificates that users have for an https server that asks for one' -r -F
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l key -d 'PEM file of their private keys; that of the certificates if absent' -r -F
