@@ -219,7 +219,7 @@ impl Scenario {
                 return Err(Mistake::at(key, format!("{name:?} is no name; write one such as \"web\"")));
             }
         }
-        self.check_card(&server)?;
+        self.check_card(server)?;
         let Some(location) = self.location() else { return Ok(()) };
         if let Some(key) = server.key_of_start() {
             let who = match location {
