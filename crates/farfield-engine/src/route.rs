@@ -80,7 +80,7 @@ pub struct Route {
 /// One end, planned.
 #[derive(Debug)]
 struct End {
-    /// Whose it is, in words.
+    /// The hosts of this side, in words.
     whose: &'static str,
     spec: TestbedSpec,
     /// The addresses that are behind the route, as seen from here.

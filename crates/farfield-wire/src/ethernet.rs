@@ -1,4 +1,4 @@
-//! Ethernet addresses, as far as farfield has an interface of its own on a link: EUI-48 (RFC 7042, section 2.1).
+//! Ethernet addresses (EUI-48; RFC 7042, section 2.1), of frames that farfield itself sends on a link.
 
 use std::fmt;
 use std::net::Ipv6Addr;

@@ -161,7 +161,8 @@ pub struct RunFlags {
     /// Number of threads that share the emulated clients
     #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
     pub shards: Option<u32>,
-    /// Network card by which a server on another machine is reached; the emulated clients' addresses live on it
+    /// Network card by which a server on another machine is reached; the emulated clients' addresses live on
+    /// it
     #[arg(long, value_name = "INTERFACE")]
     pub interface: Option<String>,
     /// Kind of gateway between emulated clients and the server: auto, tun or packet; route where others route

@@ -62,7 +62,7 @@ impl Held {
             if let Some(status) = self.child.try_wait()? {
                 bail!("{} has ended ({status}) before {what}", self.name);
             }
-            std::thread::sleep(LOOK);
+            std::thread::park_timeout(LOOK);
         }
         bail!("{} did not get to {what}", self.name)
     }

@@ -39,7 +39,7 @@ pub enum PlacedError {
         /// The block with which they became too many.
         block: Block,
     },
-    /// The same block twice.
+    /// One block twice.
     #[error("{block} is given twice; give it one class")]
     Twice {
         /// The block.

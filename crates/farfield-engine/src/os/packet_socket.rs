@@ -64,7 +64,7 @@ pub fn open_on_card(
     Ok(socket)
 }
 
-/// Has the card of `interface` let more frames in, for as long as the socket is open.
+/// Lets more frames into the card of `interface`, for as long as the socket is open.
 ///
 /// # Errors
 /// What the device says.

@@ -145,6 +145,39 @@ fn a_server_that_runs_already_is_somewhere() {
     assert_eq!(plan.network().expect("a network").shards.get(), 2);
 }
 
+/// A network card leads to a server on another machine, of which nothing can be set from here.
+#[test]
+fn a_network_card_leads_to_another_machine() {
+    use farfield_engine::live::Location;
+    let target = "target = 'http://10.1.2.3/'";
+    let card = format!("{target}\nnetwork.interface = 'eth1'");
+    let elsewhere = Location::Elsewhere { interface: "eth1".into() };
+    assert_eq!(read(&card).expect("a scenario").location(), Some(elsewhere));
+    for mac in ["own", "card", "02:00:00:00:00:07"] {
+        let scenario = read(&format!("{card}\nnetwork.mac = '{mac}'")).expect(mac);
+        let spec = scenario.network.expect("a network");
+        assert_eq!(String::from(spec.mac), mac);
+    }
+    assert!(read(&format!("{card}\nnetwork.gateway = 'route'\nnetwork.next-hop = '10.1.2.254'")).is_ok());
+    for (text, expected) in [
+        (format!("{card}\nnetwork.mac = '01:00:00:00:00:07'"), "no Ethernet address of one host"),
+        (format!("{card}\nserver.command = 'nginx'"), "server.command"),
+        (format!("{card}\nserver.netns = 'web'"), "server.netns"),
+        (format!("{card}\nserver.somaxconn = 7"), "server.somaxconn"),
+        (format!("{card}\nserver.congestion = 'bbr'"), "on another machine"),
+        (format!("{card}\nserver.cpu = 0.5"), "server.cpu"),
+        (format!("{card}\ncapture = {{ kernel = true }}"), "capture at the server"),
+        (format!("{card}\nnetwork.gateway = 'tun'"), "packet sockets"),
+        (emulated("network.interface = 'eth1'"), "has a URL"),
+        (format!("{target}\nnetwork.next-hop = '10.1.2.254'"), "network.interface"),
+        (format!("{target}\nnetwork.mac = 'card'"), "network.interface"),
+        (format!("{target}\nnetwork.gateway = 'route'"), "network.interface"),
+    ] {
+        let refused = read(&text).expect_err(&text);
+        assert!(refused.contains(expected), "{text}: {refused}");
+    }
+}
+
 const GRAPH: &str = "
 [network]
 tcp = 'bsd'

@@ -31,7 +31,7 @@ pub struct RouteFlags {
     /// Network namespace of the servers
     #[arg(long, value_name = "NAME|FILE|PID", value_parser = location, requires = "clients_netns")]
     pub server_netns: Option<Location>,
-    /// The Ethernet interfaces, of this machine, to the clients' link and to the servers'; --client says who the
+    /// Ethernet interfaces of this machine, to the clients' link and to the servers'; --client says who the
     /// clients are
     #[arg(long, value_name = "INTERFACE,INTERFACE", value_parser = between, conflicts_with = "clients_netns")]
     pub between: Option<(String, String)>,

@@ -5,16 +5,18 @@
 
 use crate::common::machine::ByHand;
 use crate::common::wan::{CALM_PACKETS, find, may_build};
-use crate::common::{Ended, Place, Running};
+use crate::common::{Ended, Place, Running, Signal};
 use crate::routed::{file_of, served_in};
 use farfield_engine::os::namespace::Namespace;
 use std::net::UdpSocket;
+use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 /// The machines' cards.
 const HERE: &str = "eth1";
 const THERE: &str = "eth7";
 const SERVER: &str = "10.1.2.3";
+const NOBODY: u32 = 65_534;
 
 /// Both machines; the calling thread is on the one that farfield runs on.
 struct Wire {
@@ -41,6 +43,7 @@ impl Wire {
             format!("link set {THERE} up"),
             format!("address add {SERVER}/24 dev {THERE}"),
             format!("address add fd00:1::3/64 dev {THERE} nodad"),
+            "address add 10.5.0.1/32 dev lo".to_owned(),
         ] {
             wire.ip_there(&line);
         }
@@ -57,7 +60,7 @@ impl Wire {
 
     /// nginx on the other machine.
     fn serve(&self, place: &Place) -> ByHand {
-        let listen = [&format!("{SERVER}:8080")[..], "[fd00:1::3]:8080"];
+        let listen = [&format!("{SERVER}:8080")[..], "10.5.0.1:8080", "[fd00:1::3]:8080"];
         served_in(&self.there, place, &listen, &format!("{SERVER}:8080"))
     }
 
@@ -116,6 +119,12 @@ fn clients_live_on_a_card() {
     wire.ip_there("route add 198.18.0.0/15 via 10.1.2.9");
     run(&place, "-c 4 -n 8 --gateway route").exits(0);
     wire.ip_there(&format!("route add 2001:2::/48 dev {THERE}"));
+    // Behind a router, which the other machine plays for an address of its own.
+    let words = format!(
+        "http://10.5.0.1:8080/64k --interface {HERE} --rtt 20ms --set network.next-hop={SERVER} \
+         --set network.addresses=10.1.2.128/25 {CALM_PACKETS} -c 4 -n 8"
+    );
+    place.run(&words).exits(0);
     let words =
         format!("http://[fd00:1::3]:8080/64k --interface {HERE} --rtt 20ms {CALM_PACKETS} -c 4 -n 8 -t 2");
     place.run(&words).exits(0);
@@ -124,6 +133,19 @@ fn clients_live_on_a_card() {
         askers.iter().any(|asker| asker == "198.18.0.4")
             && askers.iter().any(|asker| asker.starts_with("2001:2::"))
     );
+    // A program in a client's place, whose requests come from its address.
+    if find("clients_live_on_a_card", "curl").is_some() {
+        let line = format!(
+            "shell -q http://{SERVER}:8080/ --interface {HERE} --rtt 20ms --set network.addresses=10.1.2.64/27"
+        );
+        let words = format!("{line} -- curl -s -o /dev/null -w %{{size_download}} http://server:8080/64k");
+        assert_eq!(place.farfield(&words).exits(0).stdout, "65536");
+        assert_eq!(server.askers().last().map(String::as_str), Some("10.1.2.65"));
+    }
+    let running = begin(&place, "--set network.addresses=10.1.2.128/25 -c 4 -d 60s");
+    running.await_checkpoint();
+    running.signal(Signal::KILL);
+    assert_eq!(running.ended().code, None);
     assert!(wire.state() == before, "something is left");
 }
 
@@ -161,6 +183,14 @@ fn what_a_card_cannot_do_is_said() {
         .run(&format!("http://{SERVER}:8081/ --interface {HERE} --rtt 20ms {on_link} -c 4 -n 4"))
         .exits(1)
         .says(&["10.1.2.3:8081 refuses connections"]);
+    std::os::unix::fs::chown(place.path(""), Some(NOBODY), Some(NOBODY)).expect("own folder");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_farfield"));
+    let words = format!("run http://{SERVER}:8080/ --interface {HERE} --rtt 20ms {on_link} -c 4 -n 4 -q");
+    command.args(words.split_whitespace()).current_dir(place.path("")).uid(NOBODY).gid(NOBODY);
+    let output =
+        command.env_remove("XDG_RUNTIME_DIR").env("HOME", place.path("")).output().expect("a program");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(1) && said.contains("may open no packet socket on eth1"), "{said}");
     // The setting of this thread's namespace.
     std::fs::write(format!("/proc/sys/net/ipv4/conf/{HERE}/forwarding"), "1").expect("own namespace");
     with(&format!("{on_link} --set network.mac=card"))
