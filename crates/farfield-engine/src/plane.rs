@@ -236,6 +236,8 @@ pub struct ServerModel {
     pub linger: Duration,
     /// Body size of a reply to any other path, in bytes.
     pub reply_size: Distribution,
+    /// Streams that a client may have open at once on a connection of HTTP/2 or HTTP/3.
+    pub streams: u32,
     /// TLS of its connections; absent where the scheme is http.
     pub tls: Option<ModelTls>,
 }

@@ -110,6 +110,7 @@ impl Scenario {
             keep_alive_timeout: spec.keep_alive_timeout,
             linger: spec.linger,
             reply_size: resolve("reply-size", &spec.reply_size.0)?,
+            streams: spec.streams.get(),
             tls: self.model_tls()?,
         })
     }
