@@ -171,20 +171,21 @@ struct Fetched {
     connections: u32,
     /// For how long, unless `FARFIELD_SECONDS` has another number.
     seconds: u32,
+    /// How far the least and the median response times may be apart. The packets of a megabyte take a debug
+    /// build milliseconds of processor time, which a path of 50 ms shows.
+    apart: [f64; 2],
 }
 
 /// One packet; several windows of slow start; and more than a receive window has at first.
 const FETCHED: [Fetched; 3] = [
-    Fetched { path: "/1k", connections: 20, seconds: 1 },
-    Fetched { path: "/100k", connections: 4, seconds: 1 },
-    Fetched { path: "/1m", connections: 1, seconds: 2 },
+    Fetched { path: "/1k", connections: 20, seconds: 1, apart: [0.03, 0.03] },
+    Fetched { path: "/100k", connections: 4, seconds: 1, apart: [0.03, 0.03] },
+    Fetched { path: "/1m", connections: 1, seconds: 2, apart: [0.05, 0.15] },
 ];
 /// That of the server's kernel: with BBR, which some machines have by default, it paces its replies.
 const CONGESTION: &str = "server.congestion = 'cubic'";
 /// Measurements at most, until other work on the machine has left one undisturbed.
 const TRIES: usize = 4;
-/// How far the two may be apart.
-const APART: f64 = 0.03;
 
 /// What was measured of replies, on kept-alive connections without think time.
 #[derive(Debug, Clone, Copy)]
@@ -284,7 +285,7 @@ fn wrk_and_emulated_users_get_as_much() {
             let apart = users.apart(&wrk);
             let percent = apart.map(|apart| format!("{:+.2} %", 100.0 * apart)).join(" | ");
             println!("{} | apart | {percent}", fetched.path);
-            apart[1].abs() <= APART && apart[2].abs() <= APART
+            apart[1..3].iter().zip(fetched.apart).all(|(apart, most)| apart.abs() <= most)
         });
         assert!(agree, "{} connections for {}: see the rows above", fetched.connections, fetched.path);
     }
