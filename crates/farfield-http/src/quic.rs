@@ -7,7 +7,7 @@
 //! [settings](crate::tls::Settings::beginning_at) have, and its random numbers follow from one draw of their
 //! cryptography's. Sessions inside QUIC are made from the same settings as those over TCP.
 //!
-//! Not done: early data, migration to another path, and tokens for later connections (NEW_TOKEN).
+//! Not done: tokens for later connections (NEW_TOKEN).
 
 mod client;
 mod connection;

@@ -19,14 +19,14 @@ use crate::unmade::MISSED_ROWS;
 use crate::user::User;
 use crate::visits::own_sessions;
 use farfield_base::random::Seed;
-use farfield_base::{Duration, Instant, Outcome, Stamp, Tenths, Window};
+use farfield_base::{AlternativeCounts, Duration, Instant, Outcome, SpokenVersion, Stamp, Tenths, Window};
 use farfield_http::http1::{Event, KnownHead, Limits};
 use farfield_http::http2::Heads;
 use farfield_http::quic;
 use farfield_http::tls;
 use farfield_traffic::load::LoadModel;
 use slab::Slab;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// The parameters of a population.
 #[derive(Debug, Clone)]
@@ -97,6 +97,12 @@ pub struct Tally {
     pub forms_unlike: u64,
     /// Processor time that handshakes of TLS took in the window.
     pub handshake_cpu: Duration,
+    /// Attempts at HTTP/3 that alternatives led to, over the whole run.
+    pub alternatives: AlternativeCounts,
+    /// Connections of QUIC that went on when their client moved to another network, over the whole run.
+    pub migrated: u64,
+    /// Connections that ended when their client moved, over the whole run.
+    pub broken_by_moves: u64,
 }
 
 impl Tally {
@@ -121,6 +127,9 @@ impl Tally {
         self.objects_left_out += other.objects_left_out;
         self.forms_unlike += other.forms_unlike;
         self.handshake_cpu = self.handshake_cpu + other.handshake_cpu;
+        self.alternatives.add(&other.alternatives);
+        self.migrated += other.migrated;
+        self.broken_by_moves += other.broken_by_moves;
     }
 }
 
@@ -136,9 +145,9 @@ pub struct Population {
     pub(crate) sealed: Vec<u8>,
     /// Buffer for what the transport may keep.
     pub(crate) outgoing: Outgoing,
-    /// Whether users speak HTTP/2.
-    pub(crate) http2: bool,
-    /// What the connections of users who speak HTTP/3 have in common.
+    /// The version of HTTP that users speak.
+    pub(crate) version: HttpVersion,
+    /// What the connections of users who may speak HTTP/3 have in common.
     pub(crate) http3: Option<quic::Client>,
     /// Buffers for heads of replies on streams.
     pub(crate) heads: Heads,
@@ -169,6 +178,8 @@ pub struct Population {
     pub(crate) records_pages: bool,
     pub(crate) in_system: Gauge,
     pub(crate) deadline_armed: bool,
+    /// Users whose requests wait for streams, by the instant that their limit counts from.
+    pub(crate) waiting: BTreeSet<(Instant, UserSlot)>,
     /// Attempts to connect that are dropped if still unanswered at the instant, the oldest first.
     pub(crate) unanswered: VecDeque<(Instant, ConnectionKey)>,
 }
@@ -203,9 +214,10 @@ impl Population {
             records_pages,
             in_system: Gauge::new(window),
             deadline_armed: false,
+            waiting: BTreeSet::new(),
             unanswered: VecDeque::new(),
-            http2: version == HttpVersion::Http2,
-            http3: (version == HttpVersion::Http3).then(|| quic_client(tls.as_ref())),
+            version,
+            http3: quic_client(version, tls.as_ref()),
             itinerary,
             policy,
             tls: tls.as_ref().filter(|_| version != HttpVersion::Http3).map(tls::Client::new),
@@ -278,6 +290,7 @@ impl Population {
             Wake::Unanswered => self.abandon_unanswered(transport, now),
             Wake::Idle => self.close_idle(transport, now),
             Wake::Quic(key) => self.handle_quic_timer(transport, now, key),
+            Wake::Alternative(key) => self.handle_attempt(transport, now, key),
             Wake::Load { item, turn } => self.begin_load(transport, now, due, item, turn),
             Wake::Start { user } => self.begin_load(transport, now, due, user, 0),
             Wake::Think { slot, turn } | Wake::Resume { slot, turn } => {
@@ -314,7 +327,7 @@ impl Population {
         now: Instant,
         slot: ConnectionSlot,
     ) {
-        if self.http2 {
+        if self.table.at(slot).spoken == Some(SpokenVersion::Http2) {
             self.begin_http2(now, slot);
         }
         self.send_last_bound(transport, slot);
@@ -350,12 +363,13 @@ impl Population {
         key: ConnectionKey,
         bytes: &[u8],
     ) {
-        if self.http2 {
-            return self.handle_frames(transport, now, key, bytes);
-        }
         let mut rest = bytes;
+        let looks_for_alternatives = self.looks_for_alternatives();
         // Every turn looks the connection up: completing a reply may close it.
         while let Some(connection) = self.table.find(key) {
+            if connection.http2.is_some() {
+                return self.handle_frames(transport, now, key, rest);
+            }
             let in_reply = connection.reader.is_in_reply();
             let first = connection.in_flight.first_mut();
             let answered = first.and_then(|first| {
@@ -378,6 +392,9 @@ impl Population {
                         Event::NeedMore => return,
                         // The first byte that counts is the final reply's.
                         Event::Interim(_) => exchange.first_byte = Stamp::NEVER,
+                        Event::Head(_) if looks_for_alternatives => {
+                            self.handle_head(transport, now, key, taken, event);
+                        }
                         Event::Head(_) | Event::Body(_) if exchange.job.pending.is_none() => {}
                         Event::Head(head) => {
                             let fields = connection.reader.fields(taken);
@@ -400,6 +417,33 @@ impl Population {
                     return self.lose(transport, now, key.slot, outcome);
                 }
             }
+        }
+    }
+
+    /// The head of a reply over HTTP/1, in or behind the bytes `taken`, came to a user who looks for
+    /// alternatives.
+    fn handle_head<T: Transport>(
+        &mut self,
+        transport: &T,
+        now: Instant,
+        key: ConnectionKey,
+        taken: &[u8],
+        event: Event<'_>,
+    ) {
+        // The reader keeps what was gathered of the head, and `note_alternatives` wants all of the
+        // population.
+        let Some(connection) = self.table.find(key) else { return };
+        let (user, exchange) = (connection.user, connection.in_flight.first().copied());
+        let reader = std::mem::take(&mut connection.reader);
+        let fields = reader.fields(taken);
+        self.note_alternatives(transport, now, user, fields);
+        if let (Event::Head(head), Some(exchange)) = (event, exchange)
+            && exchange.job.pending.is_some()
+        {
+            self.itinerary.head(&mut self.users[user.index()], exchange.job, now, head.into(), fields);
+        }
+        if let Some(connection) = self.table.find(key) {
+            connection.reader = reader;
         }
     }
 
@@ -481,6 +525,7 @@ impl Population {
         let Some(connection) = self.table.find(key) else { return };
         // A descriptor whose attempt failed tries again when its time T has passed.
         connection.descriptor = None;
+        self.tally.broken_by_moves += u64::from(failure == Failure::NetworkChanged);
         self.lose(transport, now, key.slot, failure.outcome());
     }
 
@@ -500,14 +545,19 @@ impl Population {
     }
 }
 
-/// The client of HTTP/3, whose handshakes are those of `tls`.
+/// The client of HTTP/3, whose handshakes are those of `tls`, where the version may be that.
 ///
 /// # Panics
-/// Without sessions with cryptography, which whoever makes the plan checks.
-fn quic_client(tls: Option<&tls::Sessions>) -> quic::Client {
-    match tls {
-        Some(tls::Sessions::Encrypted(settings)) => quic::Client::new(settings),
-        _ => unreachable!("HTTP/3 is refused without TLS, and where there is no cryptography"),
+/// If it must be HTTP/3, without sessions with cryptography, which whoever makes the plan checks.
+fn quic_client(version: HttpVersion, tls: Option<&tls::Sessions>) -> Option<quic::Client> {
+    match (version, tls) {
+        (HttpVersion::Http3, Some(tls::Sessions::Encrypted(settings))) => Some(quic::Client::new(settings)),
+        (HttpVersion::Http3, _) => unreachable!("HTTP/3 is refused without TLS, and without cryptography"),
+        // QUIC has TLS 1.3 alone (RFC 9001 section 4.2).
+        (HttpVersion::Auto, Some(tls::Sessions::Encrypted(settings))) if settings.offers_tls13() => {
+            Some(quic::Client::new(settings))
+        }
+        _ => None,
     }
 }
 

@@ -258,12 +258,17 @@ impl SocketsTransport {
         handshake_rtt(fd).map_or(now, |rtt| (begun + rtt).min(now))
     }
 
-    /// Opens a socket for datagrams, and returns when it was ready.
-    fn begin_datagrams(&mut self, key: ConnectionKey, user: u32) -> (Instant, Result<(), Errno>) {
+    /// Opens a socket for datagrams to `target`, and returns when it was ready.
+    fn begin_datagrams(
+        &mut self,
+        key: ConnectionKey,
+        user: u32,
+        target: &SocketAddr,
+    ) -> (Instant, Result<(), Errno>) {
         if self.open >= self.open_max {
             return (self.clock.now(), Err(Errno::MFILE));
         }
-        let opened = datagram_socket::open(&self.target, self.sources.address(user));
+        let opened = datagram_socket::open(target, self.sources.address(user));
         let begun = self.clock.now();
         (begun, opened.and_then(|fd| self.keep(key, fd, None, Some(0))))
     }
@@ -298,8 +303,8 @@ impl SocketsTransport {
         Ok(())
     }
 
-    fn note_opened(&mut self, key: ConnectionKey, user: u32, at: Instant) {
-        let (connection, server) = (key.serial, self.target);
+    fn note_opened(&mut self, key: ConnectionKey, user: u32, at: Instant, server: SocketAddr) {
+        let connection = key.serial;
         let client = self.find(key).and_then(|socket| rustix::net::getsockname(&socket.fd).ok());
         // A connection that was reset at once has its addresses still.
         let client = client.and_then(|address| SocketAddr::try_from(address).ok());
@@ -330,7 +335,7 @@ impl Transport for SocketsTransport {
         self.connects += 1;
         let (begun, connected) = self.begin(key, user);
         if connected.is_ok() && self.opened.is_some() {
-            self.note_opened(key, user, begun);
+            self.note_opened(key, user, begun, self.target);
         }
         match connected {
             Ok(Some(connected)) => self.upcalls.push_back(Upcall::Connected(key, connected)),
@@ -354,11 +359,16 @@ impl Transport for SocketsTransport {
         sent
     }
 
-    fn open_datagrams(&mut self, key: ConnectionKey, user: u32) -> Instant {
+    fn reaches(&self, _port: u16) -> bool {
+        true
+    }
+
+    fn open_datagrams(&mut self, key: ConnectionKey, user: u32, port: Option<u16>) -> Instant {
         self.connects += 1;
-        let (begun, opened) = self.begin_datagrams(key, user);
+        let target = SocketAddr::new(self.target.ip(), port.unwrap_or(self.target.port()));
+        let (begun, opened) = self.begin_datagrams(key, user, &target);
         match opened {
-            Ok(()) if self.opened.is_some() => self.note_opened(key, user, begun),
+            Ok(()) if self.opened.is_some() => self.note_opened(key, user, begun, target),
             Ok(()) => {}
             Err(errno) => self.upcalls.push_back(Upcall::Failed(key, failure(errno))),
         }
