@@ -36,6 +36,10 @@ pub(crate) struct SocketsTransport {
     pub arrivals: Arrivals,
     /// Instant of the last send.
     pub last_sent: Instant,
+    /// Datagrams that found no room in the receive buffers of sockets that are closed.
+    pub datagrams_lost: u64,
+    /// Whether the kernel cuts rows of datagrams, as far as it is known.
+    cuts_rows: bool,
     /// No wake is due before this instant.
     quiet_until: Instant,
     target: SocketAddr,
@@ -110,6 +114,8 @@ impl SocketsTransport {
             opened: None,
             arrivals: Arrivals::new(clock),
             last_sent: Instant::ZERO,
+            datagrams_lost: 0,
+            cuts_rows: true,
             quiet_until: Instant::ZERO,
             target,
             sources,
@@ -322,7 +328,10 @@ impl SocketsTransport {
     }
 
     fn forget(&mut self, key: ConnectionKey) {
-        if self.find(key).is_some() {
+        if let Some(socket) = self.find(key) {
+            if socket.ecn.is_some() {
+                self.datagrams_lost += u64::from(datagram_socket::dropped(&socket.fd).unwrap_or(0));
+            }
             // Closing the descriptor also removes it from the poll.
             self.sockets[key.slot.index()] = None;
             self.open -= 1;
@@ -389,7 +398,25 @@ impl Transport for SocketsTransport {
             // A kernel that refuses sends without; QUIC finds out that its codepoints do not arrive.
             let _ = datagram_socket::set_ecn(&socket.fd, &self.target, datagrams.ecn);
         }
-        for datagram in datagrams.bytes.chunks(datagrams.segment_bytes.max(1)) {
+        let segment_bytes = datagrams.segment_bytes.max(1);
+        if self.cuts_rows && datagrams.bytes.len() > segment_bytes {
+            let of_kernel = u16::try_from(segment_bytes).unwrap_or(u16::MAX);
+            match datagram_socket::send_row(&socket.fd, datagrams.bytes, of_kernel) {
+                // Lost as a whole, as below.
+                Ok(()) | Err(Errno::AGAIN | Errno::INTR | Errno::NOBUFS) => return sent,
+                Err(Errno::INVAL | Errno::IO | Errno::NOPROTOOPT | Errno::OPNOTSUPP) => {
+                    self.cuts_rows = false
+                }
+                // One of them may be too long for the interface, and the others not.
+                Err(Errno::MSGSIZE) => {}
+                Err(errno) => {
+                    socket.broken = Some(failure(errno));
+                    self.upcalls.push_back(Upcall::Failed(key, failure(errno)));
+                    return sent;
+                }
+            }
+        }
+        for datagram in datagrams.bytes.chunks(segment_bytes) {
             match rustix::net::send(&socket.fd, datagram, SendFlags::NOSIGNAL) {
                 Ok(_) => {}
                 // Lost, as on a path: a full queue, or a probe that is too long for the interface.
