@@ -17,7 +17,7 @@ use std::sync::Arc;
 impl Transport for ClientSide {
     /// Each client is a machine, with an address and links of its own.
     fn machine_of(&self, user: u32) -> u32 {
-        self.client_of(user).index() as u32
+        self.first_client_of(user).index() as u32
     }
 
     fn connect(&mut self, key: ConnectionKey, user: u32) -> Instant {
@@ -263,7 +263,7 @@ impl ClientSide {
         Some(slot)
     }
 
-    fn remove(&mut self, slot: SocketSlot) {
+    pub fn remove(&mut self, slot: SocketSlot) {
         let socket = self.connections.remove(slot.index());
         self.clients[socket.client.index()].free_port(PortKind::Tcp, socket.port);
         if let Some(key) = socket.key {

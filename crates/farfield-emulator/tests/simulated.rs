@@ -2,7 +2,7 @@
 
 mod scene;
 
-use farfield_base::{Duration, Outcome};
+use farfield_base::{Duration, Instant, Outcome};
 use farfield_emulator::ServerPlan;
 use farfield_tcp::rtt::RtoLimits;
 use farfield_tcp::{Config, InitialWindow};
@@ -191,4 +191,22 @@ fn lost_packets_come_again() {
     assert!(ok(&played).all(|sample| sample.body_bytes == 20_000));
     let failed = played.samples.len() - ok(&played).count() - with(&played, Outcome::Unfinished);
     assert_eq!(failed, 0);
+}
+
+/// All clients move at once: each connection of TCP ends there, what was on its way with it by name, and
+/// users go on from their new addresses.
+#[test]
+fn connections_end_where_their_clients_move() {
+    let mut scene = Scene::crowd(20, ms(20));
+    scene.length = Duration::from_secs(2);
+    scene.moves_at = Some(Instant::ZERO + ms(1_010));
+    let played = scene.play();
+    // One request of each was on its way, half a round trip far; the users pause for 100 ms and connect
+    // again.
+    assert_eq!(with(&played, Outcome::NetworkChanged), 20);
+    assert_eq!(with(&played, Outcome::Ok) + 20, played.samples.len());
+    assert_eq!((played.connects, played.server.accepted), (40, 40));
+    assert_eq!((played.tally.broken_by_moves, played.tally.migrated), (20, 0));
+    let opened = ok(&played).filter(|sample| sample.number == 0 && sample.due > Instant::ZERO + ms(1_010));
+    assert_eq!(opened.count(), 20);
 }
