@@ -97,6 +97,7 @@ pub const BENCHES: &[Bench] = &[
     Bench { name: "one-request", run: closed::one_request, beside: Beside::Servers },
     Bench { name: "tls-keep-alive", run: closed::tls_keep_alive, beside: Beside::Servers },
     Bench { name: "http2", run: closed::http2, beside: Beside::Servers },
+    Bench { name: "http3", run: closed::http3, beside: Beside::Servers },
     Bench { name: "tls-handshakes", run: handshakes::a_second, beside: Beside::Servers },
     Bench { name: "open-loop", run: open::half_of_capacity, beside: Beside::Servers },
     Bench { name: "capture", run: capture::with_and_without, beside: Beside::Sharing },

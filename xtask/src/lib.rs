@@ -4,6 +4,7 @@
 //! `cargo xtask` is one of them, the program `experiments` another. Like `cargo xtask` it depends on no crate
 //! of the product.
 
+pub mod certificate;
 pub mod hold;
 pub mod nginx;
 pub mod process;

@@ -1,11 +1,7 @@
 //! nginx as benches and experiments run it.
 
+use crate::certificate::{CERTIFICATE, KEY};
 use std::path::Path;
-
-/// Files of the server's certificate and of its key, in the home of a server that speaks TLS.
-pub const CERTIFICATE: &str = "certificate.pem";
-/// See [`CERTIFICATE`].
-pub const KEY: &str = "key.pem";
 
 /// The only cipher suite of servers that speak TLS. Clients that are compared must agree on the same one, and
 /// by default OpenSSL's and rustls's do not.

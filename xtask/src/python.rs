@@ -8,6 +8,33 @@ use xtask::system;
 /// The readers that users have, and a server of HTTP/3 that the clients are tested before.
 const READERS: [&str; 5] = ["pandas", "pyarrow", "duckdb", "polars", "aioquic"];
 
+/// A package that contains axe-core, which looks for what keeps people from using a page, as one file of
+/// JavaScript. Without the packages that it depends on: only this file of it is read.
+const AXE: &str = "axe-playwright-python==0.1.8";
+/// The file's place in the package.
+const AXE_FILE: &str = "axe_playwright_python/axe.min.js";
+
+/// The file of axe-core beside the interpreter `python`, installed if `may_install` and it is not there.
+/// `None`, with one line that says why, if there is none.
+pub fn provide_axe(python: &Path, may_install: bool) -> Option<PathBuf> {
+    let place = "import sysconfig; print(sysconfig.get_paths()['purelib'])";
+    let output = Command::new(python).args(["-c", place]).output().ok()?;
+    let file = Path::new(String::from_utf8_lossy(&output.stdout).trim()).join(AXE_FILE);
+    if file.is_file() {
+        return Some(file);
+    }
+    if may_install {
+        eprintln!("Installing with pip: {AXE}.");
+        let mut pip = Command::new(python);
+        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", AXE]);
+        if pip.status().is_ok_and(|status| status.success()) && file.is_file() {
+            return Some(file);
+        }
+    }
+    eprintln!("axe-core is missing: {} -m pip install --no-deps {AXE}", python.display());
+    None
+}
+
 /// The interpreter that has the readers, made if `may_install` and it is not there. `None`, with one line
 /// that says why, if there is none: the tests that want it are then skipped by name.
 pub fn provide(target: &Path, may_install: bool) -> Option<PathBuf> {

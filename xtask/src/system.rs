@@ -30,6 +30,8 @@ pub const FOR_TESTS: &[Tool] = &[
     Tool { program: "wget", package: "wget" },
     Tool { program: "python3", package: "python3" },
     Tool { program: "chromium", package: "chromium" },
+    Tool { program: "chromedriver", package: "chromium-driver" },
+    Tool { program: "prometheus", package: "prometheus" },
     Tool { program: "dig", package: "bind9-dnsutils" },
     Tool { program: "haproxy", package: "haproxy" },
     Tool { program: "caddy", package: "caddy" },

@@ -8,10 +8,12 @@ mod addresses;
 mod block;
 mod deal;
 mod graph;
+mod placed;
 
 pub use block::{Block, BlockError};
 pub use deal::deal;
 pub use graph::{Graph, subnets, with_models};
+pub use placed::{PLACED_MOST, Placed, PlacedError};
 
 use crate::plan::{ClassPlan, ClientPlan, HopPlan, MovePlan, NetworkPlan, NodePlan, RoutePlan, Servers};
 use crate::slots::{ClientId, SharedLinkId};

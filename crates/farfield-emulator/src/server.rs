@@ -1,5 +1,5 @@
 //! A model of a web server in virtual time: TCP by passive open, a SYN backlog, an accept queue, workers,
-//! HTTP.
+//! HTTP/1 and HTTP/2; and QUIC with HTTP/3 where it has TLS.
 //!
 //! The model covers what clients can feel: which SYNs are dropped, how long a connection waits to be
 //! accepted, how long a request waits for a worker, how long it is served, and when a connection is closed.
@@ -18,8 +18,10 @@ mod connection;
 mod core;
 mod fixed;
 mod http;
+mod http2;
 mod listen;
 mod objects;
+mod quic;
 mod secure;
 mod time_wait;
 mod work;
@@ -27,12 +29,14 @@ mod work;
 pub(crate) use self::core::{Alarm, Core};
 pub use fixed::FixedReply;
 pub use objects::{Known, Objects};
+pub(crate) use quic::Sent;
 
 use crate::packet::Packet;
 use crate::plan::NetworkPlan;
 use crate::{Departure, Directory};
 use farfield_base::random::Seed;
 use farfield_base::{Bytes, Duration, Instant};
+use farfield_http::http2::server::ServerSettings;
 use farfield_http::tls::model::Terms;
 use farfield_net::Wheel;
 use farfield_tcp::Config;
@@ -69,6 +73,8 @@ pub struct ServerPlan {
     pub send_buffer: u32,
     /// TLS of its connections; absent where the scheme is http.
     pub tls: Option<Arc<Terms>>,
+    /// What it says to clients that speak HTTP/2.
+    pub streams: ServerSettings,
 }
 
 /// Workers that serve requests.
@@ -98,6 +104,7 @@ impl ServerPlan {
             reply: Bytes(1024).into(),
             send_buffer: 256 * 1024,
             tls: None,
+            streams: ServerSettings::default(),
         }
     }
 
@@ -188,8 +195,8 @@ impl ServerModel {
 
     /// The next packet that the server sends.
     pub fn poll_departure(&mut self) -> Option<Departure> {
-        let (client, tcp) = self.core.departures.pop_front()?;
-        let packet = Packet::tcp(self.core.network.addresses(client).reversed(), tcp);
+        let (client, sent) = self.core.departures.pop_front()?;
+        let packet = sent.into_packet(self.core.network.addresses(client).reversed());
         Some(Departure { intended: self.now, packet })
     }
 

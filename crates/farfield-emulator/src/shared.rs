@@ -16,13 +16,14 @@ use crate::cross_traffic::{CrossCounts, CrossFlows};
 use crate::flight::Flight;
 use crate::forward::{Ahead, Forward, On, Way};
 use crate::lag;
-use crate::packet::{Packet, Tcp};
+use crate::packet::{Packet, Tcp, Udp};
 use crate::plan::{HopPlan, NetworkPlan};
 use crate::slots::{ClientId, SharedLinkId};
 use crate::transit::{Crossing, Drops, Event, Transit};
 use farfield_base::Instant;
 use farfield_base::random::{Purpose, Seed};
 use farfield_net::{Closure, Fate, Link, Mtu};
+use farfield_wire::Ecn;
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -104,6 +105,14 @@ impl<O> SharedSide<O> {
             Some(flight) => self.set_out(flight),
             None => self.set_out_as(Packet::tcp(self.addresses(client).reversed(), tcp), client, false),
         }
+    }
+
+    /// Sends a datagram of the server's to a client.
+    pub fn send_datagram_down(&mut self, client: ClientId, ecn: Ecn, udp: &Udp) {
+        let plan = &self.transit.plan;
+        let class = &plan.classes[usize::from(plan.clients[client.index()].class)];
+        let (is_v6, port) = (class.first_address.is_ipv6(), udp.destination_port);
+        self.set_out(Flight::datagram((client, false), is_v6, port, ecn, &udp.payload));
     }
 }
 

@@ -107,6 +107,13 @@ impl Drops {
         }
     }
 
+    /// All of them.
+    pub fn sum(&self) -> u64 {
+        let Drops { lost, queue_full, early, delayed, expired, too_big, damaged, nobody, unreachable } =
+            *self;
+        lost + queue_full + early + delayed + expired + too_big + damaged + nobody + unreachable
+    }
+
     /// Adds another side's.
     pub fn add(&mut self, other: &Drops) {
         let Drops { lost, queue_full, early, delayed, expired, too_big, damaged, nobody, unreachable } =

@@ -5,8 +5,8 @@ mod scene;
 use farfield_base::{Duration, Instant, Outcome, Sample, TlsVersion};
 use farfield_emulator::simulation::{Tap, simulate_with};
 use farfield_emulator::{Carried, ClientId, Packet, ServerPlan, Simulated};
-use farfield_http::tls::Group;
 use farfield_http::tls::model::{Offer, Terms};
+use farfield_http::tls::{Alpn, Group};
 use scene::{Scene, bytes_of, count, link, ms, ok, with};
 use std::sync::{Arc, Mutex};
 
@@ -14,7 +14,8 @@ const BOTH: [TlsVersion; 2] = [TlsVersion::Tls12, TlsVersion::Tls13];
 
 fn offer() -> Offer {
     let name = Some("server".to_owned());
-    Offer { name, versions: BOTH.to_vec(), groups: Group::ALL.to_vec(), resumption: true }
+    let (versions, groups) = (BOTH.to_vec(), Group::ALL.to_vec());
+    Offer { name, protocol: Alpn::Http11, versions, groups, resumption: true }
 }
 
 fn terms() -> Terms {
@@ -119,6 +120,7 @@ fn copy(scene: &Scene) -> Scene {
         server,
         load: scene.load.clone(),
         path: scene.path.clone(),
+        embedded: scene.embedded.clone(),
         tls: scene.tls.clone(),
         ..*scene
     }

@@ -25,7 +25,7 @@ const CHECKPOINT: Duration = Duration::from_secs(1);
 /// Number of samples folded without a pause: a few microseconds of work.
 const PIECE: usize = 32;
 
-/// Progress of a run, reported once a second.
+/// Progress of a run, reported once a second, and a last time with the result.
 #[derive(Debug)]
 pub struct Progress<'a> {
     /// Time since the start of the run.
@@ -36,6 +36,17 @@ pub struct Progress<'a> {
     pub live: LiveCounts,
     /// The summary so far, as it was written last; `None` where the run writes no files.
     pub summary: Option<&'a Summary>,
+    /// True for the last report of a run: all workers have ended, and the summary is the result.
+    pub ended: bool,
+    pace: &'a Pace,
+}
+
+impl Progress<'_> {
+    /// Lets a worker on the same processor run, if it is time to; called between pieces of work of tens of
+    /// microseconds.
+    pub fn pause(&self) {
+        self.pace.pause_if_due();
+    }
 }
 
 /// Files that a run writes.
@@ -163,7 +174,14 @@ impl<'a> Collector<'a> {
 
     /// Progress up to `now`, with these counts.
     pub fn progress(&self, now: Instant, live: LiveCounts) -> Progress<'_> {
-        Progress { now, fold: &self.fold, live, summary: self.latest.as_ref() }
+        let summary = self.latest.as_ref();
+        Progress { now, fold: &self.fold, live, summary, ended: false, pace: &self.pace }
+    }
+
+    /// The last progress, at the end of a run with this result.
+    pub fn last_progress<'b>(&'b self, now: Instant, summary: &'b Summary) -> Progress<'b> {
+        let live = LiveCounts::default();
+        Progress { now, fold: &self.fold, live, summary: Some(summary), ended: true, pace: &self.pace }
     }
 
     fn take(&mut self, mut chunk: Chunk, returns: &[ChunkReturn]) {

@@ -17,7 +17,7 @@ use crate::os::processors;
 use crate::placement::{Placement, Requested};
 use crate::plane::{EmulatedNetwork, EmulatedPlane, Server};
 use crate::testbed::probe::{self, Answer};
-use crate::testbed::{RunningServer, ServerError, Testbed, TestbedError, TestbedSpec};
+use crate::testbed::{CardError, CardSpec, RunningServer, ServerError, Testbed, TestbedError, TestbedSpec};
 use farfield_base::Duration;
 use rustix::fd::OwnedFd;
 use std::net::{IpAddr, SocketAddr};
@@ -86,6 +86,34 @@ fn join(found: &FoundServer, spec: &TestbedSpec) -> Result<(Testbed, JoinedServe
     Ok((testbed, joined))
 }
 
+/// Opens the gateway on a network card, and sees to it that the server answers through it.
+fn before_other_machine(card: &CardSpec, spec: &TestbedSpec, port: u16) -> Result<Testbed, TestbedError> {
+    let testbed = Testbed::on_card(card, spec)?;
+    for ip in &card.servers {
+        let (server, interface) = (SocketAddr::new(*ip, port), card.interface.clone());
+        let failed = |source| TestbedError::Interface { what: format!("way to {server}"), source };
+        let is_of_family = |(own, _): &&(IpAddr, u8)| own.is_ipv6() == ip.is_ipv6();
+        let Some((client, bits)) = card.own.iter().find(is_of_family) else { continue };
+        match probe::ask_from(&testbed, spec, *client, server).map_err(failed)? {
+            Answer::Accepted => {}
+            Answer::Refused => return Err(CardError::Refused { server }.into()),
+            Answer::Silence => {
+                let around = [
+                    (spec.clients_v4.network().into(), spec.clients_v4.bits()),
+                    (spec.clients_v6.network().into(), spec.clients_v6.bits()),
+                ];
+                let (to, bits) = around
+                    .into_iter()
+                    .find(|(to, _): &(IpAddr, u8)| to.is_ipv6() == ip.is_ipv6())
+                    .unwrap_or((*client, *bits));
+                let block = format!("{to}/{bits}");
+                return Err(CardError::NoWayBack { server, interface, client: *client, block }.into());
+            }
+        }
+    }
+    Ok(testbed)
+}
+
 /// The reason why the emulated plane cannot be set up. Nothing is left behind.
 #[derive(Debug, thiserror::Error)]
 pub enum SetUpError {
@@ -110,6 +138,10 @@ impl EmulatedPlane {
                 let (testbed, joined) = join(&found, &self.testbed)?;
                 (testbed, None, Some(joined))
             }
+            Server::Elsewhere(card) => {
+                let port = self.network.plan.servers.port;
+                (before_other_machine(&card, &self.testbed, port)?, None, None)
+            }
             Server::Started(mut spec) => {
                 let testbed = Testbed::build(&self.testbed)?;
                 spec.log = directory.join(&spec.log);
@@ -131,7 +163,7 @@ impl EmulatedPlane {
         }
         let server = match &self.server {
             Server::Started(spec) => spec.processors.as_slice(),
-            Server::Running(_) => &[],
+            Server::Running(_) | Server::Elsewhere(_) => &[],
         };
         let receive = self.testbed.receive_asked.then_some(self.testbed.receive_processors.as_slice());
         let server_runs = matches!(self.server, Server::Running(_));

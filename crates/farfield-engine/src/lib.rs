@@ -28,6 +28,7 @@ pub mod placement;
 pub mod plane;
 pub mod preflight;
 pub mod reach;
+pub mod route;
 pub mod run;
 pub mod run_directory;
 mod sample_channel;

@@ -39,6 +39,11 @@ pub enum Location {
         /// Its first process, once its runtime was asked for it.
         pid: Option<u32>,
     },
+    /// On another machine, reached by a network card of the network namespace that farfield runs in.
+    Elsewhere {
+        /// The card's interface.
+        interface: String,
+    },
 }
 
 /// What clients want of a server.
@@ -121,7 +126,7 @@ impl Location {
             Ok(host)
         };
         match self {
-            Location::Here => HostNamespace::own()
+            Location::Here | Location::Elsewhere { .. } => HostNamespace::own()
                 .map_err(|source| LiveError::Namespace(TestbedError::Namespace { source })),
             Location::Process(pid) => of_process(*pid),
             Location::Namespace(name) => {

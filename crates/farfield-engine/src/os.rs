@@ -2,6 +2,7 @@
 //! module.
 
 pub mod allocator;
+pub(crate) mod card_filter;
 pub mod clock;
 pub mod control_group;
 pub mod datagram_socket;

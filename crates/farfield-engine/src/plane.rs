@@ -3,7 +3,7 @@
 use crate::emulated::{Emulated, SetUpError};
 use crate::live::FoundServer;
 use crate::sockets::Sources;
-use crate::testbed::{AddressMap, Changes, ServerSpec, Testbed, TestbedError, TestbedSpec};
+use crate::testbed::{AddressMap, CardSpec, Changes, ServerSpec, Testbed, TestbedError, TestbedSpec};
 use farfield_base::{Bytes, Duration};
 use farfield_emulator::NetworkPlan;
 use farfield_emulator::capture::CapturePlan;
@@ -166,6 +166,7 @@ impl EmulatedPlane {
         match &self.server {
             Server::Started(_) => Ok(None),
             Server::Running(found) => Testbed::changes(&found.host, &self.testbed).map(Some),
+            Server::Elsewhere(card) => Ok(Some(card.changes())),
         }
     }
 }
@@ -177,6 +178,8 @@ pub enum Server {
     Started(Box<ServerSpec>),
     /// A server that runs already. The gateway is added to its namespace.
     Running(Box<FoundServer>),
+    /// A server on another machine, before which the gateway is on a network card.
+    Elsewhere(Box<CardSpec>),
 }
 
 /// The simulated plane.

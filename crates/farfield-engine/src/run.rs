@@ -139,7 +139,8 @@ pub enum RunError {
     Worker(#[source] io::Error),
 }
 
-/// Makes the run. `stop` ends it early, with the results so far; `on_progress` is called once a second.
+/// Makes the run. `stop` ends it early, with the results so far; `on_progress` is called once a second, and a
+/// last time with the result.
 pub fn run(
     settings: &Settings,
     stop: &Arc<AtomicBool>,
@@ -153,7 +154,7 @@ pub fn run(
 pub fn run_with_clocks(
     settings: &Settings,
     stop: &Arc<AtomicBool>,
-    on_progress: impl FnMut(&Progress<'_>),
+    mut on_progress: impl FnMut(&Progress<'_>),
     mut clocks: impl FnMut() -> Readings,
 ) -> Result<Summary, RunError> {
     let _restored_at_the_end = processors::SavedAffinity::save();
@@ -224,7 +225,7 @@ pub fn run_with_clocks(
         }
         clock.now()
     };
-    collector.collect(&chunks, &returns, now, on_progress, end);
+    collector.collect(&chunks, &returns, now, &mut on_progress, end);
     end();
     collector.monitored = monitors.map(RunningMonitors::stop);
     drop(chunks);
@@ -256,7 +257,7 @@ pub fn run_with_clocks(
     collector.stats.bottleneck =
         collector.monitored.as_ref().and_then(|log| monitor::bottleneck(log, &settings.plane, until));
     captures.finish(&mut collector.stats);
-    Ok(finish(collector, until, started))
+    Ok(finish(collector, until, started, on_progress))
 }
 
 /// The summary's context beside the measurements.
@@ -396,12 +397,24 @@ impl Plane {
 
 /// Judges the run and writes its files. A run with missing files is invalid: a later reader of the directory
 /// could not know that they are missing.
-pub(crate) fn finish(mut collector: Collector<'_>, until: Instant, started: u64) -> Summary {
+pub(crate) fn finish(
+    mut collector: Collector<'_>,
+    until: Instant,
+    started: u64,
+    mut on_progress: impl FnMut(&Progress<'_>),
+) -> Summary {
+    let summary = leave_result(&mut collector, until, started);
+    on_progress(&collector.last_progress(until, &summary));
+    summary
+}
+
+/// Writes the result into the run directory, if there is one, and returns it.
+fn leave_result(collector: &mut Collector<'_>, until: Instant, started: u64) -> Summary {
     let directory = collector.finish_samples();
     let refused = collector.take_directory_refused();
     let mut summary = Summary::new(collector.context, &collector.fold, &collector.stats, until);
     let Some(directory) = directory else { return summary };
-    match leave_files(&directory, &collector, &summary, until, started) {
+    match leave_files(&directory, collector, &summary, until, started) {
         Ok(()) => {}
         Err(error) => {
             let advice = "free the disk, or choose another place with `--out`, and let nobody remove the directory \
@@ -409,7 +422,7 @@ pub(crate) fn finish(mut collector: Collector<'_>, until: Instant, started: u64)
             summary.verdict.fail("results-written", RESULTS_WRITTEN, error.to_string(), advice);
         }
     }
-    if let Some(error) = leave_monitors(&directory, &collector).err() {
+    if let Some(error) = leave_monitors(&directory, collector).err() {
         summary.warnings.push(format!("monitors.parquet is older than the run's end: {error}"));
     }
     if let Some(error) = refused.filter(|_| summary.verdict.valid) {

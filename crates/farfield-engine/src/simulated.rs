@@ -50,7 +50,7 @@ pub(crate) fn run(
     files: Option<RunFiles>,
     started: u64,
     stop: &AtomicBool,
-    on_progress: impl FnMut(&Progress<'_>),
+    mut on_progress: impl FnMut(&Progress<'_>),
 ) -> Result<Summary, RunError> {
     let simulation = simulation(settings, plane, phases);
     let mut captured = None;
@@ -74,7 +74,7 @@ pub(crate) fn run(
             None => simulate_into(&simulation, (), &mut sink, remote),
             Some(tap) => simulate_into(&simulation, tap, &mut sink, remote),
         });
-        collect(&mut collector, &to_collect, remote, stop, on_progress);
+        collect(&mut collector, &to_collect, remote, stop, &mut on_progress);
         turning.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
     .map_err(RunError::Simulation)?;
@@ -96,7 +96,7 @@ pub(crate) fn run(
     collector.stats.warnings.extend(account::too_few_sessions(settings, &collector.fold));
     // No worker thread can have been too busy in virtual time.
     collector.stats.workers.clear();
-    Ok(finish(collector, until, started))
+    Ok(finish(collector, until, started, on_progress))
 }
 
 /// Collects batches until the simulation has ended.

@@ -1,6 +1,7 @@
 //! The testbed of the emulated plane: a network namespace in which a real server runs, and a gateway in
 //! front of it, whose queues carry real packets between the server's kernel and the clients in this process.
-//! Or the namespace of a server that runs already, to which the gateway is [joined](Testbed::join).
+//! Or the namespace of a server that runs already, to which the gateway is [joined](Testbed::join), or a server
+//! on another machine, before which the gateway is on a [network card](Testbed::on_card).
 //!
 //! A [`Testbed`] is [built](Testbed::build) from a [`TestbedSpec`], [reports](Testbed::report) the settings
 //! in effect, provides the gateway's [queues](Testbed::queues), starts the server's
@@ -11,10 +12,12 @@
 //! machine.
 
 mod address_map;
+pub(crate) mod card;
+mod diverted;
 mod error;
 mod gateway;
 mod host;
-mod joined;
+pub(crate) mod joined;
 mod limits;
 mod prefix;
 pub(crate) mod probe;
@@ -28,7 +31,10 @@ mod spec;
 
 pub use crate::os::namespace::Namespace;
 pub use address_map::AddressMap;
+pub use card::{CardAddress, CardError, CardSpec, blocks_from};
+pub use diverted::{InTheWay, Surroundings};
 pub use error::TestbedError;
+pub use farfield_wire::EthernetAddressError;
 pub use host::HostNamespace;
 pub use joined::Changes;
 pub use limits::{CpuLimit, CpuLimitError, LimitUse, Limits, MemoryLimit, MemoryLimitError};
@@ -89,6 +95,8 @@ pub struct Testbed {
     spec: TestbedSpec,
     gateway: Mutex<Gateway>,
     report: TestbedReport,
+    /// Whether connections through the gateway go on without it, since they are others'.
+    leaves_connections: bool,
     /// Settings to restore.
     restore: Vec<(String, String)>,
     server: Vec<IpAddr>,
@@ -134,6 +142,29 @@ impl Testbed {
         Ok(Testbed::of(namespace, built, record, (host.name().to_owned(), false), spec))
     }
 
+    /// Opens the gateway on a network card of the calling thread's network namespace, to machines that are
+    /// reached by it.
+    ///
+    /// # Errors
+    /// See [`CardError`]; then nothing is left behind.
+    pub fn on_card(card: &CardSpec, spec: &TestbedSpec) -> Result<Testbed, TestbedError> {
+        check(spec)?;
+        let namespace = Namespace::current().map_err(|source| TestbedError::Namespace { source })?;
+        let gateway = Gateway::on_card(card, spec)?;
+        let equipment = Equipment {
+            servers: card.servers.clone(),
+            blocks: card.own.clone(),
+            ..Equipment::of_joined(&TestbedSpec { server_has: [true; 2], ..spec.clone() })
+        };
+        // The settings here are this machine's, not the server's.
+        let report = TestbedReport { settings: Vec::new(), ..report(spec, &gateway, &equipment, &[]) };
+        let built = Built { gateway, report, server: card.servers.clone(), before: Vec::new() };
+        let whose = ("of another machine".to_owned(), false);
+        let mut testbed = Testbed::of(namespace, built, None, whose, spec);
+        testbed.leaves_connections = true;
+        Ok(testbed)
+    }
+
     /// What [`join`](Self::join) would add, in words.
     ///
     /// # Errors
@@ -153,6 +184,7 @@ impl Testbed {
         Testbed {
             namespace,
             is_own,
+            leaves_connections: is_own,
             spec: spec.clone(),
             gateway: Mutex::new(built.gateway),
             report: TestbedReport { namespace: whose, ..built.report },
@@ -180,6 +212,11 @@ impl Testbed {
     /// If the interface is gone.
     pub fn drops(&self) -> io::Result<GatewayDrops> {
         self.gateway.lock().unwrap_or_else(PoisonError::into_inner).drops()
+    }
+
+    /// Whether its gateway is on a network card, and the server on another machine.
+    pub(crate) fn is_on_card(&self) -> bool {
+        self.gateway.lock().unwrap_or_else(PoisonError::into_inner).mtu_of_card().is_some()
     }
 
     /// The processors of the kernel's threads for receive work; none if others do that work.
@@ -232,7 +269,7 @@ impl Testbed {
 
 impl Drop for Testbed {
     fn drop(&mut self) {
-        if !self.is_own {
+        if !self.leaves_connections {
             // While there is still an interface for what the kernel says to clients about it.
             let _ = self.namespace.inside(|| joined::end_connections(&self.spec));
         }
@@ -307,14 +344,19 @@ fn report(
     let tun = gateway.queue_bytes.is_none();
     let program = if tun { "eBPF" } else { "classic BPF" };
     let several = spec.queues.get() > 1;
+    let device = match (tun, gateway.mtu_of_card()) {
+        (true, _) => "tun",
+        (false, None) => "packet",
+        (false, Some(_)) => "card",
+    };
     TestbedReport {
         namespace: String::new(),
-        device: if tun { "tun" } else { "packet" }.to_owned(),
+        device: device.to_owned(),
         instead_of_tun: gateway.instead_of_tun.clone(),
         interface: gateway.name.clone(),
         queues: spec.queues.get(),
         steering: several.then(|| format!("index of the client's address modulo queues, by {program}")),
-        mtu: spec.mtu,
+        mtu: gateway.mtu_of_card().unwrap_or(spec.mtu),
         offload: spec.offload,
         queue_packets: tun.then_some(spec.queue_packets),
         queue_bytes: gateway.queue_bytes,

@@ -1,10 +1,11 @@
-//! HTTP/2, the client's side (RFC 9113), with HPACK (RFC 7541).
+//! HTTP/2 (RFC 9113), the client's side and what a model of a server needs, with HPACK (RFC 7541).
 //!
 //! A [`RequestHead`] becomes a [`RequestBlock`] once, ahead of time. A [`Connection`] sends requests and
 //! reads replies: it is handed the bytes that came, in pieces of any size, appends what is to be sent to a
 //! buffer of the caller's, and reports what it finds as [`Event`]s of streams. What a reply consists of
 //! looks as it does in [`http1`](crate::http1): heads with their [`Fields`], bytes of body, and a [`Reply`]
-//! at the end.
+//! at the end. A model of a server, which knows of requests no more than their path, has the other end in
+//! [`server`].
 //!
 //! A failure of one stream is a [`StreamError`], one of the connection a [`ConnectionError`]; each has the
 //! error code that the RFC gives it, and the server is sent it.
@@ -20,12 +21,14 @@ mod head;
 pub mod hpack;
 mod peer;
 mod request;
+pub mod server;
 mod stream;
 
 pub use crate::http1::{Answering, Fields, Limits, Malformed, Reply};
 pub use connection::{Connection, Event, NotSent, Settings};
 pub use error::{ConnectionError, ErrorCode, StreamError};
 pub(crate) use head::Section;
+pub(crate) use head::is_of_http1;
 pub use head::{Head, Heads};
 pub(crate) use request::fields_of_http1;
 pub use request::{CommonFields, RequestBlock, RequestHead, block_of_http1};

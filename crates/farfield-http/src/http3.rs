@@ -1,8 +1,10 @@
-//! HTTP/3, the client's side (RFC 9114), over [`quic`](crate::quic), with QPACK (RFC 9204).
+//! HTTP/3 (RFC 9114), the client's side and what a model of a server needs, over [`quic`](crate::quic), with
+//! QPACK (RFC 9204).
 //!
 //! A request is encoded once, ahead of time ([`encode_request`]). A [`Connection`] sends requests and reads
 //! replies, and reports what it finds as [`Event`]s of requests. What a reply consists of looks as it does
 //! over [`http2`](crate::http2): heads with their [`Fields`], bytes of body, and a [`Reply`] at the end.
+//! A model of a server has the other end in [`server`].
 //!
 //! A failure of one request is a [`StreamError`], one of the connection a [`ConnectionError`]; each has the
 //! error code that the RFC gives it, and the server is sent it.
@@ -16,6 +18,7 @@ mod frame;
 pub mod qpack;
 mod reply;
 mod request;
+pub mod server;
 mod server_streams;
 mod varint;
 

@@ -144,6 +144,24 @@ impl Histogram {
         times
     }
 
+    /// The number of times up to each of `bounds`, which ascend; `pause` is called between pieces of work. A
+    /// time counts as it is reported, by the upper end of its bin: one that lies below a bound by less than
+    /// 0.1 % may count above it.
+    pub fn counts_up_to(&self, bounds: &[Duration], pause: &dyn Fn()) -> Vec<u64> {
+        let mut counts = Vec::with_capacity(bounds.len());
+        let mut seen = 0;
+        for bin in self.bins.iter_recorded() {
+            let upper_end = self.bins.highest_equivalent(bin.value_iterated_to()).min(self.max_ns);
+            while bounds.get(counts.len()).is_some_and(|bound| bound.as_ns() < upper_end) {
+                counts.push(seen);
+                pause();
+            }
+            seen += bin.count_since_last_iteration();
+        }
+        counts.resize(bounds.len(), seen);
+        counts
+    }
+
     /// The quantile by nearest rank; `None` if nothing was recorded.
     pub fn quantile(&self, quantile: Quantile) -> Option<Duration> {
         self.at_rank(quantile.rank(self.count())?)
@@ -293,6 +311,22 @@ mod tests {
             let reported = histogram.quantile(quantile).expect("not empty");
             prop_assert!(within_stated_error(reported, truth), "{reported:?} for {truth}");
             prop_assert!(reported <= histogram.max().expect("not empty"));
+        }
+
+        #[test]
+        fn counts_up_to_bounds_are_those_of_a_list(
+            times in prop::collection::vec(any_time(), 0..200),
+            bounds in prop::collection::btree_set(any_time(), 0..20),
+        ) {
+            let histogram = of(&times);
+            let bounds: Vec<Duration> = bounds.into_iter().map(Duration::from_ns).collect();
+            let counts = histogram.counts_up_to(&bounds, &|| {});
+            prop_assert_eq!(counts.len(), bounds.len());
+            for (bound, count) in bounds.iter().zip(counts) {
+                let up_to = |bound: u64| times.iter().filter(|time| **time <= bound).count() as u64;
+                let surely = up_to(bound.as_ns() - bound.as_ns() / 1000);
+                prop_assert!((surely..=up_to(bound.as_ns())).contains(&count), "{count} up to {bound:?}");
+            }
         }
 
         #[test]

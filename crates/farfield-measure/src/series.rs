@@ -16,13 +16,14 @@ use farfield_base::{Duration, Fault, Instant, Outcome, Sample};
 use parquet::data_type::Int64Type;
 use parquet::errors::ParquetError;
 use parquet::file::reader::ChunkReader;
+use serde::{Deserialize, Serialize};
 use std::io::Write;
 
 /// A series ends after a week; later events are counted as outside, not kept.
 const SECONDS_MAX: u64 = 7 * 24 * 3600;
 
 /// One second, as it is written.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SeriesRow {
     /// Seconds since the start of the run, at the second's beginning.
     pub second: u64,

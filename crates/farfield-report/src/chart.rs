@@ -254,7 +254,7 @@ impl Chart {
         if let Some(Seconds { warm_up, .. }) = seconds.filter(|seconds| seconds.warm_up > 0.0) {
             svg.shade((left, up.to), (across.place(warm_up).min(width - right), up.from));
         }
-        svg.frame(&across, &up, &self.x.label, &self.y.label);
+        svg.frame(&across, &up, &self.x.label, &self.y.label, layout.is_in_page);
         if layout.is_in_page {
             svg.scales(&across, &up, seconds.is_some());
         }

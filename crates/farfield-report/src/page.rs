@@ -35,7 +35,7 @@ pub fn render(run: &RunDirectory) -> String {
     let digest = STANDARD.encode(Sha256::digest(SCRIPT.as_bytes()));
     let policy = format!(
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
-         script-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'\">"
+         script-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'\">"
     );
     let mut page = html::begin(&title, STYLE).replacen("<title>", &format!("{policy}<title>"), 1);
     tables::heading(&mut page, summary);

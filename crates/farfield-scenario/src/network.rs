@@ -3,11 +3,12 @@
 use super::tcp::TcpSpec;
 use farfield_base::Duration;
 use farfield_emulator::layout::{Block, BlockError};
-use farfield_engine::testbed::Device;
+use farfield_engine::testbed::{CardAddress, Device, EthernetAddressError};
 use farfield_net::topology::{Backbone, TopologySpec};
 use farfield_net::{Access, CrossTraffic, LinkSpec};
 use farfield_traffic::distribution::TimesSpec;
 use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
 use std::num::NonZeroU32;
 
 /// A link in one direction; its jitter is any distribution of times.
@@ -36,6 +37,16 @@ pub struct NetworkSpec {
     pub real_time: bool,
     /// The device of the gateway to the server's kernel.
     pub gateway: Device,
+    /// The network card by which a server on another machine is reached, and on which the clients' addresses
+    /// live for the time of the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interface: Option<String>,
+    /// The router on that card's link to the server; that of the kernel's own route, if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_hop: Option<IpAddr>,
+    /// The Ethernet address that clients have on it.
+    #[serde(skip_serializing_if = "Mac::is_default")]
+    pub mac: Mac,
     /// Whether segments of up to 64 KiB pass the gateway whole.
     pub offload: bool,
     /// Length of the gateway's queue towards clients, in packets.
@@ -128,6 +139,39 @@ pub struct PathSpec {
     pub down: Option<Link>,
 }
 
+/// The Ethernet address of clients on a network card: `own`, `card`, or one that is written out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Mac(pub CardAddress);
+
+impl Mac {
+    fn is_default(&self) -> bool {
+        *self == Mac::default()
+    }
+}
+
+impl TryFrom<String> for Mac {
+    type Error = EthernetAddressError;
+
+    fn try_from(text: String) -> Result<Mac, EthernetAddressError> {
+        Ok(Mac(match text.as_str() {
+            "own" => CardAddress::Own,
+            "card" => CardAddress::Cards,
+            written => CardAddress::Given(written.parse()?),
+        }))
+    }
+}
+
+impl From<Mac> for String {
+    fn from(mac: Mac) -> String {
+        match mac.0 {
+            CardAddress::Own => "own".to_owned(),
+            CardAddress::Cards => "card".to_owned(),
+            CardAddress::Given(address) => address.to_string(),
+        }
+    }
+}
+
 /// A block of addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -143,6 +187,9 @@ impl Default for NetworkSpec {
             busy_poll: false,
             real_time: true,
             gateway: Device::default(),
+            interface: None,
+            next_hop: None,
+            mac: Mac::default(),
             offload: true,
             gateway_queue: NonZeroU32::new(32_768).expect("not 0"),
             tcp: TcpSpec::default(),

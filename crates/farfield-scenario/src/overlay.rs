@@ -58,6 +58,8 @@ pub struct Overlay {
     pub shards: Option<u32>,
     /// The gateway's device.
     pub gateway: Option<String>,
+    /// The network card by which a server on another machine is reached.
+    pub interface: Option<String>,
     /// Whether packets between clients and server are kept.
     pub capture: bool,
     /// The file of the CA that is trusted.
@@ -137,6 +139,7 @@ pub fn settings(flags: &Overlay, document: &Table) -> Result<Vec<Setting>, Scena
         ("--server-user", flags.server_user.is_some()),
         ("--shards", flags.shards.is_some()),
         ("--gateway", flags.gateway.is_some()),
+        ("--interface", flags.interface.is_some()),
     ];
     let has_no_network = match &flags.plane {
         Some(plane) => plane == "sockets",
@@ -169,6 +172,7 @@ pub fn settings(flags: &Overlay, document: &Table) -> Result<Vec<Setting>, Scena
     set("server.user", "--server-user", text(&flags.server_user));
     set("network.shards", "--shards", count(flags.shards.map(u64::from)));
     set("network.gateway", "--gateway", text(&flags.gateway));
+    set("network.interface", "--interface", text(&flags.interface));
     set("capture.gateway", "--capture", flags.capture.then(|| Value::from(true)));
     if let Some(rate) = &flags.rate {
         if model_of(document) != Some("hybrid") {

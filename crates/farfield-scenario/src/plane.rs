@@ -2,7 +2,7 @@
 //! simulated plane's input when the scenario is read.
 
 use super::mistake::Mistake;
-use super::network::NetworkSpec;
+use super::network::{Mac, NetworkSpec};
 use super::network_layout::Laying;
 use super::server::ServerSpec;
 use super::simulated::CaptureSpec;
@@ -16,6 +16,7 @@ use farfield_engine::observe;
 use farfield_engine::plane::{
     Capture, EmulatedNetwork, KernelCapture, Plane, PlaneKind, ServerModel, SimulatedPlane,
 };
+use farfield_engine::testbed::Device;
 use farfield_traffic::DistributionSpec;
 use farfield_traffic::file::Load;
 use farfield_traffic::site::Site;
@@ -137,6 +138,9 @@ impl Scenario {
         if self.plane != PlaneKind::Emulated {
             return None;
         }
+        if let Some(interface) = self.network.as_ref().and_then(|network| network.interface.clone()) {
+            return Some(Location::Elsewhere { interface });
+        }
         let server = self.server.clone().unwrap_or_default();
         let is_here = self.target.is_some() && server.command.is_none();
         server.location().or(is_here.then_some(Location::Here))
@@ -211,6 +215,7 @@ impl Scenario {
                 return Err(Mistake::at(key, format!("{name:?} is no name; write one such as \"web\"")));
             }
         }
+        self.check_card(&server)?;
         let Some(location) = self.location() else { return Ok(()) };
         if let Some(key) = server.key_of_start() {
             let who = match location {
@@ -230,6 +235,58 @@ impl Scenario {
                  with sysctl, or start the server with server.command",
             )),
             None => Ok(()),
+        }
+    }
+
+    /// A network card leads to a server on another machine, of which nothing can be set from here.
+    fn check_card(&self, server: &ServerSpec) -> Result<(), Mistake> {
+        let network = self.network.clone().unwrap_or_default();
+        if network.interface.is_none() {
+            let keys = [
+                ("network.next-hop", network.next_hop.is_some()),
+                ("network.mac", network.mac != Mac::default()),
+                ("network.gateway", network.gateway == Device::Route),
+            ];
+            return match keys.into_iter().find(|(_, given)| *given) {
+                None => Ok(()),
+                Some((key, _)) => Err(Mistake::at(
+                    key,
+                    "it is about a network card, by which a server on another machine is reached: write `network.interface` \
+                     (--interface) as well, or remove this",
+                )),
+            };
+        }
+        let elsewhere =
+            "the server is on another machine, which `network.interface` leads to; remove this key";
+        let keys = [
+            ("server.command", server.command.is_some()),
+            ("server.pid", server.pid.is_some()),
+            ("server.netns", server.netns.is_some()),
+            ("server.container", server.container.is_some()),
+            ("server.congestion", server.congestion.is_some()),
+            ("server.initial-window", server.initial_window.is_some()),
+            ("server.receive-processors", server.receive_processors.is_some()),
+            ("capture.kernel", self.capture.as_ref().is_some_and(|capture| capture.kernel)),
+        ];
+        let of_namespace = server.key_of_namespace();
+        let key = keys.into_iter().find(|(_, given)| *given).map(|(key, _)| key).or(of_namespace);
+        match (key, &self.target) {
+            (Some("capture.kernel"), _) => Err(Mistake::at(
+                "capture.kernel",
+                "packets that farfield sends by a network card pass this machine's kernel unseen: capture at the server, or \
+                 write `capture.gateway = true` (--capture)",
+            )),
+            (Some(key), _) => Err(Mistake::at(key, elsewhere)),
+            (None, None) => Err(Mistake::at(
+                "network.interface",
+                "a server on another machine has a URL: write it as `target`, such as \"http://10.1.2.3/\"",
+            )),
+            (None, Some(_)) if network.gateway == Device::Tun => Err(Mistake::at(
+                "network.gateway",
+                "a network card is used by packet sockets: write \"packet\", or \"route\" where others route the clients' \
+                 addresses to this machine",
+            )),
+            (None, Some(_)) => Ok(()),
         }
     }
 

@@ -20,7 +20,9 @@ use farfield_engine::plane::{
     EmulatedNetwork, EmulatedPlane, Plane, PlaneKind, PreparedPlane, Server, SocketsPlane,
 };
 use farfield_engine::sockets::Sources;
-use farfield_engine::testbed::{Command, Limits, Prefix, Ready, ServerSpec, TestbedSpec};
+use farfield_engine::testbed::{
+    CardAddress, CardSpec, Command, Device, Limits, Prefix, Ready, ServerSpec, TestbedSpec, blocks_from,
+};
 use farfield_engine::{MonitorSettings, Settings, preflight, reach};
 use farfield_measure::{Heading, LoadKind};
 use farfield_origin::{Origin, OriginConfig};
@@ -36,6 +38,40 @@ use tempfile::TempDir;
 
 /// The name of the built-in server's certificate.
 pub(crate) const BUILT_IN_NAME: &str = "localhost";
+
+/// A server that was found.
+enum Found {
+    /// On this machine.
+    Here(Box<FoundServer>),
+    /// On another, beyond a network card.
+    Elsewhere(Box<CardSpec>),
+}
+
+impl LaidOut {
+    /// Gives the network its server's addresses, none of which may be a client's.
+    fn lead_to(&mut self, servers: Servers) -> Result<(), ScenarioError> {
+        for ip in [IpAddr::V4(servers.v4), IpAddr::V6(servers.v6)] {
+            if let Some(block) = self.around.into_iter().flatten().find(|block| block.contains(ip)) {
+                return Err(ScenarioError::invalid(format!(
+                    "network.addresses: clients' addresses in {block} would hold the server's, {ip}; write another block"
+                )));
+            }
+        }
+        Arc::make_mut(&mut self.network.plan).servers = servers;
+        Ok(())
+    }
+
+    /// The clients' addresses as blocks, with few others: where classes have clients on several shards, some
+    /// addresses between them are nobody's.
+    fn blocks_of_clients(&self) -> Vec<(IpAddr, u8)> {
+        let plan = &self.network.plan;
+        let spans = plan.classes.iter().enumerate().map(|(class, spec)| {
+            let members = plan.clients.iter().filter(|client| usize::from(client.class) == class);
+            (spec.first_address, members.map(|client| u128::from(client.rank) + 1).max().unwrap_or(0))
+        });
+        spans.flat_map(|(first, count)| blocks_from(first, count)).collect()
+    }
+}
 
 /// A run with all that depends on the machine: addresses, processors, the built-in server.
 pub struct Prepared {
@@ -97,7 +133,10 @@ impl RunPlan {
             }
         };
         scenario.fill_in(&plane);
-        let way_in = found.as_ref().and_then(|found| warning_of_capture(&scenario, found));
+        let way_in = match &found {
+            Some(Found::Here(found)) => warning_of_capture(&scenario, found),
+            Some(Found::Elsewhere(_)) | None => None,
+        };
         let plane = scenario.prepare_plane(plane, address, &built_in.config, found)?;
         let (workers, processors) = match &plane {
             Plane::Sockets(_) => scenario.workers_of_sockets(address)?,
@@ -190,7 +229,10 @@ impl Scenario {
     }
 
     /// Finds the server that runs already, and gives the network its addresses.
-    fn find(&self, location: &Location, laid_out: &mut LaidOut) -> Result<FoundServer, ScenarioError> {
+    fn find(&self, location: &Location, laid_out: &mut LaidOut) -> Result<Found, ScenarioError> {
+        if let Location::Elsewhere { interface } = location {
+            return self.find_elsewhere(interface, laid_out).map(|card| Found::Elsewhere(Box::new(card)));
+        }
         let server = self.server.clone().unwrap_or_default();
         let wanted = Wanted {
             host: self.target.as_ref().map(|url| url.host().to_owned()),
@@ -203,16 +245,52 @@ impl Scenario {
             true => ScenarioError::invalid(error.to_string()),
             false => ScenarioError::unavailable(error),
         })?;
-        for ip in [IpAddr::V4(found.v4), IpAddr::V6(found.v6)] {
-            if let Some(block) = laid_out.around.into_iter().flatten().find(|block| block.contains(ip)) {
+        laid_out.lead_to(Servers { v4: found.v4, v6: found.v6, port: found.port })?;
+        Ok(Found::Here(Box::new(found)))
+    }
+
+    /// Looks up the server on another machine that a network card leads to, and gives the network its
+    /// addresses.
+    fn find_elsewhere(&self, interface: &str, laid_out: &mut LaidOut) -> Result<CardSpec, ScenarioError> {
+        let network = self.network.clone().unwrap_or_default();
+        let Some(target) = &self.target else {
+            return Err(ScenarioError::invalid("network.interface: a server on another machine has a URL"));
+        };
+        let addresses = reach::addresses(target.host(), target.port()).map_err(ScenarioError::unavailable)?;
+        let mut servers = self.servers();
+        let mut found = Vec::new();
+        for (family, _) in laid_out.around.iter().enumerate().filter(|(_, block)| block.is_some()) {
+            let Some(address) = addresses.iter().find(|address| usize::from(address.is_ipv6()) == family)
+            else {
+                let (of, block) = [("IPv4", "2001:2::/48"), ("IPv6", "198.18.0.0/15")][family];
                 return Err(ScenarioError::invalid(format!(
-                    "network.addresses: clients' addresses in {block} would hold the server's, {ip}; write another block"
+                    "clients have {of} addresses, and {} has none: give them others with --set network.addresses={block}, or \
+                     a part of the server's own network",
+                    target.host()
                 )));
+            };
+            match *address {
+                IpAddr::V4(v4) => servers.v4 = v4,
+                IpAddr::V6(v6) => servers.v6 = v6,
             }
+            found.push(*address);
         }
-        Arc::make_mut(&mut laid_out.network.plan).servers =
-            Servers { v4: found.v4, v6: found.v6, port: found.port };
-        Ok(found)
+        laid_out.lead_to(servers)?;
+        let single = |address: &IpAddr| (*address, if address.is_ipv4() { 32 } else { 128 });
+        let hop = |v6: bool| network.next_hop.filter(|hop| hop.is_ipv6() == v6);
+        Ok(CardSpec {
+            interface: interface.to_owned(),
+            own: laid_out.blocks_of_clients(),
+            peers: found.iter().map(single).collect(),
+            servers: found,
+            next_hops: [hop(false), hop(true)],
+            address: match (network.gateway, network.mac.0) {
+                // Whoever routes to this machine finds the card's.
+                (Device::Route, CardAddress::Own) => CardAddress::Cards,
+                (_, address) => address,
+            },
+            answers: network.gateway != Device::Route,
+        })
     }
 
     /// The plane with addresses, and with what starts its server.
@@ -221,7 +299,7 @@ impl Scenario {
         plane: PlannedPlane,
         address: SocketAddr,
         built_in: &OriginConfig,
-        found: Option<FoundServer>,
+        found: Option<Found>,
     ) -> Result<PreparedPlane, ScenarioError> {
         Ok(match plane {
             Plane::Sockets(()) => {
@@ -233,11 +311,17 @@ impl Scenario {
                 let mut testbed = self.testbed(around);
                 let server = match found {
                     None => self.started_server(around[1].is_some(), built_in)?,
-                    Some(found) => {
+                    Some(Found::Here(found)) => {
                         (testbed.server_v4, testbed.server_v6) = (found.v4, found.v6);
                         testbed.server_has = found.has;
                         testbed.families = around.map(|block| block.is_some());
-                        Server::Running(Box::new(found))
+                        Server::Running(found)
+                    }
+                    Some(Found::Elsewhere(card)) => {
+                        let servers = network.plan.servers;
+                        (testbed.server_v4, testbed.server_v6) = (servers.v4, servers.v6);
+                        testbed.families = around.map(|block| block.is_some());
+                        Server::Elsewhere(card)
                     }
                 };
                 Plane::Emulated(Box::new(EmulatedPlane { network, testbed, server }))
@@ -349,11 +433,12 @@ impl Scenario {
     /// The server and the number of clients, in words, on a plane with a network.
     fn across(&self, network: &EmulatedNetwork) -> String {
         let server = self.server.clone().unwrap_or_default();
-        let who = match (self.plane, server.location(), server.command) {
+        let who = match (self.plane, self.location().filter(|at| *at != Location::Here), server.command) {
             (PlaneKind::Simulated, _, _) => "model of a server".to_owned(),
             (_, Some(Location::Process(pid)), _) => format!("process {pid}"),
             (_, Some(Location::Namespace(name)), _) => format!("server in namespace {name}"),
             (_, Some(Location::Container { name, .. }), _) => format!("container {name}"),
+            (_, Some(Location::Elsewhere { interface }), _) => format!("server beyond {interface}"),
             (_, _, Some(command)) => command.to_string(),
             (_, _, None) => "built-in server".to_owned(),
         };

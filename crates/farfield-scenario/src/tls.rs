@@ -149,6 +149,7 @@ impl Scenario {
         let is_name = name.parse::<std::net::IpAddr>().is_err();
         let offer = Offer {
             name: is_name.then_some(name),
+            protocol: self.http.alpn(),
             versions: spec.versions.iter().map(|version| version.of_session()).collect(),
             groups: spec.groups()?,
             resumption: spec.resumption,

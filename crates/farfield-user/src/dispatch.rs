@@ -10,7 +10,8 @@ use farfield_base::{Instant, Outcome, SpokenVersion, Stamp};
 
 impl Population {
     /// Sends what waits: over connections that are idle, as far as the policy allows over new ones, and then,
-    /// where it pipelines, behind other requests.
+    /// where it pipelines, behind other requests. On a connection whose replies are being read it leaves once
+    /// they are.
     pub(crate) fn pump<T: Transport>(&mut self, transport: &mut T, now: Instant, slot: UserSlot) {
         self.dispatch(transport, now, slot);
         let mut place = 0;
@@ -18,7 +19,9 @@ impl Population {
             && let Some(connection) =
                 self.users.get(slot.index()).and_then(|user| user.connections.get(place))
         {
-            self.flush_streams(transport, now, *connection);
+            if self.reading != Some(self.table.key(*connection)) {
+                self.flush_streams(transport, now, *connection);
+            }
             place += 1;
         }
     }

@@ -125,6 +125,18 @@ impl Multiplexer {
     }
 }
 
+/// The stream that an event is about.
+fn stream_of(event: &Event<'_>) -> Option<StreamId> {
+    match event {
+        Event::Interim(stream, _)
+        | Event::Head(stream, _)
+        | Event::Body(stream, _)
+        | Event::Done(stream, _)
+        | Event::Failed(stream, ..) => Some(*stream),
+        Event::NeedMore | Event::GoingAway(_) => None,
+    }
+}
+
 /// What the failure of a stream is to its request.
 fn outcome_of_stream(error: StreamError) -> Outcome {
     match error {
@@ -207,6 +219,22 @@ impl Population {
         // may know the arrival of some bytes and only the reading of others.
         let now = own.heard.map_or(now, |heard| now.max(heard));
         own.heard = Some(now);
+        self.reading = Some(key);
+        self.read_frames(transport, now, key, bytes);
+        self.reading = None;
+        if self.table.find(key).is_some() {
+            self.flush_frames(transport, key.slot);
+        }
+    }
+
+    /// Handles what the frames say. What follows on this connection is written and not yet sent.
+    fn read_frames<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        now: Instant,
+        key: ConnectionKey,
+        bytes: &[u8],
+    ) {
         let mut rest = bytes;
         let mut user = None;
         // Every turn looks the connection up: the end of a reply may close it.
@@ -222,6 +250,13 @@ impl Population {
                 }
             };
             rest = &rest[used..];
+            let unsent_from = own.unsent_from;
+            if stream_of(&event).is_some_and(|stream| stream.request() >= unsent_from) {
+                // A server that answers what it has not been asked: the reply is behind the request all the same.
+                self.flush_frames(transport, key.slot);
+            }
+            let Some(connection) = self.table.find(key) else { return };
+            let Some(own) = &mut connection.http2 else { return };
             match event {
                 Event::NeedMore => {
                     connection.count_stalls(now);
@@ -268,9 +303,6 @@ impl Population {
         if let Some(user) = user {
             // The server's settings, or the end of a stream, may have made room.
             self.pump(transport, now, user);
-        }
-        if self.table.find(key).is_some() {
-            self.flush_frames(transport, key.slot);
         }
     }
 

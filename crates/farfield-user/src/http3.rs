@@ -144,6 +144,16 @@ impl Population {
         now: Instant,
         key: ConnectionKey,
     ) {
+        self.reading = Some(key);
+        self.read_streams(transport, now, key);
+        self.reading = None;
+        if self.table.find(key).is_some() {
+            self.flush_datagrams(transport, now, key.slot);
+        }
+    }
+
+    /// Handles what happened. What follows on this connection is written and not yet sent.
+    fn read_streams<T: Transport>(&mut self, transport: &mut T, now: Instant, key: ConnectionKey) {
         let mut user = None;
         // Every turn looks the connection up: the end of a reply may close it.
         while let Some(connection) = self.table.find(key) {
@@ -166,9 +176,6 @@ impl Population {
         if let Some(user) = user {
             self.pump(transport, now, user);
         }
-        if self.table.find(key).is_some() {
-            self.flush_datagrams(transport, now, key.slot);
-        }
     }
 
     /// One thing happened on a connection, which goes on.
@@ -179,6 +186,11 @@ impl Population {
         key: ConnectionKey,
         event: Event,
     ) {
+        let unsent_from = self.table.find(key).and_then(|own| own.http3.as_ref()).map(|own| own.unsent_from);
+        if request_of(&event).is_some_and(|number| unsent_from.is_some_and(|from| number >= from)) {
+            // A server that answers what it has not been asked: the reply is behind the request all the same.
+            self.flush_datagrams(transport, now, key.slot);
+        }
         let Some(connection) = self.table.find(key) else { return };
         match event {
             Event::Secured => {
@@ -223,6 +235,18 @@ impl Population {
             }
             Event::Lost(_) => {}
         }
+    }
+}
+
+/// The number of the request that an event is about.
+fn request_of(event: &Event) -> Option<u32> {
+    match event {
+        Event::Interim(number, _)
+        | Event::Head(number, _)
+        | Event::Body(number, _)
+        | Event::Done(number, _)
+        | Event::Failed(number, ..) => Some(*number),
+        Event::Secured | Event::GoingAway | Event::Lost(_) => None,
     }
 }
 

@@ -41,6 +41,7 @@ mod waiting;
 
 pub use book::{Book, HttpVersion, Target};
 pub use itinerary::Itinerary;
+pub use outgoing::Outgoing;
 pub use policy::{Policy, Reuse};
 pub use population::{Plan, Population, SessionLimits, Tally};
 pub use session::trace::{TRACED_BODY_BYTES, TraceEvent, TraceRole, TracedReply, TracedRequest};

@@ -10,7 +10,7 @@ const BUFFER_BYTES: usize = 64 * 1024;
 
 /// The buffer.
 #[derive(Debug, Default)]
-pub(crate) struct Outgoing {
+pub struct Outgoing {
     buffer: BytesMut,
 }
 

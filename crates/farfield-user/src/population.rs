@@ -27,6 +27,7 @@ use farfield_http::tls;
 use farfield_traffic::load::LoadModel;
 use slab::Slab;
 use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
 
 /// The parameters of a population.
 #[derive(Debug, Clone)]
@@ -37,7 +38,7 @@ pub struct Plan {
     pub itinerary: Itinerary,
     /// The policy of their connections.
     pub policy: Policy,
-    /// TLS of their connections; absent where the scheme is http. HTTP/3 needs sessions with cryptography.
+    /// TLS of their connections; absent where the scheme is http.
     pub tls: Option<tls::Sessions>,
     /// The seed of all random streams.
     pub seed: Seed,
@@ -151,6 +152,8 @@ pub struct Population {
     pub(crate) http3: Option<quic::Client>,
     /// Buffers for heads of replies on streams.
     pub(crate) heads: Heads,
+    /// The connection whose replies are being read: what they lead to on it leaves together, behind the last.
+    pub(crate) reading: Option<ConnectionKey>,
     pub(crate) seed: Seed,
     pub(crate) worker: Worker,
     pub(crate) window: Window,
@@ -217,7 +220,7 @@ impl Population {
             waiting: BTreeSet::new(),
             unanswered: VecDeque::new(),
             version,
-            http3: quic_client(version, tls.as_ref()),
+            http3: quic_client(version, tls.as_ref(), seed, worker),
             itinerary,
             policy,
             tls: tls.as_ref().filter(|_| version != HttpVersion::Http3).map(tls::Client::new),
@@ -225,6 +228,7 @@ impl Population {
             sealed: Vec::new(),
             outgoing: Outgoing::default(),
             heads: Heads::default(),
+            reading: None,
             seed,
             worker,
             window,
@@ -548,11 +552,23 @@ impl Population {
 /// The client of HTTP/3, whose handshakes are those of `tls`, where the version may be that.
 ///
 /// # Panics
-/// If it must be HTTP/3, without sessions with cryptography, which whoever makes the plan checks.
-fn quic_client(version: HttpVersion, tls: Option<&tls::Sessions>) -> Option<quic::Client> {
+/// If it must be HTTP/3, without TLS, which whoever makes the plan checks. Without cryptography the numbers of
+/// QUIC follow from the run's seed and the worker's number.
+fn quic_client(
+    version: HttpVersion,
+    tls: Option<&tls::Sessions>,
+    seed: Seed,
+    worker: Worker,
+) -> Option<quic::Client> {
     match (version, tls) {
         (HttpVersion::Http3, Some(tls::Sessions::Encrypted(settings))) => Some(quic::Client::new(settings)),
-        (HttpVersion::Http3, _) => unreachable!("HTTP/3 is refused without TLS, and without cryptography"),
+        (HttpVersion::Http3, Some(tls::Sessions::Modelled(offer))) => {
+            let mut bytes = [0; quic::SEED_BYTES];
+            bytes[..8].copy_from_slice(&seed.0.to_le_bytes());
+            bytes[8..12].copy_from_slice(&worker.number.to_le_bytes());
+            Some(quic::Client::modelled(Arc::clone(offer), bytes))
+        }
+        (HttpVersion::Http3, None) => unreachable!("HTTP/3 is refused without TLS"),
         // QUIC has TLS 1.3 alone (RFC 9001 section 4.2).
         (HttpVersion::Auto, Some(tls::Sessions::Encrypted(settings))) if settings.offers_tls13() => {
             Some(quic::Client::new(settings))

@@ -15,6 +15,7 @@
 //! | write one | [`write_packet`] (whole), or `emit` of each layer where the payload stays elsewhere |
 //! | cut a large segment into packets | [`Tso`] |
 //! | a run of a large packet's packets as one again | [`Large`] |
+//! | be a neighbour on a link | [`ArpRepr`], [`Neighbour`] |
 //! | forward | [`decrement_hop_limit`], [`Fragments`], [`IcmpError`] |
 //! | put fragments together | [`Reassembler`] |
 //! | write and read captures | [`pcapng`] |
@@ -22,8 +23,10 @@
 //! Nothing here allocates, except reassembly (fragments are rare) and reading captures (which tests and
 //! reports do).
 
+mod arp;
 mod checksum;
 mod ecn;
+mod ethernet;
 mod field;
 mod forward;
 mod fragment;
@@ -35,6 +38,7 @@ mod ip;
 mod ipv4;
 mod ipv6;
 mod large;
+mod neighbour;
 mod packet;
 pub mod pcapng;
 mod quote;
@@ -46,8 +50,10 @@ mod tso;
 mod udp;
 mod vnet;
 
+pub use arp::{ArpOperation, ArpRepr};
 pub use checksum::{Sum, complete_checksum, update_checksum, update_checksum_u32};
 pub use ecn::Ecn;
+pub use ethernet::{EthernetAddress, EthernetAddressError};
 pub use forward::{
     decrement_hop_limit, mark_congestion, set_ecn, set_ecn_of_header, set_hop_limit, set_hop_limit_of_header,
 };
@@ -60,6 +66,7 @@ pub use ip::{Addresses, FragmentInfo, IpPacket, IpRepr, ParseError, Protocol, Tr
 pub use ipv4::{Ipv4Options, Ipv4Packet, Ipv4Repr};
 pub use ipv6::{Ipv6Packet, Ipv6Repr};
 pub use large::Large;
+pub use neighbour::Neighbour;
 pub use packet::{Message, write_packet};
 pub use quote::Quote;
 pub use reassembly::{Expired, FragmentFault, Reassembled, Reassembler, ReassemblyLimits};

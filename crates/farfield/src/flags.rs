@@ -7,14 +7,18 @@ pub mod export;
 pub mod fit;
 pub mod path;
 pub mod report;
+pub mod route;
 pub mod shell;
 pub mod site;
+pub mod ui;
 mod values;
+pub mod watch;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use farfield_scenario::Overlay;
 use std::path::PathBuf;
-use values::{ACCESS, GATEWAYS, HTTP_VERSIONS, PLANES, POLICIES, SAMPLES, Suggested, count};
+pub use values::{ACCESS, POLICIES};
+use values::{GATEWAYS, HTTP_VERSIONS, PLANES, SAMPLES, Suggested, count};
 
 /// A web-server benchmark that tells the truth: realistic load, verified figures, and a verdict on itself.
 ///
@@ -37,6 +41,8 @@ pub enum Command {
     Serve(ServeFlags),
     /// Run any program behind an emulated path to a server.
     Shell(shell::ShellFlags),
+    /// Be the emulated network between clients and servers that somebody else runs.
+    Route(route::RouteFlags),
     /// Measure the paths of clients, and compare them with what was asked for.
     Path(path::PathFlags),
     /// Print the result of a run again, from its directory.
@@ -45,6 +51,8 @@ pub enum Command {
     Compare(compare::CompareFlags),
     /// List the runs of a folder, with their verdicts and first figures.
     Runs(compare::RunsFlags),
+    /// Show runs in a browser, write scenarios, and start and stop runs.
+    Ui(ui::UiFlags),
     /// Compare the samples of a run with the packets of a capture.
     Verify(VerifyFlags),
     /// Show what this machine allows, and how to allow more.
@@ -71,6 +79,7 @@ pub enum Command {
     farfield run http://127.0.0.1:8080/ -R 5000 -d 1m --threshold 'p99<200ms'\n  \
     farfield run http://127.0.0.1:8080/ --access 4g\n  \
     farfield run http://127.0.0.1/ --container web --rtt 80ms -c 1000\n  \
+    farfield run http://10.1.2.3/ --interface eth1 --rtt 80ms -c 1000\n  \
     farfield run --server 'nginx -c /etc/x.conf' --clients 10000 --rtt 50ms -R 5000\n  \
     farfield run scenario.toml --seed 7 --set load.think=2s\n  \
     farfield run scenario.toml --show-scenario\n  \
@@ -152,7 +161,11 @@ pub struct RunFlags {
     /// Number of threads that share the emulated clients
     #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
     pub shards: Option<u32>,
-    /// Kind of gateway between emulated clients and the server: auto, tun or packet
+    /// Network card by which a server on another machine is reached; the emulated clients' addresses live on it
+    #[arg(long, value_name = "INTERFACE")]
+    pub interface: Option<String>,
+    /// Kind of gateway between emulated clients and the server: auto, tun or packet; route where others route
+    /// the clients' addresses to the card of --interface
     #[arg(long, value_name = "DEVICE", value_parser = Suggested(GATEWAYS))]
     pub gateway: Option<String>,
     /// Keep the packets between clients and server in capture.pcapng
@@ -211,9 +224,11 @@ pub struct RunFlags {
     /// Do not monitor the server during the run
     #[arg(long)]
     pub no_monitor: bool,
+    #[command(flatten)]
+    pub watch: watch::WatchFlags,
     /// What to print on standard output
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
+    #[arg(long, value_enum, default_value_t = watch::RunFormat::Text)]
+    pub format: watch::RunFormat,
     /// Print no progress
     #[arg(short, long)]
     pub quiet: bool,
@@ -253,6 +268,7 @@ impl RunFlags {
             server_user: self.server_user.clone(),
             shards: self.shards,
             gateway: self.gateway.clone(),
+            interface: self.interface.clone(),
             capture: self.capture,
             cacert: self.cacert.clone(),
             insecure: self.insecure,

@@ -6,10 +6,11 @@
 //! never waits for it: figures go through a channel, and no lock is held by both.
 
 mod draw;
-mod figures;
+pub mod figures;
 mod keys;
 mod screen;
-mod view;
+pub mod view;
+pub mod wire;
 
 use crate::output;
 use farfield_base::Duration;

@@ -7,9 +7,12 @@ mod commands;
 mod exit;
 mod flags;
 mod live;
+mod metrics;
 mod output;
 mod problem;
 mod progress;
+mod web;
+mod workbench;
 
 use clap::Parser;
 use flags::{Command, Flags};
@@ -26,10 +29,12 @@ fn main() -> ExitCode {
         Some(Command::Try(once)) => commands::once::once(&once),
         Some(Command::Serve(serve)) => commands::serve::serve(&serve),
         Some(Command::Shell(shell)) => commands::shell::shell(&shell),
+        Some(Command::Route(route)) => commands::route::route(&route),
         Some(Command::Path(path)) => commands::path::path(&path),
         Some(Command::Report(report)) => commands::report::report(&report),
         Some(Command::Compare(compare)) => commands::compare::compare(&compare),
         Some(Command::Runs(runs)) => commands::compare::runs(&runs),
+        Some(Command::Ui(ui)) => workbench::ui(&ui),
         Some(Command::Verify(verify)) => commands::verify::verify(&verify),
         Some(Command::Doctor) => commands::doctor::doctor(),
         Some(Command::Fit(fit)) => commands::fit::fit(&fit),

@@ -60,6 +60,13 @@ fn first_colour(text: &str) -> Option<(usize, &'static str)> {
     found.min_by_key(|(at, _)| *at)
 }
 
+/// Prints lines of JSON on standard output for a program; false if the program is gone.
+pub fn put_line(text: &str) -> bool {
+    let text = clean(text);
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_ok()
+}
+
 fn write_out(text: &str) -> Result<(), Problem> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

@@ -1,11 +1,18 @@
-//! The progress of a run: the live view on a terminal, elsewhere one line a second on standard error.
+//! The progress of a run: the live view on a terminal, elsewhere one line a second on standard error; and
+//! whoever else is to have its figures.
 
 use crate::live::LiveView;
+use crate::live::wire::FigureLines;
+use crate::metrics::{Exporter, MetricsTargets};
 use crate::output;
+use crate::problem::Problem;
+use crate::workbench::single::RunPage;
 use farfield_base::{Duration, Instant};
 use farfield_engine::Settings;
 use farfield_measure::Quantile;
 use std::io::IsTerminal;
+use std::net::TcpListener;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -20,39 +27,105 @@ pub enum Shown {
     Nothing,
 }
 
+/// Who gets the figures of a run while it goes on.
+#[derive(Debug)]
+pub struct Watch {
+    pub shown: Shown,
+    pub metrics: MetricsTargets,
+    /// Whether standard output gets them as lines of JSON.
+    pub figures: bool,
+    /// Where a browser is shown the run.
+    pub ui: Option<TcpListener>,
+}
+
+impl From<Shown> for Watch {
+    fn from(shown: Shown) -> Watch {
+        Watch { shown, metrics: MetricsTargets::default(), figures: false, ui: None }
+    }
+}
+
 /// The progress of a run.
-pub enum Progress {
+pub struct Progress {
+    screen: Screen,
+    exporter: Option<Exporter>,
+    figures: Option<FigureLines>,
+    page: Option<RunPage>,
+}
+
+enum Screen {
     Live(LiveView),
     Lines(Lines),
     Nothing,
 }
 
 impl Progress {
-    /// Of a run with these settings, which `stop` ends.
-    pub fn new(settings: &Settings, shown: Shown, stop: &Arc<AtomicBool>) -> Progress {
-        let live = if shown == Shown::Live { LiveView::begin(settings, stop) } else { None };
-        match live {
-            Some(live) => Progress::Live(live),
-            None if shown == Shown::Nothing => Progress::Nothing,
-            None => Progress::Lines(Lines::new(settings)),
+    /// Of a run with these settings into this directory, which `stop` ends.
+    pub fn begin(
+        watch: Watch,
+        settings: &Settings,
+        directory: &Path,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Progress, Problem> {
+        let exporter = Exporter::begin(watch.metrics, settings, directory)?;
+        if let Some(address) = exporter.as_ref().and_then(Exporter::address)
+            && watch.shown != Shown::Nothing
+        {
+            output::put_error(format_args!("farfield: metrics at http://{address}/metrics\n"));
         }
+        let figures = match watch.figures {
+            true => Some(FigureLines::begin(settings, directory, stop)?),
+            false => None,
+        };
+        let mut page = None;
+        if let Some(listener) = watch.ui {
+            let (begun, url) = RunPage::begin(listener, settings, directory, stop)?;
+            // Its reader needs the token, also of a quiet run.
+            output::put_error(format_args!("farfield: the run is shown at {url}\n"));
+            page = Some(begun);
+        }
+        let live = if watch.shown == Shown::Live { LiveView::begin(settings, stop) } else { None };
+        let screen = match live {
+            Some(live) => Screen::Live(live),
+            None if watch.shown == Shown::Nothing => Screen::Nothing,
+            None => Screen::Lines(Lines::new(settings)),
+        };
+        Ok(Progress { screen, exporter, figures, page })
     }
 
-    /// Shows how far the run has come; called once a second.
+    /// Shows how far the run has come; called once a second, and at its end.
     pub fn update(&mut self, run: &farfield_engine::Progress<'_>) {
-        match self {
-            Progress::Live(live) => live.update(run),
-            Progress::Lines(lines) => lines.print(run),
-            Progress::Nothing => {}
+        match &mut self.screen {
+            Screen::Live(live) => live.update(run),
+            // The last one comes with the result, which is printed anyway.
+            Screen::Lines(lines) if !run.ended => lines.print(run),
+            Screen::Lines(_) | Screen::Nothing => {}
+        }
+        if let Some(exporter) = &mut self.exporter {
+            exporter.update(run);
+        }
+        if let Some(figures) = &mut self.figures {
+            figures.update(run);
+        }
+        if let Some(page) = &mut self.page {
+            page.update(run);
         }
     }
 
     /// The run is over: what is printed next is on a line of its own.
     pub fn end(self) {
-        match self {
-            Progress::Live(live) => live.end(),
-            Progress::Lines(lines) => lines.end(),
-            Progress::Nothing => {}
+        match self.screen {
+            Screen::Live(live) => live.end(),
+            Screen::Lines(lines) => lines.end(),
+            Screen::Nothing => {}
+        }
+        for sentence in self.exporter.map(Exporter::end).unwrap_or_default() {
+            output::put_error(format_args!("warning: {sentence}\n"));
+        }
+        if let Some(figures) = self.figures {
+            figures.end();
+        }
+        if let Some(page) = self.page {
+            page.end();
         }
     }
 }

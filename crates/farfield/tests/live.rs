@@ -2,6 +2,7 @@
 //! the terminal is left.
 
 mod common;
+mod watched;
 
 use common::Place;
 use rustix::fd::OwnedFd;

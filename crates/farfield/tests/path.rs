@@ -4,7 +4,9 @@
 //! Root is needed. Timing is not judged here, since other tests run on the machine: the limits are wide, and
 //! what a busy machine adds is named by its own line.
 
+mod card;
 mod common;
+mod routed;
 
 use common::wan::may_build;
 use common::{Ended, Place};

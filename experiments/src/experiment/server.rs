@@ -6,6 +6,7 @@ use serde::Deserialize;
 use std::fs;
 use std::path::Path;
 use toml::{Table, Value};
+use xtask::certificate::{self, CERTIFICATE, KEY};
 use xtask::{nginx, system};
 
 /// Accepted connections that wait for a process: as many as the largest experiments have clients.
@@ -33,6 +34,9 @@ pub enum ServerKind {
     ApachePreforkGrowing,
     /// lighttpd with two processes that wait for events, as Hashemian et al. 2011 had it.
     Lighttpd,
+    /// Caddy, which speaks HTTP/1.1, HTTP/2 and HTTP/3 on port 443, for `shop.test` with a certificate that it
+    /// signs itself.
+    Caddy,
 }
 
 impl ServerKind {
@@ -40,6 +44,7 @@ impl ServerKind {
         match self {
             ServerKind::Nginx => "nginx",
             ServerKind::Lighttpd => "lighttpd",
+            ServerKind::Caddy => "caddy",
             _ => "apache2",
         }
     }
@@ -59,6 +64,9 @@ impl ServerKind {
         let folder = site::put(farfield, scenario, folder)?;
         let home = folder.display().to_string();
         let file = folder.join(format!("{}.conf", self.program()));
+        if self == ServerKind::Caddy && !folder.join(certificate::KEY).exists() {
+            certificate::make(&folder, "shop.test")?;
+        }
         fs::write(&file, self.config(&folder)).with_context(|| format!("cannot write {}", file.display()))?;
         let file = file.display().to_string();
         let program = program.display().to_string();
@@ -67,6 +75,9 @@ impl ServerKind {
                 vec![program, "-p".into(), home, "-c".into(), file, "-e".into(), "stderr".into()]
             }
             ServerKind::Lighttpd => vec![program, "-D".into(), "-f".into(), file],
+            ServerKind::Caddy => {
+                [&program, "run", "--adapter", "caddyfile", "--config", &file].map(str::to_owned).to_vec()
+            }
             _ => vec![program, "-f".into(), file, "-DFOREGROUND".into()],
         };
         if let Some(rate) = sends_at {
@@ -80,12 +91,22 @@ impl ServerKind {
         {
             table.entry(key).or_insert(value);
         }
-        if self == ServerKind::ApachePrefork150 {
+        if let Some((name, value)) = self.variable(&folder) {
             let environment = table.entry("environment").or_insert_with(|| Table::new().into());
             let environment = environment.as_table_mut().context("`server.environment` is no table")?;
-            environment.entry(KEEP_ALIVE_TIMEOUT).or_insert_with(|| "15".into());
+            environment.entry(name).or_insert_with(|| value.into());
         }
         Ok(())
+    }
+
+    /// What the server reads in its environment, with its value where the scenario has none.
+    fn variable(self, home: &Path) -> Option<(&'static str, String)> {
+        match self {
+            ServerKind::ApachePrefork150 => Some((KEEP_ALIVE_TIMEOUT, "15".to_owned())),
+            // Where it keeps what it was started with.
+            ServerKind::Caddy => Some(("XDG_CONFIG_HOME", home.display().to_string())),
+            _ => None,
+        }
     }
 
     fn config(self, home: &Path) -> String {
@@ -100,6 +121,7 @@ impl ServerKind {
                 apache(home, &Pool { start: 15, spare_min: 5, spare_max: 10, most: 150 }, "2")
             }
             ServerKind::Lighttpd => lighttpd(home),
+            ServerKind::Caddy => caddy(home),
         }
     }
 }
@@ -184,6 +206,25 @@ mimetype.assign = (\"\" => \"application/octet-stream\")
     )
 }
 
+/// No log, and no certificates but its own.
+fn caddy(home: &Path) -> String {
+    let home = home.display();
+    format!(
+        "{{
+    admin off
+    auto_https off
+    http_port 8080
+    storage file_system {home}/caddy
+}}
+https://shop.test {{
+    tls {home}/{CERTIFICATE} {home}/{KEY}
+    root * {home}/site
+    file_server
+}}
+"
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -230,6 +271,21 @@ mod tests {
             text.contains("KeepAliveTimeout ${KEEP_ALIVE_TIMEOUT}\n") && text.contains(" 150\n"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn caddy_gets_a_certificate_once() {
+        let folder = with_site();
+        let put = || {
+            let mut scenario = Table::new();
+            ServerKind::Caddy.put(NONE.as_ref(), &mut scenario, folder.path(), None).unwrap();
+            let words: Vec<&str> =
+                scenario["server"]["command"].as_array().unwrap().iter().flat_map(Value::as_str).collect();
+            let config = fs::read_to_string(words[words.len() - 1]).unwrap();
+            assert!(config.contains(&format!("{}/prowgen/site", folder.path().display())), "{config}");
+            fs::read(folder.path().join("prowgen").join(CERTIFICATE)).unwrap()
+        };
+        assert_eq!(put(), put());
     }
 
     #[test]

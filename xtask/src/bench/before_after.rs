@@ -2,7 +2,7 @@
 
 use super::far::{FAR, Far};
 use super::generator::farfield::{self, Farfield};
-use super::generator::{Pace, Reuse, Work};
+use super::generator::{Pace, Reuse, Version, Work};
 use super::lab::Lab;
 use super::page::Table;
 use super::spread::Spread;
@@ -81,7 +81,7 @@ fn keep_alive(lab: &Lab) -> Result<Cost> {
         seconds: lab.extent.seconds,
         pace: Pace::Closed,
         reuse: Reuse::KeepAlive,
-        streams: None,
+        version: Version::Http1,
     };
     let measured = lab.drive(&Farfield, &work)?.0;
     Ok(Cost { cpu_us: measured.cpu_us_per_request(), per_s: measured.report.per_s })

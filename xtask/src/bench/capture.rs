@@ -5,7 +5,7 @@
 //! packets is beside the workers and counts apart.
 
 use super::generator::farfield::{self, Invalid, Summary};
-use super::generator::{Pace, Reuse, Work};
+use super::generator::{Pace, Reuse, Version, Work};
 use super::lab::Lab;
 use super::page::Table;
 use super::spread::Spread;
@@ -43,7 +43,7 @@ pub fn with_and_without(lab: &Lab) -> Result<String> {
         let url = nginx.url("/1k");
         let seconds = lab.extent.seconds;
         let (pace, reuse) = (Pace::Open(per_s), Reuse::KeepAlive);
-        let work = Work { url, connections: 0, seconds, pace, reuse, streams: None };
+        let work = Work { url, connections: 0, seconds, pace, reuse, version: Version::Http1 };
         text.push_str(&at(lab, &work, per_s)?);
     }
     Ok(text)

@@ -4,8 +4,9 @@
 use super::generator::ab::Ab;
 use super::generator::farfield::Farfield;
 use super::generator::h2load::H2load;
+use super::generator::oha::Oha;
 use super::generator::wrk::Wrk;
-use super::generator::{Generator, Pace, Reuse, Work};
+use super::generator::{Generator, Pace, Reuse, Version, Work};
 use super::lab::{Lab, Measured};
 use super::page::Table;
 use super::spread::Spread;
@@ -50,8 +51,8 @@ pub fn one_request(lab: &Lab) -> Result<String> {
 
 /// Kept-alive connections of HTTP/1.1 over TLS.
 pub fn tls_keep_alive(lab: &Lab) -> Result<String> {
-    let speaks = Speaks { tls: true, http2: false };
-    let contest = Contest { generators: &[&Farfield, &H2load, &Wrk, &Ab], speaks, ..Contest::default() };
+    let server = Before::Nginx(Speaks { tls: true, http2: false });
+    let contest = Contest { generators: &[&Farfield, &H2load, &Wrk, &Ab], server, ..Contest::default() };
     let (runs, mut text) = compare(lab, &contest)?;
     text.push_str(&cpu_goal(&runs, "h2load"));
     Ok(text)
@@ -63,8 +64,8 @@ pub fn http2(lab: &Lab) -> Result<String> {
     for (tls, words) in [(true, "Over TLS:"), (false, "Without TLS, by prior knowledge:")] {
         let contest = Contest {
             generators: &[&Farfield, &H2load],
-            speaks: Speaks { tls, http2: true },
-            streams: Some(STREAMS),
+            server: Before::Nginx(Speaks { tls, http2: true }),
+            version: Version::Http2(STREAMS),
             ..Contest::default()
         };
         let (runs, table) = compare(lab, &contest)?;
@@ -73,32 +74,58 @@ pub fn http2(lab: &Lab) -> Result<String> {
     Ok(text)
 }
 
+/// The three versions of HTTP with ten requests at once on a connection, or one where it takes no more,
+/// before Caddy, which speaks them all.
+pub fn http3(lab: &Lab) -> Result<String> {
+    let mut text = String::new();
+    for (words, version) in [
+        ("HTTP/3:", Version::Http3(STREAMS)),
+        ("HTTP/2:", Version::Http2(STREAMS)),
+        ("HTTP/1.1:", Version::Http1),
+    ] {
+        let generators: &[&dyn Generator] = &[&Farfield, &Oha];
+        let contest = Contest { generators, server: Before::Caddy, version, ..Contest::default() };
+        text += &format!("{words}\n\n{}\n", compare(lab, &contest)?.1);
+    }
+    Ok(text)
+}
+
 /// Generators in turn before one server.
 struct Contest<'a> {
     generators: &'a [&'a dyn Generator],
-    speaks: Speaks,
+    server: Before,
     reuse: Reuse,
-    streams: Option<u32>,
+    version: Version,
+}
+
+/// The server.
+enum Before {
+    Nginx(Speaks),
+    Caddy,
 }
 
 /// Kept-alive connections of HTTP/1.1 in the clear.
 impl Default for Contest<'_> {
     fn default() -> Self {
-        Contest { generators: &[], speaks: Speaks::default(), reuse: Reuse::KeepAlive, streams: None }
+        let server = Before::Nginx(Speaks::default());
+        Contest { generators: &[], server, reuse: Reuse::KeepAlive, version: Version::Http1 }
     }
 }
 
 /// Runs all generators that are installed in turn, the first against each other, and tabulates them.
 fn compare(lab: &Lab, contest: &Contest<'_>) -> Result<(Vec<Runs>, String)> {
     let (there, absent_text) = absent(lab, contest.generators);
-    let nginx = lab.nginx_speaking(contest.speaks)?;
+    let server = match contest.server {
+        Before::Nginx(speaks) => lab.nginx_speaking(speaks)?,
+        Before::Caddy => lab.caddy()?,
+    };
     let work = Work {
-        url: nginx.url("/1k"),
+        url: server.url("/1k"),
         connections: CONNECTIONS,
         seconds: lab.extent.seconds,
         pace: Pace::Closed,
         reuse: contest.reuse,
-        streams: contest.streams,
+        version: contest.version,
     };
     let mut runs: Vec<Runs> = there.iter().map(|generator| Runs::new(generator.name())).collect();
     for round in 0..lab.extent.pairs {

@@ -3,7 +3,7 @@
 
 use super::generator::farfield::{self, Summary};
 use super::generator::wrk::Wrk;
-use super::generator::{Generator, Pace, Reuse, Work};
+use super::generator::{Generator, Pace, Reuse, Version, Work};
 use super::goal;
 use super::lab::Lab;
 use super::page::Table;
@@ -74,7 +74,7 @@ pub fn against_wrk(lab: &Lab) -> Result<String> {
                 seconds: lab.extent.seconds,
                 pace: Pace::Closed,
                 reuse,
-                streams: None,
+                version: Version::Http1,
             };
             theirs.push(lab.drive(&Wrk, &work)?.0.report.per_s);
         }

@@ -4,7 +4,7 @@
 
 use super::far::Far;
 use super::generator::farfield::{self, Summary};
-use super::generator::{Pace, Reuse, Work};
+use super::generator::{Pace, Reuse, Version, Work};
 use super::goal;
 use super::lab::Lab;
 use super::page::Table;
@@ -115,7 +115,7 @@ fn run(lab: &Lab, carrier: Carrier, asked: Asked) -> Result<Summary> {
                 seconds: SECONDS,
                 pace,
                 reuse: Reuse::KeepAlive,
-                streams: None,
+                version: Version::Http1,
             };
             let mut command = farfield::of_work(lab.farfield(), &work, lab.scratch());
             if let Some(most) = bound {

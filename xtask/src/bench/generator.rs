@@ -28,8 +28,19 @@ pub struct Work {
     pub pace: Pace,
     /// The reuse of connections.
     pub reuse: Reuse,
-    /// Requests at once on each connection, over HTTP/2; HTTP/1.1 if not said.
-    pub streams: Option<u32>,
+    /// The version of HTTP.
+    pub version: Version,
+}
+
+/// A version of HTTP, with the requests at once on each connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Version {
+    /// HTTP/1.1: one.
+    Http1,
+    /// HTTP/2.
+    Http2(u32),
+    /// HTTP/3.
+    Http3(u32),
 }
 
 /// When requests are made.

@@ -4,7 +4,7 @@
 //! An example of `farfield-http` runs the library; here it is called and its rows are read.
 
 use super::generator::farfield::{Farfield, Summary};
-use super::generator::{Pace, Reuse, Work};
+use super::generator::{Pace, Reuse, Version, Work};
 use super::goal;
 use super::lab::{self, Lab};
 use super::page::Table;
@@ -129,7 +129,7 @@ fn whole_us(lab: &Lab, speaks: Speaks) -> Result<f64> {
 fn one_request_each(lab: &Lab, url: String) -> Work {
     let seconds = lab.extent.seconds;
     let reuse = Reuse::OneRequest;
-    Work { url, connections: USERS, seconds, pace: Pace::Closed, reuse, streams: None }
+    Work { url, connections: USERS, seconds, pace: Pace::Closed, reuse, version: Version::Http1 }
 }
 
 fn completed(summary: &Summary) -> Result<f64> {

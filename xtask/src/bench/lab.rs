@@ -121,6 +121,12 @@ impl Lab {
         Server::nginx(&nginx()?, self.scratch(), self.server_cpu, speaks)
     }
 
+    /// Starts Caddy on the servers' processor.
+    pub fn caddy(&self) -> Result<Server> {
+        let program = system::find("caddy").context("caddy is not installed (apt-get install caddy)")?;
+        Server::caddy(&program, self.scratch(), self.server_cpu)
+    }
+
     /// Starts nginx on whichever processors the kernel chooses.
     pub fn nginx_anywhere(&self) -> Result<Server> {
         Server::nginx(&nginx()?, self.scratch(), None, Speaks::default())

@@ -52,15 +52,19 @@ pub fn users(lab: &Lab) -> Result<String> {
     ))
 }
 
-/// 10,000 users with a connection each over TLS, who ask once in five seconds: over HTTP/1.1 and over HTTP/2.
+/// 10,000 users with a connection each over TLS, who ask once in five seconds: over HTTP/1.1 and HTTP/2 before
+/// nginx, and over HTTP/3 before Caddy.
 pub fn secure_users(lab: &Lab) -> Result<String> {
-    let nginx = lab.nginx_speaking(Speaks { tls: true, http2: true })?;
     let seconds = lab.extent.seconds.max(SECURE_S_MIN);
     let heads =
         ["protocol", "users", "connected at once", "completed/s", "peak of memory, MiB", "a user, KiB"];
     let (mut table, mut goals) = (Table::new(&heads), String::new());
-    for (http, words) in [("1.1", "HTTP/1.1"), ("2", "HTTP/2")] {
-        let mut command = farfield::run(lab.farfield(), &nginx.url("/1k"), seconds, lab.scratch());
+    for (http, words) in [("1.1", "HTTP/1.1"), ("2", "HTTP/2"), ("3", "HTTP/3")] {
+        let server = match http {
+            "3" => lab.caddy()?,
+            _ => lab.nginx_speaking(Speaks { tls: true, http2: true })?,
+        };
+        let mut command = farfield::run(lab.farfield(), &server.url("/1k"), seconds, lab.scratch());
         command.args(["--insecure", "--http", http, "-c", &USERS.to_string(), "--think", "5s"]);
         // Users begin over one think time.
         command.args(["--warm-up", "7s"]);

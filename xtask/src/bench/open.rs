@@ -8,7 +8,7 @@ use super::generator::h2load::H2load;
 use super::generator::k6::K6;
 use super::generator::oha::Oha;
 use super::generator::wrk::Wrk;
-use super::generator::{Generator, Pace, Reuse, Work};
+use super::generator::{Generator, Pace, Reuse, Version, Work};
 use super::lab::{Lab, Measured};
 use super::page::Table;
 use super::spread::Spread;
@@ -47,7 +47,7 @@ pub fn half_of_capacity(lab: &Lab) -> Result<String> {
         seconds: lab.extent.seconds,
         pace: Pace::Closed,
         reuse: Reuse::KeepAlive,
-        streams: None,
+        version: Version::Http1,
     };
     let capacity = capacity(lab, &closed)?;
     let per_s = (capacity / 200.0) as u32 * 100;

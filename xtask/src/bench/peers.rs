@@ -14,7 +14,7 @@ const K6: &str = "go.k6.io/k6@v0.57.0";
 pub fn install() -> Result<()> {
     let root = std::path::absolute(process::builds()?.join("peers"))?;
     let mut oha = process::cargo();
-    oha.args(["install", "oha", "--locked", "--version", OHA, "--root"]).arg(&root);
+    oha.args(["install", "oha", "--locked", "--version", OHA, "--features", "http3", "--root"]).arg(&root);
     if let Err(error) = process::run(&mut oha) {
         eprintln!("oha is not installed: {error:#}");
     }

@@ -10,10 +10,9 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
+use xtask::certificate;
 use xtask::hold;
 use xtask::nginx::{self, Speaks};
-use xtask::process;
-use xtask::system;
 
 /// The size of the object that is asked for, in bytes.
 const OBJECT_BYTES: usize = 1024;
@@ -45,6 +44,36 @@ impl Server {
         let mut nginx = Command::new(program);
         nginx.arg("-e").arg(folder.join("nginx.log")).arg("-c").arg(file);
         Server::start(&nginx, if speaks.tls { "https" } else { "http" }, address, cpu)
+    }
+
+    /// Caddy on processor `cpu`, serving `/1k` and `/64k` over TLS; its files go to `folder`.
+    pub fn caddy(program: &Path, folder: &Path, cpu: usize) -> Result<Server> {
+        let address = free_address()?;
+        put_site(folder)?;
+        if !folder.join(certificate::KEY).exists() {
+            certificate::make(folder, "localhost")?;
+        }
+        let (home, file) = (folder.display(), folder.join("Caddyfile"));
+        let global = format!(" admin off\n auto_https off\n storage file_system {home}/caddy\n");
+        let files = format!(
+            " tls {home}/{} {home}/{}\n root * {home}/site\n file_server\n",
+            certificate::CERTIFICATE,
+            certificate::KEY
+        );
+        fs::write(
+            &file,
+            format!(
+                "{{\n{global}}}\nhttps://{address}, https://localhost:{} {{\n bind {}\n{files}}}\n",
+                address.port(),
+                address.ip()
+            ),
+        )?;
+        let mut caddy = Command::new(program);
+        caddy.args(["run", "--adapter", "caddyfile", "--config"]).arg(file);
+        caddy.env("XDG_CONFIG_HOME", folder).stderr(Stdio::null());
+        // As many processors as it is given: it would start threads for all.
+        caddy.env("GOMAXPROCS", "1");
+        Server::start(&caddy, "https", address, cpu)
     }
 
     /// farfield's origin on processor `cpu`, with the knobs of a known server.
@@ -105,27 +134,23 @@ impl Drop for Server {
 /// Writes what nginx serves, `/1k` and `/64k`, its certificate if it needs one, and its configuration, whose
 /// path is returned.
 pub fn nginx_files(folder: &Path, address: SocketAddr, speaks: Speaks) -> Result<PathBuf> {
-    let site = folder.join("site");
-    fs::create_dir_all(&site)?;
-    for (name, bytes) in [("1k", OBJECT_BYTES), ("64k", LARGE_OBJECT_BYTES)] {
-        fs::write(site.join(name), "x".repeat(bytes))?;
-    }
-    if speaks.tls && !folder.join(nginx::KEY).exists() {
-        make_certificate(folder)?;
+    put_site(folder)?;
+    if speaks.tls && !folder.join(certificate::KEY).exists() {
+        certificate::make(folder, "localhost")?;
     }
     let file = folder.join("nginx.conf");
     fs::write(&file, nginx::config(folder, &address.to_string(), BACKLOG, speaks))?;
     Ok(file)
 }
 
-/// Makes a key (ECDSA, P-256) and a certificate for `localhost` that it signs itself.
-fn make_certificate(folder: &Path) -> Result<()> {
-    let openssl = system::find("openssl").context("openssl is missing, which makes the certificate")?;
-    let mut command = Command::new(openssl);
-    command.args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]);
-    command.args(["-days", "30", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]);
-    command.arg("-keyout").arg(folder.join(nginx::KEY)).arg("-out").arg(folder.join(nginx::CERTIFICATE));
-    process::output(&mut command).map(drop)
+/// Writes the files that servers serve into `site` in `folder`.
+fn put_site(folder: &Path) -> Result<()> {
+    let site = folder.join("site");
+    fs::create_dir_all(&site)?;
+    for (name, bytes) in [("1k", OBJECT_BYTES), ("64k", LARGE_OBJECT_BYTES)] {
+        fs::write(site.join(name), "x".repeat(bytes))?;
+    }
+    Ok(())
 }
 
 /// An address on loopback that is free now.

@@ -1,10 +1,12 @@
 //! A connection of the server: its TCP, what it has read, and where it is between the SYN and the close.
 
-use super::Objects;
 use super::http::{Ask, Reading};
+use super::http2::Multiplexer;
+use super::{Objects, ServerPlan};
 use crate::slots::ClientId;
 use bytes::Bytes;
 use farfield_base::Instant;
+use farfield_http::http2::server::{RequestHeads, ServerSettings, begins_http2};
 use farfield_http::tls::model::{ServerSession, Terms};
 use farfield_tcp::Segment;
 use smallvec::SmallVec;
@@ -51,6 +53,22 @@ pub(crate) struct Connection {
     pub tls: Option<Box<ServerSession>>,
     /// Requests read and not begun, in order.
     pub asks: SmallVec<[Ask; 1]>,
+    /// Streams, where the client speaks HTTP/2.
+    pub http2: Option<Box<Multiplexer>>,
+}
+
+/// What a server has for reading requests.
+pub(crate) struct Reader<'a> {
+    pub objects: &'a Objects,
+    pub terms: Option<&'a Terms>,
+    pub streams: ServerSettings,
+    pub heads: &'a mut RequestHeads,
+}
+
+impl<'a> Reader<'a> {
+    pub fn of(plan: &'a ServerPlan, heads: &'a mut RequestHeads) -> Reader<'a> {
+        Reader { objects: &plan.objects, terms: plan.tls.as_deref(), streams: plan.streams, heads }
+    }
 }
 
 impl Connection {
@@ -74,27 +92,42 @@ impl Connection {
             reading: Reading::default(),
             tls: None,
             asks: SmallVec::new(),
+            http2: None,
         }
     }
 
-    /// Takes a segment; returns how many requests for `objects` it completed.
+    /// Takes a segment; returns how many requests it completed.
     pub fn handle_segment(
         &mut self,
         now: Instant,
         segment: &Segment,
         payload: &Bytes,
-        objects: &Objects,
-        terms: Option<&Terms>,
+        reader: Reader<'_>,
     ) -> u32 {
-        let Connection { tcp, reading, asks, closing, tls, .. } = self;
+        let Connection { tcp, reading, asks, closing, tls, http2, .. } = self;
+        let Reader { objects, terms, streams, heads } = reader;
         let before = asks.len();
+        let mut on_streams = 0;
+        let mut read = |plain: &[u8]| {
+            if let Some(own) = http2 {
+                on_streams += own.read(plain, objects, heads);
+                return;
+            }
+            let first = reading.first_bytes(plain);
+            match first.as_deref().map_or(Some(false), begins_http2) {
+                Some(false) => reading.read(plain, objects, asks),
+                None => reading.keep(plain),
+                Some(true) => {
+                    let own = http2.insert(Multiplexer::new(streams).into());
+                    on_streams += own.read(first.as_deref().unwrap_or_default(), objects, heads);
+                }
+            }
+        };
         tcp.handle_segment(now, segment, payload, |bytes| match (&mut *tls, terms) {
             _ if *closing => {}
-            (Some(session), Some(terms)) => {
-                session.receive(terms, bytes, |plain| reading.read(plain, objects, asks));
-            }
-            _ => reading.read(bytes, objects, asks),
+            (Some(session), Some(terms)) => session.receive(terms, bytes, &mut read),
+            _ => read(bytes),
         });
-        (asks.len() - before) as u32
+        (asks.len() - before) as u32 + on_streams
     }
 }

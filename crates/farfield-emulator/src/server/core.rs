@@ -1,7 +1,8 @@
 //! The server without a wheel: packets and alarms are handed in, packets and alarms come out.
 
-use super::connection::{Connection, Stage};
+use super::connection::{Connection, Reader, Stage};
 use super::http::Replies;
+use super::quic::{Quic, QuicOwner, Sent};
 use super::time_wait::Waiting;
 use super::{ServerCounters, ServerPlan};
 use crate::Directory;
@@ -12,7 +13,10 @@ use crate::timeout_queue::{Front, Owner, Put, TimeoutQueue};
 use bytes::Bytes;
 use farfield_base::Instant;
 use farfield_base::random::Seed;
+use farfield_http::http2::StreamId;
+use farfield_http::http2::server::RequestHeads;
 use farfield_tcp::{Event, Numbers, Segment, SeqNumber, Transmit, reply_to_stray};
+use farfield_user::Outgoing;
 use farfield_wire::{IpPacket, Transport};
 use slab::Slab;
 use smallvec::SmallVec;
@@ -26,12 +30,33 @@ pub(crate) enum Alarm {
     Timer(Owner<ServedSlot>),
     /// The connection's request has been served.
     Served(Owner<ServedSlot>),
+    /// A request on a stream of the connection has been served.
+    StreamServed(Owner<ServedSlot>, StreamId),
+    /// A handshake of QUIC has been answered.
+    QuicAnswered(QuicOwner),
+    /// A request of a connection of QUIC has been served.
+    QuicServed(QuicOwner, u32),
+    /// A timer of the connection may be due.
+    Quic(QuicOwner),
+    /// The connection may have waited for its next request for too long.
+    QuicIdle(QuicOwner),
     /// The connection may have waited for its next request for too long.
     Idle(Owner<ServedSlot>),
     /// Timers of a timeout queue may be due.
     Timers(u16),
     /// Waits for requests of a timeout queue may be over.
     Idles(u16),
+}
+
+/// Something that waits for an event loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ready {
+    /// The next request of the connection, or a step of its handshake.
+    Connection(Owner<ServedSlot>),
+    /// The answer to a handshake of QUIC.
+    QuicHandshake(QuicOwner),
+    /// The next request of a connection of QUIC.
+    QuicRequest(QuicOwner),
 }
 
 /// The connection on a port of a client.
@@ -96,12 +121,18 @@ pub(crate) struct Core {
     /// Established connections that wait to be accepted, by slot and serial number. Those that died stay
     /// until then.
     pub accept_queue: VecDeque<Owner<ServedSlot>>,
-    /// Connections with a request that waits for an event loop.
-    pub ready: VecDeque<Owner<ServedSlot>>,
+    /// What waits for an event loop.
+    pub ready: VecDeque<Ready>,
     pub idle_workers: u32,
     pub replies: Replies,
-    /// Segments to send, with the clients that they are for.
-    pub departures: VecDeque<(ClientId, Tcp)>,
+    /// Buffers for heads of requests on streams.
+    pub heads: RequestHeads,
+    /// Buffer for frames that TCP keeps.
+    pub outgoing: Outgoing,
+    /// Connections of QUIC, where there may be some: it is never without TLS.
+    pub quic: Option<Box<Quic>>,
+    /// Segments and datagrams to send, with the clients that they are for.
+    pub departures: VecDeque<(ClientId, Sent)>,
     /// Alarms to be set, and when they are due.
     pub alarms: Vec<(Instant, Alarm)>,
     /// Connections that were closed beside the one that was being looked after.
@@ -134,6 +165,9 @@ impl Core {
             ready: VecDeque::new(),
             idle_workers: plan.workers.count(),
             replies: Replies::default(),
+            heads: RequestHeads::default(),
+            outgoing: Outgoing::default(),
+            quic: plan.tls.as_ref().map(|terms| Quic::new(&plan, terms, seed).into()),
             departures: VecDeque::new(),
             alarms: Vec::new(),
             closed: Vec::new(),
@@ -152,7 +186,7 @@ impl Core {
     pub fn handle_packet(&mut self, now: Instant, client: ClientId, packet: Packet) {
         match &packet.carried {
             Carried::Tcp(tcp) => self.handle_segment(now, client, tcp),
-            Carried::Udp(_) => self.handle_datagram(),
+            Carried::Udp(udp) => self.handle_datagram(now, client, packet.ecn, udp),
             Carried::Raw(bytes) => {
                 self.counters.packets_in += 1;
                 let Ok(ip) = IpPacket::parse(bytes) else { return };
@@ -181,11 +215,6 @@ impl Core {
         self.flush_closed(now);
     }
 
-    /// Takes a datagram, of which the model makes nothing: it serves TCP alone.
-    pub fn handle_datagram(&mut self) {
-        self.counters.packets_in += 1;
-    }
-
     /// The open connection on a port of a client.
     pub fn connection_of(&self, client: ClientId, port: u16) -> Option<&Connection> {
         match self.peers[client.index()].find(port) {
@@ -208,6 +237,13 @@ impl Core {
             Alarm::Timers(queue) => self.handle_timers(now, queue),
             Alarm::Idles(queue) => self.handle_idles(now, queue),
             Alarm::Served(owner) => self.served(now, owner.slot, self.lives(owner)),
+            Alarm::StreamServed(owner, stream) => {
+                self.stream_served(now, owner.slot, stream, self.lives(owner));
+            }
+            Alarm::QuicAnswered(owner) => self.quic_answered(now, owner),
+            Alarm::QuicServed(owner, number) => self.quic_served(now, owner, number),
+            Alarm::Quic(owner) => self.handle_quic_timer(now, owner),
+            Alarm::QuicIdle(owner) => self.end_quic_idle(now, owner),
             Alarm::Idle(owner) if self.lives(owner) => self.end_idle(now, owner.slot),
             Alarm::Timer(owner) if self.lives(owner) => self.handle_timer(now, owner.slot),
             Alarm::Idle(_) | Alarm::Timer(_) => {}
@@ -284,9 +320,9 @@ impl Core {
             self.counters.accept_overflows += 1;
             return;
         }
-        let connection = &mut self.connections[slot.index()];
-        let (objects, terms) = (&self.plan.objects, self.plan.tls.as_deref());
-        let read = connection.handle_segment(now, &tcp.segment, &tcp.payload, objects, terms);
+        let Core { connections, plan, heads, .. } = self;
+        let reader = Reader::of(plan, heads);
+        let read = connections[slot.index()].handle_segment(now, &tcp.segment, &tcp.payload, reader);
         self.counters.requests += u64::from(read);
         self.give_tickets(slot);
         self.handle_events(now, slot);
@@ -351,7 +387,7 @@ impl Core {
     pub fn send(&mut self, client: ClientId, port: u16, segment: Segment, payload: Bytes) {
         self.counters.packets_out += 1;
         let tcp = Tcp { source_port: self.network.servers.port, destination_port: port, segment, payload };
-        self.departures.push_back((client, tcp));
+        self.departures.push_back((client, Sent::Segment(tcp)));
     }
 
     /// The numbers that a connection begins with; see RFC 9293 §3.4.1.

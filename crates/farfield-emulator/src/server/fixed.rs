@@ -6,6 +6,8 @@
 
 use super::http::Keeping;
 use bytes::Bytes;
+use farfield_http::http2::server::{Body, put_reply_block};
+use farfield_http::http3::server::put_reply_section;
 use std::collections::BTreeMap;
 
 /// A reply as it is to be given.
@@ -39,6 +41,10 @@ struct Numbered {
 struct Written {
     of: [Bytes; 3],
     body_len: usize,
+    /// Its head as a header block of HTTP/2.
+    block: Bytes,
+    /// Its head as a field section of HTTP/3.
+    section: Bytes,
 }
 
 impl FixedReplies {
@@ -61,13 +67,34 @@ impl FixedReplies {
 
     /// The bytes of a reply, without the body if the head is all that was asked for.
     pub fn bytes(&self, number: u32, keeping: Keeping, head_only: bool) -> Bytes {
-        let Written { of, body_len } = &self.written[number as usize];
+        let Written { of, body_len, .. } = &self.written[number as usize];
         let bytes = &of[keeping as usize];
         if head_only { bytes.slice(..bytes.len() - body_len) } else { bytes.clone() }
     }
 }
 
+impl FixedReplies {
+    /// The header block and the body of a reply on a stream of HTTP/2.
+    pub fn on_stream(&self, number: u32, head_only: bool) -> (Bytes, Body) {
+        let written = &self.written[number as usize];
+        (written.block.clone(), written.body(head_only))
+    }
+
+    /// The field section and the body of a reply on a stream of HTTP/3.
+    pub fn in_section(&self, number: u32, head_only: bool) -> (Bytes, Body) {
+        let written = &self.written[number as usize];
+        (written.section.clone(), written.body(head_only))
+    }
+}
+
 impl Written {
+    fn body(&self, head_only: bool) -> Body {
+        let Written { of, body_len, .. } = self;
+        let whole = &of[Keeping::Keep as usize];
+        let body = whole.slice(whole.len() - body_len..);
+        if head_only || body.is_empty() { Body::None } else { Body::Bytes(body) }
+    }
+
     fn of(FixedReply { status, headers, body }: &FixedReply) -> Written {
         // RFC 9110 §8.6: a 204 has no Content-Length, and that of a 304 would be another reply's.
         let empty = matches!(status, 204 | 304);
@@ -81,7 +108,13 @@ impl Written {
         }
         let of = [Keeping::Close, Keeping::Keep, Keeping::KeepTold]
             .map(|keeping| [&head, keeping.line().as_bytes(), b"\r\n", body].concat().into());
-        Written { of, body_len: body.len() }
+        let length = body.len().to_string();
+        let length = (!empty).then_some(("content-length", length.as_bytes()));
+        let fields = headers.iter().map(|(name, value)| (name.as_str(), value.as_slice())).chain(length);
+        let (mut block, mut section) = (Vec::new(), Vec::new());
+        put_reply_block(*status, fields.clone(), &mut block);
+        put_reply_section(*status, fields, &mut section);
+        Written { of, body_len: body.len(), block: block.into(), section: section.into() }
     }
 }
 

@@ -2,7 +2,10 @@
 
 use super::{Known, Objects};
 use bytes::Bytes;
+use farfield_http::http2::server::{Body, put_reply_block};
+use farfield_http::http3::server::put_reply_section;
 use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// A request, as the server read it.
@@ -47,12 +50,28 @@ pub(crate) struct Reading {
     /// Bytes of a request's body that are still to come.
     body_left: u64,
     broken: bool,
+    /// A request was read: the client speaks HTTP/1.
+    begun: bool,
 }
 
 /// The longest head that is read.
 const HEAD_LEN_MAX: usize = 16 * 1024;
 
 impl Reading {
+    /// All that has come, with `bytes` at its end, where it may be the beginning of another protocol.
+    pub fn first_bytes<'a>(&self, bytes: &'a [u8]) -> Option<Cow<'a, [u8]>> {
+        match self.begun {
+            true => None,
+            false if self.partial.is_empty() => Some(bytes.into()),
+            false => Some([&self.partial, bytes].concat().into()),
+        }
+    }
+
+    /// Keeps bytes of which it is not known yet what they are.
+    pub fn keep(&mut self, bytes: &[u8]) {
+        self.partial.extend_from_slice(bytes);
+    }
+
     /// Takes bytes and adds the requests for `objects` that they complete.
     pub fn read(&mut self, bytes: &[u8], objects: &Objects, asks: &mut SmallVec<[Ask; 1]>) {
         let mut joined = std::mem::take(&mut self.partial);
@@ -71,7 +90,7 @@ impl Reading {
             }
             match head_of(rest, objects) {
                 Some((len, ask, body)) => {
-                    self.broken = ask.malformed;
+                    (self.broken, self.begun) = (ask.malformed, true);
                     asks.push(ask);
                     self.body_left = body;
                     rest = &rest[len..];
@@ -114,8 +133,15 @@ fn head_of(bytes: &[u8], objects: &Objects) -> Option<(usize, Ask, u64)> {
         }
     }
     let (method, path) = (request.method.unwrap_or_default(), request.path.unwrap_or_default());
-    let (known, fixed) = (objects.of(path), objects.reply_to(method, path));
-    Some((len, Ask { known, fixed, keeping, head_only: method == "HEAD", malformed: false }, body))
+    Some((len, Ask { keeping, ..Ask::of(method, path, objects) }, body))
+}
+
+impl Ask {
+    /// A request for `path`, after which the connection is kept.
+    pub fn of(method: &str, path: &str, objects: &Objects) -> Ask {
+        let (known, fixed) = (objects.of(path), objects.reply_to(method, path));
+        Ask { known, fixed, keeping: Keeping::Keep, head_only: method == "HEAD", malformed: false }
+    }
 }
 
 /// The bytes that bodies are slices of.
@@ -131,13 +157,37 @@ pub(crate) fn piece(left: u64) -> Bytes {
     Bytes::from_static(&BODY[..left.min(BODY.len() as u64) as usize])
 }
 
+/// A body of so many bytes, for a reply on a stream.
+pub(crate) fn filler(size: u64) -> Body {
+    match size {
+        0 => Body::None,
+        _ => Body::Filler { of: Bytes::from_static(&BODY), left: size },
+    }
+}
+
 /// Replies that were made before.
 #[derive(Debug, Default)]
 pub(crate) struct Replies {
     made: BTreeMap<(u64, Keeping, bool, bool), Bytes>,
+    /// Header blocks of replies of HTTP/2, by the size of their bodies.
+    blocks: BTreeMap<u64, Bytes>,
+    /// Field sections of replies of HTTP/3, likewise.
+    sections: BTreeMap<u64, Bytes>,
 }
 
 impl Replies {
+    /// The header block of a reply of HTTP/2 with a body of so many bytes.
+    pub fn block(&mut self, size: u64) -> Bytes {
+        kept(&mut self.blocks, size, |length, out| put_reply_block(200, [("content-length", length)], out))
+    }
+
+    /// The field section of a reply of HTTP/3 with a body of so many bytes.
+    pub fn section(&mut self, size: u64) -> Bytes {
+        kept(&mut self.sections, size, |length, out| {
+            put_reply_section(200, [("content-length", length)], out)
+        })
+    }
+
     /// The front of a reply, and how many bytes of body come after it.
     pub fn begin(&mut self, size: u64, keeping: Keeping, head_only: bool, malformed: bool) -> (Bytes, u64) {
         let size = if malformed { 0 } else { size };
@@ -160,6 +210,20 @@ impl Replies {
         }
         (made, rest)
     }
+}
+
+/// What is kept for a body of `size` bytes, or is made now by `put` of its length in digits.
+fn kept(made: &mut BTreeMap<u64, Bytes>, size: u64, put: impl FnOnce(&[u8], &mut Vec<u8>)) -> Bytes {
+    if let Some(made) = made.get(&size) {
+        return made.clone();
+    }
+    let mut bytes = Vec::new();
+    put(size.to_string().as_bytes(), &mut bytes);
+    let bytes = Bytes::from(bytes);
+    if made.len() < KEPT_MAX {
+        made.insert(size, bytes.clone());
+    }
+    bytes
 }
 
 #[cfg(test)]

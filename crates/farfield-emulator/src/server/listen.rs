@@ -1,6 +1,6 @@
 //! From the SYN to the accept queue: who is let in.
 
-use super::connection::{Connection, Stage};
+use super::connection::{Connection, Reader, Stage};
 use super::core::{Core, PeerPort};
 use crate::packet::Tcp;
 use crate::slots::{ClientId, ServedSlot};
@@ -28,8 +28,8 @@ impl Core {
         let listening = farfield_tcp::Connection::listen(Arc::clone(&self.plan.tcp), numbers);
         let mut connection = Connection::new(listening, client, tcp.source_port, serial);
         connection.tls = self.plan.tls.is_some().then(Box::default);
-        let terms = self.plan.tls.as_deref();
-        connection.handle_segment(now, &tcp.segment, &tcp.payload, &self.plan.objects, terms);
+        let reader = Reader::of(&self.plan, &mut self.heads);
+        connection.handle_segment(now, &tcp.segment, &tcp.payload, reader);
         let slot = ServedSlot::at(self.connections.insert(connection));
         self.peers[client.index()].set(tcp.source_port, PeerPort::Open(slot));
         self.half_open += 1;

@@ -4,6 +4,7 @@ use super::fixed::{FixedReplies, FixedReply};
 use super::http::Keeping;
 use bytes::Bytes;
 use farfield_base::Duration;
+use farfield_http::http2::server::Body;
 use std::collections::BTreeMap;
 
 /// Size and cost of an object.
@@ -45,6 +46,16 @@ impl Objects {
     /// Such a reply in bytes.
     pub(crate) fn reply(&self, number: u32, keeping: Keeping, head_only: bool) -> Bytes {
         self.replies.bytes(number, keeping, head_only)
+    }
+
+    /// Such a reply on a stream of HTTP/2: its header block and its body.
+    pub(crate) fn stream_reply(&self, number: u32, head_only: bool) -> (Bytes, Body) {
+        self.replies.on_stream(number, head_only)
+    }
+
+    /// Such a reply on a stream of HTTP/3: its field section and its body.
+    pub(crate) fn section_reply(&self, number: u32, head_only: bool) -> (Bytes, Body) {
+        self.replies.in_section(number, head_only)
     }
 
     /// The object at `path`, if it is known; what stands behind a `?` matters only where an object is named

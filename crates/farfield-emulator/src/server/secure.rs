@@ -16,15 +16,34 @@ impl Connection {
     }
 
     /// Writes a part of a reply, in records where the scheme is https. The bytes themselves are not copied.
-    pub fn write(&mut self, mut bytes: Bytes) -> Result<(), Closing> {
+    pub fn write(&mut self, bytes: Bytes) -> Result<(), Closing> {
+        self.write_parts(&mut [bytes])
+    }
+
+    /// Writes parts that are ready together, one behind another, in as few records as hold them where the
+    /// scheme is https.
+    pub fn write_parts(&mut self, parts: &mut [Bytes]) -> Result<(), Closing> {
+        let mut left: usize = parts.iter().map(Bytes::len).sum();
+        let mut parts = parts.iter_mut().filter(|part| !part.is_empty()).peekable();
         let Some(version) = self.tls.as_ref().and_then(|session| session.version()) else {
-            return self.tcp.write(bytes);
+            return parts.try_for_each(|part| self.tcp.write(std::mem::take(part)));
         };
-        while !bytes.is_empty() {
-            let (before, content, behind) = seal_ends(version, bytes.len());
+        while left > 0 {
+            let (before, content, behind) = seal_ends(version, left);
             self.tcp.write(Bytes::copy_from_slice(&before))?;
-            self.tcp.write(bytes.split_to(content))?;
+            let mut missing = content;
+            while missing > 0
+                && let Some(part) = parts.peek_mut()
+            {
+                let piece = part.split_to(part.len().min(missing));
+                missing -= piece.len();
+                if part.is_empty() {
+                    parts.next();
+                }
+                self.tcp.write(piece)?;
+            }
             self.tcp.write(Bytes::from_static(behind))?;
+            left -= content;
         }
         Ok(())
     }

@@ -1,16 +1,16 @@
 //! Workers: who accepts, who serves, and when a connection is closed.
 
 use super::connection::Stage;
-use super::core::{Alarm, Core};
+use super::core::{Alarm, Core, Ready};
 use super::http::Ask;
 use super::{Known, Workers};
-use crate::slots::ServedSlot;
+use crate::slots::{ClientId, ServedSlot};
 use crate::timeout_queue::{Owner, Put};
 use farfield_base::random::Purpose;
 use farfield_base::{Duration, Instant};
 
 /// The longest wait for the first request of a connection (nginx: `client_header_timeout`).
-const FIRST_REQUEST: Duration = Duration::from_secs(60);
+pub(crate) const FIRST_REQUEST: Duration = Duration::from_secs(60);
 
 impl Workers {
     pub(crate) fn count(self) -> u32 {
@@ -20,7 +20,7 @@ impl Workers {
 }
 
 impl Core {
-    fn prefork(&self) -> bool {
+    pub fn is_prefork(&self) -> bool {
         matches!(self.plan.workers, Workers::Processes(_))
     }
 
@@ -36,7 +36,7 @@ impl Core {
             }
             connection.stage = Stage::Accepted;
             self.counters.accepted += 1;
-            if self.prefork() {
+            if self.is_prefork() {
                 self.idle_workers -= 1;
                 self.connections[slot.index()].held = true;
             }
@@ -55,18 +55,24 @@ impl Core {
             self.release(now, slot);
             return;
         }
-        if connection.busy || connection.closing {
+        if connection.closing {
+            return;
+        }
+        if connection.http2.is_some() {
+            return self.go_on_streams(now, slot);
+        }
+        if connection.busy {
             return;
         }
         if connection.has_work() {
             let connection = &mut self.connections[slot.index()];
             connection.busy = true;
             connection.idle_until = Instant::MAX;
-            if self.prefork() {
+            if self.is_prefork() {
                 self.serve(now, slot);
             } else {
                 let serial = self.connections[slot.index()].serial;
-                self.ready.push_back(Owner { slot, serial });
+                self.ready.push_back(Ready::Connection(Owner { slot, serial }));
                 self.dispatch(now);
             }
         } else if connection.peer_finished {
@@ -77,14 +83,31 @@ impl Core {
     }
 
     /// Event loops that are free take what is ready.
-    fn dispatch(&mut self, now: Instant) {
+    pub fn dispatch(&mut self, now: Instant) {
         while self.idle_workers > 0
-            && let Some(Owner { slot, serial }) = self.ready.pop_front()
+            && let Some(ready) = self.ready.pop_front()
         {
-            if self.connections.get(slot.index()).is_some_and(|own| own.serial == serial) {
-                self.idle_workers -= 1;
-                self.serve(now, slot);
-            }
+            let Owner { slot, serial } = match ready {
+                Ready::Connection(owner) => owner,
+                Ready::QuicHandshake(owner) => {
+                    self.idle_workers -= u32::from(self.begin_quic_handshake(now, owner));
+                    continue;
+                }
+                Ready::QuicRequest(owner) => {
+                    self.idle_workers -= u32::from(self.begin_quic_request(now, owner));
+                    continue;
+                }
+            };
+            let connection = self.connections.get(slot.index()).filter(|own| own.serial == serial);
+            let begins = match connection.map(|own| own.http2.is_some()) {
+                None => false,
+                Some(true) => self.begin_stream(now, slot),
+                Some(false) => {
+                    self.serve(now, slot);
+                    true
+                }
+            };
+            self.idle_workers -= u32::from(begins);
         }
     }
 
@@ -95,24 +118,33 @@ impl Core {
         }
         let connection = &self.connections[slot.index()];
         let (client, serial) = (connection.client, connection.serial);
-        let peer = &mut self.peers[client.index()];
-        let number = u64::from(client.get()) << 32 | u64::from(peer.requests);
-        peer.requests = peer.requests.wrapping_add(1);
-        let mut rng = self.seed.stream(Purpose::Server, number);
-        let mut service = self.plan.service.sample_duration(&mut rng);
-        if let Some(ask) = self.connections[slot.index()].asks.first_mut() {
-            let mut drawn = || self.plan.reply.sample(&mut rng).max(0.0).round() as u64;
-            let known = ask.known.unwrap_or_else(|| Known { size: drawn(), cost: Duration::ZERO });
-            ask.known = Some(known);
-            service = service + known.cost;
+        let mut ask = connection.asks.first().copied();
+        let service = self.draw(client, ask.as_mut());
+        if let (Some(own), Some(ask)) = (self.connections[slot.index()].asks.first_mut(), ask) {
+            *own = ask;
         }
         self.counters.busy = self.counters.busy + service;
         self.alarms.push((now + service, Alarm::Served(Owner { slot, serial })));
     }
 
+    /// The time that a worker takes for the next request of `client`; draws the size of a reply that is not
+    /// known.
+    pub fn draw(&mut self, client: ClientId, ask: Option<&mut Ask>) -> Duration {
+        let peer = &mut self.peers[client.index()];
+        let number = u64::from(client.get()) << 32 | u64::from(peer.requests);
+        peer.requests = peer.requests.wrapping_add(1);
+        let mut rng = self.seed.stream(Purpose::Server, number);
+        let service = self.plan.service.sample_duration(&mut rng);
+        let Some(ask) = ask else { return service };
+        let mut drawn = || self.plan.reply.sample(&mut rng).max(0.0).round() as u64;
+        let known = ask.known.unwrap_or_else(|| Known { size: drawn(), cost: Duration::ZERO });
+        ask.known = Some(known);
+        service + known.cost
+    }
+
     /// The service of the connection's request is over; the connection may have died meanwhile.
     pub fn served(&mut self, now: Instant, slot: ServedSlot, lives: bool) {
-        if !self.prefork() || !lives {
+        if !self.is_prefork() || !lives {
             self.idle_workers += 1;
         }
         if lives {
@@ -182,6 +214,7 @@ impl Core {
     /// that long enough.
     pub fn close(&mut self, now: Instant, slot: ServedSlot) {
         let linger = self.plan.linger;
+        self.write_goaway(slot);
         let connection = &mut self.connections[slot.index()];
         connection.closing = true;
         connection.say_goodbye();
@@ -208,7 +241,7 @@ impl Core {
 
     /// The connection is idle from now on: what happens to it before its next request makes the wait no
     /// longer.
-    fn await_request(&mut self, now: Instant, slot: ServedSlot) {
+    pub fn await_request(&mut self, now: Instant, slot: ServedSlot) {
         let keep_alive = self.plan.keep_alive.unwrap_or(FIRST_REQUEST);
         let connection = &mut self.connections[slot.index()];
         let wait = if connection.answered == 0 { FIRST_REQUEST } else { keep_alive };
@@ -243,7 +276,7 @@ impl Core {
             return;
         }
         connection.idle_alarm_at = Instant::MAX;
-        let idle = !connection.busy && !connection.closing && connection.unwritten == 0;
+        let idle = !connection.is_at_work() && !connection.closing;
         if !idle && !connection.lingering {
             return;
         }

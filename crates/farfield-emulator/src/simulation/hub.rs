@@ -3,12 +3,12 @@
 
 use super::sink::{EVENTS_A_LOOK, Remote};
 use super::{Simulation, Tap};
+use crate::Directory;
 use crate::flight::Contents;
 use crate::forward::Forward;
-use crate::server::{Alarm, Core};
+use crate::server::{Alarm, Core, Sent};
 use crate::shared::{Extent, SharedSide};
 use crate::transit::{Crossing, Event};
-use crate::{Directory, Packet};
 use farfield_base::Instant;
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -118,18 +118,22 @@ impl<T: Tap> Hub<T> {
                 if self.tap.looks() {
                     self.tap.see(now, true, client, &side.packet_of(flight.clone()));
                 }
+                let ecn = flight.ecn();
                 match flight.open(side.transit.plan.servers.port) {
                     Contents::Segment(tcp) => self.server.handle_segment(now, client, &tcp),
-                    Contents::Datagram(_) => self.server.handle_datagram(),
+                    Contents::Datagram(udp) => self.server.handle_datagram(now, client, ecn, &udp),
                     Contents::Whole(packet) => self.server.handle_packet(now, client, *packet),
                 }
             }
-            let Some((client, tcp)) = self.server.departures.pop_front() else { break };
+            let Some((client, sent)) = self.server.departures.pop_front() else { break };
             if self.tap.looks() {
-                let packet = Packet::tcp(side.addresses(client).reversed(), tcp.clone());
+                let packet = sent.clone().into_packet(side.addresses(client).reversed());
                 self.tap.see(now, false, client, &packet);
             }
-            side.send_down(client, tcp);
+            match sent {
+                Sent::Segment(tcp) => side.send_down(client, tcp),
+                Sent::Datagram(ecn, udp) => side.send_datagram_down(client, ecn, &udp),
+            }
         }
         for (at, alarm) in self.server.alarms.drain(..) {
             side.transit.wheel.schedule(at, Event::Other(alarm));

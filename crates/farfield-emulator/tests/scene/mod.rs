@@ -31,6 +31,8 @@ pub struct Scene {
     pub load: String,
     pub policy: Policy,
     pub path: String,
+    /// Paths of the objects that it embeds.
+    pub embedded: Vec<String>,
     pub version: HttpVersion,
     pub length: Duration,
     pub drain: Duration,
@@ -69,6 +71,7 @@ impl Scene {
             load: "{ model = 'closed', users = 1 }".into(),
             policy: Policy::default(),
             path: "/bytes/1024".into(),
+            embedded: Vec::new(),
             version: HttpVersion::Http11,
             length: Duration::from_secs(10),
             drain: Duration::from_secs(2),
@@ -142,7 +145,7 @@ impl Scene {
             load: LoadSpec,
         }
         let document: Document = toml::from_str(&format!("load = {}", self.load)).expect("a load");
-        let requests = requests(&self.path);
+        let requests = requests(&self.path, &self.embedded);
         let target =
             Target { host: "server".into(), version: self.version, authorization: None, secure: false };
         let end = Instant::ZERO + self.length;
@@ -196,7 +199,8 @@ pub fn with(simulated: &Simulated, outcome: Outcome) -> usize {
     simulated.samples.iter().filter(|sample| sample.outcome == outcome).count()
 }
 
-fn requests(path: &str) -> RequestSet {
-    let spec: RequestSetSpec = toml::from_str(&format!("[[request]]\npath = '{path}'")).expect("requests");
+fn requests(path: &str, embedded: &[String]) -> RequestSet {
+    let page = format!("[[request]]\npath = '{path}'\nembedded = {embedded:?}");
+    let spec: RequestSetSpec = toml::from_str(&page).expect("requests");
     spec.resolve(&mut |_| unreachable!("no files"), Seed(1)).expect("requests")
 }

@@ -62,7 +62,12 @@ fn of_testbed(emulated: &Emulated, wanted: &MonitorSettings, log: &mut MonitorLo
         };
         return (Some(Members::Below(server.pid())), group, Some(which));
     }
-    let Some(joined) = &emulated.joined else { return (None, None, None) };
+    let Some(joined) = &emulated.joined else {
+        if emulated.testbed.is_on_card() && wanted.tiers.is_empty() && wanted.prometheus.is_empty() {
+            log.note(of_another_machine(&emulated.testbed.report().server.join(", ")));
+        }
+        return (None, None, None);
+    };
     let inode = namespace.inode().ok();
     let ours = namespace::inode_of_process(std::process::id());
     let is_servers_alone = inode != ours;
@@ -88,6 +93,13 @@ fn of_testbed(emulated: &Emulated, wanted: &MonitorSettings, log: &mut MonitorLo
     (members, None, which)
 }
 
+/// The note that a server's machine cannot be looked at.
+fn of_another_machine(server: &str) -> String {
+    format!(
+        "{server} is on another machine: what its server went through is known only with [[monitor.prometheus]]"
+    )
+}
+
 /// The note that a server's processes could not be found.
 fn no_process(port: Option<u16>) -> String {
     let at = port.map(|port| format!(" on port {port}")).unwrap_or_default();
@@ -110,10 +122,7 @@ fn of_sockets(plane: &SocketsPlane, wanted: &MonitorSettings, log: &mut MonitorL
     }
     if !is_of_this_machine(plane.target) {
         if wanted.tiers.is_empty() && wanted.prometheus.is_empty() {
-            log.note(format!(
-                "{} is on another machine: what its server went through is known only with [[monitor.prometheus]]",
-                plane.target.ip()
-            ));
+            log.note(of_another_machine(&plane.target.ip().to_string()));
         }
         return (None, None, None);
     }

@@ -119,3 +119,9 @@ pub fn library_now() -> std::time::Instant {
 pub fn unix_seconds() -> u64 {
     clock_gettime(ClockId::Realtime).tv_sec as u64
 }
+
+/// The wall clock, as milliseconds since 1970 (UTC).
+pub fn unix_ms() -> u64 {
+    let now = clock_gettime(ClockId::Realtime);
+    now.tv_sec as u64 * 1000 + now.tv_nsec as u64 / 1_000_000
+}

@@ -1,8 +1,10 @@
 //! Interfaces, addresses, routes and neighbours through rtnetlink(7): the few requests that a testbed needs,
 //! each sent and acknowledged before the call returns.
 
+mod card;
 mod tables;
 
+pub use card::CardEntry;
 pub use tables::{AddressEntry, RouteEntry};
 
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};

@@ -8,24 +8,24 @@
 use std::net::{IpAddr, SocketAddr};
 
 /// The most instructions that the kernel takes (`BPF_MAXINSNS`).
-const INSTRUCTIONS_MAX: usize = 4096;
+pub(super) const INSTRUCTIONS_MAX: usize = 4096;
 
-const LOAD_WORD: u16 = 0x20;
-const LOAD_HALF: u16 = 0x28;
-const LOAD_BYTE: u16 = 0x30;
+pub(super) const LOAD_WORD: u16 = 0x20;
+pub(super) const LOAD_HALF: u16 = 0x28;
+pub(super) const LOAD_BYTE: u16 = 0x30;
 /// Loads a half word at X plus an offset.
 const LOAD_HALF_PAST_X: u16 = 0x48;
 /// Loads the length of an IPv4 header into X.
 const X_IS_HEADER_LEN: u16 = 0xb1;
 const X_IS: u16 = 0x01;
 const SHIFT_RIGHT: u16 = 0x74;
-const JUMP: u16 = 0x05;
-const JUMP_IF_EQUAL: u16 = 0x15;
+pub(super) const JUMP: u16 = 0x05;
+pub(super) const JUMP_IF_EQUAL: u16 = 0x15;
 const JUMP_IF_ANY_BIT: u16 = 0x45;
-const RETURN: u16 = 0x06;
+pub(super) const RETURN: u16 = 0x06;
 
 /// Offsets from here on are of what the kernel knows beside the packet (`SKF_AD_OFF`).
-const BESIDE_PACKET: u32 = 0xffff_f000;
+pub(super) const BESIDE_PACKET: u32 = 0xffff_f000;
 const PACKET_TYPE: u32 = BESIDE_PACKET + 4;
 const DEVICE_TYPE: u32 = BESIDE_PACKET + 28;
 const OUTGOING: u32 = 4;
@@ -47,7 +47,7 @@ const V6_LEN: u32 = 40;
 const V4_FRAGMENT_AT: u32 = 6;
 const V4_FRAGMENT_OFFSET: u32 = 0x1fff;
 
-const DROP: libc::sock_filter = step(RETURN, 0);
+pub(super) const DROP: libc::sock_filter = step(RETURN, 0);
 
 /// A program that keeps up to `snap` bytes of each TCP or UDP packet from or to one of `servers`; an
 /// unspecified address (`0.0.0.0`, `::`) stands for all of its family. Of a loopback interface, which shows
@@ -128,11 +128,11 @@ fn matching(server: &SocketAddr, address_at: u32, port_at: u32, snap: u32) -> Ve
     program
 }
 
-const fn step(code: u16, k: u32) -> libc::sock_filter {
+pub(super) const fn step(code: u16, k: u32) -> libc::sock_filter {
     branch(code, k, 0, 0)
 }
 
 /// A step that skips `jt` instructions if its condition holds, `jf` if not.
-const fn branch(code: u16, k: u32, jt: u8, jf: u8) -> libc::sock_filter {
+pub(super) const fn branch(code: u16, k: u32, jt: u8, jf: u8) -> libc::sock_filter {
     libc::sock_filter { code, jt, jf, k }
 }

@@ -26,6 +26,64 @@ pub fn open(interface: u32, receive_bytes: usize) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
+/// Frames that a socket on a network card receives beside those to the card's own address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Membership {
+    /// Those to another address; a card that cannot filter by several becomes promiscuous.
+    Unicast([u8; 6]),
+    /// Those to any group.
+    AllMulticast,
+    /// All.
+    Promiscuous,
+}
+
+/// Opens a non-blocking socket on a network card, in the calling thread's network namespace. It receives the
+/// frames that `filter` keeps, with a virtio-net header if `offload`, and no outgoing ones.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_on_card(
+    interface: u32,
+    receive_bytes: usize,
+    filter: &mut Vec<libc::sock_filter>,
+    offload: bool,
+) -> io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None)?;
+    if offload {
+        set(&socket, libc::PACKET_VNET_HDR, &1)?;
+    }
+    set(&socket, libc::PACKET_IGNORE_OUTGOING, &1)?;
+    set(&socket, libc::PACKET_QDISC_BYPASS, &1)?;
+    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
+    set_at(&socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)?;
+    if sockopt::set_socket_recv_buffer_size_force(&socket, receive_bytes).is_err() {
+        sockopt::set_socket_recv_buffer_size(&socket, receive_bytes)?;
+    }
+    bind(&socket, interface, libc::ETH_P_ALL)?;
+    Ok(socket)
+}
+
+/// Has the card of `interface` let more frames in, for as long as the socket is open.
+///
+/// # Errors
+/// What the device says.
+pub fn join(socket: impl AsFd, interface: u32, membership: Membership) -> io::Result<()> {
+    let (kind, address) = match membership {
+        Membership::Unicast(address) => (libc::PACKET_MR_UNICAST, address),
+        Membership::AllMulticast => (libc::PACKET_MR_ALLMULTI, [0; 6]),
+        Membership::Promiscuous => (libc::PACKET_MR_PROMISC, [0; 6]),
+    };
+    let mut request = libc::packet_mreq {
+        mr_ifindex: interface as libc::c_int,
+        mr_type: kind as libc::c_ushort,
+        mr_alen: address.len() as libc::c_ushort,
+        mr_address: [0; 8],
+    };
+    request.mr_address[..address.len()].copy_from_slice(&address);
+    set(socket, libc::PACKET_ADD_MEMBERSHIP, &request)
+}
+
 /// Opens a non-blocking socket that receives nothing, and whose packets the loopback interface receives.
 ///
 /// # Errors
@@ -44,9 +102,10 @@ pub fn open_to_loopback(loopback: u32) -> io::Result<OwnedFd> {
 /// # Errors
 /// `EINVAL` for sockets that differ.
 pub fn spread(sockets: &[OwnedFd], steering: &Steering) -> io::Result<()> {
-    const GROUP: u32 = 1;
+    // Others of the namespace may have groups, too.
+    let group = std::process::id() & 0xffff;
     for socket in sockets {
-        set(socket, libc::PACKET_FANOUT, &(GROUP | libc::PACKET_FANOUT_CBPF << 16))?;
+        set(socket, libc::PACKET_FANOUT, &(group | libc::PACKET_FANOUT_CBPF << 16))?;
     }
     let mut program = steering.classic();
     let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
@@ -103,15 +162,19 @@ pub fn switch_offload_off(name: &str) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-#[expect(unsafe_code, reason = "the options have no safe wrapper in rustix")]
 fn set<T>(socket: impl AsFd, option: libc::c_int, value: &T) -> io::Result<()> {
+    set_at(socket, libc::SOL_PACKET, option, value)
+}
+
+#[expect(unsafe_code, reason = "the options have no safe wrapper in rustix")]
+fn set_at<T>(socket: impl AsFd, level: libc::c_int, option: libc::c_int, value: &T) -> io::Result<()> {
     // SAFETY: the descriptor is open while borrowed; the pointer and the length are those of a live value,
-    // of the type that the option takes: `c_int` or, for the fan-out's program, `sock_fprog` whose filter
+    // of the type that the option takes: `c_int`, `packet_mreq` or, for programs, `sock_fprog` whose filter
     // the caller holds.
     let result = unsafe {
         libc::setsockopt(
             socket.as_fd().as_raw_fd(),
-            libc::SOL_PACKET,
+            level,
             option,
             std::ptr::from_ref(value).cast(),
             size_of::<T>() as libc::socklen_t,

@@ -64,6 +64,17 @@ pub(crate) fn forwarding_during<R>(
     seed: Seed,
     work: impl FnOnce(&AtomicBool) -> R,
 ) -> (R, Forwarded) {
+    let router = Router::new(Arc::clone(&network.plan), seed);
+    let program = |inside: &Inside| (Some(inside.address), inside.testbed.queues().remove(0));
+    let programs = insides.iter().map(program).collect();
+    let clock = Clock::starting_in(Duration::ZERO);
+    let forwarding = Forwarding::new(router, programs, testbed.queues().remove(0), clock)
+        .running(network.busy_poll, network.real_time);
+    during(forwarding, work)
+}
+
+/// Does `work` while `forwarding` runs, and returns what came of both.
+pub(crate) fn during<R>(forwarding: Forwarding, work: impl FnOnce(&AtomicBool) -> R) -> (R, Forwarded) {
     /// Ends the threads of the scope, also where `work` panics.
     struct Halt<'a>(&'a AtomicBool);
     impl Drop for Halt<'_> {
@@ -72,11 +83,6 @@ pub(crate) fn forwarding_during<R>(
         }
     }
     let halt = AtomicBool::new(false);
-    let router = Router::new(Arc::clone(&network.plan), seed);
-    let programs = insides.iter().map(|inside| (inside.address, inside.testbed.queues().remove(0))).collect();
-    let clock = Clock::starting_in(Duration::ZERO);
-    let forwarding = Forwarding::new(router, programs, testbed.queues().remove(0), clock)
-        .running(network.busy_poll, network.real_time);
     thread::scope(|scope| {
         let forwarding = scope.spawn(|| forwarding.run(&halt));
         let done = {

@@ -1,4 +1,4 @@
-//! The thread that passes packets on between programs' kernels and a server's, by the clock.
+//! The thread that passes packets on between the kernels of clients and a server's, by the clock.
 //!
 //! Its loop handles due events, each at its own instant; lets out packets that have arrived at any end;
 //! reads all ends; and sleeps until the next of these. Waking takes time, more on some machines than on
@@ -17,7 +17,8 @@ use rustix::event::{PollFd, PollFlags, poll};
 use smallvec::SmallVec;
 use std::io;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Events handled before packets are read again.
 const STEPS_A_TURN: usize = 64;
@@ -29,11 +30,16 @@ const BEFORE_LETTING_OUT: usize = 16;
 /// The longest sleep, after which the halt flag is looked at.
 const SLEEP_MAX: Duration = Duration::from_ms(50);
 
-pub(super) struct Forwarding {
+pub(crate) struct Forwarding {
     router: Router,
-    /// The programs' ends, with their addresses.
-    programs: Vec<(IpAddr, PacketPort)>,
+    /// The clients' ends, with the address of the one host there; without, all clients are there that have no
+    /// end of their own.
+    programs: Vec<(Option<IpAddr>, PacketPort)>,
     server: PacketPort,
+    /// The addresses that clients may send to and hear from; any if empty.
+    targets: Vec<IpAddr>,
+    /// Counters for others to look at meanwhile.
+    seen: Option<Arc<ForwardingCounts>>,
     clock: Clock,
     alarm: Alarm,
     /// Whether it never sleeps.
@@ -42,11 +48,21 @@ pub(super) struct Forwarding {
     forwarded: Forwarded,
 }
 
+/// Packets so far, for another thread.
+#[derive(Debug, Default)]
+pub(crate) struct ForwardingCounts {
+    pub up: AtomicU64,
+    pub down: AtomicU64,
+    pub dropped: AtomicU64,
+}
+
 /// What was passed on.
 #[derive(Debug, Default)]
 pub(crate) struct Forwarded {
     pub up: u64,
     pub down: u64,
+    /// Packets to or from addresses that are no targets.
+    pub strays: u64,
     pub refused: u64,
     pub drops: Drops,
     pub lateness: Histogram,
@@ -64,12 +80,19 @@ enum End {
 }
 
 impl Forwarding {
-    pub fn new(router: Router, programs: Vec<(IpAddr, Queue)>, server: Queue, clock: Clock) -> Forwarding {
+    pub fn new(
+        router: Router,
+        programs: Vec<(Option<IpAddr>, Queue)>,
+        server: Queue,
+        clock: Clock,
+    ) -> Forwarding {
         let port = |(address, queue)| (address, PacketPort::new(queue));
         Forwarding {
             router,
             programs: programs.into_iter().map(port).collect(),
             server: PacketPort::new(server),
+            targets: Vec::new(),
+            seen: None,
             clock,
             alarm: Alarm::default(),
             polls: false,
@@ -83,6 +106,16 @@ impl Forwarding {
         Forwarding { polls, real_time, ..self }
     }
 
+    /// Sets the only addresses that clients may send to and hear from.
+    pub fn to(self, targets: Vec<IpAddr>) -> Forwarding {
+        Forwarding { targets, ..self }
+    }
+
+    /// Sets the counters that are kept up to date meanwhile.
+    pub fn counting(self, seen: Arc<ForwardingCounts>) -> Forwarding {
+        Forwarding { seen: Some(seen), ..self }
+    }
+
     /// Passes packets on until `halt` is set, which it sets itself if an end is gone.
     pub fn run(mut self, halt: &AtomicBool) -> Forwarded {
         // Without it packets are a little later, and the lateness says so.
@@ -92,6 +125,7 @@ impl Forwarding {
             let worked = self.do_what_is_due();
             let clock = self.clock;
             breaks.take_if_due(clock.now(), || clock.now());
+            self.show_counts();
             match self.take_all() {
                 Ok(took) if took || worked => {}
                 Ok(_) => self.sleep(&mut breaks),
@@ -158,9 +192,17 @@ impl Forwarding {
     fn hand_in(&mut self, end: End, packet: Packet) {
         let now = self.clock.now();
         let at = self.router.next_at().map_or(now, |due| due.min(now)).max(lag::floor(now));
+        let far = match end {
+            End::Program(_) => packet.addresses.destination(),
+            End::Server => packet.addresses.source(),
+        };
+        if !self.targets.is_empty() && !self.targets.contains(&far) {
+            self.forwarded.strays += packet.packets();
+            return;
+        }
         match end {
             End::Program(program) => {
-                if packet.addresses.source() != self.programs[program].0 {
+                if self.programs[program].0.is_some_and(|own| own != packet.addresses.source()) {
                     // A program has the address of its own client and no other's.
                     self.forwarded.drops.nobody += packet.packets();
                     return;
@@ -185,13 +227,22 @@ impl Forwarding {
         while let Some(arrival) = self.router.poll_arrival() {
             self.count(arrival.intended, arrival.packet.packets());
             let address = arrival.packet.addresses.destination();
-            match self.programs.iter_mut().find(|(own, _)| *own == address) {
+            let is_there = |(own, _): &(Option<IpAddr>, _)| own.is_none_or(|own| own == address);
+            match self.programs.iter_mut().find(|end| is_there(end)) {
                 Some((_, port)) => port.send(arrival.packet),
                 // No program is in this client's place.
                 None => self.forwarded.drops.nobody += arrival.packet.packets(),
             }
         }
         self.programs.iter_mut().for_each(|(_, port)| port.flush());
+    }
+
+    fn show_counts(&self) {
+        let Some(seen) = &self.seen else { return };
+        seen.up.store(self.forwarded.up, Ordering::Relaxed);
+        seen.down.store(self.forwarded.down, Ordering::Relaxed);
+        let dropped = self.forwarded.drops.sum() + self.forwarded.strays + self.router.drops().sum();
+        seen.dropped.store(dropped, Ordering::Relaxed);
     }
 
     fn count(&mut self, intended: Instant, packets: u64) {

@@ -141,6 +141,9 @@ pub enum TestbedError {
         /// The kernel's error.
         source: io::Error,
     },
+    /// A network card is no gateway.
+    #[error(transparent)]
+    Card(#[from] super::CardError),
     /// The interface or a route cannot be set.
     #[error("the gateway's {what} cannot be set ({source})")]
     Interface {

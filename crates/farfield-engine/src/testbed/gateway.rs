@@ -1,5 +1,8 @@
-//! The gateway's device: TUN, or packet sockets on a veth pair, with addresses, routes and queues.
+//! The gateway's device: TUN, packet sockets on a veth pair, or a network card, with addresses, routes and
+//! queues.
 
+use super::card::link::CardPort;
+use super::card::{Card, CardSpec};
 use super::joined;
 use super::settings::{self, WantedSetting};
 use crate::os::namespace::Namespace;
@@ -82,6 +85,8 @@ pub(super) struct Gateway {
     loopback: Option<Arc<OwnedFd>>,
     /// Other addresses of the server.
     maps: Vec<AddressMap>,
+    /// The network card, if the device is one.
+    card: Option<Card>,
 }
 
 /// What an interface is given.
@@ -130,7 +135,7 @@ impl Gateway {
     pub fn open(spec: &TestbedSpec) -> Result<Gateway, TestbedError> {
         match spec.device {
             Device::Tun => Gateway::tun(spec),
-            Device::Packet => Gateway::packet(spec),
+            Device::Packet | Device::Route => Gateway::packet(spec),
             Device::Auto => Gateway::tun(spec).or_else(|refused| {
                 let mut gateway = Gateway::packet(spec)?;
                 gateway.instead_of_tun = Some(refused.to_string());
@@ -168,6 +173,7 @@ impl Gateway {
             remains: false,
             loopback: None,
             maps: spec.maps.clone(),
+            card: None,
         })
     }
 
@@ -208,7 +214,38 @@ impl Gateway {
             remains: true,
             loopback: None,
             maps: spec.maps.clone(),
+            card: None,
         })
+    }
+
+    /// Opens a network card in the calling thread's network namespace. It needs no further setting up.
+    pub fn on_card(card: &CardSpec, spec: &TestbedSpec) -> Result<Gateway, TestbedError> {
+        let bytes = (spec.queue_packets as usize * BYTES_OF_A_PACKET).min(1 << 30);
+        let (card, sockets) = Card::open(card, spec, bytes)?;
+        let failed = |source| TestbedError::Packet { source };
+        let queue_bytes = rustix::net::sockopt::socket_recv_buffer_size(&sockets[0])
+            .map_err(|errno| failed(errno.into()))?;
+        Ok(Gateway {
+            netlink: Netlink::open().map_err(failed)?,
+            interface: card.entry.index,
+            name: card.link.name.clone(),
+            queues: sockets.into_iter().map(Arc::new).collect(),
+            framing: Framing::Ethernet { server: [0; 6], gateway: card.link.own.0 },
+            instead_of_tun: None,
+            qdisc: None,
+            queue_bytes: Some(queue_bytes as u64),
+            receive: ReceiveWork::Writer,
+            dropped_before: 0,
+            remains: false,
+            loopback: None,
+            maps: Vec::new(),
+            card: Some(card),
+        })
+    }
+
+    /// The MTU of the network card, if the device is one.
+    pub fn mtu_of_card(&self) -> Option<u32> {
+        self.card.as_ref().map(|card| card.entry.mtu)
     }
 
     /// Gives the interface its size, the server's addresses and the routes to clients, and brings it up.
@@ -277,8 +314,10 @@ impl Gateway {
 
     pub fn queues(&self) -> Vec<Queue> {
         let queue = |queue: &Arc<OwnedFd>| Queue::new(queue.clone(), self.framing);
-        let equipped =
-            |each: &Arc<OwnedFd>| queue(each).with_loopback(self.loopback.clone()).with_maps(&self.maps);
+        let card = || self.card.as_ref().map(|card| CardPort::new(Arc::clone(&card.link)));
+        let equipped = |each: &Arc<OwnedFd>| {
+            queue(each).with_loopback(self.loopback.clone()).on_card(card()).with_maps(&self.maps)
+        };
         self.queues.iter().map(equipped).collect()
     }
 
@@ -288,6 +327,11 @@ impl Gateway {
             for socket in &self.queues {
                 self.dropped_before += u64::from(packet_socket::dropped(socket)?);
             }
+        }
+        if let Some(card) = &self.card {
+            // What the card loses of others is not ours.
+            let (to_clients, to_server) = (self.dropped_before, card.link.unresolved());
+            return Ok(GatewayDrops { to_clients, to_server });
         }
         let stats = self.netlink.stats(self.interface)?;
         Ok(GatewayDrops {

@@ -19,21 +19,23 @@ use std::fmt;
 use std::io;
 use std::net::IpAddr;
 
-/// What a testbed adds to a namespace for as long as it stands.
+/// What a testbed adds for as long as it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changes {
-    /// The owner of the namespace, in words: "this machine's own".
-    pub namespace: String,
+    /// Where, and that it is added: the beginning of a sentence.
+    pub heading: String,
     /// One for each change.
     pub list: Vec<String>,
+    /// What stays as it is: the last line.
+    pub ending: &'static str,
 }
 
 impl fmt::Display for Changes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Changes { namespace, list } = self;
-        writeln!(f, "while this runs, the network namespace of the server ({namespace}) also has:")?;
+        let Changes { heading, list, ending } = self;
+        writeln!(f, "{heading}:")?;
         list.iter().try_for_each(|change| writeln!(f, "  {change}"))?;
-        write!(f, "nothing else there is changed, and these are gone afterwards")
+        write!(f, "{ending}")
     }
 }
 
@@ -75,7 +77,11 @@ pub(super) fn changes(host: &HostNamespace, spec: &TestbedSpec) -> Result<Change
         let now = settings::read(&name).unwrap_or_default();
         list.push(format!("{name} = {value}, which is {now} otherwise"));
     }
-    Ok(Changes { namespace: host.name().to_owned(), list })
+    Ok(Changes {
+        heading: format!("while this runs, the network namespace of the server ({}) also has", host.name()),
+        list,
+        ending: "nothing else there is changed, and these are gone afterwards",
+    })
 }
 
 /// Ends the connections of clients that are gone, in the calling thread's namespace: those of a run that has
@@ -159,12 +165,12 @@ fn conflict(
     Some((format!("the route {}/{}", entry.to, entry.bits), entry.interface))
 }
 
-fn width(address: IpAddr) -> u8 {
+pub(super) fn width(address: IpAddr) -> u8 {
     if address.is_ipv4() { 32 } else { 128 }
 }
 
 /// Whether two blocks have an address in common: the shorter prefix is that of the other, too.
-fn overlap(one: (IpAddr, u8), other: (IpAddr, u8)) -> bool {
+pub(super) fn overlap(one: (IpAddr, u8), other: (IpAddr, u8)) -> bool {
     let number = |address: IpAddr| match address {
         IpAddr::V4(v4) => u128::from(v4.to_bits()) << 96,
         IpAddr::V6(v6) => v6.to_bits(),

@@ -31,16 +31,30 @@ const SOURCE_PORT: u16 = 60_999;
 
 /// Asks the server at `server` as the last client of its family would, whose address is taken for the time.
 pub(crate) fn ask(testbed: &Testbed, spec: &TestbedSpec, server: SocketAddr) -> io::Result<Answer> {
+    ask_from(testbed, spec, last_client(spec, server), server)
+}
+
+/// The last address of the clients of the server's family.
+fn last_client(spec: &TestbedSpec, server: SocketAddr) -> IpAddr {
     // The last address but one of a block: the last of IPv4 is its broadcast address.
-    let addresses = match server.ip() {
-        IpAddr::V4(destination) => {
-            let source = spec.clients_v4.address(spec.clients_v4.host_mask().saturating_sub(1));
-            Addresses::V4 { source, destination }
-        }
-        IpAddr::V6(destination) => {
-            let source = spec.clients_v6.address(spec.clients_v6.host_mask().saturating_sub(1));
-            Addresses::V6 { source, destination }
-        }
+    match server.ip() {
+        IpAddr::V4(_) => spec.clients_v4.address(spec.clients_v4.host_mask().saturating_sub(1)).into(),
+        IpAddr::V6(_) => spec.clients_v6.address(spec.clients_v6.host_mask().saturating_sub(1)).into(),
+    }
+}
+
+/// Asks the server at `server` as the client at `source`, of the same family, would.
+pub(crate) fn ask_from(
+    testbed: &Testbed,
+    spec: &TestbedSpec,
+    source: IpAddr,
+    server: SocketAddr,
+) -> io::Result<Answer> {
+    let addresses = match (source, server.ip()) {
+        (IpAddr::V4(source), IpAddr::V4(destination)) => Addresses::V4 { source, destination },
+        (IpAddr::V6(source), IpAddr::V6(destination)) => Addresses::V6 { source, destination },
+        // Nobody of another family is a client of the server's.
+        _ => return Ok(Answer::Silence),
     };
     let mut queues = testbed.queues();
     let at = spec.queue_of(addresses.source());

@@ -5,10 +5,12 @@
 //! are adjusted. Reading and writing allocate nothing and never block.
 
 use super::AddressMap;
+use super::card::link::CardPort;
 use crate::os::tun::VNET_LEN;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::{Errno, readv, writev};
 use std::io::{self, IoSlice, IoSliceMut};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 const ETHERNET_LEN: usize = 14;
@@ -23,6 +25,8 @@ pub struct Queue {
     framing: Framing,
     /// Where IPv6 packets to the server are written instead.
     loopback: Option<Arc<OwnedFd>>,
+    /// The link of a network card, where the queue is on one.
+    card: Option<CardPort>,
     /// Other addresses of the server.
     maps: Vec<AddressMap>,
     /// A packet being rewritten.
@@ -53,12 +57,17 @@ impl Queue {
     pub const PARTS_MAX: usize = PARTS_MAX;
 
     pub(crate) fn new(descriptor: Arc<OwnedFd>, framing: Framing) -> Queue {
-        Queue { descriptor, framing, loopback: None, maps: Vec::new(), rewritten: Vec::new() }
+        Queue { descriptor, framing, loopback: None, card: None, maps: Vec::new(), rewritten: Vec::new() }
     }
 
     /// Sets the packet socket that IPv6 packets to a server at ::1 are written to.
     pub(crate) fn with_loopback(self, loopback: Option<Arc<OwnedFd>>) -> Queue {
         Queue { loopback, ..self }
+    }
+
+    /// Sets the link of the network card that the queue is on.
+    pub(crate) fn on_card(self, card: Option<CardPort>) -> Queue {
+        Queue { card, ..self }
     }
 
     /// Sets the addresses under which others know the server.
@@ -88,6 +97,20 @@ impl Queue {
     }
 
     fn read_as_it_is(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        let Some(card) = &self.card else { return self.read_framed(buffer) };
+        if let Some(fault) = card.fault() {
+            return Err(io::Error::other(fault.clone()));
+        }
+        loop {
+            match self.read_framed(buffer) {
+                // A large packet of a kind that the header has no word for, which the kernel has dropped.
+                Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {}
+                read => return read.map_err(|error| card.in_words(error)),
+            }
+        }
+    }
+
+    fn read_framed(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match self.framing {
             Framing::None => Ok(taken(rustix::io::read(&*self.descriptor, buffer))?),
             Framing::Ethernet { .. } => loop {
@@ -128,9 +151,16 @@ impl Queue {
         written
     }
 
-    fn write_as_it_is(&self, parts: &[IoSlice<'_>]) -> io::Result<bool> {
+    fn write_as_it_is(&mut self, parts: &[IoSlice<'_>]) -> io::Result<bool> {
         if let Some(loopback) = self.loopback.as_deref().filter(|_| version(parts) == 6) {
             return write_framed(loopback, LOOPBACK, parts);
+        }
+        if let Some(card) = &mut self.card {
+            // What is for nobody that was named, or for nobody that is known, is lost as on any link.
+            let Some(ends) = destination(parts).and_then(|address| card.towards(address)) else {
+                return Ok(true);
+            };
+            return write_framed(&self.descriptor, ends, parts).map_err(|error| card.in_words(error));
         }
         match self.framing {
             Framing::None => Ok(taken(writev(&*self.descriptor, parts))?.is_some()),
@@ -142,6 +172,23 @@ impl Queue {
 /// The IP version of the packet behind the header.
 fn version(parts: &[IoSlice<'_>]) -> u8 {
     parts[0].get(VNET_LEN).or_else(|| parts.get(1)?.first()).map_or(0, |first| first >> 4)
+}
+
+/// The destination of the packet behind the header.
+fn destination(parts: &[IoSlice<'_>]) -> Option<IpAddr> {
+    let mut header = [0; 40];
+    let mut len = 0;
+    let behind = parts[0].get(VNET_LEN..).unwrap_or_default();
+    for part in std::iter::once(behind).chain(parts[1..].iter().map(|part| &part[..])) {
+        let taken = part.len().min(header.len() - len);
+        header[len..len + taken].copy_from_slice(&part[..taken]);
+        len += taken;
+    }
+    match header[0] >> 4 {
+        4 if len >= 20 => <[u8; 4]>::try_from(&header[16..20]).ok().map(IpAddr::from),
+        6 if len == 40 => <[u8; 16]>::try_from(&header[24..40]).ok().map(IpAddr::from),
+        _ => None,
+    }
 }
 
 /// Writes a packet with an Ethernet header, whose addresses are `to` and `from`.

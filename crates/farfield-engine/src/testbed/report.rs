@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct TestbedReport {
     /// Origin of the network namespace, in words.
     pub namespace: String,
-    /// "tun" or "packet".
+    /// "tun", "packet" or "card".
     pub device: String,
     /// The reason why it is not TUN, which is tried first.
     pub instead_of_tun: Option<String>,

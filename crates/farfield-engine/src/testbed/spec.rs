@@ -106,8 +106,10 @@ pub enum Device {
     Auto,
     /// A TUN interface.
     Tun,
-    /// Packet sockets on one end of a veth pair.
+    /// Packet sockets: on one end of a veth pair, or on a network card.
     Packet,
+    /// Packet sockets on a network card to whose own address others route the clients' block.
+    Route,
 }
 
 /// TCP settings of the server's kernel. Absent ones keep the kernel's default for a new network namespace.

@@ -179,7 +179,7 @@ impl Connection {
         match self.next_event(heads, &mut rest, to_send) {
             Ok(event) => Ok((bytes.len() - rest.len(), event)),
             Err(error) => {
-                frame::write_goaway(error.code(), to_send);
+                frame::write_goaway(0, error.code(), to_send);
                 Err(error)
             }
         }
@@ -242,6 +242,6 @@ impl Connection {
 
     /// Says to the server that nothing more is asked (RFC 9113, 6.8).
     pub fn close(&mut self, to_send: &mut Vec<u8>) {
-        frame::write_goaway(ErrorCode::NO_ERROR, to_send);
+        frame::write_goaway(0, ErrorCode::NO_ERROR, to_send);
     }
 }

@@ -1,4 +1,4 @@
-//! Frames: their header (RFC 9113, 4.1), which of them may be where (6), and those that a client sends.
+//! Frames: their header (RFC 9113, 4.1), which of them may be where (6), and those that are sent.
 
 use super::error::{ConnectionError, ErrorCode};
 
@@ -118,11 +118,15 @@ impl Header {
     }
 }
 
+/// A frame's header.
+pub(super) fn header(length: usize, kind: Kind, flags: u8, stream: u32) -> [u8; HEADER_BYTES] {
+    let ([_, a, b, c], [d, e, f, g]) = ((length as u32).to_be_bytes(), stream.to_be_bytes());
+    [a, b, c, kind as u8, flags, d, e, f, g]
+}
+
 /// Appends a frame's header.
 pub(super) fn begin(length: usize, kind: Kind, flags: u8, stream: u32, out: &mut Vec<u8>) {
-    let [_, a, b, c] = (length as u32).to_be_bytes();
-    out.extend_from_slice(&[a, b, c, kind as u8, flags]);
-    out.extend_from_slice(&stream.to_be_bytes());
+    out.extend_from_slice(&header(length, kind, flags, stream));
 }
 
 pub(super) fn write_rst_stream(stream: u32, code: ErrorCode, out: &mut Vec<u8>) {
@@ -148,10 +152,11 @@ pub(super) fn write_ping_ack(payload: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(payload);
 }
 
-/// Appends a GOAWAY. No stream of the server's was processed, since it may not push.
-pub(super) fn write_goaway(code: ErrorCode, out: &mut Vec<u8>) {
+/// Appends a GOAWAY, where `last` is the last stream of the peer's that was processed: 0 from a client, since
+/// no server may push to it.
+pub(super) fn write_goaway(last: u32, code: ErrorCode, out: &mut Vec<u8>) {
     begin(8, Kind::GoAway, 0, 0, out);
-    out.extend_from_slice(&0u32.to_be_bytes());
+    out.extend_from_slice(&last.to_be_bytes());
     out.extend_from_slice(&code.0.to_be_bytes());
 }
 

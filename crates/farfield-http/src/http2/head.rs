@@ -273,7 +273,7 @@ fn is_value(value: &[u8]) -> bool {
 }
 
 /// RFC 9113, 8.2.2: fields that are about the connection are malformed in HTTP/2.
-pub(super) fn is_of_http1(name: &[u8]) -> bool {
+pub(crate) fn is_of_http1(name: &[u8]) -> bool {
     const NAMES: [&[u8]; 5] =
         [b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"];
     NAMES.contains(&name)

@@ -20,11 +20,11 @@ use farfield_base::{EarlyData, Instant, Outcome, TlsStats};
 use smallvec::SmallVec;
 
 /// Types of streams (RFC 9114, 6.2.1; RFC 9204, 4.2).
-const CONTROL: u64 = 0x0;
-const QPACK_ENCODER: u64 = 0x2;
-const QPACK_DECODER: u64 = 0x3;
+pub(super) const CONTROL: u64 = 0x0;
+pub(super) const QPACK_ENCODER: u64 = 0x2;
+pub(super) const QPACK_DECODER: u64 = 0x3;
 /// SETTINGS_MAX_FIELD_SECTION_SIZE (RFC 9114, 7.2.4.1).
-const MAX_FIELD_SECTION_SIZE: u64 = 0x6;
+pub(super) const MAX_FIELD_SECTION_SIZE: u64 = 0x6;
 
 /// What a connection found. Requests are numbered from 0, in the order of their sending.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,8 +2,10 @@
 
 use super::connection::{Connection, Library};
 use super::identifiers::{self, Numbers, SEED_BYTES};
+use super::model;
 use crate::tls::Settings;
 use crate::tls::encrypted::{self, Verified, Witness};
+use crate::tls::model::Offer;
 use bytes::BytesMut;
 use farfield_base::Instant;
 use quinn_proto::crypto::rustls::QuicClientConfig;
@@ -34,8 +36,7 @@ const SERVER_STREAMS: u32 = 16;
 
 /// The library's end of all connections of a worker, and their sessions' tickets.
 pub struct Client {
-    tls: encrypted::Client,
-    witness: Arc<Witness>,
+    tls: Tls,
     endpoint: Endpoint,
     config: ClientConfig,
     name: String,
@@ -45,7 +46,65 @@ pub struct Client {
     answer: Vec<u8>,
 }
 
+/// What sessions are made from, with their tickets.
+enum Tls {
+    /// With cryptography.
+    Encrypted(encrypted::Client, Arc<Witness>),
+    /// Without.
+    Modelled(Arc<model::ClientSessions>),
+}
+
+impl Tls {
+    /// Keeps tickets for `user` from now on.
+    fn keep_for(&self, user: u32) {
+        if let Tls::Encrypted(client, _) = self {
+            client.keep_for(user);
+        }
+    }
+
+    /// Prepares a call of the library: it is `now`, on behalf of `user`.
+    fn enter(&self, now: Instant, user: u32) {
+        match self {
+            Tls::Encrypted(client, _) => client.enter(now, user),
+            Tls::Modelled(sessions) => sessions.act_for(user),
+        }
+    }
+
+    /// Does `work`; returns the processor time that it took as well, zero without a clock.
+    fn timed<R>(&self, work: impl FnOnce() -> R) -> (R, farfield_base::Duration) {
+        match self {
+            Tls::Encrypted(client, _) => client.timed(work),
+            Tls::Modelled(_) => (work(), farfield_base::Duration::ZERO),
+        }
+    }
+
+    /// Takes what is known of certificates that were verified.
+    fn take_verified(&self) -> Verified {
+        match self {
+            Tls::Encrypted(_, witness) => witness.take(),
+            Tls::Modelled(_) => Verified::NotSeen,
+        }
+    }
+
+    /// Forgets the tickets of `user`.
+    fn forget(&self, user: u32) {
+        match self {
+            Tls::Encrypted(client, _) => client.forget(user),
+            Tls::Modelled(sessions) => sessions.forget(user),
+        }
+    }
+}
+
 impl Client {
+    /// A client without cryptography, for virtual time, that offers what `offer` says; all numbers follow
+    /// from `seed`, which no other client may have.
+    pub fn modelled(offer: Arc<Offer>, seed: [u8; SEED_BYTES]) -> Client {
+        let name = offer.name.clone().unwrap_or_else(|| "server".to_owned());
+        let sessions = Arc::new(model::ClientSessions::new(offer));
+        let config = ClientConfig::new(Arc::clone(&sessions) as _);
+        Client::with(Tls::Modelled(sessions), config, name, seed, model::beginning())
+    }
+
     /// The client that `settings` describe.
     ///
     /// # Panics
@@ -56,10 +115,20 @@ impl Client {
         let (config, name) = tls.config();
         let mut seed = [0; SEED_BYTES];
         config.crypto_provider().secure_random.fill(&mut seed).expect("the cryptography has random numbers");
-        let numbers = Arc::new(Numbers::new(seed));
         let name = name.to_str().into_owned();
         let crypto = QuicClientConfig::try_from(config).expect("the cryptography has what QUIC begins with");
-        let mut config = ClientConfig::new(Arc::new(crypto));
+        let began = settings.began().expect("the settings have a beginning");
+        Client::with(Tls::Encrypted(tls, witness), ClientConfig::new(Arc::new(crypto)), name, seed, began)
+    }
+
+    fn with(
+        tls: Tls,
+        mut config: ClientConfig,
+        name: String,
+        seed: [u8; SEED_BYTES],
+        began: std::time::Instant,
+    ) -> Client {
+        let numbers = Arc::new(Numbers::new(seed));
         let first = Arc::clone(&numbers);
         config
             .transport_config(Arc::new(transport()))
@@ -67,11 +136,10 @@ impl Client {
             .initial_dst_cid_provider(Arc::new(move || first.first()));
         Client {
             tls,
-            witness,
             endpoint: Endpoint::new(Arc::new(identifiers::endpoint(&numbers)), None, true, None),
             config,
             name,
-            began: settings.began().expect("the settings have a beginning"),
+            began,
             incoming: BytesMut::new(),
             answer: Vec::new(),
         }
@@ -100,7 +168,7 @@ impl Client {
         self.incoming.extend_from_slice(datagram);
         let datagram = self.incoming.split();
         self.tls.enter(now, connection.user);
-        self.witness.take();
+        self.tls.take_verified();
         let handshaking = connection.library.connection.is_handshaking();
         let (endpoint, answer) = (&mut self.endpoint, &mut self.answer);
         let handle = |library: &mut Library| {
@@ -123,8 +191,8 @@ impl Client {
         } else {
             handle(library);
         }
-        match self.witness.take() {
-            Verified::NotSeen => {}
+        match self.tls.take_verified() {
+            Verified::NotSeen => connection.note_agreed(),
             Verified::Accepted => connection.verified = true,
             Verified::Refused(failure) => connection.refused = Some(failure),
         }

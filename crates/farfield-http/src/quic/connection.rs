@@ -1,6 +1,7 @@
 //! One connection: its streams, its timers, and the datagrams that it sends.
 
 use super::failure::QuicFailure;
+use super::model::Agreed;
 use crate::tls::TlsFailure;
 use bytes::Bytes;
 use farfield_base::{Duration, EarlyData, Instant, TlsStats, TlsVersion};
@@ -91,7 +92,7 @@ pub(super) struct Library {
     pub connection: Box<quinn_proto::Connection>,
 }
 
-/// A client's connection.
+/// A connection, of either end.
 pub struct Connection {
     pub(super) library: Library,
     began: std::time::Instant,
@@ -132,6 +133,30 @@ impl Connection {
     pub(super) fn advance(&mut self, now: Instant) -> std::time::Instant {
         self.latest = self.latest.max(now);
         self.began + std::time::Duration::from_nanos(self.latest.as_ns())
+    }
+
+    /// By which number its endpoint knows it, which is used again once it is released.
+    pub fn number(&self) -> usize {
+        self.library.handle.0
+    }
+
+    /// Whether both ends of a session without cryptography have agreed, and whether they resume an earlier
+    /// one.
+    pub fn agreed(&self) -> Option<bool> {
+        let data = self.library.connection.crypto_session().handshake_data()?;
+        data.downcast::<Agreed>().ok().map(|agreed| agreed.resumes)
+    }
+
+    /// Notes whether a session without cryptography is resumed.
+    pub(super) fn note_agreed(&mut self) {
+        if !self.verified && self.agreed() == Some(false) {
+            self.verified = true;
+        }
+    }
+
+    /// Whether its endpoint has forgotten it.
+    pub fn is_drained(&self) -> bool {
+        self.drained
     }
 
     /// Whether the server was heard of.
@@ -227,7 +252,12 @@ impl Connection {
         self.library.connection.streams().open(Dir::Uni).map(StreamId::from)
     }
 
-    /// The next unidirectional stream that the server has opened.
+    /// The next bidirectional stream that the other end, a client, has opened.
+    pub(crate) fn accept_request(&mut self) -> Option<StreamId> {
+        self.library.connection.streams().accept(Dir::Bi).map(StreamId::from)
+    }
+
+    /// The next unidirectional stream that the other end has opened.
     pub(crate) fn accept(&mut self) -> Option<StreamId> {
         self.library.connection.streams().accept(Dir::Uni).map(StreamId::from)
     }

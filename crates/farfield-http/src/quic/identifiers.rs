@@ -13,7 +13,7 @@ const OWN_BYTES: usize = 8;
 /// Bytes of the identifier that a server is first asked by; it must have eight at least (section 7.2).
 const FIRST_BYTES: usize = 16;
 /// Bytes of a seed.
-pub(super) const SEED_BYTES: usize = 32;
+pub const SEED_BYTES: usize = 32;
 
 /// Numbers that cannot be distinguished from random ones without the seed: digests of the seed, a purpose
 /// and a count.

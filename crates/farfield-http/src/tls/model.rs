@@ -9,16 +9,16 @@
 //! Not done: certificates that mean something, so that nothing is verified; early data; tickets that expire.
 
 mod certificate;
-mod client;
-mod message;
-mod record;
+pub(crate) mod client;
+pub(crate) mod message;
+pub(crate) mod record;
 mod server;
 
 pub(super) use client::{Client, Session};
-pub use record::{seal_ends, seal_into};
+pub use record::{RECORD_BYTES_MAX, seal_ends, seal_into};
 pub use server::{ServerSession, Step};
 
-use super::Group;
+use super::{Alpn, Group};
 use farfield_base::{Duration, TlsVersion as Version};
 
 /// What the clients of a run offer.
@@ -26,6 +26,8 @@ use farfield_base::{Duration, TlsVersion as Version};
 pub struct Offer {
     /// The name that is asked for (SNI); none for an address.
     pub name: Option<String>,
+    /// The protocol that sessions are for, which servers agree to.
+    pub protocol: Alpn,
     /// The versions that are offered, not none.
     pub versions: Vec<Version>,
     /// The groups that are offered, not none, in order, with a key share for the first.
@@ -59,11 +61,11 @@ pub const CERTIFICATE_BYTES_MIN: u32 = 300;
 pub const CERTIFICATE_BYTES_MAX: u32 = 60_000;
 
 /// The session that a client names in its first message.
-pub(super) const SESSION_ID: [u8; 32] = [0x5e; 32];
+pub(crate) const SESSION_ID: [u8; 32] = [0x5e; 32];
 
 /// The direction's protection: what an encrypted record has beside its content.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Protection {
+pub(crate) enum Protection {
     /// In the clear.
     #[default]
     None,

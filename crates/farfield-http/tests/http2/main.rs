@@ -1,5 +1,5 @@
 //! The HTTP/2 client against servers of every kind: scripted ones that behave and that do not, bytes at
-//! random, and the h2 crate as another opinion.
+//! random, and the h2 crate as another opinion. And the end of a model of a server, against the h2 crate.
 
 mod flow;
 mod hostile;
@@ -8,6 +8,7 @@ mod properties;
 mod replies;
 mod requests;
 mod scene;
+mod server;
 
 use farfield_testkit::properties::http2;
 

@@ -4,7 +4,7 @@
 use crate::scene::{Ends, Scene, Server};
 use farfield_base::{Duration, Instant};
 use farfield_http::tls::model::{Offer, ServerSession, Terms, seal_into};
-use farfield_http::tls::{Client, Group, Session, Sessions, TlsFailure, Version};
+use farfield_http::tls::{Alpn, Client, Group, Session, Sessions, TlsFailure, Version};
 use rustls::crypto::SupportedKxGroup;
 use rustls::crypto::aws_lc_rs::kx_group;
 use std::sync::Arc;
@@ -131,6 +131,7 @@ impl Modelled {
 fn offer() -> Offer {
     Offer {
         name: Some("shop.test".to_owned()),
+        protocol: Alpn::Http11,
         versions: BOTH.to_vec(),
         groups: Group::ALL.to_vec(),
         resumption: true,

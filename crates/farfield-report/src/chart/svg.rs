@@ -77,10 +77,17 @@ impl Svg {
     }
 
     /// Both axes with their ticks and names, and a grid.
-    pub fn frame(&mut self, across: &Scale, up: &Scale, x_name: &str, y_name: &str) {
+    /// Those of the x axis are a group in a page, whose script draws others where it magnifies a part.
+    pub fn frame(&mut self, across: &Scale, up: &Scale, x_name: &str, y_name: &str, is_in_page: bool) {
+        if is_in_page {
+            self.put(format_args!("<g class=\"x-ticks\">"));
+        }
         for (number, x) in across.ticks() {
             self.line((x, up.from), (x, up.to), Stroke::Grid);
             self.text((x, up.from + 20.0), "middle", &number);
+        }
+        if is_in_page {
+            self.put(format_args!("</g>"));
         }
         for (number, y) in up.ticks() {
             self.line((across.from, y), (across.to, y), Stroke::Grid);

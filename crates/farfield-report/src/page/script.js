@@ -1,82 +1,233 @@
 "use strict";
 // Reads numbers off the page's charts: a cursor with the value of each series, at the same second in all charts
-// over time; and saves a chart as a file. Names are only ever text here. Without this script nothing is missing.
+// over time; magnifies a part of their x axes; saves a chart as a file; switches the theme. Names are only ever text
+// here. Without this script nothing is missing.
 (() => {
   const space = "http://www.w3.org/2000/svg";
+  const powers = { linear: (x) => x, log2: (x) => 2 ** x, log10: (x) => 10 ** x };
   const scale = (words) => {
     const [kind, first, last, from, to] = words.split(" ").map((word, at) => (at ? Number(word) : word));
-    const power = { linear: (x) => x, log2: (x) => 2 ** x, log10: (x) => 10 ** x }[kind];
-    return { from, to, number: (at) => power(first + ((at - from) / (to - from)) * (last - first)) };
+    return { kind, first, last, from, to, number: (at) => powers[kind](first + ((at - from) / (to - from)) * (last - first)) };
   };
-  const short = (x) => (x === 0 ? "0" : Math.abs(x) >= 1000 ? Math.round(x).toLocaleString("en") : x.toPrecision(3));
+  const short = (x) => (x === 0 ? "0" : Math.abs(x) >= 1000 ? Math.round(x).toLocaleString("en") : String(Number(x.toPrecision(3))));
+  const make = (name, attributes, text) => {
+    const element = document.createElementNS(space, name);
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+    if (text !== undefined) element.textContent = text;
+    return element;
+  };
+  const button = (text, listener) => {
+    const made = document.createElement("button");
+    made.type = "button";
+    made.textContent = text;
+    made.addEventListener("click", listener);
+    return made;
+  };
+  const pairs = (text) => text.split(" ").filter(Boolean).map((point) => point.split(",").map(Number));
   const charts = [];
   for (const svg of document.querySelectorAll("svg")) {
     const scales = svg.querySelector("g.scales");
     if (!scales) continue;
+    const x = scale(scales.dataset.x);
+    const lines = [...svg.querySelectorAll("g.series polyline")].map((line) => ({
+      line, drawn: line.getAttribute("points"), points: pairs(line.getAttribute("points")),
+    }));
     const series = [...svg.querySelectorAll("g.series")].map((group) => ({
       name: group.dataset.name,
-      points: [...group.querySelectorAll("polyline")].flatMap((line) =>
-        line.getAttribute("points").split(" ").filter(Boolean).map((point) => point.split(",").map(Number))),
+      points: lines.filter(({ line }) => group.contains(line)).flatMap(({ points }) => points),
     }));
-    const line = document.createElementNS(space, "line");
-    line.setAttribute("class", "cursor");
-    const text = document.createElementNS(space, "text");
-    text.setAttribute("class", "reading");
-    text.setAttribute("text-anchor", "end");
-    svg.append(line, text);
+    const cursor = svg.appendChild(make("line", { class: "cursor" }));
+    const text = svg.appendChild(make("text", { class: "reading", "text-anchor": "end" }));
+    const chosen = svg.appendChild(make("rect", { class: "chosen" }));
+    const ticks = svg.querySelector("g.x-ticks");
     const chart = {
-      svg, series, line, text,
-      x: scale(scales.dataset.x), y: scale(scales.dataset.y), isTime: scales.dataset.kind === "time", at: null,
+      svg, x, y: scale(scales.dataset.y), lines, series, cursor, text, chosen, ticks,
+      whole: ticks ? [...ticks.children] : [], shade: svg.querySelector("rect.shade"), at: null, view: [x.from, x.to],
+      isTime: scales.dataset.kind === "time",
+      // Markers stay where they are: only charts of lines are magnified.
+      hasZoom: Boolean(ticks) && lines.length > 0 && !svg.querySelector("g.series circle, g.series path, g.series rect"),
     };
+    if (chart.shade) chart.shaded = [Number(chart.shade.getAttribute("x")), Number(chart.shade.getAttribute("x")) + Number(chart.shade.getAttribute("width"))];
     charts.push(chart);
     listen(chart);
   }
+  const group = (chart) => (chart.isTime ? charts.filter((other) => other.isTime) : [chart]);
+
+  // Where a place of the whole axis is in the magnified one, and the other way round.
+  const moved = ({ x, view: [a, b] }, at) => x.from + ((at - a) / (b - a)) * (x.to - x.from);
+  const original = ({ x, view: [a, b] }, at) => a + ((at - x.from) / (x.to - x.from)) * (b - a);
+
   function show(chart, at) {
     chart.at = at;
-    const { x, y, line, text } = chart;
-    line.style.display = text.style.display = at === null ? "none" : "";
-    if (at === null) return;
-    for (const [name, value] of [["x1", at], ["x2", at], ["y1", y.from], ["y2", y.to]]) line.setAttribute(name, value);
+    const { x, y, cursor, text, view } = chart;
+    const hidden = at === null || at < view[0] || at > view[1];
+    cursor.style.display = text.style.display = hidden ? "none" : "";
+    if (hidden) return;
+    const place = moved(chart, at);
+    for (const [name, value] of [["x1", place], ["x2", place], ["y1", y.from], ["y2", y.to]]) cursor.setAttribute(name, value);
     const nearest = (points) => points.reduce((best, point) =>
       (best === null || Math.abs(point[0] - at) < Math.abs(best[0] - at) ? point : best), null);
     const read = chart.series.map(({ name, points }) => [name, nearest(points)]).filter(([, point]) => point !== null);
-    text.textContent = [short(x.number(at)) + ":", ...read.map(([name, point]) => `${name} ${short(y.number(point[1]))}`)]
-      .join("  ");
+    text.textContent = [`${short(x.number(at))}:`, ...read.map(([name, point]) => `${name} ${short(y.number(point[1]))}`)].join("  ");
     text.setAttribute("x", x.to);
     text.setAttribute("y", y.to - 6);
   }
   function move(chart, at) {
-    const inside = at === null ? null : Math.min(Math.max(at, chart.x.from), chart.x.to);
-    for (const other of chart.isTime ? charts.filter((other) => other.isTime) : [chart]) show(other, inside);
+    const inside = at === null ? null : Math.min(Math.max(at, chart.view[0]), chart.view[1]);
+    for (const other of group(chart)) show(other, inside);
   }
-  function listen(chart) {
-    const { svg, x } = chart;
-    svg.tabIndex = 0;
-    svg.addEventListener("pointermove", (event) => {
-      const box = svg.getBoundingClientRect();
-      move(chart, ((event.clientX - box.left) / box.width) * svg.viewBox.baseVal.width);
+
+  // The points of a line within the view, with its ends cut there.
+  function cut(points, [a, b]) {
+    const kept = [];
+    points.forEach((point, at) => {
+      const before = points[at - 1];
+      for (const edge of before ? [a, b] : []) {
+        if ((before[0] - edge) * (point[0] - edge) < 0) {
+          kept.push([edge, before[1] + ((edge - before[0]) / (point[0] - before[0])) * (point[1] - before[1])]);
+        }
+      }
+      if (point[0] >= a && point[0] <= b) kept.push(point);
     });
+    return kept.sort((p, q) => p[0] - q[0]);
+  }
+  // Round numbers between the ends of the axis, about six; of a logarithmic axis 1, 2 and 5 of each decade.
+  function rounds(low, high, kind) {
+    if (kind !== "linear" && high / low > 5) {
+      const all = [];
+      for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) all.push(...[1, 2, 5].map((n) => n * 10 ** power));
+      return all.filter((n) => n >= low && n <= high);
+    }
+    const rough = (high - low) / 6, power = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= rough) ?? rough;
+    return Array.from({ length: 20 }, (_, at) => (Math.ceil(low / step) + at) * step).filter((n) => n <= high);
+  }
+  function draw(chart) {
+    const { x, y, view, ticks } = chart;
+    const isWhole = view[0] === x.from && view[1] === x.to;
+    for (const { line, drawn, points } of chart.lines) {
+      const cutout = () => cut(points, view).map(([px, py]) => `${moved(chart, px).toFixed(1)},${py}`).join(" ");
+      line.setAttribute("points", isWhole ? drawn : cutout());
+    }
+    if (chart.shade) {
+      const [from, to] = chart.shaded.map((at) => Math.min(Math.max(moved(chart, at), x.from), x.to));
+      chart.shade.setAttribute("x", from);
+      chart.shade.setAttribute("width", to - from);
+    }
+    chart.reset.hidden = isWhole;
+    if (isWhole) return ticks.replaceChildren(...chart.whole);
+    const power = powers[x.kind], back = { linear: (n) => n, log2: Math.log2, log10: Math.log10 }[x.kind];
+    const place = (number) => moved(chart, x.from + ((back(number) - x.first) / (x.last - x.first)) * (x.to - x.from));
+    const number = (at) => power(x.first + ((at - x.from) / (x.to - x.from)) * (x.last - x.first));
+    const drawn = rounds(number(view[0]), number(view[1]), x.kind).flatMap((round) => {
+      const at = place(round);
+      return [
+        make("line", { x1: at, x2: at, y1: y.from, y2: y.to, stroke: "#dddddd" }),
+        make("text", { x: at, y: y.from + 20, "text-anchor": "middle" }, String(Number(round.toPrecision(6)))),
+      ];
+    });
+    ticks.replaceChildren(...drawn);
+  }
+  function zoom(chart, view) {
+    const { x } = chart;
+    const [a, b] = view ?? [x.from, x.to];
+    if (b - a < (x.to - x.from) / 1000) return;
+    for (const other of group(chart).filter((other) => other.hasZoom)) {
+      other.view = [Math.max(a, x.from), Math.min(b, x.to)];
+      draw(other);
+      show(other, other.at);
+    }
+  }
+
+  function listen(chart) {
+    const { svg, x, y, chosen } = chart;
+    let begun = null;
+    svg.tabIndex = 0;
+    const place = (event) => {
+      const box = svg.getBoundingClientRect();
+      const at = ((event.clientX - box.left) / box.width) * svg.viewBox.baseVal.width;
+      return original(chart, Math.min(Math.max(at, x.from), x.to));
+    };
+    const choose = (to) => {
+      const [from, until] = [begun, to].map((at) => moved(chart, at)).sort((a, b) => a - b);
+      for (const [name, value] of [["x", from], ["width", until - from], ["y", y.to], ["height", y.from - y.to]]) chosen.setAttribute(name, value);
+    };
+    svg.addEventListener("pointerdown", (event) => {
+      if (!chart.hasZoom || event.button !== 0) return;
+      begun = place(event);
+      svg.setPointerCapture(event.pointerId);
+    });
+    svg.addEventListener("pointermove", (event) => {
+      move(chart, place(event));
+      if (begun !== null) choose(place(event));
+    });
+    svg.addEventListener("pointerup", (event) => {
+      if (begun === null) return;
+      const view = [begun, place(event)].sort((a, b) => a - b);
+      begun = null;
+      chosen.setAttribute("width", 0);
+      if (moved(chart, view[1]) - moved(chart, view[0]) > 5) zoom(chart, view);
+    });
+    svg.addEventListener("pointercancel", () => { begun = null; chosen.setAttribute("width", 0); });
+    svg.addEventListener("dblclick", () => { if (chart.hasZoom) zoom(chart, null); });
     svg.addEventListener("pointerleave", () => move(chart, null));
     svg.addEventListener("blur", () => move(chart, null));
     svg.addEventListener("keydown", (event) => {
+      const [a, b] = chart.view, at = chart.at ?? (a + b) / 2;
       const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-      if (!step) return;
+      if (step) move(chart, (chart.at ?? a) + (step * (b - a)) / 100);
+      else if (chart.hasZoom && (event.key === "+" || event.key === "=")) zoom(chart, [at - (at - a) / 2, at + (b - at) / 2]);
+      else if (chart.hasZoom && (event.key === "-" || event.key === "Escape")) zoom(chart, null);
+      else return;
       event.preventDefault();
-      move(chart, (chart.at ?? x.from) + (step * (x.to - x.from)) / 100);
     });
-    const save = document.createElement("button");
-    save.type = "button";
-    save.textContent = "save as SVG";
-    save.addEventListener("click", () => {
-      const copy = svg.cloneNode(true);
-      copy.setAttribute("xmlns", space);
-      copy.querySelectorAll(".cursor,.reading").forEach((element) => element.remove());
-      const link = document.createElement("a");
-      link.href = URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(copy)], { type: "image/svg+xml" }));
-      link.download = `${svg.getAttribute("aria-label").replace(/[^A-Za-z0-9]+/g, "-")}.svg`;
-      link.click();
-      URL.revokeObjectURL(link.href);
-    });
-    svg.after(save);
+    chart.reset = button("show the whole axis", () => zoom(chart, null));
+    chart.reset.hidden = true;
+    svg.after(button("save as SVG", () => save(chart, "svg")), button("save as PNG", () => save(chart, "png")), chart.reset);
   }
+
+  function download(chart, url, kind) {
+    const link = document.createElement("a");
+    link.href = url;
+    link.download = `${chart.svg.getAttribute("aria-label").replace(/[^A-Za-z0-9]+/g, "-")}.${kind}`;
+    link.click();
+  }
+  function save(chart, kind) {
+    const copy = chart.svg.cloneNode(true);
+    copy.setAttribute("xmlns", space);
+    copy.removeAttribute("tabindex");
+    copy.querySelectorAll(".cursor,.reading,.chosen").forEach((element) => element.remove());
+    const url = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(copy))}`;
+    if (kind === "svg") return download(chart, url, kind);
+    // Twice the size, for screens and print.
+    const { width, height } = chart.svg.viewBox.baseVal;
+    const canvas = Object.assign(document.createElement("canvas"), { width: width * 2, height: height * 2 });
+    const image = new Image();
+    image.addEventListener("load", () => {
+      canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+      download(chart, canvas.toDataURL("image/png"), kind);
+    });
+    image.src = url;
+  }
+
+  // A page in a sandbox has no storage: the theme is then that of the system at first.
+  const storage = { read: () => { try { return localStorage.getItem("theme"); } catch { return null; } },
+    keep: (theme) => { try { localStorage.setItem("theme", theme); } catch { /* It lasts as long as the page. */ } } };
+  const themes = ["system", "light", "dark"];
+  let theme = themes.includes(storage.read()) ? storage.read() : "system";
+  const switcher = button("", () => {
+    theme = themes[(themes.indexOf(theme) + 1) % themes.length];
+    storage.keep(theme);
+    apply();
+  });
+  switcher.className = "theme";
+  function apply() {
+    if (theme === "system") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme;
+    switcher.textContent = `theme: ${theme}`;
+  }
+  apply();
+  document.querySelector("h1").before(switcher);
+  // What is wider than the page is scrolled by keys too.
+  for (const box of document.querySelectorAll(".scroll")) if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
 })();

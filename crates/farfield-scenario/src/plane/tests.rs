@@ -3,7 +3,7 @@
 
 use crate::overlay::Overlay;
 use crate::{RunPlan, Scenario, from_text};
-use farfield_base::Duration;
+use farfield_base::{Duration, Instant};
 use farfield_engine::plane::EmulatedNetwork;
 use std::path::Path;
 

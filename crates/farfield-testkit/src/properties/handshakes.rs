@@ -4,7 +4,7 @@
 use super::replies::cut;
 use farfield_base::{Duration, Instant};
 use farfield_http::tls::model::{Offer, ServerSession, Terms};
-use farfield_http::tls::{Client, Group, Sessions, Settings, TlsFailure, Trust, Version};
+use farfield_http::tls::{Alpn, Client, Group, Sessions, Settings, TlsFailure, Trust, Version};
 use rustls::crypto::aws_lc_rs;
 use std::sync::{Arc, LazyLock};
 
@@ -36,6 +36,7 @@ pub fn of_stream(input: &[u8]) {
     assert_eq!(whole.failure.is_some(), in_pieces.failure.is_some(), "{whole:?} and {in_pieces:?}");
     let modelled = Sessions::Modelled(Arc::new(Offer {
         name: Some("shop.test".to_owned()),
+        protocol: Alpn::Http11,
         versions: versions.to_vec(),
         groups: Group::ALL.to_vec(),
         resumption: true,

@@ -35,6 +35,22 @@ fn a_page_takes_one_connection_and_two_round_trips() {
     assert_eq!(parts, 1, "ten requests and the acknowledgement of the settings leave together");
 }
 
+/// Users who ask at once for the next page leave a burst of replies as a burst of requests: one part, for the
+/// system is called once, and the server gets them together.
+#[test]
+fn what_a_burst_of_replies_leads_to_leaves_together() {
+    let stage = play("policy = 'multiplexed'\nstreams = 10", ROOT, Server::default());
+    has_only(&stage, Outcome::Ok);
+    assert_eq!(stage.streams_most, 10);
+    let bursts: Vec<_> = stage.samples.chunks(10).skip(1).filter(|burst| burst.len() == 10).collect();
+    assert!(bursts.len() > 20, "{}", bursts.len());
+    for burst in bursts {
+        let sent = burst[0].sent.instant().expect("it was sent");
+        assert!(burst.iter().all(|own| own.sent == burst[0].sent && own.due == sent), "{burst:?}");
+        assert_eq!(stage.sent.iter().filter(|(at, ..)| *at == sent).count(), 1);
+    }
+}
+
 /// The policy's limit and the server's hold: objects go in waves.
 #[test]
 fn streams_at_once_are_limited_by_policy_and_server() {

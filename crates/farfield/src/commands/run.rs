@@ -3,10 +3,13 @@
 use crate::commands::around::{self, ServerShown};
 use crate::commands::{report, verify};
 use crate::exit::Exit;
-use crate::flags::{Format, RunFlags};
+use crate::flags::RunFlags;
+use crate::flags::watch::RunFormat;
+use crate::live::wire;
+use crate::metrics::{MetricsTargets, listen};
 use crate::output;
 use crate::problem::Problem;
-use crate::progress::{Progress, Shown};
+use crate::progress::{Progress, Shown, Watch};
 use farfield_engine::plane::{Plane, PreparedPlane};
 use farfield_engine::{
     Output, RunDirectory, RunDirectoryError, SetUpError, Settings, descriptors, interrupt, preflight,
@@ -32,10 +35,14 @@ pub fn run(flags: &RunFlags) -> Result<Exit, Problem> {
         (false, true) => Shown::Lines,
         (false, false) => Shown::Live,
     };
-    let done = drive(plan, shown)?;
+    let to = &flags.watch;
+    let metrics = MetricsTargets::of(to.metrics.as_deref(), &to.metrics_push, &to.metrics_otlp)?;
+    let ui = to.ui.as_deref().map(|address| listen(address, "--ui")).transpose()?;
+    let done = drive(plan, Watch { shown, metrics, figures: flags.format == RunFormat::Jsonl, ui })?;
     let put = match flags.format {
-        Format::Text => output::put_coloured(&report::shown(&done.summary, &done.directory)),
-        Format::Json => output::put(&done.summary.to_json()),
+        RunFormat::Text => output::put_coloured(&report::shown(&done.summary, &done.directory)),
+        RunFormat::Json => output::put(&done.summary.to_json()),
+        RunFormat::Jsonl => output::put(&wire::result(&done.directory, done.exit.code(), &done.summary)),
     };
     match put {
         // The result of the run outranks a failure to print it.
@@ -76,7 +83,7 @@ pub struct Done {
 }
 
 /// Runs the plan.
-pub fn drive(mut plan: RunPlan, progress: Shown) -> Result<Done, Problem> {
+pub fn drive(mut plan: RunPlan, watch: Watch) -> Result<Done, Problem> {
     // Before anything that makes threads: a process of several cannot enter a user namespace.
     plan.gain_privilege().map_err(Problem::forbidden)?;
     let stop =
@@ -87,7 +94,7 @@ pub fn drive(mut plan: RunPlan, progress: Shown) -> Result<Done, Problem> {
     // Not kept: the scenario in a run directory must run again, into another directory.
     let asked = scenario.output.directory.take();
     preflight::check(&settings).map_err(Problem::failed)?;
-    announce(&settings.plane, progress == Shown::Nothing)?;
+    announce(&settings.plane, watch.shown == Shown::Nothing)?;
     let (keep, budget) = (scenario.output.samples.0, scenario.output.disk_budget);
     let disk_of = asked.as_deref().unwrap_or(Path::new(RUNS));
     settings.warnings.extend(preflight::disk(&settings, keep, budget, disk_of));
@@ -108,7 +115,7 @@ pub fn drive(mut plan: RunPlan, progress: Shown) -> Result<Done, Problem> {
     let results = created.clone();
     let logs_keys = scenario.tls.as_ref().is_some_and(|tls| tls.key_log);
     settings.output = Some(Output { directory: created, scenario: kept, keep, budget, logs_keys });
-    let mut progress = Progress::new(&settings, progress, &stop);
+    let mut progress = Progress::begin(watch, &settings, &directory, &stop)?;
     let ran = farfield_engine::run(&settings, &stop, |now| progress.update(now));
     progress.end();
     end_with_tear_down(&settings, shown);

@@ -1,5 +1,6 @@
 //! `farfield shell`: any program behind an emulated path to a server.
 
+use crate::commands::passed::Passed;
 use crate::commands::run;
 use crate::exit::Exit;
 use crate::flags::shell::ShellFlags;
@@ -9,8 +10,6 @@ use farfield_base::Duration;
 use farfield_engine::plane::Plane;
 use farfield_engine::shell::{Program, Shell, ShellReport, clients_of};
 use farfield_engine::{SetUpError, interrupt};
-use farfield_measure::Quantile;
-use farfield_report::figures;
 use farfield_scenario::Prepared;
 use std::ffi::OsString;
 use std::net::IpAddr;
@@ -101,88 +100,27 @@ fn code_of(status: ExitStatus) -> u8 {
 
 /// What the path did, and whether it kept its times.
 fn in_words(report: &ShellReport, limit: Duration) -> String {
-    let drops = report.drops;
-    let causes = [
-        (drops.lost, "lost"),
-        (drops.queue_full + drops.early + drops.delayed, "dropped by queues"),
-        (drops.expired, "out of hops"),
-        (drops.too_big, "too big"),
-        (drops.unreachable, "refused by closed links"),
-        (drops.nobody, "from or for nobody on the path"),
-        (report.refused, "refused by a kernel"),
-        (report.unknown_names, "lookups of names that are not here"),
-        (
-            report.left_behind as u64,
-            if report.left_behind == 1 {
-                "process left behind, killed"
-            } else {
-                "processes left behind, killed"
-            },
-        ),
-    ];
-    let causes =
-        causes.iter().filter(|(count, _)| *count > 0).map(|(count, cause)| format!("; {count} {cause}"));
-    let causes: String = causes.collect();
-    let cpu = figures::time(report.cpu.as_ns());
-    let counts = format!(
-        "farfield: {} packets up and {} down in {cpu} of processor time{causes}\n",
-        report.up, report.down
-    );
-    let (Some(p99), Some(max)) = (report.lateness.quantile(Quantile::P99), report.lateness.max()) else {
-        return counts;
+    let left =
+        if report.left_behind == 1 { "process left behind, killed" } else { "processes left behind, killed" };
+    let passed = Passed {
+        up: report.up,
+        down: report.down,
+        drops: report.drops,
+        refused: report.refused,
+        others: vec![
+            (report.unknown_names, "lookups of names that are not here"),
+            (report.left_behind as u64, left),
+        ],
+        lateness: &report.lateness,
+        cpu: report.cpu,
     };
-    let is_late = p99 > limit;
-    let [p99, max] = [p99, max].map(|late| figures::time(late.as_ns()));
-    match is_late {
-        true => format!(
-            "{counts}farfield: INVALID: one packet in a hundred was {p99} late or more, {max} at most, where {limit} is \
-             allowed: times are longer than the path's; stop other work on this machine\n"
-        ),
-        false => format!(
-            "{counts}farfield: on time: packets were late by {p99} at the 99th percentile, {max} at most\n"
-        ),
-    }
+    passed.in_words(limit)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use farfield_measure::Histogram;
     use std::os::unix::process::ExitStatusExt;
-
-    fn report(late: &[Duration]) -> ShellReport {
-        let mut lateness = Histogram::new();
-        late.iter().for_each(|late| lateness.record(*late));
-        ShellReport {
-            status: ExitStatus::from_raw(0),
-            beside: Vec::new(),
-            up: 3,
-            down: 2,
-            drops: farfield_engine::shell::Drops::default(),
-            refused: 0,
-            unknown_names: 0,
-            lateness,
-            cpu: Duration::from_us(40),
-            left_behind: 1,
-            failed: None,
-        }
-    }
-
-    #[test]
-    fn lateness_is_judged() {
-        let limit = Duration::from_ms(1);
-        let on_time = in_words(&report(&[Duration::from_us(90); 99]), limit);
-        assert!(
-            on_time.starts_with(
-                "farfield: 3 packets up and 2 down in 40.0µs of processor time; 1 process left behind, killed\n"
-            ),
-            "{on_time}"
-        );
-        assert!(on_time.contains("on time: packets were late by 90"), "{on_time}");
-        let late = in_words(&report(&[Duration::from_ms(2); 99]), limit);
-        assert!(late.contains("INVALID") && late.contains("where 1ms is allowed"), "{late}");
-        assert!(!in_words(&report(&[]), limit).contains("late by"));
-    }
 
     #[test]
     fn exit_codes_are_those_of_a_shell() {

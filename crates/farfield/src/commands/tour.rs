@@ -59,7 +59,7 @@ fn invocation_of(typed: &str, by_cargo: bool) -> String {
 }
 
 fn show(text: &str) -> Result<Done, Problem> {
-    drive(farfield_scenario::from_text(text, None, &Overlay::default())?, Shown::Live)
+    drive(farfield_scenario::from_text(text, None, &Overlay::default())?, Shown::Live.into())
 }
 
 #[cfg(test)]

@@ -50,6 +50,9 @@ pub struct ShellFlags {
     /// Container of a server that runs already: of Docker, Podman or Kubernetes
     #[arg(long, value_name = "NAME")]
     pub container: Option<String>,
+    /// Network card by which a server on another machine is reached
+    #[arg(long, value_name = "INTERFACE")]
+    pub interface: Option<String>,
     /// Kind of gateway at both ends of the path: auto, tun or packet
     #[arg(long, value_name = "DEVICE", value_parser = Suggested(GATEWAYS))]
     pub gateway: Option<String>,
@@ -90,6 +93,7 @@ impl ShellFlags {
             server_netns: self.server_netns.clone(),
             container: self.container.clone(),
             gateway: self.gateway.clone(),
+            interface: self.interface.clone(),
             seed: self.seed,
             sets: self.sets.clone(),
             no_monitor: true,

@@ -25,7 +25,6 @@ use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -259,6 +258,11 @@ impl Running {
         status.rsplit(')').next().is_none_or(|state| state.trim_start().starts_with('Z'))
     }
 
+    /// The file of its standard output.
+    pub fn stdout(&self) -> &Path {
+        &self.stdout
+    }
+
     /// What it has written on standard error.
     pub fn said(&self) -> String {
         fs::read_to_string(&self.stderr).expect("own file")
@@ -323,10 +327,13 @@ pub fn count(part: &PartSummary, outcome: Outcome) -> u64 {
     part.outcomes.iter().find(|counted| counted.name == outcome.name()).map_or(0, |counted| counted.count)
 }
 
-/// One after the other: tests that keep the machine busy spoil each other's measurements.
-pub fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+/// One after the other, those of other test programs too: tests that keep the machine busy spoil each other's
+/// measurements.
+pub fn alone() -> File {
+    let path = concat!(env!("CARGO_TARGET_TMPDIR"), "/alone");
+    let file = File::options().create(true).append(true).open(path).expect("cargo's folder for tests");
+    file.lock().expect("a lock on a file");
+    file
 }
 
 /// Runs a line of the shell in `place`, whose run directory is `run`; `FARFIELD` in it is this program.

@@ -1,6 +1,6 @@
 //! farfield itself, and what the benches read of its summary.
 
-use super::{Generator, Pace, Report, Reuse, Work};
+use super::{Generator, Pace, Report, Reuse, Version, Work};
 use anyhow::{Context, Result};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -47,13 +47,21 @@ pub fn of_work(program: &Path, work: &Work, scratch: &Path) -> Command {
     if work.reuse == Reuse::OneRequest {
         command.args(["--policy", "one-request"]);
     }
-    if let Some(streams) = work.streams {
-        command.args(["--http", "2", "--policy", "multiplexed", "--set"]);
+    let streams = match work.version {
+        Version::Http1 => None,
+        Version::Http2(streams) => Some(("2", streams)),
+        Version::Http3(streams) => Some(("3", streams)),
+    };
+    if let Some((version, streams)) = streams {
+        command.args(["--http", version, "--policy", "multiplexed", "--set"]);
         command.arg(format!("connections.streams={streams}"));
     }
     if work.url.starts_with("https:") {
         // The others do not look whose the certificate is either.
         command.arg("--insecure");
+        if work.version == Version::Http1 {
+            command.args(["--http", "1.1"]);
+        }
     }
     command
 }
@@ -186,14 +194,14 @@ mod tests {
             seconds: 1,
             pace: Pace::Closed,
             reuse: Reuse::KeepAlive,
-            streams: Some(10),
+            version: Version::Http2(10),
         };
         let words = |work: &Work| process::words(&of_work(Path::new("farfield"), work, Path::new("/a")));
         let text = words(&work);
         for flags in ["--http 2 --policy multiplexed --set connections.streams=10", "--insecure", "-c 8"] {
             assert!(text.contains(flags), "{flags} in {text}");
         }
-        let plain = Work { url: "http://127.0.0.1/".to_owned(), streams: None, ..work };
+        let plain = Work { url: "http://127.0.0.1/".to_owned(), version: Version::Http1, ..work };
         assert!(!words(&plain).contains("--insecure") && !words(&plain).contains("--http"));
     }
 

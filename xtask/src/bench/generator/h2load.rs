@@ -1,7 +1,7 @@
 //! h2load, speaking HTTP/1.1 or HTTP/2: a closed loop, or a rate for each connection.
 
-use super::{Generator, Pace, Report, Work};
-use anyhow::{Context, Result};
+use super::{Generator, Pace, Report, Version, Work};
+use anyhow::{Context, Result, bail};
 use std::path::Path;
 use std::process::Command;
 
@@ -16,9 +16,10 @@ impl Generator for H2load {
 
     fn command(&self, program: &Path, work: &Work, _scratch: &Path) -> Result<Command> {
         let mut command = Command::new(program);
-        match work.streams {
-            None => command.arg("--h1"),
-            Some(streams) => command.arg(format!("-m{streams}")),
+        match work.version {
+            Version::Http1 => command.arg("--h1"),
+            Version::Http2(streams) => command.arg(format!("-m{streams}")),
+            Version::Http3(_) => bail!("Debian's h2load speaks no HTTP/3"),
         };
         command.arg("-t1");
         command.arg(format!("-c{}", work.connections)).arg(format!("-D{}", work.seconds));
@@ -85,12 +86,12 @@ req/s           :      49.90       49.94       49.92        0.01    64.06%
             seconds: 10,
             pace: Pace::Open(1000),
             reuse: super::super::Reuse::KeepAlive,
-            streams: None,
+            version: Version::Http1,
         };
         let command = H2load.command(Path::new("h2load"), &work, Path::new("/")).unwrap();
         let has = |command: &Command, wanted: &str| command.get_args().any(|arg| arg == wanted);
         assert!(has(&command, "--rps=15.625") && has(&command, "--h1"));
-        let work = Work { streams: Some(10), ..work };
+        let work = Work { version: Version::Http2(10), ..work };
         let command = H2load.command(Path::new("h2load"), &work, Path::new("/")).unwrap();
         assert!(has(&command, "-m10") && !has(&command, "--h1"));
     }

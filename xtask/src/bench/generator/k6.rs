@@ -66,7 +66,7 @@ export function handleSummary(data) {{ return {{ stdout: JSON.stringify(data) }}
 
 #[cfg(test)]
 mod tests {
-    use super::super::Reuse;
+    use super::super::{Reuse, Version};
     use super::*;
 
     #[test]
@@ -87,7 +87,7 @@ mod tests {
             seconds: 10,
             pace: Pace::Open(5000),
             reuse: Reuse::KeepAlive,
-            streams: None,
+            version: Version::Http1,
         };
         let script = script(&work);
         for part in [

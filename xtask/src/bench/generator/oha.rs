@@ -1,6 +1,6 @@
 //! oha: here an open loop at a constant rate, with latency counted from when a request was due.
 
-use super::{Generator, Pace, Report, Work};
+use super::{Generator, Pace, Report, Version, Work};
 use anyhow::{Context, Result};
 use serde_json::Value;
 use std::path::Path;
@@ -21,6 +21,13 @@ impl Generator for Oha {
         command.arg("-c").arg(work.connections.to_string()).arg("-z").arg(format!("{}s", work.seconds));
         if let Pace::Open(per_s) = work.pace {
             command.arg("--latency-correction").arg("-q").arg(per_s.to_string());
+        }
+        if let Version::Http2(streams) | Version::Http3(streams) = work.version {
+            let version = if matches!(work.version, Version::Http2(_)) { "2" } else { "3" };
+            command.args(["--http-version", version, "-p"]).arg(streams.to_string());
+        }
+        if work.url.starts_with("https:") {
+            command.arg("--insecure");
         }
         command.arg(&work.url);
         Ok(command)

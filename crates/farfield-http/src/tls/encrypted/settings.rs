@@ -34,6 +34,11 @@ const HTTP11: &[u8] = b"http/1.1";
 pub(super) const HTTP2: &[u8] = b"h2";
 
 impl Alpn {
+    /// The identifier of the protocol; of either, that of the preferred one.
+    pub const fn id(self) -> &'static [u8] {
+        self.ids()[0]
+    }
+
     /// The identifiers of the protocols that are offered, in order of preference.
     pub const fn ids(self) -> &'static [&'static [u8]] {
         match self {

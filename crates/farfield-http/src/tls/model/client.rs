@@ -38,21 +38,37 @@ impl Client {
 
     /// A session of `user`, whose first message is ready to be taken.
     pub fn begin(&self, user: u32) -> Session {
-        let (mut group, mut ticket) = (None, None);
-        if self.offer.resumption {
-            let mut kept = self.kept();
-            group = kept.group;
-            let own = kept.users.entry(user).or_default();
-            ticket = own.tls13.pop_back().or(own.tls12);
-        }
+        let (group, ticket) = self.take_ticket(user);
         Session::new(Arc::clone(&self.offer), user, group, ticket)
+    }
+
+    /// What the client offers.
+    pub fn offer(&self) -> &Offer {
+        &self.offer
+    }
+
+    /// The group that the server chose before, and a ticket of `user`'s, which is taken if it is used once.
+    pub fn take_ticket(&self, user: u32) -> (Option<Group>, Option<Ticket>) {
+        if !self.offer.resumption {
+            return (None, None);
+        }
+        let mut kept = self.kept();
+        let group = kept.group;
+        let own = kept.users.entry(user).or_default();
+        (group, own.tls13.pop_back().or(own.tls12))
+    }
+
+    /// Notes the group that the server chose.
+    pub fn note_group(&self, group: Option<Group>) {
+        self.kept().group = group;
     }
 
     pub fn forget(&self, user: u32) {
         self.kept().users.remove(&user);
     }
 
-    fn keep(&self, user: u32, ticket: Ticket) {
+    /// Keeps a ticket for `user`.
+    pub fn keep(&self, user: u32, ticket: Ticket) {
         let mut kept = self.kept();
         // A ticket may come when its user is gone.
         let Some(own) = kept.users.get_mut(&user) else { return };
@@ -71,6 +87,17 @@ impl Client {
     fn kept(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The groups that the first message has key shares for, where the server chose `group` before.
+pub fn shares(offer: &Offer, group: Option<Group>) -> Vec<Group> {
+    let first = group.filter(|group| offer.groups.contains(group)).unwrap_or(offer.groups[0]);
+    let mut shares = vec![first];
+    // A hybrid's own share of X25519 is offered once more by itself, which costs nothing.
+    if first == Group::X25519MlKem768 && offer.groups.contains(&Group::X25519) {
+        shares.push(Group::X25519);
+    }
+    shares
 }
 
 /// What comes next of the server.
@@ -115,12 +142,7 @@ struct State {
 
 impl Session {
     fn new(offer: Arc<Offer>, user: u32, group: Option<Group>, ticket: Option<Ticket>) -> Session {
-        let first = group.filter(|group| offer.groups.contains(group)).unwrap_or(offer.groups[0]);
-        let mut shares = vec![first];
-        // A hybrid's own share of X25519 is offered once more by itself, which costs nothing.
-        if first == Group::X25519MlKem768 && offer.groups.contains(&Group::X25519) {
-            shares.push(Group::X25519);
-        }
+        let shares = shares(&offer, group);
         let (mut hello, mut to_send) = (Vec::new(), Vec::new());
         message::client_hello(&mut hello, &offer, &shares, ticket);
         record::put(&mut to_send, record::HANDSHAKE, Protection::None, &hello);
@@ -235,7 +257,7 @@ impl State {
             (Stage::Hello, message::SERVER_HELLO) => self.take_hello(client, &Answer::read(body)?),
             (Stage::Flight, message::SERVER_KEY_EXCHANGE) => {
                 self.group = message::group_of_tls12(body);
-                client.kept().group = self.group;
+                client.note_group(self.group);
                 Some(())
             }
             (Stage::Flight, message::SERVER_HELLO_DONE) => {
@@ -278,7 +300,7 @@ impl State {
         self.stage = Stage::Flight;
         if answer.is_tls13 {
             (self.version, self.incoming) = (Version::Tls13, Protection::Tls13);
-            client.kept().group = answer.group;
+            client.note_group(answer.group);
         } else {
             self.version = Version::Tls12;
         }

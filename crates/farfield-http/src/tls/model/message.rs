@@ -1,11 +1,12 @@
 //! The messages of the handshake: what is in the clear as the protocol has it, all else by its size.
 
 use super::{Group, Offer, Protection, SESSION_ID, Terms, Version, certificate};
+use crate::tls::Alpn;
 
 pub const CLIENT_HELLO: u8 = 1;
 pub const SERVER_HELLO: u8 = 2;
 pub const NEW_SESSION_TICKET: u8 = 4;
-const ENCRYPTED_EXTENSIONS: u8 = 8;
+pub const ENCRYPTED_EXTENSIONS: u8 = 8;
 const CERTIFICATE: u8 = 11;
 pub const SERVER_KEY_EXCHANGE: u8 = 12;
 pub const SERVER_HELLO_DONE: u8 = 14;
@@ -26,6 +27,8 @@ const SUPPORTED_VERSIONS: u16 = 43;
 const PSK_KEY_EXCHANGE_MODES: u16 = 45;
 const KEY_SHARE: u16 = 51;
 const RENEGOTIATION_INFO: u16 = 0xff01;
+/// RFC 9001 section 8.2.
+const QUIC_TRANSPORT_PARAMETERS: u16 = 57;
 
 /// Bytes of a ticket: what rustls's stateless tickets have.
 pub const TICKET: usize = 160;
@@ -83,22 +86,62 @@ fn filler(out: &mut Vec<u8>, bytes: usize, with: u8) {
     out.resize(out.len() + bytes, with);
 }
 
-fn alpn(out: &mut Vec<u8>) {
-    extension(out, ALPN, |out| block(out, 2, |out| block(out, 1, |out| out.extend(b"http/1.1"))));
+/// The protocols that are offered, or the one that was chosen of them (RFC 7301).
+fn alpn(out: &mut Vec<u8>, protocol: Alpn) {
+    extension(out, ALPN, |out| block(out, 2, |out| block(out, 1, |out| out.extend(protocol.id()))));
+}
+
+/// The first protocol in the body of the extension that is known.
+fn protocol_of(value: &[u8]) -> Option<Alpn> {
+    let mut rest = value.get(2..)?;
+    while let Some(id) = take_block(&mut rest, 1) {
+        let known = [Alpn::Http11, Alpn::Http2, Alpn::Http3].into_iter().find(|one| one.id() == id);
+        if known.is_some() {
+            return known;
+        }
+    }
+    None
 }
 
 /// The first message, with key shares for `shares`.
 pub fn client_hello(out: &mut Vec<u8>, offer: &Offer, shares: &[Group], ticket: Option<Ticket>) {
-    let has = |version| offer.versions.contains(&version);
+    client_hello_with(out, offer, shares, ticket, None);
+}
+
+/// The first message inside QUIC, with its transport parameters: TLS 1.3 alone, without what helps it pass for
+/// TLS 1.2 (RFC 9001 section 8.4).
+pub fn client_hello_in_quic(
+    out: &mut Vec<u8>,
+    offer: &Offer,
+    shares: &[Group],
+    ticket: Option<Ticket>,
+    parameters: &[u8],
+) {
+    client_hello_with(out, offer, shares, ticket, Some(parameters));
+}
+
+fn client_hello_with(
+    out: &mut Vec<u8>,
+    offer: &Offer,
+    shares: &[Group],
+    ticket: Option<Ticket>,
+    parameters: Option<&[u8]>,
+) {
+    let in_quic = parameters.is_some();
+    let has = |version| match version {
+        Version::Tls13 => in_quic || offer.versions.contains(&version),
+        Version::Tls12 => !in_quic && offer.versions.contains(&version),
+    };
     let (tls13, tls12) = (has(Version::Tls13), has(Version::Tls12));
     message(out, CLIENT_HELLO, |out| {
         out.extend([3, 3]);
         filler(out, 32, 0xc1);
         // TLS 1.3 pretends to resume a session, and TLS 1.2 has to name one for a ticket.
-        let named = tls13 || ticket.is_some();
+        let named = !in_quic && (tls13 || ticket.is_some());
         block(out, 1, |out| out.extend(if named { &SESSION_ID[..] } else { &[] }));
         block(out, 2, |out| {
-            SUITES_TLS13.iter().chain(&SUITES_TLS12).for_each(|suite| number(out, *suite));
+            let of_tls12 = if in_quic { &[][..] } else { &SUITES_TLS12 };
+            SUITES_TLS13.iter().chain(of_tls12).for_each(|suite| number(out, *suite));
             if tls12 {
                 number(out, NO_RENEGOTIATION);
             }
@@ -118,7 +161,7 @@ pub fn client_hello(out: &mut Vec<u8>, offer: &Offer, shares: &[Group], ticket: 
             extension(out, SUPPORTED_GROUPS, |out| block(out, 2, groups));
             let signatures = |out: &mut Vec<u8>| SIGNATURES.iter().for_each(|one| number(out, *one));
             extension(out, SIGNATURE_ALGORITHMS, |out| block(out, 2, signatures));
-            alpn(out);
+            alpn(out, offer.protocol);
             let versions = |out: &mut Vec<u8>| {
                 let both = [Version::Tls13, Version::Tls12].into_iter();
                 both.filter(|one| has(*one)).for_each(|one| number(out, one.number()));
@@ -126,6 +169,9 @@ pub fn client_hello(out: &mut Vec<u8>, offer: &Offer, shares: &[Group], ticket: 
             extension(out, SUPPORTED_VERSIONS, |out| block(out, 1, versions));
             extension(out, EC_POINT_FORMATS, |out| out.extend([1, 0]));
             extension(out, EXTENDED_MAIN_SECRET, |_| {});
+            if let Some(parameters) = parameters {
+                extension(out, QUIC_TRANSPORT_PARAMETERS, |out| out.extend(parameters));
+            }
             extensions_of_tickets(out, offer, ticket, (tls13, tls12), shares);
         });
     });
@@ -178,6 +224,10 @@ pub struct Hello {
     /// Tickets of TLS 1.2 are wanted.
     pub wants_ticket: bool,
     pub is_named: bool,
+    /// The protocol that the session is to be for; that of HTTP/1.1 if none is named.
+    pub protocol: Alpn,
+    /// The transport parameters of QUIC.
+    pub parameters: Option<Vec<u8>>,
 }
 
 impl Hello {
@@ -204,6 +254,8 @@ impl Hello {
                 PRE_SHARED_KEY => hello.has_psk = true,
                 SESSION_TICKET => (hello.wants_ticket, hello.has_ticket) = (true, !value.is_empty()),
                 SERVER_NAME => hello.is_named = true,
+                QUIC_TRANSPORT_PARAMETERS => hello.parameters = Some(value.to_vec()),
+                ALPN => hello.protocol = protocol_of(value).unwrap_or_default(),
                 _ => {}
             }
         }
@@ -276,7 +328,7 @@ fn numbers(bytes: &[u8]) -> Vec<u16> {
 fn server_hello(
     out: &mut Vec<u8>,
     random: [u8; 32],
-    session: [u8; 32],
+    session: &[u8],
     suite: u16,
     write: impl FnOnce(&mut Vec<u8>),
 ) {
@@ -294,17 +346,17 @@ fn chosen_version(out: &mut Vec<u8>) {
     extension(out, SUPPORTED_VERSIONS, |out| number(out, Version::Tls13.number()));
 }
 
-/// The message that asks for a key share of `group`.
-pub fn retry_request(out: &mut Vec<u8>, group: Group) {
-    server_hello(out, RETRY, SESSION_ID, SUITES_TLS13[0], |out| {
+/// The message that asks for a key share of `group`; it names the session that the client pretends to resume.
+pub fn retry_request(out: &mut Vec<u8>, group: Group, session: &[u8]) {
+    server_hello(out, RETRY, session, SUITES_TLS13[0], |out| {
         extension(out, KEY_SHARE, |out| number(out, group.number()));
         chosen_version(out);
     });
 }
 
-/// A server's first message in TLS 1.3.
-pub fn server_hello_tls13(out: &mut Vec<u8>, group: Group, resumes: bool) {
-    server_hello(out, [0x5c; 32], SESSION_ID, SUITES_TLS13[0], |out| {
+/// A server's first message in TLS 1.3; it names the session that the client pretends to resume.
+pub fn server_hello_tls13(out: &mut Vec<u8>, group: Group, resumes: bool, session: &[u8]) {
+    server_hello(out, [0x5c; 32], session, SUITES_TLS13[0], |out| {
         extension(out, KEY_SHARE, |out| {
             number(out, group.number());
             block(out, 2, |out| filler(out, group.server_share(), 0x44));
@@ -319,7 +371,7 @@ pub fn server_hello_tls13(out: &mut Vec<u8>, group: Group, resumes: bool) {
 /// A server's first message in TLS 1.2. It names the client's session if it `resumes` that.
 pub fn server_hello_tls12(out: &mut Vec<u8>, hello: &Hello, gives_ticket: bool, resumes: bool) {
     let session = if resumes { SESSION_ID } else { [0x5d; 32] };
-    server_hello(out, [0x5c; 32], session, SUITES_TLS12[0], |out| {
+    server_hello(out, [0x5c; 32], &session, SUITES_TLS12[0], |out| {
         if hello.is_named && !resumes {
             extension(out, SERVER_NAME, |_| {});
         }
@@ -327,18 +379,28 @@ pub fn server_hello_tls12(out: &mut Vec<u8>, hello: &Hello, gives_ticket: bool, 
             extension(out, SESSION_TICKET, |_| {});
         }
         extension(out, RENEGOTIATION_INFO, |out| out.push(0));
-        alpn(out);
+        alpn(out, hello.protocol);
         extension(out, EXTENDED_MAIN_SECRET, |_| {});
     });
 }
 
-/// The messages of a server behind its first, in TLS 1.3: with certificates unless it resumes a session.
-pub fn rest_of_tls13(out: &mut Vec<u8>, terms: &Terms, hello: &Hello, resumes: bool) {
+/// The messages of a server behind its first, in TLS 1.3: with certificates unless it resumes a session, and
+/// with transport parameters inside QUIC.
+pub fn rest_of_tls13(
+    out: &mut Vec<u8>,
+    terms: &Terms,
+    hello: &Hello,
+    resumes: bool,
+    parameters: Option<&[u8]>,
+) {
     message(out, ENCRYPTED_EXTENSIONS, |out| {
         block(out, 2, |out| {
-            alpn(out);
+            alpn(out, hello.protocol);
             if hello.is_named && !resumes {
                 extension(out, SERVER_NAME, |_| {});
+            }
+            if let Some(parameters) = parameters {
+                extension(out, QUIC_TRANSPORT_PARAMETERS, |out| out.extend(parameters));
             }
         });
     });
@@ -378,6 +440,12 @@ pub fn rest_of_tls12(out: &mut Vec<u8>, terms: &Terms, group: Group) {
         block(out, 2, |out| filler(out, SIGNATURE, 0x22));
     });
     message(out, SERVER_HELLO_DONE, |_| {});
+}
+
+/// The transport parameters in the body of a server's EncryptedExtensions.
+pub fn transport_parameters(body: &[u8]) -> Option<&[u8]> {
+    let found = extensions(&mut &*body)?;
+    found.into_iter().find(|(kind, _)| *kind == QUIC_TRANSPORT_PARAMETERS).map(|(_, value)| value)
 }
 
 /// The group of a server's key exchange in TLS 1.2.

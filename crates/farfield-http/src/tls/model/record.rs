@@ -11,7 +11,7 @@ pub const APPLICATION_DATA: u8 = 23;
 /// Bytes of a record's header.
 const HEADER: usize = 5;
 /// The most bytes of content in a record.
-const CONTENT_MAX: usize = 1 << 14;
+pub const RECORD_BYTES_MAX: usize = 1 << 14;
 /// Bytes of an authentication tag.
 const TAG: usize = 16;
 /// Bytes of an explicit nonce.
@@ -39,7 +39,7 @@ fn ends(kind: u8, protection: Protection, content: usize) -> (SmallVec<[u8; HEAD
 
 /// Appends records with `content`, of the type `kind`.
 pub fn put(out: &mut Vec<u8>, kind: u8, protection: Protection, content: &[u8]) {
-    for fragment in content.chunks(CONTENT_MAX) {
+    for fragment in content.chunks(RECORD_BYTES_MAX) {
         let (before, behind) = ends(kind, protection, fragment.len());
         out.extend_from_slice(&before);
         out.extend_from_slice(fragment);
@@ -58,7 +58,7 @@ pub fn seal_into(out: &mut Vec<u8>, version: Version, plain: &[u8]) {
 /// The first record of `left` bytes of application data in a session of `version`: what stands before its
 /// content, the content's length, and what stands behind it.
 pub fn seal_ends(version: Version, left: usize) -> (SmallVec<[u8; 13]>, usize, &'static [u8]) {
-    let content = left.min(CONTENT_MAX);
+    let content = left.min(RECORD_BYTES_MAX);
     let (before, behind) = ends(APPLICATION_DATA, Protection::of(version), content);
     (before, content, &BEHIND[BEHIND.len() - behind..])
 }

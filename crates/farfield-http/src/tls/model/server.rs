@@ -3,7 +3,7 @@
 
 use super::message::{self, Hello};
 use super::record::{self, Messages, Reader};
-use super::{Group, Protection, Terms, Version};
+use super::{Group, Protection, SESSION_ID, Terms, Version};
 use farfield_base::Duration;
 
 /// Fatal alerts (RFC 8446 section 6).
@@ -203,7 +203,7 @@ impl State {
         let mut clear = Vec::new();
         match step {
             Step::Retry(group) => {
-                message::retry_request(&mut clear, group);
+                message::retry_request(&mut clear, group, &SESSION_ID);
                 record::put(out, record::HANDSHAKE, Protection::None, &clear);
                 record::put_change_cipher_spec(out);
                 self.retried = true;
@@ -211,13 +211,13 @@ impl State {
             Step::Answer13 { group, resumes } => {
                 (self.version, self.resumes) = (Some(Version::Tls13), resumes);
                 self.incoming = Protection::Tls13;
-                message::server_hello_tls13(&mut clear, group, resumes);
+                message::server_hello_tls13(&mut clear, group, resumes, &SESSION_ID);
                 record::put(out, record::HANDSHAKE, Protection::None, &clear);
                 if !self.retried {
                     record::put_change_cipher_spec(out);
                 }
                 let mut rest = Vec::new();
-                message::rest_of_tls13(&mut rest, terms, &self.hello, resumes);
+                message::rest_of_tls13(&mut rest, terms, &self.hello, resumes, None);
                 record::put(out, record::HANDSHAKE, Protection::Tls13, &rest);
             }
             Step::Answer12 { group, resumes } => {

@@ -1,5 +1,8 @@
 //! The simulated plane against theory: what a way, a TCP and a server must make of a load.
 
+mod http2;
+mod http3;
+#[path = "../scene/mod.rs"]
 mod scene;
 
 use farfield_base::{Duration, Instant, Outcome};

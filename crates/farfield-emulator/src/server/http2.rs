@@ -1,0 +1,231 @@
+//! HTTP/2 on a connection of the server, which a client that knows of it begins (RFC 9113 section 3.3), or
+//! agrees on over TLS.
+//!
+//! Each request waits for a worker by itself, in the order in which requests become whole: event loops serve
+//! as many of a connection at once as there are, a process that holds the connection one after the other, as
+//! Apache's prefork does. What is served is written as far as the send buffer and the client's windows allow;
+//! heads at once, bodies in turns of one frame (see [`farfield_http::http2::server`]). In a session of TLS,
+//! frames that are ready together share records.
+
+use super::connection::Connection;
+use super::core::{Alarm, Core, Ready};
+use super::http::{Ask, filler};
+use super::objects::Objects;
+use crate::slots::ServedSlot;
+use crate::timeout_queue::Owner;
+use bytes::Bytes;
+use farfield_base::Instant;
+use farfield_http::http2::StreamId;
+use farfield_http::http2::server::{Body, RequestHeads, ServerConnection, ServerEvent, ServerSettings};
+use farfield_http::tls::model::RECORD_BYTES_MAX;
+use smallvec::SmallVec;
+use std::collections::VecDeque;
+
+/// The streams of a connection.
+#[derive(Debug)]
+pub(crate) struct Multiplexer {
+    core: ServerConnection,
+    /// Frames that are not handed to TCP yet: all but those of bodies.
+    to_send: Vec<u8>,
+    /// Requests of which the body is still to come.
+    coming: SmallVec<[(StreamId, Ask); 1]>,
+    /// Whole requests that wait for a worker, the first first.
+    waiting: VecDeque<(StreamId, Ask)>,
+    /// Of these, those that no worker was asked for yet.
+    unannounced: u32,
+    /// Requests that are served.
+    served: SmallVec<[(StreamId, Ask); 1]>,
+    /// The client was sent its error.
+    is_broken: bool,
+}
+
+impl Multiplexer {
+    pub fn new(settings: ServerSettings) -> Multiplexer {
+        let mut to_send = Vec::new();
+        Multiplexer {
+            core: ServerConnection::new(settings, &mut to_send),
+            to_send,
+            coming: SmallVec::new(),
+            waiting: VecDeque::new(),
+            unannounced: 0,
+            served: SmallVec::new(),
+            is_broken: false,
+        }
+    }
+
+    /// Takes bytes that came; returns how many requests are whole with them.
+    pub fn read(&mut self, bytes: &[u8], objects: &Objects, heads: &mut RequestHeads) -> u32 {
+        let Multiplexer { core, to_send, coming, waiting, unannounced, served, is_broken } = self;
+        if *is_broken {
+            return 0;
+        }
+        let before = *unannounced;
+        let read = core.receive(heads, bytes, to_send, &mut |event| match event {
+            ServerEvent::Head { stream, method, path } => {
+                let text = |bytes| std::str::from_utf8(bytes).unwrap_or_default();
+                coming.push((stream, Ask::of(text(method), text(path), objects)));
+            }
+            ServerEvent::Asked(stream) => {
+                if let Some(at) = coming.iter().position(|(own, _)| *own == stream) {
+                    waiting.push_back(coming.remove(at));
+                    *unannounced += 1;
+                }
+            }
+            ServerEvent::Reset(stream) => {
+                coming.retain(|(own, _)| *own != stream);
+                waiting.retain(|(own, _)| *own != stream);
+                served.retain(|(own, _)| *own != stream);
+            }
+        });
+        *is_broken = read.is_err();
+        *unannounced - before
+    }
+
+    /// Whether nothing is asked.
+    pub fn is_idle(&self) -> bool {
+        self.core.streams() == 0
+    }
+
+    /// Says that no more requests are taken, unless that was said.
+    pub fn go_away(&mut self) {
+        if !self.is_broken {
+            self.core.go_away(&mut self.to_send);
+        }
+    }
+}
+
+impl Core {
+    /// Does what there is to do on a connection of HTTP/2 that was accepted.
+    pub fn go_on_streams(&mut self, now: Instant, slot: ServedSlot) {
+        self.ask_for_workers(now, slot);
+        self.write_streams(slot);
+        let connection = &mut self.connections[slot.index()];
+        let Some(own) = &connection.http2 else { return };
+        if own.is_broken {
+            return self.close(now, slot);
+        }
+        if !own.is_idle() {
+            connection.idle_until = Instant::MAX;
+        } else if connection.peer_finished || own.core.is_going_away() {
+            self.close(now, slot);
+        } else if connection.idle_until == Instant::MAX {
+            self.await_request(now, slot);
+        }
+    }
+
+    /// Asks for a worker for each request that has become whole. A process that holds the connection serves
+    /// one at a time.
+    fn ask_for_workers(&mut self, now: Instant, slot: ServedSlot) {
+        let connection = &mut self.connections[slot.index()];
+        let (is_held, serial) = (connection.held, connection.serial);
+        let Some(own) = &mut connection.http2 else { return };
+        let announced = std::mem::take(&mut own.unannounced);
+        if is_held {
+            if !connection.busy && self.begin_stream(now, slot) {
+                self.connections[slot.index()].busy = true;
+            }
+        } else if announced > 0 {
+            self.ready.extend((0..announced).map(|_| Ready::Connection(Owner { slot, serial })));
+            self.dispatch(now);
+        }
+    }
+
+    /// A worker begins with the connection's next request; false if there is none any more.
+    pub fn begin_stream(&mut self, now: Instant, slot: ServedSlot) -> bool {
+        let connection = &mut self.connections[slot.index()];
+        let (client, serial) = (connection.client, connection.serial);
+        let Some((stream, mut ask)) = connection.http2.as_mut().and_then(|own| own.waiting.pop_front())
+        else {
+            return false;
+        };
+        let service = self.draw(client, Some(&mut ask));
+        if let Some(own) = &mut self.connections[slot.index()].http2 {
+            own.served.push((stream, ask));
+        }
+        self.counters.busy = self.counters.busy + service;
+        self.alarms.push((now + service, Alarm::StreamServed(Owner { slot, serial }, stream)));
+        true
+    }
+
+    /// The service of a request on a stream is over; the connection may have died meanwhile.
+    pub fn stream_served(&mut self, now: Instant, slot: ServedSlot, stream: StreamId, lives: bool) {
+        if !self.is_prefork() || !lives {
+            self.idle_workers += 1;
+        }
+        if lives {
+            self.connections[slot.index()].busy = false;
+            self.reply_on(slot, stream);
+            self.handle_events(now, slot);
+        }
+        self.accept(now);
+        self.dispatch(now);
+    }
+
+    fn reply_on(&mut self, slot: ServedSlot, stream: StreamId) {
+        let connection = &mut self.connections[slot.index()];
+        let Some(own) = &mut connection.http2 else { return };
+        // The client may have given it up.
+        let Some(at) = own.served.iter().position(|(of, _)| *of == stream) else { return };
+        let (_, Ask { known, fixed, head_only, .. }) = own.served.remove(at);
+        connection.answered += 1;
+        if self.plan.keep_alive.is_none()
+            || self.plan.requests_max.is_some_and(|max| connection.answered >= max.get())
+        {
+            own.go_away();
+        }
+        let (block, body) = match fixed {
+            Some(number) => self.plan.objects.stream_reply(number, head_only),
+            None => {
+                let size = known.map_or(0, |known| known.size);
+                (self.replies.block(size), if head_only { Body::None } else { filler(size) })
+            }
+        };
+        if own.core.reply(stream, &block, body, &mut own.to_send) {
+            self.counters.replies += 1;
+        }
+    }
+
+    /// Hands frames to TCP, as far as it may hold them.
+    pub fn write_streams(&mut self, slot: ServedSlot) {
+        let room = u64::from(self.plan.send_buffer);
+        let connection = &mut self.connections[slot.index()];
+        loop {
+            let Some(own) = &mut connection.http2 else { return };
+            let mut parts: SmallVec<[Bytes; 8]> = SmallVec::new();
+            let mut bytes = own.to_send.len();
+            if bytes > 0 {
+                parts.push(self.outgoing.keep(&own.to_send));
+                own.to_send.clear();
+            }
+            // As many frames as a record holds; one that is larger than that has records of its own.
+            while bytes < RECORD_BYTES_MAX / 2
+                && connection.tcp.unacknowledged() + (bytes as u64) < room
+                && let Some(piece) = own.core.next_piece()
+            {
+                bytes += piece.header.len() + piece.payload.len();
+                parts.push(self.outgoing.keep(&piece.header));
+                parts.push(piece.payload);
+                self.counters.replies += u64::from(piece.ends.is_some());
+            }
+            if parts.is_empty() || connection.write_parts(&mut parts).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Says on a connection that is about to be closed that no more is asked for.
+    pub fn write_goaway(&mut self, slot: ServedSlot) {
+        let connection = &mut self.connections[slot.index()];
+        if let (Some(own), false) = (&mut connection.http2, connection.peer_finished) {
+            own.go_away();
+            self.write_streams(slot);
+        }
+    }
+}
+
+impl Connection {
+    /// Whether a request of it is being read, served, or replied to.
+    pub fn is_at_work(&self) -> bool {
+        self.busy || self.unwritten > 0 || self.http2.as_ref().is_some_and(|own| !own.is_idle())
+    }
+}

@@ -1,0 +1,205 @@
+//! The client's end of a session.
+
+use super::{Agreed, DECODE_ERROR, HANDSHAKE_FAILURE, alert, keys, read_parameters, write_parameters};
+use crate::tls::model::client::{Client, shares};
+use crate::tls::model::message::{self, Answer, Ticket};
+use crate::tls::model::record::Messages;
+use crate::tls::model::{Offer, Protection};
+use farfield_base::TlsVersion;
+use quinn_proto::crypto::{self, ExportKeyingMaterialError, HeaderKey, KeyPair, Keys, PacketKey};
+use quinn_proto::transport_parameters::TransportParameters;
+use quinn_proto::{ConnectError, ConnectionId, Side, TransportError};
+use std::any::Any;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Makes the sessions of one worker, with the tickets that its users keep.
+#[derive(Debug)]
+pub(in crate::quic) struct Sessions {
+    client: Arc<Client>,
+    /// The user on whose behalf the next session begins.
+    user: AtomicU32,
+}
+
+impl Sessions {
+    pub fn new(offer: Arc<Offer>) -> Sessions {
+        Sessions { client: Arc::new(Client::new(offer)), user: AtomicU32::new(0) }
+    }
+
+    /// What follows is on behalf of `user`.
+    pub fn act_for(&self, user: u32) {
+        self.user.store(user, Ordering::Relaxed);
+    }
+
+    /// Forgets the tickets of `user`.
+    pub fn forget(&self, user: u32) {
+        self.client.forget(user);
+    }
+}
+
+impl crypto::ClientConfig for Sessions {
+    fn start_session(
+        self: Arc<Self>,
+        _version: u32,
+        _server_name: &str,
+        params: &TransportParameters,
+    ) -> Result<Box<dyn crypto::Session>, ConnectError> {
+        let user = self.user.load(Ordering::Relaxed);
+        let (group, ticket) = self.client.take_ticket(user);
+        let (mut outgoing, parameters) = (Vec::new(), write_parameters(params));
+        let offer = self.client.offer();
+        message::client_hello_in_quic(&mut outgoing, offer, &shares(offer, group), ticket, &parameters);
+        Ok(Box::new(Session {
+            client: Arc::clone(&self.client),
+            user,
+            stage: Stage::Hello,
+            ticket,
+            parameters,
+            retried: false,
+            resumes: false,
+            server_parameters: None,
+            messages: Messages::default(),
+            outgoing,
+            changes: 0,
+        }))
+    }
+}
+
+/// What comes next of the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Hello,
+    Flight,
+    Open,
+}
+
+#[derive(Debug)]
+struct Session {
+    client: Arc<Client>,
+    user: u32,
+    stage: Stage,
+    ticket: Option<Ticket>,
+    /// The client's own.
+    parameters: Vec<u8>,
+    /// The server asked for another key share.
+    retried: bool,
+    resumes: bool,
+    server_parameters: Option<TransportParameters>,
+    messages: Messages,
+    outgoing: Vec<u8>,
+    /// Changes of keys that the library was told of.
+    changes: u8,
+}
+
+impl Session {
+    fn take(&mut self, kind: u8, body: &[u8]) -> Result<(), TransportError> {
+        match (self.stage, kind) {
+            (Stage::Hello, message::SERVER_HELLO) => {
+                let answer = Answer::read(body).ok_or_else(|| alert(DECODE_ERROR))?;
+                if answer.is_retry {
+                    // Twice is once too often (RFC 8446 section 4.1.4).
+                    let group =
+                        answer.group.filter(|_| !self.retried).ok_or_else(|| alert(HANDSHAKE_FAILURE))?;
+                    self.retried = true;
+                    let (offer, parameters) = (self.client.offer(), &self.parameters);
+                    message::client_hello_in_quic(
+                        &mut self.outgoing,
+                        offer,
+                        &[group],
+                        self.ticket,
+                        parameters,
+                    );
+                    return Ok(());
+                }
+                self.client.note_group(answer.group);
+                (self.resumes, self.stage) = (answer.resumes, Stage::Flight);
+            }
+            (Stage::Flight, message::ENCRYPTED_EXTENSIONS) => {
+                let parameters = message::transport_parameters(body).ok_or_else(|| alert(DECODE_ERROR))?;
+                self.server_parameters = Some(read_parameters(Side::Client, parameters)?);
+            }
+            (Stage::Flight, message::FINISHED) => {
+                message::finished(&mut self.outgoing, Protection::Tls13);
+                self.stage = Stage::Open;
+            }
+            (Stage::Open, message::NEW_SESSION_TICKET) => {
+                let ticket = message::read_ticket(TlsVersion::Tls13, body);
+                self.client.keep(self.user, ticket.ok_or_else(|| alert(DECODE_ERROR))?);
+            }
+            // What would be verified.
+            (Stage::Flight, _) => {}
+            _ => return Err(alert(DECODE_ERROR)),
+        }
+        Ok(())
+    }
+}
+
+impl crypto::Session for Session {
+    fn initial_keys(&self, _dst_cid: &ConnectionId, _side: Side) -> Keys {
+        keys::keys()
+    }
+
+    fn handshake_data(&self) -> Option<Box<dyn Any>> {
+        (self.stage != Stage::Hello).then(|| Box::new(Agreed { resumes: self.resumes }) as _)
+    }
+
+    fn peer_identity(&self) -> Option<Box<dyn Any>> {
+        None
+    }
+
+    fn early_crypto(&self) -> Option<(Box<dyn HeaderKey>, Box<dyn PacketKey>)> {
+        None
+    }
+
+    fn early_data_accepted(&self) -> Option<bool> {
+        Some(false)
+    }
+
+    fn is_handshaking(&self) -> bool {
+        self.stage != Stage::Open
+    }
+
+    fn read_handshake(&mut self, buf: &[u8]) -> Result<bool, TransportError> {
+        let before = self.stage;
+        self.messages.add(buf);
+        while let Some((kind, body)) = self.messages.next() {
+            self.take(kind, &body)?;
+        }
+        Ok(before == Stage::Hello && self.stage != Stage::Hello)
+    }
+
+    fn transport_parameters(&self) -> Result<Option<TransportParameters>, TransportError> {
+        Ok(self.server_parameters)
+    }
+
+    fn write_handshake(&mut self, buf: &mut Vec<u8>) -> Option<Keys> {
+        buf.append(&mut self.outgoing);
+        // Keys of the handshake behind the server's first message, those of data behind its last.
+        let due = match self.stage {
+            Stage::Hello => 0,
+            Stage::Flight => 1,
+            Stage::Open => 2,
+        };
+        (self.changes < due).then(|| {
+            self.changes += 1;
+            keys::keys()
+        })
+    }
+
+    fn next_1rtt_keys(&mut self) -> Option<KeyPair<Box<dyn PacketKey>>> {
+        Some(keys::packet_keys())
+    }
+
+    fn is_valid_retry(&self, orig_dst_cid: &ConnectionId, header: &[u8], payload: &[u8]) -> bool {
+        keys::is_valid_retry(orig_dst_cid, header, payload)
+    }
+
+    fn export_keying_material(
+        &self,
+        _output: &mut [u8],
+        _label: &[u8],
+        _context: &[u8],
+    ) -> Result<(), ExportKeyingMaterialError> {
+        Err(ExportKeyingMaterialError)
+    }
+}

@@ -1,0 +1,181 @@
+//! The flags of `farfield route`.
+
+use super::values::{ACCESS, GATEWAYS, Suggested};
+use clap::{ArgGroup, Args, ValueHint};
+use farfield_engine::live::Location;
+use farfield_engine::route::{Block, Placed, Whereabouts};
+use farfield_scenario::Overlay;
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+/// `farfield route`
+#[derive(Debug, Args)]
+#[command(
+    group = ArgGroup::new("ends").required(true).args(["clients_netns", "between"]),
+    after_help = "It runs until Ctrl-C, or for the time of -d. The exit code is 3 if packets were later than the verdict\n\
+allows. TARGETs are all that clients reach through it.\n\n\
+Examples:\n  \
+    farfield route 10.0.2.1 --clients-netns lab --server-netns web --rtt 80ms\n  \
+    farfield route 10.0.2.1 --clients-netns 812 --server-netns 907 --access 4g -d 1m --counts\n  \
+    farfield route 10.0.2.1 --between eth1,eth2 --client 10.0.2.64/26 --rtt 80ms\n  \
+    farfield route 127.0.0.1 --clients-netns lab --server-netns web --scenario wan.toml \\\n      \
+        --client 10.0.1.0/24=home --client 10.0.1.7=office"
+)]
+pub struct RouteFlags {
+    /// Addresses of the servers, or URLs with them
+    #[arg(required = true, value_name = "TARGET", value_parser = target)]
+    pub targets: Vec<IpAddr>,
+    /// Network namespace of the clients: a name of `ip netns`, a file, or the number of a process in it
+    #[arg(long, value_name = "NAME|FILE|PID", value_parser = location, requires = "server_netns")]
+    pub clients_netns: Option<Location>,
+    /// Network namespace of the servers
+    #[arg(long, value_name = "NAME|FILE|PID", value_parser = location, requires = "clients_netns")]
+    pub server_netns: Option<Location>,
+    /// The Ethernet interfaces, of this machine, to the clients' link and to the servers'; --client says who the
+    /// clients are
+    #[arg(long, value_name = "INTERFACE,INTERFACE", value_parser = between, conflicts_with = "clients_netns")]
+    pub between: Option<(String, String)>,
+    /// The class of the clients at these addresses; may be repeated. Without, all addresses of the clients'
+    /// namespace are of the first class
+    #[arg(long = "client", value_name = "ADDRESS[/BITS][=CLASS]", value_parser = placed)]
+    pub clients: Vec<Placed>,
+    /// Scenario with the network; its server and its load are not used
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub scenario: Option<PathBuf>,
+    /// The access link of all clients, such as dsl, fibre, 4g or modem-56k
+    #[arg(long, value_name = "KIND", value_parser = Suggested(ACCESS))]
+    pub access: Option<String>,
+    /// Round-trip time of all clients
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub rtt: Option<String>,
+    /// End after this time
+    #[arg(short = 'd', long, value_name = "TIME", allow_hyphen_values = true)]
+    pub duration: Option<farfield_base::Duration>,
+    /// Print counts each second
+    #[arg(long)]
+    pub counts: bool,
+    /// Kind of gateway at both ends: auto, tun or packet
+    #[arg(long, value_name = "DEVICE", value_parser = Suggested(GATEWAYS))]
+    pub gateway: Option<String>,
+    /// Seed of the links' random numbers
+    #[arg(long, value_name = "NUMBER")]
+    pub seed: Option<u64>,
+    /// Set any key of the scenario; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+    /// Print nothing but mistakes
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// An address, alone or in a URL.
+fn target(text: &str) -> Result<IpAddr, String> {
+    let host = match text.split_once("://") {
+        Some((_, rest)) => rest.split(['/', '?', '#']).next().unwrap_or_default(),
+        None => text,
+    };
+    let without_port = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        // More than one colon is in an IPv6 address.
+        None => host.split_once(':').filter(|(_, port)| !port.contains(':')).map_or(host, |(host, _)| host),
+    };
+    without_port.parse().map_err(|_| {
+        "write the address that the server has in its own network namespace, such as 10.0.2.1".to_owned()
+    })
+}
+
+/// Two interfaces.
+fn between(text: &str) -> Result<(String, String), String> {
+    match text.split_once(',') {
+        Some((clients, servers)) if !clients.is_empty() && !servers.is_empty() && !servers.contains(',') => {
+            Ok((clients.to_owned(), servers.to_owned()))
+        }
+        _ => Err("write two interfaces, the clients' first, such as `eth1,eth2`".to_owned()),
+    }
+}
+
+/// The number of a process, or a network namespace by its name or file.
+fn location(text: &str) -> Result<Location, String> {
+    match text.parse::<u32>() {
+        Ok(pid) => Ok(Location::Process(pid)),
+        Err(_) if text.trim().is_empty() || text.starts_with('-') => {
+            Err("write a name such as `web`, a file such as /proc/7/ns/net, or the number of a process"
+                .to_owned())
+        }
+        Err(_) => Ok(Location::Namespace(text.to_owned())),
+    }
+}
+
+/// An address or a block, and a class.
+fn placed(text: &str) -> Result<Placed, String> {
+    let (block, class) = match text.split_once('=') {
+        Some((block, class)) => (block, Some(class.to_owned())),
+        None => (text, None),
+    };
+    let single = |address: IpAddr| Block::around(address, if address.is_ipv4() { 32 } else { 128 });
+    let block = match block.parse().ok().and_then(single) {
+        Some(block) => block,
+        None => block.parse::<Block>().map_err(|error| error.to_string())?,
+    };
+    Ok(Placed { block, class })
+}
+
+impl RouteFlags {
+    /// Where the clients and the servers are.
+    pub fn ends(&self) -> [Whereabouts; 2] {
+        match (&self.between, &self.clients_netns, &self.server_netns) {
+            (Some((clients, server)), _, _) => {
+                [clients, server].map(|name| Whereabouts::Interface(name.clone()))
+            }
+            (None, Some(clients), Some(server)) => {
+                [clients, server].map(|location| Whereabouts::Namespace(location.clone()))
+            }
+            (None, _, _) => unreachable!("clap asks for one or both of the others"),
+        }
+    }
+
+    /// The flags that are short for keys of the scenario.
+    pub fn overlay(&self) -> Overlay {
+        Overlay {
+            plane: Some("emulated".to_owned()),
+            access: self.access.clone(),
+            rtt: self.rtt.clone(),
+            gateway: self.gateway.clone(),
+            seed: self.seed,
+            sets: self.sets.clone(),
+            no_monitor: true,
+            ..Overlay::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_addresses() {
+        let read = |text: &str| target(text).ok().map(|address| address.to_string());
+        for (text, expected) in [
+            ("10.0.2.1", Some("10.0.2.1")),
+            ("10.0.2.1:8080", Some("10.0.2.1")),
+            ("http://10.0.2.1:8080/a:b", Some("10.0.2.1")),
+            ("http://[fd00::1]:80/", Some("fd00::1")),
+            ("fd00::1", Some("fd00::1")),
+            ("[fd00::1]", Some("fd00::1")),
+            ("http://web/", None),
+            ("", None),
+        ] {
+            assert_eq!(read(text).as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn clients_are_blocks_with_a_class() {
+        let read = |text: &str| placed(text).map(|placed| (placed.block.to_string(), placed.class));
+        assert_eq!(read("10.0.1.7=home"), Ok(("10.0.1.7/32".to_owned(), Some("home".to_owned()))));
+        assert_eq!(read("fd00::/64"), Ok(("fd00::/64".to_owned(), None)));
+        assert!(read("10.0.1.7/24").unwrap_err().contains("10.0.1.0/24"));
+        assert!(read("home").is_err());
+    }
+}

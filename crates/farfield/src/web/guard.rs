@@ -1,0 +1,272 @@
+//! Which requests a server answers: by Host, Origin and token.
+//!
+//! A page of another site that a browser shows can ask a server on this machine for anything. It cannot read
+//! the answer, unless its own name is made to lead to this machine (DNS rebinding), which the Host shows; and
+//! it can make the server act (cross-site request forgery), which Origin and Sec-Fetch-Site show. Other users
+//! of the machine, and other machines, have no token.
+
+use super::{Answer, one};
+use hyper::header::{self, HeaderMap, HeaderName};
+use hyper::{Method, StatusCode};
+use std::fs::File;
+use std::io::{self, Read};
+use std::net::{IpAddr, SocketAddr};
+
+/// Bytes of a token.
+const TOKEN_BYTES: usize = 24;
+
+/// What a server asks of requests.
+#[derive(Debug)]
+pub struct Guard {
+    /// Names by which it may be asked, besides IP addresses.
+    names: Vec<String>,
+    /// Only addresses of the loopback interface are taken as Host.
+    is_local: bool,
+    /// The token, and the name of the cookie that holds it.
+    token: Option<(String, String)>,
+}
+
+/// A request that may be answered.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Passed {
+    /// A cookie to be set, for a token that came in the URL.
+    pub cookie: Option<String>,
+}
+
+/// The reason why a request is not answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refused {
+    /// It asks for another host, or for none.
+    Host,
+    /// It comes from a page of another origin.
+    Origin,
+    /// A command that a form of another page could have sent.
+    Form,
+    /// It has no token, or another one.
+    Token,
+}
+
+impl Refused {
+    pub(super) fn answer(self) -> Answer {
+        let (status, sentence) = match self {
+            Refused::Host => (
+                StatusCode::MISDIRECTED_REQUEST,
+                "the request's Host is no address of this server: open the URL that farfield printed",
+            ),
+            Refused::Origin => (StatusCode::FORBIDDEN, "the request comes from a page of another origin"),
+            Refused::Form => {
+                (StatusCode::UNSUPPORTED_MEDIA_TYPE, "commands are JSON: set Content-Type: application/json")
+            }
+            Refused::Token => (
+                StatusCode::UNAUTHORIZED,
+                "the request has no valid token: open the whole URL that farfield printed, with `?token=…`",
+            ),
+        };
+        Answer::refusal(status, sentence)
+    }
+}
+
+impl Guard {
+    /// The guard of a server at `address` that anyone who reaches it may read.
+    pub fn open(address: SocketAddr) -> Guard {
+        let mut names = vec!["localhost".to_owned()];
+        let is_local = address.ip().is_loopback();
+        if !is_local {
+            // The name of this machine, by which others of its network know it.
+            let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+            names.extend(Some(name.trim().to_lowercase()).filter(|name| !name.is_empty()));
+        }
+        Guard { names, is_local, token: None }
+    }
+
+    /// The guard of a server at `address` that only who has the token may use, and the token.
+    pub fn with_token(address: SocketAddr) -> io::Result<(Guard, String)> {
+        let mut random = [0; TOKEN_BYTES];
+        File::open("/dev/urandom")?.read_exact(&mut random)?;
+        let token: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        // Cookies are those of a host, whatever the port.
+        let cookie = format!("farfield-{}", address.port());
+        Ok((Guard { token: Some((token.clone(), cookie)), ..Guard::open(address) }, token))
+    }
+
+    /// Judges a request.
+    pub fn judge(
+        &self,
+        method: &Method,
+        headers: &HeaderMap,
+        query: &[(String, String)],
+    ) -> Result<Passed, Refused> {
+        let host = one(headers, &header::HOST).ok().flatten().ok_or(Refused::Host)?;
+        if !self.knows(host) {
+            return Err(Refused::Host);
+        }
+        let origin = one(headers, &header::ORIGIN).map_err(|()| Refused::Origin)?;
+        if origin.is_some_and(|origin| origin.strip_prefix("http://") != Some(host)) {
+            return Err(Refused::Origin);
+        }
+        let is_reading = matches!(*method, Method::GET | Method::HEAD);
+        if !is_reading {
+            let site =
+                one(headers, &HeaderName::from_static("sec-fetch-site")).map_err(|()| Refused::Origin)?;
+            if site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
+                return Err(Refused::Origin);
+            }
+            let kind = one(headers, &header::CONTENT_TYPE).ok().flatten().unwrap_or_default();
+            if kind.split(';').next().map(str::trim) != Some("application/json") {
+                return Err(Refused::Form);
+            }
+        }
+        self.judge_token(is_reading, headers, query)
+    }
+
+    fn judge_token(
+        &self,
+        is_reading: bool,
+        headers: &HeaderMap,
+        query: &[(String, String)],
+    ) -> Result<Passed, Refused> {
+        let Some((token, cookie)) = &self.token else { return Ok(Passed { cookie: None }) };
+        let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let mut pairs =
+            cookies.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        let bearer = one(headers, &header::AUTHORIZATION).ok().flatten();
+        let bearer = bearer.and_then(|value| value.strip_prefix("Bearer "));
+        if bearer.is_some_and(|value| is_same(value, token))
+            || pairs.any(|(name, value)| name == cookie && is_same(value, token))
+        {
+            return Ok(Passed { cookie: None });
+        }
+        let given = query.iter().find(|(name, _)| name == "token");
+        if is_reading && given.is_some_and(|(_, value)| is_same(value, token)) {
+            let cookie = format!("{cookie}={token}; Path=/; HttpOnly; SameSite=Strict");
+            return Ok(Passed { cookie: Some(cookie) });
+        }
+        Err(Refused::Token)
+    }
+
+    /// Whether `host` is this server: an address, or one of its names. A name that an attacker's server of
+    /// names leads here is none of them.
+    fn knows(&self, host: &str) -> bool {
+        let name = match host.strip_prefix('[') {
+            Some(rest) => rest.split_once(']').map_or("", |(address, _)| address),
+            None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+        };
+        match name.parse::<IpAddr>() {
+            Ok(address) => address.is_loopback() || !self.is_local,
+            Err(_) => {
+                let name = name.trim_end_matches('.').to_lowercase();
+                let is_in_domain = |own: &String| !self.is_local && name.starts_with(&format!("{own}."));
+                self.names.iter().any(|own| *own == name || is_in_domain(own))
+            }
+        }
+    }
+}
+
+/// Whether two secrets are equal, in a time that does not depend on where they differ.
+fn is_same(given: &str, secret: &str) -> bool {
+    given.len() == secret.len()
+        && given.bytes().zip(secret.bytes()).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::web::query_of;
+
+    fn judged(
+        guard: &Guard,
+        method: Method,
+        headers: &[(&str, &str)],
+        query: &str,
+    ) -> Result<Passed, Refused> {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            let name: HeaderName = name.parse().expect("a name");
+            map.append(name, value.parse().expect("a value"));
+        }
+        guard.judge(&method, &map, &query_of(query))
+    }
+
+    fn local() -> SocketAddr {
+        "127.0.0.1:9000".parse().expect("an address")
+    }
+
+    #[test]
+    fn other_names_for_this_machine_are_refused() {
+        let guard = Guard::open(local());
+        for host in ["127.0.0.1:9000", "localhost:9000", "LOCALHOST", "[::1]:9000", "127.1.2.3", "localhost."]
+        {
+            assert_eq!(
+                judged(&guard, Method::GET, &[("host", host)], ""),
+                Ok(Passed { cookie: None }),
+                "{host}"
+            );
+        }
+        for host in [
+            "evil.example",
+            "127.0.0.1.evil.example:9000",
+            "localhost.evil",
+            "10.0.0.1",
+            "[::1",
+            "",
+            "0x7f000001",
+        ] {
+            assert_eq!(judged(&guard, Method::GET, &[("host", host)], ""), Err(Refused::Host), "{host}");
+        }
+        assert_eq!(judged(&guard, Method::GET, &[], ""), Err(Refused::Host));
+        let two = [("host", "127.0.0.1"), ("host", "evil.example")];
+        assert_eq!(judged(&guard, Method::GET, &two, ""), Err(Refused::Host));
+        let remote = Guard::open("0.0.0.0:9000".parse().expect("an address"));
+        assert!(judged(&remote, Method::GET, &[("host", "10.0.0.1:9000")], "").is_ok());
+        assert_eq!(judged(&remote, Method::GET, &[("host", "evil.example")], ""), Err(Refused::Host));
+    }
+
+    #[test]
+    fn pages_of_other_origins_can_do_nothing() {
+        let guard = Guard::open(local());
+        let json = ("content-type", "application/json");
+        let post = |more: &[(&str, &str)]| {
+            let headers = [&[("host", "127.0.0.1:9000")], more].concat();
+            judged(&guard, Method::POST, &headers, "")
+        };
+        assert!(post(&[json]).is_ok(), "a program");
+        assert!(
+            post(&[json, ("origin", "http://127.0.0.1:9000"), ("sec-fetch-site", "same-origin")]).is_ok()
+        );
+        for (more, why) in [
+            (&[json, ("origin", "http://evil.example")][..], Refused::Origin),
+            (&[json, ("origin", "null")], Refused::Origin),
+            (&[json, ("origin", "http://127.0.0.1:9001")], Refused::Origin),
+            (&[json, ("origin", "https://127.0.0.1:9000")], Refused::Origin),
+            (&[json, ("sec-fetch-site", "cross-site")], Refused::Origin),
+            (&[json, ("sec-fetch-site", "same-site")], Refused::Origin),
+            (&[], Refused::Form),
+            (&[("content-type", "text/plain")], Refused::Form),
+            (&[("content-type", "application/x-www-form-urlencoded")], Refused::Form),
+        ] {
+            assert_eq!(post(more), Err(why), "{more:?}");
+        }
+    }
+
+    #[test]
+    fn without_the_token_nothing_is_answered() {
+        let (guard, token) = Guard::with_token(local()).expect("random numbers");
+        let (_, other) = Guard::with_token(local()).expect("random numbers");
+        assert_ne!(token, other);
+        let host = ("host", "127.0.0.1:9000");
+        let asked = |more: &[(&str, &str)], query: &str| {
+            judged(&guard, Method::GET, &[&[host], more].concat(), query)
+        };
+        assert_eq!(asked(&[], ""), Err(Refused::Token));
+        assert_eq!(asked(&[], &format!("token={other}")), Err(Refused::Token));
+        let set = asked(&[], &format!("token={token}")).expect("the token").cookie.expect("a cookie");
+        assert!(set.contains("HttpOnly") && set.contains("SameSite=Strict"), "{set}");
+        let cookie = set.split(';').next().expect("a pair");
+        assert_eq!(asked(&[("cookie", &format!("a=b; {cookie}"))], ""), Ok(Passed { cookie: None }));
+        assert_eq!(asked(&[("authorization", &format!("Bearer {token}"))], ""), Ok(Passed { cookie: None }));
+        assert_eq!(asked(&[("cookie", "farfield-9000=")], ""), Err(Refused::Token));
+        let headers = [host, ("content-type", "application/json")];
+        let posted = judged(&guard, Method::POST, &headers, &format!("token={token}"));
+        assert_eq!(posted, Err(Refused::Token), "a token in a URL commands nothing");
+    }
+}

@@ -1,0 +1,225 @@
+//! The fields of the form: which keys it has, how each is filled in, and when it applies.
+
+use super::help;
+use serde_json::{Value, json};
+
+/// How a field is filled in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A text; a quantity with its unit is one.
+    Text,
+    /// A whole number.
+    Number,
+    /// One of several values.
+    Choice(&'static [&'static str]),
+    /// A plain value, or a distribution with its parameters.
+    Distribution,
+    /// Texts, one a line.
+    Lines,
+    /// Requests, one a line: `[METHOD] PATH [weight]`.
+    Paths,
+    /// Classes of clients, a row each.
+    Classes,
+}
+
+/// A field.
+#[derive(Debug, Clone, Copy)]
+pub struct Field {
+    /// Its key in the scenario.
+    pub key: &'static str,
+    /// What it is called.
+    pub label: &'static str,
+    pub kind: Kind,
+    /// An example, or the default.
+    pub example: &'static str,
+    /// A key and its values for which the field applies; always, if empty.
+    pub when: (&'static str, &'static [&'static str]),
+}
+
+const ALWAYS: (&str, &[&str]) = ("", &[]);
+const NETWORK: (&str, &[&str]) = ("plane", &["emulated", "simulated"]);
+
+const fn field(
+    key: &'static str,
+    label: &'static str,
+    kind: Kind,
+    example: &'static str,
+    when: (&'static str, &'static [&'static str]),
+) -> Field {
+    Field { key, label, kind, example, when }
+}
+
+/// The access links of clients.
+pub const ACCESS: &[&str] = crate::flags::ACCESS;
+
+/// The parts of the form with their fields.
+pub const PARTS: [(&str, &[Field]); 5] = [
+    (
+        "Server",
+        &[
+            field("name", "Name", Kind::Text, "checkout", ALWAYS),
+            field("plane", "Plane", Kind::Choice(&["sockets", "emulated", "simulated"]), "sockets", ALWAYS),
+            field("target", "URL", Kind::Text, "the built-in server", ALWAYS),
+            field("http", "HTTP version", Kind::Choice(&["1.0", "1.1", "2", "3"]), "1.1", ALWAYS),
+            field("server.command", "Command that starts it", Kind::Text, "", ("plane", &["emulated"])),
+            field(
+                "connections.policy",
+                "Connections",
+                Kind::Choice(crate::flags::POLICIES),
+                "persistent",
+                ALWAYS,
+            ),
+            field("connections.parallel", "Connections of a user at once", Kind::Number, "1", ALWAYS),
+        ],
+    ),
+    (
+        "Load",
+        &[
+            field(
+                "load.model",
+                "Model",
+                Kind::Choice(&["closed", "open", "hybrid", "overload"]),
+                "closed",
+                ALWAYS,
+            ),
+            field("load.users", "Users", Kind::Number, "10", ("load.model", &["", "closed"])),
+            field("load.arrivals", "Arrivals", Kind::Text, "500/s", ("load.model", &["open", "hybrid"])),
+            field("load.requests", "Pages of a session", Kind::Distribution, "", ("load.model", &["hybrid"])),
+            field(
+                "load.think",
+                "Think time",
+                Kind::Distribution,
+                "0s",
+                ("load.model", &["", "closed", "hybrid"]),
+            ),
+            field("load.descriptors", "Descriptors", Kind::Number, "100", ("load.model", &["overload"])),
+            field(
+                "load.timeout",
+                "Timeout of an attempt",
+                Kind::Text,
+                "500ms",
+                ("load.model", &["overload"]),
+            ),
+        ],
+    ),
+    (
+        "Clients and their paths",
+        &[
+            field("network.clients", "Clients", Kind::Number, "1000", NETWORK),
+            field("network.rtt", "Round-trip time", Kind::Text, "50ms", NETWORK),
+            field("network.access", "Access link", Kind::Choice(ACCESS), "none", NETWORK),
+            field("network.class", "Classes of clients", Kind::Classes, "", NETWORK),
+        ],
+    ),
+    ("Requests", &[field("requests.request", "Paths", Kind::Paths, "/index.html", ALWAYS)]),
+    (
+        "Run",
+        &[
+            field("run.warm-up", "Warm-up", Kind::Text, "1s", ALWAYS),
+            field("run.duration", "Duration", Kind::Text, "10s", ALWAYS),
+            field("run.drain", "Drain", Kind::Text, "5s", ALWAYS),
+            field("thresholds", "Thresholds", Kind::Lines, "p99<200ms", ALWAYS),
+            field("seed", "Seed", Kind::Number, "1", ALWAYS),
+        ],
+    ),
+];
+
+/// Distributions with their parameters.
+const DISTRIBUTIONS: [(&str, &[&str]); 10] = [
+    ("constant", &["value"]),
+    ("uniform", &["min", "max"]),
+    ("exponential", &["mean"]),
+    ("normal", &["mean", "sigma"]),
+    ("lognormal", &["mu", "sigma"]),
+    ("weibull", &["shape", "scale"]),
+    ("pareto", &["shape", "scale"]),
+    ("gamma", &["shape", "scale"]),
+    ("bounded-pareto", &["shape", "min", "max"]),
+    ("geometric", &["mean"]),
+];
+
+/// All fields.
+pub fn all() -> impl Iterator<Item = &'static Field> {
+    PARTS.iter().flat_map(|(_, fields)| fields.iter())
+}
+
+/// What a user of the form reads of a key: what docs/scenario.md says, or of keys that the page describes in
+/// whole paragraphs, a summary of these.
+fn help_of(key: &str, help: &std::collections::BTreeMap<String, String>) -> String {
+    let described = match key {
+        "load.model" => {
+            "closed: users who come back when they are answered; open: pages are requested when they arrive, whatever the \
+             server does; hybrid: sessions arrive openly, within a session each page waits for the one before; overload: \
+             descriptors keep trying to connect"
+        }
+        "load.users" => {
+            "number of users of a closed load; each requests a page, waits for it, thinks, and requests the next"
+        }
+        "load.arrivals" => {
+            "the rate of a Poisson process, such as 500/s, or a table { process = \"constant\", rate = \"500/s\" }"
+        }
+        "load.requests" => "pages of a session, a distribution of counts",
+        "load.think" => {
+            "time from the end of a page to the start of the user's next, a distribution of times"
+        }
+        "load.descriptors" => "D descriptors keep trying to connect; the attempt rate is D/T",
+        "load.timeout" => "an attempt that is not answered within T is dropped without notice to the server",
+        "thresholds" => {
+            "conditions that the result is compared with, one a line: p99<200ms, errors<0.1%; a class or a state in \
+                         braces, p99{dsl}<800ms"
+        }
+        "requests.request" => {
+            "one [METHOD] PATH a line, with a weight behind it if requests are not equally frequent: /index.html 9"
+        }
+        "network.class" => {
+            "clients of several kinds: a name, its part of all clients relative to the other classes, its access \
+                            link, and the round-trip time behind that"
+        }
+        key => return help.get(key).cloned().unwrap_or_default(),
+    };
+    described.to_owned()
+}
+
+/// The form, for the page.
+pub fn json() -> Value {
+    let help = help::of_keys();
+    let field = |field: &Field| {
+        let (kind, choices): (&str, &[&str]) = match field.kind {
+            Kind::Text => ("text", &[]),
+            Kind::Number => ("number", &[]),
+            Kind::Choice(choices) => ("choice", choices),
+            Kind::Distribution => ("distribution", &[]),
+            Kind::Lines => ("lines", &[]),
+            Kind::Paths => ("paths", &[]),
+            Kind::Classes => ("classes", ACCESS),
+        };
+        json!({
+            "key": field.key,
+            "label": field.label,
+            "kind": kind,
+            "choices": choices,
+            "example": field.example,
+            "when": { "key": field.when.0, "values": field.when.1 },
+            "help": help_of(field.key, &help),
+        })
+    };
+    let parts = PARTS.iter().map(
+        |(title, fields)| json!({ "title": title, "fields": fields.iter().map(field).collect::<Vec<_>>() }),
+    );
+    let distributions =
+        DISTRIBUTIONS.iter().map(|(name, parameters)| json!({ "name": name, "parameters": parameters }));
+    json!({ "parts": parts.collect::<Vec<_>>(), "distributions": distributions.collect::<Vec<_>>() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_field_has_help() {
+        let help = help::of_keys();
+        for field in all() {
+            assert!(help_of(field.key, &help).len() > 15, "{}: {:?}", field.key, help_of(field.key, &help));
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! The runs of a folder and the scenario files of another, as the page lists them.
+
+use crate::problem::Problem;
+use farfield_base::printable;
+use farfield_measure::{Quantile, Summary};
+use farfield_report::RunDirectory;
+use farfield_report::comparison::side::run_directories;
+use farfield_report::directory::SUMMARY_FILE;
+use farfield_report::figures::{percent, rate, time};
+use farfield_scenario::Overlay;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+/// Bytes of a scenario file that is shown or saved.
+const SCENARIO_BYTES_MAX: u64 = 1 << 20;
+/// Scenario files that are listed.
+const FILES_MAX: usize = 500;
+
+/// Whether `name` is the name of something in a folder, and neither a path nor hidden.
+pub fn is_plain_name(name: &str) -> bool {
+    !name.is_empty() && name.len() <= 255 && !name.starts_with('.') && !name.contains(['/', '\0'])
+}
+
+/// A summary as it was when it was read: when it was written, its length, and its line in the list.
+type Known = (Option<SystemTime>, u64, Value);
+
+/// The runs of a folder. What was read is kept, so that a list of a thousand runs is read once.
+#[derive(Debug)]
+pub struct RunList {
+    folder: PathBuf,
+    known: Mutex<BTreeMap<PathBuf, Known>>,
+}
+
+impl RunList {
+    pub fn of(folder: PathBuf) -> RunList {
+        RunList { folder, known: Mutex::default() }
+    }
+
+    /// The runs, the newest first by their names. A folder that is not there yet has none.
+    pub fn json(&self) -> Result<Value, String> {
+        if !self.folder.exists() {
+            return Ok(json!([]));
+        }
+        let directories = run_directories(&self.folder).map_err(|error| error.to_string())?;
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|path, _| directories.contains(path));
+        let mut list = Vec::new();
+        for path in directories.into_iter().rev() {
+            let file = fs::metadata(path.join(SUMMARY_FILE)).ok();
+            let written = file.as_ref().and_then(|file| file.modified().ok());
+            let length = file.map_or(0, |file| file.len());
+            match known.get(&path) {
+                Some((at, bytes, line)) if (*at, *bytes) == (written, length) => list.push(line.clone()),
+                _ => {
+                    let line = line(&path);
+                    list.push(line.clone());
+                    known.insert(path, (written, length, line));
+                }
+            }
+        }
+        Ok(Value::Array(list))
+    }
+}
+
+/// A run in the list.
+fn line(path: &Path) -> Value {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    // The name is what its report is asked for by; what is shown of it has no control characters.
+    let shown = printable(&name, &[]);
+    match RunDirectory::open(path) {
+        Err(error) => {
+            json!({ "name": name, "shown": shown, "verdict": "UNREADABLE", "why": printable(&error.to_string(), &[]) })
+        }
+        Ok(run) => {
+            let summary = run.summary();
+            let heading = &summary.heading;
+            let safe = |text: &str| printable(text, &[]).into_owned();
+            json!({
+                "name": name,
+                "shown": shown,
+                "verdict": verdict(summary),
+                "rate": summary.steady.rates.map(|rates| rate(rates.completed_per_s)),
+                "p99": p99(summary),
+                "errors": summary.steady.error_share.map(percent),
+                "load": safe(&heading.load_words),
+                "scenario": safe(&heading.scenario),
+                "target": safe(&heading.target),
+                "started": safe(&heading.started_at),
+            })
+        }
+    }
+}
+
+fn verdict(summary: &Summary) -> &'static str {
+    match (summary.complete, summary.verdict.valid) {
+        (false, _) => "INCOMPLETE",
+        (true, false) => "INVALID",
+        (true, true) => "VALID",
+    }
+}
+
+fn p99(summary: &Summary) -> Option<String> {
+    match &summary.steady.estimates.response {
+        Some(estimate) => estimate
+            .quantile(Quantile::P99)
+            .map(|found| format!("{}{}", if found.is_lower_bound { ">" } else { "" }, time(found.value_ns))),
+        None => summary
+            .steady
+            .times
+            .response
+            .as_ref()
+            .and_then(|times| times.quantile_ns(Quantile::P99))
+            .map(time),
+    }
+}
+
+/// The scenario files of a folder.
+#[derive(Debug)]
+pub struct ScenarioFiles {
+    folder: PathBuf,
+}
+
+impl ScenarioFiles {
+    pub fn of(folder: PathBuf) -> ScenarioFiles {
+        ScenarioFiles { folder }
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The names of the files, in order.
+    pub fn list(&self) -> Result<Vec<String>, String> {
+        let unreadable = |error| format!("the folder {} cannot be read: {error}", self.folder.display());
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.folder).map_err(unreadable)? {
+            let entry = entry.map_err(unreadable)?;
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            if is_scenario_name(&name) && entry.path().is_file() {
+                names.push(name);
+            }
+        }
+        names.sort();
+        names.truncate(FILES_MAX);
+        Ok(names)
+    }
+
+    /// The name, if there is a file of it.
+    pub fn existing(&self, name: &str) -> Result<String, String> {
+        if !is_scenario_name(name) || !self.folder.join(name).is_file() {
+            return Err("there is no such scenario file: save it first".to_owned());
+        }
+        Ok(name.to_owned())
+    }
+
+    /// The text of a file.
+    pub fn text(&self, name: &str) -> Result<String, String> {
+        let path = self.folder.join(self.existing(name)?);
+        let mut text = String::new();
+        let file = fs::File::open(&path).map_err(|error| format!("{name}: {error}"))?;
+        file.take(SCENARIO_BYTES_MAX)
+            .read_to_string(&mut text)
+            .map_err(|error| format!("{}: {error}", printable(name, &[])))?;
+        Ok(text)
+    }
+
+    /// Writes a file; one that is there only to `replace` it.
+    pub fn save(&self, name: &str, text: &str, replace: bool) -> Result<(), String> {
+        if !is_scenario_name(name) {
+            return Err("write a name that ends in .toml, without slashes, such as shop.toml".to_owned());
+        }
+        let path = self.folder.join(name);
+        if !replace && fs::symlink_metadata(&path).is_ok() {
+            return Err(format!("{name} is there already"));
+        }
+        if fs::symlink_metadata(&path).is_ok_and(|found| !found.is_file()) {
+            return Err(format!("{name} is no regular file"));
+        }
+        let failed = |error: std::io::Error| format!("cannot write {name}: {error}");
+        // In one step, so that a run that starts meanwhile reads either text whole.
+        let mut draft = tempfile::NamedTempFile::new_in(&self.folder).map_err(failed)?;
+        draft.write_all(text.as_bytes()).map_err(failed)?;
+        draft.persist(&path).map_err(|error| failed(error.error))?;
+        Ok(())
+    }
+
+    /// What is wrong with a text as the file of this name, or what a run of it would be.
+    pub fn check(&self, name: &str, text: &str) -> Result<Value, String> {
+        let name = if is_scenario_name(name) { name } else { "scenario.toml" };
+        let path = self.folder.join(name);
+        let read = farfield_scenario::from_text(text, Some(&path), &Overlay::default());
+        let plan = read.map_err(|error| {
+            let sentence = Problem::from(error).to_string();
+            let folder = format!("{}/", self.folder.display());
+            printable(sentence.strip_prefix(&folder).unwrap_or(&sentence), &[]).into_owned()
+        })?;
+        let scenario = plan.scenario();
+        let starts_programs = scenario.server.is_some();
+        Ok(json!({ "resolved": scenario.to_toml(), "starts_programs": starts_programs }))
+    }
+}
+
+/// Whether `name` is that of a scenario file.
+fn is_scenario_name(name: &str) -> bool {
+    is_plain_name(name) && name.ends_with(".toml") && !name.chars().any(char::is_control)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_neither_paths_nor_hidden() {
+        for name in ["shop.toml", "ä b.toml", "<script>.toml"] {
+            assert!(is_scenario_name(name), "{name}");
+        }
+        for name in [
+            "",
+            ".toml",
+            "..",
+            "../a.toml",
+            "a/b.toml",
+            "/etc/a.toml",
+            "a",
+            "a\n.toml",
+            "a\0.toml",
+            ".a.toml",
+        ] {
+            assert!(!is_scenario_name(name), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_replaced_only_if_asked_for_and_a_link_never() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let files = ScenarioFiles::of(folder.path().to_owned());
+        assert_eq!(files.save("a.toml", "seed = 1\n", false), Ok(()));
+        assert!(files.save("a.toml", "seed = 2\n", false).is_err());
+        assert_eq!(files.text("a.toml").as_deref(), Ok("seed = 1\n"));
+        assert_eq!(files.save("a.toml", "seed = 2\n", true), Ok(()));
+        assert_eq!(files.text("a.toml").as_deref(), Ok("seed = 2\n"));
+        std::os::unix::fs::symlink("a.toml", folder.path().join("link.toml")).expect("a link");
+        assert!(files.save("link.toml", "x", true).is_err());
+        assert_eq!(files.list(), Ok(vec!["a.toml".to_owned(), "link.toml".to_owned()]));
+        assert!(files.text("../a.toml").is_err() && files.text("b.toml").is_err());
+    }
+
+    #[test]
+    fn a_check_names_file_line_and_key() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let files = ScenarioFiles::of(folder.path().to_owned());
+        let wrong = files.check("s.toml", "name = 'x'\n[load]\nusres = 3").expect_err("a mistake");
+        assert!(wrong.starts_with("s.toml:3") && wrong.contains("`users`"), "{wrong}");
+        let right = files.check("s.toml", "seed = 7").expect("a scenario");
+        assert!(right["resolved"].as_str().is_some_and(|text| text.contains("seed = 7")), "{right}");
+    }
+}

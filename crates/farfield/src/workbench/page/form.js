@@ -1,0 +1,246 @@
+// The form and the scenario's text beside it. The server knows the fields, writes and reads the text, and checks it;
+// here is only what shows them.
+import { ask, by, chart, el } from "/dom.js";
+
+let form = null;
+const fields = new Map();
+
+/** Shows the form. */
+export async function showForm() {
+  document.title = "New run · farfield";
+  try {
+    if (!form) {
+      form = await ask("/api/form");
+      draw();
+      await fromText();
+    }
+    const { files } = await ask("/api/scenarios");
+    const before = by("files").value;
+    by("files").replaceChildren(...files.map((name) => el("option", { value: name }, name)));
+    if (files.includes(before)) by("files").value = before;
+    by("open").disabled = files.length === 0;
+  } catch (error) {
+    say(error.message, "wrong");
+  }
+}
+
+function say(text, kind = "") {
+  by("new-status").className = kind;
+  by("new-status").textContent = text;
+}
+
+function draw() {
+  by("form").replaceChildren(...form.parts.map((part) =>
+    el("fieldset", {}, el("legend", {}, part.title), ...part.fields.map(drawField))));
+  apply();
+}
+
+function drawField(field) {
+  const id = `field-${field.key.replaceAll(".", "-")}`;
+  const help = el("p", { class: "help", id: `${id}-help` }, el("code", {}, field.key), field.help ? `: ${field.help}` : "");
+  const made = makers[field.kind](field, id, `${id}-help`);
+  const box = el("div", { class: "field" }, ...made.elements, help, ...(made.after ?? []));
+  fields.set(field.key, { field, box, value: made.value, set: made.set });
+  return box;
+}
+
+const label = (field, id) => el("label", { for: id }, field.label);
+const plain = (tag) => (field, id, help) => {
+  const input = el(tag, { id, "aria-describedby": help, placeholder: field.example, oninput: fromForm, spellcheck: "false" });
+  return { elements: [label(field, id), input], value: () => input.value, set: (value) => { input.value = value ?? ""; } };
+};
+const choices = (values, example) => [el("option", { value: "" }, example ? `default (${example})` : "default"),
+  ...values.map((value) => el("option", { value }, value))];
+
+const makers = {
+  text: plain("input"),
+  number: plain("input"),
+  lines: plain("textarea"),
+  paths: plain("textarea"),
+  choice(field, id, help) {
+    const select = el("select", { id, "aria-describedby": help, onchange: fromForm }, ...choices(field.choices, field.example));
+    return {
+      elements: [label(field, id), select], value: () => select.value,
+      set: (value) => {
+        if (value && ![...select.options].some((option) => option.value === value)) select.append(el("option", { value }, value));
+        select.value = value ?? "";
+      },
+    };
+  },
+  distribution(field, id, help) {
+    const select = el("select", { id, "aria-describedby": help, onchange: () => { parameters({}); changed(); } },
+      el("option", { value: "" }, "a plain value"), ...form.distributions.map((known) => el("option", { value: known.name }, known.name)));
+    const inputs = el("div", { class: "parameters" });
+    const drawn = el("div", { class: "drawn", "aria-live": "polite" });
+    let timer = 0;
+    const changed = () => { fromForm(); clearTimeout(timer); timer = setTimeout(preview, 200); };
+    function parameters(values) {
+      const known = form.distributions.find((one) => one.name === select.value);
+      const names = known ? [...new Set([...known.parameters, ...Object.keys(values)])] : ["value"];
+      inputs.replaceChildren(...names.filter((name) => name !== "distribution").map((name) => {
+        const input = el("input", { "data-name": name, oninput: changed, spellcheck: "false", placeholder: known ? "" : field.example });
+        input.value = values[name] ?? "";
+        return el("label", {}, known ? `${name} ` : "value ", input);
+      }));
+    }
+    function value() {
+      const all = [...inputs.querySelectorAll("input")].map((input) => [input.dataset.name, input.value]);
+      return select.value ? { distribution: select.value, ...Object.fromEntries(all) } : all[0][1];
+    }
+    async function preview() {
+      const given = value();
+      if (!given || (typeof given === "object" && Object.values(given).some((text) => text === ""))) return drawn.replaceChildren();
+      try {
+        const answer = await ask("/api/draw", { key: field.key, value: given });
+        drawn.replaceChildren(el("p", { class: "help" }, answer.words), chart(answer.chart));
+      } catch (error) {
+        drawn.replaceChildren(el("p", { class: "wrong" }, error.message));
+      }
+    }
+    parameters({});
+    return {
+      elements: [label(field, id), select, inputs], after: [drawn], value,
+      set: (given) => {
+        const known = typeof given === "object" && form.distributions.some((one) => one.name === given.distribution);
+        select.value = known ? given.distribution : "";
+        parameters(known ? given : { value: typeof given === "object" ? "" : given ?? "" });
+        preview();
+      },
+    };
+  },
+  classes(field, id, help) {
+    const body = el("tbody");
+    const row = (values) => {
+      const cell = (name, title, input) => {
+        input.dataset.name = name;
+        input.setAttribute("aria-label", `${title} of the class`);
+        input.value = values[name] ?? "";
+        return el("td", {}, input);
+      };
+      const text = () => el("input", { oninput: fromForm, spellcheck: "false" });
+      const line = el("tr", {}, cell("name", "name", text()), cell("share", "share", text()),
+        cell("access", "access link", el("select", { onchange: fromForm }, ...choices(field.choices))),
+        cell("rtt", "round-trip time", text()),
+        el("td", {}, el("button", { type: "button", "aria-label": "remove the class", onclick: () => { line.remove(); fromForm(); } }, "×")));
+      return line;
+    };
+    const add = el("button", { type: "button", "aria-describedby": help, onclick: () => body.append(row({})) }, "Add a class");
+    const head = ["name", "share", "access link", "round-trip time", ""].map((name) => el("th", { scope: "col" }, name || el("span", { class: "unseen" }, "remove")));
+    return {
+      elements: [el("span", { class: "label" }, field.label),
+        el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": field.label }, el("table", { class: "rows" }, el("thead", {}, el("tr", {}, ...head)), body)), add],
+      value: () => [...body.rows].map((line) =>
+        Object.fromEntries([...line.querySelectorAll("[data-name]")].map((input) => [input.dataset.name, input.value]))),
+      set: (rows) => body.replaceChildren(...(rows ?? []).map(row)),
+    };
+  },
+};
+
+/** Hides fields that do not apply, by the values of others. */
+function apply() {
+  for (const { field, box } of fields.values()) {
+    const { key, values } = field.when;
+    box.hidden = Boolean(key) && !values.includes(fields.get(key).value());
+  }
+}
+
+// What was changed last counts: answers about what was before it are dropped.
+let writing = 0;
+let reading = 0;
+let turn = 0;
+function fromForm() {
+  apply();
+  clearTimeout(writing);
+  clearTimeout(reading);
+  const mine = ++turn;
+  writing = setTimeout(async () => {
+    const values = {};
+    for (const [key, { box, value }] of fields) values[key] = box.hidden ? (Array.isArray(value()) ? [] : "") : value();
+    try {
+      const { text } = await ask("/api/write", { text: by("text").value, values });
+      if (mine !== turn) return;
+      by("text").value = text;
+      await check(mine);
+    } catch (error) {
+      if (mine === turn) say(error.message, "wrong");
+    }
+  }, 250);
+}
+
+by("text").addEventListener("input", () => {
+  clearTimeout(writing);
+  clearTimeout(reading);
+  turn++;
+  reading = setTimeout(fromText, 400);
+});
+
+async function fromText() {
+  const mine = ++turn;
+  try {
+    const { values } = await ask("/api/read", { text: by("text").value });
+    if (mine !== turn) return;
+    for (const [key, { set }] of fields) set(values[key]);
+    apply();
+    await check(mine);
+  } catch (error) {
+    if (mine === turn) say(error.message, "wrong");
+  }
+}
+
+/** Checks the text; returns whether it is a scenario. */
+async function check(mine) {
+  try {
+    const answer = await ask("/api/check", { file: by("file").value, text: by("text").value });
+    if (mine !== turn) return false;
+    by("resolved").textContent = answer.resolved;
+    by("programs").hidden = !answer.starts_programs;
+    say("The scenario is valid.", "fine");
+    return true;
+  } catch (error) {
+    if (mine === turn) say(error.message, "wrong");
+    return false;
+  }
+}
+
+by("open").addEventListener("click", async () => {
+  const name = by("files").value;
+  try {
+    const { text } = await ask(`/api/scenario?file=${encodeURIComponent(name)}`);
+    by("text").value = text;
+    by("file").value = name;
+    await fromText();
+  } catch (error) {
+    say(error.message, "wrong");
+  }
+});
+
+let saved = null;
+/** Writes the file; asks before it replaces another than the one that is being edited. */
+async function save() {
+  const file = by("file").value.trim();
+  const body = { file, text: by("text").value };
+  const known = [...by("files").options].some((option) => option.value === file);
+  const replace = known && (saved === file || window.confirm(`Replace ${file}?`));
+  if (known && !replace) return false;
+  await ask("/api/save", { ...body, replace });
+  saved = file;
+  await showForm();
+  return true;
+}
+by("save").addEventListener("click", async () => {
+  try {
+    if (await save()) say(`Saved as ${saved}.`, "fine");
+  } catch (error) {
+    say(error.message, "wrong");
+  }
+});
+by("start").addEventListener("click", async () => {
+  try {
+    if (!(await check(++turn)) || !(await save())) return;
+    const { id } = await ask("/api/start", { file: saved });
+    location.hash = `#run/${id}`;
+  } catch (error) {
+    say(error.message, "wrong");
+  }
+});
+by("form").addEventListener("submit", (event) => event.preventDefault());

@@ -1,0 +1,143 @@
+// The list of runs, and a run while it goes on.
+import { ask, by, chart, el, table } from "/dom.js";
+
+const started = new Map();
+let runs = [];
+const chosen = new Set();
+let shown = null;
+let single = false;
+
+/** Takes the newest figures of a run. */
+export function takeRun(run) {
+  const before = started.get(run.id);
+  started.set(run.id, run);
+  if (run.id === shown && !by("part-run").hidden) drawRun(run);
+  if (by("part-runs").hidden) return;
+  drawStarted();
+  if (before?.running && !run.running) load();
+}
+
+/** Shows the list. */
+export function showRuns() {
+  shown = null;
+  document.title = "Runs · farfield";
+  drawStarted();
+  load();
+}
+
+async function load() {
+  try {
+    const answer = await ask("/api/runs");
+    runs = answer.runs;
+    for (const run of answer.started) started.set(run.id, run);
+    by("runs-none").hidden = runs.length > 0;
+    drawStarted();
+    drawRuns();
+  } catch (error) {
+    by("runs-count").textContent = error.message;
+  }
+}
+
+function drawStarted() {
+  const going = [...started.values()].filter((run) => run.running || run.exit !== null || run.messages)
+    .sort((a, b) => b.id - a.id).filter((run, at) => run.running || at < 3);
+  by("started").replaceChildren(...going.map((run) => el("div", { class: run.running ? "card" : "card over" },
+    el("span", { class: "grow" }, el("a", { href: `#run/${run.id}` }, run.scenario), " ",
+      run.running ? run.figures?.phase ?? "starting" : `ended${words(run.exit)}`),
+    run.figures ? el("span", { class: run.figures.verdict.state }, run.figures.verdict.words) : null,
+    run.running ? el("button", { type: "button", class: "danger", onclick: () => stop(run.id) }, "Stop") : null)));
+}
+
+function words(exit) {
+  const known = { 0: "", 1: ": it failed", 2: ": the scenario is wrong", 3: ": invalid", 99: ": a threshold failed",
+    105: ": aborted by a threshold", 130: ": stopped, what was measured is kept" };
+  return known[exit] ?? (exit === null ? "" : ` with ${exit}`);
+}
+
+function drawRuns() {
+  const sought = by("search").value.toLowerCase().split(/\s+/).filter(Boolean);
+  const text = (run) => [run.shown, run.load, run.target, run.verdict, run.scenario].join(" ").toLowerCase();
+  const found = runs.filter((run) => sought.every((word) => text(run).includes(word)));
+  by("runs-count").textContent = found.length === runs.length ? `${runs.length} runs` : `${found.length} of ${runs.length} runs`;
+  by("runs-rows").replaceChildren(...found.slice(0, 1000).map(row));
+  const valid = new Set(runs.map((run) => run.name));
+  for (const name of chosen) if (!valid.has(name)) chosen.delete(name);
+  drawChosen();
+}
+
+function row(run) {
+  const readable = run.verdict !== "UNREADABLE";
+  const box = el("input", { type: "checkbox", "aria-label": `compare ${run.shown}`, disabled: !readable, onchange: () => {
+    if (box.checked) chosen.add(run.name);
+    else chosen.delete(run.name);
+    drawChosen();
+  } });
+  box.checked = chosen.has(run.name);
+  const name = readable
+    ? el("a", { href: `/report?run=${encodeURIComponent(run.name)}`, target: "_blank", rel: "noopener" }, run.shown)
+    : el("span", {}, run.shown);
+  const number = (value) => el("td", { class: "number" }, value ?? "–");
+  return el("tr", {}, el("td", {}, box), el("td", { class: `badge ${run.verdict}` }, run.verdict), el("td", {}, name),
+    number(run.rate), number(run.p99), number(run.errors), el("td", {}, run.why ?? run.load));
+}
+
+function drawChosen() {
+  by("compare").disabled = chosen.size < 2;
+  by("compare").textContent = chosen.size < 2 ? "Compare" : `Compare ${chosen.size} runs`;
+}
+
+by("search").addEventListener("input", drawRuns);
+by("compare").addEventListener("click", () => {
+  // The older one is what the others are compared with.
+  const names = [...chosen].sort().map((name) => `run=${encodeURIComponent(name)}`);
+  window.open(`/compare?${names.join("&")}`, "_blank", "noopener");
+});
+
+async function stop(id) {
+  by("run-error").textContent = "";
+  try {
+    await ask("/api/stop", { id });
+  } catch (error) {
+    by("run-error").textContent = error.message;
+  }
+}
+by("stop").addEventListener("click", () => stop(shown));
+
+/** Shows a run. */
+export async function showRun(id, about) {
+  shown = id;
+  single = about.single;
+  by("run-title").textContent = "Run";
+  if (!started.has(id) && !single) await load();
+  const run = started.get(id);
+  if (run) drawRun(run);
+  else by("run-phase").textContent = single ? "starting" : "there is no such run: it was started by another workbench";
+}
+
+function drawRun(run) {
+  const figures = run.figures;
+  document.title = `${run.scenario} · farfield`;
+  by("run-title").textContent = run.scenario;
+  by("stop").disabled = !run.running;
+  by("run-report").hidden = run.running || single || !run.name || !figures;
+  by("run-report").href = `/report?run=${encodeURIComponent(run.name)}`;
+  by("run-phase").textContent = run.running ? figures?.phase ?? "starting" : `ended${words(run.exit)}`;
+  by("run-messages").hidden = !run.messages;
+  by("run-messages").textContent = run.messages;
+  if (single && !run.running) by("run-phase").textContent = `ended; farfield report ${run.name} prints the result again`;
+  if (!figures) return;
+  by("run-target").textContent = figures.target;
+  by("run-load").textContent = `${figures.load} · ${figures.plane}`;
+  by("run-progress").value = run.running ? figures.passed : 1;
+  by("run-verdict").className = `verdict ${figures.verdict.state}`;
+  by("run-verdict").textContent = figures.verdict.words;
+  by("run-rates").replaceChildren(table(["", "last second", "measured"], figures.rates), el("p", { class: "faint" }, `open now: ${figures.open}`));
+  by("run-times").replaceChildren(table(["", "p50", "p90", "p99", "p99.9", "max"], figures.times ?? []));
+  by("run-outcomes").replaceChildren(table(["outcome", "requests", "share", "fault"], figures.outcomes ?? [], [0, 3]));
+  const named = (title, rows) => (rows?.length ? [el("h2", {}, title), table(["", "requests", "errors", "p50", "p99"], rows)] : []);
+  by("run-named").replaceChildren(...named("Classes", figures.classes), ...named("States", figures.states));
+  by("run-charts").replaceChildren(...figures.charts.map(chart));
+  by("run-checks").querySelector("ul").replaceChildren(...(figures.checks ?? []).map((check) => el("li", {},
+    el("span", { class: check.state === "failed" ? "bad" : "faint" }, `${check.state} `), `${check.name}: ${check.what}`,
+    ...check.more.map((more) => el("div", { class: "help" }, more)))));
+}

@@ -1,0 +1,155 @@
+//! What the workbench answers: its page, runs and reports, scenario files, the form, and commands.
+//!
+//! Names of runs and of files are single names in their folders: nothing else of the disk can be asked for.
+
+use super::children::Children;
+use super::files::{RunList, ScenarioFiles, is_plain_name};
+use super::{draw, fields, form};
+use crate::web::{Answer, Asked, Site};
+use farfield_report::comparison::metric::Metric;
+use farfield_report::comparison::{self, html};
+use farfield_report::{RunDirectory, page};
+use hyper::{Method, StatusCode};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The files of the page, by their paths.
+const PAGE: [(&str, &str, &str); 6] = [
+    ("/", "text/html; charset=utf-8", include_str!("page/index.html")),
+    ("/style.css", "text/css; charset=utf-8", include_str!("page/style.css")),
+    ("/app.js", "text/javascript; charset=utf-8", include_str!("page/app.js")),
+    ("/dom.js", "text/javascript; charset=utf-8", include_str!("page/dom.js")),
+    ("/runs.js", "text/javascript; charset=utf-8", include_str!("page/runs.js")),
+    ("/form.js", "text/javascript; charset=utf-8", include_str!("page/form.js")),
+];
+
+/// A file of the page.
+pub fn page_file(path: &str) -> Option<Answer> {
+    let (_, kind, text) = PAGE.iter().find(|(known, _, _)| *known == path)?;
+    Some(Answer::file(kind, *text))
+}
+
+/// Runs that are compared at once.
+const COMPARED_MAX: usize = 20;
+
+/// The workbench.
+pub struct Workbench {
+    folder: PathBuf,
+    runs: RunList,
+    scenarios: ScenarioFiles,
+    children: Arc<Children>,
+}
+
+impl Workbench {
+    /// That of the runs in `folder` and the scenario files in `scenarios`.
+    pub fn new(folder: PathBuf, scenarios: PathBuf, children: Arc<Children>) -> Workbench {
+        let runs = RunList::of(folder.clone());
+        Workbench { folder, runs, scenarios: ScenarioFiles::of(scenarios), children }
+    }
+
+    fn read(&self, asked: &Asked) -> Answer {
+        match asked.path.as_str() {
+            "/api/about" => Answer::json(&json!({
+                "single": false,
+                "version": env!("CARGO_PKG_VERSION"),
+                "folder": self.folder.to_string_lossy(),
+                "scenarios": self.scenarios.folder().to_string_lossy(),
+            })),
+            "/api/runs" => match self.runs.json() {
+                Ok(runs) => Answer::json(&json!({ "runs": runs, "started": self.children.json() })),
+                Err(sentence) => Answer::refusal(StatusCode::INTERNAL_SERVER_ERROR, &sentence),
+            },
+            "/api/events" => match self.children.hub().join() {
+                Some(events) => Answer::events(events),
+                None => Answer::refusal(StatusCode::SERVICE_UNAVAILABLE, "too many pages show these runs"),
+            },
+            "/api/scenarios" => answered(self.scenarios.list().map(|names| json!({ "files": names }))),
+            "/api/scenario" => {
+                let name = asked.value("file").unwrap_or_default();
+                answered(self.scenarios.text(name).map(|text| json!({ "text": text })))
+            }
+            "/api/form" => Answer::json(&fields::json()),
+            "/report" => self.report(asked.value("run").unwrap_or_default()),
+            "/compare" => self.compare(asked),
+            path => page_file(path).unwrap_or_else(Answer::nothing),
+        }
+    }
+
+    fn command(&self, asked: &Asked) -> Answer {
+        let Ok(Value::Object(body)) = serde_json::from_slice(&asked.body) else {
+            return Answer::refusal(StatusCode::BAD_REQUEST, "the command is no object of JSON");
+        };
+        let text = |name: &str| body.get(name).and_then(Value::as_str).unwrap_or_default();
+        let is_set = |name: &str| body.get(name).and_then(Value::as_bool).unwrap_or(false);
+        let nothing = |done: Result<(), String>| done.map(|()| json!({}));
+        match asked.path.as_str() {
+            "/api/check" => answered(self.scenarios.check(text("file"), text("text"))),
+            "/api/write" => {
+                answered(form::write(text("text"), body.get("values")).map(|text| json!({ "text": text })))
+            }
+            "/api/read" => answered(form::read(text("text")).map(|values| json!({ "values": values }))),
+            "/api/draw" => answered(draw::drawn(text("key"), body.get("value"))),
+            "/api/save" => {
+                answered(nothing(self.scenarios.save(text("file"), text("text"), is_set("replace"))))
+            }
+            "/api/start" => {
+                let started =
+                    self.scenarios.existing(text("file")).and_then(|file| self.children.start(&file));
+                answered(started.map(|id| json!({ "id": id })))
+            }
+            "/api/stop" => {
+                let id = body.get("id").and_then(Value::as_u64).unwrap_or_default();
+                answered(nothing(self.children.stop(id)))
+            }
+            _ => Answer::nothing(),
+        }
+    }
+
+    fn report(&self, name: &str) -> Answer {
+        match self.run(name).and_then(|path| RunDirectory::open(path).map_err(|error| error.to_string())) {
+            Ok(run) => Answer::strange_page(page::render(&run)),
+            Err(sentence) => Answer::sentence(StatusCode::NOT_FOUND, &sentence),
+        }
+    }
+
+    fn compare(&self, asked: &Asked) -> Answer {
+        let names = asked.query.iter().filter(|(name, _)| name == "run").map(|(_, run)| run.as_str());
+        let paths: Result<Vec<PathBuf>, String> =
+            names.take(COMPARED_MAX).map(|name| self.run(name)).collect();
+        let compared = paths.and_then(|paths| {
+            if paths.len() < 2 {
+                return Err("name two runs at least: the others are compared with the first".to_owned());
+            }
+            let sides = comparison::open(&paths).map_err(|error| error.to_string())?;
+            Ok(comparison::compare(&sides[0], &sides[1..], &Metric::DEFAULT))
+        });
+        match compared {
+            Ok(compared) => Answer::strange_page(html::render(&compared, &[])),
+            Err(sentence) => Answer::sentence(StatusCode::UNPROCESSABLE_ENTITY, &sentence),
+        }
+    }
+
+    /// The directory of the run of this name.
+    fn run(&self, name: &str) -> Result<PathBuf, String> {
+        if is_plain_name(name) { Ok(self.folder.join(name)) } else { Err("there is no such run".to_owned()) }
+    }
+}
+
+/// JSON, or a sentence that says what is wrong with what was asked for.
+fn answered(result: Result<Value, String>) -> Answer {
+    match result {
+        Ok(value) => Answer::json(&value),
+        Err(sentence) => Answer::refusal(StatusCode::UNPROCESSABLE_ENTITY, &sentence),
+    }
+}
+
+impl Site for Workbench {
+    fn answer(&self, asked: &Asked) -> Answer {
+        match asked.method {
+            Method::GET => self.read(asked),
+            Method::POST => self.command(asked),
+            _ => Answer::nothing(),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! What the workbench answers, without sockets: hostile names are data, never markup, and its page has no
+//! script but its files.
+
+use super::children::Children;
+use super::shown::shown;
+use super::site::{Workbench, page_file};
+use crate::live::figures::{Figures, RunFacts};
+use crate::live::view::View;
+use crate::web::{Asked, Site};
+use farfield_base::{Duration, Instant, Outcome, Window};
+use farfield_measure::series::SeriesRow;
+use farfield_measure::summary::SummaryContext;
+use farfield_measure::{EngineStats, Fold, Heading, LoadKind, Summary, VerdictLimits};
+use farfield_testkit::samples::request;
+use hyper::Method;
+use serde_json::Value;
+use std::fs;
+use std::sync::Arc;
+
+/// Names that would be markup, script, an end of text or a control sequence where they are not escaped.
+const HOSTILE: [&str; 8] = [
+    "<script>alert(1)</script>",
+    "</script><img src=x onerror=alert(1)>",
+    "\"><svg onload=alert(1)>",
+    "' onmouseover='alert(1)",
+    "javascript:alert(1)",
+    "<!-- <![CDATA[ ]]>",
+    "\x1b[2J\u{1}\u{202e}x",
+    "&lt;script&gt; &amp;#60;",
+];
+
+fn at(ms: u64) -> Instant {
+    Instant::ZERO + Duration::from_ms(ms)
+}
+
+/// A summary with this text wherever one may stand.
+fn summary(text: &str) -> Summary {
+    let heading = Heading {
+        farfield: "0".to_owned(),
+        scenario: text.to_owned(),
+        target: text.to_owned(),
+        seed: 1,
+        load: LoadKind::Open,
+        load_words: text.to_owned(),
+        started_at: text.to_owned(),
+    };
+    let window = Window { measure_from: at(1000), measure_to: at(11_000) };
+    let mut fold = Fold::of_classes(window, &[text.to_owned(), "far".to_owned()]);
+    fold = fold.naming_states(vec![text.to_owned(), "buy".to_owned()]);
+    fold.record(&request(at(2000), at(2010), Outcome::Ok));
+    let limits = VerdictLimits::default();
+    let context = SummaryContext { heading: &heading, limits: &limits, thresholds: &[], series_file: None };
+    Summary::checkpoint(context, &fold, &mut EngineStats::default(), at(5000), &|| {})
+}
+
+fn asked(path: &str) -> Asked {
+    let (path, query) = path.split_once('?').unwrap_or((path, ""));
+    let query = crate::web::query_of(query);
+    Asked { method: Method::GET, path: path.to_owned(), query, body: Vec::new().into() }
+}
+
+/// Control characters and turns of the direction of writing in the texts of a document.
+fn hostile_letters(json: &Value) -> bool {
+    match json {
+        Value::String(text) => text.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'),
+        Value::Array(all) => all.iter().any(hostile_letters),
+        Value::Object(all) => all.values().any(hostile_letters),
+        _ => false,
+    }
+}
+
+#[test]
+fn figures_of_hostile_names_are_texts_and_charts_are_ours() {
+    for hostile in HOSTILE {
+        let facts = RunFacts {
+            target: hostile.to_owned(),
+            load: hostile.to_owned(),
+            plane: "sockets".to_owned(),
+            measure_from: at(1000),
+            measure_to: at(11_000),
+            virtual_time: false,
+        };
+        let mut view = View::new(facts, false);
+        let row = SeriesRow { second: 2, offered: 1, completed: 1, ..SeriesRow::default() };
+        let summary = Some(summary(hostile));
+        view.take(
+            Figures { now: at(5000), rows: vec![row], connections: 1, in_system: 0, summary },
+            at(5000),
+        );
+        let json = shown(&view, at(5000));
+        assert!(!hostile_letters(&json), "{hostile:?}: {json}");
+        for chart in json["charts"].as_array().expect("charts") {
+            let chart = chart.as_str().expect("a chart");
+            assert!(!chart.contains("<script") && !chart.contains("alert"), "{hostile:?}: {chart}");
+        }
+        assert_eq!(json["outcomes"][0][0], "ok");
+    }
+}
+
+#[test]
+fn runs_of_hostile_names_are_listed_and_reported_as_texts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (number, hostile) in HOSTILE.iter().enumerate() {
+        let name = format!("{number} {}", hostile.replace('/', "|"));
+        fs::create_dir(folder.path().join(&name)).expect("a folder");
+        fs::write(folder.path().join(&name).join("summary.json"), summary(hostile).to_json())
+            .expect("written");
+    }
+    let here = folder.path().to_owned();
+    let workbench = Workbench::new(here.clone(), here.clone(), Arc::new(Children::new(here.clone(), here)));
+    let list: Value = serde_json::from_slice(workbench.answer(&asked("/api/runs")).whole()).expect("JSON");
+    let runs = list["runs"].as_array().expect("runs");
+    assert_eq!(runs.len(), HOSTILE.len());
+    for run in runs {
+        let mut shown = run.clone();
+        // By this name, and only by it, the page asks for a report.
+        shown.as_object_mut().expect("an object").remove("name");
+        assert!(!hostile_letters(&shown), "{shown}");
+        let name = run["name"].as_str().expect("a name");
+        let encoded: String = name.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        let answer = workbench.answer(&asked(&format!("/report?run={encoded}")));
+        let page = String::from_utf8(answer.whole().to_vec()).expect("UTF-8");
+        assert!(page.starts_with("<!doctype html>"), "{name:?}: {page}");
+        assert_eq!(page.matches("<script").count(), 1, "{name:?}: the report's own script");
+    }
+}
+
+/// What comes from the server is text to the page, and its policy allows no inline script or style.
+#[test]
+fn the_page_has_no_way_to_make_markup_of_text() {
+    for path in ["/", "/style.css", "/app.js", "/dom.js", "/runs.js", "/form.js"] {
+        let page = page_file(path).expect(path);
+        let text = String::from_utf8(page.whole().to_vec()).expect("UTF-8");
+        for banned in [
+            "innerHTML",
+            "outerHTML",
+            "insertAdjacentHTML",
+            "document.write",
+            "eval(",
+            "Function(",
+            "srcdoc",
+            "http://",
+            "https://",
+            " style=",
+            "javascript:",
+            "<script>",
+            "@import",
+            "url(",
+        ] {
+            assert!(!text.contains(banned), "{path} has `{banned}`");
+        }
+        let inline = text.split(" on").skip(1).any(|rest| {
+            let word: String = rest.chars().take_while(char::is_ascii_lowercase).collect();
+            path == "/" && rest[word.len()..].starts_with('=')
+        });
+        assert!(!inline, "{path} has a listener in markup");
+    }
+    assert!(page_file("/../Cargo.toml").is_none());
+}

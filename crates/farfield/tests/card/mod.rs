@@ -1,0 +1,200 @@
+//! `farfield run --interface`: emulated clients on a network card, and a server on another machine beyond it.
+//! Two namespaces play the machines, and a veth pair the wire between their cards.
+//!
+//! Root is needed, nginx and iproute2; a test that lacks one skips by name.
+
+use crate::common::machine::ByHand;
+use crate::common::wan::{CALM_PACKETS, find, may_build};
+use crate::common::{Ended, Place, Running};
+use crate::routed::{file_of, served_in};
+use farfield_engine::os::namespace::Namespace;
+use std::net::UdpSocket;
+use std::process::Command;
+
+/// The machines' cards.
+const HERE: &str = "eth1";
+const THERE: &str = "eth7";
+const SERVER: &str = "10.1.2.3";
+
+/// Both machines; the calling thread is on the one that farfield runs on.
+struct Wire {
+    there: Namespace,
+    /// Held, so that it lasts.
+    _here: Namespace,
+}
+
+impl Wire {
+    fn new() -> Wire {
+        let [there, here] = [(); 2].map(|()| Namespace::make().expect("root makes namespaces"));
+        here.enter().expect("root enters them");
+        let wire = Wire { there, _here: here };
+        wire.ip(&format!("link add {HERE} type veth peer name {THERE} netns {}", file_of(&wire.there)));
+        for line in [
+            format!("link set {HERE} addrgenmode none"),
+            format!("link set {HERE} up"),
+            format!("address add 10.1.2.9/24 dev {HERE}"),
+        ] {
+            wire.ip(&line);
+        }
+        for line in [
+            "link set lo up".to_owned(),
+            format!("link set {THERE} up"),
+            format!("address add {SERVER}/24 dev {THERE}"),
+            format!("address add fd00:1::3/64 dev {THERE} nodad"),
+        ] {
+            wire.ip_there(&line);
+        }
+        wire
+    }
+
+    fn ip(&self, words: &str) -> String {
+        said(&mut Command::new("ip"), words)
+    }
+
+    fn ip_there(&self, words: &str) -> String {
+        self.there.inside(|| said(&mut Command::new("ip"), words)).expect("root enters namespaces")
+    }
+
+    /// nginx on the other machine.
+    fn serve(&self, place: &Place) -> ByHand {
+        let listen = [&format!("{SERVER}:8080")[..], "[fd00:1::3]:8080"];
+        served_in(&self.there, place, &listen, &format!("{SERVER}:8080"))
+    }
+
+    /// What this machine has of interfaces, addresses and routes; how promiscuous its card is among it.
+    fn state(&self) -> String {
+        let tables = ["-d link", "address", "route show table all", "-6 route show table all"];
+        tables.map(|words| self.ip(words)).concat()
+    }
+}
+
+fn said(command: &mut Command, words: &str) -> String {
+    let output = command.args(words.split_whitespace()).output().expect("iproute2 is there");
+    assert!(output.status.success(), "ip {words}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+fn may_run(test: &str) -> bool {
+    may_build(test) && ["nginx", "ip"].iter().all(|program| find(test, program).is_some())
+}
+
+fn begin(place: &Place, words: &str) -> Running {
+    place.begin_run(&format!("http://{SERVER}:8080/64k --interface {HERE} --rtt 20ms {CALM_PACKETS} {words}"))
+}
+
+fn run(place: &Place, words: &str) -> Ended {
+    begin(place, words).ended()
+}
+
+/// Clients from a part of the link's own network, and from a block of their own that the other machine has a
+/// way to, in both families: each request comes from its client's address, and large replies come whole.
+#[test]
+fn clients_live_on_a_card() {
+    if !may_run("clients_live_on_a_card") {
+        return;
+    }
+    let (wire, place) = (Wire::new(), Place::new());
+    let server = wire.serve(&place);
+    let before = wire.state();
+    let on_link = "--set network.addresses=10.1.2.128/25 -c 4 -n 40";
+    let ended = run(&place, on_link).exits(0);
+    assert_eq!(ended.samples().iter().filter(|sample| sample.body_bytes == 64 << 10).count(), 40);
+    let askers = server.askers();
+    assert_eq!(askers.len(), 40);
+    assert!(["10.1.2.129", "10.1.2.132"].iter().all(|client| askers.iter().any(|asker| asker == client)));
+    // Twenty milliseconds for the handshake, and as many for the request at least.
+    assert!(
+        ended
+            .samples()
+            .iter()
+            .all(|sample| sample.service_time().is_some_and(|time| time.as_secs_f64() >= 0.02))
+    );
+    wire.ip_there(&format!("route add 198.18.0.0/15 dev {THERE}"));
+    run(&place, "-c 4 -n 8").exits(0);
+    // By the card's own address: others route to it.
+    wire.ip_there("route delete 198.18.0.0/15");
+    wire.ip_there("route add 198.18.0.0/15 via 10.1.2.9");
+    run(&place, "-c 4 -n 8 --gateway route").exits(0);
+    wire.ip_there(&format!("route add 2001:2::/48 dev {THERE}"));
+    let words =
+        format!("http://[fd00:1::3]:8080/64k --interface {HERE} --rtt 20ms {CALM_PACKETS} -c 4 -n 8 -t 2");
+    place.run(&words).exits(0);
+    let askers = server.askers();
+    assert!(
+        askers.iter().any(|asker| asker == "198.18.0.4")
+            && askers.iter().any(|asker| asker.starts_with("2001:2::"))
+    );
+    assert!(wire.state() == before, "something is left");
+}
+
+#[test]
+fn what_a_card_cannot_do_is_said() {
+    if !may_run("what_a_card_cannot_do_is_said") {
+        return;
+    }
+    let (wire, place) = (Wire::new(), Place::new());
+    let server = wire.serve(&place);
+    let with = |words: &str| run(&place, &format!("-c 4 -n 4 {words}"));
+    let on_link = "--set network.addresses=10.1.2.128/25";
+    with("--set network.interface=eth5").exits(1).says(&["no interface eth5", "ip link"]);
+    with("--set network.interface=lo").exits(1).says(&["lo is no Ethernet interface"]);
+    with("--gateway tun").exits(2).says(&["--gateway", "packet sockets"]);
+    with("--server true").exits(2).says(&["--server", "on another machine"]);
+    with("--set network.addresses=10.1.2.0/25").exits(2).says(&["10.1.2.3", "another block"]);
+    // The other machine knows no way to the clients.
+    with("").exits(1).says(&["does not answer 198.18.0.1", "ip route add 198.18.0.0/15 dev eth0"]);
+    // This machine's own address, and another machine's.
+    with("--set network.addresses=10.1.2.8/29")
+        .exits(1)
+        .says(&["10.1.2.9 is this machine's own address, on eth1"]);
+    wire.ip_there(&format!("address add 10.1.2.130/32 dev {THERE}"));
+    with(on_link).exits(1).says(&["on the link of eth1 has the address 10.1.2.130", "network.addresses"]);
+    wire.ip_there(&format!("address delete 10.1.2.130/32 dev {THERE}"));
+    let url = |host: &str| {
+        place.run(&format!(
+            "http://{host}:8080/64k --interface {HERE} --rtt 20ms {on_link} {CALM_PACKETS} -c 4 -n 4"
+        ))
+    };
+    url("10.1.2.77").exits(1).says(&["nobody on the link of eth1 answers for 10.1.2.77", "network.next-hop"]);
+    url("10.1.2.9").exits(1).says(&["10.1.2.9 is an address of this machine"]);
+    place
+        .run(&format!("http://{SERVER}:8081/ --interface {HERE} --rtt 20ms {on_link} -c 4 -n 4"))
+        .exits(1)
+        .says(&["10.1.2.3:8081 refuses connections"]);
+    // The setting of this thread's namespace.
+    std::fs::write(format!("/proc/sys/net/ipv4/conf/{HERE}/forwarding"), "1").expect("own namespace");
+    with(&format!("{on_link} --set network.mac=card"))
+        .exits(1)
+        .says(&["net.ipv4.conf.eth1.forwarding is set"]);
+    wire.ip(&format!("link set {HERE} down"));
+    with(on_link).exits(1).says(&["eth1 is down", "ip link set eth1 up"]);
+    assert!(server.askers().is_empty(), "nobody has asked for anything");
+}
+
+/// A card that is taken away, and an address that somebody else takes, end the run, which says so.
+#[test]
+fn a_card_that_changes_ends_the_run() {
+    if !may_run("a_card_that_changes_ends_the_run") {
+        return;
+    }
+    let (wire, place) = (Wire::new(), Place::new());
+    let _server = wire.serve(&place);
+    let words = "--set network.addresses=10.1.2.128/25 -c 4 -d 60s";
+    let running = begin(&place, words);
+    running.await_checkpoint();
+    wire.ip_there(&format!("address add 10.1.2.131/32 dev {THERE}"));
+    // It asks for another machine with it.
+    let asked = wire.there.inside(|| UdpSocket::bind(("10.1.2.131", 0))?.send_to(b"?", ("10.1.2.250", 9)));
+    asked.expect("root enters namespaces").expect("its own address");
+    let ended = running.ended().exits(3);
+    let reason = ended.summary().incomplete_reason.unwrap_or_default();
+    assert!(reason.contains("has the address 10.1.2.131"), "{reason}");
+    wire.ip_there(&format!("address delete 10.1.2.131/32 dev {THERE}"));
+
+    let running = begin(&place, words);
+    running.await_checkpoint();
+    wire.ip(&format!("link delete {HERE}"));
+    let ended = running.ended().exits(3);
+    let reason = ended.summary().incomplete_reason.unwrap_or_default();
+    assert!(reason.contains("eth1 is gone or down"), "{reason}");
+}
