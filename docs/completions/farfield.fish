@@ -30,6 +30,7 @@ complete -c farfield -n "__fish_farfield_needs_command" -f -a "run" -d 'Load a s
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "try" -d 'Run one session of a scenario once, and show what is sent, extracted and checked'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "serve" -d 'Run the built-in server, with the capacity and the faults that flags give it'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "shell" -d 'Run any program behind an emulated path to a server'
+complete -c farfield -n "__fish_farfield_needs_command" -f -a "route" -d 'Be the emulated network between clients and servers that somebody else runs'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "path" -d 'Measure the paths of clients, and compare them with what was asked for'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "report" -d 'Print the result of a run again, from its directory'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "compare" -d 'Compare runs: whether they differ, by how much, and with what confidence'
@@ -86,9 +87,12 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -l server-cpu -d 
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l server-memory -d 'The most memory that this server may take, such as 64MiB' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l server-user -d 'System user that this server runs as; only root can set another' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l shards -d 'Number of threads that share the emulated clients' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l gateway -d 'Kind of gateway between emulated clients and the server: auto, tun or packet' -r -f -a "auto\t''
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l interface -d 'Network card by which a server on another machine is reached; the emulated clients\' addresses live on it' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l gateway -d 'Kind of gateway between emulated clients and the server: auto, tun or packet; route where others route the clients\' addresses to the card of --interface' -r -f -a "auto\t''
 tun\t''
 packet\t''"
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l beside -d 'Run COMMAND, by the shell `sh`, at a client of CLASS beside the emulated users, on the same network; it ends with the run; may be repeated' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l shell -d 'Run your shell at a client of CLASS beside the emulated users, on this terminal; the run ends when you leave it' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l cacert -d 'PEM file of the CA that an https server\'s certificate must lead to, instead of the system\'s' -r -F
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l cert -d 'PEM file of the certificates that users have for an https server that asks for one' -r -F
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l key -d 'PEM file of their private keys; that of the certificates if absent' -r -F
@@ -168,6 +172,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand shell" -l server -d 'C
 complete -c farfield -n "__fish_farfield_using_subcommand shell" -l server-pid -d 'Process of a server that runs already in a network namespace of its own' -r
 complete -c farfield -n "__fish_farfield_using_subcommand shell" -l server-netns -d 'Network namespace of a server that runs already: a name of `ip netns`, or a file' -r
 complete -c farfield -n "__fish_farfield_using_subcommand shell" -l container -d 'Container of a server that runs already: of Docker, Podman or Kubernetes' -r
+complete -c farfield -n "__fish_farfield_using_subcommand shell" -l interface -d 'Network card by which a server on another machine is reached' -r
 complete -c farfield -n "__fish_farfield_using_subcommand shell" -l gateway -d 'Kind of gateway at both ends of the path: auto, tun or packet' -r -f -a "auto\t''
 tun\t''
 packet\t''"
@@ -175,6 +180,34 @@ complete -c farfield -n "__fish_farfield_using_subcommand shell" -l seed -d 'See
 complete -c farfield -n "__fish_farfield_using_subcommand shell" -l set -d 'Set any key of the scenario; may be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand shell" -s q -l quiet -d 'Print nothing but what the program prints'
 complete -c farfield -n "__fish_farfield_using_subcommand shell" -s h -l help -d 'Print help'
+complete -c farfield -n "__fish_farfield_using_subcommand route" -l clients-netns -d 'Network namespace of the clients: a name of `ip netns`, a file, or the number of a process in it' -r
+complete -c farfield -n "__fish_farfield_using_subcommand route" -l server-netns -d 'Network namespace of the servers' -r
+complete -c farfield -n "__fish_farfield_using_subcommand route" -l between -d 'The Ethernet interfaces, of this machine, to the clients\' link and to the servers\'; --client says who the clients are' -r
+complete -c farfield -n "__fish_farfield_using_subcommand route" -l client -d 'The class of the clients at these addresses; may be repeated. Without, all addresses of the clients\' namespace are of the first class' -r
+complete -c farfield -n "__fish_farfield_using_subcommand route" -l scenario -d 'Scenario with the network; its server and its load are not used' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand route" -l access -d 'The access link of all clients, such as dsl, fibre, 4g or modem-56k' -r -f -a "modem-56k\t''
+modem-33k\t''
+t1\t''
+wan\t''
+satellite\t''
+ethernet\t''
+fibre\t''
+dsl\t''
+4g\t''
+5g\t''
+wifi\t''
+geostationary\t''
+low-orbit\t''"
+complete -c farfield -n "__fish_farfield_using_subcommand route" -l rtt -d 'Round-trip time of all clients' -r
+complete -c farfield -n "__fish_farfield_using_subcommand route" -s d -l duration -d 'End after this time' -r
+complete -c farfield -n "__fish_farfield_using_subcommand route" -l gateway -d 'Kind of gateway at both ends: auto, tun or packet' -r -f -a "auto\t''
+tun\t''
+packet\t''"
+complete -c farfield -n "__fish_farfield_using_subcommand route" -l seed -d 'Seed of the links\' random numbers' -r
+complete -c farfield -n "__fish_farfield_using_subcommand route" -l set -d 'Set any key of the scenario; may be repeated' -r
+complete -c farfield -n "__fish_farfield_using_subcommand route" -l counts -d 'Print counts each second'
+complete -c farfield -n "__fish_farfield_using_subcommand route" -s q -l quiet -d 'Print nothing but mistakes'
+complete -c farfield -n "__fish_farfield_using_subcommand route" -s h -l help -d 'Print help'
 complete -c farfield -n "__fish_farfield_using_subcommand path" -l scenario -d 'Scenario with the network; its server and its load are not used' -r -F
 complete -c farfield -n "__fish_farfield_using_subcommand path" -l as -d 'The class of clients whose path is measured; all, one after the other, if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand path" -l access -d 'The access link, such as dsl, fibre, 4g or modem-56k' -r -f -a "modem-56k\t''
@@ -322,23 +355,24 @@ complete -c farfield -n "__fish_farfield_using_subcommand generate; and __fish_s
 complete -c farfield -n "__fish_farfield_using_subcommand generate; and __fish_seen_subcommand_from help" -f -a "schema" -d 'The JSON schema of summary.json'
 complete -c farfield -n "__fish_farfield_using_subcommand generate; and __fish_seen_subcommand_from help" -f -a "verify-schema" -d 'The JSON schema of verify.json'
 complete -c farfield -n "__fish_farfield_using_subcommand generate; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell path report compare runs verify doctor fit audit export advise site generate help" -f -a "run" -d 'Load a server, and judge the result'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell path report compare runs verify doctor fit audit export advise site generate help" -f -a "try" -d 'Run one session of a scenario once, and show what is sent, extracted and checked'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell path report compare runs verify doctor fit audit export advise site generate help" -f -a "serve" -d 'Run the built-in server, with the capacity and the faults that flags give it'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell path report compare runs verify doctor fit audit export advise site generate help" -f -a "shell" -d 'Run any program behind an emulated path to a server'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell path report compare runs verify doctor fit audit export advise site generate help" -f -a "path" -d 'Measure the paths of clients, and compare them with what was asked for'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell path report compare runs verify doctor fit audit export advise site generate help" -f -a "report" -d 'Print the result of a run again, from its directory'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell path report compare runs verify doctor fit audit export advise site generate help" -f -a "compare" -d 'Compare runs: whether they differ, by how much, and with what confidence'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell path report compare runs verify doctor fit audit export advise site generate help" -f -a "runs" -d 'List the runs of a folder, with their verdicts and first figures'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell path report compare runs verify doctor fit audit export advise site generate help" -f -a "verify" -d 'Compare the samples of a run with the packets of a capture'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell path report compare runs verify doctor fit audit export advise site generate help" -f -a "doctor" -d 'Show what this machine allows, and how to allow more'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell path report compare runs verify doctor fit audit export advise site generate help" -f -a "fit" -d 'Fit models to an access log: a scenario with similar traffic, and a report of how well it fits'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell path report compare runs verify doctor fit audit export advise site generate help" -f -a "audit" -d 'Run another load generator, and compare its report with the packets that it sent'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell path report compare runs verify doctor fit audit export advise site generate help" -f -a "export" -d 'Write the sessions that a scenario draws, for other load generators'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell path report compare runs verify doctor fit audit export advise site generate help" -f -a "advise" -d 'Advise on a server\'s settings, from an access log'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell path report compare runs verify doctor fit audit export advise site generate help" -f -a "site" -d 'Make sites from models, and describe the sites of folders and servers'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell path report compare runs verify doctor fit audit export advise site generate help" -f -a "generate" -d 'Print shell completions, the man page, or the schema of a result'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell path report compare runs verify doctor fit audit export advise site generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs verify doctor fit audit export advise site generate help" -f -a "run" -d 'Load a server, and judge the result'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs verify doctor fit audit export advise site generate help" -f -a "try" -d 'Run one session of a scenario once, and show what is sent, extracted and checked'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs verify doctor fit audit export advise site generate help" -f -a "serve" -d 'Run the built-in server, with the capacity and the faults that flags give it'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs verify doctor fit audit export advise site generate help" -f -a "shell" -d 'Run any program behind an emulated path to a server'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs verify doctor fit audit export advise site generate help" -f -a "route" -d 'Be the emulated network between clients and servers that somebody else runs'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs verify doctor fit audit export advise site generate help" -f -a "path" -d 'Measure the paths of clients, and compare them with what was asked for'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs verify doctor fit audit export advise site generate help" -f -a "report" -d 'Print the result of a run again, from its directory'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs verify doctor fit audit export advise site generate help" -f -a "compare" -d 'Compare runs: whether they differ, by how much, and with what confidence'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs verify doctor fit audit export advise site generate help" -f -a "runs" -d 'List the runs of a folder, with their verdicts and first figures'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs verify doctor fit audit export advise site generate help" -f -a "verify" -d 'Compare the samples of a run with the packets of a capture'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs verify doctor fit audit export advise site generate help" -f -a "doctor" -d 'Show what this machine allows, and how to allow more'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs verify doctor fit audit export advise site generate help" -f -a "fit" -d 'Fit models to an access log: a scenario with similar traffic, and a report of how well it fits'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs verify doctor fit audit export advise site generate help" -f -a "audit" -d 'Run another load generator, and compare its report with the packets that it sent'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs verify doctor fit audit export advise site generate help" -f -a "export" -d 'Write the sessions that a scenario draws, for other load generators'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs verify doctor fit audit export advise site generate help" -f -a "advise" -d 'Advise on a server\'s settings, from an access log'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs verify doctor fit audit export advise site generate help" -f -a "site" -d 'Make sites from models, and describe the sites of folders and servers'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs verify doctor fit audit export advise site generate help" -f -a "generate" -d 'Print shell completions, the man page, or the schema of a result'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs verify doctor fit audit export advise site generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c farfield -n "__fish_farfield_using_subcommand help; and __fish_seen_subcommand_from advise" -f -a "keepalive" -d 'Recommend a keep-alive timeout, for a server whose connections each hold a worker'
 complete -c farfield -n "__fish_farfield_using_subcommand help; and __fish_seen_subcommand_from site" -f -a "make" -d 'Write the files of a site, each of exactly its size, for any web server to serve'
 complete -c farfield -n "__fish_farfield_using_subcommand help; and __fish_seen_subcommand_from site" -f -a "show" -d 'Print a model that comes with farfield, as a start for your own'

@@ -15,6 +15,7 @@ mod origin;
 mod packets;
 mod page;
 mod plan;
+mod routed;
 mod server;
 mod site;
 mod tool;
@@ -196,6 +197,7 @@ fn points(experiment: &Experiment, length: Length) -> Vec<Point> {
                 sends_at: curve.sends_at.clone(),
                 details: experiment.plan.details_at(number, value),
                 tool: curve.tool.clone(),
+                routed: curve.routed,
                 folder: Path::new(crate::FOLDER).join(&experiment.name),
             })
         };

@@ -21,6 +21,7 @@ mod open;
 mod overload;
 mod page;
 mod peers;
+mod route;
 mod server;
 mod shards;
 mod shell;
@@ -113,6 +114,7 @@ pub const BENCHES: &[Bench] = &[
     Bench { name: "simulated-shards", run: simulated::shards, beside: Beside::Nothing },
     Bench { name: "shell", run: shell::between_kernels, beside: Beside::Sharing },
     Bench { name: "shell-users", run: shell_users::beside_wrk, beside: Beside::Sharing },
+    Bench { name: "route", run: route::between_machines, beside: Beside::Sharing },
     Bench { name: "users-memory", run: memory::users, beside: Beside::Servers },
     Bench { name: "tls-memory", run: memory::secure_users, beside: Beside::Servers },
     Bench { name: "samples-memory", run: memory::samples, beside: Beside::Servers },

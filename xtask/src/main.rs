@@ -1,5 +1,5 @@
 //! The tasks of a maintainer as one program: `cargo xtask test`, `check`, `docs`, `bench`, `audit`,
-//! `experiment` and `study`.
+//! `pictures`, `experiment` and `study`.
 //!
 //! No crate of the product is a dependency, so that it builds quickly on a new machine
 //! and still works when they do not compile.
@@ -13,6 +13,7 @@ mod docs;
 mod experiments;
 mod house;
 mod leftovers;
+mod pictures;
 mod python;
 mod test;
 
@@ -32,6 +33,7 @@ enum Task {
     Docs(docs::DocsArgs),
     Bench(bench::BenchArgs),
     Audit(audits::AuditArgs),
+    Pictures(pictures::PicturesArgs),
     /// Runs the papers' figures on servers, holds them against their claims, and keeps their pages in
     /// experiments/.
     Experiment(experiments::ForwardedArgs),
@@ -56,6 +58,7 @@ fn run(task: Task) -> Result<ExitCode> {
         Task::Check => check::run().map(|()| ExitCode::SUCCESS),
         Task::Docs(args) => docs::run(&args).map(|()| ExitCode::SUCCESS),
         Task::Audit(args) => audits::run(&args).map(|()| ExitCode::SUCCESS),
+        Task::Pictures(args) => pictures::run(&args).map(|()| ExitCode::SUCCESS),
         Task::Bench(args) => bench::run(&args).map(|()| ExitCode::SUCCESS),
         Task::Experiment(args) => experiments::run("experiment", &args),
         Task::Study(args) => experiments::run("study", &args),

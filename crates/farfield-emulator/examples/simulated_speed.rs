@@ -91,6 +91,7 @@ fn network(
         first_address: Ipv4Addr::new(198, 18, 0, 1).into(),
     };
     NetworkPlan {
+        others: farfield_emulator::OtherServers::default(),
         servers: Servers { v4: Ipv4Addr::new(10, 1, 0, 1), v6: Ipv6Addr::LOCALHOST, port: 80 },
         classes: vec![class],
         routes,

@@ -7,6 +7,7 @@ use crate::cross_traffic::CrossFlows;
 use crate::datagrams::DatagramSockets;
 use crate::flight::{Contents, Flight};
 use crate::forward::{Ahead, Forward, On, Way};
+use crate::hosts::RealHosts;
 use crate::lag::Lag;
 use crate::packet::{Packet, Tcp};
 use crate::plan::{HopPlan, NetworkPlan};
@@ -59,8 +60,10 @@ pub(crate) struct ClientSide {
     pub reassembler: Reassembler,
     /// Packets that have come to the gateway, where it is here.
     pub departures: VecDeque<Departure>,
-    /// Packets that have come to clients, where these are real hosts; absent where they are emulated.
-    pub arrivals: Option<VecDeque<Departure>>,
+    /// Clients that are real hosts; absent where all are emulated.
+    pub hosts: Option<Box<RealHosts>>,
+    /// The clients that users act on, in order, where these are not all.
+    pub with_users: Option<Box<[ClientId]>>,
     /// Upcalls for users, made once they have returned.
     pub upcalls: VecDeque<Upcall>,
     /// Counters of the connection whose failure a user is being called about.
@@ -179,7 +182,8 @@ impl ClientSide {
             time_waits: TimeWaits::default(),
             reassembler: Reassembler::new(ReassemblyLimits::default()),
             departures: VecDeque::new(),
-            arrivals: None,
+            hosts: None,
+            with_users: None,
             upcalls: VecDeque::new(),
             parting: None,
             samples: Vec::new(),
@@ -199,7 +203,7 @@ impl ClientSide {
 
     /// The client that user `user` acts on, as it was at first.
     pub fn first_client_of(&self, user: u32) -> ClientSlot {
-        ClientId::new(user % self.transit.plan.acting() as u32).slot(self.shards)
+        self.number_of_client_of(user).slot(self.shards)
     }
 
     /// The client that user `user` acts on, as it is now.
@@ -210,13 +214,22 @@ impl ClientSide {
 
     /// The class of user `user`'s client.
     pub fn class_of(&self, user: u32) -> u16 {
-        let plan = &self.transit.plan;
-        plan.clients[user as usize % plan.acting()].class
+        self.transit.plan.clients[self.number_of_client_of(user).index()].class
     }
 
-    /// Shows a packet of a client to the capture, if there is one.
+    fn number_of_client_of(&self, user: u32) -> ClientId {
+        match &self.with_users {
+            None => ClientId::new(user % self.transit.plan.acting() as u32),
+            // Users are dealt out over shards by number, as clients are.
+            Some(clients) => clients[(user / self.shards) as usize % clients.len()],
+        }
+    }
+
+    /// Shows a packet of a client to the capture, if there is one. Beside users, packets of real hosts are
+    /// not captured: no sample is of them.
     pub fn show(&mut self, point: CapturePoint, client: ClientSlot, outbound: bool, packet: &Packet) {
-        if let Some(tap) = &mut self.tap {
+        let is_real = self.with_users.is_some() && self.is_real(client);
+        if let Some(tap) = self.tap.as_mut().filter(|_| !is_real) {
             tap.see(self.transit.now, point, self.clients[client.index()].number, outbound, packet);
         }
     }
@@ -239,7 +252,7 @@ impl ClientSide {
         if let Some(flight) = flight.filter(|_| self.tap.is_none()) {
             return self.set_out(flight);
         }
-        let destination_port = self.transit.plan.servers.port;
+        let destination_port = self.port_of_server(client);
         let tcp = Tcp { source_port: port, destination_port, segment: *segment, payload: payload.clone() };
         self.send_up(client, Packet::tcp(self.addresses(client), tcp));
     }
@@ -252,11 +265,11 @@ impl ClientSide {
 
     /// A packet has come to the gateway.
     fn depart(&mut self, flight: Flight<ClientSlot>) {
-        let client = flight.client;
+        let (client, server) = (flight.client, self.server_of(&flight));
         let packet = self.packet_of(flight);
         self.show(CapturePoint::Gateway, client, true, &packet);
         let intended = self.intended();
-        self.departures.push_back(Departure { intended, packet });
+        self.departures.push_back(Departure { intended, packet, server });
     }
 
     /// A packet has come to its client.
@@ -267,17 +280,20 @@ impl ClientSide {
             self.transit.drops.nobody += 1;
             return;
         }
-        if self.tap.is_some() || self.arrivals.is_some() {
-            let packet = self.packet_of(flight);
-            self.show(CapturePoint::Client, client, false, &packet);
-            let intended = self.intended();
-            return match &mut self.arrivals {
-                Some(arrivals) => arrivals.push_back(Departure { intended, packet }),
-                None => self.receive(client, packet),
-            };
+        if self.tap.is_some() || self.hosts.is_some() {
+            let (is_real, server) = (self.is_real(client), self.server_of(&flight));
+            if self.tap.is_some() || is_real {
+                let packet = self.packet_of(flight);
+                self.show(CapturePoint::Client, client, false, &packet);
+                let intended = self.intended();
+                return match self.hosts.as_mut().filter(|_| is_real) {
+                    Some(hosts) => hosts.arrivals.push_back(Departure { intended, packet, server }),
+                    None => self.receive(client, packet),
+                };
+            }
         }
         let ecn = flight.ecn();
-        match flight.open(self.transit.plan.servers.port) {
+        match flight.open(self.port_of_server(client)) {
             Contents::Segment(tcp) => self.receive_tcp(client, None, &tcp),
             Contents::Datagram(udp) => self.receive_datagram(client, None, ecn, udp),
             Contents::Whole(packet) => self.receive(client, *packet),

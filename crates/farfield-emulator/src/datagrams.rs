@@ -139,7 +139,7 @@ impl ClientSide {
             let flight = Flight::datagram((client, true), self.is_v6(client), port, ecn, payload);
             return self.set_out(flight);
         }
-        let destination_port = self.transit.plan.servers.port;
+        let destination_port = self.port_of_server(client);
         let udp = Udp { source_port: port, destination_port, payload: payload.clone() };
         self.send_up(client, Packet::udp(self.addresses(client), ecn, udp));
     }
@@ -160,7 +160,7 @@ impl ClientSide {
     /// A datagram, in a `packet` where it is not one as the plan has them.
     pub fn receive_datagram(&mut self, client: ClientSlot, packet: Option<&Packet>, ecn: Ecn, udp: Udp) {
         let server = self.addresses(client).destination();
-        let is_of_server = udp.source_port == self.transit.plan.servers.port
+        let is_of_server = udp.source_port == self.port_of_server(client)
             && packet.is_none_or(|packet| packet.addresses.source() == server);
         let port = (PortKind::Udp, udp.destination_port);
         let slot = self.clients[client.index()].socket(port).filter(|_| is_of_server);
@@ -178,7 +178,7 @@ impl ClientSide {
 
     /// An ICMP error about a datagram that the client sent.
     pub fn receive_complaint(&mut self, client: ClientSlot, quote: &Quote, complaint: Complaint) {
-        let server = (self.addresses(client).destination(), self.transit.plan.servers.port);
+        let server = (self.addresses(client).destination(), self.port_of_server(client));
         if (quote.addresses.destination(), quote.destination_port) != server {
             return;
         }

@@ -28,7 +28,7 @@ pub(crate) struct Flight<C> {
     /// The client's.
     port: u16,
     window: u16,
-    /// 0 without the option.
+    /// 0 without the option. Of a frame and of a whole packet: the number of its server.
     mss: u16,
     /// [`NO_SHIFT`] without the option.
     shift: u8,
@@ -148,8 +148,8 @@ impl<C: Copy> Flight<C> {
         }
     }
 
-    /// Any packet, kept whole, behind `stage` stages.
-    pub fn whole(packet: Packet, client: C, up: bool, stage: u8) -> Flight<C> {
+    /// Any packet to or from server `server`, kept whole, behind `stage` stages.
+    pub fn whole(packet: Packet, (client, server): (C, u16), up: bool, stage: u8) -> Flight<C> {
         Flight {
             content: Content::Whole(Box::new(packet)),
             client,
@@ -159,7 +159,7 @@ impl<C: Copy> Flight<C> {
             echo: 0,
             port: 0,
             window: 0,
-            mss: 0,
+            mss: server,
             shift: NO_SHIFT,
             ttl: 0,
             bits: 0,
@@ -170,7 +170,7 @@ impl<C: Copy> Flight<C> {
     }
 
     /// Packets of a real host.
-    fn frame(packet: Packet, framed: Framed, client: C, up: bool) -> Flight<C> {
+    fn frame(packet: Packet, framed: Framed, (client, server): (C, u16), up: bool) -> Flight<C> {
         let (bytes, first, count) = framed.into_parts();
         Flight {
             content: Content::Data(bytes),
@@ -181,7 +181,7 @@ impl<C: Copy> Flight<C> {
             echo: 0,
             port: 0,
             window: 0,
-            mss: 0,
+            mss: server,
             shift: NO_SHIFT,
             ttl: packet.ttl,
             bits: if packet.whole { WHOLE } else { 0 },
@@ -200,9 +200,9 @@ impl<C: Copy> Flight<C> {
         }
     }
 
-    /// A packet at the beginning of its way, of which `is_plain` says whether its addresses and the server's
-    /// port are those of the plan.
-    pub fn of(packet: Packet, client: C, up: bool, is_plain: bool) -> Flight<C> {
+    /// A packet to or from server `server` at the beginning of its way, of which `is_plain` says whether its
+    /// addresses and the server's port are those of the plan.
+    pub fn of(packet: Packet, (client, server): (C, u16), up: bool, is_plain: bool) -> Flight<C> {
         let is_v6 = matches!(packet.addresses, Addresses::V6 { .. });
         let (ttl, ecn) = (packet.ttl, packet.ecn);
         let port = |source, destination| if up { source } else { destination };
@@ -223,9 +223,15 @@ impl<C: Copy> Flight<C> {
         }
         if let Carried::Framed(framed) = &packet.carried {
             let framed = framed.clone();
-            return Flight::frame(packet, framed, client, up);
+            return Flight::frame(packet, framed, (client, server), up);
         }
-        Flight::whole(packet, client, up, 0)
+        Flight::whole(packet, (client, server), up, 0)
+    }
+
+    /// The number of its server; `None` for that of the users on its client.
+    pub fn server(&self) -> Option<u16> {
+        let is_whole = matches!(self.content, Content::Whole(_)) || self.is_frame();
+        is_whole.then_some(self.mss)
     }
 
     /// Renames the packet's client to what another side knows it as.
@@ -441,7 +447,7 @@ mod tests {
             let to = if up { addresses(is_v6) } else { addresses(is_v6).reversed() };
             let tcp = Tcp { source_port, destination_port, segment, payload: Bytes::from(vec![7; len]) };
             let packet = Packet { ttl, ecn, whole, ..Packet::tcp(to, tcp) };
-            let flight = Flight::of(packet.clone(), ClientId::new(3), up, is_plain);
+            let flight = Flight::of(packet.clone(), (ClientId::new(3), 0), up, is_plain);
             prop_assert_eq!((flight.bytes(), flight.is_whole(), flight.ttl()), (packet.bytes, whole, ttl));
             prop_assert_eq!((flight.port(), flight.ecn()), (Some((PortKind::Tcp, port)), ecn));
             prop_assert_eq!((flight.client, flight.up, flight.stage), (ClientId::new(3), up, 0));
@@ -464,7 +470,7 @@ mod tests {
             let udp = Udp { source_port, destination_port, payload: Bytes::from(vec![7; len]) };
             let ecn = Ecn::from_bits(bits);
             let packet = Packet { ttl, whole, ..Packet::udp(to, ecn, udp.clone()) };
-            let flight = Flight::of(packet.clone(), ClientId::new(3), up, is_plain).of_client(ClientId::new(4));
+            let flight = Flight::of(packet.clone(), (ClientId::new(3), 0), up, is_plain).of_client(ClientId::new(4));
             prop_assert_eq!((flight.bytes(), flight.is_whole(), flight.ttl()), (packet.bytes, whole, ttl));
             prop_assert_eq!((flight.port(), flight.ecn()), (Some((PortKind::Udp, port)), ecn));
             let there = flight.into_packet(|| addresses(is_v6), PORT);

@@ -125,8 +125,11 @@ pub(crate) trait Forward {
     /// Lets a packet between a client and the server begin its way.
     fn set_out_as(&mut self, packet: Packet, client: Self::Client, up: bool) {
         let (to, from) = (packet.addresses.destination(), packet.addresses.source());
-        let servers = &self.transit().plan.servers;
-        let server = servers.of(if up { &to } else { &from });
+        let plan = &self.transit().plan;
+        let own = plan.number_of_server(self.route_of(client).1);
+        let address = if up { to } else { from };
+        let number = plan.server_at(address).unwrap_or(own);
+        let server = plan.server(own).of(&address);
         let far = match &packet.carried {
             Carried::Tcp(tcp) if up => Some((to, tcp.destination_port)),
             Carried::Tcp(tcp) => Some((from, tcp.source_port)),
@@ -135,7 +138,7 @@ pub(crate) trait Forward {
             Carried::Raw(_) | Carried::Framed(_) => None,
         };
         let is_plain = far == Some((server.ip(), server.port()));
-        self.set_out(Flight::of(packet, client, up, is_plain));
+        self.set_out(Flight::of(packet, (client, number), up, is_plain));
     }
 
     /// Takes a packet that has left another side, or will. If it should have been here before now, it goes on
@@ -153,9 +156,17 @@ pub(crate) trait Forward {
     /// The way of a packet, whichever of its stages it is at.
     fn way(&self, flight: &Flight<Self::Client>) -> Way {
         let (route, class) = self.route_of(flight.client);
-        let plan = &self.transit().plan.routes[route as usize];
+        let network = &self.transit().plan;
+        let route = flight.server().map_or(route, |server| network.route_to(route, server));
+        let plan = &network.routes[route as usize];
         let hops = if flight.up { plan.up.len() } else { plan.down.len() };
         Way { route, own: self.own_stages(class, flight.up), hops }
+    }
+
+    /// The number of a packet's server.
+    fn server_of(&self, flight: &Flight<Self::Client>) -> u16 {
+        let of_users = || self.transit().plan.number_of_server(self.route_of(flight.client).1);
+        flight.server().unwrap_or_else(of_users)
     }
 
     /// The next stage of a packet.
@@ -289,10 +300,10 @@ pub(crate) trait Forward {
     /// The packet as it arrives.
     fn damaged(&self, flight: Flight<Self::Client>, arrival: &Arrival) -> Flight<Self::Client> {
         let Some(bit) = arrival.flipped_bit else { return flight };
-        let Flight { client, up, stage, .. } = flight;
+        let (client, up, stage, server) = (flight.client, flight.up, flight.stage, self.server_of(&flight));
         let mut packet = self.packet_of(flight);
         packet.flip(bit);
-        Flight::whole(packet, client, up, stage)
+        Flight::whole(packet, (client, server), up, stage)
     }
 
     fn go_on_at(&mut self, flight: Flight<Self::Client>, at: Instant) {
@@ -338,10 +349,11 @@ pub(crate) trait Forward {
     fn refuse(&mut self, flight: Flight<Self::Client>, node: Option<NodePlan>, error: IcmpError) {
         let Flight { client, up, .. } = flight;
         let Some(node) = node.filter(|node| *node != NodePlan::SERVER) else { return };
+        let (server, Way { route, .. }) = (self.server_of(&flight), self.way(&flight));
         let packet = self.packet_of(flight);
         let from = node.address(&packet.addresses);
         let Some(answer) = icmp::error_about(&packet, error, from) else { return };
-        let (route, class) = self.route_of(client);
+        let (_, class) = self.route_of(client);
         let route = &self.transit().plan.routes[route as usize];
         let stage = if up {
             // Back down to the client, from the node's place on its route.
@@ -352,17 +364,24 @@ pub(crate) trait Forward {
             let hop = route.up.iter().position(|hop| hop.to.id == node.id);
             self.own_stages(class, true) + hop.map_or(route.up.len(), |hop| hop + 1)
         };
-        self.set_out(Flight::whole(answer, client, !up, stage as u8));
+        self.set_out(Flight::whole(answer, (client, server), !up, stage as u8));
     }
 
     /// Cuts a packet into fragments of at most `mtu` bytes, which go on in its stead.
     fn fragment(&mut self, flight: Flight<Self::Client>, mtu: u32) {
-        let Flight { client, up, stage, .. } = flight;
+        let (client, up, stage, server) = (flight.client, flight.up, flight.stage, self.server_of(&flight));
         let packet = self.packet_of(flight);
-        icmp::fragments(&packet, mtu, |piece| self.set_out(Flight::whole(piece, client, up, stage)));
+        icmp::fragments(&packet, mtu, |piece| {
+            self.set_out(Flight::whole(piece, (client, server), up, stage));
+        });
     }
 
-    /// Addresses of what a client sends.
+    /// The port of the server of the users on a client.
+    fn port_of_server(&self, client: Self::Client) -> u16 {
+        self.transit().plan.servers_of(self.route_of(client).1).port
+    }
+
+    /// Addresses of what users on a client send.
     fn addresses(&self, client: Self::Client) -> Addresses {
         self.transit().plan.addresses(self.id_of(client))
     }
@@ -370,7 +389,8 @@ pub(crate) trait Forward {
     /// The packet that `flight` stands for.
     fn packet_of(&self, flight: Flight<Self::Client>) -> Packet {
         let client = flight.client;
-        flight.into_packet(|| self.addresses(client), self.transit().plan.servers.port)
+        let port = self.port_of_server(client);
+        flight.into_packet(|| self.addresses(client), port)
     }
 }
 

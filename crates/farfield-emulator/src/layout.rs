@@ -9,13 +9,16 @@ mod block;
 mod deal;
 mod graph;
 mod placed;
+mod servers;
 
 pub use block::{Block, BlockError};
 pub use deal::deal;
 pub use graph::{Graph, subnets, with_models};
 pub use placed::{PLACED_MOST, Placed, PlacedError};
 
-use crate::plan::{ClassPlan, ClientPlan, HopPlan, MovePlan, NetworkPlan, NodePlan, RoutePlan, Servers};
+use crate::plan::{
+    ClassPlan, ClientPlan, HopPlan, MovePlan, NetworkPlan, NodePlan, OtherServers, RoutePlan, Servers,
+};
 use crate::slots::{ClientId, SharedLinkId};
 use addresses::Addressing;
 use farfield_base::{Duration, Instant};
@@ -337,6 +340,7 @@ fn finish(
         cross_traffic: Vec::new(),
         clients,
         moves,
+        others: OtherServers::default(),
     };
     let round_trips = round_trips(&network);
     Ok(Layout { network, round_trips, nodes, links, clients_v4, clients_v6 })

@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// All clients and all links between them and the server.
 #[derive(Debug, Clone)]
 pub struct NetworkPlan {
-    /// Where the server listens, by family; clients of a family need the server to have an address of it.
+    /// Where the first server listens, by family; clients of a family need it to have an address of it.
     pub servers: Servers,
     /// Kinds of clients.
     pub classes: Vec<ClassPlan>,
@@ -32,6 +32,8 @@ pub struct NetworkPlan {
     pub clients: Arc<[ClientPlan]>,
     /// The clients that move from one access network to another, and when.
     pub moves: Vec<MovePlan>,
+    /// Servers beside the first.
+    pub others: OtherServers,
 }
 
 /// A client that leaves its access network for another, as a phone leaves Wi-Fi: what it sends from then on
@@ -42,6 +44,18 @@ pub struct MovePlan {
     pub client: ClientId,
     /// When it moves.
     pub at: Instant,
+}
+
+/// Servers beside the first, which has number 0: their addresses, and the ways to them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct OtherServers {
+    /// Their addresses, from number 1 on.
+    pub servers: Vec<Servers>,
+    /// For each server, the first included, and each route: the route from the same edge to that server.
+    /// Empty where there is one server.
+    pub ways: Vec<Box<[u32]>>,
+    /// The server of the users of each class; the first where a class has none.
+    pub of_classes: Vec<u16>,
 }
 
 /// The server's addresses.
@@ -75,7 +89,7 @@ pub struct ClassPlan {
 pub struct ClientPlan {
     /// Its class, as an index of [`NetworkPlan::classes`].
     pub class: u16,
-    /// Its route, as an index of [`NetworkPlan::routes`].
+    /// Its route to the server of its users, as an index of [`NetworkPlan::routes`].
     pub route: u32,
     /// Which of its class it is, from 0.
     pub rank: u32,
@@ -162,11 +176,42 @@ impl NetworkPlan {
         }
     }
 
-    /// Addresses of what a client sends to the server.
+    /// Addresses of what users on a client send to their server.
     pub fn addresses(&self, client: ClientId) -> Addresses {
+        let servers = self.servers_of(self.clients[client.index()].class);
         match self.address(client) {
-            IpAddr::V4(source) => Addresses::V4 { source, destination: self.servers.v4 },
-            IpAddr::V6(source) => Addresses::V6 { source, destination: self.servers.v6 },
+            IpAddr::V4(source) => Addresses::V4 { source, destination: servers.v4 },
+            IpAddr::V6(source) => Addresses::V6 { source, destination: servers.v6 },
         }
+    }
+
+    /// Addresses of server `number`.
+    pub fn server(&self, number: u16) -> &Servers {
+        usize::from(number).checked_sub(1).map_or(&self.servers, |other| &self.others.servers[other])
+    }
+
+    /// The number of the server of a class's users.
+    pub fn number_of_server(&self, class: u16) -> u16 {
+        self.others.of_classes.get(usize::from(class)).copied().unwrap_or(0)
+    }
+
+    /// The server of a class's users.
+    pub fn servers_of(&self, class: u16) -> &Servers {
+        self.server(self.number_of_server(class))
+    }
+
+    /// The number of the server that has `address`.
+    pub fn server_at(&self, address: IpAddr) -> Option<u16> {
+        let has = |servers: &Servers| match address {
+            IpAddr::V4(address) => servers.v4 == address,
+            IpAddr::V6(address) => servers.v6 == address,
+        };
+        let all = std::iter::once(&self.servers).chain(&self.others.servers);
+        all.zip(0..).find(|(servers, _)| has(servers)).map(|(_, number)| number)
+    }
+
+    /// The route to server `number` from where `route` begins.
+    pub fn route_to(&self, route: u32, number: u16) -> u32 {
+        self.others.ways.get(usize::from(number)).map_or(route, |ways| ways[route as usize])
     }
 }

@@ -6,25 +6,20 @@
 //! otherwise passed on as it is. Packets are handed in as bytes ([`Packet::raw`], or
 //! [`Framed`](crate::Framed) as a kernel with offload hands them over), since a kernel may set options that
 //! an emulated host has no meaning for.
-//!
-//! Large packets pass whole where all that the links of their way do is take time. Elsewhere they are cut
-//! where they come in: each packet is queued, lost and delayed by itself.
 
 use crate::capture::{CapturePlan, Captured, Tap};
 use crate::client_side::{Beyond, ClientSide};
 use crate::cross_traffic::CrossCounts;
 use crate::directory::Directory;
 use crate::forward::Forward;
+use crate::hosts::RealHosts;
 use crate::lag;
 use crate::lateness::Lateness;
-use crate::packet::{Carried, Packet};
-use crate::plan::{ClientPlan, HopPlan, NetworkPlan};
-use crate::slots::ClientSlot;
+use crate::packet::Packet;
+use crate::plan::NetworkPlan;
 use crate::transit::{Departure, Drops, Event};
 use farfield_base::Instant;
 use farfield_base::random::Seed;
-use farfield_net::LinkModel;
-use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -36,42 +31,15 @@ use std::sync::Arc;
 pub struct Router {
     directory: Directory,
     side: ClientSide,
-    lets_whole: LetsWhole,
-}
-
-/// Where all links only take time, up and down: of clients' own links by class, of shared ones by route.
-#[derive(Debug)]
-struct LetsWhole {
-    classes: Box<[[bool; 2]]>,
-    routes: Box<[[bool; 2]]>,
-}
-
-impl LetsWhole {
-    fn new(plan: &NetworkPlan) -> LetsWhole {
-        let own = |links: &[Arc<LinkModel>]| links.iter().all(|link| link.only_takes_time());
-        let shared = |hops: &[HopPlan]| {
-            let mut links = hops.iter().filter_map(|hop| hop.link);
-            links.all(|link| plan.shared[link.index()].only_takes_time())
-        };
-        LetsWhole {
-            classes: plan.classes.iter().map(|class| [own(&class.up), own(&class.down)]).collect(),
-            routes: plan.routes.iter().map(|route| [shared(&route.up), shared(&route.down)]).collect(),
-        }
-    }
-
-    fn of(&self, client: &ClientPlan, up: bool) -> bool {
-        let direction = usize::from(!up);
-        self.classes[usize::from(client.class)][direction] && self.routes[client.route as usize][direction]
-    }
 }
 
 impl Router {
     /// A router for the clients of `network`, whose links draw from `seed`.
     pub fn new(network: Arc<NetworkPlan>, seed: Seed) -> Router {
-        let (directory, lets_whole) = (Directory::new(&network), LetsWhole::new(&network));
+        let (directory, hosts) = (Directory::new(&network), RealHosts::all(&network));
         let mut side = ClientSide::new(network, seed, (0, 1), Beyond::Everything);
-        side.arrivals = Some(VecDeque::new());
-        Router { directory, side, lets_whole }
+        side.hosts = Some(Box::new(hosts));
+        Router { directory, side }
     }
 
     /// Captures packets from now on.
@@ -132,25 +100,7 @@ impl Router {
             self.side.transit.drops.nobody += packet.packets();
             return;
         };
-        let passes = packet.packets() == 1
-            || packet.whole
-                && self.side.tap.is_none()
-                && self.lets_whole.of(&self.side.transit.plan.clients[client.index()], up);
-        let slot = client.slot(1);
-        match &packet.carried {
-            Carried::Framed(framed) if !passes => {
-                framed.pieces().for_each(|piece| self.send(slot, piece.into_packet(), up));
-            }
-            _ => self.send(slot, packet, up),
-        }
-    }
-
-    fn send(&mut self, client: ClientSlot, packet: Packet, up: bool) {
-        if up {
-            self.side.send_up(client, packet);
-        } else {
-            self.side.send_down(client, packet);
-        }
+        self.side.send_real(client.slot(1), packet, up);
     }
 
     /// The next packet that has come to the gateway, for a server.
@@ -160,7 +110,7 @@ impl Router {
 
     /// The next packet that has come to its client.
     pub fn poll_arrival(&mut self) -> Option<Departure> {
-        self.side.arrivals.as_mut().and_then(VecDeque::pop_front)
+        self.side.hosts.as_mut().and_then(|hosts| hosts.arrivals.pop_front())
     }
 
     /// Counters of each flow of cross traffic.

@@ -197,7 +197,7 @@ impl ServerModel {
     pub fn poll_departure(&mut self) -> Option<Departure> {
         let (client, sent) = self.core.departures.pop_front()?;
         let packet = sent.into_packet(self.core.network.addresses(client).reversed());
-        Some(Departure { intended: self.now, packet })
+        Some(Departure { intended: self.now, packet, server: 0 })
     }
 
     /// Counters so far.

@@ -5,13 +5,16 @@ use crate::client_side::{At, Beyond, ClientEvent, ClientSide, Upcall};
 use crate::cross_traffic::CrossCounts;
 use crate::directory::Directory;
 use crate::forward::Forward;
+use crate::hosts::RealHosts;
 use crate::lag;
 use crate::lateness::Lateness;
 use crate::packet::Packet;
 use crate::plan::NetworkPlan;
+use crate::slots::{ClientId, ClientSlot};
 use crate::transit::{Crossing, Departure, Drops, Event};
 use farfield_base::{Instant, Note, Opened, Sample};
 use farfield_user::{Plan, Population, Tally, Wake};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// One shard of an emulated internet. See the [crate](crate).
@@ -55,6 +58,42 @@ impl Shard {
     /// Takes the packets that were captured, in order.
     pub fn take_captured(&mut self) -> Vec<Captured> {
         self.side.tap.as_mut().map(|tap| std::mem::take(&mut tap.seen)).unwrap_or_default()
+    }
+
+    /// Puts real hosts in the places of these clients of the shard, before the load begins. Users act on the
+    /// others, of which there must be one at least.
+    pub fn seat(&mut self, hosts: &[ClientId]) {
+        let side = &mut self.side;
+        let users = side.clients.iter().map(|client| client.number).filter(|number| !hosts.contains(number));
+        let users: Box<[ClientId]> = users.collect();
+        assert!(!users.is_empty(), "a shard whose users have no client");
+        let slots = hosts.iter().map(|client| client.slot(side.shards)).collect();
+        side.hosts = Some(Box::new(RealHosts::at(slots, &side.transit.plan)));
+        side.with_users = Some(users);
+    }
+
+    /// Takes a packet that a real host sent at `now`. One whose source is no such host's address is dropped,
+    /// and counted as for nobody.
+    pub fn handle_host_packet(&mut self, now: Instant, packet: Packet) {
+        self.side.transit.now = self.side.transit.now.max(now);
+        match self.own(packet.addresses.source()).filter(|client| self.side.is_real(*client)) {
+            Some(client) => {
+                self.side.send_real(client, packet, true);
+                self.come_to_rest();
+            }
+            None => self.side.transit.drops.nobody += packet.packets(),
+        }
+    }
+
+    /// The next packet that has come to a real host.
+    pub fn poll_arrival(&mut self) -> Option<Departure> {
+        self.side.hosts.as_mut()?.arrivals.pop_front()
+    }
+
+    /// The client of this shard at `address`.
+    fn own(&self, address: IpAddr) -> Option<ClientSlot> {
+        let client = self.directory.find(address)?;
+        (client.shard(self.side.shards) == self.side.shard).then(|| client.slot(self.side.shards))
     }
 
     /// Notes the addresses of connections from now on.
@@ -161,12 +200,13 @@ impl Shard {
     /// was due before `now`. What was due before must have been done.
     pub fn handle_packet(&mut self, now: Instant, packet: Packet) {
         self.side.transit.now = self.side.transit.now.max(now);
-        match self.directory.find(packet.addresses.destination()) {
-            Some(client) if client.shard(self.side.shards) == self.side.shard => {
-                self.side.send_down(client.slot(self.side.shards), packet);
+        match self.own(packet.addresses.destination()) {
+            Some(client) if self.side.is_real(client) => self.side.send_real(client, packet, false),
+            Some(client) => {
+                self.side.send_down(client, packet);
                 self.come_to_rest();
             }
-            _ => self.side.transit.drops.nobody += 1,
+            None => self.side.transit.drops.nobody += packet.packets(),
         }
     }
 

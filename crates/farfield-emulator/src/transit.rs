@@ -68,6 +68,8 @@ pub struct Departure {
     pub intended: Instant,
     /// The packet.
     pub packet: Packet,
+    /// The number of the server that it is for, or from.
+    pub server: u16,
 }
 
 /// Packets that did not arrive, by cause. All of these are the network's doing, as the scenario asks.

@@ -2,6 +2,7 @@
 
 use crate::client::PortKind;
 use crate::client_side::{ClientEvent, ClientSide, Socket, Upcall};
+use crate::forward::Forward;
 use crate::slots::{ClientSlot, SocketSlot};
 use crate::timeout_queue::{Front, Owner, Put};
 use crate::transit::Event;
@@ -230,6 +231,7 @@ impl ClientSide {
 
     /// Notes the addresses of a connection, if connections are noted.
     pub fn note_opened(&mut self, key: ConnectionKey, user: u32, client: ClientSlot, port: u16) {
+        let port_of_server = self.port_of_server(client);
         let Some(opened) = &mut self.opened else { return };
         let plan = &self.transit.plan;
         let addresses = plan.addresses(self.clients[client.index()].number);
@@ -238,7 +240,7 @@ impl ClientSide {
             user,
             at: self.transit.now,
             client: (addresses.source(), port).into(),
-            server: (addresses.destination(), plan.servers.port).into(),
+            server: (addresses.destination(), port_of_server).into(),
         });
     }
 

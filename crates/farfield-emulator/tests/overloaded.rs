@@ -60,7 +60,7 @@ impl Slow {
 
     /// Hands on what is for the server, which is late if it was meant to be there before.
     fn let_out(&mut self) {
-        while let Some(Departure { intended, packet }) = self.shard.poll_departure() {
+        while let Some(Departure { intended, packet, .. }) = self.shard.poll_departure() {
             self.late_max = self.late_max.max(self.wall.since(intended));
             while self.server.step(self.wall) {}
             self.server.handle_packet(self.wall, packet);

@@ -4,7 +4,11 @@ mod scene;
 
 use farfield_base::random::Seed;
 use farfield_base::{Duration, Instant};
-use farfield_emulator::{ClientId, Departure, Packet, Router};
+use farfield_emulator::{
+    ClientId, Departure, Directory, HopPlan, OtherServers, Packet, RoutePlan, Router, Servers, Shard,
+    SharedLinkId,
+};
+use farfield_user::Plan;
 use farfield_wire::{
     Addresses, Icmpv4Repr, IpPacket, IpRepr, Message, Protocol, Transport, UdpRepr, write_packet,
 };
@@ -137,4 +141,82 @@ fn routers_answer_real_clients() {
     let router_address = |last| IpAddr::from(Ipv4Addr::new(10, 0, 0, last));
     // The second is 3 ms behind the first on the way up, and 2 ms on the way down.
     assert_eq!(heard, [(router_address(1), ms(20)), (router_address(2), ms(25))]);
+}
+
+/// A real host in the place of client 0, beside two users: its packets take the way of that client's, and
+/// the users act on the other one alone.
+#[test]
+fn a_real_host_has_a_seat_beside_users() {
+    let mut scene = Scene::crowd(2, ms(60));
+    scene.shared = vec![link("delay = '1ms'")];
+    let simulation = scene.simulation();
+    let network = Arc::new(scene.network());
+    let [host, other] = [0, 1].map(|number| network.addresses(ClientId::new(number)));
+    let users = Plan {
+        load: simulation.load,
+        itinerary: simulation.itinerary,
+        policy: simulation.policy,
+        tls: None,
+        seed: simulation.seed,
+        worker: 0,
+        workers: 1,
+        window: simulation.window,
+        requests_max: None,
+        sessions: simulation.sessions,
+    };
+    let mut shard = Shard::new(Arc::clone(&network), Arc::new(Directory::new(&network)), users);
+    shard.seat(&[ClientId::new(0)]);
+    shard.start();
+    shard.handle_host_packet(Instant::ZERO, datagram(host, 64, 100));
+    // Of a client that users act on, and of nobody.
+    shard.handle_host_packet(Instant::ZERO, datagram(other, 64, 100));
+    shard.handle_packet(Instant::ZERO, datagram(host.reversed(), 64, 200));
+    let (mut at_servers, mut at_hosts) = (Vec::new(), Vec::new());
+    while shard.step(Instant::ZERO + ms(100), &mut ()) {
+        at_servers.extend(std::iter::from_fn(|| shard.poll_departure()));
+        at_hosts.extend(std::iter::from_fn(|| shard.poll_arrival()));
+    }
+    let from = |source: IpAddr| {
+        let own = at_servers.iter().filter(move |departure| departure.packet.addresses.source() == source);
+        own.map(|departure| (departure.intended.since(Instant::ZERO), departure.packet.bytes))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(from(host.source()), [(ms(31), 100)]);
+    assert_eq!(from(other.source()).len(), 2, "the SYN of each user");
+    let came: Vec<_> =
+        at_hosts.iter().map(|came| (came.intended.since(Instant::ZERO), came.packet.bytes)).collect();
+    assert_eq!((came, shard.drops().nobody), (vec![(ms(31), 200)], 1));
+}
+
+/// Two servers on two routes: a packet takes the way to the server that it is for, and comes back on it.
+#[test]
+fn packets_go_to_the_server_that_they_are_for() {
+    let mut scene = Scene::at(ms(10));
+    scene.shared = vec![link("delay = '1ms'")];
+    let mut network = scene.network();
+    let second = Servers { v4: Ipv4Addr::new(10, 1, 0, 2), ..network.servers };
+    network.shared.push(link("delay = '20ms'"));
+    let far = |hop: &HopPlan| HopPlan { link: Some(SharedLinkId::new(2)), ..*hop };
+    let route = &network.routes[0];
+    let to_second =
+        RoutePlan { up: route.up.iter().map(far).collect(), down: route.down.iter().map(far).collect() };
+    network.routes.push(to_second);
+    network.others = OtherServers {
+        servers: vec![second],
+        ways: vec![[0, 0].into(), [1, 1].into()],
+        of_classes: Vec::new(),
+    };
+    let Addresses::V4 { source, destination } = network.addresses(ClientId::new(0)) else { panic!("IPv4") };
+    let mut router = Router::new(Arc::new(network), Seed(1));
+    let to = |destination| Addresses::V4 { source, destination };
+    for server in [destination, second.v4] {
+        router.handle_client_packet(Instant::ZERO, datagram(to(server), 64, 100));
+        router.handle_server_packet(Instant::ZERO, datagram(to(server).reversed(), 64, 100));
+    }
+    let (at_servers, at_clients) = drain(&mut router);
+    let when = |all: &[Departure]| -> Vec<_> {
+        all.iter().map(|departure| (departure.server, departure.intended.since(Instant::ZERO))).collect()
+    };
+    assert_eq!(when(&at_servers), [(0, ms(6)), (1, ms(25))]);
+    assert_eq!(when(&at_clients), [(0, ms(6)), (1, ms(25))]);
 }

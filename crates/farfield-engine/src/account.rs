@@ -1,5 +1,6 @@
 //! Aggregation of the workers' reports into the engine's statistics of the run.
 
+use crate::emulated::hosts::HostReport;
 use crate::os::clock::Clock;
 use crate::plane::Plane;
 use crate::run::Settings;
@@ -9,7 +10,10 @@ use farfield_base::{Bytes, Instant, Window};
 use farfield_emulator::{CrossCounts, Drops};
 use farfield_measure::engine_stats::{Arrivals, CrossTrafficStats, NetworkDrops, NetworkStats, ServerLimits};
 use farfield_measure::sessions::WholeRun;
-use farfield_measure::{EngineStats, Fold, Histogram, MachineStats, OutOfMemory, ServerEnd, ServerStatus};
+use farfield_measure::{
+    EngineStats, Fold, Histogram, MachineStats, OutOfMemory, ProgramStats, ServerEnd, ServerStatus,
+};
+use std::io;
 use std::num::NonZeroU32;
 
 /// Adds up the workers' reports.
@@ -189,9 +193,12 @@ pub(crate) fn describe_network(stats: &mut EngineStats, settings: &Settings) {
         // Without threads that can be behind, only too small a buffer of the gateway's refuses a packet.
         network.overruns += std::mem::take(&mut network.refused);
     }
-    match emulated.testbed.drops() {
-        Ok(drops) => network.overruns += drops.to_clients + drops.to_server,
-        Err(error) => stats.warnings.push(format!("the gateway's losses cannot be read: {error}")),
+    let others = emulated.others.iter().map(|other| &other.testbed);
+    for testbed in std::iter::once(&emulated.testbed).chain(others) {
+        match testbed.drops() {
+            Ok(drops) => network.overruns += drops.to_clients + drops.to_server,
+            Err(error) => stats.warnings.push(format!("the gateway's losses cannot be read: {error}")),
+        }
     }
     stats.warnings.extend(refused_by_server(network));
 }
@@ -211,6 +218,15 @@ pub(crate) fn out_of_memory(stats: &EngineStats) -> Option<String> {
 /// The end of the server, if its process is known and has ended.
 pub(crate) fn server(plane: &Plane, clock: Clock, machine: Option<MachineStats>) -> Option<ServerStatus> {
     let Plane::Emulated(emulated) = plane else { return None };
+    let other = emulated.others.iter().find_map(|other| {
+        let ending = other.server.ending()?;
+        let status = format!("server {}: {}", other.name, ending.in_words());
+        let at = Some(clock.instant_of(ending.at_ns).since(Instant::ZERO));
+        Some(ServerEnd { at, status, last_words: other.server.last_words(), out_of_memory: None })
+    });
+    if other.is_some() {
+        return Some(ServerStatus { ended: other });
+    }
     if let Some(joined) = &emulated.joined {
         let pid = joined.processes.first()?;
         let status = format!("process {pid} is gone");
@@ -237,8 +253,34 @@ pub(crate) fn server(plane: &Plane, clock: Clock, machine: Option<MachineStats>)
     Some(ServerStatus { ended })
 }
 
+/// Records how the programs beside the users ended. What they sent and got is added with the workers'
+/// reports.
+pub(crate) fn describe_programs(stats: &mut EngineStats, ended: io::Result<Option<Vec<ProgramStats>>>) {
+    match ended {
+        Ok(None) => {}
+        Ok(Some(programs)) => stats.network.get_or_insert_default().programs = programs,
+        Err(error) => {
+            stats.interrupted.get_or_insert(format!("the programs cannot be waited for: {error}"));
+        }
+    }
+}
+
+fn add_program(program: &mut ProgramStats, part: &HostReport) {
+    program.packets_up += part.up;
+    program.packets_down += part.down;
+    program.refused += part.refused;
+    program.lateness.merge(&part.lateness);
+    program.cut_off |= part.failed.is_some();
+}
+
 fn add_network(stats: &mut EngineStats, part: &worker_report::NetworkReport) {
     let all = stats.network.get_or_insert_default();
+    for host in &part.hosts {
+        all.arrival_lateness.merge(&host.lateness);
+        if let Some(program) = all.programs.get_mut(host.number) {
+            add_program(program, host);
+        }
+    }
     all.departure_lateness.merge(&part.departed);
     all.arrival_lateness.merge(&part.arrived);
     all.crossing_lateness.merge(&part.crossed);
@@ -352,7 +394,8 @@ mod tests {
         let port = PortCounts { sent: 150, refused: 50, failed: 3, received: 20, malformed: 2 };
         let cross = vec![CrossCounts { packets: 10, lost: 2, dropped: 1 }];
         let drops = Drops { unreachable: 4, ..Drops::default() };
-        let part = NetworkReport { departed, arrived, crossed, port, drops, cross, failed: None };
+        let part =
+            NetworkReport { departed, arrived, crossed, port, drops, cross, hosts: Vec::new(), failed: None };
         let mut stats = EngineStats::default();
         add_network(&mut stats, &part);
         add_network(&mut stats, &part);

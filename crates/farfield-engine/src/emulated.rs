@@ -4,18 +4,22 @@
 //! A `worker` is one thread with its shard of the network and its own queue of the gateway; workers share
 //! nothing but the channel of samples. The `gateway_port` is the shard's side of the gateway: packets out
 //! with their lateness, packets in as the kernel sends them. If clients of several shards share links, the
-//! `exchange` sends packets to the worker that holds these links, and back.
+//! `exchange` sends packets to the worker that holds these links, and back. Programs beside the users are
+//! `hosts` of their shards.
 
+pub(crate) mod at_work;
 pub(crate) mod breaks;
 pub(crate) mod exchange;
 pub(crate) mod gateway_port;
+pub(crate) mod hosts;
 pub(crate) mod worker;
 
+use crate::beside::Beside;
 use crate::live::FoundServer;
 use crate::os::init;
 use crate::os::processors;
 use crate::placement::{Placement, Requested};
-use crate::plane::{EmulatedNetwork, EmulatedPlane, Server};
+use crate::plane::{EmulatedNetwork, EmulatedPlane, OtherServer, Server};
 use crate::testbed::probe::{self, Answer};
 use crate::testbed::{CardError, CardSpec, RunningServer, ServerError, Testbed, TestbedError, TestbedSpec};
 use farfield_base::Duration;
@@ -26,6 +30,8 @@ use std::path::Path;
 /// The emulated plane, set up: its server is ready.
 #[derive(Debug)]
 pub struct Emulated {
+    /// Programs beside the users, whose namespaces are removed before the server's.
+    pub beside: Beside,
     /// Clients and links.
     pub network: EmulatedNetwork,
     /// The processors of each part.
@@ -36,6 +42,30 @@ pub struct Emulated {
     pub joined: Option<JoinedServer>,
     /// The server's testbed, with as many queues as there are workers.
     pub testbed: Testbed,
+    /// Servers beside the first.
+    pub others: Vec<RunningOther>,
+}
+
+/// A server beside the first, with its testbed.
+#[derive(Debug)]
+pub struct RunningOther {
+    /// Its name.
+    pub name: String,
+    /// Its process, which is dropped before its testbed.
+    pub server: RunningServer,
+    /// Its testbed, with as many queues as there are workers.
+    pub testbed: Testbed,
+}
+
+impl OtherServer {
+    fn set_up(mut self, placement: &Placement, directory: &Path) -> Result<RunningOther, SetUpError> {
+        self.testbed.receive_processors.clone_from(&placement.receive);
+        let testbed = Testbed::build(&self.testbed)?;
+        self.server.log = directory.join(&self.server.log);
+        self.server.processors.clone_from(&placement.server);
+        let server = testbed.start_server(&self.server)?;
+        Ok(RunningOther { name: self.name, server, testbed })
+    }
 }
 
 /// A server that ran before the run.
@@ -133,6 +163,9 @@ impl EmulatedPlane {
     pub fn set_up(mut self, directory: &Path) -> Result<Emulated, SetUpError> {
         let placement = self.choose_placement();
         self.testbed.receive_processors.clone_from(&placement.receive);
+        if !self.programs.is_empty() {
+            self.show_off_loopback();
+        }
         let (testbed, server, joined) = match self.server {
             Server::Running(found) => {
                 let (testbed, joined) = join(&found, &self.testbed)?;
@@ -150,7 +183,10 @@ impl EmulatedPlane {
                 (testbed, Some(server), None)
             }
         };
-        Ok(Emulated { network: self.network, placement, server, joined, testbed })
+        let others = self.others.into_iter().map(|other| other.set_up(&placement, directory));
+        let others = others.collect::<Result<_, _>>()?;
+        let beside = Beside::build(self.programs, self.names, &self.testbed, &self.network.plan)?;
+        Ok(Emulated { beside, network: self.network, placement, server, joined, testbed, others })
     }
 
     /// The placement, from the processors that this process may use and the scenario's requests.

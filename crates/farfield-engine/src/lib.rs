@@ -6,6 +6,7 @@
 //! [testbed].
 
 mod account;
+pub mod beside;
 mod capture_file;
 mod captures;
 mod clocks;

@@ -109,10 +109,16 @@ pub fn measure(
 ) -> Result<PathReport, PathError> {
     ends::prepare(plane);
     let plan = std::sync::Arc::clone(&plane.network.plan);
-    let far = Testbed::build(&plane.testbed)?;
+    let class = plan.clients[client.index()].class;
+    let servers = plan.servers_of(class);
+    let mut spec = plane.testbed.clone();
+    if plan.number_of_server(class) > 0 {
+        (spec.server_v4, spec.server_v6) = (servers.v4, servers.v6);
+    }
+    let far = Testbed::build(&spec)?;
     let insides = [Inside::build(&plane.testbed, &plan, client)?];
     let address = insides[0].address;
-    let server = plan.servers.of(&address).ip();
+    let server = servers.of(&address).ip();
     let asked = figures_of(&plan, client, ping::PACKET_LEN);
     let mut path = Path { plane, insides, far, seed, server, stop, lateness: Histogram::new() };
     let wait = asked.round_trip.times(2) + Duration::from_secs(1);
@@ -124,7 +130,7 @@ pub fn measure(
     })?;
     let down = path.goodput("goodput to the client", false, &asked)?;
     let up = path.goodput("goodput to the server", true, &asked)?;
-    let class = &plan.classes[usize::from(plan.clients[client.index()].class)];
+    let class = &plan.classes[usize::from(class)];
     Ok(PathReport {
         class: class.name.clone(),
         client: address,
@@ -146,7 +152,7 @@ impl Path<'_> {
         work: impl FnOnce(&Path<'_>) -> io::Result<R>,
     ) -> Result<R, PathError> {
         let (measured, forwarded) =
-            forwarding_during(&self.plane.network, &self.insides, &self.far, self.seed, |_| work(self));
+            forwarding_during(&self.plane.network, &self.insides, &[&self.far], self.seed, |_| work(self));
         self.lateness.merge(&forwarded.lateness);
         if self.stop.load(std::sync::atomic::Ordering::Relaxed) {
             return Err(PathError::Stopped);

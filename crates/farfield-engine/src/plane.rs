@@ -5,10 +5,10 @@ use crate::live::FoundServer;
 use crate::sockets::Sources;
 use crate::testbed::{AddressMap, CardSpec, Changes, ServerSpec, Testbed, TestbedError, TestbedSpec};
 use farfield_base::{Bytes, Duration};
-use farfield_emulator::NetworkPlan;
 use farfield_emulator::capture::CapturePlan;
 use farfield_emulator::layout::RoundTrips;
 use farfield_emulator::server::{Objects, Workers};
+use farfield_emulator::{ClientId, NetworkPlan};
 use farfield_http::tls::model::{Offer, Terms};
 use farfield_net::LinkName;
 use farfield_traffic::Distribution;
@@ -138,6 +138,34 @@ pub struct EmulatedPlane {
     pub testbed: TestbedSpec,
     /// The server inside it.
     pub server: Server,
+    /// Servers beside it.
+    pub others: Vec<OtherServer>,
+    /// Real programs beside the users.
+    pub programs: Vec<BesideProgram>,
+    /// Names of servers for these programs, each with the server's number.
+    pub names: Vec<(String, u16)>,
+}
+
+/// A server beside the first, to be started in a namespace of its own.
+#[derive(Debug, Clone)]
+pub struct OtherServer {
+    /// Its name.
+    pub name: String,
+    /// Its namespace and its gateway, with a queue for each shard.
+    pub testbed: TestbedSpec,
+    /// The server. Its `log` is a path within the run directory.
+    pub server: ServerSpec,
+}
+
+/// A program in the place of a client, beside the users of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BesideProgram {
+    /// The client.
+    pub client: ClientId,
+    /// The client's class.
+    pub class: String,
+    /// A line for `sh`; absent for the user's shell, on farfield's terminal.
+    pub command: Option<String>,
 }
 
 impl EmulatedPlane {
@@ -208,6 +236,8 @@ pub struct ServerModel {
     pub linger: Duration,
     /// Body size of a reply to any other path, in bytes.
     pub reply_size: Distribution,
+    /// Streams that a client may have open at once on a connection of HTTP/2 or HTTP/3.
+    pub streams: u32,
     /// TLS of its connections; absent where the scheme is http.
     pub tls: Option<ModelTls>,
 }

@@ -291,7 +291,7 @@ impl OpenRoute {
         let (clients, server) = (self.clients.queues().remove(0), self.server.queues().remove(0));
         let clock = Clock::starting_in(Duration::ZERO);
         let counts = Arc::new(ForwardingCounts::default());
-        let forwarding = Forwarding::new(router, vec![(None, clients)], server, clock)
+        let forwarding = Forwarding::new(router, vec![(None, clients)], vec![server], clock)
             .running(settings.network.busy_poll, settings.network.real_time)
             .to(targets.clone())
             .counting(Arc::clone(&counts));

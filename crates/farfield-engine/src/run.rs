@@ -1,6 +1,7 @@
 //! A run, from its settings to its summary, on whichever plane.
 
 use crate::account;
+use crate::beside::RunningPrograms;
 use crate::captures::{self, Captures};
 use crate::clocks;
 use crate::collector::{
@@ -18,6 +19,7 @@ use crate::os::processors;
 use crate::plane::{Plane, PreparedPlane};
 use crate::run_directory::{RunDirectory, RunDirectoryError};
 use crate::sample_channel::SampleSender;
+use crate::shell::ShellError;
 use crate::simulated;
 use crate::testbed::RunningServer;
 use crate::worker_report::WorkerReport;
@@ -137,6 +139,9 @@ pub enum RunError {
     /// A worker cannot be started.
     #[error("cannot start a worker: {0}")]
     Worker(#[source] io::Error),
+    /// A program beside the users cannot be started.
+    #[error(transparent)]
+    Program(#[from] ShellError),
 }
 
 /// Makes the run. `stop` ends it early, with the results so far; `on_progress` is called once a second, and a
@@ -188,6 +193,15 @@ pub fn run_with_clocks(
     let start_unix_ns = clock.start_unix_ns();
     captures.start_at(start_unix_ns);
     let threads = workers.start(users, clock, senders)?;
+    let programs = match start_programs(settings, clock, stop) {
+        Ok(programs) => programs,
+        Err(error) => {
+            halt.store(true, Ordering::Relaxed);
+            drop((chunks, returns));
+            threads.into_iter().for_each(|thread| drop(thread.join()));
+            return Err(error.into());
+        }
+    };
 
     let fold = Fold::of_classes(window, &settings.plane.classes());
     let fold = fold.naming_states(settings.itinerary.states());
@@ -229,6 +243,10 @@ pub fn run_with_clocks(
     end();
     collector.monitored = monitors.map(RunningMonitors::stop);
     drop(chunks);
+    if programs.as_ref().is_some_and(RunningPrograms::shell_was_left) {
+        collector.stats.interrupted.get_or_insert("its shell was left".to_owned());
+    }
+    let ended = programs.map(RunningPrograms::end).transpose();
     let mut finished: Vec<WorkerReport> =
         threads.into_iter().map(|thread| thread.join().expect("a worker does not panic")).collect();
 
@@ -242,6 +260,7 @@ pub fn run_with_clocks(
         collector.stats.interrupted.get_or_insert("it was interrupted".to_owned());
     }
     collector.stats.load_ended = collector.stats.interrupted.is_none();
+    account::describe_programs(&mut collector.stats, ended);
     account::add_up(&mut collector.stats, settings, window, finished);
     account::describe_network(&mut collector.stats, settings);
     collector.stats.warnings.extend(account::no_session_completed(settings, &collector.fold));
@@ -258,6 +277,21 @@ pub fn run_with_clocks(
         collector.monitored.as_ref().and_then(|log| monitor::bottleneck(log, &settings.plane, until));
     captures.finish(&mut collector.stats);
     Ok(finish(collector, until, started, on_progress))
+}
+
+/// Starts the programs beside the users, if there are any.
+fn start_programs<'a>(
+    settings: &'a Settings,
+    clock: Clock,
+    stop: &Arc<AtomicBool>,
+) -> Result<Option<RunningPrograms<'a>>, ShellError> {
+    let Plane::Emulated(emulated) = &settings.plane else { return Ok(None) };
+    if emulated.beside.is_empty() {
+        return Ok(None);
+    }
+    let directory = settings.output.as_ref().map(|output| output.directory.path());
+    let (network, processors) = (&emulated.network.plan, &emulated.placement.server);
+    emulated.beside.start(network, directory, processors, clock, stop).map(Some)
 }
 
 /// The summary's context beside the measurements.

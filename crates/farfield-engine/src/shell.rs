@@ -6,16 +6,17 @@
 //! Between them a thread passes packets on, by the clock and the [`Router`](farfield_emulator::Router). All
 //! programs are on one network: where their ways share a link, they share it.
 
-mod child;
+pub(crate) mod child;
 mod clients;
 pub(crate) mod ends;
 pub(crate) mod forwarding;
-mod names;
-mod packet_port;
+pub(crate) mod names;
+pub(crate) mod packet_port;
+pub(crate) mod seat;
 
 use crate::emulated::{Emulated, SetUpError};
-use crate::os::mounts;
 use crate::plane::EmulatedPlane;
+use crate::testbed::Testbed;
 use child::Children;
 pub use clients::{NoClient, clients_of};
 use ends::{Inside, forwarding_during};
@@ -25,11 +26,12 @@ pub use farfield_emulator::Drops;
 use farfield_emulator::{ClientId, Servers};
 use farfield_measure::Histogram;
 use names::Resolver;
+use seat::Surroundings;
 use std::ffi::OsString;
 use std::io;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
@@ -39,6 +41,8 @@ pub struct Shell {
     /// The programs' testbeds. They are dropped before the server's.
     insides: Vec<Inside>,
     server: Emulated,
+    /// Names of servers, with the servers' numbers.
+    names: Vec<(String, u16)>,
     directory: PathBuf,
 }
 
@@ -47,8 +51,6 @@ pub struct Shell {
 pub struct Program {
     /// The program and its arguments; at least the program.
     pub command: Vec<OsString>,
-    /// Names of the server, for the program alone.
-    pub names: Vec<String>,
 }
 
 /// How programs ended, and what their paths did.
@@ -106,11 +108,11 @@ impl Shell {
         directory: &Path,
     ) -> Result<Shell, SetUpError> {
         ends::prepare(&mut plane);
-        let spec = plane.testbed.clone();
+        let (spec, names) = (plane.testbed.clone(), plane.names.clone());
         let server = plane.set_up(directory)?;
         let inside = |client: &ClientId| Inside::build(&spec, &server.network.plan, *client);
         let insides = clients.iter().map(inside).collect::<Result<Vec<_>, _>>()?;
-        Ok(Shell { insides, server, directory: directory.to_owned() })
+        Ok(Shell { insides, server, names, directory: directory.to_owned() })
     }
 
     /// The server's addresses.
@@ -139,10 +141,12 @@ impl Shell {
             .insides
             .iter()
             .zip(programs)
-            .map(|(inside, program)| self.resolver(inside, program))
+            .map(|(inside, _)| self.surroundings(inside).resolver(inside))
             .collect();
+        let others = self.server.others.iter().map(|other| &other.testbed);
+        let testbeds: Vec<&Testbed> = std::iter::once(&self.server.testbed).chain(others).collect();
         let (ended, forwarded) =
-            forwarding_during(&self.server.network, &self.insides, &self.server.testbed, seed, |halt| {
+            forwarding_during(&self.server.network, &self.insides, &testbeds, seed, |halt| {
                 thread::scope(|scope| {
                     for resolver in resolvers.iter().flatten() {
                         scope.spawn(|| resolver.serve_datagrams(halt));
@@ -194,31 +198,14 @@ impl Shell {
         Children::new(first, started).wait(stops).map_err(ShellError::Wait)
     }
 
-    /// The resolver of a program's namespace; none where its port cannot be had, and then nothing is found
-    /// but in `/etc/hosts`.
-    fn resolver(&self, inside: &Inside, program: &Program) -> Option<Resolver> {
-        let server = self.servers().of(&inside.address).ip();
-        let hosts = program.names.iter().map(|name| (name.clone(), server)).collect();
-        inside.testbed.inside(|| Resolver::bind(hosts)).and_then(|bound| bound).ok()
+    fn surroundings(&self, inside: &Inside) -> Surroundings {
+        Surroundings::of(inside, &self.server.network.plan, &self.names)
     }
 
     fn start(&self, nth: usize, program: &Program) -> Result<Child, ShellError> {
         let inside = &self.insides[nth];
-        let (name, arguments) = program.command.split_first().expect("a program");
-        let failed = |source| ShellError::Start { program: name.clone(), source };
-        let server = self.servers().of(&inside.address);
-        let hosts = program.names.iter().map(|host| (server.ip(), host.as_str())).collect::<Vec<_>>();
         let folder = self.directory.join(format!("names-{nth}"));
-        let started = inside.testbed.inside(|| {
-            // Where names cannot be added, the program still has the address.
-            let _ = std::fs::create_dir_all(&folder)
-                .and_then(|()| mounts::add_names(&hosts, Some(names::ADDRESS), &folder));
-            Command::new(name)
-                .args(arguments)
-                .env("FARFIELD_SERVER", server.to_string())
-                .env("FARFIELD_CLIENT", inside.address.to_string())
-                .spawn()
-        });
-        started.and_then(|started| started).map_err(failed)
+        let own = || [Stdio::inherit(), Stdio::inherit(), Stdio::inherit()];
+        self.surroundings(inside).start(inside, &program.command, own(), &folder)
     }
 }

@@ -20,6 +20,7 @@ use farfield_emulator::simulation::{
     Batch, Remote, Simulated, Simulation, Sink, Standing, Tap, simulate_into,
 };
 use farfield_emulator::{CaptureFilter, ClientId, Packet};
+use farfield_http::http2::server::ServerSettings;
 use farfield_measure::engine_stats::WorkerStats;
 use farfield_measure::{Fold, Histogram, RunClock, Summary};
 use farfield_wire::pcapng::{Direction, Interface, InterfaceId, LinkType, PacketMetadata, Writer};
@@ -219,6 +220,7 @@ fn simulation(settings: &Settings, plane: &SimulatedPlane, phases: Phases) -> Si
         objects: Arc::clone(&model.objects),
         reply: model.reply_size.clone(),
         tls: model.tls.as_ref().map(|tls| Arc::clone(&tls.terms)),
+        streams: ServerSettings { streams_max: model.streams, ..ServerSettings::default() },
         ..ServerPlan::events(NonZeroU32::MIN)
     };
     Simulation {
@@ -261,6 +263,7 @@ fn finished(simulated: &Simulated) -> WorkerReport {
             },
             drops: simulated.drops,
             cross: simulated.cross.clone(),
+            hosts: Vec::new(),
             failed: None,
         }),
     }

@@ -1,5 +1,6 @@
 //! Reports of workers at the end of a run.
 
+use crate::emulated::hosts::HostReport;
 use farfield_base::{Instant, Opened, Tenths};
 use farfield_emulator::{CrossCounts, Drops};
 use farfield_measure::Histogram;
@@ -50,6 +51,8 @@ pub(crate) struct NetworkReport {
     pub drops: Drops,
     /// Counters of each flow of cross traffic.
     pub cross: Vec<CrossCounts>,
+    /// Real hosts in the places of some of its clients.
+    pub hosts: Vec<HostReport>,
     /// Error that ended the worker early.
     pub failed: Option<io::Error>,
 }
@@ -67,4 +70,16 @@ pub(crate) struct PortCounts {
     pub received: u64,
     /// Received from it and malformed.
     pub malformed: u64,
+}
+
+impl PortCounts {
+    /// Adds another port's.
+    pub fn add(&mut self, other: &PortCounts) {
+        let PortCounts { sent, refused, failed, received, malformed } = *other;
+        self.sent += sent;
+        self.refused += refused;
+        self.failed += failed;
+        self.received += received;
+        self.malformed += malformed;
+    }
 }

@@ -3,8 +3,10 @@
 use crate::capture_file::CaptureFile;
 use crate::captures::Captures;
 use crate::descriptors;
+use crate::emulated::at_work::AtWork;
 use crate::emulated::exchange::Exchange;
 use crate::emulated::gateway_port::GatewayPort;
+use crate::emulated::hosts::Hosts;
 use crate::emulated::{self, Emulated};
 use crate::key_log::KeyLogWriter;
 use crate::meters::Phases;
@@ -89,6 +91,10 @@ impl Workers<'_> {
         if self.captures.any() {
             shard.note_connections();
         }
+        let seats = emulated.beside.seats(number, self.settings.workers.get());
+        if !seats.is_empty() {
+            shard.seat(&seats);
+        }
         shard
     }
 
@@ -99,12 +105,16 @@ impl Workers<'_> {
         clock: Clock,
         senders: Vec<SampleSender>,
     ) -> Result<Vec<JoinHandle<WorkerReport>>, RunError> {
-        let mut queues = match &self.settings.plane {
-            Plane::Emulated(emulated) => emulated.testbed.queues(),
+        let mut at_work = AtWork::of(users.len()).into_iter();
+        // A queue of each server's gateway for each worker.
+        let mut queues: Vec<_> = match &self.settings.plane {
+            Plane::Emulated(emulated) => {
+                let others = emulated.others.iter().map(|other| &other.testbed);
+                let testbeds = std::iter::once(&emulated.testbed).chain(others);
+                testbeds.map(|testbed| testbed.queues().into_iter()).collect()
+            }
             _ => Vec::new(),
         };
-        // Queues are popped from the end, so that the first worker gets the first queue.
-        queues.reverse();
         let mut threads = Vec::with_capacity(users.len());
         for (number, (users, samples)) in users.into_iter().zip(senders).enumerate() {
             let thread = match (users, &self.settings.plane) {
@@ -114,8 +124,14 @@ impl Workers<'_> {
                     spawn(number, move || worker.run())
                 }
                 (Users::Emulated(shard, exchange), Plane::Emulated(emulated)) => {
-                    let queue = queues.pop().expect("the gateway has a queue for each worker");
-                    let worker = self.emulated_worker(*shard, queue, clock, samples);
+                    let queue = |of: &mut std::vec::IntoIter<Queue>| {
+                        of.next().expect("the gateway has a queue for each worker")
+                    };
+                    let queues: Vec<Queue> = queues.iter_mut().map(queue).collect();
+                    let (shard_number, shards) = (number as u32, self.settings.workers.get());
+                    let hosts = emulated.beside.hosts(shard_number, shards, clock, self.phases.window);
+                    let at_work = at_work.next().expect("a share for each worker");
+                    let worker = self.emulated_worker(*shard, queues, clock, samples, (hosts, at_work));
                     let worker = worker.exchanging(exchange.map(|exchange| *exchange));
                     let worker = worker.polling(emulated.network.busy_poll);
                     let worker = worker.at_real_time_priority(emulated.placement.real_time);
@@ -158,13 +174,15 @@ impl Workers<'_> {
     fn emulated_worker(
         &self,
         shard: Shard,
-        queue: Queue,
+        queues: Vec<Queue>,
         clock: Clock,
         samples: SampleSender,
+        hosts: (Hosts, AtWork),
     ) -> emulated::worker::Worker {
-        let port = GatewayPort::new(queue, clock, self.phases.window);
+        let port = |queue| GatewayPort::new(queue, clock, self.phases.window);
+        let ports = queues.into_iter().map(port).collect();
         let sender = self.captures.file.as_ref().map(CaptureFile::sender);
-        emulated::worker::Worker::new(shard, port, self.course(clock), samples, sender)
+        emulated::worker::Worker::new(shard, ports, self.course(clock), samples, sender, hosts)
     }
 
     fn course(&self, clock: Clock) -> WorkerLoop {

@@ -234,8 +234,57 @@ pub struct NetworkStats {
     /// Flows of cross traffic.
     #[serde(default)]
     pub cross_traffic: Vec<CrossTrafficStats>,
+    /// Real programs beside the users.
+    #[serde(default)]
+    pub programs: Vec<ProgramStats>,
     /// Packets that capturing lost, which changed nothing for anybody else.
     pub capture_drops: u64,
+}
+
+/// A real program in the place of a client, beside the users, over the whole run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProgramStats {
+    /// The client's class.
+    pub class: String,
+    /// The client's address.
+    pub address: String,
+    /// The command; `None` for the user's shell.
+    pub command: Option<String>,
+    /// The file in the run directory with what it printed, where that is kept.
+    pub log: Option<String>,
+    /// Its exit code, or 128 and the number of the signal that ended it; `None` if it ran until the run was
+    /// over, and was ended then.
+    pub code: Option<u8>,
+    /// When it ended, since the start of the run.
+    pub ended: Option<Duration>,
+    /// Packets that its kernel sent.
+    pub packets_up: u64,
+    /// Packets that came to it.
+    pub packets_down: u64,
+    /// Packets that its kernel did not take, or that were malformed or from an address not its own.
+    pub refused: u64,
+    /// Lateness of the packets that came to it, against their intended instants.
+    pub lateness: Histogram,
+    /// Its interface vanished during the run.
+    pub cut_off: bool,
+}
+
+impl ProgramStats {
+    /// Its command, or what it is, for a reader.
+    pub fn name(&self) -> &str {
+        self.command.as_deref().unwrap_or("the shell")
+    }
+
+    /// Why it was not there as asked for, if it was not. The exit code of a shell is that of whatever ran
+    /// last in it.
+    pub fn failure(&self) -> Option<String> {
+        if self.cut_off {
+            return Some("its interface vanished".to_owned());
+        }
+        let code = self.code.filter(|code| *code > 0 && self.command.is_some())?;
+        let at = self.ended.map(|at| format!(" after {:.1} s", at.as_secs_f64())).unwrap_or_default();
+        Some(format!("it ended with {code}{at}"))
+    }
 }
 
 impl NetworkStats {

@@ -42,7 +42,7 @@ pub mod verdict;
 pub use bottleneck::Bottleneck;
 pub use engine_stats::{
     Arrivals, CaptureStats, CrossTrafficStats, EngineStats, MachineStats, NetworkDrops, NetworkStats,
-    OutOfMemory, RunClock, ServerEnd, ServerStatus, WorkerStats,
+    OutOfMemory, ProgramStats, RunClock, ServerEnd, ServerStatus, WorkerStats,
 };
 pub use fold::{Fold, PhaseStats};
 pub use histogram::Histogram;

@@ -12,7 +12,7 @@ mod timing;
 mod warnings;
 
 pub use estimate::{EstimateSummary, EstimatedQuantile, EstimatedTime};
-pub use network::NetworkSummary;
+pub use network::{NetworkSummary, ProgramSummary};
 pub use part::{ClassSummary, OutcomeCount, PagesSummary, PartSummary, Rates, StateSummary};
 pub use session::{BrokenOffIn, FailureSummary, SessionsSummary};
 pub(crate) use timing::QUANTILES;

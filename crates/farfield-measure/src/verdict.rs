@@ -14,6 +14,7 @@ mod capture;
 mod causes;
 mod limits;
 mod machine;
+mod programs;
 mod response_time_law;
 mod server;
 mod server_receive;
@@ -128,6 +129,7 @@ impl Verdict {
             response_time_law::response_time_law(context, fold, stats, until),
             unfinished::unfinished(fold),
         ];
+        checks.extend(programs::ran(stats));
         let explains = |cause: &str, check: &str| match cause {
             server_receive::NAME => server_receive::explains(&run, check),
             _ => machine::explains(&run, cause, check),

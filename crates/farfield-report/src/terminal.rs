@@ -7,6 +7,7 @@
 //! warnings, which nobody should have to look for elsewhere, are lines more.
 
 mod checks;
+mod programs;
 mod sessions;
 mod states;
 
@@ -426,6 +427,7 @@ fn generator(summary: &Summary, look: Look<'_>) -> Vec<String> {
     lines.extend(summary.network.as_ref().map(network));
     lines.extend(summary.network.as_ref().and_then(cross_traffic));
     lines.extend(summary.network.as_ref().and_then(moves));
+    lines.extend(summary.network.iter().flat_map(programs::programs));
     lines.extend(summary.server_limits.as_ref().map(server_limits));
     if !summary.thresholds.is_empty() {
         lines.push(thresholds(&summary.thresholds));

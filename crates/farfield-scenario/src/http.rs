@@ -55,8 +55,8 @@ impl HttpVersion {
 }
 
 impl Scenario {
-    /// Refuses HTTP/2 and HTTP/3 before the model of a server, which speaks HTTP/1, HTTP/3 also where there
-    /// is no TLS 1.3, and policies of the other version.
+    /// Refuses HTTP/3 where there is no TLS 1.3, or where a process holds a connection, and policies of the
+    /// other version.
     pub(crate) fn check_http(&self) -> Result<(), Mistake> {
         let policy = self.connections.policy;
         if self.http == HttpVersion::Auto && self.chooses_version() {
@@ -74,14 +74,7 @@ impl Scenario {
             let sentence = "HTTP/2 and HTTP/3 have streams in place of pipelining; write `multiplexed` or `persistent`, and `streams`";
             return Err(Mistake::at("connections.policy", sentence));
         }
-        match self.plane {
-            PlaneKind::Sockets | PlaneKind::Emulated if self.http == HttpVersion::Http3 => self.check_http3(),
-            PlaneKind::Sockets | PlaneKind::Emulated => Ok(()),
-            PlaneKind::Simulated => Err(Mistake::at(
-                "http",
-                "the model of a server of the simulated plane speaks HTTP/1; choose another plane, or write http = \"1.1\"",
-            )),
-        }
+        if self.http == HttpVersion::Http3 { self.check_http3() } else { Ok(()) }
     }
 }
 
@@ -110,6 +103,12 @@ impl Scenario {
 
     /// HTTP/3 is never in cleartext, and QUIC has TLS 1.3 alone (RFC 9001 section 4.2).
     fn check_http3(&self) -> Result<(), Mistake> {
+        let is_simulated = self.plane == PlaneKind::Simulated;
+        if !self.is_secure() && is_simulated {
+            let sentence = "HTTP/3 is always over TLS, and the model of a server has none; give it some with \
+                            [simulated.tls], or write http = \"2\"";
+            return Err(Mistake::at("http", sentence));
+        }
         if !self.is_secure() {
             let sentence = "HTTP/3 is always over TLS; write an https:// target, or for the built-in server \
                             origin.tls = true (--tls), or http = \"2\"";
@@ -121,7 +120,10 @@ impl Scenario {
                 "HTTP/3 needs TLS 1.3, which is not among these; add \"1.3\", or write http = \"2\"";
             return Err(Mistake::at("tls.versions", sentence));
         }
-        Ok(())
+        match self.simulated.as_ref().filter(|_| is_simulated) {
+            Some(model) => model.check_http3(),
+            None => Ok(()),
+        }
     }
 }
 
@@ -142,7 +144,28 @@ mod tests {
             }
         };
         let url = "target = 'http://10.0.0.1/'\nhttp = '2'\n";
-        check("http = '2'\nplane = 'simulated'", &["s.toml:1: http: ", "simulated plane speaks HTTP/1"]);
+        let simulated = "http = '3'\nplane = 'simulated'";
+        check(simulated, &["s.toml:1: http: ", "always over TLS", "[simulated.tls]"]);
+        check(
+            &format!("{simulated}\n[simulated]\nholding = 'connection'\n[simulated.tls]"),
+            &["s.toml:4: simulated.holding: ", "HTTP/3", "\"request\""],
+        );
+        check(
+            &format!("{simulated}\n[simulated.tls]\nversions = ['1.2']"),
+            &["s.toml:4: simulated.tls.versions: ", "TLS 1.3"],
+        );
+        check(
+            &format!("{simulated}\n[simulated.tls]\n[tls]\nversions = ['1.2']"),
+            &["s.toml:5: tls.versions: ", "TLS 1.3"],
+        );
+        check("plane = 'simulated'\nsimulated.streams = 0", &["simulated.streams", "from 1"]);
+        for text in ["http = '2'", "http = '2'\n[simulated.tls]", "http = '3'\n[simulated.tls]"] {
+            let text = format!("plane = 'simulated'\n{text}");
+            let read = from_text(&text, None, &Overlay::default()).expect(&text);
+            let shown =
+                from_text(&read.scenario.to_toml(), None, &Overlay::default()).expect("what is shown");
+            assert_eq!(shown.scenario, read.scenario);
+        }
         for policy in ["pipelined", "pipelined-early-close"] {
             check(
                 &format!("{url}connections.policy = '{policy}'"),

@@ -3,13 +3,14 @@
 use super::tcp::TcpSpec;
 use farfield_base::Duration;
 use farfield_emulator::layout::{Block, BlockError};
-use farfield_engine::testbed::{CardAddress, Device, EthernetAddressError};
+use farfield_engine::testbed::{CardAddress, Command, Device, EthernetAddressError};
 use farfield_net::topology::{Backbone, TopologySpec};
 use farfield_net::{Access, CrossTraffic, LinkSpec};
 use farfield_traffic::distribution::TimesSpec;
 use serde::{Deserialize, Serialize};
-use std::net::IpAddr;
-use std::num::NonZeroU32;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::num::{NonZeroU16, NonZeroU32};
+use std::path::PathBuf;
 
 /// A link in one direction; its jitter is any distribution of times.
 pub type Link = LinkSpec<TimesSpec>;
@@ -74,6 +75,65 @@ pub struct NetworkSpec {
     /// Packets of nobody's on links that clients share.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cross_traffic: Vec<CrossTraffic>,
+    /// Servers beside that of `[server]`, each in a network namespace of its own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub server: Vec<OtherServerSpec>,
+    /// Real programs of this machine, each in the place of a client, beside the users.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub program: Vec<ProgramSpec>,
+}
+
+/// `[[network.server]]`: a server beside that of `[server]`, in a network namespace of its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct OtherServerSpec {
+    /// Its name, by which classes and programs know it.
+    pub name: String,
+    /// The command that starts it; the built-in server if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<Command>,
+    /// The folder that the command runs in; where farfield runs if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<PathBuf>,
+    /// The port it listens on.
+    #[serde(default = "http_port")]
+    pub port: NonZeroU16,
+    /// IPv4 address; the next behind those of the servers before it if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ipv4: Option<Ipv4Addr>,
+    /// IPv6 address; the next behind those of the servers before it if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ipv6: Option<Ipv6Addr>,
+    /// In a topology, the host that it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// Elsewhere, round trip of a link of its own, half of it each way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt: Option<Duration>,
+    /// Elsewhere, a link of its own towards it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub up: Option<Link>,
+    /// Elsewhere, a link of its own from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub down: Option<Link>,
+}
+
+fn http_port() -> NonZeroU16 {
+    NonZeroU16::new(80).expect("not 0")
+}
+
+/// `[[network.program]]`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct ProgramSpec {
+    /// The class of the client.
+    pub class: String,
+    /// A line for `sh`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// The user's shell on farfield's terminal, in place of a command.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shell: bool,
 }
 
 /// `[[network.class]]`
@@ -112,6 +172,9 @@ pub struct ClassSpec {
     /// In a topology, the hosts that are its clients.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
+    /// The server of its users, by its name in `network.server`; that of `[server]` if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
 }
 
 /// `migrate` of a class.
@@ -200,6 +263,8 @@ impl Default for NetworkSpec {
             backbone: None,
             topology: None,
             cross_traffic: Vec::new(),
+            server: Vec::new(),
+            program: Vec::new(),
         }
     }
 }

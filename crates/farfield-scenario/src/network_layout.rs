@@ -3,12 +3,15 @@
 
 use super::Scenario;
 use super::cross_traffic;
+use super::http::HttpVersion;
 use super::mistake::Mistake;
-use super::network::{ClassSpec, Link, NetworkSpec, PathSpec};
+use super::network::{ClassSpec, Link, NetworkSpec, OtherServerSpec, PathSpec};
+use super::other_servers as servers;
 use farfield_base::random::{Purpose, Seed};
 use farfield_base::{Duration, Instant};
 use farfield_emulator::MovePlan;
 use farfield_emulator::layout::{self, Bottleneck, Class, Frame, Graph, Layout, LayoutError};
+use farfield_engine::PlaneKind;
 use farfield_net::topology::{Metric, NodeId, Routes, TopologySpec};
 use farfield_net::{LinkModel, LinkSpec, NodeKind, Topology};
 use farfield_traffic::distribution::TimesSpec;
@@ -42,11 +45,13 @@ impl<'a, 'l> Laying<'a, 'l> {
     /// The first mistake in what is said of them.
     pub fn lay_out(mut self) -> Result<Layout, Mistake> {
         self.check_one_kind()?;
+        servers::check(self.scenario, self.spec)?;
         let mut layout = match (&self.spec.backbone, &self.spec.topology) {
             (Some(_), _) => self.backbone(),
             (None, Some(graph)) => self.graph(graph),
             (None, None) => self.classes(),
         }?;
+        servers::assign(&mut layout, self.spec)?;
         cross_traffic::add(&mut layout, &self.spec.cross_traffic)?;
         Ok(layout)
     }
@@ -101,7 +106,7 @@ impl<'a, 'l> Laying<'a, 'l> {
                     "hosts are those of a topology, and there is none",
                 ));
             }
-            let moves_to = moves_to(&key, specs, class)?;
+            let moves_to = self.moves_to(&key, specs, class)?;
             classes.push(Class { moves_to, ..self.class(&key, class)? });
         }
         let bottleneck = match &spec.shared {
@@ -117,7 +122,40 @@ impl<'a, 'l> Laying<'a, 'l> {
         let mut layout =
             layout::lay_out(classes, bottleneck, frame).map_err(|error| self.misplaced(&error))?;
         self.set_moves(specs, &mut layout)?;
+        self.add_servers(&mut layout)?;
         Ok(layout)
+    }
+
+    /// The class that clients of `class` move to.
+    fn moves_to(&self, key: &str, classes: &[ClassSpec], class: &ClassSpec) -> Result<Option<u16>, Mistake> {
+        let Some(migrate) = &class.migrate else { return Ok(None) };
+        let here = |sentence: &str| Err(Mistake::at(format!("{key}.migrate"), sentence));
+        if !self.spec.program.is_empty() {
+            return here(
+                "programs in the places of clients do not move; remove this key or [[network.program]]",
+            );
+        }
+        if self.scenario.plane == PlaneKind::Simulated && self.scenario.http == HttpVersion::Http3 {
+            return here(
+                "the model of a server follows no connection of QUIC; choose another plane, or another `http`",
+            );
+        }
+        let refuse = |sentence: String| Err(Mistake::at(format!("{key}.migrate.to"), sentence));
+        let to = &migrate.to;
+        match classes.iter().position(|other| other.name == *to) {
+            None => {
+                let names: Vec<&str> = classes.iter().map(|other| other.name.as_str()).collect();
+                refuse(format!("there is no class `{to}`; there are {}", names.join(", ")))
+            }
+            Some(_) if *to == class.name => refuse(
+                "clients move to another class than their own; write a second class with its links"
+                    .to_owned(),
+            ),
+            Some(place) if classes[place].server != class.server => {
+                refuse(format!("users of `{to}` have another `server`; name the same in both"))
+            }
+            Some(place) => Ok(Some(place as u16)),
+        }
     }
 
     /// Draws when each client moves, from a stream of its own.
@@ -138,6 +176,25 @@ impl<'a, 'l> Laying<'a, 'l> {
         Ok(())
     }
 
+    /// Adds the servers beside the first, each behind its own link if it has one.
+    fn add_servers(&mut self, layout: &mut Layout) -> Result<(), Mistake> {
+        let spec = self.spec;
+        let addresses = self.scenario.other_servers(spec);
+        for (nth, (server, servers)) in spec.server.iter().zip(addresses).enumerate() {
+            let OtherServerSpec { rtt, up, down, .. } = server;
+            let link = match (rtt, up, down) {
+                (None, None, None) => None,
+                (rtt, up, down) => {
+                    let path = PathSpec { rtt: *rtt, up: up.clone(), down: down.clone() };
+                    let (up, down) = self.path(&format!("network.server[{nth}]"), &path)?;
+                    Some(Bottleneck { up, down })
+                }
+            };
+            layout.add_server(&server.name, servers, link);
+        }
+        Ok(())
+    }
+
     /// The one class of all clients, where none is written.
     fn only_class(&self) -> ClassSpec {
         let NetworkSpec { access, rtt, .. } = *self.spec;
@@ -147,6 +204,7 @@ impl<'a, 'l> Laying<'a, 'l> {
 
     fn clients(&self) -> NonZeroU32 {
         let users = self.scenario.load.users().map_or(USUAL_CLIENTS, NonZeroU32::get);
+        let users = users.saturating_add(self.spec.program.len() as u32);
         let usual =
             users.checked_next_multiple_of(self.scenario.dealt_over(self.spec).get()).unwrap_or(users);
         self.spec.clients.or(NonZeroU32::new(usual)).expect("there are users")
@@ -205,7 +263,7 @@ impl<'a, 'l> Laying<'a, 'l> {
         let named = |(name, hosts): (String, Vec<NodeId>)| (self.bare(&ClassSpec::named(&name)), hosts);
         let members = layout::subnets(&topology, &backbone).into_iter().map(named).collect();
         let server = topology.find("server").expect("a backbone has a server");
-        self.lay_out_graph(&topology, Metric::Hops, server, members, "network.backbone")
+        self.lay_out_graph(&topology, Metric::Hops, (server, Vec::new()), members, "network.backbone")
     }
 
     fn graph(&mut self, spec: &TopologySpec<TimesSpec>) -> Result<Layout, Mistake> {
@@ -222,8 +280,9 @@ impl<'a, 'l> Laying<'a, 'l> {
                 format!("there is no host `{}`; add it to `hosts`", spec.server),
             )
         })?;
-        let members = self.members(&hosts, server)?;
-        self.lay_out_graph(&topology, spec.routing, server, members, key)
+        let beside = servers::hosts(self.spec, &hosts, server)?;
+        let members = self.members(&hosts, server, &beside)?;
+        self.lay_out_graph(&topology, spec.routing, (server, beside), members, key)
     }
 
     /// Classes with the hosts that they name; one class of all hosts if there are none.
@@ -231,9 +290,11 @@ impl<'a, 'l> Laying<'a, 'l> {
         &self,
         hosts: &BTreeMap<&str, NodeId>,
         server: NodeId,
+        beside: &[NodeId],
     ) -> Result<Vec<(Class, Vec<NodeId>)>, Mistake> {
         if self.spec.class.is_empty() {
-            let mut all: Vec<NodeId> = hosts.values().copied().filter(|&host| host != server).collect();
+            let is_client = |host: &NodeId| *host != server && !beside.contains(host);
+            let mut all: Vec<NodeId> = hosts.values().copied().filter(is_client).collect();
             all.sort();
             if all.is_empty() {
                 return Err(Mistake::at("network.topology.hosts", "there is no host beside the server"));
@@ -241,6 +302,7 @@ impl<'a, 'l> Laying<'a, 'l> {
             return Ok(vec![(self.bare(&ClassSpec::named("hosts")), all)]);
         }
         let mut taken: BTreeMap<NodeId, &str> = BTreeMap::from([(server, "the server")]);
+        taken.extend(beside.iter().zip(&self.spec.server).map(|(host, spec)| (*host, spec.name.as_str())));
         let mut members = Vec::new();
         for (place, class) in self.spec.class.iter().enumerate() {
             let key = format!("network.class[{place}].hosts");
@@ -283,7 +345,7 @@ impl<'a, 'l> Laying<'a, 'l> {
         &mut self,
         topology: &Topology<Arc<LinkSpec<TimesSpec>>>,
         metric: Metric,
-        server: NodeId,
+        (server, beside): (NodeId, Vec<NodeId>),
         members: Vec<(Class, Vec<NodeId>)>,
         key: &str,
     ) -> Result<Layout, Mistake> {
@@ -296,7 +358,9 @@ impl<'a, 'l> Laying<'a, 'l> {
         })?;
         let routes =
             Routes::compute(&models, metric).map_err(|error| Mistake::at(format!("{key}.links"), error))?;
-        let graph = Graph { topology: &models, routes: &routes, server, members };
+        let others = self.scenario.other_servers(self.spec);
+        let others = others.into_iter().zip(beside).map(|(servers, host)| (host, servers)).collect();
+        let graph = Graph { topology: &models, routes: &routes, server, others, members };
         graph
             .lay_out(
                 self.scenario.dealt_over(self.spec),
@@ -358,24 +422,8 @@ impl ClassSpec {
             tcp: None,
             migrate: None,
             hosts: Vec::new(),
+            server: None,
         }
-    }
-}
-
-/// The class that clients of `class` move to.
-fn moves_to(key: &str, classes: &[ClassSpec], class: &ClassSpec) -> Result<Option<u16>, Mistake> {
-    let Some(migrate) = &class.migrate else { return Ok(None) };
-    let refuse = |sentence: String| Err(Mistake::at(format!("{key}.migrate.to"), sentence));
-    let to = &migrate.to;
-    match classes.iter().position(|other| other.name == *to) {
-        None => {
-            let names: Vec<&str> = classes.iter().map(|other| other.name.as_str()).collect();
-            refuse(format!("there is no class `{to}`; there are {}", names.join(", ")))
-        }
-        Some(_) if *to == class.name => refuse(
-            "clients move to another class than their own; write a second class with its links".to_owned(),
-        ),
-        Some(place) => Ok(Some(place as u16)),
     }
 }
 

@@ -60,6 +60,10 @@ pub struct Overlay {
     pub gateway: Option<String>,
     /// The network card by which a server on another machine is reached.
     pub interface: Option<String>,
+    /// Programs beside the users, each with the class of its client.
+    pub beside: Vec<(String, String)>,
+    /// The class of the client in whose place the user's shell is.
+    pub shell: Option<String>,
     /// Whether packets between clients and server are kept.
     pub capture: bool,
     /// The file of the CA that is trusted.
@@ -140,6 +144,8 @@ pub fn settings(flags: &Overlay, document: &Table) -> Result<Vec<Setting>, Scena
         ("--shards", flags.shards.is_some()),
         ("--gateway", flags.gateway.is_some()),
         ("--interface", flags.interface.is_some()),
+        ("--beside", !flags.beside.is_empty()),
+        ("--shell", flags.shell.is_some()),
     ];
     let has_no_network = match &flags.plane {
         Some(plane) => plane == "sockets",
@@ -173,6 +179,8 @@ pub fn settings(flags: &Overlay, document: &Table) -> Result<Vec<Setting>, Scena
     set("network.shards", "--shards", count(flags.shards.map(u64::from)));
     set("network.gateway", "--gateway", text(&flags.gateway));
     set("network.interface", "--interface", text(&flags.interface));
+    let flag = if flags.beside.is_empty() { "--shell" } else { "--beside" };
+    set("network.program", flag, programs(flags, document));
     set("capture.gateway", "--capture", flags.capture.then(|| Value::from(true)));
     if let Some(rate) = &flags.rate {
         if model_of(document) != Some("hybrid") {
@@ -232,6 +240,19 @@ pub fn settings(flags: &Overlay, document: &Table) -> Result<Vec<Setting>, Scena
         settings.push(typed(text)?);
     }
     Ok(settings)
+}
+
+/// The document's programs and those of flags behind them, if there are any of the latter.
+fn programs(flags: &Overlay, document: &Table) -> Option<Value> {
+    let entry = |class: &String, key: &str, value: Value| {
+        let pairs = [("class".to_owned(), class.as_str().into()), (key.to_owned(), value)];
+        Value::Table(pairs.into_iter().collect())
+    };
+    let beside = flags.beside.iter().map(|(class, command)| entry(class, "command", command.as_str().into()));
+    let shell = flags.shell.iter().map(|class| entry(class, "shell", true.into()));
+    let added: Vec<Value> = beside.chain(shell).collect();
+    let written = document.get("network").and_then(|network| network.get("program")?.as_array());
+    (!added.is_empty()).then(|| Value::Array([written.cloned().unwrap_or_default(), added].concat()))
 }
 
 /// Whether there is a target with a network before it, or with what says where its server is, and no plane:

@@ -14,6 +14,7 @@ use crate::scenario::{OF_A_NETWORK, Scenario};
 use crate::tls::PlannedTls;
 use farfield_base::Duration;
 use farfield_engine::live::{LiveError, Location};
+use farfield_engine::plane::BesideProgram;
 use farfield_engine::{MonitorSettings, Plane, PlaneKind, testbed};
 use farfield_traffic::file::Load;
 use farfield_traffic::load::LoadModel;
@@ -21,7 +22,7 @@ use farfield_traffic::site::Site;
 use farfield_user::Policy;
 use std::path::Path;
 
-/// A scenario that was read, with all that it describes.
+//! A scenario that was read, with all that it describes.
 #[derive(Debug)]
 pub struct RunPlan {
     pub(crate) scenario: Scenario,
@@ -55,8 +56,11 @@ impl RunPlan {
         let mut scenario = scenario_of(&mut document, flags)?;
         let mut inputs = Inputs::beside(document.folder());
         let parts = Parts::of(&scenario, flags.once, &mut |path: &Path| inputs.read(path));
-        let parts = parts.map_err(|mistake| document.locate(&mistake))?;
+        let mut parts = parts.map_err(|mistake| document.locate(&mistake))?;
         if flags.once {
+            if let Plane::Emulated(laid_out) = &mut parts.plane {
+                laid_out.programs.clear();
+            }
             scenario.measure_nothing();
         }
         let location = scenario.location();
@@ -98,6 +102,14 @@ impl RunPlan {
             // Gained already.
             None => Ok(()),
             Some(_) => testbed::gain_privilege().map(drop).map_err(LiveError::Namespace),
+        }
+    }
+
+    /// Real programs beside the users.
+    pub fn programs(&self) -> &[BesideProgram] {
+        match &self.parts.plane {
+            Plane::Emulated(laid_out) => &laid_out.programs,
+            Plane::Sockets(()) | Plane::Simulated(_) => &[],
         }
     }
 

@@ -14,7 +14,7 @@ use farfield_emulator::layout::{Block, nearest_multiple};
 use farfield_engine::live::Location;
 use farfield_engine::observe;
 use farfield_engine::plane::{
-    Capture, EmulatedNetwork, KernelCapture, Plane, PlaneKind, ServerModel, SimulatedPlane,
+    BesideProgram, Capture, EmulatedNetwork, KernelCapture, Plane, PlaneKind, ServerModel, SimulatedPlane,
 };
 use farfield_engine::testbed::Device;
 use farfield_traffic::DistributionSpec;
@@ -37,6 +37,8 @@ pub struct LaidOut {
     pub network: EmulatedNetwork,
     /// The addresses of clients.
     pub around: Around,
+    /// Real programs beside the users.
+    pub programs: Vec<BesideProgram>,
 }
 
 impl Scenario {
@@ -89,7 +91,8 @@ impl Scenario {
             capture: self.captured(clients)?,
             kernel_capture: self.captured_by_kernel()?,
         };
-        Ok(LaidOut { network, around: [laid.clients_v4, laid.clients_v6] })
+        let programs = self.programs(&spec, &network)?;
+        Ok(LaidOut { network, around: [laid.clients_v4, laid.clients_v6], programs })
     }
 
     /// The model of a server.
@@ -107,6 +110,7 @@ impl Scenario {
             keep_alive_timeout: spec.keep_alive_timeout,
             linger: spec.linger,
             reply_size: resolve("reply-size", &spec.reply_size.0)?,
+            streams: spec.streams.get(),
             tls: self.model_tls()?,
         })
     }

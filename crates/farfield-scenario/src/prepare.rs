@@ -1,12 +1,13 @@
 //! From a plan to what the engine runs: addresses looked up, processors counted, the built-in server
 //! started.
 
-use super::Scenario;
 use super::activity::Encoded;
-use super::network::NetworkSpec;
+use super::network::{NetworkSpec, OtherServerSpec};
+use super::other_servers::FIRST;
 use super::plan::{Parts, RunPlan};
 use super::plane::{LaidOut, PlannedPlane};
 use super::tls::PlannedTls;
+use super::{Scenario, Url};
 use crate::ScenarioError;
 use crate::http::HttpVersion;
 use crate::inputs::{self, Inputs};
@@ -17,7 +18,7 @@ use farfield_emulator::layout::Block;
 use farfield_engine::live::{FoundServer, Location, Wanted};
 use farfield_engine::os::processors;
 use farfield_engine::plane::{
-    EmulatedNetwork, EmulatedPlane, Plane, PlaneKind, PreparedPlane, Server, SocketsPlane,
+    EmulatedNetwork, EmulatedPlane, OtherServer, Plane, PlaneKind, PreparedPlane, Server, SocketsPlane,
 };
 use farfield_engine::sockets::Sources;
 use farfield_engine::testbed::{
@@ -199,6 +200,13 @@ impl Scenario {
             let paths = [&mut origin.root, &mut origin.certificate, &mut origin.key];
             paths.into_iter().flatten().for_each(|path| *path = inputs::absolute(path));
         }
+        for server in self.network.iter_mut().flat_map(|network| &mut network.server) {
+            if server.command.is_some() {
+                let directory =
+                    server.directory.take().map_or(PathBuf::from("."), |directory| beside.join(directory));
+                server.directory = Some(inputs::absolute(&directory));
+            }
+        }
         if let Some(server) = self.server.as_mut().filter(|server| server.command.is_some()) {
             let directory =
                 server.directory.take().map_or(PathBuf::from("."), |directory| beside.join(directory));
@@ -307,8 +315,9 @@ impl Scenario {
                 Plane::Sockets(SocketsPlane { target: address, sources, capture })
             }
             Plane::Emulated(laid_out) => {
-                let LaidOut { network, around } = *laid_out;
+                let LaidOut { network, around, programs } = *laid_out;
                 let mut testbed = self.testbed(around);
+                let others = self.started_beside(&testbed, &network, built_in, around[1].is_some())?;
                 let server = match found {
                     None => self.started_server(around[1].is_some(), built_in)?,
                     Some(Found::Here(found)) => {
@@ -324,10 +333,47 @@ impl Scenario {
                         Server::Elsewhere(card)
                     }
                 };
-                Plane::Emulated(Box::new(EmulatedPlane { network, testbed, server }))
+                let names = self.names_of_servers();
+                Plane::Emulated(Box::new(EmulatedPlane { network, testbed, server, others, programs, names }))
             }
             Plane::Simulated(simulated) => Plane::Simulated(simulated),
         })
+    }
+
+    /// Names by which programs know servers, with the servers' numbers: `server`, and the host of the
+    /// target; of the others, their own.
+    fn names_of_servers(&self) -> Vec<(String, u16)> {
+        let is_a_name = |host: &&str| host.trim_matches(['[', ']']).parse::<IpAddr>().is_err();
+        let target = self.target.as_ref().map(Url::host).filter(is_a_name);
+        let first = [FIRST].into_iter().chain(target).map(|name| (name.to_owned(), 0));
+        let others = self.network.iter().flat_map(|network| &network.server).zip(1..);
+        first.chain(others.map(|(server, number)| (server.name.clone(), number))).collect()
+    }
+
+    /// The servers beside the first, whose testbed is `first`.
+    fn started_beside(
+        &self,
+        first: &TestbedSpec,
+        network: &EmulatedNetwork,
+        built_in: &OriginConfig,
+        has_v6: bool,
+    ) -> Result<Vec<OtherServer>, ScenarioError> {
+        let specs = self.network.iter().flat_map(|network| &network.server);
+        let other = |(spec, servers): (&OtherServerSpec, &Servers)| {
+            let command = match &spec.command {
+                Some(command) => command.clone(),
+                None => start_built_in(built_in, servers.port, has_v6)?,
+            };
+            let log = PathBuf::from(format!("server-{}.log", spec.name));
+            let server = ServerSpec {
+                ready: Ready::Tcp(servers.port),
+                directory: spec.directory.clone(),
+                ..ServerSpec::new(command, log)
+            };
+            let testbed = TestbedSpec { server_v4: servers.v4, server_v6: servers.v6, ..first.clone() };
+            Ok(OtherServer { name: spec.name.clone(), testbed, server })
+        };
+        specs.zip(&network.plan.others.servers).map(other).collect()
     }
 
     /// The testbed that the server's part of the scenario describes, with `around` for clients.

@@ -5,6 +5,7 @@ use super::replies::ReplySpec;
 use super::tls::{GroupName, TlsVersion};
 use farfield_base::{Bytes, Duration};
 use farfield_emulator::server::Workers;
+use farfield_http::http2::server::ServerSettings;
 use farfield_http::tls::model::{CERTIFICATE_BYTES_MAX, CERTIFICATE_BYTES_MIN, Terms};
 use farfield_traffic::distribution::TimesSpec;
 use farfield_traffic::{Amount, Dimension, DistributionSpec};
@@ -30,6 +31,8 @@ pub struct SimulatedSpec {
     pub service_time: TimesSpec,
     /// Size of a reply's body, but for objects of the requested site, which have their own.
     pub reply_size: SizesSpec,
+    /// Streams that a client may have open at once on a connection of HTTP/2 or HTTP/3.
+    pub streams: NonZeroU32,
     /// TLS of its connections; plain HTTP if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<SimulatedTlsSpec>,
@@ -56,6 +59,22 @@ impl SimulatedSpec {
             Holding::Request => Workers::Events(self.workers),
             Holding::Connection => Workers::Processes(self.workers),
         }
+    }
+
+    /// Refuses HTTP/3 before a server that cannot speak it.
+    pub(crate) fn check_http3(&self) -> Result<(), Mistake> {
+        if self.holding == Holding::Connection {
+            let sentence = "processes that hold connections, as Apache's prefork has them, do not speak HTTP/3; write \
+                            holding = \"request\", or http = \"2\"";
+            return Err(Mistake::at("simulated.holding", sentence));
+        }
+        let tls = self.tls.clone().unwrap_or_default();
+        if !tls.versions.contains(&TlsVersion::Tls13) {
+            let sentence =
+                "HTTP/3 needs TLS 1.3, which is not among these; add \"1.3\", or write http = \"2\"";
+            return Err(Mistake::at("simulated.tls.versions", sentence));
+        }
+        Ok(())
     }
 }
 
@@ -86,6 +105,7 @@ impl Default for SimulatedSpec {
             linger: Duration::ZERO,
             service_time: Duration::from_us(100).into(),
             reply_size: SizesSpec(DistributionSpec::constant(Amount::Size(kibibyte))),
+            streams: NonZeroU32::new(ServerSettings::default().streams_max).expect("not 0"),
             tls: None,
             reply: Vec::new(),
         }

@@ -11,6 +11,7 @@ pub mod logs;
 pub mod packets;
 pub mod recordings;
 pub mod replies;
+pub mod servers;
 pub mod sessions;
 pub mod sites;
 pub mod traces;

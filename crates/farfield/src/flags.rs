@@ -168,6 +168,14 @@ pub struct RunFlags {
     /// the clients' addresses to the card of --interface
     #[arg(long, value_name = "DEVICE", value_parser = Suggested(GATEWAYS))]
     pub gateway: Option<String>,
+    /// Run COMMAND, by the shell `sh`, at a client of CLASS beside the emulated users, on the same network;
+    /// it ends with the run; may be repeated
+    #[arg(long = "beside", value_name = "CLASS=COMMAND", value_parser = shell::beside)]
+    pub beside: Vec<(String, String)>,
+    /// Run your shell at a client of CLASS beside the emulated users, on this terminal; the run ends when
+    /// you leave it
+    #[arg(long, value_name = "CLASS")]
+    pub shell: Option<String>,
     /// Keep the packets between clients and server in capture.pcapng
     #[arg(long)]
     pub capture: bool,
@@ -269,6 +277,8 @@ impl RunFlags {
             shards: self.shards,
             gateway: self.gateway.clone(),
             interface: self.interface.clone(),
+            beside: self.beside.clone(),
+            shell: self.shell.clone(),
             capture: self.capture,
             cacert: self.cacert.clone(),
             insecure: self.insecure,

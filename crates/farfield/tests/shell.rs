@@ -5,7 +5,8 @@
 mod common;
 
 use common::wan::{Kind, Wan, find, may_build};
-use common::{Ended, Place, Signal, poll};
+use common::{Ended, Place, Signal, alone, poll};
+use farfield_base::{Outcome, Sample};
 use std::fs;
 
 /// The server of a test, as a flag's value.
@@ -161,4 +162,290 @@ fn an_interface_that_vanishes_ends_the_path() {
     let line = "ip link del farfield0; exec sleep 600";
     let ended = place.farfield_with(&["shell", "--rtt", "20ms", "--", "sh", "-c", line]).exits(1);
     assert!(ended.stderr.contains("an interface at one of its ends is gone"), "{ended:?}");
+}
+
+/// An object, and how many connections fetch it again and again: few of what is large, so that neither TCP
+/// waits for a processor.
+struct Fetched {
+    path: &'static str,
+    connections: u32,
+    /// For how long, unless `FARFIELD_SECONDS` has another number.
+    seconds: u32,
+}
+
+/// One packet; several windows of slow start; and more than a receive window has at first.
+const FETCHED: [Fetched; 3] = [
+    Fetched { path: "/1k", connections: 20, seconds: 1 },
+    Fetched { path: "/100k", connections: 4, seconds: 1 },
+    Fetched { path: "/1m", connections: 1, seconds: 2 },
+];
+/// That of the server's kernel: with BBR, which some machines have by default, it paces its replies.
+const CONGESTION: &str = "server.congestion = 'cubic'";
+/// Measurements at most, until other work on the machine has left one undisturbed.
+const TRIES: usize = 4;
+/// How far the two may be apart.
+const APART: f64 = 0.03;
+
+/// What was measured of replies, on kept-alive connections without think time.
+#[derive(Debug, Clone, Copy)]
+struct Replies {
+    per_s: f64,
+    least_ms: f64,
+    median_ms: f64,
+    mean_ms: f64,
+}
+
+impl Replies {
+    fn columns(&self) -> [f64; 4] {
+        [self.per_s, self.least_ms, self.median_ms, self.mean_ms]
+    }
+
+    /// How far each of the columns is from `other`'s.
+    fn apart(&self, other: &Replies) -> [f64; 4] {
+        let (own, others) = (self.columns(), other.columns());
+        std::array::from_fn(|column| own[column] / others[column] - 1.0)
+    }
+}
+
+/// wrk behind 50 ms, on the TCP of its kernel.
+fn by_wrk(wan: &Wan, fetched: &Fetched, seconds: u32) -> Replies {
+    let script = wan.place.write(
+        "done.lua",
+        "done = function(summary, latency, requests)
+            local e = summary.errors
+            io.write(string.format(\"figures %d %d %d %d %.1f %d\\n\", summary.requests, summary.duration,
+                latency.min, latency:percentile(50), latency.mean, e.connect + e.read + e.write + e.status + e.timeout))
+        end",
+    );
+    let (server, script) = (nginx(wan), script.to_str().expect("a plain path").to_owned());
+    let [connections, length] = [format!("-c{}", fetched.connections), format!("-d{seconds}s")];
+    let url = format!("http://server{}", fetched.path);
+    let mut words = vec!["shell", "-q", "--rtt", "50ms", "--set", CONGESTION, "--server", &server, "--"];
+    words.extend(["wrk", "-t1"]);
+    words.extend([&*connections, &*length, "-s", &*script, &*url]);
+    let ended = wan.place.farfield_with(&words).exits(0);
+    let line = ended.stdout.lines().find_map(|line| line.strip_prefix("figures "));
+    let line = line.unwrap_or_else(|| panic!("no figures: {ended:?}"));
+    let figures: Vec<f64> = line.split(' ').map(|word| word.parse().expect("a number")).collect();
+    let [requests, took_us, least_us, median_us, mean_us, errors] = figures[..] else { panic!("{line}") };
+    assert_eq!(errors, 0.0, "{ended:?}");
+    Replies {
+        per_s: requests / took_us * 1e6,
+        least_ms: least_us / 1e3,
+        median_ms: median_us / 1e3,
+        mean_ms: mean_us / 1e3,
+    }
+}
+
+/// As many users of farfield's own behind as much, each on its one connection. Their receive buffer is as
+/// large as the one of the kernel grows.
+fn by_users(wan: &Wan, fetched: &Fetched, seconds: u32) -> Replies {
+    let Fetched { path, connections, .. } = fetched;
+    let scenario = format!(
+        "{CONGESTION}\n[load]\nmodel = 'closed'\nusers = {connections}\n[connections]\npolicy = 'persistent'
+        [[requests.request]]\npath = '{path}'\n[run]\nwarm-up = '0s'\nduration = '{seconds}s'
+        [network]\nrtt = '50ms'\ntcp = {{ receive-buffer = '4MiB', reassembly-max = '4MiB' }}\n"
+    );
+    let samples = wan.run(&scenario, common::wan::SHORT).exits(0).samples();
+    let over = |sample: &&Sample| sample.done.as_secs_f64() <= f64::from(seconds);
+    let replies: Vec<&Sample> = samples.iter().filter(over).collect();
+    assert!(replies.iter().all(|sample| sample.outcome == Outcome::Ok), "{replies:?}");
+    // From when the request was sent, as wrk counts: without the handshake of the first.
+    let took = |sample: &&Sample| sample.service_time().expect("it was sent").as_secs_f64() * 1e3;
+    let mut took_ms: Vec<f64> = replies.iter().map(took).collect();
+    took_ms.sort_by(f64::total_cmp);
+    Replies {
+        per_s: took_ms.len() as f64 / f64::from(seconds),
+        least_ms: took_ms[0],
+        median_ms: took_ms[took_ms.len() / 2],
+        mean_ms: took_ms.iter().sum::<f64>() / took_ms.len() as f64,
+    }
+}
+
+/// The TCP of farfield's users and that of a kernel agree on the same path before the same server, in the
+/// least and the median response time. Rates and means are printed: within a second or two they have the
+/// growth of the kernel's receive buffer, and other work on the machine.
+#[test]
+fn wrk_and_emulated_users_get_as_much() {
+    let test = "wrk_and_emulated_users_get_as_much";
+    let Some(wan) = Wan::new(test, Kind::Nginx).filter(|_| find(test, "wrk").is_some()) else { return };
+    wan.place.write("www/100k", vec![b'x'; 100_000]);
+    let _alone = alone();
+    let asked = std::env::var("FARFIELD_SECONDS").ok().and_then(|text| text.parse().ok());
+    println!("object | by | replies a second | least, ms | median, ms | mean, ms");
+    for fetched in &FETCHED {
+        let seconds = asked.unwrap_or(fetched.seconds);
+        let agree = (0..TRIES).any(|_| {
+            let [wrk, users] = [by_wrk(&wan, fetched, seconds), by_users(&wan, fetched, seconds)];
+            for (by, replies) in [("wrk", wrk), ("users", users)] {
+                let columns = replies.columns().map(|column| format!("{column:.2}")).join(" | ");
+                println!("{} | {by} | {columns}", fetched.path);
+            }
+            let apart = users.apart(&wrk);
+            let percent = apart.map(|apart| format!("{:+.2} %", 100.0 * apart)).join(" | ");
+            println!("{} | apart | {percent}", fetched.path);
+            apart[1].abs() <= APART && apart[2].abs() <= APART
+        });
+        assert!(agree, "{} connections for {}: see the rows above", fetched.connections, fetched.path);
+    }
+}
+
+/// The words that start nginx with another configuration of the same place, as a TOML array.
+fn nginx_with(wan: &Wan, config: &str) -> String {
+    let home = wan.place.path("");
+    let home = home.to_str().expect("a plain path").trim_end_matches('/');
+    format!("['nginx', '-p', '{home}', '-c', '{home}/{config}', '-e', 'stderr']")
+}
+
+/// The requests in a log of the place, in order, each with who asked.
+fn asked_in(wan: &Wan, log: &str) -> Vec<(String, String)> {
+    let pair = |line: &str| line.split_once(' ').map(|(who, what)| (who.to_owned(), what.to_owned()));
+    wan.read(log).lines().filter_map(pair).collect()
+}
+
+/// Two servers at hosts of a topology, users of two classes that each ask one of them, on two shards, and
+/// curl and Python between the users, which ask both by name: every request is in the log of the server that
+/// it was for, from the address of who asked, and nowhere else.
+#[test]
+fn two_servers_and_a_mixed_population() {
+    let test = "two_servers_and_a_mixed_population";
+    let Some(wan) = Wan::new(test, Kind::Nginx) else { return };
+    if find(test, "curl").is_none() || find(test, "python3").is_none() {
+        return;
+    }
+    let config = wan.read("server.conf");
+    wan.place.write("b.conf", config.replace("/access.log", "/b.log").replace("/pid", "/b.pid"));
+    let (a, b) = (nginx_with(&wan, "server.conf"), nginx_with(&wan, "b.conf"));
+    let python = "import urllib.request as web
+for nth in range(4):
+    for server in ('server', 'b'):
+        assert len(web.urlopen('http://%s/1k?python=%d' % (server, nth)).read()) == 1024";
+    let hosts: Vec<String> = (0..10).map(|nth| format!("h{nth}")).collect();
+    let links: String = hosts
+        .iter()
+        .map(|host| {
+            format!("{{ from = 'core', to = '{host}', link = {{ delay = '5ms', rate = '20Mbit' }} }},\n")
+        })
+        .collect();
+    let scenario = format!(
+        "server.command = {a}
+        server.ready = 'tcp:80'
+        [load]\nmodel = 'closed'\nusers = 8\nthink = '150ms'
+        [[requests.request]]\npath = '/1k'
+        [run]\nwarm-up = '0s'\nduration = '4s'
+        [network]\nshards = 2
+        [network.topology]
+        server = 'a'
+        hosts = ['a', 'b', {hosts}]
+        routers = ['core', 'far']
+        links = [
+            {links}
+            {{ from = 'a', to = 'core', link = {{ delay = '1ms' }} }},
+            {{ from = 'core', to = 'far', link = {{ delay = '10ms' }} }},
+            {{ from = 'far', to = 'b', link = {{ delay = '1ms' }} }},
+        ]
+        [[network.server]]\nname = 'b'\nhost = 'b'\ncommand = {b}
+        [[network.class]]\nname = 'near'\nhosts = ['h0', 'h1', 'h2', 'h3', 'h4']
+        [[network.class]]\nname = 'far'\nserver = 'b'\nhosts = ['h5', 'h6', 'h7', 'h8', 'h9']
+        [[network.program]]\nclass = 'near'
+        command = 'curl -sSf \"http://server/1k?curl=[1-5]\" \"http://b/1k?curl=[1-5]\"'
+        [[network.program]]\nclass = 'far'\ncommand = \"\"\"exec python3 -c \"{python}\" \"\"\"\n",
+        hosts = hosts.iter().map(|host| format!("'{host}'")).collect::<Vec<_>>().join(", "),
+    );
+    let ended = wan.begin_without_server(&scenario, "").ended().exits(0);
+    let (summary, samples) = (ended.summary(), ended.samples());
+    let programs = &summary.network.as_ref().expect("a network").programs;
+    let codes: Vec<_> = programs.iter().map(|program| program.code).collect();
+    assert_eq!(codes, [Some(0), Some(0)], "{programs:?}");
+    assert!(
+        programs.iter().all(|program| program.packets_up > 10 && program.packets_down > 10),
+        "{programs:?}"
+    );
+    assert!(samples.iter().all(|sample| sample.outcome == Outcome::Ok), "{samples:?}");
+    let count =
+        |log: &[(String, String)], what: &str| log.iter().filter(|(_, line)| line.contains(what)).count();
+    for (class, log) in [(0, "access.log"), (1, "b.log")] {
+        let asked = asked_in(&wan, log);
+        for (program, what, requests) in [(0, "?curl=", 5), (1, "?python=", 4)] {
+            assert_eq!(count(&asked, what), requests, "{log}: {asked:?}");
+            let own = asked.iter().filter(|(_, line)| line.contains(what));
+            assert!(own.clone().all(|(who, _)| *who == programs[program].address), "{log}: {asked:?}");
+        }
+        let of_users = samples.iter().filter(|sample| sample.class == class).count();
+        assert!(of_users > 10, "{of_users} requests of class {class}");
+        assert_eq!(asked.len() - 9, of_users, "{log}: {asked:?}");
+        let addresses: std::collections::BTreeSet<&str> = asked.iter().map(|(who, _)| who.as_str()).collect();
+        assert_eq!(addresses.len(), 4 + 2, "four users, and both programs: {addresses:?}");
+    }
+    // `b` is 10 ms further away than `a`, for users and for programs.
+    let least = |class: u16| {
+        let of_class = samples.iter().filter(move |sample| sample.class == class);
+        of_class.filter_map(Sample::service_time).min().expect("replies").as_secs_f64() * 1e3
+    };
+    assert!(least(0) >= 12.0 && least(1) >= 32.0, "{} and {} ms", least(0), least(1));
+}
+
+/// Programs beside users: what they print is kept, one that fails makes the run invalid and is named, and
+/// one that would go on for ever ends with the run, with what it has in the background.
+#[test]
+fn programs_beside_users_are_judged_and_end_with_the_run() {
+    let test = "programs_beside_users_are_judged_and_end_with_the_run";
+    if !may_build(test) {
+        return;
+    }
+    let place = Place::new();
+    let marker = place.path("pids");
+    let for_ever = format!("clients=sleep 600 & echo $! > {0}; echo $$ >> {0}; wait", marker.display());
+    let mut words: Vec<&str> = "run --rtt 20ms -c 2 -d 1s --warm-up 0s -q --out run".split(' ').collect();
+    words.extend(common::CALM.split_whitespace().chain(common::wan::CALM_PACKETS.split_whitespace()));
+    words.extend(common::wan::SHORT.split_whitespace());
+    words.extend(["--beside", "clients=echo hello from $FARFIELD_CLIENT; exit 7", "--beside", &for_ever]);
+    let ended = place.farfield_with(&words).exits(3);
+    assert!(ended.stdout.contains("programs-ran"), "{ended:?}");
+    let run = place.path("run");
+    let summary = fs::read_to_string(run.join("summary.json")).expect("a summary");
+    let summary = farfield_measure::Summary::from_json(&summary).expect("a summary");
+    let network = summary.network.as_ref().expect("a network");
+    assert_eq!(network.clients, 4, "a client for each user and each program");
+    let codes: Vec<_> = network.programs.iter().map(|program| program.code).collect();
+    assert_eq!(codes, [Some(7), None], "{:?}", network.programs);
+    let note = summary
+        .verdict
+        .failed()
+        .find(|check| check.name == "programs-ran")
+        .and_then(|check| check.note.clone());
+    assert!(note.as_ref().is_some_and(|note| note.contains("it ended with 7")), "{note:?}");
+    let printed = fs::read_to_string(run.join("program-1.log")).expect("a log");
+    assert_eq!(printed, format!("hello from {}\n", network.programs[0].address));
+    let pids = fs::read_to_string(&marker).expect("pids");
+    for pid in pids.lines() {
+        poll("it to be gone", || {
+            (!fs::exists(format!("/proc/{pid}/root/bin")).unwrap_or(false)).then_some(())
+        });
+    }
+    let ended = place.farfield("run --rtt 20ms --beside hoem=true").exits(2);
+    assert!(ended.stderr.contains("no clients are of the class `hoem`"), "{ended:?}");
+    let ended = place.farfield("run --plane simulated --beside clients=true").exits(2);
+    assert!(ended.stderr.contains("real programs need a real server"), "{ended:?}");
+}
+
+/// A shell beside users, on the terminal: the run ends when it is left.
+#[test]
+fn a_shell_beside_users_ends_the_run() {
+    let test = "a_shell_beside_users_ends_the_run";
+    if !may_build(test) {
+        return;
+    }
+    let place = Place::new();
+    let shell =
+        place.write("shell", "#!/bin/sh\necho in place of $FARFIELD_CLIENT before $FARFIELD_SERVER\n");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(&shell, mode).expect("own file");
+    let line = format!(
+        "SHELL={} FARFIELD run --rtt 20ms -c 2 -d 100s --warm-up 0s --out run --shell clients",
+        shell.display()
+    );
+    let ended = common::shell(&place, &line).exits(130);
+    assert!(ended.stdout.starts_with("in place of 198.18.0."), "{ended:?}");
+    assert!(ended.stdout.contains("its shell was left"), "{ended:?}");
 }

@@ -34,6 +34,10 @@ pub struct Curve {
     /// The command of another load generator, which is audited in the place of a run of farfield; on the
     /// sockets plane, with the stand-ins of [`tool`](super::tool).
     pub tool: Option<String>,
+    /// Whether its clients are real ones, on the kernel's own sockets behind `farfield route`, in place of
+    /// emulated ones; see [`routed`](super::routed).
+    #[serde(default)]
+    pub routed: bool,
     /// Keys that replace those of the scenario.
     #[serde(default)]
     pub scenario: Table,

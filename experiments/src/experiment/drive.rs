@@ -66,6 +66,8 @@ pub struct Point {
     pub details: Vec<Detail>,
     /// The command of another load generator in the place of farfield.
     pub tool: Option<String>,
+    /// Whether its clients are real ones behind `farfield route`.
+    pub routed: bool,
     /// The folder of the figure.
     pub folder: PathBuf,
 }
@@ -103,6 +105,9 @@ impl Runner {
     /// 0, and shifts the seed of the scenario, so that no two repeats draw the same numbers.
     pub fn run(&self, point: &Point, number: u32) -> Result<RunSummary> {
         let plane = Plane::of(&point.scenario);
+        if point.routed {
+            return self.routed(point, number);
+        }
         if plane != Plane::Sockets {
             // farfield starts the server itself, and does the clients' TCP: the kernel's counters have none
             // of them.
@@ -131,6 +136,11 @@ impl Runner {
     /// The folder for what a run needs and leaves.
     pub fn scratch(&self) -> &Path {
         self.scratch.path()
+    }
+
+    /// The processor of servers.
+    pub fn server_cpu(&self) -> usize {
+        self.server_cpu
     }
 
     /// The processor of load generators.

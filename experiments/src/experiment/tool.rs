@@ -143,6 +143,7 @@ mod tests {
             sends_at: None,
             details: vec![Detail::Distribution],
             tool: None,
+            routed: false,
             folder: "/figure".into(),
         }
     }

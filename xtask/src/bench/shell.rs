@@ -138,7 +138,7 @@ impl Runs {
 
 /// Packets that a second of processor time passes on, as either program says on standard error: `farfield:
 /// 19 packets up and 6 down in 1.20ms of processor time`, or `bare_path: 25 packets in 1200000 ns`.
-fn per_cpu(said: &str) -> Option<f64> {
+pub(super) fn per_cpu(said: &str) -> Option<f64> {
     if let Some(line) = said.lines().find_map(|line| line.strip_prefix("bare_path: ")) {
         let (packets, nanoseconds) = line.strip_suffix(" ns")?.split_once(" packets in ")?;
         return Some(packets.parse::<f64>().ok()? * 1e9 / nanoseconds.parse::<f64>().ok()?);
@@ -163,7 +163,7 @@ fn seconds(text: &str) -> Option<f64> {
 }
 
 /// Builds the program that loads both, and is the ceiling.
-fn build() -> Result<PathBuf> {
+pub(super) fn build() -> Result<PathBuf> {
     let example = ["build", "--release", "--package", "farfield-engine", "--example", "bare_path"];
     process::run(process::cargo().args(example))?;
     Ok(process::builds()?.join("release/examples/bare_path"))

@@ -6,7 +6,7 @@
 //! nothing else.
 
 use super::{Block, CLASSES_MOST, Class, Frame, HOPS_MOST, Layout, LayoutError, check_weights, deal, finish};
-use crate::plan::{HopPlan, NodePlan, RoutePlan, Servers};
+use crate::plan::{HopPlan, NodePlan, OtherServers, RoutePlan, Servers};
 use crate::slots::SharedLinkId;
 use farfield_net::topology::{Backbone, LinkId, NodeId, Routes, Stretch, collapse};
 use farfield_net::{LinkModel, LinkName, LinkSpec, NodeKind, Topology};
@@ -21,8 +21,10 @@ pub struct Graph<'t> {
     pub topology: &'t Topology<Arc<LinkModel>>,
     /// The ways through it.
     pub routes: &'t Routes,
-    /// The host that is the server.
+    /// The host that is the first server.
     pub server: NodeId,
+    /// Hosts that are servers beside it, with their addresses.
+    pub others: Vec<(NodeId, Servers)>,
     /// Classes, whose own links and weights are found here, each with the hosts that are its clients.
     pub members: Vec<(Class, Vec<NodeId>)>,
 }
@@ -30,7 +32,7 @@ pub struct Graph<'t> {
 /// The links that clients of a class use alone, towards the server and from it.
 type Own = (Vec<Arc<LinkModel>>, Vec<Arc<LinkModel>>);
 
-/// A way with the number of links at its client's end that are the client's own.
+/// A client's way to a server, with the number of links at the client's end that are its own.
 type Way = (Stretch, Stretch);
 
 impl Graph<'_> {
@@ -63,22 +65,70 @@ impl Graph<'_> {
                 members[class][dealt[class] - 1]
             })
             .collect();
-        let flows: Vec<_> = hosts.iter().map(|&host| (host, self.server)).collect();
-        let mut ways = collapse(self.topology, self.routes, &flows);
-        check_length(self.topology, &hosts, &ways)?;
-        ways.iter_mut().for_each(|way| end_at_router(self.topology, way));
-        let own = own_links(self.topology, &member_of, &mut ways, classes.len());
+        let ends: Vec<NodeId> =
+            std::iter::once(self.server).chain(self.others.iter().map(|(host, _)| *host)).collect();
+        // The ways of all clients to the first server, then those to the next.
+        let mut ways: Vec<Way> = Vec::new();
+        for server in &ends {
+            let flows: Vec<_> = hosts.iter().map(|&host| (host, *server)).collect();
+            let mut own = collapse(self.topology, self.routes, &flows);
+            check_length(self.topology, &hosts, &own)?;
+            own.iter_mut().for_each(|way| end_at_router(self.topology, way));
+            ways.append(&mut own);
+        }
+        begin_alike(&mut ways, hosts.len());
+        let all_member_of = member_of.repeat(ends.len());
+        let own = own_links(self.topology, &all_member_of, &mut ways, classes.len());
         for (class, own) in classes.iter_mut().zip(own) {
             (class.up, class.down) = own;
         }
         let mut plans =
             RoutePlans { topology: self.topology, shared: BTreeMap::new(), found: BTreeMap::new() };
-        let route_of: Vec<u32> = ways.iter().zip(&hosts).map(|(way, &host)| plans.route(host, way)).collect();
+        let all_hosts = hosts.iter().cycle();
+        let route_of: Vec<u32> =
+            ways.iter().zip(all_hosts).map(|(way, &host)| plans.route(host, way)).collect();
         let (routes, shared) = plans.finish();
+        let others = OtherServers {
+            ways: if ends.len() > 1 {
+                ways_between(&route_of, hosts.len(), routes.len())
+            } else {
+                Vec::new()
+            },
+            servers: self.others.into_iter().map(|(_, servers)| servers).collect(),
+            of_classes: Vec::new(),
+        };
         let nodes = self.topology.nodes().map(|(_, node)| node.name.clone()).collect();
         let frame = Frame { clients, shards, servers, block };
-        finish(classes, member_of, |number, _| route_of[number as usize], routes, shared, nodes, frame)
+        let mut layout =
+            finish(classes, member_of, |number, _| route_of[number as usize], routes, shared, nodes, frame)?;
+        layout.network.others = others;
+        Ok(layout)
     }
+}
+
+/// Clients' own links must be the first on their way to every server: where they are not alike, a client has
+/// none.
+fn begin_alike(ways: &mut [Way], clients: usize) {
+    for client in 0..clients {
+        let own = |way: &Way| (way.0.split_up().0.to_vec(), way.1.split_down().1.to_vec());
+        let first = own(&ways[client]);
+        let of_client = || (client..ways.len()).step_by(clients);
+        if of_client().any(|way| own(&ways[way]) != first) {
+            of_client().for_each(|way| (ways[way].0.private, ways[way].1.private) = (0, 0));
+        }
+    }
+}
+
+/// For each server and each route, the route from the same edge to that server.
+fn ways_between(route_of: &[u32], clients: usize, routes: usize) -> Vec<Box<[u32]>> {
+    let to_server = |to: &[u32]| {
+        let mut ways: Box<[u32]> = (0..routes as u32).collect();
+        for from in route_of.chunks(clients) {
+            from.iter().zip(to).for_each(|(from, to)| ways[*from as usize] = *to);
+        }
+        ways
+    };
+    route_of.chunks(clients).map(to_server).collect()
 }
 
 /// The clients of IP-TNE's backbone by class: one for each subnetwork or, where there are too many of them to

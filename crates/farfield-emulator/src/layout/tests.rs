@@ -155,7 +155,9 @@ fn lay_out_graph(topology: &Topology<Arc<LinkSpec>>, members: Vec<(String, Vec<N
     let server = topology.find("server").unwrap();
     let bare = |name: String| Class { up: Vec::new(), down: Vec::new(), ..class(&name, 1.0, 0, "") };
     let members = members.into_iter().map(|(name, hosts)| (bare(name), hosts)).collect();
-    Graph { topology: &topology, routes: &routes, server, members }.lay_out(number(1), SERVERS, None).unwrap()
+    Graph { topology: &topology, routes: &routes, server, others: Vec::new(), members }
+        .lay_out(number(1), SERVERS, None)
+        .unwrap()
 }
 
 /// Four subnetworks of two hosts. A host's own link is its own; those of its switch and of the routers
@@ -266,4 +268,68 @@ fn clients_that_move_have_doubles() {
     let nobody = Class { moves_to: Some(1), ..class("wifi", 0.0, 5, "") };
     let refused = lay_out(vec![nobody, class("4g", 0.0, 25, "")], None, frame(2, 1));
     assert!(matches!(refused, Err(LayoutError::Weight { class: 0, .. })), "{refused:?}");
+}
+
+/// Servers beside the first stand behind the same edges, each behind its own link; a class's users have the
+/// route to theirs.
+#[test]
+fn servers_beside_the_first_have_routes_of_their_own() {
+    let classes = vec![class("near", 1.0, 5, ""), class("far", 1.0, 50, "")];
+    let bottleneck = Bottleneck { up: link(1), down: link(1) };
+    let mut layout = lay_out(classes, Some(bottleneck), frame(4, 1)).unwrap();
+    let at = |last: u8| Servers { v4: Ipv4Addr::new(192, 0, 2, last), ..SERVERS };
+    layout.add_server("b", at(2), Some(Bottleneck { up: link(10), down: link(20) }));
+    layout.add_server("c", at(3), None);
+    layout.assign_servers(vec![0, 1]);
+    let network = &layout.network;
+    assert_eq!((network.routes.len(), network.shared.len()), (6, 4));
+    let names: Vec<String> = layout.links.iter().map(ToString::to_string).collect();
+    assert_eq!(names, ["shared.up", "shared.down", "network to b", "b to network"]);
+    let route = |class: u16| network.clients.iter().find(|client| client.class == class).unwrap().route;
+    assert_eq!((route(0), route(1)), (0, 3));
+    for class in [0, 1] {
+        let to: Vec<u32> = (0..3).map(|server| network.route_to(route(class), server)).collect();
+        assert_eq!(to, [0, 2, 4].map(|first| first + u32::from(class)), "of class {class}");
+    }
+    let delay = |hops: &[HopPlan]| -> Duration {
+        let links = hops.iter().filter_map(|hop| hop.link);
+        links.fold(Duration::ZERO, |sum, link| sum + network.shared[link.index()].propagation())
+    };
+    let delays: Vec<_> = network.routes.iter().map(|route| (delay(&route.up), delay(&route.down))).collect();
+    let ms = |up, down| (Duration::from_ms(up), Duration::from_ms(down));
+    assert_eq!(delays, [ms(1, 1), ms(1, 1), ms(11, 21), ms(11, 21), ms(1, 1), ms(1, 1)]);
+    assert_eq!(layout.round_trips.largest, Duration::from_ms(100 + 2 + 30));
+    assert_eq!(network.server_at(Ipv4Addr::new(192, 0, 2, 3).into()), Some(2));
+    assert_eq!(network.servers_of(1).v4, Ipv4Addr::new(192, 0, 2, 2));
+}
+
+/// In a graph a server is a host, and clients that share an edge share the ways to each.
+#[test]
+fn servers_of_a_graph_are_hosts_of_it() {
+    let spec: TopologySpec = toml::from_str(HOMES).unwrap();
+    let written = spec.topology().unwrap();
+    let topology = models(&written);
+    let routes = Routes::compute(&topology, Metric::Hops).unwrap();
+    let host = |name: &str| topology.find(name).unwrap();
+    let bare = |name: &str| Class { up: Vec::new(), down: Vec::new(), ..class(name, 1.0, 0, "") };
+    let members = vec![(bare("street"), vec![host("one"), host("two")])];
+    let second = Servers { v4: Ipv4Addr::new(192, 0, 2, 2), ..SERVERS };
+    let graph = Graph {
+        topology: &topology,
+        routes: &routes,
+        server: host("server"),
+        others: vec![(host("alone"), second)],
+        members,
+    };
+    let mut layout = graph.lay_out(number(1), SERVERS, None).unwrap();
+    assert_eq!(layout.round_trips.largest, Duration::from_ms(2 * (8 + 2 + 1)));
+    layout.assign_servers(vec![1]);
+    assert_eq!(layout.round_trips.least, Duration::from_ms(2 * (4 + 2 + 16 + 32)));
+    let network = &layout.network;
+    for client in network.clients.iter() {
+        let [first, other] =
+            [0, 1].map(|server| &network.routes[network.route_to(client.route, server) as usize]);
+        assert_eq!(first.edge(), other.edge());
+        assert_eq!(network.route_to(client.route, 1), client.route);
+    }
 }

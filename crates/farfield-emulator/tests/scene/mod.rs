@@ -127,6 +127,7 @@ impl Scene {
             port: 80,
         };
         NetworkPlan {
+            others: farfield_emulator::OtherServers::default(),
             servers,
             classes: vec![class],
             routes: vec![route],

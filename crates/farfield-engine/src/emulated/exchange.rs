@@ -16,7 +16,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// A worker's end of the packet exchange.
@@ -30,9 +30,6 @@ pub(crate) struct Exchange {
     alarm: Arc<Alarm>,
     /// Senders to the other workers, by shard: to the first, or from the first to all; `None` to itself.
     outlets: Vec<Option<Outlet>>,
-    /// Workers whose users are not done.
-    at_work: Arc<AtomicUsize>,
-    done: bool,
     /// Lateness of each packet of another thread when it was taken over, against its intended instant.
     pub lateness: Histogram,
 }
@@ -85,7 +82,6 @@ impl Exchange {
             let (packets, alarm) = (senders[to].clone(), Arc::clone(&alarms[to]));
             Outlet { packets, alarm, first: Instant::MAX }
         };
-        let at_work = Arc::new(AtomicUsize::new(shards as usize));
         let mut links = Some(links);
         let part = |(shard, inbox): (u32, Receiver<Crossing>)| {
             let reaches = |to: &u32| *to != shard && (shard == 0 || *to == 0);
@@ -97,8 +93,6 @@ impl Exchange {
                 inbox,
                 alarm: Arc::clone(&alarms[shard as usize]),
                 outlets: (0..shards).map(|to| reaches(&to).then(|| outlet(to as usize))).collect(),
-                at_work: Arc::clone(&at_work),
-                done: false,
                 lateness: Histogram::new(),
             }
         };
@@ -166,13 +160,9 @@ impl Exchange {
         }
     }
 
-    /// Whether this worker may end, if its users are `done`. The worker that holds the links runs until all
-    /// users are.
-    pub fn is_over(&mut self, done: bool) -> bool {
-        if done && !std::mem::replace(&mut self.done, true) {
-            self.at_work.fetch_sub(1, Ordering::Relaxed);
-        }
-        done && (self.links.is_none() || self.at_work.load(Ordering::Relaxed) == 0)
+    /// Whether the shared links are held here.
+    pub fn holds_links(&self) -> bool {
+        self.links.is_some()
     }
 
     /// Descriptor to poll while asleep.

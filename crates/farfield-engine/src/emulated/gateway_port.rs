@@ -9,10 +9,11 @@ use crate::worker_report::PortCounts;
 use bytes::BytesMut;
 use farfield_base::{Duration, Instant, Window};
 use farfield_emulator::offload::{Frame, take_apart};
-use farfield_emulator::{Departure, Packet};
+use farfield_emulator::{Carried, Departure, Framed, Packet};
 use farfield_measure::Histogram;
-use farfield_wire::VnetHeader;
+use farfield_wire::{IpPacket, VnetHeader};
 use std::io::{self, IoSlice};
+use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
 /// Size of one allocation for received packets.
@@ -26,6 +27,8 @@ pub(crate) struct GatewayPort {
     window: Window,
     /// When the kernel can be expected to have room again.
     resumes_at: Instant,
+    /// Real hosts among the clients, whose packets stay as the kernel hands them over.
+    hosts: Vec<IpAddr>,
     chunk: BytesMut,
     /// Lateness of each packet sent to the server, against its intended instant.
     pub lateness: Histogram,
@@ -40,10 +43,16 @@ impl GatewayPort {
             clock,
             window,
             resumes_at: Instant::ZERO,
+            hosts: Vec::new(),
             chunk,
             lateness: Histogram::new(),
             counts: PortCounts::default(),
         }
+    }
+
+    /// Sets the real hosts among the clients.
+    pub fn with_hosts(self, hosts: Vec<IpAddr>) -> GatewayPort {
+        GatewayPort { hosts, ..self }
     }
 
     /// Descriptor to poll for packets.
@@ -53,14 +62,26 @@ impl GatewayPort {
 
     /// Writes a packet to the server's kernel, which does its receive work during the call.
     pub fn send(&mut self, departure: &Departure) {
-        let frame = Frame::of(&departure.packet);
+        let Packet { ttl, ecn, carried, .. } = &departure.packet;
+        let packets = departure.packet.packets();
         if self.window.contains(departure.intended) {
-            self.lateness.record(self.clock.now().since(departure.intended));
+            let late = self.clock.now().since(departure.intended);
+            (0..packets).for_each(|_| self.lateness.record(late));
         }
-        match self.queue.write(&[IoSlice::new(frame.head()), IoSlice::new(frame.rest())]) {
-            Ok(true) => self.counts.sent += 1,
+        let written = match carried {
+            Carried::Framed(framed) => {
+                let (head, rest) = framed.emit(*ttl, *ecn);
+                self.queue.write(&[IoSlice::new(head.as_bytes()), IoSlice::new(rest)])
+            }
+            Carried::Tcp(_) | Carried::Udp(_) | Carried::Raw(_) => {
+                let frame = Frame::of(&departure.packet);
+                self.queue.write(&[IoSlice::new(frame.head()), IoSlice::new(frame.rest())])
+            }
+        };
+        match written {
+            Ok(true) => self.counts.sent += packets,
             Ok(false) => {
-                self.counts.refused += 1;
+                self.counts.refused += packets;
                 self.resumes_at = self.clock.now() + PAUSE_AFTER_REFUSAL;
             }
             Err(_) => self.counts.failed += 1,
@@ -92,8 +113,19 @@ impl GatewayPort {
             self.counts.malformed += 1;
             return Ok(true);
         };
-        let bytes = self.chunk.split_to(length).freeze().slice(VnetHeader::LEN..);
+        let framed = self.chunk.split_to(length).freeze();
+        let bytes = framed.slice(VnetHeader::LEN..);
         let (received, mut each) = (&mut self.counts.received, each);
+        if is_for(&self.hosts, &bytes) {
+            match Framed::parse(framed) {
+                Ok(framed) => {
+                    *received += u64::from(framed.packets());
+                    each(framed.into_packet());
+                }
+                Err(_) => self.counts.malformed += 1,
+            }
+            return Ok(true);
+        }
         let taken = take_apart(&header, &bytes, |packet| {
             *received += 1;
             each(packet);
@@ -103,4 +135,9 @@ impl GatewayPort {
         }
         Ok(true)
     }
+}
+
+/// Whether an IP packet is for one of `hosts`.
+fn is_for(hosts: &[IpAddr], packet: &[u8]) -> bool {
+    !hosts.is_empty() && IpPacket::parse(packet).is_ok_and(|ip| hosts.contains(&ip.addresses().destination()))
 }

@@ -7,17 +7,20 @@
 //! the first also handles the events there, and all [exchange](super::exchange) packets.
 
 use crate::capture_file::CaptureSender;
+use crate::emulated::at_work::AtWork;
 use crate::emulated::breaks::Breaks;
 use crate::emulated::exchange::Exchange;
 use crate::emulated::gateway_port::GatewayPort;
+use crate::emulated::hosts::Hosts;
 use crate::sample_channel::{LiveCounts, SampleSender};
 use crate::worker_loop::{WorkerLoop, timespec};
-use crate::worker_report::{NetworkReport, WorkerReport};
+use crate::worker_report::{NetworkReport, PortCounts, WorkerReport};
 use farfield_base::{Duration, Instant, Window};
 use farfield_emulator::cross_traffic::add_counts;
 use farfield_emulator::{Lateness, Packet, Shard, lag};
 use farfield_measure::Histogram;
 use rustix::event::{PollFd, PollFlags, poll};
+use smallvec::SmallVec;
 use std::io;
 
 /// Events handled before the gateway is read again.
@@ -35,8 +38,11 @@ const TOO_SOON_TO_SLEEP: Duration = Duration::from_us(30);
 
 pub(crate) struct Worker {
     shard: Shard,
-    port: GatewayPort,
+    /// The first server's, and those of servers beside it.
+    ports: Vec<GatewayPort>,
     exchange: Option<Exchange>,
+    hosts: Hosts,
+    at_work: AtWork,
     /// Whether it never sleeps.
     polls: bool,
     /// Whether it requests a real-time priority.
@@ -72,15 +78,18 @@ impl Lateness for LatenessHistograms {
 impl Worker {
     pub fn new(
         shard: Shard,
-        port: GatewayPort,
+        ports: Vec<GatewayPort>,
         course: WorkerLoop,
         samples: SampleSender,
         capture: Option<CaptureSender>,
+        (hosts, at_work): (Hosts, AtWork),
     ) -> Worker {
         let window = course.phases.window;
         Worker {
             shard,
-            port,
+            ports: ports.into_iter().map(|port| port.with_hosts(hosts.addresses())).collect(),
+            hosts,
+            at_work,
             exchange: None,
             polls: false,
             real_time: false,
@@ -128,8 +137,9 @@ impl Worker {
             self.heartbeat(turn);
             let clock = self.course.clock;
             self.breaks.take_if_due(turn, || clock.now());
+            let took_of_hosts = self.take_packets_of_hosts();
             match self.take_packets() {
-                Ok(took) if took || worked => {
+                Ok(took) if took || worked || took_of_hosts => {
                     self.course.end_turn(turn);
                 }
                 Ok(_) if self.begin_late_load() => self.course.end_turn(turn),
@@ -169,7 +179,8 @@ impl Worker {
     /// none, or if the server's kernel has just refused a packet and would refuse more.
     fn begin_late_load(&mut self) -> bool {
         let now = self.course.clock.now();
-        let begun = !self.port.is_refused(now) && self.shard.begin_late_load(now, &mut self.lateness);
+        let begun = !self.ports.iter().any(|port| port.is_refused(now))
+            && self.shard.begin_late_load(now, &mut self.lateness);
         self.let_out();
         begun
     }
@@ -190,15 +201,43 @@ impl Worker {
             exchange.hand_over(&mut self.shard);
         }
         while let Some(departure) = self.shard.poll_departure() {
-            self.port.send(&departure);
+            self.ports[usize::from(departure.server)].send(&departure);
+        }
+        if !self.hosts.is_empty() {
+            self.hosts.write(&mut self.shard);
         }
     }
 
-    /// Reads the server's packets, up to a turn's share; false if there were none.
+    /// Reads the packets of real hosts, up to a turn's share; false if there were none.
+    fn take_packets_of_hosts(&mut self) -> bool {
+        if self.hosts.is_empty() {
+            return false;
+        }
+        let mut packets = std::mem::take(&mut self.packets);
+        self.hosts.read(&mut packets);
+        let took = !packets.is_empty();
+        for packet in packets.drain(..) {
+            let at = self.catch_up(self.course.clock.now());
+            self.shard.handle_host_packet(at, packet);
+            self.let_out();
+        }
+        self.packets = packets;
+        took
+    }
+
+    /// Reads the servers' packets, up to a turn's share each; false if there were none.
     fn take_packets(&mut self) -> io::Result<bool> {
+        let mut took = false;
+        for port in 0..self.ports.len() {
+            took |= self.take_packets_of(port)?;
+        }
+        Ok(took)
+    }
+
+    fn take_packets_of(&mut self, port: usize) -> io::Result<bool> {
         for read in 0..READS_A_TURN {
             let packets = &mut self.packets;
-            if !self.port.receive(|packet| packets.push(packet))? {
+            if !self.ports[port].receive(|packet| packets.push(packet))? {
                 return Ok(read > 0);
             }
             let at = self.catch_up(self.course.clock.now());
@@ -257,8 +296,9 @@ impl Worker {
         }
         let all_begun = ended || now < self.course.phases.window.measure_to;
         let done = all_begun && self.shard.population().is_done();
-        let over = self.exchange.as_mut().map_or(done, |exchange| exchange.is_over(done));
-        over || now >= self.course.phases.drain_until
+        let holds_links = self.exchange.as_ref().is_some_and(Exchange::holds_links);
+        self.at_work.is_over(done, holds_links || !self.hosts.is_empty())
+            || now >= self.course.phases.drain_until
     }
 
     /// Sleeps until an event is due or a packet arrives, after an empty turn from `turn` on. Waiting awake
@@ -268,7 +308,7 @@ impl Worker {
         self.course.meters.slept = self.course.meters.slept + before.since(turn);
         self.course.meters.record_stall(turn, before);
         let links_at = self.exchange.as_ref().and_then(Exchange::next_at);
-        let resumes_at = self.shard.late_load_at().map(|_| self.port.resumes_at());
+        let resumes_at = self.shard.late_load_at().and_then(|_| self.resumes_at());
         let next = self.shard.next_at().into_iter().chain(links_at).chain(resumes_at).min();
         let until = self.course.sleeps_until(next);
         let wait = until.since(before);
@@ -282,7 +322,12 @@ impl Worker {
         self.breaks.slept(before, woken);
     }
 
-    /// Waits for packets from the server, or from other workers if they are due before `until`.
+    /// When the last of the servers' kernels can be expected to have room again, or had.
+    fn resumes_at(&self) -> Option<Instant> {
+        self.ports.iter().map(GatewayPort::resumes_at).max()
+    }
+
+    /// Waits for packets from the servers, or from other workers if they are due before `until`.
     fn wait(&mut self, until: Instant, wait: Duration) {
         let clock = self.course.clock;
         if let Some(exchange) = &mut self.exchange
@@ -292,13 +337,15 @@ impl Worker {
             return self.let_out();
         }
         let timeout = timespec(wait);
-        let gateway = self.port.as_fd();
-        let mut listened = [Some(gateway), self.exchange.as_ref().map(Exchange::as_fd)]
-            .map(|source| PollFd::from_borrowed_fd(source.unwrap_or(gateway), PollFlags::IN));
-        let sources = if self.exchange.is_some() { 2 } else { 1 };
+        let exchange = self.exchange.as_ref().map(Exchange::as_fd);
+        let ports = self.ports.iter().map(GatewayPort::as_fd);
+        let sources = exchange.into_iter().chain(ports).chain(self.hosts.descriptors());
+        let mut listened: SmallVec<[PollFd<'_>; 8]> =
+            sources.map(|source| PollFd::from_borrowed_fd(source, PollFlags::IN)).collect();
         // If interrupted, the call returns no events, and the turn continues.
-        let _ = poll(&mut listened[..sources], Some(&timeout));
-        let heard = sources > 1 && listened[1].revents().contains(PollFlags::IN);
+        let _ = poll(&mut listened, Some(&timeout));
+        let heard = self.exchange.is_some() && listened[0].revents().contains(PollFlags::IN);
+        drop(listened);
         if let Some(exchange) = &mut self.exchange {
             exchange.wake(heard);
         }
@@ -332,13 +379,19 @@ impl Worker {
         self.send_samples();
         self.samples.live = self.live_counts();
         self.samples.flush();
+        let (mut departed, mut port) = (Histogram::new(), PortCounts::default());
+        for GatewayPort { lateness, counts, .. } in &self.ports {
+            departed.merge(lateness);
+            port.add(counts);
+        }
         let network = NetworkReport {
-            departed: self.port.lateness,
+            departed,
             arrived: self.lateness.arrived,
             crossed: self.exchange.map(|exchange| exchange.lateness).unwrap_or_default(),
-            port: self.port.counts,
+            port,
             drops,
             cross,
+            hosts: self.hosts.into_reports().collect(),
             failed,
         };
         let (area, stalls) = (self.shard.in_system_area(now), self.samples.stalls);

@@ -56,32 +56,34 @@ impl Children {
             }
             thread::park_timeout(LOOK);
         };
-        let beside = self.end_others()?;
+        let beside = end_all(self.clock, &mut self.beside)?;
         Ok(Endings { first, beside })
     }
+}
 
-    /// Ends the programs beside the first. It leaves none behind, whatever they do.
-    fn end_others(&mut self) -> io::Result<Vec<Option<ExitStatus>>> {
-        let ended = self.beside.iter_mut().map(Child::try_wait).collect::<io::Result<Vec<_>>>()?;
-        self.beside.iter().zip(&ended).filter(|(_, ended)| ended.is_none()).for_each(|(child, _)| {
-            ask_to_end(child);
-        });
-        let asked_at = self.clock.now();
-        while self.beside.iter_mut().any(|child| matches!(child.try_wait(), Ok(None))) {
-            if self.clock.now().since(asked_at) > GRACE {
-                self.kill_others();
-                break;
-            }
-            thread::park_timeout(LOOK);
+/// Ends those of `children` that run still, and returns how the others had ended. It leaves none behind,
+/// whatever they do.
+pub(crate) fn end_all(clock: Clock, children: &mut [Child]) -> io::Result<Vec<Option<ExitStatus>>> {
+    let ended = children.iter_mut().map(Child::try_wait).collect::<io::Result<Vec<_>>>()?;
+    children.iter().zip(&ended).filter(|(_, ended)| ended.is_none()).for_each(|(child, _)| {
+        ask_to_end(child);
+    });
+    let asked_at = clock.now();
+    while children.iter_mut().any(|child| matches!(child.try_wait(), Ok(None))) {
+        if clock.now().since(asked_at) > GRACE {
+            kill(children);
+            break;
         }
-        Ok(ended)
+        thread::park_timeout(LOOK);
     }
+    Ok(ended)
+}
 
-    fn kill_others(&mut self) {
-        for child in &mut self.beside {
-            // Those that have ended are waited for already.
-            let _ = child.kill().and_then(|()| child.wait());
-        }
+/// Kills all, and waits for them.
+pub(crate) fn kill(children: &mut [Child]) {
+    for child in children {
+        // Those that have ended are waited for already.
+        let _ = child.kill().and_then(|()| child.wait());
     }
 }
 
@@ -90,7 +92,7 @@ impl Drop for Children {
         if matches!(self.first.try_wait(), Ok(None)) {
             let _ = self.first.kill().and_then(|()| self.first.wait());
         }
-        self.kill_others();
+        kill(&mut self.beside);
     }
 }
 

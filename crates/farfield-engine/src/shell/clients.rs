@@ -13,6 +13,8 @@ pub enum NoClient {
         asked: String,
         /// The names that there are.
         classes: Vec<String>,
+        /// Which of the programs it is, from 0.
+        nth: usize,
     },
     /// There are more programs than clients.
     #[error(
@@ -25,7 +27,18 @@ pub enum NoClient {
         clients: usize,
         /// Programs that are to be of it.
         programs: usize,
+        /// Which of all programs has none, from 0.
+        nth: usize,
     },
+}
+
+impl NoClient {
+    /// Which of the programs has no client, from 0.
+    pub fn nth(&self) -> usize {
+        match self {
+            NoClient::OfClass { nth, .. } | NoClient::TooFew { nth, .. } => *nth,
+        }
+    }
 }
 
 /// A client for each of `classes`, in order, the first that is not taken yet: of all classes where none is
@@ -46,9 +59,12 @@ pub fn clients_of(network: &EmulatedNetwork, classes: &[Option<&str>]) -> Result
             return Err(match clients.count() {
                 0 => {
                     let classes = plan.classes.iter().map(|class| class.name.clone()).collect();
-                    NoClient::OfClass { asked, classes }
+                    NoClient::OfClass { asked, classes, nth }
                 }
-                clients => NoClient::TooFew { class: asked, clients, programs: nth + 1 },
+                clients => {
+                    let programs = classes.iter().filter(|other| *other == class).count();
+                    NoClient::TooFew { class: asked, clients, programs, nth }
+                }
             });
         };
         taken.push(number);

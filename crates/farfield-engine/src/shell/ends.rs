@@ -41,10 +41,12 @@ impl Inside {
     }
 }
 
-/// Makes the server's testbed fit for real clients: one queue, whose packets come as the kernel has them, and
-/// an address that they reach.
+/// Makes the server's testbed fit for real clients alone: one queue, whose packets come as the kernel has
+/// them, and an address that they reach.
 pub(crate) fn prepare(plane: &mut EmulatedPlane) {
     plane.show_off_loopback();
+    plane.programs.clear();
+    plane.others.iter_mut().for_each(|other| other.testbed.queues = NonZeroU32::MIN);
     let testbed = &mut plane.testbed;
     testbed.queues = NonZeroU32::MIN;
     if !testbed.receive_asked {
@@ -55,21 +57,23 @@ pub(crate) fn prepare(plane: &mut EmulatedPlane) {
     }
 }
 
-/// Does `work` while packets are passed on between `insides` and the server's `testbed`, and returns what
-/// came of both. `seed` is that of the links.
+/// Does `work` while packets are passed on between `insides` and the servers' `testbeds`, and returns what
+/// came of both. Where there is one testbed, it gets the packets for all servers. `seed` is that of the
+/// links.
 pub(crate) fn forwarding_during<R>(
     network: &EmulatedNetwork,
     insides: &[Inside],
-    testbed: &Testbed,
+    testbeds: &[&Testbed],
     seed: Seed,
     work: impl FnOnce(&AtomicBool) -> R,
 ) -> (R, Forwarded) {
     let router = Router::new(Arc::clone(&network.plan), seed);
     let program = |inside: &Inside| (Some(inside.address), inside.testbed.queues().remove(0));
     let programs = insides.iter().map(program).collect();
+    let servers = testbeds.iter().map(|testbed| testbed.queues().remove(0)).collect();
     let clock = Clock::starting_in(Duration::ZERO);
-    let forwarding = Forwarding::new(router, programs, testbed.queues().remove(0), clock)
-        .running(network.busy_poll, network.real_time);
+    let forwarding =
+        Forwarding::new(router, programs, servers, clock).running(network.busy_poll, network.real_time);
     during(forwarding, work)
 }
 

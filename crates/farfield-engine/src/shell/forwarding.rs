@@ -35,7 +35,7 @@ pub(crate) struct Forwarding {
     /// The clients' ends, with the address of the one host there; without, all clients are there that have no
     /// end of their own.
     programs: Vec<(Option<IpAddr>, PacketPort)>,
-    server: PacketPort,
+    servers: Vec<PacketPort>,
     /// The addresses that clients may send to and hear from; any if empty.
     targets: Vec<IpAddr>,
     /// Counters for others to look at meanwhile.
@@ -76,21 +76,22 @@ pub(crate) struct Forwarded {
 enum End {
     /// A program's, by its number.
     Program(usize),
-    Server,
+    /// A server's, by its number.
+    Server(usize),
 }
 
 impl Forwarding {
     pub fn new(
         router: Router,
         programs: Vec<(Option<IpAddr>, Queue)>,
-        server: Queue,
+        servers: Vec<Queue>,
         clock: Clock,
     ) -> Forwarding {
         let port = |(address, queue)| (address, PacketPort::new(queue));
         Forwarding {
             router,
             programs: programs.into_iter().map(port).collect(),
-            server: PacketPort::new(server),
+            servers: servers.into_iter().map(PacketPort::new).collect(),
             targets: Vec::new(),
             seen: None,
             clock,
@@ -136,7 +137,7 @@ impl Forwarding {
             }
         }
         self.forwarded.drops.add(&self.router.drops());
-        let ports = self.programs.iter().map(|(_, port)| port).chain([&self.server]);
+        let ports = self.programs.iter().map(|(_, port)| port).chain(&self.servers);
         self.forwarded.refused += ports.map(|port| port.refused).sum::<u64>();
         self.forwarded.cpu = thread_cpu();
         self.forwarded
@@ -158,7 +159,10 @@ impl Forwarding {
 
     /// Reads packets from all ends; false if there were none.
     fn take_all(&mut self) -> io::Result<bool> {
-        let mut took = self.take(End::Server)?;
+        let mut took = false;
+        for server in 0..self.servers.len() {
+            took |= self.take(End::Server(server))?;
+        }
         for program in 0..self.programs.len() {
             took |= self.take(End::Program(program))?;
         }
@@ -170,7 +174,7 @@ impl Forwarding {
         for read in 1..=READS_A_TURN {
             let port = match end {
                 End::Program(program) => &mut self.programs[program].1,
-                End::Server => &mut self.server,
+                End::Server(server) => &mut self.servers[server],
             };
             match port.receive()? {
                 Received::Packet(packet) => self.hand_in(end, packet),
@@ -194,7 +198,7 @@ impl Forwarding {
         let at = self.router.next_at().map_or(now, |due| due.min(now)).max(lag::floor(now));
         let far = match end {
             End::Program(_) => packet.addresses.destination(),
-            End::Server => packet.addresses.source(),
+            End::Server(_) => packet.addresses.source(),
         };
         if !self.targets.is_empty() && !self.targets.contains(&far) {
             self.forwarded.strays += packet.packets();
@@ -210,7 +214,7 @@ impl Forwarding {
                 self.forwarded.up += packet.packets();
                 self.router.handle_client_packet(at, packet);
             }
-            End::Server => {
+            End::Server(_) => {
                 self.forwarded.down += packet.packets();
                 self.router.handle_server_packet(at, packet);
             }
@@ -221,9 +225,10 @@ impl Forwarding {
     fn let_out(&mut self) {
         while let Some(departure) = self.router.poll_departure() {
             self.count(departure.intended, departure.packet.packets());
-            self.server.send(departure.packet);
+            let last = self.servers.len() - 1;
+            self.servers[usize::from(departure.server).min(last)].send(departure.packet);
         }
-        self.server.flush();
+        self.servers.iter_mut().for_each(PacketPort::flush);
         while let Some(arrival) = self.router.poll_arrival() {
             self.count(arrival.intended, arrival.packet.packets());
             let address = arrival.packet.addresses.destination();
@@ -258,7 +263,7 @@ impl Forwarding {
             return;
         }
         let until = now + (wait - self.alarm.ahead);
-        let ends = self.programs.iter().map(|(_, port)| port).chain([&self.server]);
+        let ends = self.programs.iter().map(|(_, port)| port).chain(&self.servers);
         let mut listened: SmallVec<[PollFd<'_>; 8]> =
             ends.map(|port| PollFd::from_borrowed_fd(port.as_fd(), PollFlags::IN)).collect();
         // If interrupted, the loop goes on.

@@ -40,11 +40,11 @@ const NAME_ERROR: u8 = 3;
 const NOT_IMPLEMENTED: u8 = 4;
 
 /// Hosts by their names; one may have several.
-pub(super) type Hosts = Vec<(String, IpAddr)>;
+pub(crate) type Hosts = Vec<(String, IpAddr)>;
 
 /// The sockets of a resolver.
 #[derive(Debug)]
-pub(super) struct Resolver {
+pub(crate) struct Resolver {
     udp: UdpSocket,
     tcp: TcpListener,
     hosts: Hosts,

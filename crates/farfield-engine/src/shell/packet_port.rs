@@ -19,7 +19,7 @@ const CHUNK: usize = 1 << 20;
 const CHUNKS_KEPT: usize = 32;
 
 /// What a read brought.
-pub(super) enum Received {
+pub(crate) enum Received {
     Packet(Packet),
     /// Nothing that can be passed on: no IP packet, or one whose headers contradict one another.
     Malformed,
@@ -28,7 +28,7 @@ pub(super) enum Received {
 }
 
 /// A queue with its buffers.
-pub(super) struct PacketPort {
+pub(crate) struct PacketPort {
     queue: Queue,
     chunks: Chunks,
     /// The packet to be written next, for those that follow it to join.

@@ -8,6 +8,7 @@ use farfield_base::random::Seed;
 use farfield_base::{Duration, Sample};
 use farfield_emulator::layout::RoundTrips;
 use farfield_emulator::{ClassPlan, ClientPlan, NetworkPlan, RoutePlan, Servers};
+use farfield_engine::beside::Beside;
 use farfield_engine::emulated::Emulated;
 use farfield_engine::os::clock::Readings;
 use farfield_engine::plane::{Capture, EmulatedNetwork};
@@ -123,6 +124,7 @@ impl Scene {
     fn network(&self, server: Ipv4Addr) -> NetworkPlan {
         let link = Arc::new(self.link.clone());
         NetworkPlan {
+            others: farfield_emulator::OtherServers::default(),
             servers: Servers { v4: server, v6: self.testbed.server_v6, port: 80 },
             classes: vec![ClassPlan {
                 name: "far".to_owned(),
@@ -154,7 +156,15 @@ impl Scene {
             kernel_capture: None,
         };
         let placement = Placement::unbound(self.shards.get() as usize);
-        Emulated { network, placement, server: Some(server), joined: None, testbed }
+        Emulated {
+            beside: Beside::default(),
+            network,
+            placement,
+            server: Some(server),
+            joined: None,
+            testbed,
+            others: Vec::new(),
+        }
     }
 
     fn settings(&self, testbed: Testbed, server: RunningServer, folder: &TempDir) -> Settings {

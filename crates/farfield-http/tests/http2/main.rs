@@ -10,9 +10,13 @@ mod requests;
 mod scene;
 mod server;
 
-use farfield_testkit::properties::http2;
+use farfield_testkit::properties::{http2, servers};
 
 farfield_testkit::corpus_tests!(
     400,
-    [("http2_frames", http2::of_frames, 20), ("http2_hpack", http2::of_blocks, 8)]
+    [
+        ("http2_frames", http2::of_frames, 20),
+        ("http2_hpack", http2::of_blocks, 8),
+        ("http2_server", servers::of_client_frames, 12),
+    ]
 );

@@ -6,7 +6,7 @@ mod replies;
 mod requests;
 mod scene;
 
-use farfield_testkit::properties::{http3, http3_replies};
+use farfield_testkit::properties::{http3, http3_replies, servers};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -16,7 +16,8 @@ farfield_testkit::corpus_tests!(
     [
         ("http3_qpack", http3::of_sections, 12),
         ("http3_streams", http3::of_streams, 8),
-        ("http3_replies", http3_replies::of_replies, 12)
+        ("http3_replies", http3_replies::of_replies, 12),
+        ("http3_requests", servers::of_request_stream, 7)
     ]
 );
 

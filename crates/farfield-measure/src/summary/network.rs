@@ -1,7 +1,7 @@
 //! The emulated network in a summary.
 
 use super::TimingSummary;
-use crate::engine_stats::{CrossTrafficStats, NetworkDrops, NetworkStats};
+use crate::engine_stats::{CrossTrafficStats, NetworkDrops, NetworkStats, ProgramStats};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -46,8 +46,58 @@ pub struct NetworkSummary {
     /// Flows of cross traffic on the links that clients share, which are nobody's requests.
     #[serde(default)]
     pub cross_traffic: Vec<CrossTrafficStats>,
+    /// Real programs beside the users.
+    #[serde(default)]
+    pub programs: Vec<ProgramSummary>,
     /// Packets that capturing lost.
     pub capture_drops: u64,
+}
+
+/// A real program in the place of a client, beside the users. Its requests are in no other figure of the
+/// summary.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgramSummary {
+    /// The client's class.
+    pub class: String,
+    /// The client's address.
+    pub address: String,
+    /// The command; null for the user's shell.
+    pub command: Option<String>,
+    /// The file in the run directory with what it printed; null where that is not kept.
+    pub log: Option<String>,
+    /// Its exit code, or 128 and the number of the signal that ended it; null if it ran until the run was
+    /// over, and was ended then.
+    pub code: Option<u8>,
+    /// When it ended, since the start of the run; null if it ran until the run was over.
+    pub ended_ns: Option<u64>,
+    /// Packets that its kernel sent.
+    pub packets_up: u64,
+    /// Packets that came to it.
+    pub packets_down: u64,
+    /// Packets that its kernel did not take, or that were malformed or from an address not its own.
+    pub refused: u64,
+    /// Lateness of the packets that came to it; null if none did.
+    pub lateness: Option<TimingSummary>,
+    /// Its interface vanished during the run.
+    pub cut_off: bool,
+}
+
+impl ProgramSummary {
+    fn of(stats: &ProgramStats) -> ProgramSummary {
+        ProgramSummary {
+            class: stats.class.clone(),
+            address: stats.address.clone(),
+            command: stats.command.clone(),
+            log: stats.log.clone(),
+            code: stats.code,
+            ended_ns: stats.ended.map(|at| at.as_ns()),
+            packets_up: stats.packets_up,
+            packets_down: stats.packets_down,
+            refused: stats.refused,
+            lateness: TimingSummary::of(&stats.lateness),
+            cut_off: stats.cut_off,
+        }
+    }
 }
 
 impl NetworkSummary {
@@ -69,6 +119,7 @@ impl NetworkSummary {
             migrated_connections: stats.migrated,
             connections_broken_by_moves: stats.broken_by_moves,
             cross_traffic: stats.cross_traffic.clone(),
+            programs: stats.programs.iter().map(ProgramSummary::of).collect(),
             capture_drops: stats.capture_drops,
         }
     }

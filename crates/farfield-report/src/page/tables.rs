@@ -3,9 +3,9 @@
 use super::{NAMES, escaped, table};
 use crate::figures::{bytes_rate, count, percent, rate, time};
 use crate::terminal::quantity;
-use farfield_measure::Summary;
-use farfield_measure::summary::{PartSummary, TimingSummary};
+use farfield_measure::summary::{NetworkSummary, PartSummary, ProgramSummary, TimingSummary};
 use farfield_measure::verdict::{Check, CheckState};
+use farfield_measure::{Quantile, Summary};
 use std::fmt::Write;
 
 pub(super) fn heading(page: &mut String, summary: &Summary) {
@@ -254,4 +254,33 @@ pub(super) fn network(page: &mut String, summary: &Summary) {
         rows.push(vec![format!("cross traffic on {}: dropped", flow.link), count(flow.lost + flow.dropped)]);
     }
     table(page, &["", ""], &rows);
+    programs(page, network);
+}
+
+/// Real programs beside the users.
+fn programs(page: &mut String, network: &NetworkSummary) {
+    if network.programs.is_empty() {
+        return;
+    }
+    page.push_str("<h2>Programs beside the users</h2>\n");
+    let late = |times: &TimingSummary| times.quantile_ns(Quantile::P99).map(time);
+    let row = |program: &ProgramSummary| {
+        let ended = match (program.code, program.ended_ns) {
+            _ if program.cut_off => "cut off: its interface vanished".to_owned(),
+            (Some(code), Some(at)) => format!("{code}, after {}", time(at)),
+            _ => "ran to the end".to_owned(),
+        };
+        vec![
+            escaped(&program.class),
+            escaped(&program.address),
+            escaped(program.command.as_deref().unwrap_or("the shell")),
+            ended,
+            count(program.packets_up),
+            count(program.packets_down),
+            program.lateness.as_ref().and_then(late).unwrap_or_else(|| "-".to_owned()),
+        ]
+    };
+    let rows: Vec<Vec<String>> = network.programs.iter().map(row).collect();
+    let heads = ["class", "address", "program", "exit code", "packets up", "packets down", "late, p99"];
+    table(page, &heads, &rows);
 }

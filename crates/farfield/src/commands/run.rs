@@ -84,10 +84,15 @@ pub struct Done {
 
 /// Runs the plan.
 pub fn drive(mut plan: RunPlan, watch: Watch) -> Result<Done, Problem> {
+    let has_programs = !plan.programs().is_empty();
+    let has_shell = plan.programs().iter().any(|program| program.command.is_none());
     // Before anything that makes threads: a process of several cannot enter a user namespace.
-    plan.gain_privilege().map_err(Problem::forbidden)?;
-    let stop =
-        interrupt::flag().map_err(|error| Problem::failed(format!("cannot listen for Ctrl-C: {error}")))?;
+    let gained = if has_programs { plan.gain_privilege_for_shell() } else { plan.gain_privilege() };
+    gained.map_err(Problem::forbidden)?;
+    // Ctrl-C is the shell's, and so is the terminal.
+    let stop = if has_shell { interrupt::flag_of_a_parent() } else { interrupt::flag() };
+    let stop = stop.map_err(|error| Problem::failed(format!("cannot listen for signals: {error}")))?;
+    let watch = if has_shell { Watch { shown: Shown::Nothing, ..watch } } else { watch };
     descriptors::raise();
     let Prepared { mut settings, address, mut scenario, origin, files, inputs } =
         plan.prepare(now_rfc3339())?;

@@ -24,7 +24,6 @@ pub fn shell(flags: &ShellFlags) -> Result<Exit, Problem> {
     plan.gain_privilege_for_shell().map_err(Problem::forbidden)?;
     let stop = interrupt::flag_of_a_parent()
         .map_err(|error| Problem::failed(format!("cannot listen for signals: {error}")))?;
-    let name = plan.scenario().target.as_ref().map(|url| url.host().to_owned());
     let Prepared { settings, files, .. } = plan.prepare(run::now_rfc3339())?;
     run::announce(&settings.plane, flags.quiet)?;
     let Plane::Emulated(plane) = settings.plane else {
@@ -54,11 +53,9 @@ pub fn shell(flags: &ShellFlags) -> Result<Exit, Problem> {
             output::put_error(format_args!("farfield: beside it, {class} is {address}: {command}\n"));
         }
     }
-    let names: Vec<String> =
-        std::iter::once("server".to_owned()).chain(name.filter(|name| is_a_name(name))).collect();
     let beside = flags.beside.iter().map(|(_, command)| ["sh", "-c", command].map(OsString::from).to_vec());
     let commands = std::iter::once(command(flags)).chain(beside);
-    let programs: Vec<Program> = commands.map(|command| Program { command, names: names.clone() }).collect();
+    let programs: Vec<Program> = commands.map(|command| Program { command }).collect();
     let report = shell.run(&programs, settings.seed, &stop).map_err(Problem::failed)?;
     if !flags.quiet {
         for ((class, command), status) in flags.beside.iter().zip(&report.beside) {
@@ -85,11 +82,6 @@ fn command(flags: &ShellFlags) -> Vec<OsString> {
     } else {
         flags.command.clone()
     }
-}
-
-/// Whether a URL's host is a name, not an address.
-fn is_a_name(host: &str) -> bool {
-    host.trim_matches(['[', ']']).parse::<std::net::IpAddr>().is_err()
 }
 
 /// The exit code: a program that a signal ended has 128 and the signal's number, as in a shell.

@@ -71,7 +71,7 @@ pub struct ShellFlags {
 }
 
 /// A class and a command.
-fn beside(text: &str) -> Result<(String, String), String> {
+pub(super) fn beside(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((class, command)) if !class.is_empty() && !command.trim().is_empty() => {
             Ok((class.to_owned(), command.to_owned()))

@@ -1,0 +1,138 @@
+//! Real hosts of a shard: programs in the places of some of its clients, each behind a queue of its own.
+//!
+//! Their packets are handed to the shard as the kernel has them, at the shard's own time, and those that
+//! have come to them are written to their kernels. A host whose interface vanishes is alone: the run goes
+//! on.
+
+use crate::os::clock::Clock;
+use crate::shell::packet_port::{PacketPort, Received};
+use crate::testbed::Queue;
+use farfield_base::Window;
+use farfield_emulator::{Departure, Packet, Shard};
+use farfield_measure::Histogram;
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::BorrowedFd;
+
+/// Packets read from a host before others have their turn.
+const READS_A_TURN: usize = 16;
+
+/// The hosts of one shard.
+pub(crate) struct Hosts {
+    hosts: Vec<Host>,
+    clock: Clock,
+    window: Window,
+}
+
+struct Host {
+    /// Which program it is.
+    number: usize,
+    address: IpAddr,
+    port: PacketPort,
+    up: u64,
+    down: u64,
+    /// Packets with another source than its own address.
+    astray: u64,
+    malformed: u64,
+    lateness: Histogram,
+    /// Its interface is gone.
+    failed: Option<io::Error>,
+}
+
+/// What a host sent and got, over the whole run.
+#[derive(Debug)]
+pub(crate) struct HostReport {
+    pub number: usize,
+    pub up: u64,
+    pub down: u64,
+    /// Packets that its kernel did not take, or that were malformed or not its own.
+    pub refused: u64,
+    /// Lateness of the packets that it got in the measured part.
+    pub lateness: Histogram,
+    pub failed: Option<io::Error>,
+}
+
+impl Hosts {
+    /// Programs by their numbers, with their addresses and their ends of the network.
+    pub fn new(programs: Vec<(usize, IpAddr, Queue)>, clock: Clock, window: Window) -> Hosts {
+        let host = |(number, address, queue)| Host {
+            number,
+            address,
+            port: PacketPort::new(queue),
+            up: 0,
+            down: 0,
+            astray: 0,
+            malformed: 0,
+            lateness: Histogram::new(),
+            failed: None,
+        };
+        Hosts { hosts: programs.into_iter().map(host).collect(), clock, window }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.hosts.is_empty()
+    }
+
+    /// Their addresses.
+    pub fn addresses(&self) -> Vec<IpAddr> {
+        self.hosts.iter().map(|host| host.address).collect()
+    }
+
+    /// Reads the packets that wait, up to a turn's share each, into `packets`.
+    pub fn read(&mut self, packets: &mut Vec<Packet>) {
+        for host in self.hosts.iter_mut().filter(|host| host.failed.is_none()) {
+            for _ in 0..READS_A_TURN {
+                match host.port.receive() {
+                    Ok(Received::Packet(packet)) if packet.addresses.source() == host.address => {
+                        host.up += packet.packets();
+                        packets.push(packet);
+                    }
+                    // A program has the address of its own client and no other's.
+                    Ok(Received::Packet(packet)) => host.astray += packet.packets(),
+                    Ok(Received::Malformed) => host.malformed += 1,
+                    Ok(Received::Nothing) => break,
+                    Err(error) => {
+                        host.failed = Some(error);
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Writes the packets that have come to hosts of `shard` to their kernels.
+    pub fn write(&mut self, shard: &mut Shard) {
+        let mut any = false;
+        while let Some(Departure { intended, packet, .. }) = shard.poll_arrival() {
+            let address = packet.addresses.destination();
+            let Some(host) = self.hosts.iter_mut().find(|host| host.address == address) else { continue };
+            if self.window.contains(intended) {
+                let late = self.clock.now().since(intended);
+                (0..packet.packets()).for_each(|_| host.lateness.record(late));
+            }
+            host.down += packet.packets();
+            host.port.send(packet);
+            any = true;
+        }
+        if any {
+            self.hosts.iter_mut().for_each(|host| host.port.flush());
+        }
+    }
+
+    /// Descriptors to poll for packets.
+    pub fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.hosts.iter().filter(|host| host.failed.is_none()).map(|host| host.port.as_fd())
+    }
+
+    /// The reports of all, at the end.
+    pub fn into_reports(self) -> impl Iterator<Item = HostReport> {
+        self.hosts.into_iter().map(|host| HostReport {
+            number: host.number,
+            up: host.up,
+            down: host.down,
+            refused: host.port.refused + host.malformed + host.astray,
+            lateness: host.lateness,
+            failed: host.failed,
+        })
+    }
+}

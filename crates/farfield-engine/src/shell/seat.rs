@@ -1,0 +1,66 @@
+//! A program in its namespace: its names, its resolver, its start.
+
+use super::ShellError;
+use super::ends::Inside;
+use super::names::{self, Resolver};
+use crate::os::mounts;
+use farfield_emulator::NetworkPlan;
+use std::ffi::OsString;
+use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// What a program finds in its namespace.
+#[derive(Debug, Clone)]
+pub(crate) struct Surroundings {
+    /// The server in `$FARFIELD_SERVER`.
+    pub server: SocketAddr,
+    /// Hosts by their names.
+    pub hosts: Vec<(String, IpAddr)>,
+}
+
+impl Surroundings {
+    /// Of a program inside, before the servers of `network`; `names` have servers' numbers.
+    pub fn of(inside: &Inside, network: &NetworkPlan, names: &[(String, u16)]) -> Surroundings {
+        let server = |number: u16| network.server(number).of(&inside.address);
+        let host = |(name, number): &(String, u16)| (name.clone(), server(*number).ip());
+        Surroundings { server: server(0), hosts: names.iter().map(host).collect() }
+    }
+
+    /// The resolver of the program's namespace; none where its port cannot be had, and then nothing is found
+    /// but in `/etc/hosts`.
+    pub fn resolver(&self, inside: &Inside) -> Option<Resolver> {
+        let hosts = self.hosts.clone();
+        inside.testbed.inside(|| Resolver::bind(hosts)).and_then(|bound| bound).ok()
+    }
+
+    /// Starts a program inside. Its files of names lie in `folder`, which nobody else has.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn start(
+        &self,
+        inside: &Inside,
+        command: &[OsString],
+        [input, output, error]: [Stdio; 3],
+        folder: &Path,
+    ) -> Result<Child, ShellError> {
+        let (name, arguments) = command.split_first().expect("a program");
+        let failed = |source| ShellError::Start { program: name.clone(), source };
+        let hosts = self.hosts.iter().map(|(name, address)| (*address, name.as_str())).collect::<Vec<_>>();
+        let started = inside.testbed.inside(|| {
+            // Where names cannot be added, the program still has the address.
+            let _ = std::fs::create_dir_all(folder)
+                .and_then(|()| mounts::add_names(&hosts, Some(names::ADDRESS), folder));
+            Command::new(name)
+                .args(arguments)
+                .env("FARFIELD_SERVER", self.server.to_string())
+                .env("FARFIELD_CLIENT", inside.address.to_string())
+                .stdin(input)
+                .stdout(output)
+                .stderr(error)
+                .spawn()
+        });
+        started.and_then(|started| started).map_err(failed)
+    }
+}
