@@ -2,11 +2,11 @@
 //! on them.
 //!
 //! A [`Shard`] owns clients, their connections, their own links and its part of the shared ones. It does no
-//! I/O and reads no clock: packets from the server are handed in ([`Shard::handle_packet`]), time is let
-//! pass ([`Shard::step`]), packets for the server are taken out ([`Shard::poll_departure`]). Who is at the
-//! other end, a kernel behind a gateway or a [model of a server](server), it does not know. A [`Router`] is
-//! the network alone, between real hosts at both ends; beside users, real hosts have [seats](Shard::seat)
-//! among the clients of a shard.
+//! I/O and reads no clock: packets from the server are handed in ([`Shard::handle_packet`]), time is let pass
+//! ([`Shard::step`]), packets for the server are taken out ([`Shard::poll_departure`]). Who is at the other
+//! end, a kernel behind a gateway or a [model of a server](server), it does not know. A [`Router`] is the
+//! network alone, between real hosts at both ends; beside users, real hosts have [seats](Shard::seat) among
+//! the clients of a shard.
 //!
 //! Everything happens at the instant at which it was meant to happen, however late the shard comes to it:
 //! being late once makes nothing else late. How late it was is counted ([`Lateness`]).

@@ -143,8 +143,8 @@ fn routers_answer_real_clients() {
     assert_eq!(heard, [(router_address(1), ms(20)), (router_address(2), ms(25))]);
 }
 
-/// A real host in the place of client 0, beside two users: its packets take the way of that client's, and
-/// the users act on the other one alone.
+/// A real host in the place of client 0, beside two users: its packets take the way of that client's, and the
+/// users act on the other one alone.
 #[test]
 fn a_real_host_has_a_seat_beside_users() {
     let mut scene = Scene::crowd(2, ms(60));

@@ -1,5 +1,5 @@
-//! Real programs beside the users of a run: each in a network namespace of its own, in the place of a
-//! client, whose way its packets go.
+//! Real programs beside the users of a run: each in a network namespace of its own, in the place of a client,
+//! whose way its packets go.
 //!
 //! They start with the load, and end with it at the latest. What they print goes into the run directory; the
 //! user's shell, of which there is one at most, has farfield's terminal, and the run ends when it is left.

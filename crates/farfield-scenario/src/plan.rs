@@ -22,7 +22,7 @@ use farfield_traffic::site::Site;
 use farfield_user::Policy;
 use std::path::Path;
 
-//! A scenario that was read, with all that it describes.
+/// A scenario that was read, with all that it describes.
 #[derive(Debug)]
 pub struct RunPlan {
     pub(crate) scenario: Scenario,

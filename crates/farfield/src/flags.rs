@@ -172,8 +172,8 @@ pub struct RunFlags {
     /// it ends with the run; may be repeated
     #[arg(long = "beside", value_name = "CLASS=COMMAND", value_parser = shell::beside)]
     pub beside: Vec<(String, String)>,
-    /// Run your shell at a client of CLASS beside the emulated users, on this terminal; the run ends when
-    /// you leave it
+    /// Run your shell at a client of CLASS beside the emulated users, on this terminal; the run ends when you
+    /// leave it
     #[arg(long, value_name = "CLASS")]
     pub shell: Option<String>,
     /// Keep the packets between clients and server in capture.pcapng

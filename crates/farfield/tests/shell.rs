@@ -385,8 +385,8 @@ for nth in range(4):
     assert!(least(0) >= 12.0 && least(1) >= 32.0, "{} and {} ms", least(0), least(1));
 }
 
-/// Programs beside users: what they print is kept, one that fails makes the run invalid and is named, and
-/// one that would go on for ever ends with the run, with what it has in the background.
+/// Programs beside users: what they print is kept, one that fails makes the run invalid and is named, and one
+/// that would go on for ever ends with the run, with what it has in the background.
 #[test]
 fn programs_beside_users_are_judged_and_end_with_the_run() {
     let test = "programs_beside_users_are_judged_and_end_with_the_run";

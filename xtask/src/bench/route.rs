@@ -1,6 +1,6 @@
 //! `farfield route` between two network cards, and between two network namespaces: one stream, small round
-//! trips, and packets. Cards are packet sockets on veth pairs, namespaces have TUN devices; both run in
-//! turn, with the same client, server and path.
+//! trips, and packets. Cards are packet sockets on veth pairs, namespaces have TUN devices; both run in turn,
+//! with the same client, server and path.
 
 use super::lab::{Lab, Ran};
 use super::page::Table;

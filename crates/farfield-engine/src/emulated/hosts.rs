@@ -1,8 +1,7 @@
 //! Real hosts of a shard: programs in the places of some of its clients, each behind a queue of its own.
 //!
-//! Their packets are handed to the shard as the kernel has them, at the shard's own time, and those that
-//! have come to them are written to their kernels. A host whose interface vanishes is alone: the run goes
-//! on.
+//! Their packets are handed to the shard as the kernel has them, at the shard's own time, and those that have
+//! come to them are written to their kernels. A host whose interface vanishes is alone: the run goes on.
 
 use crate::os::clock::Clock;
 use crate::shell::packet_port::{PacketPort, Received};

@@ -1,5 +1,5 @@
-//! Bytes of a client, however wrong, at the end of a connection that a model of a server has. The fuzz
-//! target `http2_server` is [`of_client_frames`], `http3_requests` is [`of_request_stream`].
+//! Bytes of a client, however wrong, at the end of a connection that a model of a server has. The fuzz target
+//! `http2_server` is [`of_client_frames`], `http3_requests` is [`of_request_stream`].
 
 use super::replies::cut;
 use bytes::Bytes;
