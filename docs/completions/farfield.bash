@@ -46,6 +46,9 @@ _farfield() {
             farfield,report)
                 cmd="farfield__subcmd__report"
                 ;;
+            farfield,route)
+                cmd="farfield__subcmd__route"
+                ;;
             farfield,run)
                 cmd="farfield__subcmd__run"
                 ;;
@@ -63,6 +66,9 @@ _farfield() {
                 ;;
             farfield,try)
                 cmd="farfield__subcmd__try"
+                ;;
+            farfield,ui)
+                cmd="farfield__subcmd__ui"
                 ;;
             farfield,verify)
                 cmd="farfield__subcmd__verify"
@@ -139,6 +145,9 @@ _farfield() {
             farfield__subcmd__help,report)
                 cmd="farfield__subcmd__help__subcmd__report"
                 ;;
+            farfield__subcmd__help,route)
+                cmd="farfield__subcmd__help__subcmd__route"
+                ;;
             farfield__subcmd__help,run)
                 cmd="farfield__subcmd__help__subcmd__run"
                 ;;
@@ -156,6 +165,9 @@ _farfield() {
                 ;;
             farfield__subcmd__help,try)
                 cmd="farfield__subcmd__help__subcmd__try"
+                ;;
+            farfield__subcmd__help,ui)
+                cmd="farfield__subcmd__help__subcmd__ui"
                 ;;
             farfield__subcmd__help,verify)
                 cmd="farfield__subcmd__help__subcmd__verify"
@@ -224,7 +236,7 @@ _farfield() {
 
     case "${cmd}" in
         farfield)
-            opts="-h -V --help --version run try serve shell path report compare runs verify doctor fit audit export advise site generate help"
+            opts="-h -V --help --version run try serve shell route path report compare runs ui verify doctor fit audit export advise site generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -761,7 +773,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__help)
-            opts="run try serve shell path report compare runs verify doctor fit audit export advise site generate help"
+            opts="run try serve shell route path report compare runs ui verify doctor fit audit export advise site generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -984,6 +996,20 @@ _farfield() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        farfield__subcmd__help__subcmd__route)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         farfield__subcmd__help__subcmd__run)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1124,6 +1150,20 @@ _farfield() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        farfield__subcmd__help__subcmd__ui)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         farfield__subcmd__help__subcmd__verify)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1243,8 +1283,81 @@ _farfield() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        farfield__subcmd__route)
+            opts="-d -q -h --clients-netns --server-netns --between --client --scenario --access --rtt --duration --counts --gateway --seed --set --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --clients-netns)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-netns)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --between)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --client)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --scenario)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --access)
+                    COMPREPLY=($(compgen -W "modem-56k modem-33k t1 wan satellite ethernet fibre dsl 4g 5g wifi geostationary low-orbit" -- "${cur}"))
+                    return 0
+                    ;;
+                --rtt)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --duration)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -d)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --gateway)
+                    COMPREPLY=($(compgen -W "auto tun packet" -- "${cur}"))
+                    return 0
+                    ;;
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         farfield__subcmd__run)
-            opts="-c -d -R -n -t -k -X -H -o -q -h --users --duration --rate --requests --sessions --workers --warm-up --think --target --policy --parallel --plane --clients --rtt --access --server --server-pid --server-netns --container --server-cpu --server-memory --server-user --shards --gateway --beside --shell --capture --cacert --insecure --cert --key --http --method --header --body --source --processors --seed --set --threshold --abort --out --samples --no-monitor --format --quiet --plain --show-scenario --help"
+            opts="-c -d -R -n -t -k -X -H -o -q -h --users --duration --rate --requests --sessions --workers --warm-up --think --target --policy --parallel --plane --clients --rtt --access --server --server-pid --server-netns --container --server-cpu --server-memory --server-user --shards --interface --gateway --beside --shell --capture --cacert --insecure --cert --key --http --method --header --body --source --processors --seed --set --threshold --abort --out --samples --no-monitor --metrics --metrics-push --metrics-otlp --ui --format --quiet --plain --show-scenario --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1362,6 +1475,10 @@ _farfield() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --interface)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --gateway)
                     COMPREPLY=($(compgen -W "auto tun packet" -- "${cur}"))
                     return 0
@@ -1420,7 +1537,7 @@ _farfield() {
                     return 0
                     ;;
                 --http)
-                    COMPREPLY=($(compgen -W "1.0 1.1 2 3" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "1.0 1.1 2 3 auto" -- "${cur}"))
                     return 0
                     ;;
                 --method)
@@ -1485,8 +1602,24 @@ _farfield() {
                     COMPREPLY=($(compgen -W "all none" -- "${cur}"))
                     return 0
                     ;;
+                --metrics)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metrics-push)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metrics-otlp)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ui)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --format)
-                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "text json jsonl" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -1615,7 +1748,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__shell)
-            opts="-q -h --scenario --as --beside --access --rtt --server --server-pid --server-netns --container --gateway --seed --set --quiet --help"
+            opts="-q -h --scenario --as --beside --access --rtt --server --server-pid --server-netns --container --interface --gateway --seed --set --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1665,6 +1798,10 @@ _farfield() {
                     return 0
                     ;;
                 --container)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --interface)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1930,6 +2067,31 @@ _farfield() {
                     return 0
                     ;;
                 --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        farfield__subcmd__ui)
+            opts="-h --scenarios --listen --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --scenarios)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --listen)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -35,6 +35,7 @@ complete -c farfield -n "__fish_farfield_needs_command" -f -a "path" -d 'Measure
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "report" -d 'Print the result of a run again, from its directory'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "compare" -d 'Compare runs: whether they differ, by how much, and with what confidence'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "runs" -d 'List the runs of a folder, with their verdicts and first figures'
+complete -c farfield -n "__fish_farfield_needs_command" -f -a "ui" -d 'Show runs in a browser, write scenarios, and start and stop runs'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "verify" -d 'Compare the samples of a run with the packets of a capture'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "doctor" -d 'Show what this machine allows, and how to allow more'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "fit" -d 'Fit models to an access log: a scenario with similar traffic, and a report of how well it fits'
@@ -96,10 +97,11 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -l shell -d 'Run 
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l cacert -d 'PEM file of the CA that an https server\'s certificate must lead to, instead of the system\'s' -r -F
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l cert -d 'PEM file of the certificates that users have for an https server that asks for one' -r -F
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l key -d 'PEM file of their private keys; that of the certificates if absent' -r -F
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l http -d 'HTTP version of the requests: 1.0, 1.1, 2 or 3' -r -f -a "1.0\t''
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l http -d 'HTTP version of the requests: 1.0, 1.1, 2, 3, or auto: as browsers choose it' -r -f -a "1.0\t''
 1.1\t''
 2\t''
-3\t''"
+3\t''
+auto\t''"
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s X -l method -d 'Method of the request' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s H -l header -d 'A header of the request, `Name: value`; may be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l body -d 'Body of the request, or `@FILE` for the contents of a file' -r
@@ -112,8 +114,13 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -l abort -d 'End 
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s o -l out -d 'Where to put the run directory; it must hold no run yet' -r -f -a "(__fish_complete_directories)"
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l samples -d 'Which samples to keep: all, none, or a number k for every k-th' -r -f -a "all\t''
 none\t''"
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l metrics -d 'Serve the figures for Prometheus at /metrics while the run goes on: at a port of the loopback interface, or at the address given' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l metrics-push -d 'Push the figures each second by Prometheus\' remote write; may be repeated' -r -f
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l metrics-otlp -d 'Push the figures each second by the OpenTelemetry Protocol (JSON over HTTP); may be repeated' -r -f
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l ui -d 'Show the run in a browser while it goes on: at a free port of the loopback interface, or at the address given' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l format -d 'What to print on standard output' -r -f -a "text\t'A summary that fits a terminal'
-json\t'The summary as JSON, for pipes'"
+json\t'The summary as JSON, for pipes'
+jsonl\t'The figures so far as a line of JSON each second, and a last line with the result, for programs'"
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l capture -d 'Keep the packets between clients and server in capture.pcapng'
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s k -l insecure -d 'Accept any certificate of an https server; every output says so'
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l no-monitor -d 'Do not monitor the server during the run'
@@ -250,6 +257,9 @@ html\t'A page of HTML in one file, without scripts'
 json\t'All numbers as JSON'"
 complete -c farfield -n "__fish_farfield_using_subcommand compare" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c farfield -n "__fish_farfield_using_subcommand runs" -s h -l help -d 'Print help'
+complete -c farfield -n "__fish_farfield_using_subcommand ui" -l scenarios -d 'The folder of scenario files' -r -f -a "(__fish_complete_directories)"
+complete -c farfield -n "__fish_farfield_using_subcommand ui" -l listen -d 'A port of the loopback interface, a free one by default; or an address and a port, which other machines may reach' -r
+complete -c farfield -n "__fish_farfield_using_subcommand ui" -s h -l help -d 'Print help'
 complete -c farfield -n "__fish_farfield_using_subcommand verify" -l capture -d 'The capture file, pcapng or pcap, taken on this or another machine; the run\'s own if absent' -r -F
 complete -c farfield -n "__fish_farfield_using_subcommand verify" -l format -d 'What to print' -r -f -a "text\t'A summary that fits a terminal'
 json\t'The summary as JSON, for pipes'"
@@ -355,24 +365,25 @@ complete -c farfield -n "__fish_farfield_using_subcommand generate; and __fish_s
 complete -c farfield -n "__fish_farfield_using_subcommand generate; and __fish_seen_subcommand_from help" -f -a "schema" -d 'The JSON schema of summary.json'
 complete -c farfield -n "__fish_farfield_using_subcommand generate; and __fish_seen_subcommand_from help" -f -a "verify-schema" -d 'The JSON schema of verify.json'
 complete -c farfield -n "__fish_farfield_using_subcommand generate; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs verify doctor fit audit export advise site generate help" -f -a "run" -d 'Load a server, and judge the result'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs verify doctor fit audit export advise site generate help" -f -a "try" -d 'Run one session of a scenario once, and show what is sent, extracted and checked'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs verify doctor fit audit export advise site generate help" -f -a "serve" -d 'Run the built-in server, with the capacity and the faults that flags give it'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs verify doctor fit audit export advise site generate help" -f -a "shell" -d 'Run any program behind an emulated path to a server'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs verify doctor fit audit export advise site generate help" -f -a "route" -d 'Be the emulated network between clients and servers that somebody else runs'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs verify doctor fit audit export advise site generate help" -f -a "path" -d 'Measure the paths of clients, and compare them with what was asked for'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs verify doctor fit audit export advise site generate help" -f -a "report" -d 'Print the result of a run again, from its directory'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs verify doctor fit audit export advise site generate help" -f -a "compare" -d 'Compare runs: whether they differ, by how much, and with what confidence'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs verify doctor fit audit export advise site generate help" -f -a "runs" -d 'List the runs of a folder, with their verdicts and first figures'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs verify doctor fit audit export advise site generate help" -f -a "verify" -d 'Compare the samples of a run with the packets of a capture'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs verify doctor fit audit export advise site generate help" -f -a "doctor" -d 'Show what this machine allows, and how to allow more'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs verify doctor fit audit export advise site generate help" -f -a "fit" -d 'Fit models to an access log: a scenario with similar traffic, and a report of how well it fits'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs verify doctor fit audit export advise site generate help" -f -a "audit" -d 'Run another load generator, and compare its report with the packets that it sent'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs verify doctor fit audit export advise site generate help" -f -a "export" -d 'Write the sessions that a scenario draws, for other load generators'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs verify doctor fit audit export advise site generate help" -f -a "advise" -d 'Advise on a server\'s settings, from an access log'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs verify doctor fit audit export advise site generate help" -f -a "site" -d 'Make sites from models, and describe the sites of folders and servers'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs verify doctor fit audit export advise site generate help" -f -a "generate" -d 'Print shell completions, the man page, or the schema of a result'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs verify doctor fit audit export advise site generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs ui verify doctor fit audit export advise site generate help" -f -a "run" -d 'Load a server, and judge the result'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs ui verify doctor fit audit export advise site generate help" -f -a "try" -d 'Run one session of a scenario once, and show what is sent, extracted and checked'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs ui verify doctor fit audit export advise site generate help" -f -a "serve" -d 'Run the built-in server, with the capacity and the faults that flags give it'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs ui verify doctor fit audit export advise site generate help" -f -a "shell" -d 'Run any program behind an emulated path to a server'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs ui verify doctor fit audit export advise site generate help" -f -a "route" -d 'Be the emulated network between clients and servers that somebody else runs'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs ui verify doctor fit audit export advise site generate help" -f -a "path" -d 'Measure the paths of clients, and compare them with what was asked for'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs ui verify doctor fit audit export advise site generate help" -f -a "report" -d 'Print the result of a run again, from its directory'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs ui verify doctor fit audit export advise site generate help" -f -a "compare" -d 'Compare runs: whether they differ, by how much, and with what confidence'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs ui verify doctor fit audit export advise site generate help" -f -a "runs" -d 'List the runs of a folder, with their verdicts and first figures'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs ui verify doctor fit audit export advise site generate help" -f -a "ui" -d 'Show runs in a browser, write scenarios, and start and stop runs'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs ui verify doctor fit audit export advise site generate help" -f -a "verify" -d 'Compare the samples of a run with the packets of a capture'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs ui verify doctor fit audit export advise site generate help" -f -a "doctor" -d 'Show what this machine allows, and how to allow more'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs ui verify doctor fit audit export advise site generate help" -f -a "fit" -d 'Fit models to an access log: a scenario with similar traffic, and a report of how well it fits'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs ui verify doctor fit audit export advise site generate help" -f -a "audit" -d 'Run another load generator, and compare its report with the packets that it sent'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs ui verify doctor fit audit export advise site generate help" -f -a "export" -d 'Write the sessions that a scenario draws, for other load generators'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs ui verify doctor fit audit export advise site generate help" -f -a "advise" -d 'Advise on a server\'s settings, from an access log'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs ui verify doctor fit audit export advise site generate help" -f -a "site" -d 'Make sites from models, and describe the sites of folders and servers'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs ui verify doctor fit audit export advise site generate help" -f -a "generate" -d 'Print shell completions, the man page, or the schema of a result'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run try serve shell route path report compare runs ui verify doctor fit audit export advise site generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c farfield -n "__fish_farfield_using_subcommand help; and __fish_seen_subcommand_from advise" -f -a "keepalive" -d 'Recommend a keep-alive timeout, for a server whose connections each hold a worker'
 complete -c farfield -n "__fish_farfield_using_subcommand help; and __fish_seen_subcommand_from site" -f -a "make" -d 'Write the files of a site, each of exactly its size, for any web server to serve'
 complete -c farfield -n "__fish_farfield_using_subcommand help; and __fish_seen_subcommand_from site" -f -a "show" -d 'Print a model that comes with farfield, as a start for your own'
