@@ -74,7 +74,7 @@ impl HttpStats {
     /// four. Beyond 2³² - 4 it is that.
     pub const fn of_http3(stream: u64, stalled_us: u32) -> HttpStats {
         debug_assert!(stream & 3 == 0);
-        let largest = (u32::MAX & !3) as u64;
+        let largest = !3_u32 as u64;
         let number = if stream < largest { stream } else { largest };
         HttpStats { code: number as u32 | HttpStats::HTTP3, stalled_us }
     }
@@ -184,11 +184,11 @@ mod tests {
             let expected = (Some(SpokenVersion::Http2), Some(stream), Some(7));
             assert_eq!(parts(HttpStats::of_http2(stream, 7)), expected);
         }
-        for stream in [0, 4, 40, u32::MAX & !3] {
+        for stream in [0, 4, 40, !3_u32] {
             let expected = (Some(SpokenVersion::Http3), Some(stream), Some(u32::MAX));
             assert_eq!(parts(HttpStats::of_http3(stream.into(), u32::MAX)), expected);
         }
-        assert_eq!(HttpStats::of_http3(1 << 40, 0).stream(), Some(u32::MAX & !3));
+        assert_eq!(HttpStats::of_http3(1 << 40, 0).stream(), Some(!3_u32));
         assert_eq!(size_of::<HttpStats>(), 8);
     }
 
