@@ -1537,7 +1537,7 @@ _farfield() {
                     return 0
                     ;;
                 --http)
-                    COMPREPLY=($(compgen -W "1.0 1.1 2 3" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "1.0 1.1 2 3 auto" -- "${cur}"))
                     return 0
                     ;;
                 --method)

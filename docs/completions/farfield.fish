@@ -97,10 +97,11 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -l shell -d 'Run 
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l cacert -d 'PEM file of the CA that an https server\'s certificate must lead to, instead of the system\'s' -r -F
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l cert -d 'PEM file of the certificates that users have for an https server that asks for one' -r -F
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l key -d 'PEM file of their private keys; that of the certificates if absent' -r -F
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l http -d 'HTTP version of the requests: 1.0, 1.1, 2 or 3' -r -f -a "1.0\t''
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l http -d 'HTTP version of the requests: 1.0, 1.1, 2, 3, or auto: as browsers choose it' -r -f -a "1.0\t''
 1.1\t''
 2\t''
-3\t''"
+3\t''
+auto\t''"
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s X -l method -d 'Method of the request' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s H -l header -d 'A header of the request, `Name: value`; may be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l body -d 'Body of the request, or `@FILE` for the contents of a file' -r

@@ -1,12 +1,12 @@
-//! A Python with readers of Parquet, against which the samples file is tested: an environment of the
-//! project's own under `target`, so that nothing is installed into the system's.
+//! A Python with readers of Parquet, against which the samples file is tested, and with a server of HTTP/3:
+//! an environment of the project's own under `target`, so that nothing is installed into the system's.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use xtask::system;
 
-/// The readers that users have.
-const READERS: [&str; 4] = ["pandas", "pyarrow", "duckdb", "polars"];
+/// The readers that users have, and a server of HTTP/3 that the clients are tested before.
+const READERS: [&str; 5] = ["pandas", "pyarrow", "duckdb", "polars", "aioquic"];
 
 /// A package that contains axe-core, which looks for what keeps people from using a page, as one file of
 /// JavaScript. Without the packages that it depends on: only this file of it is read.
@@ -56,7 +56,7 @@ pub fn provide(target: &Path, may_install: bool) -> Option<PathBuf> {
             return Some(python);
         }
     }
-    eprintln!("Python's readers of Parquet are missing: python3 -m pip install {}", READERS.join(" "));
+    eprintln!("Python packages that tests want are missing: python3 -m pip install {}", READERS.join(" "));
     None
 }
 

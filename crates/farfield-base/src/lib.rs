@@ -5,6 +5,7 @@
 //! Nothing here reads a clock, opens a file or knows a protocol.
 
 pub mod calendar;
+pub mod http_stats;
 pub mod index;
 pub mod note;
 pub mod opened;
@@ -20,14 +21,13 @@ pub mod text_or_table;
 pub mod time;
 pub mod window;
 
+pub use http_stats::{AlternativeCounts, HttpStats, SpokenVersion};
 pub use note::{KeptExchange, Note, SessionBegin, SessionEnd, SessionFailure};
 pub use opened::Opened;
 pub use printable::{printable, without_authorization};
 pub use quantity::QuantityError;
 pub use rate::Rate;
-pub use sample::{
-    EarlyData, Fault, Http2Stats, Outcome, PagePart, Sample, Stamp, TcpStats, TlsStats, TlsVersion,
-};
+pub use sample::{EarlyData, Fault, Outcome, PagePart, Sample, Stamp, TcpStats, TlsStats, TlsVersion};
 pub use share::Share;
 pub use size::Bytes;
 pub use tenths::Tenths;

@@ -29,6 +29,8 @@ pub enum Purpose {
     Link = 5,
     /// Instants of a flow of cross traffic.
     CrossTraffic = 6,
+    /// Instants at which clients move to another network.
+    Move = 7,
 }
 
 impl Seed {

@@ -4,6 +4,7 @@
 //! them, and nothing on the way formats or drops one. A failed request is data like any other: what became
 //! of it is its [`Outcome`], and whose fault that was is the outcome's [`Fault`].
 
+use crate::http_stats::HttpStats;
 use crate::time::{Duration, Instant};
 use std::num::{NonZeroU8, NonZeroU32};
 
@@ -34,7 +35,8 @@ impl Stamp {
 /// `due <= connect_begun <= connected <= sent <= first_byte <= done`, as far as each happened; `sent` may
 /// lie before `connected` of no other request, since connect times stand only on a connection's first
 /// request. A session of TLS is secured between `connected` and `sent`, and between `sent` and `first_byte`
-/// where the request went ahead of that, as early data.
+/// where the request went ahead of that, as early data; over QUIC such a request is sent before the
+/// connection counts as established, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sample {
     /// When the model of load wanted it: the arrival, the end of the think time, or the reply that led to
@@ -74,8 +76,8 @@ pub struct Sample {
     pub tcp: Option<TcpStats>,
     /// The session of TLS that it opened, with its connection, once the handshake was done.
     pub tls: Option<TlsStats>,
-    /// Its stream, where its connection speaks HTTP/2.
-    pub http2: Option<Http2Stats>,
+    /// The version of HTTP of its connection, and its stream.
+    pub http: HttpStats,
     /// Its place in the user's page.
     pub page: PagePart,
     /// The user's session, counted over the run; [`Sample::NO_SESSION`] where users are in no sessions.
@@ -189,17 +191,6 @@ impl EarlyData {
     }
 }
 
-/// The stream of a request over HTTP/2 (RFC 9113 section 5). The struct is packed to keep samples small.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(Rust, packed(2))]
-pub struct Http2Stats {
-    /// The stream's number: odd, and greater than those of earlier requests on the connection.
-    pub stream: NonZeroU32,
-    /// Microseconds for which the request's body waited for the server to allow more of it (flow control,
-    /// RFC 9113 section 5.2), at most 2^32-1.
-    pub stalled_us: u32,
-}
-
 /// A version of TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -264,8 +255,13 @@ impl Sample {
     /// last byte, and those of its connection between the first two.
     pub fn is_ordered(&self) -> bool {
         let secured = self.tls.map_or(Stamp::NEVER, |tls| Stamp::at(tls.secured));
+        let in_quic = self.sent.instant() < self.connected.instant();
         let steps = match self.tls.map_or(EarlyData::Unsent, |tls| tls.early) {
-            EarlyData::Unsent => [self.connect_begun, self.connected, secured, self.sent, self.first_byte],
+            // Of a handshake that failed it is not known whether the request went within it.
+            EarlyData::Unsent if !in_quic || self.tls.is_some() || self.outcome == Outcome::Ok => {
+                [self.connect_begun, self.connected, secured, self.sent, self.first_byte]
+            }
+            _ if in_quic => [self.connect_begun, self.sent, self.connected, secured, self.first_byte],
             _ => [self.connect_begun, self.connected, self.sent, secured, self.first_byte],
         };
         let happened = steps.into_iter().filter_map(Stamp::instant).chain([self.done]);
@@ -394,11 +390,13 @@ pub enum Outcome {
     QuicIdle = 43,
     /// QUIC: packets or frames that the protocol forbids.
     BadQuic = 44,
+    /// The client left the network that its connection was on, such as Wi-Fi.
+    NetworkChanged = 45,
 }
 
 impl Outcome {
     /// All of them, in order of their codes.
-    pub const ALL: [Outcome; 45] = {
+    pub const ALL: [Outcome; 46] = {
         use Outcome::*;
         [
             Ok,
@@ -446,6 +444,7 @@ impl Outcome {
             NoQuicVersion,
             QuicIdle,
             BadQuic,
+            NetworkChanged,
         ]
     };
 
@@ -492,7 +491,9 @@ impl Outcome {
             | StreamRefused
             | GoneAway
             | NoQuicVersion => Fault::Server,
-            ConnectRefused | ConnectTimedOut | Unreachable | Reset | QuicIdle => Fault::Network,
+            ConnectRefused | ConnectTimedOut | Unreachable | Reset | QuicIdle | NetworkChanged => {
+                Fault::Network
+            }
             ConnectAbandoned | TimedOut | NoDescriptor | NoAddress | Dropped | Unfinished => Fault::Client,
             BadHead | HeadTooLarge | BadLength | BadChunk | Truncated | Unasked | BodyTooLarge
             | BadCoding | NotTls | TlsExpected | BadRecord | TlsTruncated | BadFrame | NotHttp2 | BadQuic => {
@@ -550,6 +551,7 @@ impl Outcome {
             NoQuicVersion => "no-quic-version",
             QuicIdle => "quic-idle",
             BadQuic => "bad-quic",
+            NetworkChanged => "network-changed",
         }
     }
 }

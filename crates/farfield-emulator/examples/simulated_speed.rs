@@ -97,6 +97,7 @@ fn network(
         routes,
         shared,
         cross_traffic: Vec::new(),
+        moves: Vec::new(),
         clients: (0..clients).map(|rank| ClientPlan { class: 0, route: rank % subnets, rank }).collect(),
     }
 }

@@ -15,7 +15,7 @@ use crate::shared::links_of;
 use crate::slots::{ClientId, ClientSlot, SharedLinkId, SocketSlot};
 use crate::time_wait::TimeWaits;
 use crate::timeout_queue::TimeoutQueue;
-use crate::transit::{Crossing, Departure, Transit};
+use crate::transit::{Crossing, Departure, Event, Transit};
 use bytes::Bytes;
 use farfield_base::random::Seed;
 use farfield_base::{Instant, Note, Opened, Sample, TcpStats};
@@ -25,7 +25,7 @@ use farfield_tcp::{Connection, Segment};
 use farfield_user::{ConnectionKey, Failure, Wake};
 use farfield_wire::{Ecn, Reassembler, ReassemblyLimits};
 use slab::Slab;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// The state that everything in a shard acts on, apart from its users, who act on it through
@@ -49,6 +49,8 @@ pub(crate) struct ClientSide {
     /// For each slot of the population's connections, the one that is bound to it.
     pub bound: Vec<Option<SocketSlot>>,
     pub datagrams: DatagramSockets,
+    /// Clients that have moved, with what they are now.
+    pub moved: BTreeMap<ClientSlot, ClientSlot>,
     /// What of the clients' side is behind the clock.
     pub lag: Lag,
     pub sockets_begun: u32,
@@ -97,6 +99,8 @@ pub(crate) enum ClientEvent {
     Timer { socket: SocketSlot, serial: u32 },
     /// Timers of a timeout queue may be due.
     Timeouts(u16),
+    /// The client of this place among the [moves](NetworkPlan::moves) moves.
+    Move(u32),
 }
 
 /// A link of a shard.
@@ -132,6 +136,8 @@ pub(crate) enum Upcall {
     Received(ConnectionKey, Bytes),
     Datagram(ConnectionKey, Ecn, Bytes),
     Closed(ConnectionKey),
+    /// Its datagrams take another path from now on.
+    Moved(ConnectionKey),
     /// With the connection's counters, if it was ever begun.
     Failed(ConnectionKey, Failure, Option<TcpStats>),
 }
@@ -150,6 +156,10 @@ impl ClientSide {
             Client::new(ClientId::at(number), client, &plan.classes[usize::from(client.class)], seed)
         });
         let mut transit = Transit::new(Arc::clone(&plan));
+        let own = plan.moves.iter().enumerate().filter(|(_, own)| own.client.shard(shards) == shard);
+        for (place, own) in own.filter(|(_, own)| own.at < Instant::MAX) {
+            transit.wheel.schedule(own.at, Event::Other(ClientEvent::Move(place as u32)));
+        }
         if beyond == Beyond::Everything {
             transit.begin_cross(CrossFlows::of(&plan, seed, |_| true));
         }
@@ -165,6 +175,7 @@ impl ClientSide {
             connections: Slab::new(),
             bound: Vec::new(),
             datagrams: DatagramSockets::default(),
+            moved: BTreeMap::new(),
             lag: Lag::default(),
             sockets_begun: 0,
             timeouts: TimeoutQueue::default(),
@@ -190,9 +201,15 @@ impl ClientSide {
         self.beyond == Beyond::Gateway
     }
 
-    /// The client that user `user` acts on.
-    pub fn client_of(&self, user: u32) -> ClientSlot {
+    /// The client that user `user` acts on, as it was at first.
+    pub fn first_client_of(&self, user: u32) -> ClientSlot {
         self.number_of_client_of(user).slot(self.shards)
+    }
+
+    /// The client that user `user` acts on, as it is now.
+    pub fn client_of(&self, user: u32) -> ClientSlot {
+        let client = self.first_client_of(user);
+        self.moved.get(&client).copied().unwrap_or(client)
     }
 
     /// The class of user `user`'s client.
@@ -202,7 +219,7 @@ impl ClientSide {
 
     fn number_of_client_of(&self, user: u32) -> ClientId {
         match &self.with_users {
-            None => ClientId::new(user % self.transit.plan.clients.len() as u32),
+            None => ClientId::new(user % self.transit.plan.acting() as u32),
             // Users are dealt out over shards by number, as clients are.
             Some(clients) => clients[(user / self.shards) as usize % clients.len()],
         }
@@ -258,6 +275,11 @@ impl ClientSide {
     /// A packet has come to its client.
     fn arrive(&mut self, flight: Flight<ClientSlot>) {
         let client = flight.client;
+        if self.moved.contains_key(&client) {
+            // Nobody is there any more.
+            self.transit.drops.nobody += 1;
+            return;
+        }
         if self.tap.is_some() || self.hosts.is_some() {
             let (is_real, server) = (self.is_real(client), self.server_of(&flight));
             if self.tap.is_some() || is_real {

@@ -69,6 +69,21 @@ impl DatagramSockets {
         (self.sockets.get(slot.index())?.key == key).then_some(slot)
     }
 
+    /// The sockets of a client.
+    pub fn of_client(&self, client: ClientSlot) -> Vec<SocketSlot> {
+        let own = self.sockets.iter().filter(|(_, socket)| socket.client == client);
+        own.map(|(slot, _)| SocketSlot::at(slot)).collect()
+    }
+
+    /// Binds a socket to port `port` of another client; returns whose it is, and the port that it had.
+    pub fn rebind(&mut self, slot: SocketSlot, client: ClientSlot, port: u16) -> (ConnectionKey, u16) {
+        let socket = &mut self.sockets[slot.index()];
+        socket.client = client;
+        let freed = std::mem::replace(&mut socket.port, port);
+        (socket.up_losses, socket.down_losses) = (Memory::default(), Memory::default());
+        (socket.key, freed)
+    }
+
     fn insert(&mut self, socket: DatagramSocket) {
         let index = socket.key.slot.index();
         if self.bound.len() <= index {
@@ -136,7 +151,7 @@ impl ClientSide {
         true
     }
 
-    fn remove_datagram_socket(&mut self, slot: SocketSlot) -> ConnectionKey {
+    pub fn remove_datagram_socket(&mut self, slot: SocketSlot) -> ConnectionKey {
         let DatagramSocket { client, port, key, .. } = self.datagrams.remove(slot);
         self.clients[client.index()].free_port(PortKind::Udp, port);
         key

@@ -16,10 +16,12 @@ pub use deal::deal;
 pub use graph::{Graph, subnets, with_models};
 pub use placed::{PLACED_MOST, Placed, PlacedError};
 
-use crate::plan::{ClassPlan, ClientPlan, HopPlan, NetworkPlan, NodePlan, OtherServers, RoutePlan, Servers};
-use crate::slots::SharedLinkId;
+use crate::plan::{
+    ClassPlan, ClientPlan, HopPlan, MovePlan, NetworkPlan, NodePlan, OtherServers, RoutePlan, Servers,
+};
+use crate::slots::{ClientId, SharedLinkId};
 use addresses::Addressing;
-use farfield_base::Duration;
+use farfield_base::{Duration, Instant};
 use farfield_net::{LinkModel, LinkName, Mtu, NodeKind};
 use farfield_tcp::Config;
 use farfield_tcp::config::{DEFAULT_MSS_IPV4, DEFAULT_MSS_IPV6};
@@ -38,7 +40,8 @@ const HOPS_MOST: usize = 120;
 pub struct Class {
     /// Its name in results.
     pub name: String,
-    /// Its part of all clients is this over the sum of all weights; above zero.
+    /// Its part of all clients is this over the sum of all weights; above zero, unless clients of others
+    /// move to it.
     pub weight: f64,
     /// The configuration of its clients' TCP; its MSS is replaced unless `mss_is_given`.
     pub tcp: Config,
@@ -50,6 +53,8 @@ pub struct Class {
     pub down: Vec<Arc<LinkModel>>,
     /// Where its clients have their addresses; a part of the default block if absent.
     pub pool: Option<Block>,
+    /// The class whose links its clients move to, as an index of classes.
+    pub moves_to: Option<u16>,
 }
 
 /// A link that all clients share between their edge and the server.
@@ -250,7 +255,7 @@ pub fn lay_out(
 ) -> Result<Layout, LayoutError> {
     check_weights(&classes)?;
     let weights: Vec<f64> = classes.iter().map(|class| class.weight).collect();
-    let member_of = deal(&weights, frame.clients.get());
+    let member_of = with_doubles(&classes, deal(&weights, frame.clients.get()));
     let edges = 0..classes.len() as u32;
     let routes = edges.clone().map(|id| match &bottleneck {
         None => RoutePlan::direct(id),
@@ -283,11 +288,26 @@ fn check_weights(classes: &[Class]) -> Result<(), LayoutError> {
     if !(1..=CLASSES_MOST).contains(&classes.len()) {
         return Err(LayoutError::Classes(classes.len()));
     }
-    let good = |weight: f64| weight.is_finite() && weight > 0.0;
-    match classes.iter().position(|class| !good(class.weight)) {
-        Some(class) => Err(LayoutError::Weight { class, weight: classes[class].weight }),
-        None => Ok(()),
-    }
+    let is_moved_to = |class: usize| classes.iter().any(|own| own.moves_to == Some(class as u16));
+    let good = |class: usize| {
+        let weight = classes[class].weight;
+        weight.is_finite() && (weight > 0.0 || weight == 0.0 && is_moved_to(class))
+    };
+    let bad = (0..classes.len()).find(|class| !good(*class));
+    // Somebody must be somewhere at first.
+    let bad = bad.or_else(|| classes.iter().all(|class| class.weight == 0.0).then_some(0));
+    bad.map_or(Ok(()), |class| Err(LayoutError::Weight { class, weight: classes[class].weight }))
+}
+
+/// The classes of all clients and, where some move, of their doubles behind them, in the same order: so a
+/// client and its double are in one shard, however many there are. The double of one that does not move is
+/// nobody.
+fn with_doubles(classes: &[Class], mut member_of: Vec<u16>) -> Vec<u16> {
+    let Some(somewhere) = classes.iter().find_map(|class| class.moves_to) else { return member_of };
+    let doubles: Vec<u16> =
+        member_of.iter().map(|of| classes[usize::from(*of)].moves_to.unwrap_or(somewhere)).collect();
+    member_of.extend(doubles);
+    member_of
 }
 
 /// Gives addresses and MSS, and measures round trips. `route_of` returns the route of a client of a class.
@@ -302,6 +322,7 @@ fn finish(
 ) -> Result<Layout, LayoutError> {
     check_shards(frame)?;
     let Addressing { first, ranks, clients_v4, clients_v6 } = addresses::assign(&classes, &member_of, frame)?;
+    let moves = moves_of(&classes, &member_of);
     let plan = |(class, of): (usize, Class)| class_plan(class, of, first[class]);
     let classes: Vec<ClassPlan> = classes.into_iter().enumerate().map(plan).collect::<Result<_, _>>()?;
     let client = |(number, (class, rank)): (usize, (u16, u32))| ClientPlan {
@@ -318,10 +339,21 @@ fn finish(
         shared: models,
         cross_traffic: Vec::new(),
         clients,
+        moves,
         others: OtherServers::default(),
     };
     let round_trips = round_trips(&network);
     Ok(Layout { network, round_trips, nodes, links, clients_v4, clients_v6 })
+}
+
+/// The clients that move, at an instant that is still to be set.
+fn moves_of(classes: &[Class], member_of: &[u16]) -> Vec<MovePlan> {
+    if classes.iter().all(|class| class.moves_to.is_none()) {
+        return Vec::new();
+    }
+    let acting = member_of[..member_of.len() / 2].iter().enumerate();
+    let moving = acting.filter(|(_, class)| classes[usize::from(**class)].moves_to.is_some());
+    moving.map(|(number, _)| MovePlan { client: ClientId::at(number), at: Instant::MAX }).collect()
 }
 
 fn check_shards(frame: Frame) -> Result<(), LayoutError> {

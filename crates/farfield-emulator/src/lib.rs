@@ -30,6 +30,7 @@ mod icmp;
 pub mod lag;
 pub mod lateness;
 pub mod layout;
+mod moves;
 pub mod offload;
 pub mod packet;
 pub mod path;
@@ -52,7 +53,9 @@ pub use directory::Directory;
 pub use framed::Framed;
 pub use lateness::Lateness;
 pub use packet::{Carried, Packet, Tcp, Udp};
-pub use plan::{ClassPlan, ClientPlan, HopPlan, NetworkPlan, NodePlan, OtherServers, RoutePlan, Servers};
+pub use plan::{
+    ClassPlan, ClientPlan, HopPlan, MovePlan, NetworkPlan, NodePlan, OtherServers, RoutePlan, Servers,
+};
 pub use router::Router;
 pub use server::{ServerModel, ServerPlan};
 pub use shard::Shard;

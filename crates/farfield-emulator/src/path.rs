@@ -142,6 +142,7 @@ mod tests {
             routes: vec![RoutePlan::direct(0)],
             shared: Vec::new(),
             cross_traffic: Vec::new(),
+            moves: Vec::new(),
             clients: vec![ClientPlan { class: 0, route: 0, rank: 0 }].into(),
         }
     }

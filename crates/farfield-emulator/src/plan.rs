@@ -7,6 +7,7 @@
 
 use crate::cross_traffic::CrossFlow;
 use crate::slots::{ClientId, SharedLinkId};
+use farfield_base::Instant;
 use farfield_net::{LinkModel, NodeKind};
 use farfield_tcp::Config;
 use farfield_wire::Addresses;
@@ -26,10 +27,23 @@ pub struct NetworkPlan {
     pub shared: Vec<Arc<LinkModel>>,
     /// Packets of nobody's on these links.
     pub cross_traffic: Vec<CrossFlow>,
-    /// Every client, by its number.
+    /// Every client, by its number. Where some move, the second half are the doubles of the first: what each
+    /// is after it moved, on links and at an address of its new class.
     pub clients: Arc<[ClientPlan]>,
+    /// The clients that move from one access network to another, and when.
+    pub moves: Vec<MovePlan>,
     /// Servers beside the first.
     pub others: OtherServers,
+}
+
+/// A client that leaves its access network for another, as a phone leaves Wi-Fi: what it sends from then on
+/// is sent by its [double](NetworkPlan::double).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MovePlan {
+    /// The client.
+    pub client: ClientId,
+    /// When it moves.
+    pub at: Instant,
 }
 
 /// Servers beside the first, which has number 0: their addresses, and the ways to them.
@@ -143,6 +157,16 @@ impl Servers {
 }
 
 impl NetworkPlan {
+    /// Clients that users act on: all but the doubles of those that move.
+    pub fn acting(&self) -> usize {
+        if self.moves.is_empty() { self.clients.len() } else { self.clients.len() / 2 }
+    }
+
+    /// What a client that moves is afterwards.
+    pub fn double(&self, client: ClientId) -> ClientId {
+        ClientId::at(client.index() + self.acting())
+    }
+
     /// The address of a client.
     pub fn address(&self, client: ClientId) -> IpAddr {
         let client = &self.clients[client.index()];

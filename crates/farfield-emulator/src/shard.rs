@@ -150,6 +150,7 @@ impl Shard {
             Event::Other(ClientEvent::Wake(wake)) => self.handle_wake(wall, due, wake, lateness),
             Event::Other(ClientEvent::Timer { socket, serial }) => self.side.handle_timer(socket, serial),
             Event::Other(ClientEvent::Timeouts(queue)) => self.side.handle_timeouts(queue),
+            Event::Other(ClientEvent::Move(place)) => self.side.move_client(place),
             Event::Packet(slot) => {
                 if !self.side.transit.flights[slot.index()].up {
                     lateness.arrived(due, wall.since(due));
@@ -305,6 +306,7 @@ impl Shard {
                     population.handle_datagrams(side, now, key, ecn.bits(), len, &bytes);
                 }
                 Upcall::Closed(key) => population.handle_closed(side, now, key),
+                Upcall::Moved(key) => population.handle_moved(side, now, key),
                 Upcall::Failed(key, failure, counters) => {
                     side.parting = counters.map(|counters| (key, counters));
                     population.handle_failed(side, now, key, failure);

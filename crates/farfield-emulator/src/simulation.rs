@@ -172,7 +172,7 @@ pub fn simulate_into(
     remote: &Remote,
 ) -> Result<Simulated, SimulationError> {
     let network = &simulation.network;
-    let clients = network.clients.len() as u32;
+    let clients = network.acting() as u32;
     if clients == 0 {
         return Err(SimulationError::NoClients);
     }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 impl Transport for ClientSide {
     /// Each client is a machine, with an address and links of its own.
     fn machine_of(&self, user: u32) -> u32 {
-        self.client_of(user).index() as u32
+        self.first_client_of(user).index() as u32
     }
 
     fn connect(&mut self, key: ConnectionKey, user: u32) -> Instant {
@@ -59,8 +59,13 @@ impl Transport for ClientSide {
         self.transit.now
     }
 
-    fn open_datagrams(&mut self, key: ConnectionKey, user: u32) -> Instant {
+    fn open_datagrams(&mut self, key: ConnectionKey, user: u32, _port: Option<u16>) -> Instant {
         self.open_datagram_socket(key, user)
+    }
+
+    /// A client's packets are all for one port of the server's.
+    fn reaches(&self, port: u16) -> bool {
+        port == self.transit.plan.servers.port
     }
 
     fn send_datagrams(&mut self, key: ConnectionKey, datagrams: Datagrams<'_>) -> Instant {
@@ -260,7 +265,7 @@ impl ClientSide {
         Some(slot)
     }
 
-    fn remove(&mut self, slot: SocketSlot) {
+    pub fn remove(&mut self, slot: SocketSlot) {
         let socket = self.connections.remove(slot.index());
         self.clients[socket.client.index()].free_port(PortKind::Tcp, socket.port);
         if let Some(key) = socket.key {

@@ -28,6 +28,7 @@ pub(crate) fn add_up(
     let mut arrivals = Arrivals { expected, ..Arrivals::default() };
     let mut area = 0;
     let mut later = [0, 0];
+    let (mut migrated, mut broken_by_moves) = (0, 0);
     for worker in finished {
         if let Some(network) = &worker.network {
             add_network(stats, network);
@@ -41,6 +42,10 @@ pub(crate) fn add_up(
         stats.refused += worker.tally.refused;
         stats.samples_lost += worker.tally.missed_without_row();
         stats.unasked += worker.tally.unasked;
+        migrated += worker.tally.migrated;
+        broken_by_moves += worker.tally.broken_by_moves;
+        stats.datagrams_lost += worker.datagrams_lost;
+        stats.alternatives.add(&worker.tally.alternatives);
         stats.coded_bytes += worker.tally.coded_bytes;
         stats.decoded_bytes += worker.tally.decoded_bytes;
         stats.objects_left_out += worker.tally.objects_left_out;
@@ -54,16 +59,30 @@ pub(crate) fn add_up(
         stats.writer_stalls += worker.stalls;
         stats.workers.push(worker.stats);
     }
+    if let Some(network) = &mut stats.network {
+        (network.migrated, network.broken_by_moves) = (migrated, broken_by_moves);
+    }
     (stats.lateness, stats.loop_lag) = (lateness, turns);
     stats.in_system_ns = u64::try_from(area).unwrap_or(u64::MAX);
     stats.arrivals = settings.load.has_arrivals().then_some(arrivals);
     let half_s = window.measure_to.since(window.measure_from).as_secs_f64() / 2.0;
     let asked = settings.load.users_max().is_some() && settings.visitors_bound.is_none();
+    stats.warnings.extend(lost_datagrams(stats.datagrams_lost));
     // The cause of all other symptoms of such a run, so the first warning.
     stats.warnings.splice(0..0, connection_storm(later, half_s, asked));
     stats
         .warnings
         .extend(settings.visitors_bound.and_then(|bound| dropped_arrivals(bound, arrivals.dropped)));
+}
+
+/// The warning about datagrams that came, and were not read in time: to QUIC they are lost as on a path.
+fn lost_datagrams(lost: u64) -> Option<String> {
+    (lost > 0).then(|| {
+        format!(
+            "{lost} datagrams of the server's found no room in the receive buffers of farfield's sockets, and were sent again: \
+             raise net.core.rmem_max to 4 MiB or more, of which each socket asks for 4 MiB, or lower the load of each worker"
+        )
+    })
 }
 
 /// The warning about a storm of connections: at a full server an arrival that finds no idle visitor creates
@@ -157,7 +176,7 @@ pub(crate) fn describe_network(stats: &mut EngineStats, settings: &Settings) {
         Plane::Emulated(emulated) => &emulated.network,
         Plane::Simulated(simulated) => &simulated.network,
     };
-    network.clients = laid_out.plan.clients.len() as u64;
+    network.clients = laid_out.plan.acting() as u64;
     network.shards = settings.workers.get().into();
     for (stats, flow) in network.cross_traffic.iter_mut().zip(&laid_out.plan.cross_traffic) {
         stats.link = laid_out.links.get(flow.link.index()).map(ToString::to_string).unwrap_or_default();

@@ -124,6 +124,8 @@ fn protocol_bytes(over_tls: bool, version: HttpVersion) -> u64 {
         HttpVersion::Http10 | HttpVersion::Http11 => session,
         HttpVersion::Http2 => session + HTTP2_BYTES,
         HttpVersion::Http3 => QUIC_BYTES,
+        // What is least is asked of: the server may choose it.
+        HttpVersion::Auto => session,
     }
 }
 

@@ -251,6 +251,7 @@ fn finished(simulated: &Simulated) -> WorkerReport {
         in_system_area: simulated.in_system_area,
         stalls: 0,
         opened: Vec::new(),
+        datagrams_lost: 0,
         network: Some(NetworkReport {
             departed: Histogram::new(),
             arrived: Histogram::new(),

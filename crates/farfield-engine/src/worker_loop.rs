@@ -107,6 +107,7 @@ impl WorkerLoop {
             in_system_area,
             stalls,
             opened: Vec::new(),
+            datagrams_lost: 0,
             network: None,
         }
     }

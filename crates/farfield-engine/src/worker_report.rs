@@ -25,6 +25,8 @@ pub(crate) struct WorkerReport {
     pub stalls: u64,
     /// Connections begun, if they were noted.
     pub opened: Vec<Opened>,
+    /// Datagrams that found no room in receive buffers.
+    pub datagrams_lost: u64,
     /// The emulated plane's part of the report.
     pub network: Option<NetworkReport>,
 }

@@ -143,7 +143,7 @@ fn server() -> Arc<ServerConfig> {
         .with_no_client_auth()
         .with_single_cert(vec![certificate.der().clone()], key)
         .expect("a certificate and its key");
-    config.alpn_protocols = vec![Alpn::Http11.id().to_vec()];
+    config.alpn_protocols = Alpn::Http11.ids().iter().map(|id| id.to_vec()).collect();
     config.ticketer = aws_lc_rs::Ticketer::new().expect("a ticketer");
     Arc::new(config)
 }
@@ -157,7 +157,7 @@ fn library(resumes: bool) -> Arc<ClientConfig> {
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)))
         .with_no_client_auth();
-    config.alpn_protocols = vec![Alpn::Http11.id().to_vec()];
+    config.alpn_protocols = Alpn::Http11.ids().iter().map(|id| id.to_vec()).collect();
     config.resumption = if resumes { Resumption::in_memory_sessions(32) } else { Resumption::disabled() };
     Arc::new(config)
 }

@@ -8,7 +8,7 @@
 //! cryptography's. Sessions inside QUIC are made from the same settings as those over TCP. For virtual time
 //! there are clients and a [`Server`] without cryptography, whose numbers follow from a seed.
 //!
-//! Not done: early data, migration to another path, and tokens for later connections (NEW_TOKEN).
+//! Not done: tokens for later connections (NEW_TOKEN).
 
 mod client;
 mod connection;

@@ -2,7 +2,7 @@
 
 use crate::bottleneck::Bottleneck;
 use crate::histogram::Histogram;
-use farfield_base::{Duration, Tenths};
+use farfield_base::{AlternativeCounts, Duration, Tenths};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +36,12 @@ pub struct EngineStats {
     /// Times that a server refused a request over HTTP/2 without processing it and it was sent again, over
     /// the whole run.
     pub refused: u64,
+    /// Attempts at HTTP/3 that servers' Alt-Svc led to, over the whole run.
+    #[serde(default)]
+    pub alternatives: AlternativeCounts,
+    /// Datagrams that found no room in the receive buffers of the generator's sockets, over the whole run.
+    #[serde(default)]
+    pub datagrams_lost: u64,
     /// Connections that users gave up because bytes came on them that no request had asked for, over the
     /// whole run.
     pub unasked: u64,
@@ -219,6 +225,12 @@ pub struct NetworkStats {
     pub receive_threads: Vec<u32>,
     /// Packets that the network did not deliver: what the scenario asks for.
     pub drops: NetworkDrops,
+    /// Connections of QUIC that went on when their client moved to another access network.
+    #[serde(default)]
+    pub migrated: u64,
+    /// Connections that ended when their client moved: those of TCP, and of QUIC in their handshake.
+    #[serde(default)]
+    pub broken_by_moves: u64,
     /// Flows of cross traffic.
     #[serde(default)]
     pub cross_traffic: Vec<CrossTrafficStats>,

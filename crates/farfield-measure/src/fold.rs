@@ -18,7 +18,7 @@ use crate::censored::{self, CensoredAges};
 use crate::failures::Failures;
 use crate::handshakes::Handshakes;
 use crate::histogram::Histogram;
-use crate::http2::Http2Counts;
+use crate::http::HttpCounts;
 use crate::kaplan_meier::Estimate;
 use crate::outcomes::OutcomeCounts;
 use crate::pages::{PageTimes, Pages};
@@ -49,8 +49,8 @@ pub struct EventCounts {
     pub body_bytes: u64,
     /// All bytes of replies to requests that ended.
     pub reply_bytes: u64,
-    /// Requests over HTTP/2 that ended.
-    pub http2: Http2Counts,
+    /// Requests that ended, by the version of HTTP.
+    pub http: HttpCounts,
 }
 
 /// Statistics of one phase of the run.
@@ -177,7 +177,9 @@ impl EventCounts {
             self.ended += u64::from(sample.outcome != Outcome::Unfinished);
             self.body_bytes += sample.body_bytes;
             self.reply_bytes += sample.reply_bytes;
-            self.http2.record(sample);
+            if sample.outcome != Outcome::Unfinished {
+                self.http.record(sample);
+            }
         }
     }
 
@@ -190,7 +192,7 @@ impl EventCounts {
         self.connected += other.connected;
         self.body_bytes += other.body_bytes;
         self.reply_bytes += other.reply_bytes;
-        self.http2.merge(&other.http2);
+        self.http.merge(&other.http);
     }
 }
 
@@ -462,7 +464,7 @@ pub(crate) mod scene {
             outcome: Outcome::Ok,
             tcp: None,
             tls: None,
-            http2: None,
+            http: farfield_base::HttpStats::UNKNOWN,
             page: farfield_base::PagePart::Untracked,
             session: Sample::NO_SESSION,
         }

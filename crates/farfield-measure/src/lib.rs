@@ -19,7 +19,7 @@ pub mod fold;
 pub mod handshakes;
 pub mod histogram;
 pub mod hlog;
-pub mod http2;
+pub mod http;
 pub mod interval;
 pub mod kaplan_meier;
 pub mod monitor;

@@ -24,7 +24,7 @@ use crate::engine_stats::{CaptureStats, EngineStats, RunClock, ServerLimits};
 use crate::failures::FAILURES_FILE;
 use crate::fold::Fold;
 use crate::handshakes::HandshakesSummary;
-use crate::http2::Http2Summary;
+use crate::http::{Http2Summary, HttpSummary};
 use crate::reuse::ReuseClass;
 use crate::threshold::{Threshold, ThresholdResult};
 use crate::verdict::{Verdict, VerdictLimits};
@@ -178,6 +178,10 @@ pub struct GeneratorSummary {
     pub writer_stalls: u64,
     /// Samples lost.
     pub samples_lost: u64,
+    /// Datagrams that found no room in the receive buffers of the generator's sockets, over the whole run:
+    /// to QUIC they are lost as on a path.
+    #[serde(default)]
+    pub datagrams_lost: u64,
 }
 
 /// A whole run.
@@ -228,6 +232,9 @@ pub struct Summary {
     /// Handshakes of TLS in the measured part; null if there were none.
     #[serde(default)]
     pub handshakes: Option<HandshakesSummary>,
+    /// The versions of HTTP that were spoken; null if none was.
+    #[serde(default)]
+    pub http: Option<HttpSummary>,
     /// Requests over HTTP/2; null if there were none.
     #[serde(default)]
     pub http2: Option<Http2Summary>,
@@ -310,7 +317,8 @@ impl Summary {
             drained_requests: fold.drained(),
             connections: connections(fold, stats),
             handshakes: fold.handshakes().summary(Duration::from_ns(phases.steady_ns), &stats.workers),
-            http2: fold.steady().events.http2.summary(stats),
+            http: fold.steady().events.http.summary(stats),
+            http2: fold.steady().events.http.http2(stats),
             content: (stats.coded_bytes > 0).then_some(ContentSummary {
                 coded_bytes: stats.coded_bytes,
                 decoded_bytes: stats.decoded_bytes,
@@ -407,6 +415,7 @@ fn generator(stats: &EngineStats, phases: Phases) -> GeneratorSummary {
         in_system_mean: (phases.steady_ns > 0).then_some(in_system),
         writer_stalls: stats.writer_stalls,
         samples_lost: stats.samples_lost,
+        datagrams_lost: stats.datagrams_lost,
     }
 }
 

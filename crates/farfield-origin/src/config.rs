@@ -10,6 +10,9 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
+/// Sessions of HTTP/3 that an origin which takes early data keeps for clients to resume.
+pub const EARLY_SESSIONS: usize = 1 << 16;
+
 /// The settings of an origin; as text (TOML), keys are in kebab-case and absent ones keep their default.
 ///
 /// The default is a server without limits on one thread: it answers as fast as it can.
@@ -28,6 +31,14 @@ pub struct OriginConfig {
     /// PEM file of the certificate's private key. Default: the certificate's file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<PathBuf>,
+    /// Value of a field `Alt-Svc` (RFC 7838) in every reply over TLS, such as `h3=":8443"`. Default: no such
+    /// field.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alt_svc: Option<String>,
+    /// Whether clients may send requests within the handshake of HTTP/3 (0-RTT). Sessions then are kept in
+    /// memory, [`EARLY_SESSIONS`] of them, in place of tickets that hold them. Default no.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub early_data: bool,
     /// Threads that serve, each with an event loop; connections go to them in turn. Default 1.
     pub threads: NonZeroU32,
     /// From this follow the site and which requests fail. Default 1.
@@ -85,6 +96,8 @@ impl Default for OriginConfig {
             tls: false,
             certificate: None,
             key: None,
+            alt_svc: None,
+            early_data: false,
             threads: NonZeroU32::MIN,
             seed: 1,
             service_time: Duration::ZERO,

@@ -42,6 +42,7 @@ pub(crate) struct Connections {
     tls: Option<TlsAcceptor>,
     keep_alive_timeout: Option<Duration>,
     keep_alive_requests: Option<NonZeroU32>,
+    early_data: bool,
 }
 
 impl Connections {
@@ -73,7 +74,13 @@ impl Connections {
             tls: certified.map(|certified| certified.acceptor.clone()),
             keep_alive_timeout: config.keep_alive_timeout,
             keep_alive_requests: config.keep_alive_requests,
+            early_data: config.early_data,
         }
+    }
+
+    /// Whether clients may send requests within the handshake of HTTP/3.
+    pub(crate) fn takes_early_data(&self) -> bool {
+        self.early_data
     }
 
     /// Counters of the origin.

@@ -65,7 +65,12 @@ impl Http3 {
 
 /// Serves the streams of a connection, each as a task of its own, until keep-alive or the client ends it.
 async fn serve(connections: &Connections, incoming: Incoming) -> Result<(), Box<dyn std::error::Error>> {
-    let quic = h3_quinn::Connection::new(incoming.await?);
+    let quic = match connections.takes_early_data() {
+        // Requests within the handshake are answered before it is over.
+        true => incoming.accept()?.into_0rtt().map_err(|_| "a server can always begin")?.0,
+        false => incoming.await?,
+    };
+    let quic = h3_quinn::Connection::new(quic);
     let mut connection = h3::server::builder().build::<_, Bytes>(quic).await?;
     let keep_alive = connections.keep_alive();
     let mut is_over = false;

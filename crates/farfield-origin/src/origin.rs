@@ -13,6 +13,7 @@ use crate::service::{Counters, Service};
 use crate::site::Site;
 use crate::tls::Certified;
 use farfield_base::Duration;
+use hyper::header::HeaderValue;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -55,6 +56,9 @@ pub enum OriginError {
     /// No certificate could be made, or the one that is configured cannot be served.
     #[error("cannot {0}")]
     Certificate(String),
+    /// The value of Alt-Svc that is configured cannot stand in a field.
+    #[error("`{0}` cannot be the value of a field (alt-svc): write what RFC 7838 has, such as h3=\":443\"")]
+    AltSvc(String),
     /// A thread or its event loop could not be made.
     #[error(
         "cannot start a thread of the origin: {0}; see the limits on processes and open files (`ulimit -u -n`)"
@@ -84,6 +88,9 @@ impl Origin {
             }
             None => Files::default(),
         };
+        if let Some(value) = config.alt_svc.as_ref().filter(|own| HeaderValue::from_str(own).is_err()) {
+            return Err(OriginError::AltSvc(value.clone()));
+        }
         let service = Arc::new(Service::new(&config, files));
         let certified = Certified::of(&config)?;
         let connections = Arc::new(Connections::new(&config, Arc::clone(&service), certified.as_ref()));

@@ -17,7 +17,7 @@ use farfield_base::random::Seed;
 use farfield_base::{Duration, Instant};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
-use hyper::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
+use hyper::header::{ALT_SVC, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
 use hyper::http::request;
 use hyper::{Method, Request, Response, StatusCode, Version};
 use std::num::NonZeroU32;
@@ -82,6 +82,8 @@ pub(crate) struct Service {
     /// The instant of the first request, from which the faults count.
     first_request: OnceLock<Instant>,
     keep_alive_requests: Option<NonZeroU32>,
+    /// The value of Alt-Svc in replies.
+    alt_svc: Option<HeaderValue>,
     pub(crate) tally: Tally,
 }
 
@@ -108,6 +110,11 @@ impl Service {
             faults: Faults::new(config),
             first_request: OnceLock::new(),
             keep_alive_requests: config.keep_alive_requests,
+            alt_svc: config
+                .alt_svc
+                .as_deref()
+                .filter(|_| config.is_secure())
+                .and_then(|own| own.parse().ok()),
             tally: Tally::default(),
         }
     }
@@ -153,6 +160,9 @@ impl Service {
         // HTTP/2 and HTTP/3 have no such field; the connection itself announces its end there.
         if is_http1 && self.keep_alive_requests.is_some_and(|limit| nth >= limit.get()) {
             reply.headers_mut().insert(CONNECTION, CLOSE);
+        }
+        if let Some(value) = &self.alt_svc {
+            reply.headers_mut().insert(ALT_SVC, value.clone());
         }
         self.tally.answered.fetch_add(1, Relaxed);
         if head_alone { without_body(reply) } else { reply }

@@ -1,7 +1,7 @@
 //! The origin's certificate: one from files, or one made when it starts, with a key of its own that nobody
 //! has signed.
 
-use crate::config::OriginConfig;
+use crate::config::{EARLY_SESSIONS, OriginConfig};
 use crate::origin::OriginError;
 use quinn::crypto::rustls::QuicServerConfig;
 use rcgen::CertifiedKey;
@@ -13,6 +13,7 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::aws_lc_rs;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use tokio_rustls::rustls::server::{ProducesTickets, ServerSessionMemoryCache};
 
 /// Names that a certificate of its own making is for.
 const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
@@ -55,7 +56,29 @@ impl Certified {
             (None, None) if config.tls => make()?,
             (None, None) => return Ok(None),
         };
-        serve(identity).map(Some)
+        serve(identity, config.early_data).map(Some)
+    }
+}
+
+/// No tickets that hold sessions.
+#[derive(Debug)]
+struct NoTickets;
+
+impl ProducesTickets for NoTickets {
+    fn enabled(&self) -> bool {
+        false
+    }
+
+    fn lifetime(&self) -> u32 {
+        0
+    }
+
+    fn encrypt(&self, _plain: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn decrypt(&self, _cipher: &[u8]) -> Option<Vec<u8>> {
+        None
     }
 }
 
@@ -91,7 +114,7 @@ fn read(certificate: &Path, key: &Path) -> Result<Identity, OriginError> {
     Ok((chain, key))
 }
 
-fn serve((chain, key): Identity) -> Result<Certified, OriginError> {
+fn serve((chain, key): Identity, early_data: bool) -> Result<Certified, OriginError> {
     let wrong = |error: &dyn fmt::Display| failed(&format_args!("serve with the certificate: {error}"));
     let provider = Arc::new(aws_lc_rs::default_provider());
     let signing = provider.key_provider.load_private_key(key.clone_key()).map_err(|error| wrong(&error))?;
@@ -104,6 +127,12 @@ fn serve((chain, key): Identity) -> Result<Certified, OriginError> {
     config.alpn_protocols = vec![HTTP2.to_vec(), b"http/1.1".to_vec()];
     let mut in_quic = config.clone();
     in_quic.alpn_protocols = vec![HTTP3.to_vec()];
+    if early_data {
+        // The library takes early data of sessions that it keeps, each once, and QUIC knows no other amount.
+        in_quic.max_early_data_size = u32::MAX;
+        in_quic.ticketer = Arc::new(NoTickets);
+        in_quic.session_storage = ServerSessionMemoryCache::new(EARLY_SESSIONS);
+    }
     let in_quic = QuicServerConfig::try_from(in_quic).map_err(|error| wrong(&error))?;
     let quic = quinn::ServerConfig::with_crypto(Arc::new(in_quic));
     Ok(Certified { acceptor: TlsAcceptor::from(Arc::new(config)), quic, public_key_info })

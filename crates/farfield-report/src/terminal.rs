@@ -14,6 +14,7 @@ mod states;
 use crate::figures::{bytes_rate, count, percent, rate, three_digits, time};
 use farfield_base::printable;
 use farfield_measure::engine_stats::ServerLimits;
+use farfield_measure::http::VersionSummary;
 use farfield_measure::summary::{
     ClassSummary, EstimateSummary, EstimatedTime, NetworkSummary, OutcomeCount, PartSummary, TimingSummary,
 };
@@ -294,7 +295,9 @@ fn ended(summary: &Summary) -> Vec<String> {
         .extend(["server", "network", "client", "protocol"].iter().filter_map(|fault| by_fault(part, fault)));
     lines.push(connections(summary));
     lines.extend(handshakes(summary));
+    lines.extend(versions(summary));
     lines.extend(http2(summary));
+    lines.extend(alternatives(summary));
     lines
 }
 
@@ -357,6 +360,44 @@ fn handshakes(summary: &Summary) -> Vec<String> {
     [labelled("tls", &fit(&line, COLUMNS - LABEL))].into_iter().chain(early).chain(cpu).collect()
 }
 
+/// The versions of HTTP, where more than one was spoken, or HTTP/3.
+fn versions(summary: &Summary) -> Option<String> {
+    let http = summary.http.as_ref()?;
+    let has_http3 = http.versions.iter().any(|own| own.version == "HTTP/3");
+    if http.versions.len() < 2 && !has_http3 {
+        return None;
+    }
+    let version = |own: &VersionSummary| {
+        let stalled = match (own.version.as_str(), own.stalled_mean_ns) {
+            ("HTTP/3", Some(mean)) => {
+                let (stalled, waited) = (count(own.stalled_requests), time(mean as u64));
+                format!(" ({stalled} waited {waited} on average for the server's windows)")
+            }
+            _ => String::new(),
+        };
+        format!("{} over {}{stalled}", count(own.requests), own.version)
+    };
+    let mut parts: Vec<String> = http.versions.iter().map(version).collect();
+    parts.extend((http.unknown > 0).then(|| format!("{} before one was agreed on", count(http.unknown))));
+    Some(labelled("versions", &fit(&parts.join(", "), COLUMNS - LABEL)))
+}
+
+/// What became of attempts at HTTP/3 that Alt-Svc led to, if there were any.
+fn alternatives(summary: &Summary) -> Option<String> {
+    let own = summary.http.as_ref()?.alternatives?;
+    let named = [
+        ("overtaken by TCP", own.overtaken),
+        ("refused", own.refused),
+        ("unanswered", own.unanswered),
+        ("failed", own.failed),
+        ("named out of reach", own.out_of_reach),
+    ];
+    let named = named.iter().filter(|(_, times)| *times > 0);
+    let named: String = named.map(|(name, times)| format!(", {} {name}", count(*times))).collect();
+    let line = format!("{} of {} attempts at HTTP/3 secured{named}", count(own.secured), count(own.tried));
+    Some(labelled("alt-svc", &fit(&line, COLUMNS - LABEL)))
+}
+
 /// Requests over HTTP/2, if there were any; those that were refused, over HTTP/3 as well.
 fn http2(summary: &Summary) -> Option<String> {
     let http2 = summary.http2.as_ref()?;
@@ -385,6 +426,7 @@ fn generator(summary: &Summary, look: Look<'_>) -> Vec<String> {
     }
     lines.extend(summary.network.as_ref().map(network));
     lines.extend(summary.network.as_ref().and_then(cross_traffic));
+    lines.extend(summary.network.as_ref().and_then(moves));
     lines.extend(summary.network.iter().flat_map(programs::programs));
     lines.extend(summary.server_limits.as_ref().map(server_limits));
     if !summary.thresholds.is_empty() {
@@ -433,6 +475,13 @@ fn network(network: &NetworkSummary) -> String {
     let room = COLUMNS.saturating_sub(LABEL + before.chars().count());
     let dropped = if dropped.is_empty() { "none".to_owned() } else { list(dropped, room) };
     labelled("network", &format!("{before}{dropped}"))
+}
+
+/// Connections that their clients' moves carried over or ended; nothing where there were none.
+fn moves(network: &NetworkSummary) -> Option<String> {
+    let (migrated, broken) = (network.migrated_connections, network.connections_broken_by_moves);
+    let line = format!("{} connections of QUIC went on, {} others ended", count(migrated), count(broken));
+    (migrated + broken > 0).then(|| labelled("moves", &line))
 }
 
 /// Cross traffic, all flows together; nothing where there is none.

@@ -149,7 +149,12 @@ impl Scenario {
     /// The target of requests at `host`.
     pub fn http_target(&self, host: String) -> Target {
         let authorization = self.target.as_ref().and_then(Url::authorization);
-        Target { host, version: self.http.of_users(), authorization, secure: self.is_secure() }
+        Target {
+            host,
+            version: self.http.of_users(self.chooses_version()),
+            authorization,
+            secure: self.is_secure(),
+        }
     }
 
     /// The requests that are written. Else the path of the URL; of the built-in server all of its pages with

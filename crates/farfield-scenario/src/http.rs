@@ -24,12 +24,18 @@ pub enum HttpVersion {
     /// HTTP/3: over QUIC, straight away, to the target's port.
     #[serde(rename = "3")]
     Http3,
+    /// As browsers choose it. Over https the server chooses HTTP/2 or HTTP/1.1 (ALPN), and a user tries
+    /// HTTP/3 once the server has named it (Alt-Svc); over http it is HTTP/1.1.
+    #[serde(rename = "auto")]
+    Auto,
 }
 
 impl HttpVersion {
-    /// The version as users have it.
-    pub(crate) fn of_users(self) -> farfield_user::HttpVersion {
+    /// The version as users have it, who talk TLS with cryptography or not.
+    pub(crate) fn of_users(self, encrypted: bool) -> farfield_user::HttpVersion {
         match self {
+            HttpVersion::Auto if encrypted => farfield_user::HttpVersion::Auto,
+            HttpVersion::Auto => farfield_user::HttpVersion::Http11,
             HttpVersion::Http10 => farfield_user::HttpVersion::Http10,
             HttpVersion::Http11 => farfield_user::HttpVersion::Http11,
             HttpVersion::Http2 => farfield_user::HttpVersion::Http2,
@@ -43,6 +49,7 @@ impl HttpVersion {
             HttpVersion::Http10 | HttpVersion::Http11 => Alpn::Http11,
             HttpVersion::Http2 => Alpn::Http2,
             HttpVersion::Http3 => Alpn::Http3,
+            HttpVersion::Auto => Alpn::Either,
         }
     }
 }
@@ -52,6 +59,9 @@ impl Scenario {
     /// other version.
     pub(crate) fn check_http(&self) -> Result<(), Mistake> {
         let policy = self.connections.policy;
+        if self.http == HttpVersion::Auto && self.chooses_version() {
+            return self.check_auto();
+        }
         if !matches!(self.http, HttpVersion::Http2 | HttpVersion::Http3) {
             let sentence = "`multiplexed` is about streams, which HTTP/1 does not have; write http = \"2\" (--http 2) or \"3\", or \
                             `pipelined`";
@@ -69,6 +79,28 @@ impl Scenario {
 }
 
 impl Scenario {
+    /// Whether `auto` leaves the version to the server: without TLS it is HTTP/1.1, and the simulated
+    /// plane's model of a server chooses nothing else.
+    pub(crate) fn chooses_version(&self) -> bool {
+        self.is_secure() && self.plane != PlaneKind::Simulated
+    }
+
+    /// What needs one version is refused where the server may choose another.
+    fn check_auto(&self) -> Result<(), Mistake> {
+        let sentence = match self.connections.policy {
+            Reuse::Multiplexed => {
+                "`multiplexed` needs streams, and with http = \"auto\" the server may choose HTTP/1.1; write http = \"2\" \
+                 (--http 2) or \"3\", or `persistent`"
+            }
+            policy if policy.pipelines() => {
+                "pipelining is of HTTP/1.1, and with http = \"auto\" the server may choose another version; write \
+                 http = \"1.1\" (--http 1.1), or `persistent`"
+            }
+            _ => return Ok(()),
+        };
+        Err(Mistake::at("connections.policy", sentence))
+    }
+
     /// HTTP/3 is never in cleartext, and QUIC has TLS 1.3 alone (RFC 9001 section 4.2).
     fn check_http3(&self) -> Result<(), Mistake> {
         let is_simulated = self.plane == PlaneKind::Simulated;
@@ -153,6 +185,16 @@ mod tests {
             &["requests", "upgrade"],
         );
         from_text("http = '2'\n", None, &Overlay::default()).expect("the built-in server speaks HTTP/2");
+        let secure = "target = 'https://10.0.0.1/'\nhttp = 'auto'\n";
+        for (policy, part) in [("multiplexed", "may choose HTTP/1.1"), ("pipelined", "may choose another")] {
+            let expected = ["s.toml:3: connections.policy: ", part];
+            check(&format!("{secure}connections.policy = '{policy}'"), &expected);
+        }
+        for text in
+            [secure, "http = 'auto'\nplane = 'simulated'", "http = 'auto'\nconnections.policy = 'pipelined'"]
+        {
+            from_text(text, None, &Overlay::default()).expect(text);
+        }
         for policy in ["multiplexed", "persistent", "one-request", "early-close", "shared-pool"] {
             let text = format!("{url}connections.policy = '{policy}'\nconnections.streams = 7");
             let read = from_text(&text, None, &Overlay::default()).expect("a scenario");

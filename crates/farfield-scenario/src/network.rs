@@ -166,12 +166,25 @@ pub struct ClassSpec {
     /// The clients' TCP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpSpec>,
+    /// Each client moves to the links of another class once, as a phone that leaves Wi-Fi.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub migrate: Option<MigrateSpec>,
     /// In a topology, the hosts that are its clients.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
     /// The server of its users, by its name in `network.server`; that of `[server]` if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
+}
+
+/// `migrate` of a class.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct MigrateSpec {
+    /// The class that has the links that clients move to.
+    pub to: String,
+    /// The time from the start of the run to the move of a client.
+    pub after: TimesSpec,
 }
 
 /// A link in both directions.

@@ -3,11 +3,15 @@
 
 use super::Scenario;
 use super::cross_traffic;
+use super::http::HttpVersion;
 use super::mistake::Mistake;
 use super::network::{ClassSpec, Link, NetworkSpec, OtherServerSpec, PathSpec};
 use super::other_servers as servers;
-use farfield_base::Duration;
+use farfield_base::random::{Purpose, Seed};
+use farfield_base::{Duration, Instant};
+use farfield_emulator::MovePlan;
 use farfield_emulator::layout::{self, Bottleneck, Class, Frame, Graph, Layout, LayoutError};
+use farfield_engine::PlaneKind;
 use farfield_net::topology::{Metric, NodeId, Routes, TopologySpec};
 use farfield_net::{LinkModel, LinkSpec, NodeKind, Topology};
 use farfield_traffic::distribution::TimesSpec;
@@ -102,7 +106,8 @@ impl<'a, 'l> Laying<'a, 'l> {
                     "hosts are those of a topology, and there is none",
                 ));
             }
-            classes.push(self.class(&key, class)?);
+            let moves_to = self.moves_to(&key, specs, class)?;
+            classes.push(Class { moves_to, ..self.class(&key, class)? });
         }
         let bottleneck = match &spec.shared {
             None => None,
@@ -116,8 +121,59 @@ impl<'a, 'l> Laying<'a, 'l> {
         let frame = Frame { clients, shards, servers: self.scenario.servers(), block };
         let mut layout =
             layout::lay_out(classes, bottleneck, frame).map_err(|error| self.misplaced(&error))?;
+        self.set_moves(specs, &mut layout)?;
         self.add_servers(&mut layout)?;
         Ok(layout)
+    }
+
+    /// The class that clients of `class` move to.
+    fn moves_to(&self, key: &str, classes: &[ClassSpec], class: &ClassSpec) -> Result<Option<u16>, Mistake> {
+        let Some(migrate) = &class.migrate else { return Ok(None) };
+        let here = |sentence: &str| Err(Mistake::at(format!("{key}.migrate"), sentence));
+        if !self.spec.program.is_empty() {
+            return here(
+                "programs in the places of clients do not move; remove this key or [[network.program]]",
+            );
+        }
+        if self.scenario.plane == PlaneKind::Simulated && self.scenario.http == HttpVersion::Http3 {
+            return here(
+                "the model of a server follows no connection of QUIC; choose another plane, or another `http`",
+            );
+        }
+        let refuse = |sentence: String| Err(Mistake::at(format!("{key}.migrate.to"), sentence));
+        let to = &migrate.to;
+        match classes.iter().position(|other| other.name == *to) {
+            None => {
+                let names: Vec<&str> = classes.iter().map(|other| other.name.as_str()).collect();
+                refuse(format!("there is no class `{to}`; there are {}", names.join(", ")))
+            }
+            Some(_) if *to == class.name => refuse(
+                "clients move to another class than their own; write a second class with its links"
+                    .to_owned(),
+            ),
+            Some(place) if classes[place].server != class.server => {
+                refuse(format!("users of `{to}` have another `server`; name the same in both"))
+            }
+            Some(place) => Ok(Some(place as u16)),
+        }
+    }
+
+    /// Draws when each client moves, from a stream of its own.
+    fn set_moves(&mut self, specs: &[ClassSpec], layout: &mut Layout) -> Result<(), Mistake> {
+        let seed = Seed(self.scenario.seed);
+        for (place, spec) in specs.iter().enumerate() {
+            let Some(migrate) = &spec.migrate else { continue };
+            let after = migrate.after.resolve(self.load);
+            let after =
+                after.map_err(|error| Mistake::at(format!("network.class[{place}].migrate.after"), error))?;
+            let clients = Arc::clone(&layout.network.clients);
+            let is_of_class = |client: &MovePlan| usize::from(clients[client.client.index()].class) == place;
+            for own in layout.network.moves.iter_mut().filter(|own| is_of_class(own)) {
+                let mut rng = seed.stream(Purpose::Move, own.client.get().into());
+                own.at = Instant::ZERO + after.sample_duration(&mut rng);
+            }
+        }
+        Ok(())
     }
 
     /// Adds the servers beside the first, each behind its own link if it has one.
@@ -178,6 +234,7 @@ impl<'a, 'l> Laying<'a, 'l> {
             up: Vec::new(),
             down: Vec::new(),
             pool: spec.addresses.map(|pool| pool.0),
+            moves_to: None,
         }
     }
 
@@ -250,6 +307,11 @@ impl<'a, 'l> Laying<'a, 'l> {
         for (place, class) in self.spec.class.iter().enumerate() {
             let key = format!("network.class[{place}].hosts");
             check_name(&self.spec.class, place)?;
+            if class.migrate.is_some() {
+                let sentence =
+                    "in a topology each host has its own place; remove this key, or write classes with links";
+                return Err(Mistake::at(format!("network.class[{place}].migrate"), sentence));
+            }
             if let Some(own) = written_link(class) {
                 let sentence = "links are those of the topology; remove this key";
                 return Err(Mistake::at(format!("network.class[{place}].{own}"), sentence));
@@ -358,6 +420,7 @@ impl ClassSpec {
             core: None,
             addresses: None,
             tcp: None,
+            migrate: None,
             hosts: Vec::new(),
             server: None,
         }

@@ -77,7 +77,7 @@ impl Scenario {
         self.check_descriptors(self.dealt_over(&spec))?;
         let classes: Vec<&str> = laid.network.classes.iter().map(|class| class.name.as_str()).collect();
         self.check_scopes(&classes)?;
-        let clients = laid.network.clients.len() as u32;
+        let clients = laid.network.acting() as u32;
         let network = EmulatedNetwork {
             plan: Arc::new(laid.network),
             nodes: laid.nodes,

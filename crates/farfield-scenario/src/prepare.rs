@@ -232,7 +232,7 @@ impl Scenario {
         };
         let spec = self.network.get_or_insert_default();
         if spec.backbone.is_none() && spec.topology.is_none() {
-            spec.clients = NonZeroU32::new(network.plan.clients.len() as u32);
+            spec.clients = NonZeroU32::new(network.plan.acting() as u32);
         }
     }
 
@@ -488,7 +488,7 @@ impl Scenario {
             (_, _, Some(command)) => command.to_string(),
             (_, _, None) => "built-in server".to_owned(),
         };
-        format!("{who}, {} clients", network.plan.clients.len())
+        format!("{who}, {} clients", network.plan.acting())
     }
 
     fn heading(

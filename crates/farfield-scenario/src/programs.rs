@@ -31,7 +31,7 @@ impl Scenario {
             let key = format!("network.program[{}].class", none.nth());
             Mistake::at(key, none)
         })?;
-        let (all, shards) = (network.plan.clients.len() as u32, network.shards.get());
+        let (all, shards) = (network.plan.acting() as u32, network.shards.get());
         for shard in 0..shards {
             let taken = clients.iter().filter(|client| client.shard(shards) == shard).count() as u32;
             if taken >= all / shards {

@@ -25,7 +25,7 @@ pub fn request(due: Instant, done: Instant, outcome: Outcome) -> Sample {
         outcome,
         tcp: None,
         tls: None,
-        http2: None,
+        http: farfield_base::HttpStats::UNKNOWN,
         page: PagePart::Untracked,
         session: Sample::NO_SESSION,
     }

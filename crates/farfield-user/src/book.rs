@@ -1,6 +1,7 @@
 //! The bytes of every request of the scenario, encoded once before the run.
 
 use bytes::Bytes;
+use farfield_base::SpokenVersion;
 use farfield_http::http1::{Answering, RequestError, RequestHead, Version};
 use farfield_http::http2::{self, CommonFields, RequestBlock};
 use farfield_http::http3;
@@ -17,6 +18,9 @@ pub enum HttpVersion {
     Http2,
     /// HTTP/3, over QUIC (RFC 9114).
     Http3,
+    /// Over TLS, as browsers choose it: of HTTP/2 and HTTP/1.1 what ALPN agrees on, and HTTP/3 where the
+    /// server names it as an alternative (RFC 7838).
+    Auto,
 }
 
 impl HttpVersion {
@@ -24,16 +28,39 @@ impl HttpVersion {
     pub(crate) fn of_http1(self) -> Option<Version> {
         match self {
             HttpVersion::Http10 => Some(Version::Http10),
-            HttpVersion::Http11 => Some(Version::Http11),
+            HttpVersion::Http11 | HttpVersion::Auto => Some(Version::Http11),
             HttpVersion::Http2 | HttpVersion::Http3 => None,
         }
     }
 
-    /// The version as it is written.
+    /// The version of all connections, if that is known before they are opened.
+    pub(crate) fn of_connections(self) -> Option<SpokenVersion> {
+        match self {
+            HttpVersion::Http10 => Some(SpokenVersion::Http10),
+            HttpVersion::Http11 => Some(SpokenVersion::Http11),
+            HttpVersion::Http2 => Some(SpokenVersion::Http2),
+            HttpVersion::Http3 => Some(SpokenVersion::Http3),
+            HttpVersion::Auto => None,
+        }
+    }
+
+    /// Whether connections may have streams.
+    pub(crate) fn may_have_streams(self) -> bool {
+        self.may_be(SpokenVersion::Http2) || self.may_be(SpokenVersion::Http3)
+    }
+
+    fn may_be(self, version: SpokenVersion) -> bool {
+        match self.of_connections() {
+            Some(own) => own == version,
+            None => version != SpokenVersion::Http10,
+        }
+    }
+
+    /// The version as it is written in request lines.
     pub(crate) fn name(self) -> &'static str {
         match self {
             HttpVersion::Http10 => Version::Http10.name(),
-            HttpVersion::Http11 => Version::Http11.name(),
+            HttpVersion::Http11 | HttpVersion::Auto => Version::Http11.name(),
             HttpVersion::Http2 => "HTTP/2",
             HttpVersion::Http3 => "HTTP/3",
         }
@@ -74,12 +101,13 @@ impl Target {
 pub struct Book {
     entries: Vec<Entry>,
     version: HttpVersion,
+    host: Box<str>,
 }
 
 /// One request: its bytes, and what may answer it.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
-    form: Form,
+    forms: Forms,
     pub answering: Answering,
     /// Whether the request may be sent twice (RFC 9110 section 9.2.2); any other is never repeated.
     pub idempotent: bool,
@@ -87,18 +115,22 @@ pub(crate) struct Entry {
     pub safe: bool,
 }
 
-/// The bytes of a request.
-#[derive(Debug, Clone)]
-enum Form {
-    Http1 {
-        /// Sent where more may follow on the connection.
-        persistent: Bytes,
-        /// Sent where the policy allows no further request on the connection.
-        last: Bytes,
-    },
-    Http2(Box<Http2Request>),
+/// The bytes of a request, for each version that may be spoken.
+#[derive(Debug, Clone, Default)]
+struct Forms {
+    http1: Option<Http1Request>,
+    http2: Option<Box<Http2Request>>,
     /// What a stream of HTTP/3 carries.
-    Http3(Bytes),
+    http3: Option<Bytes>,
+}
+
+/// A request for a connection of HTTP/1.
+#[derive(Debug, Clone)]
+struct Http1Request {
+    /// Sent where more may follow on the connection.
+    persistent: Bytes,
+    /// Sent where the policy allows no further request on the connection.
+    last: Bytes,
 }
 
 /// A request for a stream of HTTP/2.
@@ -116,60 +148,66 @@ impl Book {
     pub fn encode(set: &RequestSet, target: &Target) -> Result<Book, RequestError> {
         let headers: Vec<_> = set.requests().iter().map(|request| headers(request, target)).collect();
         let requests = || set.requests().iter().zip(&headers);
-        let forms: Vec<Form> = match target.version.of_http1() {
-            Some(version) => {
-                let form = |(request, headers): (&Request, &Vec<_>)| {
-                    let encode = |persistent| http1_bytes(request, headers, target, version, persistent);
-                    Ok(Form::Http1 { persistent: encode(true)?, last: encode(false)? })
-                };
-                requests().map(form).collect::<Result<_, RequestError>>()?
-            }
-            None if target.version == HttpVersion::Http3 => {
-                let form = |(request, headers): (&Request, &Vec<_>)| {
-                    let head = head_for_streams(request, headers, target);
-                    http3::encode_request(&head, &request.body).map(Form::Http3)
-                };
-                requests().map(form).collect::<Result<_, RequestError>>()?
-            }
-            None => {
-                let heads: Vec<_> =
-                    requests().map(|(request, headers)| head_for_streams(request, headers, target)).collect();
-                let common = CommonFields::of(&heads)?;
-                let form = |(request, head): (&Request, &http2::RequestHead<'_>)| {
-                    let body = Bytes::copy_from_slice(&request.body);
-                    Ok(Form::Http2(Http2Request { block: head.encode(&common)?, body }.into()))
-                };
-                set.requests().iter().zip(&heads).map(form).collect::<Result<_, RequestError>>()?
-            }
+        let heads: Vec<_> = match target.version.may_have_streams() {
+            true => requests().map(|(request, headers)| head_for_streams(request, headers, target)).collect(),
+            false => Vec::new(),
         };
-        let entry = |(request, form): (&Request, Form)| Entry {
-            form,
+        let common = CommonFields::of(&heads)?;
+        let forms = requests().enumerate().map(|(place, (request, headers))| {
+            let http1 = |version| {
+                let encode = |persistent| http1_bytes(request, headers, target, version, persistent);
+                Ok::<_, RequestError>(Http1Request { persistent: encode(true)?, last: encode(false)? })
+            };
+            let http2 = || {
+                let body = Bytes::copy_from_slice(&request.body);
+                Ok::<_, RequestError>(Box::new(Http2Request { block: heads[place].encode(&common)?, body }))
+            };
+            let http3 = || http3::encode_request(&heads[place], &request.body);
+            let may_be = |version| target.version.may_be(version);
+            Ok(Forms {
+                http1: target.version.of_http1().map(http1).transpose()?,
+                http2: may_be(SpokenVersion::Http2).then(http2).transpose()?,
+                http3: may_be(SpokenVersion::Http3).then(http3).transpose()?,
+            })
+        });
+        let forms = forms.collect::<Result<Vec<Forms>, RequestError>>()?;
+        let entry = |(request, forms): (&Request, Forms)| Entry {
+            forms,
             answering: Answering::method(request.method.as_str()),
             idempotent: request.method.is_idempotent(),
             safe: request.method.is_safe(),
         };
         let entries = set.requests().iter().zip(forms).map(entry).collect();
-        Ok(Book { entries, version: target.version })
+        Ok(Book { entries, version: target.version, host: target.host.as_str().into() })
     }
 
     /// A copy in memory of its own, so that workers do not meet on reference counts.
     pub fn for_worker(&self) -> Book {
         let own = |entry: &Entry| {
-            let form = match &entry.form {
-                Form::Http1 { persistent, last } => Form::Http1 {
-                    persistent: Bytes::copy_from_slice(persistent),
-                    last: Bytes::copy_from_slice(last),
-                },
-                // The blocks are read only where they are; a connection keeps a handle of the body.
-                Form::Http2(request) => {
-                    let body = Bytes::copy_from_slice(&request.body);
-                    Form::Http2(Http2Request { block: request.block.clone(), body }.into())
-                }
-                Form::Http3(bytes) => Form::Http3(Bytes::copy_from_slice(bytes)),
+            let copy = |bytes: &Bytes| Bytes::copy_from_slice(bytes);
+            let http1 = |own: &Http1Request| {
+                let (persistent, last) = (copy(&own.persistent), copy(&own.last));
+                Http1Request { persistent, last }
             };
-            Entry { form, ..entry.clone() }
+            // The blocks are read only where they are; a connection keeps a handle of the body.
+            let http2 = |own: &Http2Request| {
+                let (block, body) = (own.block.clone(), copy(&own.body));
+                Box::new(Http2Request { block, body })
+            };
+            let forms = Forms {
+                http1: entry.forms.http1.as_ref().map(http1),
+                http2: entry.forms.http2.as_deref().map(http2),
+                http3: entry.forms.http3.as_ref().map(copy),
+            };
+            Entry { forms, ..entry.clone() }
         };
-        Book { entries: self.entries.iter().map(own).collect(), version: self.version }
+        let entries = self.entries.iter().map(own).collect();
+        Book { entries, version: self.version, host: self.host.clone() }
+    }
+
+    /// The server's name or address, with the port where it is not the scheme's own.
+    pub(crate) fn host(&self) -> &str {
+        &self.host
     }
 
     /// The version that the requests are encoded for.
@@ -177,22 +215,20 @@ impl Book {
         self.version
     }
 
-    /// The bytes of a request of HTTP/1, for a connection that is kept or not, or of HTTP/3, for a stream.
+    /// The bytes of a request of HTTP/1, for a connection that is kept or not.
     pub(crate) fn bytes(&self, request: u32, persistent: bool) -> &Bytes {
-        match &self.entry(request).form {
-            Form::Http1 { persistent: bytes, .. } if persistent => bytes,
-            Form::Http1 { last, .. } => last,
-            Form::Http3(bytes) => bytes,
-            Form::Http2(_) => unreachable!("connections of HTTP/2 send blocks"),
-        }
+        let own = self.entry(request).forms.http1.as_ref().expect("connections of HTTP/1 are planned for");
+        if persistent { &own.persistent } else { &own.last }
     }
 
     /// A request for a stream of HTTP/2.
     pub(crate) fn http2(&self, request: u32) -> &Http2Request {
-        match &self.entry(request).form {
-            Form::Http2(request) => request,
-            Form::Http1 { .. } | Form::Http3(_) => unreachable!("other connections send bytes"),
-        }
+        self.entry(request).forms.http2.as_ref().expect("connections of HTTP/2 are planned for")
+    }
+
+    /// What a stream of HTTP/3 carries for a request.
+    pub(crate) fn http3(&self, request: u32) -> &Bytes {
+        self.entry(request).forms.http3.as_ref().expect("connections of HTTP/3 are planned for")
     }
 
     pub(crate) fn entry(&self, request: u32) -> &Entry {

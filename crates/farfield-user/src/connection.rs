@@ -4,7 +4,9 @@ use crate::http2::Multiplexer;
 use crate::http3::Http3;
 use crate::pool::Idle;
 use crate::slots::{ConnectionSlot, DescriptorSlot, PendingSlot, UserSlot};
-use farfield_base::{Instant, Outcome, PagePart, Sample, Stamp, TcpStats, TlsStats};
+use farfield_base::{
+    HttpStats, Instant, Outcome, PagePart, Sample, SpokenVersion, Stamp, TcpStats, TlsStats,
+};
 use farfield_http::http1::{Answering, Reply, ReplyReader};
 use farfield_http::tls::Session;
 use smallvec::SmallVec;
@@ -92,6 +94,15 @@ pub(crate) enum State {
     Open,
 }
 
+/// How far an attempt at HTTP/3 is whose handshake is not over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Attempt {
+    /// What is asked waits for it.
+    Ahead,
+    /// What was asked went over TCP instead.
+    Overtaken,
+}
+
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub serial: u32,
@@ -101,6 +112,10 @@ pub(crate) struct Connection {
     pub state: State,
     /// Its stay in a pool, while it is no user's.
     pub idle: Option<Idle>,
+    /// The version of HTTP that is spoken on it, once that is known.
+    pub spoken: Option<SpokenVersion>,
+    /// Of a connection of QUIC that an alternative led to, until its handshake is over.
+    pub attempt: Option<Attempt>,
     /// The server has closed its side: what has come of it is read, and nothing more is asked.
     pub ending: bool,
     pub connect_begun: Instant,
@@ -137,6 +152,8 @@ impl Connection {
             descriptor,
             state: State::Connecting,
             idle: None,
+            spoken: None,
+            attempt: None,
             ending: false,
             connect_begun: Instant::ZERO,
             connected: Stamp::NEVER,
@@ -219,9 +236,21 @@ impl Connection {
         sample
     }
 
+    /// The version of HTTP of `exchange`, and its stream, at `now`.
+    fn http_of(&self, exchange: &Exchange, now: Instant) -> HttpStats {
+        match (&self.http2, &self.http3) {
+            (Some(streams), _) => streams.stats(exchange.number, now),
+            _ if self.state != State::Open => HttpStats::UNKNOWN,
+            (_, Some(streams)) => streams.stats(exchange.number, now),
+            (None, None) => self.spoken.map_or(HttpStats::UNKNOWN, HttpStats::of),
+        }
+    }
+
     /// The sample of `exchange`, with the connect times if it had this connection opened.
     pub fn sample(&self, exchange: &Exchange, user: u32, done: Instant) -> Sample {
-        let first = exchange.number == 0;
+        // An attempt at HTTP/3 may have been begun for a request that went over TCP, and be used by a later
+        // one.
+        let first = exchange.number == 0 && self.connect_begun >= exchange.job.due;
         Sample {
             due: exchange.job.due,
             connect_begun: if first { Stamp::at(self.connect_begun) } else { Stamp::NEVER },
@@ -240,7 +269,7 @@ impl Connection {
             outcome: Outcome::Ok,
             tcp: self.tcp,
             tls: if first { self.secured } else { None },
-            http2: self.http2.as_ref().and_then(|streams| streams.stats(exchange.number, done)),
+            http: self.http_of(exchange, done),
             page: PagePart::Untracked,
             session: Sample::NO_SESSION,
         }

@@ -1,12 +1,12 @@
 //! Requests onto connections: which connection takes which request, when one is opened, and when one is given
 //! up.
 
-use crate::connection::{Connection, Job, State};
+use crate::connection::{Attempt, Connection, Job, State};
 use crate::population::Population;
 use crate::secure::send_of;
 use crate::slots::{ConnectionSlot, DescriptorSlot, UserSlot};
 use crate::transport::{ConnectionKey, Transport, Wake};
-use farfield_base::{Instant, Outcome, Stamp};
+use farfield_base::{Instant, Outcome, SpokenVersion, Stamp};
 
 impl Population {
     /// Sends what waits: over connections that are idle, as far as the policy allows over new ones, and then,
@@ -15,7 +15,7 @@ impl Population {
     pub(crate) fn pump<T: Transport>(&mut self, transport: &mut T, now: Instant, slot: UserSlot) {
         self.dispatch(transport, now, slot);
         let mut place = 0;
-        while self.has_streams()
+        while self.version.may_have_streams()
             && let Some(connection) =
                 self.users.get(slot.index()).and_then(|user| user.connections.get(place))
         {
@@ -27,15 +27,15 @@ impl Population {
     }
 
     fn dispatch<T: Transport>(&mut self, transport: &mut T, now: Instant, slot: UserSlot) {
-        let has_streams = self.has_streams();
         // The user may have left while a completed page was looked after.
-        while let Some(user) = self.users.get_mut(slot.index()) {
+        while let Some(user) = self.users.get(slot.index()) {
             let Some(&job) = user.waiting.front() else { return };
-            let parallel = usize::from(self.policy.parallel.get());
-            let open = match has_streams {
-                true => user.connections.iter().filter(|at| !self.table.at(**at).is_over()).count(),
-                false => user.connections.len(),
+            let parallel = self.parallel(user);
+            let takes_place = |at: &&ConnectionSlot| {
+                let connection = self.table.at(**at);
+                !connection.is_over() && connection.attempt != Some(Attempt::Overtaken)
             };
+            let open = user.connections.iter().filter(takes_place).count();
             let at_once = |at: &ConnectionSlot| open >= parallel || self.table.at(*at).in_flight.is_empty();
             if let Some(connection) = self.ready_connection(slot, job.again).filter(at_once) {
                 self.bind(connection, now, job);
@@ -56,7 +56,7 @@ impl Population {
                 self.drop_connection(transport, idle);
                 self.open(transport, now, slot, job, None);
             } else {
-                return;
+                return self.watch_waiting(transport, now, slot);
             }
             self.users[slot.index()].waiting.pop_front();
         }
@@ -68,7 +68,7 @@ impl Population {
     /// what was sent again before it. Nothing goes behind it before it is answered: it may be what the server
     /// closes for (section 9.3.2); on streams replies do not wait for each other.
     fn ready_connection(&self, slot: UserSlot, again: bool) -> Option<ConnectionSlot> {
-        let (depth, max) = (self.depth(), self.policy.requests_max());
+        let max = self.policy.requests_max();
         let takes_more = |connection: &&ConnectionSlot| {
             let connection = self.table.at(**connection);
             let takes_more = match (&connection.http2, &connection.http3) {
@@ -81,10 +81,15 @@ impl Population {
             };
             let open = connection.state == State::Open && !connection.ending && takes_more;
             let suits = !again || connection.repeats && connection.in_flight.is_empty();
-            open && suits && connection.in_flight.len() < depth && connection.requests < max
+            open && suits && connection.in_flight.len() < self.depth(connection) && connection.requests < max
         };
-        let connections = &self.users[slot.index()].connections;
-        connections.iter().filter(takes_more).min_by_key(|at| self.table.at(**at).in_flight.len()).copied()
+        let connections = self.users[slot.index()].connections.iter().filter(takes_more);
+        // Where there is one of HTTP/3 beside others, an alternative led to it.
+        let rank = |at: &&ConnectionSlot| {
+            let connection = self.table.at(**at);
+            (connection.http3.is_none(), connection.in_flight.len())
+        };
+        connections.min_by_key(rank).copied()
     }
 
     /// An open connection of the user's that nothing is asked on.
@@ -119,16 +124,26 @@ impl Population {
         let serial =
             self.connections_begun.wrapping_mul(self.worker.workers).wrapping_add(self.worker.number);
         self.connections_begun = self.connections_begun.wrapping_add(1);
-        let key = self.table.insert(Connection::new(serial, slot, descriptor));
+        let alternative = if descriptor.is_none() { self.alternative(now, slot) } else { None };
+        let mut connection = Connection::new(serial, slot, descriptor);
+        connection.spoken = match alternative {
+            None => self.version.of_connections(),
+            Some(_) => Some(SpokenVersion::Http3),
+        };
+        let is_quic = connection.spoken == Some(SpokenVersion::Http3);
+        let key = self.table.insert(connection);
         self.bind(key.slot, now, job);
         let user = &mut self.users[slot.index()];
         user.connections.push(key.slot);
         let number = user.number;
-        let begun = match self.http3 {
-            None => transport.connect(key, number),
-            Some(_) => self.begin_quic(transport, now, key, number),
+        let begun = match is_quic {
+            false => transport.connect(key, number),
+            true => self.begin_quic(transport, now, key, number, alternative),
         };
         self.table.at_mut(key.slot).connect_begun = begun;
+        if alternative.is_some() {
+            self.begin_attempt_at(transport, key, begun);
+        }
         if descriptor.is_none()
             && let Some(limit) = self.policy.abandon_after
         {
@@ -137,16 +152,21 @@ impl Population {
             }
             self.unanswered.push_back((now + limit, key));
         }
+        self.arm_deadline(transport, now);
+        key
+    }
+
+    /// Asks to be woken when a time limit ends that begins now.
+    pub(crate) fn arm_deadline<T: Transport>(&mut self, transport: &mut T, now: Instant) {
         if !self.deadline_armed {
             self.deadline_armed = true;
             transport.wake_at(now + self.policy.request_timeout(), Wake::Deadline);
         }
-        key
     }
 
     /// Sends the request that was bound last; on a stream it leaves with what else becomes due now.
     pub(crate) fn send_last_bound<T: Transport>(&mut self, transport: &mut T, slot: ConnectionSlot) {
-        if self.has_streams() {
+        if self.table.at(slot).has_streams() {
             return self.write_request(slot);
         }
         let key = self.table.key(slot);
@@ -169,6 +189,7 @@ impl Population {
         self.abandon_session(slot);
         self.close_all(transport, slot);
         self.forget_tickets(slot);
+        self.unwatch_waiting(slot);
         self.users.remove(slot.index());
     }
 
@@ -216,6 +237,8 @@ impl Population {
     pub(crate) fn end_overdue<T: Transport>(&mut self, transport: &mut T, now: Instant) {
         self.deadline_armed = false;
         let timeout = self.policy.request_timeout();
+        // Before the streams end that they wait for: they would take these, for as long again.
+        self.end_overdue_waiting(transport, now);
         while let Some((slot, from)) = self.table.oldest_limit()
             && from + timeout <= now
         {
@@ -227,8 +250,9 @@ impl Population {
             self.end_overdue_streams(transport, now, slot);
         }
         let limits = [self.table.oldest_limit(), self.table.oldest_watched()];
-        let next = limits.into_iter().flatten().map(|(_, from)| from).min();
-        if self.table.len() > 0 {
+        let limits = limits.into_iter().flatten().map(|(_, from)| from);
+        let next = limits.chain(self.waiting.first().map(|(from, _)| *from)).min();
+        if self.table.len() > 0 || next.is_some() {
             // A limit that begins from now on ends after this wake.
             self.deadline_armed = true;
             transport.wake_at(next.unwrap_or(now) + timeout, Wake::Deadline);

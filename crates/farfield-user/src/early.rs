@@ -1,10 +1,12 @@
 //! Early data of TLS 1.3 (0-RTT, RFC 8446 section 2.3): the request that a connection was opened for goes
 //! with the client's first message, where the user has a ticket that allows it.
 //!
-//! Whoever records such a message can send it to the server once more (section 8), so only requests with safe
-//! methods go early, and none that was sent before. One that the server passes over goes again behind the
-//! handshake, the same bytes: the server has not read them. The request counts as sent when it went first.
-//! Over HTTP/2 the connection's preface and settings go with it.
+//! Whoever records such a message can send it to the server once more (section 8), so only requests with
+//! safe methods go early, and none that was sent before. One that the server passes over goes again behind
+//! the handshake, the same bytes: the server has not read them. The request counts as sent when it went
+//! first. Over HTTP/2 the connection's preface and settings go with it. Over HTTP/3 it is a stream of QUIC's
+//! 0-RTT packets (RFC 9001 section 4.6), beside the client's own streams; there is as much room as the
+//! server's windows were when it gave the ticket, and the rest follows.
 
 use crate::connection::Connection;
 use crate::http2::Multiplexer;
@@ -12,7 +14,7 @@ use crate::population::Population;
 use crate::secure::send_of;
 use crate::slots::ConnectionSlot;
 use crate::transport::Transport;
-use farfield_base::{EarlyData, Instant, Stamp};
+use farfield_base::{EarlyData, Instant, SpokenVersion, Stamp};
 
 impl Connection {
     /// What became of its first request within the handshake, which is over.
@@ -29,11 +31,17 @@ impl Population {
         let (Some(session), Some(exchange)) = (&mut connection.tls, connection.in_flight.first()) else {
             return false;
         };
-        let (room, job) = (session.early_room(), exchange.job);
+        let (room, job, user) = (session.early_room(), exchange.job, connection.user);
         if room == 0 || job.again || job.refusals > 0 || !self.itinerary.is_safe(&job) {
             return false;
         }
-        if !self.http2 {
+        // A server takes early data only for the protocol that the ticket is of (RFC 8446 section 4.2.10).
+        let Some(spoken) = connection.spoken.or_else(|| self.remembered(user)) else { return false };
+        let connection = self.table.at_mut(slot);
+        let (Some(session), Some(exchange)) = (&mut connection.tls, connection.in_flight.first()) else {
+            return false;
+        };
+        if spoken != SpokenVersion::Http2 {
             let max = self.policy.requests_max();
             let bytes = self.itinerary.bytes(&job, exchange.number + 1 < max);
             let fits = bytes.len() <= room;
@@ -56,6 +64,19 @@ impl Population {
         fits
     }
 
+    /// Writes the request that a connection of QUIC was opened for within its handshake, if it may go there.
+    pub(crate) fn write_early(&mut self, slot: ConnectionSlot) {
+        let connection = self.table.at_mut(slot);
+        let (Some(own), Some(exchange)) = (&mut connection.http3, connection.in_flight.first()) else {
+            return;
+        };
+        let job = exchange.job;
+        let may_go = !job.again && job.refusals == 0 && self.itinerary.is_safe(&job);
+        if may_go && own.core.begin_early() {
+            self.write_bound(slot);
+        }
+    }
+
     /// The request that went with the first message was sent at `sent`.
     pub(crate) fn note_early(&mut self, slot: ConnectionSlot, sent: Option<Instant>) {
         if let (Some(exchange), Some(sent)) = (self.table.at_mut(slot).in_flight.first_mut(), sent) {
@@ -70,13 +91,23 @@ impl Population {
         now: Instant,
         slot: ConnectionSlot,
     ) {
-        let connection = self.table.at(slot);
+        let connection = self.table.at_mut(slot);
         let early = connection.early();
         let sent = connection.in_flight.first().map(|exchange| exchange.sent);
+        let is_http2 = connection.spoken == Some(SpokenVersion::Http2);
+        if !is_http2 {
+            // What went early may have been of another version than the server chose now.
+            connection.http2 = None;
+        }
+        let is_written = connection.http2.is_some();
         match early {
             EarlyData::Unsent => return self.begin_requests(transport, now, slot),
-            EarlyData::Rejected if !self.http2 => self.send_last_bound(transport, slot),
-            EarlyData::Accepted if !self.http2 => self.end_handshake(transport, slot),
+            EarlyData::Rejected if !is_http2 => self.send_last_bound(transport, slot),
+            EarlyData::Accepted if !is_http2 => self.end_handshake(transport, slot),
+            EarlyData::Accepted | EarlyData::Rejected if !is_written => {
+                self.begin_requests(transport, now, slot);
+                self.flush_frames(transport, slot);
+            }
             EarlyData::Accepted | EarlyData::Rejected => {
                 self.begin_http2(now, slot);
                 if let (EarlyData::Accepted, Some(streams)) = (early, &mut self.table.at_mut(slot).http2) {

@@ -7,18 +7,18 @@
 //!
 //! How requests end that fail, and their time limits, are in the module `streams`.
 
-use crate::connection::{Connection, Exchange, State};
+use crate::connection::{Exchange, State};
 use crate::population::Population;
 use crate::secure::send_of;
 use crate::slots::ConnectionSlot;
+use crate::stalls::Stalls;
 use crate::streams::exchange_of;
 use crate::transport::{ConnectionKey, Transport};
-use farfield_base::{Duration, Http2Stats, Instant, Outcome, Stamp};
+use farfield_base::{HttpStats, Instant, Outcome, Stamp};
 use farfield_http::http2::{
     self, ConnectionError, ErrorCode, Event, Limits, Reply, Settings, StreamError, StreamId,
 };
 use farfield_http::tls;
-use std::num::NonZeroU32;
 
 /// A connection's streams, and the frames that wait to be handed over.
 #[derive(Debug)]
@@ -28,8 +28,7 @@ pub(crate) struct Multiplexer {
     to_send: Vec<u8>,
     /// Requests in `to_send` have this number or a greater one.
     unsent_from: u32,
-    /// Bodies that had to wait for the server's windows, of requests that are not over.
-    stalls: Vec<Stall>,
+    stalls: Stalls,
     /// When bytes last came.
     pub heard: Option<Instant>,
     /// No more requests are sent: the server fell silent.
@@ -40,15 +39,6 @@ pub(crate) struct Multiplexer {
     error: Option<ErrorCode>,
 }
 
-/// A body that had to wait for the server's windows.
-#[derive(Debug)]
-struct Stall {
-    number: u32,
-    /// When it began to wait, if it waits.
-    since: Option<Instant>,
-    total: Duration,
-}
-
 impl Multiplexer {
     pub fn new(limits: Limits) -> Multiplexer {
         let mut to_send = Vec::new();
@@ -57,7 +47,7 @@ impl Multiplexer {
             core,
             to_send,
             unsent_from: 0,
-            stalls: Vec::new(),
+            stalls: Stalls::default(),
             heard: None,
             is_retired: false,
             is_broken: false,
@@ -87,13 +77,8 @@ impl Multiplexer {
     }
 
     /// The stream of request `number` on the connection, for its sample, at `now`.
-    pub fn stats(&self, number: u32, now: Instant) -> Option<Http2Stats> {
-        let stall = self.stalls.iter().find(|stall| stall.number == number);
-        let stalled = stall.map_or(Duration::ZERO, |stall| stall.until(now));
-        Some(Http2Stats {
-            stream: NonZeroU32::new(StreamId::of_request(number).number())?,
-            stalled_us: u32::try_from(stalled.as_ns() / 1000).unwrap_or(u32::MAX),
-        })
+    pub fn stats(&self, number: u32, now: Instant) -> HttpStats {
+        HttpStats::of_http2(StreamId::of_request(number).number(), self.stalls.us_of(number, now))
     }
 
     /// What came of the reply to request `number`.
@@ -112,9 +97,14 @@ impl Multiplexer {
         self.core.cancel(StreamId::of_request(number), &mut self.to_send);
     }
 
+    /// Counts how long bodies have waited for windows, and which wait further.
+    pub fn count_stalls(&mut self, now: Instant) {
+        self.stalls.count(now, |number| self.core.is_stalled(StreamId::of_request(number)));
+    }
+
     /// Forgets what is kept for request `number`, which is over.
     pub fn forget(&mut self, number: u32) {
-        self.stalls.retain(|stall| stall.number != number);
+        self.stalls.forget(number);
     }
 
     /// The outcome of a request whose connection ended with `outcome`: after an error of the server's it is
@@ -132,12 +122,6 @@ impl Multiplexer {
         if !self.is_broken {
             self.core.close(&mut self.to_send);
         }
-    }
-}
-
-impl Stall {
-    fn until(&self, now: Instant) -> Duration {
-        self.total + self.since.map_or(Duration::ZERO, |since| now.max(since).since(since))
     }
 }
 
@@ -216,8 +200,7 @@ impl Population {
         for exchange in connection.in_flight.iter_mut().rev().take_while(|own| own.number >= first) {
             exchange.sent = Stamp::at(sent);
             if own.core.is_stalled(StreamId::of_request(exchange.number)) {
-                let number = exchange.number;
-                own.stalls.push(Stall { number, since: Some(sent), total: Duration::ZERO });
+                own.stalls.begin(exchange.number, sent);
             }
         }
         own.unsent_from = connection.requests;
@@ -289,13 +272,8 @@ impl Population {
                     }
                 }
                 Event::Head(stream, head) => {
-                    if let Some(exchange) = connection.note_reply_begun(stream.request(), now)
-                        && exchange.job.pending.is_some()
-                    {
-                        let at = exchange.sent.instant().map_or(now, |sent| now.max(sent));
-                        let user = &mut self.users[connection.user.index()];
-                        self.itinerary.head(user, exchange.job, at, head.into(), self.heads.fields());
-                    }
+                    let begun = connection.note_reply_begun(stream.request(), now);
+                    self.handle_stream_head(transport, now, key, begun, head);
                 }
                 Event::Body(stream, body) => {
                     if let Some(exchange) = connection.note_reply_begun(stream.request(), now)
@@ -335,17 +313,6 @@ impl Population {
         if let (Some(own), false) = (&mut connection.http2, connection.ending) {
             own.say_goodbye();
             self.flush_frames(transport, slot);
-        }
-    }
-}
-
-impl Connection {
-    /// Counts how long bodies have waited for windows, and which wait further.
-    fn count_stalls(&mut self, now: Instant) {
-        let Some(own) = &mut self.http2 else { return };
-        for stall in own.stalls.iter_mut().filter(|stall| stall.since.is_some()) {
-            stall.total = stall.until(now);
-            stall.since = own.core.is_stalled(StreamId::of_request(stall.number)).then_some(now);
         }
     }
 }

@@ -8,11 +8,13 @@
 use crate::connection::{Connection, Exchange, State};
 use crate::population::Population;
 use crate::slots::ConnectionSlot;
+use crate::stalls::Stalls;
 use crate::streams::exchange_of;
 use crate::transport::{ConnectionKey, Transport};
-use farfield_base::{Instant, Outcome, Stamp};
+use farfield_base::{HttpStats, Instant, Outcome, SpokenVersion, Stamp};
 use farfield_http::http1::Reply;
 use farfield_http::http3::{self, Event, StreamError};
+use farfield_http::quic::StreamId;
 
 /// A connection's streams.
 #[derive(Debug)]
@@ -28,11 +30,20 @@ pub(crate) struct Http3 {
     pub is_retired: bool,
     /// For when the transport was last asked for a wake, if that is still to come.
     pub wakes_at: Option<Instant>,
+    stalls: Stalls,
 }
 
 impl Http3 {
     pub fn new(core: http3::Connection) -> Http3 {
-        Http3 { core, unwritten_from: 0, unsent_from: 0, heard: None, is_retired: false, wakes_at: None }
+        Http3 {
+            core,
+            unwritten_from: 0,
+            unsent_from: 0,
+            heard: None,
+            is_retired: false,
+            wakes_at: None,
+            stalls: Stalls::default(),
+        }
     }
 
     /// Whether a further request can be sent now.
@@ -61,6 +72,25 @@ impl Http3 {
         self.core.so_far(number)
     }
 
+    /// The stream of request `number` on the connection, for its sample, at `now`; the version alone where
+    /// the request was never written.
+    pub fn stats(&self, number: u32, now: Instant) -> HttpStats {
+        if self.is_unwritten(number) {
+            return HttpStats::of(SpokenVersion::Http3);
+        }
+        HttpStats::of_http3(StreamId::of_request(number).number(), self.stalls.us_of(number, now))
+    }
+
+    /// Counts how long bodies have waited for windows, and which wait further.
+    pub fn count_stalls(&mut self, now: Instant) {
+        self.stalls.count(now, |number| self.core.is_stalled(number));
+    }
+
+    /// Forgets what is kept for request `number`, which is over.
+    pub fn forget(&mut self, number: u32) {
+        self.stalls.forget(number);
+    }
+
     /// Gives request `number` up.
     pub fn cancel(&mut self, number: u32) {
         self.core.cancel(number);
@@ -80,6 +110,9 @@ impl Http3 {
         for exchange in in_flight.iter_mut().rev().take_while(|own| own.number >= unsent.start) {
             if unsent.contains(&exchange.number) {
                 exchange.sent = Stamp::at(sent);
+                if self.core.is_stalled(exchange.number) {
+                    self.stalls.begin(exchange.number, sent);
+                }
             }
         }
         self.unsent_from = self.unwritten_from;
@@ -128,6 +161,7 @@ impl Population {
             user = connection.idle.is_none().then_some(connection.user);
             let Some(event) = own.core.next_event(&mut self.heads) else {
                 connection.note_replies_begun(now);
+                connection.count_stalls(now);
                 break;
             };
             match event {
@@ -161,10 +195,11 @@ impl Population {
         match event {
             Event::Secured => {
                 connection.state = State::Open;
-                connection.secured = connection.http3.as_ref().map(|own| own.core.quic.stats(now));
+                connection.secured = connection.http3.as_ref().map(|own| own.core.stats(now));
                 self.table.stop_limit(key.slot);
                 self.table.watch(key.slot, now);
                 self.write_bound(key.slot);
+                self.end_attempt(transport, key.slot);
             }
             // The first byte that counts is the final reply's.
             Event::Interim(number, _) => {
@@ -173,13 +208,8 @@ impl Population {
                 }
             }
             Event::Head(number, head) => {
-                if let Some(exchange) = connection.note_reply_begun(number, now)
-                    && exchange.job.pending.is_some()
-                {
-                    let at = exchange.sent.instant().map_or(now, |sent| now.max(sent));
-                    let user = &mut self.users[connection.user.index()];
-                    self.itinerary.head(user, exchange.job, at, head.into(), self.heads.fields());
-                }
+                let begun = connection.note_reply_begun(number, now);
+                self.handle_stream_head(transport, now, key, begun, head);
             }
             Event::Body(number, body) => {
                 if let Some(exchange) = connection.note_reply_begun(number, now)

@@ -293,7 +293,16 @@ impl Itinerary {
             return sessions.for_http3(job.written());
         }
         let book = self.book().expect("pages and recordings have encoded requests");
-        [book.bytes(job.request, true).clone(), Bytes::new()]
+        [book.http3(job.request).clone(), Bytes::new()]
+    }
+
+    /// The server's name or address, with the port where it is not the scheme's own.
+    pub(crate) fn host(&self) -> &str {
+        match self {
+            Itinerary::Sessions(sessions) => sessions.host(),
+            Itinerary::Pages(pages) => pages.book.host(),
+            Itinerary::Replays(replays) => replays.pages.book.host(),
+        }
     }
 
     /// The version that requests are written for.

@@ -8,6 +8,7 @@
 //!
 //! Every request ends as one [`Sample`](farfield_base::Sample), whatever became of it.
 
+mod alternatives;
 pub mod book;
 mod connection;
 mod dispatch;
@@ -29,12 +30,14 @@ mod secure;
 mod session;
 mod settle;
 mod slots;
+mod stalls;
 mod streams;
 mod table;
 pub mod transport;
 mod unmade;
 mod user;
 mod visits;
+mod waiting;
 
 pub use book::{Book, HttpVersion, Target};
 pub use itinerary::Itinerary;

@@ -42,7 +42,7 @@ impl Population {
     /// Begins as many OFF times as there is room for requests beside those of the user's that are under way.
     pub(crate) fn begin_off_times<T: Transport>(&mut self, transport: &mut T, now: Instant, slot: UserSlot) {
         let Some(times) = self.model.active_off() else { return };
-        let depth = self.depth() as u32;
+        let depth = self.depth_at_most() as u32;
         let places = u32::from(self.policy.parallel.get()).saturating_mul(depth);
         // The user may have left while a completed page was looked after.
         let Some(user) = self.users.get_mut(slot.index()) else { return };

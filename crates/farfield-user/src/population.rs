@@ -19,14 +19,14 @@ use crate::unmade::MISSED_ROWS;
 use crate::user::User;
 use crate::visits::own_sessions;
 use farfield_base::random::Seed;
-use farfield_base::{Duration, Instant, Outcome, Stamp, Tenths, Window};
+use farfield_base::{AlternativeCounts, Duration, Instant, Outcome, SpokenVersion, Stamp, Tenths, Window};
 use farfield_http::http1::{Event, KnownHead, Limits};
 use farfield_http::http2::Heads;
 use farfield_http::quic;
 use farfield_http::tls;
 use farfield_traffic::load::LoadModel;
 use slab::Slab;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// The parameters of a population.
@@ -98,6 +98,12 @@ pub struct Tally {
     pub forms_unlike: u64,
     /// Processor time that handshakes of TLS took in the window.
     pub handshake_cpu: Duration,
+    /// Attempts at HTTP/3 that alternatives led to, over the whole run.
+    pub alternatives: AlternativeCounts,
+    /// Connections of QUIC that went on when their client moved to another network, over the whole run.
+    pub migrated: u64,
+    /// Connections that ended when their client moved, over the whole run.
+    pub broken_by_moves: u64,
 }
 
 impl Tally {
@@ -122,6 +128,9 @@ impl Tally {
         self.objects_left_out += other.objects_left_out;
         self.forms_unlike += other.forms_unlike;
         self.handshake_cpu = self.handshake_cpu + other.handshake_cpu;
+        self.alternatives.add(&other.alternatives);
+        self.migrated += other.migrated;
+        self.broken_by_moves += other.broken_by_moves;
     }
 }
 
@@ -137,9 +146,9 @@ pub struct Population {
     pub(crate) sealed: Vec<u8>,
     /// Buffer for what the transport may keep.
     pub(crate) outgoing: Outgoing,
-    /// Whether users speak HTTP/2.
-    pub(crate) http2: bool,
-    /// What the connections of users who speak HTTP/3 have in common.
+    /// The version of HTTP that users speak.
+    pub(crate) version: HttpVersion,
+    /// What the connections of users who may speak HTTP/3 have in common.
     pub(crate) http3: Option<quic::Client>,
     /// Buffers for heads of replies on streams.
     pub(crate) heads: Heads,
@@ -172,6 +181,8 @@ pub struct Population {
     pub(crate) records_pages: bool,
     pub(crate) in_system: Gauge,
     pub(crate) deadline_armed: bool,
+    /// Users whose requests wait for streams, by the instant that their limit counts from.
+    pub(crate) waiting: BTreeSet<(Instant, UserSlot)>,
     /// Attempts to connect that are dropped if still unanswered at the instant, the oldest first.
     pub(crate) unanswered: VecDeque<(Instant, ConnectionKey)>,
 }
@@ -206,9 +217,10 @@ impl Population {
             records_pages,
             in_system: Gauge::new(window),
             deadline_armed: false,
+            waiting: BTreeSet::new(),
             unanswered: VecDeque::new(),
-            http2: version == HttpVersion::Http2,
-            http3: (version == HttpVersion::Http3).then(|| quic_client(tls.as_ref(), seed, worker)),
+            version,
+            http3: quic_client(version, tls.as_ref(), seed, worker),
             itinerary,
             policy,
             tls: tls.as_ref().filter(|_| version != HttpVersion::Http3).map(tls::Client::new),
@@ -282,6 +294,7 @@ impl Population {
             Wake::Unanswered => self.abandon_unanswered(transport, now),
             Wake::Idle => self.close_idle(transport, now),
             Wake::Quic(key) => self.handle_quic_timer(transport, now, key),
+            Wake::Alternative(key) => self.handle_attempt(transport, now, key),
             Wake::Load { item, turn } => self.begin_load(transport, now, due, item, turn),
             Wake::Start { user } => self.begin_load(transport, now, due, user, 0),
             Wake::Think { slot, turn } | Wake::Resume { slot, turn } => {
@@ -318,7 +331,7 @@ impl Population {
         now: Instant,
         slot: ConnectionSlot,
     ) {
-        if self.http2 {
+        if self.table.at(slot).spoken == Some(SpokenVersion::Http2) {
             self.begin_http2(now, slot);
         }
         self.send_last_bound(transport, slot);
@@ -354,12 +367,13 @@ impl Population {
         key: ConnectionKey,
         bytes: &[u8],
     ) {
-        if self.http2 {
-            return self.handle_frames(transport, now, key, bytes);
-        }
         let mut rest = bytes;
+        let looks_for_alternatives = self.looks_for_alternatives();
         // Every turn looks the connection up: completing a reply may close it.
         while let Some(connection) = self.table.find(key) {
+            if connection.http2.is_some() {
+                return self.handle_frames(transport, now, key, rest);
+            }
             let in_reply = connection.reader.is_in_reply();
             let first = connection.in_flight.first_mut();
             let answered = first.and_then(|first| {
@@ -382,6 +396,9 @@ impl Population {
                         Event::NeedMore => return,
                         // The first byte that counts is the final reply's.
                         Event::Interim(_) => exchange.first_byte = Stamp::NEVER,
+                        Event::Head(_) if looks_for_alternatives => {
+                            self.handle_head(transport, now, key, taken, event);
+                        }
                         Event::Head(_) | Event::Body(_) if exchange.job.pending.is_none() => {}
                         Event::Head(head) => {
                             let fields = connection.reader.fields(taken);
@@ -404,6 +421,33 @@ impl Population {
                     return self.lose(transport, now, key.slot, outcome);
                 }
             }
+        }
+    }
+
+    /// The head of a reply over HTTP/1, in or behind the bytes `taken`, came to a user who looks for
+    /// alternatives.
+    fn handle_head<T: Transport>(
+        &mut self,
+        transport: &T,
+        now: Instant,
+        key: ConnectionKey,
+        taken: &[u8],
+        event: Event<'_>,
+    ) {
+        // The reader keeps what was gathered of the head, and `note_alternatives` wants all of the
+        // population.
+        let Some(connection) = self.table.find(key) else { return };
+        let (user, exchange) = (connection.user, connection.in_flight.first().copied());
+        let reader = std::mem::take(&mut connection.reader);
+        let fields = reader.fields(taken);
+        self.note_alternatives(transport, now, user, fields);
+        if let (Event::Head(head), Some(exchange)) = (event, exchange)
+            && exchange.job.pending.is_some()
+        {
+            self.itinerary.head(&mut self.users[user.index()], exchange.job, now, head.into(), fields);
+        }
+        if let Some(connection) = self.table.find(key) {
+            connection.reader = reader;
         }
     }
 
@@ -485,6 +529,7 @@ impl Population {
         let Some(connection) = self.table.find(key) else { return };
         // A descriptor whose attempt failed tries again when its time T has passed.
         connection.descriptor = None;
+        self.tally.broken_by_moves += u64::from(failure == Failure::NetworkChanged);
         self.lose(transport, now, key.slot, failure.outcome());
     }
 
@@ -504,22 +549,31 @@ impl Population {
     }
 }
 
-/// The client of HTTP/3, whose handshakes are those of `tls`.
+/// The client of HTTP/3, whose handshakes are those of `tls`, where the version may be that.
 ///
 /// # Panics
-/// Without sessions with cryptography, which whoever makes the plan checks.
-/// The client's end of QUIC; without cryptography its numbers follow from the run's seed and the worker's
-/// number.
-fn quic_client(tls: Option<&tls::Sessions>, seed: Seed, worker: Worker) -> quic::Client {
-    match tls {
-        Some(tls::Sessions::Encrypted(settings)) => quic::Client::new(settings),
-        Some(tls::Sessions::Modelled(offer)) => {
+/// If it must be HTTP/3, without TLS, which whoever makes the plan checks. Without cryptography the numbers of
+/// QUIC follow from the run's seed and the worker's number.
+fn quic_client(
+    version: HttpVersion,
+    tls: Option<&tls::Sessions>,
+    seed: Seed,
+    worker: Worker,
+) -> Option<quic::Client> {
+    match (version, tls) {
+        (HttpVersion::Http3, Some(tls::Sessions::Encrypted(settings))) => Some(quic::Client::new(settings)),
+        (HttpVersion::Http3, Some(tls::Sessions::Modelled(offer))) => {
             let mut bytes = [0; quic::SEED_BYTES];
             bytes[..8].copy_from_slice(&seed.0.to_le_bytes());
             bytes[8..12].copy_from_slice(&worker.number.to_le_bytes());
-            quic::Client::modelled(Arc::clone(offer), bytes)
+            Some(quic::Client::modelled(Arc::clone(offer), bytes))
         }
-        None => unreachable!("HTTP/3 is refused without TLS"),
+        (HttpVersion::Http3, None) => unreachable!("HTTP/3 is refused without TLS"),
+        // QUIC has TLS 1.3 alone (RFC 9001 section 4.2).
+        (HttpVersion::Auto, Some(tls::Sessions::Encrypted(settings))) if settings.offers_tls13() => {
+            Some(quic::Client::new(settings))
+        }
+        _ => None,
     }
 }
 

@@ -11,24 +11,30 @@ use crate::connection::State;
 use crate::http3::Http3;
 use crate::population::Population;
 use crate::slots::ConnectionSlot;
-use crate::transport::{ConnectionKey, Datagrams, Transport, Wake};
+use crate::transport::{ConnectionKey, Datagrams, Failure, Transport, Wake};
 use farfield_base::{Instant, Stamp};
 use farfield_http::http3;
 
 impl Population {
-    /// Begins a connection of QUIC for the user of this number; returns when its socket was opened.
+    /// Begins a connection of QUIC for the user of this number, to another port of the server's where one is
+    /// named; returns when its socket was opened.
     pub(crate) fn begin_quic<T: Transport>(
         &mut self,
         transport: &mut T,
         now: Instant,
         key: ConnectionKey,
         user: u32,
+        port: Option<u16>,
     ) -> Instant {
-        let at = transport.open_datagrams(key, user);
+        let at = transport.open_datagrams(key, user, port);
         let Some(client) = &mut self.http3 else { return at };
         let begun = client.begin(at.max(now), user);
         let connection = self.table.at_mut(key.slot);
         connection.http3 = Some(Box::new(Http3::new(http3::Connection::new(begun, self.limits))));
+        // An attempt may be overtaken, and what went with it would be sent twice.
+        if port.is_none() {
+            self.write_early(key.slot);
+        }
         self.count_handshake(now, key.slot);
         self.flush_datagrams(transport, at.max(now), key.slot);
         at
@@ -78,6 +84,18 @@ impl Population {
         if let Some(descriptor) = descriptor {
             self.handle_answered(transport, now, descriptor);
         }
+    }
+
+    /// The client of a connection has moved: datagrams take another path from now on, from another address.
+    /// The connection goes on there (RFC 9000 section 9), unless its handshake is not over.
+    pub fn handle_moved<T: Transport>(&mut self, transport: &mut T, now: Instant, key: ConnectionKey) {
+        let Some(connection) = self.table.find(key) else { return };
+        let Some(own) = connection.http3.as_mut().filter(|_| connection.state == State::Open) else {
+            return self.handle_failed(transport, now, key, Failure::NetworkChanged);
+        };
+        own.core.quic.change_path(now);
+        self.tally.migrated += 1;
+        self.flush_datagrams(transport, now, key.slot);
     }
 
     /// A timer of a connection may have come to its end.

@@ -9,7 +9,7 @@ use crate::outgoing::Outgoing;
 use crate::population::Population;
 use crate::slots::{ConnectionSlot, UserSlot};
 use crate::transport::{ConnectionKey, Transport};
-use farfield_base::Instant;
+use farfield_base::{Instant, SpokenVersion};
 use farfield_http::tls::{Session, TlsFailure};
 
 /// Hands what the session has to send to the transport, through `sealed`; returns when that was, if there was
@@ -74,7 +74,10 @@ impl Population {
             // The end of the handshake goes with the request, unless that went before.
             connection.state = State::Open;
             connection.secured = Some(session.stats(now));
+            let agreed = if session.speaks_http2() { SpokenVersion::Http2 } else { SpokenVersion::Http11 };
+            let spoken = *connection.spoken.get_or_insert(agreed);
             let user = connection.user;
+            self.note_version(user, spoken);
             self.table.start_limit(key.slot, now);
             self.go_on_behind_handshake(transport, now, key.slot);
             self.pump(transport, now, user);
@@ -121,9 +124,12 @@ impl Population {
         }
     }
 
-    /// Forgets the tickets of a user who leaves, or who comes back as a visitor that the server has not seen.
-    pub(crate) fn forget_tickets(&self, slot: UserSlot) {
-        let user = self.users[slot.index()].number;
+    /// Forgets the tickets of a user who leaves, and what it knows of the server's versions, or who comes
+    /// back as a visitor that the server has not seen.
+    pub(crate) fn forget_tickets(&mut self, slot: UserSlot) {
+        let user = &mut self.users[slot.index()];
+        user.profile = None;
+        let user = user.number;
         if let Some(client) = &self.tls {
             client.forget(user);
         }

@@ -340,6 +340,11 @@ impl Sessions {
         written.for_http3(scheme, &mut self.block, &mut self.outgoing)
     }
 
+    /// The server's name or address, with the port where it is not the scheme's own.
+    pub(crate) fn host(&self) -> &str {
+        &self.writer.host
+    }
+
     /// The version that requests are written for.
     pub(crate) fn version(&self) -> HttpVersion {
         self.writer.version()

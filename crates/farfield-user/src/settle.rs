@@ -6,7 +6,7 @@ use crate::population::Population;
 use crate::slots::{ConnectionSlot, DescriptorSlot, UserSlot};
 use crate::transport::{ConnectionKey, Transport};
 use crate::user::User;
-use farfield_base::{Fault, Instant, Outcome, PagePart, Sample, Stamp};
+use farfield_base::{Fault, HttpStats, Instant, Outcome, PagePart, Sample, Stamp};
 use farfield_http::http1::Reply;
 
 impl Population {
@@ -20,7 +20,7 @@ impl Population {
     ) {
         let clients = self.clients();
         let pages = match self.policy.policy {
-            Reuse::Pipelined | Reuse::Multiplexed => self.itinerary.pages_at_once(self.depth()),
+            Reuse::Pipelined | Reuse::Multiplexed => self.itinerary.pages_at_once(self.depth_at_most()),
             _ => 1,
         };
         self.note_begin(transport, due, slot);
@@ -141,11 +141,14 @@ impl Population {
         slot: ConnectionSlot,
         outcome: Outcome,
     ) {
+        if self.table.at(slot).attempt.is_some() {
+            return self.fall_back(transport, now, slot, outcome);
+        }
         let mut lost = self.drop_connection(transport, slot);
         if lost.idle.is_some() {
             return;
         }
-        let unread = matches!(outcome, Outcome::ClosedUnanswered | Outcome::Reset);
+        let unread = matches!(outcome, Outcome::ClosedUnanswered | Outcome::Reset | Outcome::NetworkChanged);
         let (itinerary, first) = (&self.itinerary, lost.in_flight.first().map(|first| first.number));
         // Over HTTP/1 only the first can have been answered in part; on streams any of them.
         let only_first = !lost.has_streams();
@@ -311,7 +314,7 @@ pub(crate) fn never_begun(job: Job, user: u32, now: Instant, outcome: Outcome) -
         outcome,
         tcp: None,
         tls: None,
-        http2: None,
+        http: HttpStats::UNKNOWN,
         page: PagePart::Untracked,
         session: Sample::NO_SESSION,
     }

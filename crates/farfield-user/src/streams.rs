@@ -17,6 +17,7 @@ use crate::slots::ConnectionSlot;
 use crate::transport::{ConnectionKey, Transport};
 use farfield_base::{Instant, Outcome, Stamp};
 use farfield_http::http1::Reply;
+use farfield_http::http2::Head;
 
 /// How often a request is sent again that the server refused without processing it. Clients differ: Go's
 /// sends it six times more, and curl five.
@@ -36,19 +37,23 @@ fn place_of(in_flight: &[Exchange], number: u32) -> Option<usize> {
 }
 
 impl Population {
-    /// Whether users speak a version of HTTP whose connections have streams.
-    pub(crate) fn has_streams(&self) -> bool {
-        self.http2 || self.http3.is_some()
-    }
-
     /// Requests on the way at most on one connection.
-    pub(crate) fn depth(&self) -> usize {
-        if self.has_streams() { usize::from(self.policy.streams.get()) } else { self.policy.depth() }
+    pub(crate) fn depth(&self, connection: &Connection) -> usize {
+        if connection.has_streams() { usize::from(self.policy.streams.get()) } else { self.policy.depth() }
     }
 
-    /// Writes the request that was bound last. It leaves with [`Population::flush_streams`].
+    /// Requests on the way at most on a connection of the version that users speak, or may.
+    pub(crate) fn depth_at_most(&self) -> usize {
+        match self.version.may_have_streams() {
+            true => usize::from(self.policy.streams.get()),
+            false => self.policy.depth(),
+        }
+    }
+
+    /// Writes the request that was bound last to a connection with streams. It leaves with
+    /// [`Population::flush_streams`].
     pub(crate) fn write_request(&mut self, slot: ConnectionSlot) {
-        match self.http3 {
+        match self.table.at(slot).http3 {
             None => self.write_frames(slot),
             Some(_) => self.write_bound(slot),
         }
@@ -61,9 +66,32 @@ impl Population {
         now: Instant,
         slot: ConnectionSlot,
     ) {
-        match self.http3 {
+        match self.table.at(slot).http3 {
             None => self.flush_frames(transport, slot),
             Some(_) => self.flush_datagrams(transport, now, slot),
+        }
+    }
+
+    /// The head of the reply to `exchange` came on a stream; its fields are in the buffers for heads.
+    pub(crate) fn handle_stream_head<T: Transport>(
+        &mut self,
+        transport: &T,
+        now: Instant,
+        key: ConnectionKey,
+        exchange: Option<Exchange>,
+        head: Head,
+    ) {
+        let (Some(exchange), Some(connection)) = (exchange, self.table.find(key)) else { return };
+        let slot = connection.user;
+        let at = exchange.sent.instant().map_or(now, |sent| now.max(sent));
+        if self.looks_for_alternatives() {
+            let heads = std::mem::take(&mut self.heads);
+            self.note_alternatives(transport, at, slot, heads.fields());
+            self.heads = heads;
+        }
+        if exchange.job.pending.is_some() {
+            let user = &mut self.users[slot.index()];
+            self.itinerary.head(user, exchange.job, at, head.into(), self.heads.fields());
         }
     }
 
@@ -113,9 +141,7 @@ impl Population {
         sample.reply_bytes = reply.reply_bytes;
         sample.tcp = transport.tcp_stats(key);
         sample.outcome = failure.unwrap_or_else(|| Outcome::of_status(reply.status));
-        if let Some(own) = &mut connection.http2 {
-            own.forget(exchange.number);
-        }
+        connection.forget(exchange.number);
         self.end_if_unused(transport, done, key.slot);
         let status = failure.is_none().then_some(reply.status);
         self.settle(transport, done, (user, exchange.job), status, sample);
@@ -166,6 +192,26 @@ impl Connection {
     fn gets_on(&self) -> bool {
         self.http2.as_ref().is_some_and(|own| own.gets_on())
             || self.http3.as_ref().is_some_and(|own| own.gets_on())
+    }
+
+    /// Counts how long bodies have waited for windows, and which wait further.
+    pub(crate) fn count_stalls(&mut self, now: Instant) {
+        if let Some(own) = &mut self.http2 {
+            own.count_stalls(now);
+        }
+        if let Some(own) = &mut self.http3 {
+            own.count_stalls(now);
+        }
+    }
+
+    /// Forgets what is kept for request `number`, which is over.
+    fn forget(&mut self, number: u32) {
+        if let Some(own) = &mut self.http2 {
+            own.forget(number);
+        }
+        if let Some(own) = &mut self.http3 {
+            own.forget(number);
+        }
     }
 
     /// Gives request `number` up, which was sent at `sent`. If nothing came since, what is asked next had

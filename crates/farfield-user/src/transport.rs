@@ -60,6 +60,8 @@ pub enum Wake {
     Idle,
     /// A timer of the QUIC connection may have come to its end.
     Quic(ConnectionKey),
+    /// An attempt at HTTP/3 has taken long, if it is not over.
+    Alternative(ConnectionKey),
 }
 
 impl Wake {
@@ -80,6 +82,8 @@ pub enum Failure {
     Unreachable,
     /// RST on an established connection.
     Reset,
+    /// The client left the network that the connection was on.
+    NetworkChanged,
     /// No descriptor was left.
     NoDescriptor,
     /// No local address or port was left.
@@ -94,6 +98,7 @@ impl Failure {
             Failure::ConnectTimedOut => Outcome::ConnectTimedOut,
             Failure::Unreachable => Outcome::Unreachable,
             Failure::Reset => Outcome::Reset,
+            Failure::NetworkChanged => Outcome::NetworkChanged,
             Failure::NoDescriptor => Outcome::NoDescriptor,
             Failure::NoAddress => Outcome::NoAddress,
         }
@@ -121,16 +126,22 @@ pub trait Transport {
     /// Hands all of `bytes` to the transport, which keeps what cannot go at once, and returns when that was.
     fn send(&mut self, connection: ConnectionKey, bytes: &Bytes) -> Instant;
 
-    /// Opens a socket for datagrams to the server (UDP), as client `user`, and returns when that was. There
-    /// is no handshake to wait for: datagrams can be sent at once, and what comes back is handed in with
-    /// [`handle_datagrams`](crate::Population::handle_datagrams). An error that ICMP reports for the socket
-    /// is handed in as a failure: port unreachable as [`Failure::Refused`], all others as
+    /// Opens a socket for datagrams to the server (UDP), as client `user`, and returns when that was; to its
+    /// port `port`, which it [reaches](Self::reaches), or the one that connections have if that is absent.
+    /// There is no handshake to wait for: datagrams can be sent at once, and what comes back is handed in
+    /// with [`handle_datagrams`](crate::Population::handle_datagrams). An error that ICMP reports for the
+    /// socket is handed in as a failure: port unreachable as [`Failure::Refused`], all others as
     /// [`Failure::Unreachable`]. [`close`](Self::close) and [`abandon`](Self::abandon) close it, and send
     /// nothing.
     ///
     /// Planes that carry no datagrams refuse HTTP/3 before the run, and need not have this.
-    fn open_datagrams(&mut self, _connection: ConnectionKey, _user: u32) -> Instant {
+    fn open_datagrams(&mut self, _connection: ConnectionKey, _user: u32, _port: Option<u16>) -> Instant {
         unreachable!("HTTP/3 is refused on a plane that carries no datagrams")
+    }
+
+    /// Whether datagrams can be sent to the server's port `port`.
+    fn reaches(&self, _port: u16) -> bool {
+        false
     }
 
     /// Sends `datagrams` on a socket that [`open_datagrams`](Self::open_datagrams) opened, as far as they can

@@ -1,12 +1,13 @@
 //! One virtual user: its random stream, where it is in its session, and its connections.
 
+use crate::alternatives::Profile;
 use crate::connection::Job;
 use crate::off::Held;
 use crate::replay::ReplayPosition;
 use crate::session::Visit;
 use crate::slots::ConnectionSlot;
 use farfield_base::random::Stream;
-use farfield_base::{Sample, SessionBegin};
+use farfield_base::{Instant, Sample, SessionBegin};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 
@@ -41,6 +42,10 @@ pub(crate) struct User {
     pub connections: SmallVec<[ConnectionSlot; 2]>,
     /// Where it is in its session, if it is in one with dependencies.
     pub visit: Option<Box<Visit>>,
+    /// What it remembers of the server's versions of HTTP, where these are as browsers choose them.
+    pub profile: Option<Box<Profile>>,
+    /// Its place among those whose requests wait for streams; see the module `waiting`.
+    pub watched: Option<Instant>,
 }
 
 impl User {
@@ -61,6 +66,8 @@ impl User {
             failed: false,
             connections: SmallVec::new(),
             visit: None,
+            profile: None,
+            watched: None,
         }
     }
 

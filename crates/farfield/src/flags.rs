@@ -192,7 +192,7 @@ pub struct RunFlags {
     /// PEM file of their private keys; that of the certificates if absent
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub key: Option<PathBuf>,
-    /// HTTP version of the requests: 1.0, 1.1, 2 or 3
+    /// HTTP version of the requests: 1.0, 1.1, 2, 3, or auto: as browsers choose it
     #[arg(long, value_name = "VERSION", value_parser = Suggested(HTTP_VERSIONS))]
     pub http: Option<String>,
     /// Method of the request

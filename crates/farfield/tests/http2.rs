@@ -49,8 +49,8 @@ fn answered(ended: &Ended) -> Vec<Sample> {
     let samples = ended.samples();
     for sample in &samples {
         assert_eq!((sample.outcome, sample.status), (Outcome::Ok, 200), "{sample:?}");
-        let http2 = sample.http2.expect("a stream");
-        assert_eq!({ http2.stream }.get(), 2 * sample.number + 1, "{sample:?}");
+        let stream = sample.http.stream().expect("a stream");
+        assert_eq!(stream, 2 * sample.number + 1, "{sample:?}");
     }
     let summary = ended.summary();
     let requests = summary.http2.expect("requests over HTTP/2").requests;
@@ -142,7 +142,7 @@ fn bodies_wait_for_the_servers_windows() {
     for sample in &samples {
         // nginx reads the body whole before it finds that nobody is behind it.
         assert_eq!((sample.outcome, sample.status), (Outcome::Status5xx, 502), "{sample:?}");
-        let stalled = Duration::from_us(sample.http2.expect("a stream").stalled_us.into());
+        let stalled = Duration::from_us(sample.http.stalled_us().expect("a stream").into());
         assert!(stalled > Duration::ZERO && stalled <= sample.response_time(), "{sample:?}");
     }
     let http2 = ended.summary().http2.expect("requests over HTTP/2");
@@ -197,7 +197,7 @@ fn visits_of_a_shop_bring_what_they_were_given() {
     let bad: Vec<_> =
         samples.iter().filter(|s| !matches!(s.outcome, Outcome::Ok | Outcome::Unfinished)).collect();
     assert!(bad.is_empty(), "{bad:?} {:?}", shop.refusals());
-    assert!(samples.iter().filter(|s| s.outcome == Outcome::Ok).all(|s| s.http2.is_some()));
+    assert!(samples.iter().filter(|s| s.outcome == Outcome::Ok).all(|s| s.http.stream().is_some()));
     assert_eq!(shop.refusals(), Vec::<String>::new());
     assert!(shop.orders().len() >= 30, "{} orders", shop.orders().len());
     server.nginx.end();

@@ -1,7 +1,11 @@
 //! HTTP/3 as people run it: against Caddy and the built-in server on sockets, and against servers that speak
 //! something else, nothing at all, or go away.
 
+#[path = "http3/auto.rs"]
+mod auto;
 mod common;
+#[path = "http3/oracle.rs"]
+mod oracle;
 mod shop;
 
 use common::caddy::{Caddy, free_on_both};

@@ -214,7 +214,7 @@ fn answered(ended: &Ended, http: &str) -> Vec<Sample> {
     for sample in &samples {
         let found = (sample.outcome, sample.status, sample.body_bytes);
         assert_eq!(found, (Outcome::Ok, 200, BODY), "{sample:?}");
-        assert_eq!(sample.http2.is_some(), http == "2", "{sample:?}");
+        assert_eq!(sample.http.stream().is_some(), http == "2", "{sample:?}");
         assert_eq!(sample.tls.is_some(), sample.number == 0, "{sample:?}");
     }
     samples

@@ -2,6 +2,8 @@
 //! server, on paths that lose packets, close, and are shared. Each request is in the server's log.
 
 mod common;
+#[path = "wan_http3/moves.rs"]
+mod moves;
 
 use common::secure::{Authority, VALID};
 use common::wan::{CALM_PACKETS, SHORT, Wan, find};

@@ -182,7 +182,7 @@ mod tests {
                 outcome: Outcome::Ok,
                 tcp: None,
                 tls: None,
-                http2: None,
+                http: farfield_base::HttpStats::UNKNOWN,
                 page: PagePart::Whole,
                 session: Sample::NO_SESSION,
             }

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::capture::{CapturePlan, Captured, Tap};
-use crate::client_side::Beyond;
+use crate::client_side::{Beyond, ClientEvent};
 use crate::packet::Carried;
 use crate::plan::{ClassPlan, ClientPlan, HopPlan, NetworkPlan, NodePlan, RoutePlan, Servers};
 use crate::shared::SharedLinks;
@@ -61,6 +61,7 @@ pub fn network(clients: u32, first_address: IpAddr, own: &str, shared: &[&str]) 
         }],
         routes: vec![if hops == 0 { RoutePlan::direct(0) } else { route }],
         cross_traffic: Vec::new(),
+        moves: Vec::new(),
         shared: links.iter().chain(&links).cloned().collect(),
         clients: (0..clients).map(|rank| ClientPlan { class: 0, route: 0, rank }).collect(),
     }
@@ -70,6 +71,7 @@ pub fn network(clients: u32, first_address: IpAddr, own: &str, shared: &[&str]) 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Heard {
     Datagram(Ecn, Vec<u8>),
+    Moved,
     Refused,
     Unreachable,
 }
@@ -99,7 +101,7 @@ impl Stage {
             heard: Vec::new(),
             departed: Vec::new(),
         };
-        for user in 0..network.clients.len() as u32 {
+        for user in 0..network.acting() as u32 {
             let key = stage.key(user);
             stage.side(user).open_datagram_socket(key, user);
         }
@@ -153,6 +155,7 @@ impl Stage {
                         Event::Packet(slot) => side.travel(slot),
                         Event::Fate(link) => side.poll_fates(link),
                         Event::Cross(slot) => side.send_cross(slot),
+                        Event::Other(ClientEvent::Move(place)) => side.move_client(place),
                         Event::Other(event) => panic!("{event:?}"),
                     }
                 }
@@ -188,6 +191,7 @@ impl Stage {
                 while let Some(upcall) = side.upcalls.pop_front() {
                     let (key, heard) = match upcall {
                         Upcall::Datagram(key, ecn, bytes) => (key, Heard::Datagram(ecn, bytes.to_vec())),
+                        Upcall::Moved(key) => (key, Heard::Moved),
                         Upcall::Failed(key, Failure::Refused, None) => (key, Heard::Refused),
                         Upcall::Failed(key, Failure::Unreachable, None) => (key, Heard::Unreachable),
                         other => panic!("{other:?}"),

@@ -3,6 +3,8 @@
 use super::stage::{Heard, PORT, Stage, V4, V6, at, complain, cuttable, data_of, echo, network};
 use super::*;
 use crate::packet::Carried;
+use crate::plan::MovePlan;
+use crate::slots::ClientId;
 use farfield_wire::{Icmpv4Repr, IpPacket, Transport};
 
 fn nobody(_: &Packet) -> Vec<Packet> {
@@ -355,4 +357,31 @@ fn a_closed_link_is_heard_of() {
     stage.send(at(1_000), 0, Ecn::NotEct, 100, 100);
     let drops = stage.play(echo);
     assert_eq!((drops.unreachable, stage.departed.len(), stage.heard.len()), (1, 1, 1));
+}
+
+/// A client moves at 5 ms: what it sends then comes from the other address, where the echo reaches it, while
+/// the one that was under way to the old address finds nobody.
+#[test]
+fn a_socket_goes_with_its_client() {
+    for shards in [1, 2] {
+        let mut plan = network(4, V4, "delay = '1ms'", &["delay = '1ms'"]);
+        plan.moves = vec![MovePlan { client: ClientId::new(0), at: at(5_500) }];
+        let mut stage = Stage::of(plan, shards);
+        for (sent, user) in [(1_000, 0), (2_000, 0), (2_000, 1), (6_000, 0), (6_000, 1)] {
+            stage.send(at(sent), user, Ecn::NotEct, 100, 100);
+        }
+        let drops = stage.play(echo);
+        assert_eq!(drops.nobody, 1, "{shards}");
+        let plan = &stage.sides[0].transit.plan;
+        let address = |number| plan.address(ClientId::new(number));
+        let sources: Vec<_> =
+            stage.departed.iter().map(|(at, packet)| (*at, packet.addresses.source())).collect();
+        for (sent, client) in [(1_000, 0), (2_000, 0), (2_000, 1), (6_000, 2), (6_000, 1)] {
+            assert!(sources.contains(&(at(sent + 2_000), address(client))), "{sent}: {sources:?}");
+        }
+        let heard = stage.heard_by(0).into_iter().map(|(at, heard)| (at, heard == Heard::Moved));
+        let expected = [(at(5_000), false), (at(5_500), true), (at(10_000), false)];
+        assert_eq!(heard.collect::<Vec<_>>(), expected, "{shards}");
+        assert_eq!(stage.heard_by(1).len(), 2);
+    }
 }

@@ -91,7 +91,8 @@ impl NetworkPlan {
                 rank,
             }));
         }
-        Ok(NetworkPlan { classes, clients: clients.into(), ..self.clone() })
+        // Real hosts move by themselves.
+        Ok(NetworkPlan { classes, clients: clients.into(), moves: Vec::new(), ..self.clone() })
     }
 
     fn class_named(&self, name: Option<&str>) -> Result<u16, PlacedError> {
@@ -136,6 +137,7 @@ mod tests {
             up: vec![Arc::new(LinkModel::ideal(Duration::from_ms(1)))],
             down: vec![Arc::new(LinkModel::ideal(Duration::from_ms(1)))],
             pool: None,
+            moves_to: None,
         };
         let servers = Servers { v4: Ipv4Addr::new(192, 0, 2, 1), v6: Ipv6Addr::LOCALHOST, port: 80 };
         let clients = NonZeroU32::new(4).expect("not 0");

@@ -32,6 +32,7 @@ fn class(name: &str, weight: f64, delay_ms: u64, pool: &str) -> Class {
         up: vec![link(delay_ms)],
         down: vec![link(delay_ms)],
         pool: (!pool.is_empty()).then(|| pool.parse().expect(pool)),
+        moves_to: None,
     }
 }
 
@@ -243,6 +244,30 @@ fn a_graph_keeps_its_routers() {
     assert_eq!(layout.nodes[route(0).edge().id as usize], "one");
     let (least, largest) = (Duration::from_ms(2 * 7), Duration::from_ms(2 * 49));
     assert_eq!(layout.round_trips, RoundTrips { least, largest });
+}
+
+/// Each client that moves has a double of the other class, in its own shard, at an address of its own; a
+/// class that others move to needs no clients of its own.
+#[test]
+fn clients_that_move_have_doubles() {
+    let wifi = Class { moves_to: Some(2), ..class("wifi", 2.0, 5, "") };
+    let classes = vec![wifi, class("dsl", 1.0, 10, ""), class("4g", 0.0, 25, "")];
+    let Layout { network, .. } = lay_out(classes, None, frame(6, 3)).unwrap();
+    assert_eq!((network.acting(), network.clients.len(), network.moves.len()), (6, 12, 4));
+    let mut addresses: Vec<_> = (0..12).map(|number| network.address(ClientId::new(number))).collect();
+    for own in &network.moves {
+        let double = network.double(own.client);
+        let class = |client: ClientId| network.clients[client.index()].class;
+        assert_eq!((class(own.client), class(double)), (0, 2));
+        assert_eq!(own.client.shard(3), double.shard(3));
+        assert_eq!(network.clients[double.index()].route, 2);
+    }
+    addresses.sort_unstable();
+    addresses.dedup();
+    assert_eq!(addresses.len(), 12);
+    let nobody = Class { moves_to: Some(1), ..class("wifi", 0.0, 5, "") };
+    let refused = lay_out(vec![nobody, class("4g", 0.0, 25, "")], None, frame(2, 1));
+    assert!(matches!(refused, Err(LayoutError::Weight { class: 0, .. })), "{refused:?}");
 }
 
 /// Servers beside the first stand behind the same edges, each behind its own link; a class's users have the

@@ -4,8 +4,8 @@
 use farfield_base::random::Seed;
 use farfield_base::{Duration, Instant, Outcome, Sample, Window};
 use farfield_emulator::{
-    ClassPlan, ClientPlan, CrossFlow, HopPlan, NetworkPlan, NodePlan, RoutePlan, ServerPlan, Servers,
-    SharedLinkId, Simulated, Simulation, simulate,
+    ClassPlan, ClientId, ClientPlan, CrossFlow, HopPlan, MovePlan, NetworkPlan, NodePlan, RoutePlan,
+    ServerPlan, Servers, SharedLinkId, Simulated, Simulation, simulate,
 };
 use farfield_http::tls::model::Offer;
 use farfield_net::link::NoJitter;
@@ -40,6 +40,7 @@ pub struct Scene {
     pub tls: Option<Arc<Offer>>,
     pub first_address: IpAddr,
     pub cross_traffic: Vec<CrossFlow>,
+    pub moves_at: Option<Instant>,
 }
 
 /// A link as a scenario writes it.
@@ -78,6 +79,7 @@ impl Scene {
             tls: None,
             first_address: Ipv4Addr::new(198, 18, 0, 1).into(),
             cross_traffic: Vec::new(),
+            moves_at: None,
         }
     }
 
@@ -90,6 +92,13 @@ impl Scene {
     pub fn policy(mut self, toml: &str) -> Scene {
         self.policy = toml::from_str(toml).expect("a policy");
         self
+    }
+
+    /// All clients move at `moves_at`, if they do.
+    fn moves(&self) -> Vec<MovePlan> {
+        let all = 0..self.clients;
+        let moves = |at| all.map(|client| MovePlan { client: ClientId::new(client), at }).collect();
+        self.moves_at.map_or(Vec::new(), moves)
     }
 
     pub fn network(&self) -> NetworkPlan {
@@ -123,8 +132,11 @@ impl Scene {
             classes: vec![class],
             routes: vec![route],
             cross_traffic: self.cross_traffic.clone(),
+            moves: self.moves(),
             shared: self.shared.iter().chain(&self.shared).cloned().collect(),
-            clients: (0..self.clients).map(|rank| ClientPlan { class: 0, route: 0, rank }).collect(),
+            clients: (0..self.clients * if self.moves_at.is_some() { 2 } else { 1 })
+                .map(|rank| ClientPlan { class: 0, route: 0, rank })
+                .collect(),
         }
     }
 

@@ -60,7 +60,7 @@ pub fn over_at(played: &Simulated) -> Duration {
 
 /// The number of a sample's stream.
 fn stream(sample: &Sample) -> u32 {
-    sample.http2.expect("a stream").stream.get()
+    sample.http.stream().expect("a stream")
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn connections_end_in_good_order() {
             let played = if tls { secure(scene) } else { scene }.play();
             assert_eq!(with(&played, Outcome::Ok), played.samples.len());
             assert!(played.connects > 40, "{} connections", played.connects);
-            let most = ok(&played).map(|sample| sample.http2.expect("a stream").stream.get()).max();
+            let most = ok(&played).map(|sample| sample.http.stream().expect("a stream")).max();
             match (keep_alive, requests_max) {
                 (None, _) => assert_eq!(most, Some(1)),
                 (_, Some(max)) => assert_eq!(most, Some(2 * max.get() - 1)),

@@ -5,7 +5,7 @@ mod http3;
 #[path = "../scene/mod.rs"]
 mod scene;
 
-use farfield_base::{Duration, Outcome};
+use farfield_base::{Duration, Instant, Outcome};
 use farfield_emulator::ServerPlan;
 use farfield_tcp::rtt::RtoLimits;
 use farfield_tcp::{Config, InitialWindow};
@@ -194,4 +194,27 @@ fn lost_packets_come_again() {
     assert!(ok(&played).all(|sample| sample.body_bytes == 20_000));
     let failed = played.samples.len() - ok(&played).count() - with(&played, Outcome::Unfinished);
     assert_eq!(failed, 0);
+}
+
+/// All clients move at once: each connection of TCP ends there, and users go on from their new addresses. What
+/// was on its way goes once more, unless it was the first on its connection: then it ends by name.
+#[test]
+fn connections_end_where_their_clients_move() {
+    let moves_at = Instant::ZERO + ms(1_010);
+    let play = |policy: &str| {
+        let mut scene = Scene::crowd(20, ms(20)).policy(policy);
+        scene.length = Duration::from_secs(2);
+        scene.moves_at = Some(moves_at);
+        scene.play()
+    };
+    let played = play("");
+    assert_eq!(with(&played, Outcome::Ok), played.samples.len());
+    assert_eq!((played.connects, played.server.accepted), (40, 40));
+    assert_eq!((played.tally.broken_by_moves, played.tally.migrated, played.tally.resent), (20, 0, 20));
+    let later = |sample: &&farfield_base::Sample| sample.connect_begun.instant() >= Some(moves_at);
+    assert_eq!(ok(&played).filter(later).count(), 20);
+    let played = play("policy = 'one-request'");
+    assert_eq!((with(&played, Outcome::NetworkChanged), played.tally.broken_by_moves), (20, 20));
+    assert_eq!(with(&played, Outcome::Ok) + 20, played.samples.len());
+    assert!(ok(&played).filter(later).count() > 20, "users pause, and connect from where they are");
 }

@@ -1,6 +1,6 @@
 //! UDP sockets of clients: non-blocking, each connected to one target, with what QUIC needs of them: the ECN
 //! codepoint of each packet in both directions, datagrams that are never fragmented, and equal datagrams
-//! received in one call (generic receive offload).
+//! received and sent in one call (generic receive and segmentation offload).
 
 use super::socket::{choose_port_on_connect, stamp_arrivals};
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
@@ -121,6 +121,61 @@ pub fn receive(fd: impl AsFd, buffer: &mut [u8]) -> Result<Received, Errno> {
     Ok(received)
 }
 
+/// Sends datagrams of `segment_bytes` each, of which the last may have less, in one call (udp(7),
+/// `UDP_SEGMENT`).
+///
+/// # Errors
+/// Those of send(2). `EINVAL` and `EIO` say that the kernel, or the device, cuts none.
+#[expect(unsafe_code, reason = "rustix sends no segment sizes")]
+pub fn send_row(fd: impl AsFd, bytes: &[u8], segment_bytes: u16) -> Result<(), Errno> {
+    /// Room for a segment size behind its `cmsghdr`, aligned as that is.
+    #[repr(C, align(8))]
+    struct Control([u8; 24]);
+    let mut control = Control([0; 24]);
+    let mut part = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+    // SAFETY: all-zero is a valid `msghdr`.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    message.msg_iov = &raw mut part;
+    message.msg_iovlen = 1;
+    message.msg_control = (&raw mut control).cast();
+    // SAFETY: the macros compute lengths alone; the first header lies in the control buffer, which has room
+    // for it and for the two bytes behind it, and is aligned as it.
+    unsafe {
+        message.msg_controllen = libc::CMSG_SPACE(size_of::<u16>() as libc::c_uint) as _;
+        let header = libc::CMSG_FIRSTHDR(&raw const message);
+        (*header).cmsg_level = libc::SOL_UDP;
+        (*header).cmsg_type = libc::UDP_SEGMENT;
+        (*header).cmsg_len = libc::CMSG_LEN(size_of::<u16>() as libc::c_uint) as _;
+        libc::CMSG_DATA(header).cast::<u16>().write_unaligned(segment_bytes);
+    }
+    // SAFETY: the descriptor is open while borrowed; the message points to live memory of the given lengths,
+    // of which the kernel reads only.
+    let sent = unsafe { libc::sendmsg(fd.as_fd().as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL) };
+    if sent < 0 { Err(super::socket::last_errno()) } else { Ok(()) }
+}
+
+/// Datagrams that came for the socket and found no room in its receive buffer; nothing if the kernel does
+/// not say (socket(7), `SO_MEMINFO`).
+#[expect(unsafe_code, reason = "the option has no safe wrapper in rustix")]
+pub fn dropped(fd: impl AsFd) -> Option<u32> {
+    /// The place of the count among the numbers (`SK_MEMINFO_DROPS` of linux/sock_diag.h).
+    const DROPS: usize = 8;
+    let mut numbers = [0_u32; DROPS + 1];
+    let mut bytes = size_of_val(&numbers) as libc::socklen_t;
+    // SAFETY: the descriptor is open while borrowed, and the pointers are those of live memory of the given
+    // length, which is all that the kernel writes to.
+    let result = unsafe {
+        libc::getsockopt(
+            fd.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_MEMINFO,
+            numbers.as_mut_ptr().cast(),
+            &raw mut bytes,
+        )
+    };
+    (result == 0 && bytes as usize == size_of_val(&numbers)).then_some(numbers[DROPS])
+}
+
 /// Makes the kernel return equal datagrams that came together in one read (udp(7), `UDP_GRO`).
 #[expect(unsafe_code, reason = "the option has no safe wrapper in rustix")]
 fn offload_receiving(fd: impl AsFd) -> Result<(), Errno> {
@@ -168,6 +223,44 @@ mod tests {
             assert_eq!((received.count, received.segment_bytes, received.ecn), (10, 10, 1), "{address}");
             assert_eq!(receive(&client, &mut buffer), Err(Errno::AGAIN));
         }
+    }
+
+    /// A row leaves as datagrams, of which the last is shorter.
+    #[test]
+    fn rows_are_cut_by_the_kernel() {
+        for address in ["127.0.0.1:0", "[::1]:0"] {
+            let Ok(server) = UdpSocket::bind(address) else { continue };
+            let client = open(&server.local_addr().expect("an address"), None).expect("a socket");
+            let row: Vec<u8> = (0..2_900).map(|byte: u32| byte as u8).collect();
+            send_row(&client, &row, 1_200).expect("sent");
+            let mut buffer = [0; READ_BYTES];
+            for part in row.chunks(1_200) {
+                let count = server.recv(&mut buffer).expect("received");
+                assert_eq!(&buffer[..count], part);
+            }
+        }
+    }
+
+    /// What does not fit into the receive buffer is counted: all of what was sent, but for what is read.
+    #[test]
+    fn what_finds_no_room_is_counted() {
+        let server = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        let target = server.local_addr().expect("an address");
+        let client = open(&target, None).expect("a socket");
+        sockopt::set_socket_recv_buffer_size(&client, 4096).expect("the option");
+        assert_eq!(dropped(&client), Some(0));
+        rustix::net::send(&client, b"hello", rustix::net::SendFlags::empty()).expect("sent");
+        let (_, from) = server.recv_from(&mut [0; 100]).expect("received");
+        const SENT: u32 = 50;
+        for _ in 0..SENT {
+            server.send_to(&[0; 1_000], from).expect("sent");
+        }
+        let (mut buffer, mut read) = ([0; READ_BYTES], 0);
+        while let Ok(received) = receive(&client, &mut buffer) {
+            read += received.count.div_ceil(received.segment_bytes) as u32;
+        }
+        assert!(read < SENT, "{read}");
+        assert_eq!(dropped(&client), Some(SENT - read));
     }
 
     #[test]

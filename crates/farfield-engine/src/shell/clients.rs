@@ -52,9 +52,9 @@ pub fn clients_of(network: &EmulatedNetwork, classes: &[Option<&str>]) -> Result
     let mut taken: Vec<usize> = Vec::new();
     for (nth, class) in classes.iter().enumerate() {
         let mut of_class =
-            (0..plan.clients.len()).filter(|number| class.is_none_or(|class| name(*number) == class));
+            (0..plan.acting()).filter(|number| class.is_none_or(|class| name(*number) == class));
         let Some(number) = of_class.find(|number| !taken.contains(number)) else {
-            let clients = (0..plan.clients.len()).filter(|number| class.is_none_or(|c| name(*number) == c));
+            let clients = (0..plan.acting()).filter(|number| class.is_none_or(|c| name(*number) == c));
             let asked = class.unwrap_or("any").to_owned();
             return Err(match clients.count() {
                 0 => {

@@ -36,6 +36,10 @@ pub(crate) struct SocketsTransport {
     pub arrivals: Arrivals,
     /// Instant of the last send.
     pub last_sent: Instant,
+    /// Datagrams that found no room in the receive buffers of sockets that are closed.
+    pub datagrams_lost: u64,
+    /// Whether the kernel cuts rows of datagrams, as far as it is known.
+    cuts_rows: bool,
     /// No wake is due before this instant.
     quiet_until: Instant,
     target: SocketAddr,
@@ -110,6 +114,8 @@ impl SocketsTransport {
             opened: None,
             arrivals: Arrivals::new(clock),
             last_sent: Instant::ZERO,
+            datagrams_lost: 0,
+            cuts_rows: true,
             quiet_until: Instant::ZERO,
             target,
             sources,
@@ -258,12 +264,17 @@ impl SocketsTransport {
         handshake_rtt(fd).map_or(now, |rtt| (begun + rtt).min(now))
     }
 
-    /// Opens a socket for datagrams, and returns when it was ready.
-    fn begin_datagrams(&mut self, key: ConnectionKey, user: u32) -> (Instant, Result<(), Errno>) {
+    /// Opens a socket for datagrams to `target`, and returns when it was ready.
+    fn begin_datagrams(
+        &mut self,
+        key: ConnectionKey,
+        user: u32,
+        target: &SocketAddr,
+    ) -> (Instant, Result<(), Errno>) {
         if self.open >= self.open_max {
             return (self.clock.now(), Err(Errno::MFILE));
         }
-        let opened = datagram_socket::open(&self.target, self.sources.address(user));
+        let opened = datagram_socket::open(target, self.sources.address(user));
         let begun = self.clock.now();
         (begun, opened.and_then(|fd| self.keep(key, fd, None, Some(0))))
     }
@@ -298,8 +309,8 @@ impl SocketsTransport {
         Ok(())
     }
 
-    fn note_opened(&mut self, key: ConnectionKey, user: u32, at: Instant) {
-        let (connection, server) = (key.serial, self.target);
+    fn note_opened(&mut self, key: ConnectionKey, user: u32, at: Instant, server: SocketAddr) {
+        let connection = key.serial;
         let client = self.find(key).and_then(|socket| rustix::net::getsockname(&socket.fd).ok());
         // A connection that was reset at once has its addresses still.
         let client = client.and_then(|address| SocketAddr::try_from(address).ok());
@@ -317,7 +328,10 @@ impl SocketsTransport {
     }
 
     fn forget(&mut self, key: ConnectionKey) {
-        if self.find(key).is_some() {
+        if let Some(socket) = self.find(key) {
+            if socket.ecn.is_some() {
+                self.datagrams_lost += u64::from(datagram_socket::dropped(&socket.fd).unwrap_or(0));
+            }
             // Closing the descriptor also removes it from the poll.
             self.sockets[key.slot.index()] = None;
             self.open -= 1;
@@ -330,7 +344,7 @@ impl Transport for SocketsTransport {
         self.connects += 1;
         let (begun, connected) = self.begin(key, user);
         if connected.is_ok() && self.opened.is_some() {
-            self.note_opened(key, user, begun);
+            self.note_opened(key, user, begun, self.target);
         }
         match connected {
             Ok(Some(connected)) => self.upcalls.push_back(Upcall::Connected(key, connected)),
@@ -354,11 +368,16 @@ impl Transport for SocketsTransport {
         sent
     }
 
-    fn open_datagrams(&mut self, key: ConnectionKey, user: u32) -> Instant {
+    fn reaches(&self, _port: u16) -> bool {
+        true
+    }
+
+    fn open_datagrams(&mut self, key: ConnectionKey, user: u32, port: Option<u16>) -> Instant {
         self.connects += 1;
-        let (begun, opened) = self.begin_datagrams(key, user);
+        let target = SocketAddr::new(self.target.ip(), port.unwrap_or(self.target.port()));
+        let (begun, opened) = self.begin_datagrams(key, user, &target);
         match opened {
-            Ok(()) if self.opened.is_some() => self.note_opened(key, user, begun),
+            Ok(()) if self.opened.is_some() => self.note_opened(key, user, begun, target),
             Ok(()) => {}
             Err(errno) => self.upcalls.push_back(Upcall::Failed(key, failure(errno))),
         }
@@ -379,7 +398,25 @@ impl Transport for SocketsTransport {
             // A kernel that refuses sends without; QUIC finds out that its codepoints do not arrive.
             let _ = datagram_socket::set_ecn(&socket.fd, &self.target, datagrams.ecn);
         }
-        for datagram in datagrams.bytes.chunks(datagrams.segment_bytes.max(1)) {
+        let segment_bytes = datagrams.segment_bytes.max(1);
+        if self.cuts_rows && datagrams.bytes.len() > segment_bytes {
+            let of_kernel = u16::try_from(segment_bytes).unwrap_or(u16::MAX);
+            match datagram_socket::send_row(&socket.fd, datagrams.bytes, of_kernel) {
+                // Lost as a whole, as below.
+                Ok(()) | Err(Errno::AGAIN | Errno::INTR | Errno::NOBUFS) => return sent,
+                Err(Errno::INVAL | Errno::IO | Errno::NOPROTOOPT | Errno::OPNOTSUPP) => {
+                    self.cuts_rows = false
+                }
+                // One of them may be too long for the interface, and the others not.
+                Err(Errno::MSGSIZE) => {}
+                Err(errno) => {
+                    socket.broken = Some(failure(errno));
+                    self.upcalls.push_back(Upcall::Failed(key, failure(errno)));
+                    return sent;
+                }
+            }
+        }
+        for datagram in datagrams.bytes.chunks(segment_bytes) {
             match rustix::net::send(&socket.fd, datagram, SendFlags::NOSIGNAL) {
                 Ok(_) => {}
                 // Lost, as on a path: a full queue, or a probe that is too long for the interface.

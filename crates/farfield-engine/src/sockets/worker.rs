@@ -380,6 +380,7 @@ impl Worker {
         self.transport.samples.flush();
         let (area, stalls) = (self.population.in_system_area(now), self.transport.samples.stalls);
         let report = self.course.report(now, self.lateness, &self.population, area, stalls);
-        WorkerReport { opened: self.transport.opened.unwrap_or_default(), ..report }
+        let (opened, datagrams_lost) = (self.transport.opened, self.transport.datagrams_lost);
+        WorkerReport { opened: opened.unwrap_or_default(), datagrams_lost, ..report }
     }
 }

@@ -136,6 +136,7 @@ impl Scene {
             routes: vec![RoutePlan::direct(1)],
             shared: Vec::new(),
             cross_traffic: Vec::new(),
+            moves: Vec::new(),
             clients: (0..self.clients).map(|rank| ClientPlan { class: 0, route: 0, rank }).collect(),
         }
     }

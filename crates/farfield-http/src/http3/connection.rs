@@ -16,7 +16,7 @@ use crate::http1::{Answering, Limits, Reply};
 use crate::http2::{Head, Heads};
 use crate::quic::{self, QuicFailure, StreamId};
 use bytes::Bytes;
-use farfield_base::{Instant, Outcome};
+use farfield_base::{EarlyData, Instant, Outcome, TlsStats};
 use smallvec::SmallVec;
 
 /// Types of streams (RFC 9114, 6.2.1; RFC 9204, 4.2).
@@ -84,6 +84,8 @@ pub struct Connection {
     /// The stream of the next request, where the server allows one.
     spare: Option<StreamId>,
     is_secured: bool,
+    /// What became of streams that were opened within the handshake.
+    early: EarlyData,
     /// Requests whose replies have begun, without an event yet.
     begun: Vec<u32>,
     /// The stream that is being read, and what is left of a piece of it.
@@ -103,6 +105,8 @@ struct Request {
     number: u32,
     /// What is still to be written of it.
     unsent: [Bytes; 2],
+    /// All of it, of one that went within the handshake, as long as the server may pass over it.
+    early: Option<Box<[Bytes; 2]>>,
     reply: ReplyStream,
 }
 
@@ -130,6 +134,7 @@ impl Connection {
             requests: Vec::new(),
             spare: None,
             is_secured: false,
+            early: EarlyData::Unsent,
             begun: Vec::new(),
             reading: None,
             going_away: None,
@@ -176,6 +181,13 @@ impl Connection {
         Some(self.requests[place].reply.so_far())
     }
 
+    /// Whether some of request `number` waits for the server to allow more: on its stream, or on the
+    /// connection.
+    pub fn is_stalled(&self, number: u32) -> bool {
+        let place = self.place_of(number);
+        place.is_some_and(|place| self.requests[place].unsent.iter().any(|part| !part.is_empty()))
+    }
+
     /// A request whose reply has begun in the middle of a head, since this was last asked.
     pub fn take_begun(&mut self) -> Option<u32> {
         self.begun.pop()
@@ -190,7 +202,8 @@ impl Connection {
         let stream = self.spare.take()?;
         self.spare = self.quic.open();
         let number = stream.request()?;
-        self.requests.push(Request { number, unsent: parts, reply: ReplyStream::new(answering) });
+        let early = (!self.is_secured).then(|| Box::new(parts.clone()));
+        self.requests.push(Request { number, unsent: parts, early, reply: ReplyStream::new(answering) });
         self.write(self.requests.len() - 1);
         Some(number)
     }
@@ -232,10 +245,52 @@ impl Connection {
         self.requests.binary_search_by_key(&number, |request| request.number).ok()
     }
 
-    /// The handshake is over: opens the client's streams (RFC 9114, 6.2.1; RFC 9204, 4.2). A server that
-    /// allows none of QPACK's goes without: nothing is said on them.
+    /// Opens the client's streams within the handshake, if it allows that (0-RTT, RFC 9114, 7.2.4.2):
+    /// requests can be sent, as far as the server allowed streams when it gave the ticket. Whoever records
+    /// them can send them to the server once more, so that only safe ones may go.
+    pub fn begin_early(&mut self) -> bool {
+        let has_room = self.quic.has_early_room();
+        if has_room {
+            self.open_streams();
+        }
+        has_room
+    }
+
+    /// The session that was agreed on, where the handshake was over at `secured`.
+    pub fn stats(&self, secured: Instant) -> TlsStats {
+        self.quic.stats(secured, self.early)
+    }
+
+    /// The handshake is over. What went within it, and was passed over, goes again on the same streams.
     fn begin(&mut self) {
         self.is_secured = true;
+        let is_taken = self.quic.is_early_accepted();
+        if !self.requests.is_empty() {
+            self.early = if is_taken { EarlyData::Accepted } else { EarlyData::Rejected };
+        }
+        if is_taken && self.spare.is_some() {
+            self.requests.iter_mut().for_each(|request| request.early = None);
+            return;
+        }
+        self.spare = None;
+        self.open_streams();
+        for place in 0..self.requests.len() {
+            if self.spare.take().is_none() {
+                // The server allows fewer streams than it did: what is left waits for it, or for its time
+                // limit.
+                return;
+            }
+            self.spare = self.quic.open();
+            if let Some(parts) = self.requests[place].early.take() {
+                self.requests[place].unsent = *parts;
+                self.write(place);
+            }
+        }
+    }
+
+    /// Opens the client's streams (RFC 9114, 6.2.1; RFC 9204, 4.2). A server that allows none of QPACK's
+    /// goes without: nothing is said on them.
+    fn open_streams(&mut self) {
         let mut settings = Vec::with_capacity(16);
         varint::encode(MAX_FIELD_SECTION_SIZE, &mut settings);
         varint::encode(u64::from(self.limits.head_bytes), &mut settings);

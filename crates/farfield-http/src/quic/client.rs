@@ -247,6 +247,8 @@ fn transport() -> TransportConfig {
         .max_idle_timeout(Some(idle))
         .stream_receive_window(VarInt::from_u32(STREAM_WINDOW))
         .receive_window(VarInt::from_u32(CONNECTION_WINDOW))
+        // What is sent waits for the server's windows alone, so that a wait is the server's.
+        .send_window(u64::from(u32::MAX))
         .max_concurrent_bidi_streams(VarInt::from_u32(0))
         .max_concurrent_uni_streams(VarInt::from_u32(SERVER_STREAMS))
         .datagram_receive_buffer_size(None);

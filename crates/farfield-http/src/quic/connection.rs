@@ -173,8 +173,19 @@ impl Connection {
     }
 
     /// The session that was agreed on, where the handshake was over at `secured`.
-    pub fn stats(&self, secured: Instant) -> TlsStats {
-        TlsStats { secured, version: TlsVersion::Tls13, resumed: !self.verified, early: EarlyData::Unsent }
+    pub(crate) fn stats(&self, secured: Instant, early: EarlyData) -> TlsStats {
+        TlsStats { secured, version: TlsVersion::Tls13, resumed: !self.verified, early }
+    }
+
+    /// Whether streams can be opened within the handshake (0-RTT, RFC 9001 section 4.6): the settings and
+    /// the user's ticket allow it.
+    pub(crate) fn has_early_room(&self) -> bool {
+        !self.connected && self.library.connection.has_0rtt()
+    }
+
+    /// Whether the server took what went within the handshake, which is over. If not, all streams are gone.
+    pub(crate) fn is_early_accepted(&self) -> bool {
+        self.library.connection.accepted_0rtt()
     }
 
     /// When the next timer comes to its end, if one runs.
@@ -193,6 +204,13 @@ impl Connection {
             segment_bytes: sent.segment_size.unwrap_or(sent.size),
             destination: sent.destination,
         })
+    }
+
+    /// What is sent takes another path from now on, from another address: the server is named the connection
+    /// by an identifier that it has not seen (RFC 9000 section 9.5), at once.
+    pub fn change_path(&mut self, now: Instant) {
+        self.advance(now);
+        self.library.connection.local_address_changed();
     }
 
     /// Closes with an error code of the application's, unless it is over: what is to be sent says so.

@@ -39,14 +39,15 @@ pub struct Client {
 impl Client {
     /// The client that `settings` describe.
     pub fn new(settings: &Settings) -> Client {
-        Client::verifying(settings, Arc::clone(&settings.verifier), settings.versions)
+        Client::verifying(settings, Arc::clone(&settings.verifier), settings.versions, settings.alpn)
     }
 
     /// The client for sessions inside QUIC, which has TLS 1.3 alone (RFC 9001 section 4.2), with the witness
     /// of their verification.
     pub(crate) fn in_quic(settings: &Settings) -> (Client, Arc<Witness>) {
         let witness = Arc::new(Witness::of(Arc::clone(&settings.verifier)));
-        let client = Client::verifying(settings, Arc::clone(&witness) as _, &[&rustls::version::TLS13]);
+        let versions = &[&rustls::version::TLS13];
+        let client = Client::verifying(settings, Arc::clone(&witness) as _, versions, Alpn::Http3);
         (client, witness)
     }
 
@@ -54,6 +55,7 @@ impl Client {
         settings: &Settings,
         verifier: Arc<dyn ServerCertVerifier>,
         versions: &[&'static SupportedProtocolVersion],
+        alpn: Alpn,
     ) -> Client {
         let (time, tickets) = (Arc::<GivenTime>::default(), Arc::<Tickets>::default());
         let builder = ClientConfig::builder_with_details(Arc::clone(&settings.provider), time.clone())
@@ -65,7 +67,7 @@ impl Client {
             Some(own) => builder.with_client_cert_resolver(own.resolver(Arc::clone(&tickets))),
             None => builder.with_no_client_auth(),
         };
-        config.alpn_protocols = vec![settings.alpn.id().to_vec()];
+        config.alpn_protocols = alpn.ids().iter().map(|id| id.to_vec()).collect();
         config.resumption = match settings.resumption {
             true => Resumption::store(tickets.clone()),
             false => Resumption::disabled(),
@@ -75,7 +77,7 @@ impl Client {
             config.key_log = Arc::clone(keys);
         }
         let (name, config) = (settings.name.clone(), Arc::new(config));
-        let Settings { started_unix_s, clock, alpn, .. } = *settings;
+        let Settings { started_unix_s, clock, .. } = *settings;
         Client { name, config, time, tickets, started_unix_s, clock, alpn }
     }
 

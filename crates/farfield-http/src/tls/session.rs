@@ -104,6 +104,14 @@ impl Session {
         }
     }
 
+    /// Whether the server chose HTTP/2 (ALPN), once the handshake is over.
+    pub fn speaks_http2(&self) -> bool {
+        match &self.0 {
+            End::Encrypted(session) => session.speaks_http2(),
+            End::Modelled(_) => false,
+        }
+    }
+
     /// The session that was agreed on, where the handshake was over at `secured`.
     pub fn stats(&self, secured: Instant) -> TlsStats {
         match &self.0 {

@@ -1,5 +1,6 @@
 //! The HTTP/3 client against bytes of every kind.
 
+mod early;
 mod failures;
 mod replies;
 mod requests;

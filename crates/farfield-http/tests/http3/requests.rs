@@ -186,7 +186,7 @@ fn a_reset_says_whether_the_request_may_be_sent_again() {
 #[test]
 fn a_session_is_resumed_with_its_users_ticket_alone() {
     let mut scene = Scene::secured(&Terms::default());
-    let resumed = |scene: &Scene| scene.connection.quic.stats(scene.now).resumed;
+    let resumed = |scene: &Scene| scene.connection.stats(scene.now).resumed;
     assert!(!resumed(&scene));
     for (user, is_resumed) in [(7, true), (8, false), (8, true)] {
         scene.begin_again(user);

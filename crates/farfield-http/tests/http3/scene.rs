@@ -30,11 +30,20 @@ pub struct Terms {
     pub streams: u32,
     pub versions: Option<Vec<u32>>,
     pub stream_window: Option<u32>,
+    /// Whether it takes early data, of sessions that it keeps.
+    pub early: bool,
 }
 
 impl Default for Terms {
     fn default() -> Terms {
-        Terms { name: "shop.test", alpn: b"h3", streams: 100, versions: None, stream_window: None }
+        Terms {
+            name: "shop.test",
+            alpn: b"h3",
+            streams: 100,
+            versions: None,
+            stream_window: None,
+            early: false,
+        }
     }
 }
 
@@ -64,7 +73,12 @@ impl Server {
             .with_single_cert(vec![certificate.clone()], key)
             .expect("a certificate and its key");
         tls.alpn_protocols = vec![terms.alpn.to_vec()];
-        tls.ticketer = aws_lc_rs::Ticketer::new().expect("a ticketer");
+        if terms.early {
+            tls.max_early_data_size = u32::MAX;
+            tls.session_storage = rustls::server::ServerSessionMemoryCache::new(32);
+        } else {
+            tls.ticketer = aws_lc_rs::Ticketer::new().expect("a ticketer");
+        }
         let crypto = QuicServerConfig::try_from(tls).expect("a suite");
         let mut config = quinn_proto::ServerConfig::with_crypto(Arc::new(crypto));
         let mut transport = quinn_proto::TransportConfig::default();

@@ -42,6 +42,7 @@ pub(super) struct Batch {
     tls_early: Optional<i32>,
     stream: Optional<i32>,
     stalled_us: Optional<i32>,
+    http_version: Optional<i32>,
 }
 
 /// A column with nulls: the values that are there, and for each row whether it has one.
@@ -107,9 +108,9 @@ impl Batch {
         self.tls_version.extend(tls().map(|tls| tls.map(|tls| tls.version.number().into())));
         self.tls_resumed.extend(tls().map(|tls| tls.map(|tls| tls.resumed.into())));
         self.tls_early.extend(tls().map(|tls| tls.map(|tls| tls.early.code().into())));
-        let http2 = || all().map(|s| s.http2);
-        self.stream.extend(http2().map(|http2| http2.map(|http2| { http2.stream }.get() as i32)));
-        self.stalled_us.extend(http2().map(|http2| http2.map(|http2| http2.stalled_us as i32)));
+        self.stream.extend(all().map(|s| s.http.stream().map(u32::cast_signed)));
+        self.stalled_us.extend(all().map(|s| s.http.stalled_us().map(u32::cast_signed)));
+        self.http_version.extend(all().map(|s| s.http.version().map(|version| version.code().into())));
     }
 
     pub(super) fn clear(&mut self) {
@@ -142,6 +143,7 @@ impl Batch {
             &mut self.tls_early,
             &mut self.stream,
             &mut self.stalled_us,
+            &mut self.http_version,
         ];
         numbers.into_iter().for_each(|column| column.truncate(rows));
         self.page.truncate(rows);
@@ -213,7 +215,7 @@ impl Encoder {
         put_optional::<Int32Type>(&mut columns, pause, &batch.session)?;
         put_optional::<Int64Type>(&mut columns, pause, &batch.secured)?;
         let of_tls = [&batch.tls_version, &batch.tls_resumed, &batch.tls_early];
-        for column in of_tls.into_iter().chain([&batch.stream, &batch.stalled_us]) {
+        for column in of_tls.into_iter().chain([&batch.stream, &batch.stalled_us, &batch.http_version]) {
             put_optional::<Int32Type>(&mut columns, pause, column)?;
         }
         let metadata = columns.close()?;

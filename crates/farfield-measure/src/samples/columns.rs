@@ -21,7 +21,7 @@ pub enum Cell {
 pub type Column = (&'static str, fn(&Sample) -> Cell);
 
 /// All columns, in the order of the file.
-pub const COLUMNS: [Column; 27] = [
+pub const COLUMNS: [Column; 28] = [
     ("due_ns", |s| Cell::Number(s.due.as_ns() as i64)),
     ("connect_begun_ns", |s| at(s.connect_begun).into()),
     ("connected_ns", |s| at(s.connected).into()),
@@ -47,8 +47,9 @@ pub const COLUMNS: [Column; 27] = [
     ("tls_version", |s| s.tls.map(|tls| i64::from(tls.version.number())).into()),
     ("tls_resumed", |s| s.tls.map(|tls| i64::from(tls.resumed)).into()),
     ("tls_early", |s| s.tls.map(|tls| i64::from(tls.early.code())).into()),
-    ("stream", |s| s.http2.map(|http2| i64::from({ http2.stream }.get())).into()),
-    ("stalled_us", |s| s.http2.map(|http2| i64::from(http2.stalled_us)).into()),
+    ("stream", |s| s.http.stream().map(i64::from).into()),
+    ("stalled_us", |s| s.http.stalled_us().map(i64::from).into()),
+    ("http_version", |s| s.http.version().map(|version| i64::from(version.code())).into()),
 ];
 
 impl From<Option<i64>> for Cell {
@@ -67,8 +68,7 @@ mod tests {
     use super::*;
     use crate::fold::scene::sample;
     use crate::samples::schema::schema;
-    use farfield_base::{Http2Stats, Outcome, PagePart};
-    use std::num::NonZeroU32;
+    use farfield_base::{HttpStats, Outcome, PagePart};
 
     #[test]
     fn names_and_order_are_those_of_the_file() {
@@ -84,7 +84,7 @@ mod tests {
             session: Sample::NO_SESSION,
             outcome: Outcome::TimedOut,
             page: PagePart::Whole,
-            http2: Some(Http2Stats { stream: NonZeroU32::MAX, stalled_us: u32::MAX }),
+            http: HttpStats::of_http2(u32::MAX, u32::MAX),
             ..sample(5, 7)
         };
         let cell = |name| COLUMNS.iter().find(|(column, _)| *column == name).expect(name).1(&sample);

@@ -5,7 +5,7 @@ use super::schema::{
 };
 use super::{Keep, RunLabel};
 use farfield_base::{
-    Bytes, EarlyData, Http2Stats, Instant, Outcome, PagePart, Sample, Stamp, TcpStats, TlsStats, TlsVersion,
+    Bytes, EarlyData, HttpStats, Instant, Outcome, PagePart, Sample, Stamp, TcpStats, TlsStats, TlsVersion,
 };
 use parquet::basic::Encoding;
 use parquet::column::page::Page;
@@ -190,6 +190,7 @@ impl<R: ChunkReader + 'static> SamplesFile<R> {
         let mut tls_early = columns.optional::<Int32Type>()?;
         let mut stream = columns.optional::<Int32Type>()?;
         let mut stalled_us = columns.optional::<Int32Type>()?;
+        let mut http_version = columns.optional::<Int32Type>()?;
         let mut row = || -> Option<Result<Sample, SamplesError>> {
             Some(sample(Row {
                 due: due.next()?,
@@ -219,6 +220,7 @@ impl<R: ChunkReader + 'static> SamplesFile<R> {
                 tls_early: tls_early.next()?,
                 stream: stream.next()?,
                 stalled_us: stalled_us.next()?,
+                http_version: http_version.next()?,
             }))
         };
         std::iter::from_fn(&mut row).collect()
@@ -254,6 +256,7 @@ struct Row {
     tls_early: Option<i32>,
     stream: Option<i32>,
     stalled_us: Option<i32>,
+    http_version: Option<i32>,
 }
 
 fn sample(row: Row) -> Result<Sample, SamplesError> {
@@ -279,7 +282,7 @@ fn sample(row: Row) -> Result<Sample, SamplesError> {
         outcome: outcome(&row.outcome)?,
         tcp: tcp(&row)?,
         tls: tls(&row)?,
-        http2: http2(&row)?,
+        http: http(&row)?,
         page: page(row.page)?,
         session: row.session.map_or(Sample::NO_SESSION, |session| session as u32),
     })
@@ -330,14 +333,15 @@ fn tls(row: &Row) -> Result<Option<TlsStats>, SamplesError> {
     }))
 }
 
-fn http2(row: &Row) -> Result<Option<Http2Stats>, SamplesError> {
-    let Some(stream) = row.stream else { return Ok(None) };
-    let wrong = |column, found: String| SamplesError::Value { column, found };
-    let stalled = row.stalled_us.ok_or_else(|| wrong("stalled_us", "nothing".to_owned()))?;
-    Ok(Some(Http2Stats {
-        stream: NonZeroU32::new(stream as u32).ok_or_else(|| wrong("stream", stream.to_string()))?,
-        stalled_us: stalled as u32,
-    }))
+fn http(row: &Row) -> Result<HttpStats, SamplesError> {
+    let unsigned = |found: Option<i32>| found.map(i32::cast_unsigned);
+    let version = row.http_version.map(|code| u8::try_from(code).unwrap_or(u8::MAX));
+    let stats = HttpStats::from_columns(version, unsigned(row.stream), unsigned(row.stalled_us));
+    stats.ok_or_else(|| {
+        let text = |found: Option<i32>| found.map_or("nothing".to_owned(), |found| found.to_string());
+        let found = format!("{} beside stream {}", text(row.http_version), text(row.stream));
+        SamplesError::Value { column: "http_version", found }
+    })
 }
 
 fn outcome(name: &ByteArray) -> Result<Outcome, SamplesError> {

@@ -23,7 +23,7 @@ use parquet::schema::types::{ColumnPath, SchemaDescPtr, SchemaDescriptor};
 use std::sync::Arc;
 
 /// Version of the columns and of the key-value metadata; it changes when readers must change.
-pub(super) const VERSION: &str = "6";
+pub(super) const VERSION: &str = "7";
 
 pub(super) const KEY_VERSION: &str = "farfield.samples_version";
 pub(super) const KEY_SCENARIO: &str = "farfield.scenario";
@@ -61,6 +61,7 @@ const MESSAGE: &str = "
         optional int32 tls_early (INTEGER(8, false));
         optional int32 stream (INTEGER(32, false));
         optional int32 stalled_us (INTEGER(32, false));
+        optional int32 http_version (INTEGER(8, false));
     }";
 
 /// The columns, in order.

@@ -4,7 +4,8 @@ use super::reader::in_memory;
 use super::writer::{BATCH_ROWS, GROUP_ROWS};
 use super::*;
 use farfield_base::{
-    Bytes, EarlyData, Http2Stats, Instant, Outcome, PagePart, Sample, Stamp, TcpStats, TlsStats, TlsVersion,
+    Bytes, EarlyData, HttpStats, Instant, Outcome, PagePart, Sample, SpokenVersion, Stamp, TcpStats,
+    TlsStats, TlsVersion,
 };
 use proptest::prelude::*;
 use std::cell::Cell;
@@ -58,8 +59,12 @@ fn sample(place: u64) -> Sample {
             resumed: place.is_multiple_of(30),
             early: EarlyData::ALL[(place / 10 % 3) as usize],
         }),
-        http2: NonZeroU32::new((place % 7) as u32)
-            .map(|stream| Http2Stats { stream, stalled_us: (place % 9) as u32 }),
+        http: match place % 5 {
+            0 => HttpStats::UNKNOWN,
+            1 => HttpStats::of_http2((place % 7) as u32 * 2 + 1, (place % 9) as u32),
+            2 => HttpStats::of_http3(place % 7 * 4, (place % 9) as u32),
+            _ => HttpStats::of(SpokenVersion::ALL[(place % 4) as usize]),
+        },
         page: PagePart::ALL[(place % 5) as usize],
         session: if place.is_multiple_of(11) { Sample::NO_SESSION } else { (place / 30) as u32 },
     }
@@ -86,9 +91,15 @@ fn any_tls_stats() -> impl Strategy<Value = Option<TlsStats>> {
     }))
 }
 
-fn any_http2_stats() -> impl Strategy<Value = Option<Http2Stats>> {
-    let stats = (any::<NonZeroU32>(), any_number());
-    prop::option::of(stats.prop_map(|(stream, stalled_us)| Http2Stats { stream, stalled_us }))
+fn any_http_stats() -> impl Strategy<Value = HttpStats> {
+    let versions = prop::sample::select(SpokenVersion::ALL.to_vec());
+    prop_oneof![
+        Just(HttpStats::UNKNOWN),
+        versions.prop_map(HttpStats::of),
+        (any_number(), any_number()).prop_map(|(stream, stalled)| HttpStats::of_http2(stream | 1, stalled)),
+        (any_number(), any_number())
+            .prop_map(|(stream, stalled)| HttpStats::of_http3((stream & !3).into(), stalled)),
+    ]
 }
 
 fn run(range: std::ops::Range<u64>) -> Vec<Sample> {
@@ -123,13 +134,13 @@ prop_compose! {
         outcome in prop::sample::select(Outcome::ALL.to_vec()),
         tcp in any_tcp_stats(),
         tls in any_tls_stats(),
-        http2 in any_http2_stats(),
+        http in any_http_stats(),
         page in prop::sample::select(PagePart::ALL.to_vec()),
     ) -> Sample {
         let (due, done) = (Instant::from_ns(due), Instant::from_ns(done));
         Sample {
             due, connect_begun, connected, sent, first_byte, done, body_bytes, reply_bytes,
-            user, connection, number, request, class, status, outcome, tcp, tls, http2, page, session,
+            user, connection, number, request, class, status, outcome, tcp, tls, http, page, session,
         }
     }
 }
@@ -479,11 +490,12 @@ fn printed(sample: &Sample) -> String {
         let (secured, version) = (tls.secured.as_ns() as i64, tls.version.number());
         format!("{secured},{version},{},{}", u8::from(tls.resumed), tls.early.code())
     });
-    let http2 =
-        sample.http2.map_or(",".to_owned(), |http2| format!("{},{}", { http2.stream }, { http2.stalled_us }));
+    let text = |value: Option<u32>| value.map_or(String::new(), |value| value.to_string());
+    let version = sample.http.version().map(|version| version.code().into());
+    let http = [sample.http.stream(), sample.http.stalled_us(), version].map(text).join(",");
     format!(
         "{due},{connect_begun},{connected},{sent},{first_byte},{done},{body_bytes},{reply_bytes},\
-         {user},{connection},{number},{request},{class},{status},{outcome},{tcp},{page},{session},{tls},{http2}\n"
+         {user},{connection},{number},{request},{class},{status},{outcome},{tcp},{page},{session},{tls},{http}\n"
     )
 }
 

@@ -37,6 +37,12 @@ pub struct NetworkSummary {
     pub refused_by_server: u64,
     /// Packets that the network did not deliver: the scenario's doing.
     pub drops: NetworkDrops,
+    /// Connections of QUIC that went on when their client moved to another access network.
+    #[serde(default)]
+    pub migrated_connections: u64,
+    /// Connections that ended when their client moved: those of TCP, and of QUIC in their handshake.
+    #[serde(default)]
+    pub connections_broken_by_moves: u64,
     /// Flows of cross traffic on the links that clients share, which are nobody's requests.
     #[serde(default)]
     pub cross_traffic: Vec<CrossTrafficStats>,
@@ -110,6 +116,8 @@ impl NetworkSummary {
             gateway_overruns: stats.overruns,
             refused_by_server: stats.refused,
             drops: stats.drops,
+            migrated_connections: stats.migrated,
+            connections_broken_by_moves: stats.broken_by_moves,
             cross_traffic: stats.cross_traffic.clone(),
             programs: stats.programs.iter().map(ProgramSummary::of).collect(),
             capture_drops: stats.capture_drops,

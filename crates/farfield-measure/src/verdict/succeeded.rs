@@ -83,6 +83,7 @@ pub(super) fn remedy(outcome: Outcome) -> &'static str {
         Outcome::NotHttp2 => "let the server speak HTTP/2, or write http = \"1.1\" (`--http 1.1`)",
         Outcome::NoQuicVersion => "let the server speak QUIC version 1, or write another `http` (`--http`)",
         Outcome::QuicIdle => "see that the server, and what lies before it, keeps answering on UDP",
+        Outcome::NetworkChanged => "that is what `migrate` asks for; over HTTP/3 connections go on",
         Outcome::BadQuic => "see that the target keeps to RFC 9000",
         Outcome::BodyTooLarge => "ask for smaller objects",
         Outcome::RedirectLoop => {

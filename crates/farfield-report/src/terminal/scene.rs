@@ -211,7 +211,7 @@ fn request(n: u64) -> Sample {
         outcome: Outcome::Ok,
         tcp: None,
         tls: None,
-        http2: None,
+        http: farfield_base::HttpStats::UNKNOWN,
         page: farfield_base::PagePart::Untracked,
         session: Sample::NO_SESSION,
     }

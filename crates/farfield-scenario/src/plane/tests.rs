@@ -3,7 +3,7 @@
 
 use crate::overlay::Overlay;
 use crate::{RunPlan, Scenario, from_text};
-use farfield_base::Duration;
+use farfield_base::{Duration, Instant};
 use farfield_engine::plane::EmulatedNetwork;
 use std::path::Path;
 
@@ -106,6 +106,38 @@ fn classes_become_links_and_a_bottleneck() {
     assert_eq!((network.plan.clients.len(), of_dsl), (100, 60));
     let capture = network.capture.expect("a capture");
     assert_eq!((capture.snap, capture.plan.clients), (Some(96), vec![0, 99]));
+}
+
+/// Each client of the class moves at an instant of its own, the others never; the seed alone decides when.
+#[test]
+fn clients_move_when_their_class_says() {
+    let text = |migrate: &str| {
+        format!(
+            "network.clients = 40\n[[network.class]]\nname = 'wifi'\nrtt = '20ms'\nshare = 3\nmigrate = {{ {migrate} }}\n\
+             [[network.class]]\nname = '4g'\nrtt = '50ms'"
+        )
+    };
+    let after = "to = '4g', after = { distribution = 'exponential', mean = '10s' }";
+    let plan = network(&text(after)).plan;
+    assert_eq!((plan.acting(), plan.moves.len(), plan.clients.len()), (40, 30, 80));
+    let mut instants: Vec<_> = plan.moves.iter().map(|own| own.at).collect();
+    assert_eq!(instants, network(&text(after)).plan.moves.iter().map(|own| own.at).collect::<Vec<_>>());
+    instants.sort_unstable();
+    instants.dedup();
+    assert_eq!(instants.len(), 30, "each has its own");
+    let mean = instants.iter().map(|at| at.since(Instant::ZERO).as_secs_f64()).sum::<f64>() / 30.0;
+    // Five standard deviations.
+    assert!((mean - 10.0).abs() < 5.0 * 10.0 / 30.0_f64.sqrt(), "{mean}");
+    let fixed = network(&text("to = '4g', after = '3s'")).plan;
+    assert!(fixed.moves.iter().all(|own| own.at == Instant::ZERO + Duration::from_secs(3)));
+    for (migrate, part) in [
+        ("to = '5g', after = '3s'", "there is no class `5g`; there are wifi, 4g"),
+        ("to = 'wifi', after = '3s'", "another class"),
+        ("to = '4g'", "after"),
+    ] {
+        let problem = read(&emulated(&text(migrate))).expect_err(migrate).to_string();
+        assert!(problem.contains(part) && problem.contains("migrate"), "{problem}");
+    }
 }
 
 #[test]

@@ -95,9 +95,9 @@ impl Written {
     /// said.
     pub fn on(&self, persistent: bool) -> Option<Bytes> {
         let line: &[u8] = match (self.version, persistent) {
-            (HttpVersion::Http11, false) => b"Connection: close\r\n",
+            (HttpVersion::Http11 | HttpVersion::Auto, false) => b"Connection: close\r\n",
             (HttpVersion::Http10, true) => b"Connection: keep-alive\r\n",
-            (HttpVersion::Http11, true) | (HttpVersion::Http10, false) => return None,
+            (HttpVersion::Http11 | HttpVersion::Auto, true) | (HttpVersion::Http10, false) => return None,
             // Frames say what becomes of a connection.
             (HttpVersion::Http2 | HttpVersion::Http3, _) => return None,
         };
@@ -233,14 +233,11 @@ fn common_lines(
     let own = constant.iter().map(|(name, _)| name).chain(varying.iter().map(|(name, _)| name));
     let authorization = target.authorization_beside(own.map(String::as_str));
     let constant: Vec<(String, String)> = constant.iter().cloned().chain(authorization).collect();
-    let version = match target.version.of_http1() {
-        Some(version) => version,
-        None => {
-            let varying = varying.iter().map(|(name, _)| (name.clone(), String::new()));
-            check_for_http2(target, &constant.iter().cloned().chain(varying).collect::<Vec<_>>())?;
-            Version::Http11
-        }
-    };
+    if target.version.may_have_streams() {
+        let varying = varying.iter().map(|(name, _)| (name.clone(), String::new()));
+        check_for_http2(target, &constant.iter().cloned().chain(varying).collect::<Vec<_>>())?;
+    }
+    let version = target.version.of_http1().unwrap_or(Version::Http11);
     let head = RequestHead {
         method: "GET",
         target: "/",

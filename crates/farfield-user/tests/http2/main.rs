@@ -10,7 +10,7 @@ const ROOT: &str = "[[request]]\npath = '/'";
 const PAGE: &str = "[[request]]\npath = '/'\nembedded = ['/1','/2','/3','/4','/5','/6','/7','/8','/9','/10']";
 
 fn streams(samples: &[Sample]) -> Vec<u32> {
-    samples.iter().map(|sample| sample.http2.expect("a stream").stream.get()).collect()
+    samples.iter().map(|sample| sample.http.stream().expect("a stream")).collect()
 }
 
 fn has_only(stage: &Stage, outcome: Outcome) {
@@ -123,6 +123,32 @@ fn each_request_has_its_own_time_limit() {
     assert_eq!(stage.attempts, 1, "the connection was heard of since");
 }
 
+/// A server that takes one stream at a time, and hangs: what waits for its turn ends with a limit of its
+/// own, and not one limit behind the other.
+#[test]
+fn what_waits_for_a_stream_has_a_time_limit() {
+    let answer = |path: &str, _| if path == "/" { Answer::Reply(200, 2) } else { Answer::Silence };
+    let server = Server { streams_max: Some(1), answer, ..Server::default() };
+    let stage = play("request-timeout = '200ms'", PAGE, server);
+    let silent: Vec<_> = stage.samples.iter().filter(|own| own.request != 0).collect();
+    assert!(silent.len() >= 30, "{} objects", silent.len());
+    for sample in &silent {
+        assert_eq!((sample.outcome, sample.response_time()), (Outcome::TimedOut, ms(200)), "{sample:?}");
+    }
+    let sent = silent.iter().filter(|own| own.sent.instant().is_some());
+    assert!(sent.clone().all(|own| own.http.stream().is_some()));
+    assert_eq!(sent.count() * 10, silent.len(), "one of each page had the stream");
+    let never = silent.iter().filter(|own| own.sent.instant().is_none());
+    assert!(never.clone().all(|own| own.connection == Sample::NO_CONNECTION && own.http.version().is_none()));
+}
+
+/// A server that allows no stream at all refuses what was sent before it said so, and is not asked for ever.
+#[test]
+fn a_server_without_streams_is_given_up_by_name() {
+    let stage = play("request-timeout = '200ms'", PAGE, Server { streams_max: Some(0), ..Server::default() });
+    has_only(&stage, Outcome::StreamRefused);
+}
+
 /// Where nothing at all comes, the next request takes another connection.
 #[test]
 fn a_silent_connection_takes_no_more_requests() {
@@ -181,8 +207,8 @@ fn time_spent_waiting_for_windows_is_in_the_sample() {
     for (number, sample) in stage.samples.iter().enumerate().filter(|(_, own)| own.outcome == Outcome::Ok) {
         // The first is sent before the server has said that its window is smaller than the RFC's.
         let stalled_ms = if number == 0 { 0 } else { 20 };
-        let http2 = sample.http2.expect("a stream");
-        assert_eq!({ http2.stalled_us }, stalled_ms * 1000, "{sample:?}");
+        let stalled_us = sample.http.stalled_us().expect("a stream");
+        assert_eq!(stalled_us, stalled_ms * 1000, "{sample:?}");
         assert_eq!(sample.service_time(), Some(ms(15 + u64::from(stalled_ms))));
     }
 }

@@ -49,7 +49,7 @@ pub fn export(flags: &ExportFlags) -> Result<Exit, Problem> {
 /// asked for is the same. Requests that would go as streams at once go ahead of their replies instead.
 fn read(flags: &ExportFlags) -> Result<RunPlan, Problem> {
     let plan = super::run::read(Some(&flags.scenario), &flags.overlay())?;
-    if !matches!(plan.scenario().http, HttpVersion::Http2 | HttpVersion::Http3) {
+    if !matches!(plan.scenario().http, HttpVersion::Http2 | HttpVersion::Http3 | HttpVersion::Auto) {
         return Ok(plan);
     }
     let mut overlay = flags.overlay();

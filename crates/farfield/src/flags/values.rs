@@ -35,7 +35,7 @@ pub const ACCESS: &[&str] = &[
     "low-orbit",
 ];
 pub const GATEWAYS: &[&str] = &["auto", "tun", "packet"];
-pub const HTTP_VERSIONS: &[&str] = &["1.0", "1.1", "2", "3"];
+pub const HTTP_VERSIONS: &[&str] = &["1.0", "1.1", "2", "3", "auto"];
 pub const SAMPLES: &[&str] = &["all", "none"];
 
 /// A text, for which completions offer these.

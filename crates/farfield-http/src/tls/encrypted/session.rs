@@ -1,6 +1,7 @@
 //! One connection's session.
 
 use super::records::Records;
+use super::settings::HTTP2;
 use super::{Alpn, Client};
 use crate::tls::TlsFailure;
 use farfield_base::{Duration, EarlyData, Instant, TlsStats, TlsVersion};
@@ -47,8 +48,7 @@ impl Session {
         let (read, took) = client.timed(|| self.read(true, bytes, plain));
         self.spent = self.spent + took;
         // RFC 9113, 3.2: a server that does not agree to HTTP/2 speaks something else.
-        let agreed = || self.connection.alpn_protocol() == Some(client.alpn.id());
-        if read.is_ok() && client.alpn == Alpn::Http2 && self.is_secured() && !agreed() {
+        if read.is_ok() && client.alpn == Alpn::Http2 && self.is_secured() && !self.speaks_http2() {
             self.failed = true;
             return Err(TlsFailure::AlpnRefused);
         }
@@ -94,6 +94,10 @@ impl Session {
 
     pub fn is_secured(&self) -> bool {
         !self.connection.is_handshaking()
+    }
+
+    pub fn speaks_http2(&self) -> bool {
+        self.connection.alpn_protocol() == Some(HTTP2)
     }
 
     pub fn stats(&self, secured: Instant) -> TlsStats {

@@ -25,15 +25,27 @@ pub enum Alpn {
     Http2,
     /// HTTP/3, over QUIC alone (RFC 9114, 3.1).
     Http3,
+    /// HTTP/2 or HTTP/1.1, as the server chooses; one that does not know ALPN is of the latter.
+    Either,
 }
 
+const HTTP11: &[u8] = b"http/1.1";
+/// The identifier of HTTP/2.
+pub(super) const HTTP2: &[u8] = b"h2";
+
 impl Alpn {
-    /// The protocol's identifier.
+    /// The identifier of the protocol; of either, that of the preferred one.
     pub const fn id(self) -> &'static [u8] {
+        self.ids()[0]
+    }
+
+    /// The identifiers of the protocols that are offered, in order of preference.
+    pub const fn ids(self) -> &'static [&'static [u8]] {
         match self {
-            Alpn::Http11 => b"http/1.1",
-            Alpn::Http2 => b"h2",
-            Alpn::Http3 => b"h3",
+            Alpn::Http11 => &[HTTP11],
+            Alpn::Http2 => &[HTTP2],
+            Alpn::Http3 => &[b"h3"],
+            Alpn::Either => &[HTTP2, HTTP11],
         }
     }
 }
@@ -92,6 +104,11 @@ pub enum SettingsError {
 }
 
 impl Settings {
+    /// Whether TLS 1.3 is among the versions that are offered.
+    pub fn offers_tls13(&self) -> bool {
+        self.versions.iter().any(|offered| offered.version == rustls::ProtocolVersion::TLSv1_3)
+    }
+
     /// Settings for the server `name`, which is verified as `trust` says, over one of `versions`.
     ///
     /// # Errors

@@ -107,7 +107,9 @@ pub fn sessions(settings: &Settings<PreparedPlane>) -> Result<Vec<DrawnSession>,
     while let Some(((at, _), event)) = server.events.pop_first() {
         server.now = at;
         match event {
-            Event::Wake(Wake::Deadline | Wake::Idle | Wake::Unanswered | Wake::Quic(_)) => {}
+            Event::Wake(
+                Wake::Deadline | Wake::Idle | Wake::Unanswered | Wake::Quic(_) | Wake::Alternative(_),
+            ) => {}
             Event::Wake(wake) => population.handle_wake(&mut server, at, at, wake),
             Event::Connected(key) => population.handle_connected(&mut server, at, key),
             Event::Replied(key) => population.handle_received(&mut server, at, key, REPLY),

@@ -1,0 +1,46 @@
+//! Clients that move from one access network to another, as a phone that leaves Wi-Fi.
+//!
+//! From then on what a client sends takes the links of its [double](crate::NetworkPlan::double), from that
+//! one's address. Its datagram sockets are bound there, to ports of the new address, as by a program that
+//! opens another socket when the system reports that the network has changed; who speaks QUIC on them goes
+//! on (RFC 9000 section 9). Its connections of TCP end at once, without a word to the server, as Android
+//! ends those of a network that is gone. What is still under way to the old address finds nobody.
+
+use crate::client::PortKind;
+use crate::client_side::{ClientSide, Upcall};
+use crate::slots::SocketSlot;
+use crate::transport::stats_of;
+use farfield_user::Failure;
+
+impl ClientSide {
+    /// The client of this place among the moves of the plan moves now.
+    pub fn move_client(&mut self, place: u32) {
+        let plan = &self.transit.plan;
+        let client = plan.moves[place as usize].client;
+        let (from, to) = (client.slot(self.shards), plan.double(client).slot(self.shards));
+        self.moved.insert(from, to);
+        let own = self.connections.iter().filter(|(_, socket)| socket.client == from);
+        let broken: Vec<SocketSlot> = own.map(|(slot, _)| SocketSlot::at(slot)).collect();
+        for slot in broken {
+            let socket = &self.connections[slot.index()];
+            if let Some(key) = socket.key {
+                let stats = stats_of(&socket.tcp);
+                self.upcalls.push_back(Upcall::Failed(key, Failure::NetworkChanged, Some(stats)));
+            }
+            self.remove(slot);
+        }
+        for slot in self.datagrams.of_client(from) {
+            match self.clients[to.index()].take_port(PortKind::Udp, slot) {
+                Some(port) => {
+                    let (key, freed) = self.datagrams.rebind(slot, to, port);
+                    self.clients[from.index()].free_port(PortKind::Udp, freed);
+                    self.upcalls.push_back(Upcall::Moved(key));
+                }
+                None => {
+                    let key = self.remove_datagram_socket(slot);
+                    self.upcalls.push_back(Upcall::Failed(key, Failure::NoAddress, None));
+                }
+            }
+        }
+    }
+}
