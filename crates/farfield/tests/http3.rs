@@ -61,7 +61,9 @@ fn each_request_is_in_caddys_log() {
     // A connection for each request: all but each user's first resume its session.
     let samples = answered(&place.run(&format!("{url} -n 40 -c 4 --policy one-request")).exits(0));
     assert_eq!(connections(&samples), samples.len());
-    assert_eq!(samples.iter().filter(|own| own.tls.is_some_and(|tls| !tls.resumed)).count(), 4);
+    // A reply may come before the tickets that its connection would give, and with it the connection ends.
+    let full = samples.iter().filter(|own| own.tls.is_some_and(|tls| !tls.resumed)).count();
+    assert!((4..samples.len() / 2).contains(&full), "{full} of {} full handshakes", samples.len());
     asked += samples.len();
     assert_eq!(caddy.log(&place, asked).len(), asked);
     caddy.end();

@@ -96,6 +96,8 @@ impl Program {
             false => idle(&self.executable),
         };
         command.args(filter).current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);
+        // A package is called what its folder is called.
+        command.env("CARGO_PKG_NAME", self.folder.file_name().unwrap_or_default());
         command.envs(variables.iter().copied());
         command
     }
