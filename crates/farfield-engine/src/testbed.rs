@@ -1,7 +1,7 @@
 //! The testbed of the emulated plane: a network namespace in which a real server runs, and a gateway in
 //! front of it, whose queues carry real packets between the server's kernel and the clients in this process.
-//! Or the namespace of a server that runs already, to which the gateway is [joined](Testbed::join), or a server
-//! on another machine, before which the gateway is on a [network card](Testbed::on_card).
+//! Or the namespace of a server that runs already, to which the gateway is [joined](Testbed::join), or a
+//! server on another machine, before which the gateway is on a [network card](Testbed::on_card).
 //!
 //! A [`Testbed`] is [built](Testbed::build) from a [`TestbedSpec`], [reports](Testbed::report) the settings
 //! in effect, provides the gateway's [queues](Testbed::queues), starts the server's

@@ -36,7 +36,7 @@ pub struct OriginConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alt_svc: Option<String>,
     /// Whether clients may send requests within the handshake of HTTP/3 (0-RTT). Sessions then are kept in
-    /// memory, [`EARLY_SESSIONS`] of them, in place of tickets that hold them. Default no.
+    /// memory, 65,536 of them, in place of tickets that hold them. Default no.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub early_data: bool,
     /// Threads that serve, each with an event loop; connections go to them in turn. Default 1.

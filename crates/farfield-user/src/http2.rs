@@ -252,7 +252,8 @@ impl Population {
             rest = &rest[used..];
             let unsent_from = own.unsent_from;
             if stream_of(&event).is_some_and(|stream| stream.request() >= unsent_from) {
-                // A server that answers what it has not been asked: the reply is behind the request all the same.
+                // A server that answers what it has not been asked: the reply is behind the request all the
+                // same.
                 self.flush_frames(transport, key.slot);
             }
             let Some(connection) = self.table.find(key) else { return };

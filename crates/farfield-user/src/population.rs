@@ -552,8 +552,8 @@ impl Population {
 /// The client of HTTP/3, whose handshakes are those of `tls`, where the version may be that.
 ///
 /// # Panics
-/// If it must be HTTP/3, without TLS, which whoever makes the plan checks. Without cryptography the numbers of
-/// QUIC follow from the run's seed and the worker's number.
+/// If it must be HTTP/3, without TLS, which whoever makes the plan checks. Without cryptography the numbers
+/// of QUIC follow from the run's seed and the worker's number.
 fn quic_client(
     version: HttpVersion,
     tls: Option<&tls::Sessions>,

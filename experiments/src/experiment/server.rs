@@ -34,8 +34,8 @@ pub enum ServerKind {
     ApachePreforkGrowing,
     /// lighttpd with two processes that wait for events, as Hashemian et al. 2011 had it.
     Lighttpd,
-    /// Caddy, which speaks HTTP/1.1, HTTP/2 and HTTP/3 on port 443, for `shop.test` with a certificate that it
-    /// signs itself.
+    /// Caddy, which speaks HTTP/1.1, HTTP/2 and HTTP/3 on port 443, for `shop.test` with a certificate that
+    /// it signs itself.
     Caddy,
 }
 

@@ -52,8 +52,8 @@ pub fn users(lab: &Lab) -> Result<String> {
     ))
 }
 
-/// 10,000 users with a connection each over TLS, who ask once in five seconds: over HTTP/1.1 and HTTP/2 before
-/// nginx, and over HTTP/3 before Caddy.
+/// 10,000 users with a connection each over TLS, who ask once in five seconds: over HTTP/1.1 and HTTP/2
+/// before nginx, and over HTTP/3 before Caddy.
 pub fn secure_users(lab: &Lab) -> Result<String> {
     let seconds = lab.extent.seconds.max(SECURE_S_MIN);
     let heads =

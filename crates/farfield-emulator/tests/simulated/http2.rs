@@ -223,8 +223,8 @@ pub fn page_time(version: HttpVersion, parallel: u32, loss: &str, bytes: u32) ->
 }
 
 /// Head-of-line blocking (RFC 9114 section 2): on a path without loss one connection of HTTP/2 has small
-/// objects sooner than six of HTTP/1.1. Where there is more to send, a lost segment stops all its streams, and one of
-/// six connections only: it falls behind, and further than without loss.
+/// objects sooner than six of HTTP/1.1. Where there is more to send, a lost segment stops all its streams,
+/// and one of six connections only: it falls behind, and further than without loss.
 #[test]
 fn a_lossy_path_holds_up_all_streams_of_a_connection() {
     let ratio = |loss, bytes| {

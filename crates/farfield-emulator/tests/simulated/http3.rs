@@ -119,8 +119,8 @@ fn workers_serve_requests_and_handshakes() {
 }
 
 /// The server's limit on streams bounds what is asked at once. A stream counts until its reply is
-/// acknowledged (RFC 9000 section 4.6), and the client learns of that half a round trip later: five take two round trips,
-/// and a little for acknowledgements that are delayed.
+/// acknowledged (RFC 9000 section 4.6), and the client learns of that half a round trip later: five take two
+/// round trips, and a little for acknowledgements that are delayed.
 #[test]
 fn streams_at_once_are_bounded() {
     let mut scene = at(ms(100)).policy("policy = 'multiplexed'\nstreams = 20");
