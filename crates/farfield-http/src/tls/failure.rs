@@ -98,7 +98,7 @@ impl TlsFailure {
 }
 
 /// Whether `bytes`, the first answer to a request in plain HTTP, are of TLS: an alert, or a handshake. What a
-/// server of HTTP says first is a letter.
+/// server of HTTP says first is a letter. The first byte decides alone, since the others may come later.
 pub fn answers_plaintext(bytes: &[u8]) -> bool {
-    matches!(bytes, [21 | 22] | [21 | 22, 3, ..])
+    matches!(bytes, [21 | 22, ..])
 }

@@ -40,6 +40,11 @@ impl Machine {
         ] {
             machine.ip(line);
         }
+        // The kernel adds it behind the address, a moment later.
+        let local = format!("local {CARD_V6} dev eth0");
+        poll("the card's IPv6 address", || {
+            machine.ip("-6 route show table local").contains(&local).then_some(())
+        });
         machine
     }
 
