@@ -15,7 +15,6 @@ pub enum HttpVersion {
     #[serde(rename = "1.0")]
     Http10,
     /// HTTP/1.1.
-    #[default]
     #[serde(rename = "1.1")]
     Http11,
     /// HTTP/2: over TLS if the server agrees to it (ALPN), else by prior knowledge.
@@ -26,6 +25,7 @@ pub enum HttpVersion {
     Http3,
     /// As browsers choose it. Over https the server chooses HTTP/2 or HTTP/1.1 (ALPN), and a user tries
     /// HTTP/3 once the server has named it (Alt-Svc); over http it is HTTP/1.1.
+    #[default]
     #[serde(rename = "auto")]
     Auto,
 }
