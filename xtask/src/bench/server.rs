@@ -28,6 +28,8 @@ pub struct Server {
     child: Child,
     address: SocketAddr,
     scheme: &'static str,
+    /// The name by which it is asked; its address if absent.
+    name: Option<&'static str>,
 }
 
 impl Server {
@@ -54,26 +56,36 @@ impl Server {
             certificate::make(folder, "localhost")?;
         }
         let (home, file) = (folder.display(), folder.join("Caddyfile"));
-        let global = format!(" admin off\n auto_https off\n storage file_system {home}/caddy\n");
-        let files = format!(
-            " tls {home}/{} {home}/{}\n root * {home}/site\n file_server\n",
+        let config = format!(
+            "{{
+    admin off
+    auto_https off
+    storage file_system {home}/caddy
+    log {{
+        output discard
+    }}
+}}
+https://localhost:{} {{
+    bind {}
+    tls {home}/{} {home}/{}
+    root * {home}/site
+    file_server
+}}
+",
+            address.port(),
+            address.ip(),
             certificate::CERTIFICATE,
             certificate::KEY
         );
-        fs::write(
-            &file,
-            format!(
-                "{{\n{global}}}\nhttps://{address}, https://localhost:{} {{\n bind {}\n{files}}}\n",
-                address.port(),
-                address.ip()
-            ),
-        )?;
-        let mut caddy = Command::new(program);
+        fs::write(&file, config)?;
+        // Go's threads on as many processors as it is given: there would be one for all others, too.
+        let mut caddy = Command::new("/usr/bin/env");
+        caddy.arg("GOMAXPROCS=1").arg(format!("XDG_CONFIG_HOME={home}")).arg(program);
         caddy.args(["run", "--adapter", "caddyfile", "--config"]).arg(file);
-        caddy.env("XDG_CONFIG_HOME", folder).stderr(Stdio::null());
-        // As many processors as it is given: it would start threads for all.
-        caddy.env("GOMAXPROCS", "1");
-        Server::start(&caddy, "https", address, cpu)
+        let mut server = Server::start(&caddy, "https", address, cpu)?;
+        // Over HTTP/3 it answers to names alone.
+        server.name = Some("localhost");
+        Ok(server)
     }
 
     /// farfield's origin on processor `cpu`, with the knobs of a known server.
@@ -86,7 +98,11 @@ impl Server {
 
     /// The URL of `path`.
     pub fn url(&self, path: &str) -> String {
-        format!("{}://{}{path}", self.scheme, self.address)
+        let Server { scheme, address, .. } = self;
+        match self.name {
+            Some(name) => format!("{scheme}://{name}:{}{path}", address.port()),
+            None => format!("{scheme}://{address}{path}"),
+        }
     }
 
     fn start(
@@ -101,7 +117,7 @@ impl Server {
             .stdout(Stdio::null())
             .spawn()
             .with_context(|| format!("cannot start {}", command.get_program().display()))?;
-        let mut server = Server { child, address, scheme };
+        let mut server = Server { child, address, scheme, name: None };
         server.await_answer()?;
         Ok(server)
     }
