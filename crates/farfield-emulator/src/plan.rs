@@ -200,6 +200,12 @@ impl NetworkPlan {
         self.server(self.number_of_server(class))
     }
 
+    /// The addresses of all servers.
+    pub fn server_addresses(&self) -> Vec<IpAddr> {
+        let all = std::iter::once(&self.servers).chain(&self.others.servers);
+        all.flat_map(|servers| [IpAddr::V4(servers.v4), IpAddr::V6(servers.v6)]).collect()
+    }
+
     /// The number of the server that has `address`.
     pub fn server_at(&self, address: IpAddr) -> Option<u16> {
         let has = |servers: &Servers| match address {

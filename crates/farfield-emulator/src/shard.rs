@@ -72,11 +72,14 @@ impl Shard {
         side.with_users = Some(users);
     }
 
-    /// Takes a packet that a real host sent at `now`. One whose source is no such host's address is dropped,
-    /// and counted as for nobody.
+    /// Takes a packet that a real host sent at `now`. One whose source is no such host's address, or whose
+    /// destination is no server's, is dropped, and counted as for nobody: behind the gateway a kernel might
+    /// pass it on.
     pub fn handle_host_packet(&mut self, now: Instant, packet: Packet) {
         self.side.transit.now = self.side.transit.now.max(now);
-        match self.own(packet.addresses.source()).filter(|client| self.side.is_real(*client)) {
+        let is_for_a_server = self.side.transit.plan.server_at(packet.addresses.destination()).is_some();
+        let host = self.own(packet.addresses.source()).filter(|client| self.side.is_real(*client));
+        match host.filter(|_| is_for_a_server) {
             Some(client) => {
                 self.side.send_real(client, packet, true);
                 self.come_to_rest();

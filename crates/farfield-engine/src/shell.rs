@@ -164,7 +164,7 @@ impl Shell {
             beside: ended.beside,
             up: forwarded.up,
             down: forwarded.down,
-            drops: forwarded.drops,
+            drops: Drops { nobody: forwarded.drops.nobody + forwarded.strays, ..forwarded.drops },
             refused: forwarded.refused,
             unknown_names: resolvers.iter().flatten().map(unknown).sum(),
             lateness: forwarded.lateness,

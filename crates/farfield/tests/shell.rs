@@ -100,6 +100,31 @@ fn nothing_is_left_behind() {
     }
 }
 
+/// Behind the gateway is a kernel that may know other hosts, as the machine's own does before a server that runs
+/// already: what is not for the server does not get there, from a shell or from a program beside users.
+#[test]
+fn only_the_server_is_reached() {
+    let test = "only_the_server_is_reached";
+    let Some(wan) = Wan::new(test, Kind::Nginx).filter(|_| find(test, "curl").is_some()) else { return };
+    // Another host is played by another address there, on which the same server listens.
+    let server = format!("sh -c 'ip address add 203.0.113.9/32 dev lo; exec {}'", nginx(&wan));
+    let curl = |to: &str| format!("curl -sS --max-time 2 -o /dev/null -w %{{http_code}} http://{to}/1k");
+    let line = format!("{}; {} || echo not $?", curl("server"), curl("203.0.113.9"));
+    let words = ["shell", "--rtt", "20ms", "--server", &server, "--", "sh", "-c", &line];
+    let ended = wan.place.farfield_with(&words).exits(0);
+    assert_eq!(ended.stdout, "200000not 28\n", "{ended:?}");
+    assert!(ended.stderr.contains("from or for nobody on the path"), "{ended:?}");
+    let directory = wan.place.path("run");
+    let directory = directory.to_str().expect("a plain path");
+    let beside = format!("clients={line}");
+    let mut words =
+        vec!["run", "--plane", "emulated", "--rtt", "20ms", "--server", &server, "--beside", &beside];
+    words.extend(["-c", "2", "-d", "4s", "-q", "-o", directory]);
+    let ended = wan.place.farfield_with(&words);
+    let said = fs::read_to_string(wan.place.path("run/program-1.log")).unwrap_or_default();
+    assert!(said.contains("200") && said.contains("not 28"), "{said}: {ended:?}");
+}
+
 /// Names: the hosts of the path are found, over UDP and TCP, and any other name is known to be nobody's at
 /// once, without a question to anyone outside.
 #[test]

@@ -72,8 +72,10 @@ pub(crate) fn forwarding_during<R>(
     let programs = insides.iter().map(program).collect();
     let servers = testbeds.iter().map(|testbed| testbed.queues().remove(0)).collect();
     let clock = Clock::starting_in(Duration::ZERO);
-    let forwarding =
-        Forwarding::new(router, programs, servers, clock).running(network.busy_poll, network.real_time);
+    // The kernel behind the gateway might pass on what is for others.
+    let forwarding = Forwarding::new(router, programs, servers, clock)
+        .running(network.busy_poll, network.real_time)
+        .to(network.plan.server_addresses());
     during(forwarding, work)
 }
 
