@@ -100,8 +100,8 @@ fn nothing_is_left_behind() {
     }
 }
 
-/// Behind the gateway is a kernel that may know other hosts, as the machine's own does before a server that runs
-/// already: what is not for the server does not get there, from a shell or from a program beside users.
+/// Behind the gateway is a kernel that may know other hosts, as the machine's own does before a server that
+/// runs already: what is not for the server does not get there, from a shell or from a program beside users.
 #[test]
 fn only_the_server_is_reached() {
     let test = "only_the_server_is_reached";
