@@ -28,6 +28,7 @@ mod shell;
 mod shell_users;
 mod simulated;
 mod spread;
+mod watched;
 
 use anyhow::{Result, bail};
 use awake::Awake;
@@ -102,6 +103,7 @@ pub const BENCHES: &[Bench] = &[
     Bench { name: "tls-handshakes", run: handshakes::a_second, beside: Beside::Servers },
     Bench { name: "open-loop", run: open::half_of_capacity, beside: Beside::Servers },
     Bench { name: "capture", run: capture::with_and_without, beside: Beside::Sharing },
+    Bench { name: "watched", run: watched::in_turn, beside: Beside::Sharing },
     Bench { name: "overload", run: overload::attempts, beside: Beside::Servers },
     Bench { name: "far", run: far::against_wrk, beside: Beside::Servers },
     Bench { name: "far-valid", run: far_valid::largest, beside: Beside::Sharing },

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// The run directory, in the folder of the benches.
-const DIRECTORY: &str = "farfield-run";
+pub const DIRECTORY: &str = "farfield-run";
 
 /// The farfield of this repository.
 #[derive(Debug)]
