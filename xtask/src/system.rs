@@ -28,6 +28,8 @@ pub const FOR_TESTS: &[Tool] = &[
     Tool { program: "lighttpd", package: "lighttpd" },
     Tool { program: "curl", package: "curl" },
     Tool { program: "wget", package: "wget" },
+    Tool { program: "wrk", package: "wrk" },
+    Tool { program: "httperf", package: "httperf" },
     Tool { program: "python3", package: "python3" },
     Tool { program: "chromium", package: "chromium" },
     Tool { program: "chromedriver", package: "chromium-driver" },
