@@ -12,6 +12,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod thin;
+mod utilisation;
 
 use crate::directory::{RunDirectory, open_regular};
 use crate::{chart, html};

@@ -67,7 +67,8 @@ impl Figures {
     /// The share of those threads that are not `usual`.
     fn share_besides(&self, usual: &BTreeSet<&String>) -> f64 {
         let all: u64 = self.threads.values().sum();
-        let extra: u64 = self.threads.iter().filter(|(name, _)| !usual.contains(name)).map(|(_, ns)| ns).sum();
+        let extra: u64 =
+            self.threads.iter().filter(|(name, _)| !usual.contains(name)).map(|(_, ns)| ns).sum();
         extra as f64 / all as f64
     }
 
@@ -90,10 +91,12 @@ pub fn in_turn(lab: &Lab) -> Result<String> {
         }
     }
     let usual: BTreeSet<&String> = runs[0].iter().flat_map(|run| run.threads.keys()).collect();
-    let heads = ["watched by", "its threads, %", "processor time ÷", "lateness p99, µs", "service p99 ÷", "valid"];
+    let heads =
+        ["watched by", "its threads, %", "processor time ÷", "lateness p99, µs", "service p99 ÷", "valid"];
     let mut table = Table::new(&heads);
     let column = |runs: &[Figures], of: fn(&Figures) -> f64| runs.iter().map(of).collect::<Vec<f64>>();
-    let against = |runs: &[Figures], all: &[Figures], of| Spread::of_ratios(&column(runs, of), &column(all, of));
+    let against =
+        |runs: &[Figures], all: &[Figures], of| Spread::of_ratios(&column(runs, of), &column(all, of));
     for (watcher, with) in WATCHERS.iter().zip(&runs) {
         let share = Spread::of(with.iter().map(|run| 100.0 * run.share_besides(&usual)));
         table.row([
@@ -216,7 +219,9 @@ impl Looker {
             return Ok(());
         }
         let said = fs::read_to_string(&self.errors)?;
-        let Some(url) = said.split_whitespace().find(|word| word.starts_with("http://")) else { return Ok(()) };
+        let Some(url) = said.split_whitespace().find(|word| word.starts_with("http://")) else {
+            return Ok(());
+        };
         self.looked = Some(Instant::now());
         if self.watcher == Watcher::Metrics {
             let text = process::output(Command::new("curl").args(["-sSf", url]))?;

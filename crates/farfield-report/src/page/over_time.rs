@@ -1,12 +1,19 @@
 //! Rates, response times, connections and the server's resources over the seconds of the run, one below the
-//! other on the same axis.
+//! other on the same axis; after them, utilisation against load.
 
 use super::thin::{Stays, thinned};
-use super::{missing, opened};
+use super::{missing, opened, utilisation};
 use crate::chart::{Axis, Chart, Mark, Seconds, Series, Spacing};
 use crate::directory::RunDirectory;
-use farfield_measure::monitor::{self, metric};
+use farfield_measure::monitor::{self, Watched, metric};
 use farfield_measure::series::{self, SeriesRow};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// The series of `monitors.parquet`, each with its seconds and values.
+type Monitored = BTreeMap<Watched, Vec<(u64, f64)>>;
 
 /// Lines of a chart of monitors; the others are their largest.
 const LINES: usize = 5;
@@ -29,7 +36,19 @@ pub(super) fn charts(page: &mut String, run: &RunDirectory) {
         let open = Series::new("open", Mark::Line, thinned(&open, Stays::Extremes));
         put(Chart::new("Connections", second(), from_zero("connections"), vec![open]));
     }
-    monitors(page, run, seconds);
+    match monitored(run) {
+        Some(Ok(read)) => {
+            monitors(page, &read, seconds);
+            // Whole seconds of the measured part alone.
+            let begins = phases.warm_up_ns.div_ceil(NS_PER_S);
+            let ends = (phases.warm_up_ns + phases.steady_ns) / NS_PER_S;
+            if let Some(chart) = utilisation::chart(&rows, &read, begins..ends) {
+                let _ = writeln!(page, "<div class=\"pair\">\n{}</div>", chart.html());
+            }
+        }
+        Some(Err(why)) => missing(page, &why),
+        None => {}
+    }
 }
 
 fn second() -> Axis {
@@ -98,15 +117,15 @@ const PLANS: [Plan; 5] = [
     ("Disks", "busy share", &[("disk", metric::BUSY)], 1.0),
 ];
 
-fn monitors(page: &mut String, run: &RunDirectory, seconds: Seconds) {
-    // A run in virtual time has none.
-    let Ok(file) = opened(run, "monitors.parquet") else { return };
+/// The numbers of [`PLANS`] that were read; nothing of a run in virtual time, which has none.
+fn monitored(run: &RunDirectory) -> Option<Result<Monitored, String>> {
+    let file = opened(run, "monitors.parquet").ok()?;
     let wanted: Vec<(&str, &str)> =
         PLANS.iter().flat_map(|(_, _, wanted, _)| wanted.iter().copied()).collect();
-    let read = match monitor::read_parquet(file, &wanted) {
-        Ok(read) => read,
-        Err(error) => return missing(page, &format!("monitors.parquet: {error}")),
-    };
+    Some(monitor::read_parquet(file, &wanted).map_err(|error| format!("monitors.parquet: {error}")))
+}
+
+fn monitors(page: &mut String, read: &Monitored, seconds: Seconds) {
     for (title, unit, wanted, scale) in PLANS {
         let of_plan = read
             .iter()
