@@ -1,15 +1,15 @@
-//! The cost of watching a run: an open loop that nobody watches, one with the live view on a terminal, one whose
-//! figures are scraped each second, and one with a page open in the workbench, in turn.
+//! The cost of watching a run: an open loop that nobody watches, one with the live view on a terminal, one
+//! whose figures are scraped each second, and one with a page open in the workbench, in turn.
 //!
-//! What the watching takes is read from the process's own threads: those that a run which nobody watches does not
-//! have. Whether it disturbs the load must show in lateness and in what users see.
+//! What the watching takes is read from the process's own threads: those that a run which nobody watches
+//! does not have. Whether it disturbs the load must show in lateness and in what users see.
 
 use super::generator::farfield::{self, Summary};
 use super::generator::{Pace, Reuse, Version, Work};
+use super::goal;
 use super::lab::Lab;
 use super::page::Table;
 use super::spread::Spread;
-use super::{goal, system};
 use anyhow::{Context, Result, bail};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-use xtask::process;
+use xtask::{process, system};
 
 /// Requests offered in a second: half of what one processor could.
 const PER_S: u32 = 20_000;
@@ -127,15 +127,14 @@ fn one(lab: &Lab, watcher: Watcher, url: &str) -> Result<Figures> {
     let seconds = lab.extent.seconds;
     let work = Work { url: url.to_owned(), connections: 0, seconds, pace, reuse, version: Version::Http1 };
     let mut command = farfield::of_work(lab.farfield(), &work, lab.scratch());
+    if watcher != Watcher::Nobody {
+        // It says where it can be looked at.
+        command = without(&command, "--quiet");
+    }
     match watcher {
-        Watcher::Nobody => {}
-        Watcher::Terminal => command = without(&command, "--quiet"),
-        Watcher::Metrics => {
-            command.args(["--metrics", "0"]);
-        }
-        Watcher::Page => {
-            command.arg("--ui");
-        }
+        Watcher::Nobody | Watcher::Terminal => {}
+        Watcher::Metrics => drop(command.args(["--metrics", "0"])),
+        Watcher::Page => drop(command.arg("--ui")),
     }
     farfield::remove_run(lab.scratch())?;
     eprintln!("  {}", process::words(&command));
@@ -181,7 +180,11 @@ fn without(command: &Command, unwanted: &str) -> Command {
 
 /// Starts `command` by a shell that leaves the process id of what it becomes; in a terminal if it needs one.
 fn spawn(command: &Command, in_terminal: bool, pid: &Path, errors: &Path) -> Result<Child> {
-    let words = format!("echo $$ >{}; exec {}", pid.display(), process::words(command));
+    let arguments = command.get_args().map(|argument| argument.to_string_lossy());
+    let arguments: Vec<_> =
+        std::iter::once(command.get_program().to_string_lossy()).chain(arguments).collect();
+    // Paths of the bench's own folders, and flags: no word needs quotes.
+    let words = format!("echo $$ >{}; exec {}", pid.display(), arguments.join(" "));
     let mut started = if in_terminal {
         let script = system::find("script").context("script is missing (apt-get install bsdutils)")?;
         let mut started = Command::new(script);
@@ -193,7 +196,7 @@ fn spawn(command: &Command, in_terminal: bool, pid: &Path, errors: &Path) -> Res
         started.args(["-c", &words]);
         started
     };
-    // A terminal whose input ends would be told so; this one's lasts as long as the child.
+    // A terminal whose input ends would be closed; this one's lasts as long as the child.
     started.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(File::create(errors)?);
     started.spawn().with_context(|| format!("cannot start {}", process::words(command)))
 }
@@ -229,7 +232,8 @@ impl Looker {
         } else if self.reader.is_none() {
             let events = url.replacen("/?", "/api/events?", 1);
             let mut curl = Command::new("curl");
-            curl.args(["-sSNf", &events]).stdout(Stdio::piped());
+            // The token becomes a cookie, as in a browser.
+            curl.args(["-sSNfL", "-b", "", &events]).stdout(Stdio::piped());
             self.reader = Some(curl.spawn()?);
         }
         Ok(())

@@ -1,10 +1,10 @@
-//! Utilisation against load: the processor time of each tier of the server, and of farfield, over the requests
-//! that were completed in the same second.
+//! Utilisation against load: the processor time of each tier of the server, and of farfield, over the
+//! requests that were completed in the same second.
 //!
-//! By the utilisation law (Denning and Buzen 1978, "The operational analysis of queueing network models") the
-//! processors in use are the throughput times the processor time of a request, so that the seconds of a run lie on
-//! a line through the origin. Those above it took more time a request: the server was busy with something else, or
-//! does more for each request when it has many at once.
+//! By the utilisation law (Denning and Buzen 1978, "The operational analysis of queueing network models")
+//! the processors in use are the throughput times the processor time of a request, so that the seconds of a
+//! run lie on a line through the origin. Those above it took more time a request: the server was busy with
+//! something else, or does more for each request when it has many at once.
 
 use crate::chart::{Axis, Chart, Mark, Series, Spacing};
 use farfield_measure::monitor::{Watched, metric};
