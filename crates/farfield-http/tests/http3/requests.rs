@@ -183,6 +183,34 @@ fn a_reset_says_whether_the_request_may_be_sent_again() {
     );
 }
 
+/// What a server has begun to answer it has processed, whatever it says behind that.
+#[test]
+fn what_was_answered_is_not_sent_again() {
+    let begun = || {
+        let mut scene = Scene::secured(&Terms::default());
+        scene.ask("/", b"");
+        scene.settle();
+        scene.server.write(request(0), &reply(b"body")[..10]);
+        scene.settle();
+        scene.take();
+        scene
+    };
+    let mut reset = begun();
+    let rejected = quinn_proto::VarInt::from_u32(0x10b);
+    reset.server.quic().send_stream(request(0)).reset(rejected).expect("it is open");
+    let mut gone = begun();
+    let control = quinn_proto::StreamId::new(quinn_proto::Side::Server, quinn_proto::Dir::Uni, 0);
+    gone.server.write(control, &[7, 1, 0]);
+    for mut scene in [reset, gone] {
+        scene.settle();
+        let events = scene.take();
+        let is_reset = |event: &Event| {
+            matches!(event, Event::Failed(0, _, StreamError::Reset(code)) if code.0 == 0x10b)
+        };
+        assert!(events.iter().any(is_reset), "{events:?}");
+    }
+}
+
 #[test]
 fn a_session_is_resumed_with_its_users_ticket_alone() {
     let mut scene = Scene::secured(&Terms::default());
