@@ -204,9 +204,8 @@ fn what_was_answered_is_not_sent_again() {
     for mut scene in [reset, gone] {
         scene.settle();
         let events = scene.take();
-        let is_reset = |event: &Event| {
-            matches!(event, Event::Failed(0, _, StreamError::Reset(code)) if code.0 == 0x10b)
-        };
+        let is_reset =
+            |event: &Event| matches!(event, Event::Failed(0, _, StreamError::Reset(code)) if code.0 == 0x10b);
         assert!(events.iter().any(is_reset), "{events:?}");
     }
 }
