@@ -59,13 +59,8 @@ impl Transport for ClientSide {
         self.transit.now
     }
 
-    fn open_datagrams(&mut self, key: ConnectionKey, user: u32, _port: Option<u16>) -> Instant {
-        self.open_datagram_socket(key, user)
-    }
-
-    /// A client's packets are all for one port of the server's.
-    fn reaches(&self, port: u16) -> bool {
-        port == self.transit.plan.servers.port
+    fn open_datagrams(&mut self, key: ConnectionKey, user: u32, port: Option<u16>) -> Instant {
+        self.open_datagram_socket(key, user, port)
     }
 
     fn send_datagrams(&mut self, key: ConnectionKey, datagrams: Datagrams<'_>) -> Instant {
