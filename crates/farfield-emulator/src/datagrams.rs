@@ -118,7 +118,7 @@ impl ClientSide {
             self.upcalls.push_back(Upcall::Failed(key, Failure::NoAddress, None));
             return self.transit.now;
         };
-        self.note_opened(key, user, client, port);
+        self.note_opened(key, user, client, (port, server_port));
         let (up_losses, down_losses) = (Memory::default(), Memory::default());
         self.datagrams.insert(DatagramSocket {
             client,
