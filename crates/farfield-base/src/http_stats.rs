@@ -142,8 +142,8 @@ pub struct AlternativeCounts {
     pub unanswered: u64,
     /// Those that failed in another way.
     pub failed: u64,
-    /// Times that a server named an alternative that the plane cannot reach.
-    pub out_of_reach: u64,
+    /// Times that a server named HTTP/3 on other hosts alone.
+    pub elsewhere: u64,
 }
 
 impl AlternativeCounts {
@@ -155,7 +155,7 @@ impl AlternativeCounts {
         self.refused += other.refused;
         self.unanswered += other.unanswered;
         self.failed += other.failed;
-        self.out_of_reach += other.out_of_reach;
+        self.elsewhere += other.elsewhere;
     }
 }
 

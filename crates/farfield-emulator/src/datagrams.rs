@@ -32,6 +32,8 @@ const DATA_MAX: usize = 65_535 - 20 - 8;
 pub(crate) struct DatagramSocket {
     client: ClientSlot,
     port: u16,
+    /// The port of the server's that it is connected to.
+    server_port: u16,
     key: ConnectionKey,
     /// Whether anything has come from the server.
     is_heard: bool,
@@ -100,46 +102,67 @@ impl DatagramSockets {
 }
 
 impl ClientSide {
-    /// Opens a datagram socket of the client that `user` acts on.
-    pub fn open_datagram_socket(&mut self, key: ConnectionKey, user: u32) -> Instant {
+    /// Opens a datagram socket of the client that `user` acts on, to another port of the server's than the
+    /// usual one where one is named.
+    pub fn open_datagram_socket(
+        &mut self,
+        key: ConnectionKey,
+        user: u32,
+        server_port: Option<u16>,
+    ) -> Instant {
         self.connects += 1;
         let client = self.client_of(user);
+        let server_port = server_port.unwrap_or(self.port_of_server(client));
         let slot = SocketSlot::at(self.datagrams.sockets.vacant_key());
         let Some(port) = self.clients[client.index()].take_port(PortKind::Udp, slot) else {
             self.upcalls.push_back(Upcall::Failed(key, Failure::NoAddress, None));
             return self.transit.now;
         };
-        self.note_opened(key, user, client, port);
+        self.note_opened(key, user, client, (port, server_port));
         let (up_losses, down_losses) = (Memory::default(), Memory::default());
-        self.datagrams.insert(DatagramSocket { client, port, key, is_heard: false, up_losses, down_losses });
+        self.datagrams.insert(DatagramSocket {
+            client,
+            port,
+            server_port,
+            key,
+            is_heard: false,
+            up_losses,
+            down_losses,
+        });
         self.transit.now
     }
 
     /// Sends a row of datagrams of `size` bytes, of which the last may have less, all at once.
     pub fn send_row(&mut self, key: ConnectionKey, ecn: Ecn, size: usize, row: &Bytes) -> Instant {
         let slot = self.datagrams.of(key).filter(|_| !self.is_over);
-        if let Some(DatagramSocket { client, port, .. }) =
+        if let Some(DatagramSocket { client, port, server_port, .. }) =
             slot.map(|slot| &self.datagrams.sockets[slot.index()])
         {
-            let (client, port) = (*client, *port);
+            let (client, ports) = (*client, (*port, *server_port));
             for from in (0..row.len()).step_by(size.max(1)) {
                 let payload = row.slice(from..(from + size.max(1)).min(row.len()));
-                self.send_datagram(client, port, ecn, &payload);
+                self.send_datagram(client, ports, ecn, &payload);
             }
         }
         self.transit.now
     }
 
-    fn send_datagram(&mut self, client: ClientSlot, port: u16, ecn: Ecn, payload: &Bytes) {
+    fn send_datagram(
+        &mut self,
+        client: ClientSlot,
+        (port, destination_port): (u16, u16),
+        ecn: Ecn,
+        payload: &Bytes,
+    ) {
         if payload.len() > DATA_MAX {
             self.transit.drops.too_big += 1;
             return;
         }
-        if self.tap.is_none() {
+        // A flight is for the usual port.
+        if self.tap.is_none() && destination_port == self.port_of_server(client) {
             let flight = Flight::datagram((client, true), self.is_v6(client), port, ecn, payload);
             return self.set_out(flight);
         }
-        let destination_port = self.port_of_server(client);
         let udp = Udp { source_port: port, destination_port, payload: payload.clone() };
         self.send_up(client, Packet::udp(self.addresses(client), ecn, udp));
     }
@@ -160,11 +183,11 @@ impl ClientSide {
     /// A datagram, in a `packet` where it is not one as the plan has them.
     pub fn receive_datagram(&mut self, client: ClientSlot, packet: Option<&Packet>, ecn: Ecn, udp: Udp) {
         let server = self.addresses(client).destination();
-        let is_of_server = udp.source_port == self.port_of_server(client)
-            && packet.is_none_or(|packet| packet.addresses.source() == server);
+        let is_of_server = packet.is_none_or(|packet| packet.addresses.source() == server);
         let port = (PortKind::Udp, udp.destination_port);
         let slot = self.clients[client.index()].socket(port).filter(|_| is_of_server);
-        if let Some(socket) = slot.and_then(|slot| self.datagrams.find_mut(slot)) {
+        let socket = slot.and_then(|slot| self.datagrams.find_mut(slot));
+        if let Some(socket) = socket.filter(|own| own.server_port == udp.source_port) {
             socket.is_heard = true;
             return self.upcalls.push_back(Upcall::Datagram(socket.key, ecn, udp.payload));
         }
@@ -178,13 +201,13 @@ impl ClientSide {
 
     /// An ICMP error about a datagram that the client sent.
     pub fn receive_complaint(&mut self, client: ClientSlot, quote: &Quote, complaint: Complaint) {
-        let server = (self.addresses(client).destination(), self.port_of_server(client));
-        if (quote.addresses.destination(), quote.destination_port) != server {
+        let server = self.addresses(client).destination();
+        let slot = self.clients[client.index()].socket((PortKind::Udp, quote.source_port));
+        let Some(slot) = slot.filter(|_| quote.addresses.destination() == server) else { return };
+        let DatagramSocket { is_heard, server_port, .. } = self.datagrams.sockets[slot.index()];
+        if quote.destination_port != server_port {
             return;
         }
-        let slot = self.clients[client.index()].socket((PortKind::Udp, quote.source_port));
-        let Some(slot) = slot else { return };
-        let is_heard = self.datagrams.sockets[slot.index()].is_heard;
         let failure = match complaint {
             Complaint::PortClosed => Failure::Refused,
             Complaint::NoWay if !is_heard => Failure::Unreachable,

@@ -29,7 +29,8 @@ impl Transport for ClientSide {
             self.upcalls.push_back(Upcall::Failed(key, Failure::NoAddress, None));
             return self.transit.now;
         };
-        self.note_opened(key, user, client, port);
+        let port_of_server = self.port_of_server(client);
+        self.note_opened(key, user, client, (port, port_of_server));
         let class = usize::from(self.clients[client.index()].class);
         let config = Arc::clone(&self.transit.plan.classes[class].tcp);
         let tcp = Connection::open(config, self.numbers(client, port));
@@ -59,13 +60,8 @@ impl Transport for ClientSide {
         self.transit.now
     }
 
-    fn open_datagrams(&mut self, key: ConnectionKey, user: u32, _port: Option<u16>) -> Instant {
-        self.open_datagram_socket(key, user)
-    }
-
-    /// A client's packets are all for one port of the server's.
-    fn reaches(&self, port: u16) -> bool {
-        port == self.transit.plan.servers.port
+    fn open_datagrams(&mut self, key: ConnectionKey, user: u32, port: Option<u16>) -> Instant {
+        self.open_datagram_socket(key, user, port)
     }
 
     fn send_datagrams(&mut self, key: ConnectionKey, datagrams: Datagrams<'_>) -> Instant {
@@ -229,9 +225,14 @@ impl ClientSide {
         }
     }
 
-    /// Notes the addresses of a connection, if connections are noted.
-    pub fn note_opened(&mut self, key: ConnectionKey, user: u32, client: ClientSlot, port: u16) {
-        let port_of_server = self.port_of_server(client);
+    /// Notes the addresses of a connection, if connections are noted: from the client's port to the server's.
+    pub fn note_opened(
+        &mut self,
+        key: ConnectionKey,
+        user: u32,
+        client: ClientSlot,
+        (port, port_of_server): (u16, u16),
+    ) {
         let Some(opened) = &mut self.opened else { return };
         let plan = &self.transit.plan;
         let addresses = plan.addresses(self.clients[client.index()].number);

@@ -15,7 +15,7 @@ const BOTH: [TlsVersion; 2] = [TlsVersion::Tls12, TlsVersion::Tls13];
 fn offer() -> Offer {
     let name = Some("server".to_owned());
     let (versions, groups) = (BOTH.to_vec(), Group::ALL.to_vec());
-    Offer { name, protocol: Alpn::Http11, versions, groups, resumption: true }
+    Offer { name, protocol: Alpn::Http11, versions, groups, resumption: true, early_data: false }
 }
 
 fn terms() -> Terms {
@@ -24,6 +24,7 @@ fn terms() -> Terms {
         groups: Group::ALL.to_vec(),
         certificates: vec![1024, 1024],
         tickets: 2,
+        early_data: false,
         full: ms(7),
         resumed: ms(3),
     }

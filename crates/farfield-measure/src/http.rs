@@ -68,9 +68,9 @@ pub struct AlternativesSummary {
     pub unanswered: u64,
     /// Those that failed in another way: a handshake, a version, an error of the server's.
     pub failed: u64,
-    /// Times that a server named an alternative that the plane cannot reach: another port on the emulated
-    /// plane.
-    pub out_of_reach: u64,
+    /// Times that a server named HTTP/3 on other hosts alone, which is not taken.
+    #[serde(alias = "out_of_reach")]
+    pub elsewhere: u64,
 }
 
 /// Requests over HTTP/2.
@@ -95,8 +95,7 @@ impl VersionCounts {
 
 impl AlternativesSummary {
     fn of(counts: &AlternativeCounts) -> Option<AlternativesSummary> {
-        let AlternativeCounts { tried, secured, overtaken, refused, unanswered, failed, out_of_reach } =
-            *counts;
+        let AlternativeCounts { tried, secured, overtaken, refused, unanswered, failed, elsewhere } = *counts;
         (*counts != AlternativeCounts::default()).then_some(AlternativesSummary {
             tried,
             secured,
@@ -104,7 +103,7 @@ impl AlternativesSummary {
             refused,
             unanswered,
             failed,
-            out_of_reach,
+            elsewhere,
         })
     }
 

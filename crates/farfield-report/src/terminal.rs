@@ -390,7 +390,7 @@ fn alternatives(summary: &Summary) -> Option<String> {
         ("refused", own.refused),
         ("unanswered", own.unanswered),
         ("failed", own.failed),
-        ("named out of reach", own.out_of_reach),
+        ("named on other hosts", own.elsewhere),
     ];
     let named = named.iter().filter(|(_, times)| *times > 0);
     let named: String = named.map(|(name, times)| format!(", {} {name}", count(*times))).collect();

@@ -124,6 +124,8 @@ pub struct SimulatedTlsSpec {
     pub certificates: Vec<Bytes>,
     /// Tickets that it gives after a handshake of TLS 1.3; with 0 it resumes no session.
     pub tickets: u32,
+    /// Whether it takes requests within the handshake, where users send some.
+    pub early_data: bool,
     /// Time that a worker takes for a full handshake.
     pub full_handshake: Duration,
     /// Time that a worker takes for a handshake that resumes a session.
@@ -140,6 +142,7 @@ impl Default for SimulatedTlsSpec {
             groups: GroupName::ALL.to_vec(),
             certificates: vec![Bytes(1024); 2],
             tickets: 2,
+            early_data: true,
             full_handshake: Duration::from_us(100),
             resumed_handshake: Duration::from_us(50),
         }
@@ -147,11 +150,12 @@ impl Default for SimulatedTlsSpec {
 }
 
 impl SimulatedTlsSpec {
-    /// What the model of a server has.
+    /// What the model of a server has, before users that send early data or do not: its tickets allow some
+    /// only where that makes a difference.
     ///
     /// # Errors
     /// The key that asks for what no server has.
-    pub(crate) fn terms(&self) -> Result<Terms, Mistake> {
+    pub(crate) fn terms(&self, users_are_early: bool) -> Result<Terms, Mistake> {
         let refuse = |key: &str, sentence: &str| Err(Mistake::at(format!("simulated.tls.{key}"), sentence));
         if self.versions.is_empty() {
             return refuse("versions", "no version of TLS is spoken; write \"1.2\", \"1.3\" or both");
@@ -174,6 +178,7 @@ impl SimulatedTlsSpec {
             groups: self.groups.iter().map(|group| group.of_session()).collect(),
             certificates: self.certificates.iter().map(|size| size.0 as u32).collect(),
             tickets: self.tickets,
+            early_data: self.early_data && users_are_early,
             full: self.full_handshake,
             resumed: self.resumed_handshake,
         })

@@ -153,11 +153,13 @@ impl Scenario {
             versions: spec.versions.iter().map(|version| version.of_session()).collect(),
             groups: spec.groups()?,
             resumption: spec.resumption,
+            early_data: spec.early_data()?,
         };
         if offer.versions.is_empty() {
             return Err(Mistake::at("tls.versions", SettingsError::Versions));
         }
-        Ok(Some(ModelTls { offer: offer.into(), terms: server.terms()?.into() }))
+        let terms = server.terms(offer.early_data)?;
+        Ok(Some(ModelTls { offer: offer.into(), terms: terms.into() }))
     }
 
     /// The TLS of the run, if its scheme is https and it has cryptography; the CA's file comes from `load`.
@@ -235,11 +237,6 @@ impl TlsSpec {
             ("tls.key", self.key.is_some()),
             ("tls.key-log", self.key_log),
         ];
-        if self.early_data {
-            let sentence = "the model of a server of the simulated plane takes no early data; remove this key, or \
-                            choose another plane";
-            return Err(Mistake::at("tls.early-data", sentence));
-        }
         let model = "the simulated plane has no cryptography: nothing is verified, and nothing is secret; remove this key";
         match written.into_iter().find(|(_, written)| *written) {
             Some((key, _)) => Err(Mistake::at(key, model)),

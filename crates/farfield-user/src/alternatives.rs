@@ -8,8 +8,9 @@
 //! cause, its requests go over TCP, and the user does not try again for [`BROKEN`], twice as long after each
 //! further failure.
 //!
-//! An alternative is taken on the same host alone, where the transport can reach its port. What is asked on
-//! connections that are open stays on them. Early data does not go with such an attempt.
+//! An alternative is taken on the same host alone, on any port; of others is counted how often they were
+//! named. What is asked on connections that are open stays on them. Early data does not go with such an
+//! attempt.
 
 use crate::book::HttpVersion;
 use crate::connection::{Attempt, State};
@@ -42,6 +43,17 @@ pub(crate) struct Profile {
     alternative: Option<Alternative>,
     /// Failures of the alternative in a row, and until when it is not tried.
     broken: Option<(u32, Instant)>,
+}
+
+/// What a reply's Alt-Svc says of HTTP/3.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Named {
+    /// Nothing, or that what was said before is over (`clear`).
+    Nothing,
+    /// It is on other hosts alone.
+    Elsewhere,
+    /// It is on this port of the same host, for so long.
+    Here(u16, Duration),
 }
 
 /// HTTP/3 on a port of the same host.
@@ -82,28 +94,23 @@ impl Population {
     }
 
     /// Looks for alternatives in the head of a reply to the user.
-    pub(crate) fn note_alternatives<T: Transport>(
-        &mut self,
-        transport: &T,
-        now: Instant,
-        slot: UserSlot,
-        fields: Fields<'_>,
-    ) {
+    pub(crate) fn note_alternatives(&mut self, now: Instant, slot: UserSlot, fields: Fields<'_>) {
         let mut found = None;
         for value in fields.named("alt-svc") {
-            let host = self.itinerary.host();
-            found = Some(found.flatten().or_else(|| http3_in(value, host)));
+            let named = http3_in(value, self.itinerary.host());
+            found = match (found, named) {
+                (Some(Named::Here(..)), _) | (Some(Named::Elsewhere), Named::Nothing) => found,
+                _ => Some(named),
+            };
         }
         let Some(found) = found else { return };
         let profile = self.users[slot.index()].profile.get_or_insert_default();
         // What a reply says replaces all that was said before (RFC 7838 section 3.1).
         profile.alternative = None;
         match found {
-            Some((port, age)) if transport.reaches(port) => {
-                profile.alternative = Some(Alternative { port, until: now + age });
-            }
-            Some(_) => self.tally.alternatives.out_of_reach += 1,
-            None => {}
+            Named::Here(port, age) => profile.alternative = Some(Alternative { port, until: now + age }),
+            Named::Elsewhere => self.tally.alternatives.elsewhere += 1,
+            Named::Nothing => {}
         }
     }
 
@@ -224,11 +231,11 @@ impl Population {
     }
 }
 
-/// The port and the age of HTTP/3 on the same host `host` that a value of Alt-Svc names first; nothing if it
-/// names none, or takes back what was named (`clear`).
-fn http3_in(value: &[u8], host: &str) -> Option<(u16, Duration)> {
-    let text = std::str::from_utf8(value).ok()?;
-    split_outside_quotes(text, ',').find_map(|alternative| {
+/// What a value of Alt-Svc from `host` says of HTTP/3; of several alternatives on the same host it is the
+/// first.
+fn http3_in(value: &[u8], host: &str) -> Named {
+    let text = std::str::from_utf8(value).unwrap_or_default();
+    let mut named = split_outside_quotes(text, ',').filter_map(|alternative| {
         let mut parts = split_outside_quotes(alternative, ';').map(str::trim);
         let (protocol, authority) = parts.next()?.split_once('=')?;
         let authority = authority.trim().strip_prefix('"')?.strip_suffix('"')?;
@@ -240,8 +247,12 @@ fn http3_in(value: &[u8], host: &str) -> Option<(u16, Duration)> {
             name.trim().eq_ignore_ascii_case("ma").then(|| age.trim().trim_matches('"').parse::<u64>().ok())
         });
         let age = age.map_or(AGE, |age| age.unwrap_or(0)).min(AGE_MAX);
-        (protocol.trim() == "h3" && is_here).then(|| (port, Duration::from_secs(age)))
-    })
+        let here = Named::Here(port, Duration::from_secs(age));
+        (protocol.trim() == "h3").then_some(if is_here { here } else { Named::Elsewhere })
+    });
+    let first = named.next().unwrap_or(Named::Nothing);
+    let is_here = |own: &Named| matches!(own, Named::Here(..));
+    if is_here(&first) { first } else { named.find(is_here).unwrap_or(first) }
 }
 
 /// The name or address in a Host field, without the port.
@@ -265,7 +276,10 @@ mod tests {
     #[test]
     fn alternatives_are_read_as_the_rfc_has_them() {
         let check = |value: &str, port: u16, seconds: u64| {
-            let expected = (port > 0).then(|| (port, Duration::from_secs(seconds)));
+            let expected = match port {
+                0 => Named::Nothing,
+                port => Named::Here(port, Duration::from_secs(seconds)),
+            };
             assert_eq!(http3_in(value.as_bytes(), "shop.example:8443"), expected, "{value}");
         };
         check("h3=\":443\"; ma=2592000,h3-29=\":443\"; ma=2592000", 443, 2_592_000);
@@ -275,18 +289,13 @@ mod tests {
         check("h3=\"a,b;c:1\", h3=\":2\"", 2, 24 * 3600);
         check("h3=\":443\"; ma=99999999999999999", 443, AGE_MAX);
         check("h3=\":443\"; ma=-1", 443, 0);
-        for none in [
-            "clear",
-            "",
-            "h3-29=\":443\"",
-            "h3=\"other.example:443\"",
-            "h3=\":0\"",
-            "h3=\":99999\"",
-            "h3=:443",
-        ] {
+        for none in ["clear", "", "h3-29=\":443\"", "h3=\":0\"", "h3=\":99999\"", "h3=:443"] {
             check(none, 0, 0);
         }
-        assert_eq!(http3_in(b"h3=\"\xff:443\"", "a"), None);
+        assert_eq!(http3_in(b"h3=\"\xff:443\"", "a"), Named::Nothing);
+        let elsewhere = b"h3-29=\":443\", h3=\"other.example:443\"";
+        assert_eq!(http3_in(elsewhere, "shop.example"), Named::Elsewhere);
+        check("h3=\"other.example:443\", h3=\":444\"; ma=1", 444, 1);
     }
 
     #[test]

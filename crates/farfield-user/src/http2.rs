@@ -274,7 +274,7 @@ impl Population {
                 }
                 Event::Head(stream, head) => {
                     let begun = connection.note_reply_begun(stream.request(), now);
-                    self.handle_stream_head(transport, now, key, begun, head);
+                    self.handle_stream_head(now, key, begun, head);
                 }
                 Event::Body(stream, body) => {
                     if let Some(exchange) = connection.note_reply_begun(stream.request(), now)

@@ -209,7 +209,7 @@ impl Population {
             }
             Event::Head(number, head) => {
                 let begun = connection.note_reply_begun(number, now);
-                self.handle_stream_head(transport, now, key, begun, head);
+                self.handle_stream_head(now, key, begun, head);
             }
             Event::Body(number, body) => {
                 if let Some(exchange) = connection.note_reply_begun(number, now)

@@ -397,7 +397,7 @@ impl Population {
                         // The first byte that counts is the final reply's.
                         Event::Interim(_) => exchange.first_byte = Stamp::NEVER,
                         Event::Head(_) if looks_for_alternatives => {
-                            self.handle_head(transport, now, key, taken, event);
+                            self.handle_head(now, key, taken, event);
                         }
                         Event::Head(_) | Event::Body(_) if exchange.job.pending.is_none() => {}
                         Event::Head(head) => {
@@ -426,21 +426,14 @@ impl Population {
 
     /// The head of a reply over HTTP/1, in or behind the bytes `taken`, came to a user who looks for
     /// alternatives.
-    fn handle_head<T: Transport>(
-        &mut self,
-        transport: &T,
-        now: Instant,
-        key: ConnectionKey,
-        taken: &[u8],
-        event: Event<'_>,
-    ) {
+    fn handle_head(&mut self, now: Instant, key: ConnectionKey, taken: &[u8], event: Event<'_>) {
         // The reader keeps what was gathered of the head, and `note_alternatives` wants all of the
         // population.
         let Some(connection) = self.table.find(key) else { return };
         let (user, exchange) = (connection.user, connection.in_flight.first().copied());
         let reader = std::mem::take(&mut connection.reader);
         let fields = reader.fields(taken);
-        self.note_alternatives(transport, now, user, fields);
+        self.note_alternatives(now, user, fields);
         if let (Event::Head(head), Some(exchange)) = (event, exchange)
             && exchange.job.pending.is_some()
         {

@@ -73,9 +73,8 @@ impl Population {
     }
 
     /// The head of the reply to `exchange` came on a stream; its fields are in the buffers for heads.
-    pub(crate) fn handle_stream_head<T: Transport>(
+    pub(crate) fn handle_stream_head(
         &mut self,
-        transport: &T,
         now: Instant,
         key: ConnectionKey,
         exchange: Option<Exchange>,
@@ -86,7 +85,7 @@ impl Population {
         let at = exchange.sent.instant().map_or(now, |sent| now.max(sent));
         if self.looks_for_alternatives() {
             let heads = std::mem::take(&mut self.heads);
-            self.note_alternatives(transport, at, slot, heads.fields());
+            self.note_alternatives(at, slot, heads.fields());
             self.heads = heads;
         }
         if exchange.job.pending.is_some() {

@@ -139,11 +139,6 @@ pub trait Transport {
         unreachable!("HTTP/3 is refused on a plane that carries no datagrams")
     }
 
-    /// Whether datagrams can be sent to the server's port `port`.
-    fn reaches(&self, _port: u16) -> bool {
-        false
-    }
-
     /// Sends `datagrams` on a socket that [`open_datagrams`](Self::open_datagrams) opened, as far as they can
     /// go at once, and returns when that was. Those that cannot are lost, as on a path.
     fn send_datagrams(&mut self, _connection: ConnectionKey, _datagrams: Datagrams<'_>) -> Instant {

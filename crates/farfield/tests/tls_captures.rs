@@ -1,5 +1,5 @@
-//! Captures of HTTPS, over HTTP/1.1 and HTTP/2, on sockets and across an emulated path, read by tshark with
-//! the key log: it finds the requests and replies that the samples have, and nothing damaged.
+//! Captures of HTTPS, over HTTP/1.1, HTTP/2 and HTTP/3, on sockets and across an emulated path, read by
+//! tshark with the key log: it finds the requests and replies that the samples have, and nothing damaged.
 
 mod common;
 
@@ -17,17 +17,38 @@ struct Read<'a> {
 impl Read<'_> {
     /// The values of `field` in the packets that match `filter`.
     fn values(&self, filter: &str, field: &str) -> Vec<String> {
+        // A packet may have several.
+        self.lines(filter, &[field]).iter().flat_map(|line| line.split(',')).map(str::to_owned).collect()
+    }
+
+    /// The kinds and lengths of the frames of HTTP/3 in the packets that match `filter`.
+    fn frames(&self, filter: &str) -> Vec<(u64, u64)> {
+        let number = |text: &str| match text.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16).expect("a number"),
+            None => text.parse().expect("a number"),
+        };
+        let lines = self.lines(filter, &["http3.frame_type", "http3.frame_length"]);
+        let frames = |line: &String| {
+            let (kinds, lengths) = line.split_once('\t').expect("two fields");
+            let both = kinds.split(',').zip(lengths.split(','));
+            both.map(|(kind, length)| (number(kind), number(length))).collect::<Vec<_>>()
+        };
+        lines.iter().flat_map(frames).collect()
+    }
+
+    /// A line with the values of `fields` for each of the packets that match `filter`.
+    fn lines(&self, filter: &str, fields: &[&str]) -> Vec<String> {
         let file = |name: &str| self.ended.directory.join(name).display().to_string();
         let keys = format!("tls.keylog_file:{}", file(self.keys));
         let mut tshark = Command::new("tshark");
         tshark.args(["-r", &file("capture.pcapng"), "-d", "tcp.port==1-65535,tls", "-o", &keys]);
         // A capture of the emulated plane has one interface before the network, and others behind it.
-        tshark.args(["-Y", &format!("frame.interface_id == 0 && ({filter})"), "-T", "fields", "-e", field]);
+        tshark.args(["-Y", &format!("frame.interface_id == 0 && ({filter})"), "-T", "fields"]);
+        fields.iter().for_each(|field| _ = tshark.args(["-e", field]));
         let output = tshark.output().expect("tshark runs");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let text = String::from_utf8(output.stdout).expect("text");
-        // A packet may have several.
-        text.lines().flat_map(|line| line.split(',')).map(str::to_owned).collect()
+        text.lines().map(str::to_owned).collect()
     }
 }
 
@@ -37,6 +58,9 @@ fn is_read(ended: &Ended, http: &str) {
     let samples = ended.samples();
     let all_well = |sample: &Sample| sample.outcome == Outcome::Ok && sample.body_bytes == 1000;
     assert!(samples.iter().all(all_well), "{samples:?}");
+    if http == "3" {
+        return are_frames_read(ended, samples.len());
+    }
     let [asked, answered, length] = match http {
         "2" => ["http2.headers.method", "http2.headers.status", "http2.headers.content_length"],
         _ => ["http.request.method", "http.response.code", "http.content_length"],
@@ -55,6 +79,20 @@ fn is_read(ended: &Ended, http: &str) {
     assert_eq!(Read { ended, keys: "none.log" }.values(answered, answered), [""; 0]);
 }
 
+/// Holds the frames of HTTP/3 that tshark reads against so many requests. It does not decode QPACK.
+#[track_caller]
+fn are_frames_read(ended: &Ended, requests: usize) {
+    let read = Read { ended, keys: "keys.log" };
+    let frames = read.frames("http3.frame_type");
+    let of_kind = |kind: u64| frames.iter().filter(move |frame| frame.0 == kind);
+    // HEADERS of each request and each reply, and the bodies in DATA.
+    assert_eq!(of_kind(1).count(), 2 * requests, "{frames:?}");
+    assert_eq!(of_kind(0).map(|(_, length)| length).sum::<u64>(), 1000 * requests as u64, "{frames:?}");
+    let wrong = "_ws.malformed || ((quic || http3) && _ws.expert.severity >= 0x600000)";
+    assert_eq!(read.values(wrong, "frame.number"), [""; 0]);
+    assert_eq!(Read { ended, keys: "none.log" }.frames("http3"), []);
+}
+
 /// What captures need; if it is not there, the test is skipped.
 fn may_capture(test: &str) -> bool {
     if Command::new("tshark").arg("-v").output().is_err() {
@@ -66,13 +104,17 @@ fn may_capture(test: &str) -> bool {
 
 const CAPTURED: &str = "--capture --set capture.snap=65535 --set tls.key-log=true -n 40 -c 3";
 
-/// Connections that stay, and one for each request; HTTP/2 with several streams at once too.
-const WAYS: [(&str, &str); 5] = [
+/// Connections that stay, and one for each request; HTTP/2 and HTTP/3 with several streams at
+/// once too.
+const WAYS: [(&str, &str); 8] = [
     ("1.1", ""),
     ("1.1", "--policy one-request"),
     ("2", ""),
     ("2", "--policy one-request"),
     ("2", "--policy multiplexed --set connections.streams=5"),
+    ("3", ""),
+    ("3", "--policy one-request"),
+    ("3", "--policy multiplexed --set connections.streams=5"),
 ];
 
 #[test]

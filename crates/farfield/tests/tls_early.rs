@@ -180,11 +180,27 @@ fn early_data_needs_tickets_and_the_newer_version() {
     for (words, parts) in [
         (format!("{run} --set tls.resumption=false"), ["tls.early-data", "tls.resumption"]),
         (format!("{run} --set tls.versions=['1.2']"), ["tls.early-data", "1.3"]),
-        (
-            "run --plane simulated --set simulated.tls={} --set tls.early-data=true".to_owned(),
-            ["tls.early-data", "simulated"],
-        ),
+        (format!("run {SIMULATED} --set tls.resumption=false"), ["tls.early-data", "tls.resumption"]),
     ] {
         place.farfield(&words).exits(2).says(&parts);
+    }
+}
+
+const SIMULATED: &str = "--plane simulated --set simulated.tls={} --set tls.early-data=true";
+
+/// In virtual time the model of a server takes what users send early, unless it is told not to.
+#[test]
+fn the_model_of_a_server_takes_requests_within_the_handshake() {
+    let place = Place::new();
+    let words = format!("{SIMULATED} --policy one-request -n 60 -c 3 --rtt 40ms");
+    for http in ["1.1", "2", "3"] {
+        let run = |more: &str| place.run(&format!("{words} --http {http} {more}")).exits(0);
+        let samples = answered(&run(""));
+        let accepted = went(&samples, EarlyData::Accepted);
+        assert!(accepted > samples.len() / 2, "HTTP/{http}: {accepted} of {}", samples.len());
+        assert_eq!(went(&samples, EarlyData::Rejected), 0);
+        assert_eq!(answered(&run("")), samples, "HTTP/{http}: the same seed");
+        let samples = answered(&run("--set simulated.tls.early-data=false"));
+        assert_eq!(went(&samples, EarlyData::Unsent), samples.len(), "HTTP/{http}");
     }
 }

@@ -8,7 +8,7 @@ mod moves;
 use common::secure::{Authority, VALID};
 use common::wan::{CALM_PACKETS, SHORT, Wan, find};
 use common::{Ended, Place, count, poll};
-use farfield_base::{Duration, Outcome, Sample};
+use farfield_base::{Duration, Outcome, Sample, SpokenVersion};
 use farfield_measure::NetworkDrops;
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,6 +22,11 @@ struct Far {
 
 impl Far {
     fn new(test: &str) -> Option<Far> {
+        Far::configured(test, "", |site| format!("https://shop.test {{\n{site}\n}}\n"))
+    }
+
+    /// Caddy with global options beside the usual, and the sites that `sites` makes of a site's directives.
+    fn configured(test: &str, options: &str, sites: impl FnOnce(&str) -> String) -> Option<Far> {
         let program = find(test, "caddy")?;
         let wan = Wan::of(test, Vec::new())?;
         let place = &wan.place;
@@ -31,11 +36,11 @@ impl Far {
         }
         let home = place.path("");
         let home = home.to_str().expect("a plain path").trim_end_matches('/').to_owned();
-        let config = format!(
-            "{{\n admin off\n auto_https off\n}}\n\
-             https://shop.test {{\n tls {home}/shop.test.pem {home}/shop.test.key\n \
-             log {{\n output file {home}/access.log\n format json\n }}\n root * {home}/www\n file_server\n}}\n"
+        let site = format!(
+            " tls {home}/shop.test.pem {home}/shop.test.key\n \
+             log {{\n output file {home}/access.log\n format json\n }}\n root * {home}/www\n file_server"
         );
+        let config = format!("{{\n admin off\n auto_https off\n{options}}}\n{}", sites(&site));
         place.write("Caddyfile", config);
         let program = program.display();
         let line = format!(
@@ -53,6 +58,16 @@ impl Far {
     /// The address of each client in the log, with the number of its requests, once the log has as many as
     /// there are to be. All are over HTTP/3.
     fn asked(&self, expected: usize) -> BTreeMap<IpAddr, usize> {
+        let mut clients = BTreeMap::new();
+        for (version, client) in self.take_log(expected) {
+            assert_eq!(version, "HTTP/3.0");
+            *clients.entry(client).or_default() += 1;
+        }
+        clients
+    }
+
+    /// The version and the client of each request in the log, once it has as many as there are to be.
+    fn take_log(&self, expected: usize) -> Vec<(String, IpAddr)> {
         let path = self.wan.place.path("access.log");
         let text = || fs::read_to_string(&path).unwrap_or_default();
         poll("Caddy to log all requests", || (text().lines().count() >= expected).then_some(()));
@@ -63,12 +78,8 @@ impl Far {
             let (_, rest) = line.split_once(&format!("\"{key}\":\"")).expect("a key");
             rest.split('"').next().expect("a value").to_owned()
         };
-        let mut clients = BTreeMap::new();
-        for line in text.lines() {
-            assert_eq!(value(line, "proto"), "HTTP/3.0");
-            *clients.entry(value(line, "remote_ip").parse().expect("an address")).or_default() += 1;
-        }
-        clients
+        let client = |line: &str| value(line, "remote_ip").parse().expect("an address");
+        text.lines().map(|line| (value(line, "proto"), client(line))).collect()
     }
 }
 
@@ -174,6 +185,38 @@ fn the_built_in_server_across_the_wan() {
         let shook = sample.handshake_time().or(sample.connect_time());
         assert!(sample.number > 0 || shook.is_some(), "{sample:?}");
     }
+}
+
+/// A server whose HTTP/3 is on another port than its TCP, which it names (Alt-Svc): each user goes there from
+/// its second connection on.
+#[test]
+fn an_alternative_on_another_port_is_taken() {
+    let options = " servers :443 {\n protocols h1 h2\n }\n";
+    let sites = |site: &str| {
+        let named = "header Alt-Svc `h3=\":8443\"; ma=60`";
+        format!("https://shop.test {{\n{site}\n {named}\n}}\nhttps://shop.test:8443 {{\n{site}\n}}\n")
+    };
+    let test = "an_alternative_on_another_port_is_taken";
+    let Some(far) = Far::configured(test, options, sites) else { return };
+    let scenario = format!(
+        "target = 'https://shop.test/4k'\nhttp = 'auto'\n{}{}[connections]\npolicy = 'one-request'\n",
+        far.server,
+        people("0%")
+    );
+    let ended = far.wan.begin_without_server(&scenario, SHORT).ended().exits(0);
+    let samples = ended.samples();
+    let log = far.take_log(samples.len());
+    assert_eq!(log.len(), samples.len());
+    for (name, version) in [("HTTP/2.0", SpokenVersion::Http2), ("HTTP/3.0", SpokenVersion::Http3)] {
+        let logged = log.iter().filter(|(proto, _)| proto == name).count();
+        let of_version = samples.iter().filter(|own| own.http.version() == Some(version));
+        assert_eq!(of_version.count(), logged, "{name}");
+    }
+    // Sixty users begin over TCP.
+    assert_eq!(log.iter().filter(|(proto, _)| proto == "HTTP/2.0").count(), 60);
+    let found = ended.summary().http.and_then(|own| own.alternatives).expect("alternatives were tried");
+    assert_eq!((found.tried, found.secured), (samples.len() as u64 - 60, found.tried), "{found:?}");
+    assert!(found.tried > 60 && found.elsewhere == 0, "{found:?}");
 }
 
 /// Nobody listens for UDP: the kernel's port unreachable ends each connection at once. A router that forbids

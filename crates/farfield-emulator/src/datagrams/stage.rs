@@ -103,9 +103,17 @@ impl Stage {
         };
         for user in 0..network.acting() as u32 {
             let key = stage.key(user);
-            stage.side(user).open_datagram_socket(key, user);
+            stage.side(user).open_datagram_socket(key, user, None);
         }
         stage
+    }
+
+    /// Opens the user's socket again, to another port of the server's.
+    pub fn reopen(&mut self, user: u32, port: u16) {
+        let key = self.key(user);
+        let side = self.side(user);
+        side.close_datagram_socket(key);
+        side.open_datagram_socket(key, user, Some(port));
     }
 
     /// The key of a user's socket; its slots are dense on each side.

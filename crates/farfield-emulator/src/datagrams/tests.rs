@@ -74,6 +74,55 @@ fn losses_of_connections_are_the_sockets() {
     assert_ne!(of(0), of(1));
 }
 
+/// A socket may be connected to another port of the server's, as an alternative service names one: it hears
+/// what comes from there, and nothing else. That is so where packets are captured, too.
+#[test]
+fn a_socket_may_have_another_port_of_the_server() {
+    const OTHER: u16 = PORT + 1;
+    for is_captured in [false, true] {
+        let staged = || {
+            let mut stage = Stage::of(network(2, V4, "delay = '1ms'", &["delay = '1ms'"]), 1);
+            if is_captured {
+                stage.capture();
+            }
+            stage.reopen(0, OTHER);
+            (0..2).for_each(|user| stage.send(at(1), user, Ecn::Ect0, 100, 100));
+            stage
+        };
+        let mut stage = staged();
+        assert_eq!(stage.play(echo), Default::default());
+        let mut ports: Vec<u16> = stage.departed.iter().map(|(_, packet)| server_port(packet)).collect();
+        ports.sort_unstable();
+        assert_eq!(ports, [PORT, OTHER]);
+        for user in 0..2 {
+            let [(when, Heard::Datagram(Ecn::Ect0, bytes))] = &stage.heard_by(user)[..] else {
+                panic!("user {user}: {:?}", stage.heard_by(user))
+            };
+            assert_eq!((*when, bytes.len()), (at(4_001), 100));
+        }
+        // From the ports the other way about, all is for nobody.
+        let mut stage = staged();
+        stage.play(|packet| {
+            let Some(Carried::Udp(udp)) = echo(packet).pop().map(|packet| packet.carried) else {
+                return vec![];
+            };
+            let udp = Udp { source_port: PORT + OTHER - udp.source_port, ..udp };
+            vec![Packet::udp(packet.addresses.reversed(), Ecn::NotEct, udp)]
+        });
+        assert_eq!((stage.heard_by(0), stage.heard_by(1)), (vec![], vec![]));
+        let mut stage = staged();
+        stage.play(complain(IcmpError::PortUnreachable));
+        for user in 0..2 {
+            assert_eq!(stage.heard_by(user), [(at(4_001), Heard::Refused)]);
+        }
+    }
+}
+
+fn server_port(packet: &Packet) -> u16 {
+    let Carried::Udp(udp) = &packet.carried else { panic!("{packet:?}") };
+    udp.destination_port
+}
+
 /// What is larger than a link is lost and answered, whatever the socket makes of it; what fits goes on.
 #[test]
 fn a_probe_that_is_too_big_is_lost() {

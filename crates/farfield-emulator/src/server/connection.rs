@@ -105,29 +105,51 @@ impl Connection {
         reader: Reader<'_>,
     ) -> u32 {
         let Connection { tcp, reading, asks, closing, tls, http2, .. } = self;
-        let Reader { objects, terms, streams, heads } = reader;
-        let before = asks.len();
-        let mut on_streams = 0;
-        let mut read = |plain: &[u8]| {
-            if let Some(own) = http2 {
-                on_streams += own.read(plain, objects, heads);
-                return;
-            }
-            let first = reading.first_bytes(plain);
-            match first.as_deref().map_or(Some(false), begins_http2) {
-                Some(false) => reading.read(plain, objects, asks),
-                None => reading.keep(plain),
-                Some(true) => {
-                    let own = http2.insert(Multiplexer::new(streams).into());
-                    on_streams += own.read(first.as_deref().unwrap_or_default(), objects, heads);
-                }
-            }
-        };
+        let terms = reader.terms;
+        let (mut whole, mut requests) = (0, Requests { reading, asks, http2, reader });
+        let mut read = |plain: &[u8]| whole += requests.read(plain);
         tcp.handle_segment(now, segment, payload, |bytes| match (&mut *tls, terms) {
             _ if *closing => {}
             (Some(session), Some(terms)) => session.receive(terms, bytes, &mut read),
             _ => read(bytes),
         });
-        (asks.len() - before) as u32 + on_streams
+        whole
+    }
+
+    /// Reads what came within the handshake and is taken, once that is answered; returns how many requests it
+    /// completed.
+    pub fn read_early(&mut self, reader: Reader<'_>) -> u32 {
+        let Connection { reading, asks, tls, http2, .. } = self;
+        let plain = tls.as_mut().map(|session| session.take_early()).unwrap_or_default();
+        if plain.is_empty() { 0 } else { Requests { reading, asks, http2, reader }.read(&plain) }
+    }
+}
+
+/// Where a connection's requests are read.
+struct Requests<'a> {
+    reading: &'a mut Reading,
+    asks: &'a mut SmallVec<[Ask; 1]>,
+    http2: &'a mut Option<Box<Multiplexer>>,
+    reader: Reader<'a>,
+}
+
+impl Requests<'_> {
+    /// Reads plaintext; returns how many requests are whole with it.
+    fn read(&mut self, plain: &[u8]) -> u32 {
+        let Requests { reading, asks, http2, reader: Reader { objects, streams, heads, .. } } = self;
+        if let Some(own) = http2 {
+            return own.read(plain, objects, heads);
+        }
+        let first = reading.first_bytes(plain);
+        let before = asks.len();
+        match first.as_deref().map_or(Some(false), begins_http2) {
+            Some(false) => reading.read(plain, objects, asks),
+            None => reading.keep(plain),
+            Some(true) => {
+                let own = http2.insert(Multiplexer::new(*streams).into());
+                return own.read(first.as_deref().unwrap_or_default(), objects, heads);
+            }
+        }
+        (asks.len() - before) as u32
     }
 }

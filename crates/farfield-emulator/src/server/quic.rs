@@ -235,7 +235,10 @@ impl Core {
                     let asked = served.coming.remove(at);
                     served.waiting.push_back(asked);
                     counters.requests += 1;
-                    ready.push_back(Ready::QuicRequest(owner));
+                    // What comes within the handshake waits for its answer.
+                    if served.handshake == Handshake::Answered {
+                        ready.push_back(Ready::QuicRequest(owner));
+                    }
                 }
                 ServerEvent::Reset(number) => served.forget(number),
                 ServerEvent::Replied(_) => counters.replies += 1,
@@ -265,6 +268,8 @@ impl Core {
                 self.counters.handshakes_resumed += u64::from(resumes);
             }
             served.handshake = Handshake::Answered;
+            let early = served.waiting.len();
+            self.ready.extend((0..early).map(|_| Ready::QuicRequest(owner)));
             self.go_on_quic(now, owner);
         }
         self.accept(now);

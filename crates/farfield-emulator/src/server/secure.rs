@@ -1,6 +1,6 @@
 //! TLS of the server's connections: handshakes, which take a worker's time, and what is sent sealed.
 
-use super::connection::Connection;
+use super::connection::{Connection, Reader};
 use super::core::{Alarm, Core};
 use crate::slots::ServedSlot;
 use crate::timeout_queue::Owner;
@@ -88,6 +88,7 @@ impl Core {
         if let Some(session) = &mut connection.tls {
             session.take_step(terms, &mut bytes);
         }
+        self.counters.requests += u64::from(connection.read_early(Reader::of(&self.plan, &mut self.heads)));
         // Fails where the connection is closed already, which its end shows.
         if connection.tcp.write(bytes.into()).is_ok() && step.is_refusal() {
             self.close(now, slot);

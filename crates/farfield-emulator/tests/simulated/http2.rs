@@ -34,10 +34,18 @@ pub fn secure(scene: Scene) -> Scene {
 pub fn terms() -> Terms {
     let (versions, groups) = (vec![TlsVersion::Tls13], Group::ALL.to_vec());
     let zero = Duration::ZERO;
-    Terms { versions, groups, certificates: vec![1024], tickets: 2, full: zero, resumed: zero }
+    Terms {
+        versions,
+        groups,
+        certificates: vec![1024],
+        tickets: 2,
+        early_data: false,
+        full: zero,
+        resumed: zero,
+    }
 }
 
-/// Both ends over TLS, the server's as `terms` say.
+/// Both ends over TLS, the server's as `terms` say. Early data is sent where it is allowed.
 pub fn secure_by(mut scene: Scene, terms: Terms) -> Scene {
     let protocol = match scene.version {
         HttpVersion::Http2 => Alpn::Http2,
@@ -45,7 +53,8 @@ pub fn secure_by(mut scene: Scene, terms: Terms) -> Scene {
         _ => Alpn::Http11,
     };
     let (versions, groups) = (vec![TlsVersion::Tls13], Group::ALL.to_vec());
-    scene.tls = Some(Offer { name: None, protocol, versions, groups, resumption: true }.into());
+    let early_data = terms.early_data;
+    scene.tls = Some(Offer { name: None, protocol, versions, groups, resumption: true, early_data }.into());
     scene.server.tls = Some(terms.into());
     scene
 }

@@ -2,7 +2,7 @@
 
 use crate::http2::{over_at, page, page_time, secure, secure_by, terms};
 use crate::scene::{Scene, bytes_of, count, link, ms, ok, with};
-use farfield_base::{Duration, Outcome, TlsVersion};
+use farfield_base::{Duration, EarlyData, Outcome, TlsVersion};
 use farfield_emulator::ServerPlan;
 use farfield_http::http2::server::ServerSettings;
 use farfield_http::tls::Group;
@@ -37,6 +37,60 @@ fn a_first_request_takes_its_round_trips() {
             }
             assert_eq!(played.server.handshakes_full, 1);
         }
+    }
+}
+
+/// A request within the handshake saves exactly the round trip of the handshake, over TCP and over QUIC; the
+/// worker's time for the handshake stays. Tickets come with the client's last message: a reply that takes no
+/// time is there before them, so that both tickets of a full handshake are used up, and then it is the next
+/// one's turn.
+#[test]
+fn early_data_saves_a_round_trip() {
+    for (version, trips) in [(HttpVersion::Http11, 3), (HttpVersion::Http2, 3), (HttpVersion::Http3, 2)] {
+        for (service, turns) in [(0, Some(3)), (50, None)] {
+            let mut scene = Scene { version, ..Scene::at(ms(40)) }.policy(ONE_REQUEST);
+            scene.server = ServerPlan { service: ms(service).into(), ..ServerPlan::events(count(2)) };
+            let terms = Terms { full: ms(7), resumed: ms(3), early_data: true, ..terms() };
+            let played = secure_by(scene, terms).play();
+            assert_eq!(with(&played, Outcome::Ok), played.samples.len(), "{:?}", played.samples.first());
+            assert!(played.samples.len() > 50);
+            for (number, sample) in played.samples.iter().enumerate() {
+                let tls = sample.tls.expect("a session of its own");
+                let is_early = turns.map_or(number, |turns| number % turns) > 0;
+                let early = if is_early { EarlyData::Accepted } else { EarlyData::Unsent };
+                assert_eq!((tls.early, tls.resumed), (early, is_early), "{version:?}, request {number}");
+                let took = if is_early { 40 * (trips - 1) + 3 } else { 40 * trips + 7 };
+                assert_eq!(
+                    sample.done.since(sample.due),
+                    ms(took + service),
+                    "{version:?}, request {number}"
+                );
+                // It leaves with the first message, and its reply comes with the server's, or later.
+                let handshake = if is_early { 3 } else { 0 };
+                assert_eq!(sample.service_time(), Some(ms(40 + service + handshake)));
+                assert_eq!(sample.body_bytes, 1024);
+            }
+            let server = played.server;
+            assert_eq!((server.requests, server.replies), (played.samples.len() as u64, server.requests));
+        }
+    }
+}
+
+/// Across a path that loses and damages packets each request is answered, whatever became of it within its
+/// handshake, and one seed gives the same bytes on one thread and on three.
+#[test]
+fn early_data_is_the_same_bytes_on_any_number_of_threads() {
+    for version in [HttpVersion::Http11, HttpVersion::Http2, HttpVersion::Http3] {
+        let mut scene = Scene { version, ..Scene::crowd(96, ms(25)) }.policy(ONE_REQUEST);
+        scene.own = link("delay = '12ms'\nloss = '2%'\nduplicate = '1%'\ncorrupt = '1%'");
+        scene.shared = vec![link("delay = '2ms'\nrate = '50Mbit'\nqueue = '128KiB'")];
+        scene.length = Duration::from_ms(500);
+        let mut scene = secure_by(scene, Terms { early_data: true, ..terms() });
+        let first = scene.play();
+        let early = ok(&first).filter(|own| own.tls.is_some_and(|tls| tls.early == EarlyData::Accepted));
+        assert!(early.count() > 200, "{version:?}");
+        scene.shards = 3;
+        assert!(bytes_of(&scene.play()) == bytes_of(&first), "{version:?}: three shards differ");
     }
 }
 
@@ -132,18 +186,23 @@ fn streams_at_once_are_bounded() {
     assert!((0.9..=1.0).contains(&(rate / 25.0)), "{rate} of 5 in two round trips");
 }
 
-/// A server that closes idle connections, and after so many requests, says so: nothing fails.
+/// A server that closes idle connections, and after so many requests, says so: nothing fails. What came
+/// within the handshake may be the last.
 #[test]
 fn connections_end_in_good_order() {
-    for (keep_alive, requests_max) in [(Some(ms(100)), None), (None, None), (Some(ms(9000)), Some(count(7)))]
+    let ends = [(Some(ms(100)), None), (None, None), (Some(ms(9000)), Some(count(7)))];
+    for ((keep_alive, requests_max), early_data) in
+        ends.into_iter().flat_map(|own| [(own, false), (own, true)])
     {
         let mut scene = Scene { version: HttpVersion::Http3, ..Scene::crowd(20, ms(20)) };
         let think = "think = { distribution = 'exponential', mean = '80ms' }";
         scene.load = format!("{{ model = 'closed', users = 20, {think} }}");
         scene.server = ServerPlan { keep_alive, requests_max, ..scene.server };
         scene.length = Duration::from_secs(4);
-        let played = secure(scene).play();
+        let played = secure_by(scene, Terms { early_data, ..terms() }).play();
         assert_eq!(with(&played, Outcome::Ok), played.samples.len());
+        let early = ok(&played).any(|own| own.tls.is_some_and(|tls| tls.early == EarlyData::Accepted));
+        assert_eq!(early, early_data);
         assert!(played.connects > 40, "{} connections", played.connects);
         let most = ok(&played).map(|sample| sample.number).max().expect("samples") + 1;
         match (keep_alive, requests_max) {

@@ -368,10 +368,6 @@ impl Transport for SocketsTransport {
         sent
     }
 
-    fn reaches(&self, _port: u16) -> bool {
-        true
-    }
-
     fn open_datagrams(&mut self, key: ConnectionKey, user: u32, port: Option<u16>) -> Instant {
         self.connects += 1;
         let target = SocketAddr::new(self.target.ip(), port.unwrap_or(self.target.port()));

@@ -158,8 +158,7 @@ impl RequestHead<'_> {
             let lower = name.to_ascii_lowercase();
             // 8.2.1: no blank stands at either end of a value.
             let value = value.trim_matches([' ', '\t']);
-            let only_trailers = lower != "te" || value.eq_ignore_ascii_case("trailers");
-            if is_of_http1(lower.as_bytes()) || lower == "http2-settings" || !only_trailers {
+            if !may_be_sent(lower.as_bytes(), value.as_bytes()) {
                 return Err(RequestError::HeaderOfHttp1(name.clone()));
             }
             if lower != "host" {
@@ -210,10 +209,16 @@ pub(crate) fn fields_of_http1(head: &[u8], scheme: &str, put: &mut impl FnMut(&[
     for (name, value) in fields.filter(|(name, _)| !is_host(name)) {
         lower.clear();
         lower.extend(name.iter().map(u8::to_ascii_lowercase));
-        if !is_of_http1(&lower) {
+        if may_be_sent(&lower, value) {
             put(&lower, value);
         }
     }
+}
+
+/// RFC 9113, 8.2.2: a request has no field about its connection, and TE says nothing but `trailers`.
+fn may_be_sent(name: &[u8], value: &[u8]) -> bool {
+    let only_trailers = name != b"te" || value.eq_ignore_ascii_case(b"trailers");
+    !is_of_http1(name) && name != b"http2-settings" && only_trailers
 }
 
 fn write(literal: Literal, (name, value): &Field, out: &mut Vec<u8>) {

@@ -84,6 +84,8 @@ pub struct Connection {
     /// The stream of the next request, where the server allows one.
     spare: Option<StreamId>,
     is_secured: bool,
+    /// The client's own streams were opened, within the handshake or behind it.
+    has_own_streams: bool,
     /// What became of streams that were opened within the handshake.
     early: EarlyData,
     /// Requests whose replies have begun, without an event yet.
@@ -134,6 +136,7 @@ impl Connection {
             requests: Vec::new(),
             spare: None,
             is_secured: false,
+            has_own_streams: false,
             early: EarlyData::Unsent,
             begun: Vec::new(),
             reading: None,
@@ -268,8 +271,10 @@ impl Connection {
         if !self.requests.is_empty() {
             self.early = if is_taken { EarlyData::Accepted } else { EarlyData::Rejected };
         }
-        if is_taken && self.spare.is_some() {
+        if is_taken && self.has_own_streams {
             self.requests.iter_mut().for_each(|request| request.early = None);
+            // The server may allow more streams than when it gave the ticket.
+            self.spare = self.spare.or_else(|| self.quic.open());
             return;
         }
         self.spare = None;
@@ -291,6 +296,7 @@ impl Connection {
     /// Opens the client's streams (RFC 9114, 6.2.1; RFC 9204, 4.2). A server that allows none of QPACK's
     /// goes without: nothing is said on them.
     fn open_streams(&mut self) {
+        self.has_own_streams = true;
         let mut settings = Vec::with_capacity(16);
         varint::encode(MAX_FIELD_SECTION_SIZE, &mut settings);
         varint::encode(u64::from(self.limits.head_bytes), &mut settings);

@@ -103,15 +103,19 @@ impl ServerConnection {
             return;
         }
         self.going_away = Some(self.next);
+        self.say_going_away();
+    }
+
+    /// Writes the GOAWAY that is due, once there is a control stream: requests may come within the handshake.
+    fn say_going_away(&mut self) {
+        let (Some(first), Some(control)) = (self.going_away, self.control) else { return };
         let mut bytes = Vec::with_capacity(16);
         let mut id = Vec::with_capacity(8);
-        varint::encode(StreamId::of_request(self.next).number(), &mut id);
+        varint::encode(StreamId::of_request(first).number(), &mut id);
         varint::encode(frame::GOAWAY, &mut bytes);
         varint::encode(id.len() as u64, &mut bytes);
         bytes.extend_from_slice(&id);
-        if let Some(control) = self.control {
-            self.quic.write(control, &mut [Bytes::from(bytes)]);
-        }
+        self.quic.write(control, &mut [Bytes::from(bytes)]);
     }
 
     /// Closes the connection in good order.
@@ -200,6 +204,7 @@ impl ServerConnection {
         for bytes in others {
             self.open_with(bytes);
         }
+        self.say_going_away();
     }
 
     fn open_with(&mut self, bytes: Vec<u8>) -> Option<StreamId> {

@@ -207,9 +207,12 @@ impl Connection {
     }
 
     /// What is sent takes another path from now on, from another address: the server is named the connection
-    /// by an identifier that it has not seen (RFC 9000 section 9.5), at once.
+    /// by an identifier that it has not seen (RFC 9000 section 9.5), at once. Congestion control, the
+    /// estimate of the round trip and the probes of the MTU begin anew (section 9.4); what is on its way on
+    /// the old path counts as in flight until it is acknowledged or lost.
     pub fn change_path(&mut self, now: Instant) {
-        self.advance(now);
+        let at = self.advance(now);
+        self.library.connection.path_changed(at);
         self.library.connection.local_address_changed();
     }
 

@@ -5,7 +5,7 @@
 //! What the messages have in the clear is as in [`tls::model`](crate::tls::model). Packets have no header
 //! protection either, so that a reader of captures finds their numbers where they are not in real ones.
 //!
-//! Not done: early data, Retry, and updates of keys.
+//! Not done: Retry, and updates of keys.
 
 mod client;
 mod keys;

@@ -6,7 +6,11 @@
 //! rustls at both ends, with TLS_AES_256_GCM_SHA384 or ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, and of a
 //! signature of ECDSA with P-256 (tests/tls/model.rs compares them).
 //!
-//! Not done: certificates that mean something, so that nothing is verified; early data; tickets that expire.
+//! A ticket that allows early data is the name of a session that the server keeps, as rustls's are then, and
+//! allows as much as OpenSSL by default. What goes early is taken where the session is resumed, and passed
+//! over where the server asks for another key share first.
+//!
+//! Not done: certificates that mean something, so that nothing is verified; tickets that expire.
 
 mod certificate;
 pub(crate) mod client;
@@ -34,6 +38,8 @@ pub struct Offer {
     pub groups: Vec<Group>,
     /// Whether users keep tickets.
     pub resumption: bool,
+    /// Whether requests go within the handshake, where a ticket allows it.
+    pub early_data: bool,
 }
 
 /// What a server has and what its handshakes cost.
@@ -48,6 +54,8 @@ pub struct Terms {
     pub certificates: Vec<u32>,
     /// Tickets that it gives after a handshake of TLS 1.3; with 0 it resumes no session, of TLS 1.2 neither.
     pub tickets: u32,
+    /// Whether its tickets of TLS 1.3 allow early data.
+    pub early_data: bool,
     /// A worker's time for a full handshake.
     pub full: Duration,
     /// A worker's time for a handshake that resumes a session.

@@ -125,7 +125,7 @@ impl Session {
     pub fn early_room(&mut self) -> usize {
         match &mut self.0 {
             End::Encrypted(session) => session.early_room(),
-            End::Modelled(_) => 0,
+            End::Modelled(session) => session.early_room(),
         }
     }
 
@@ -138,7 +138,7 @@ impl Session {
     pub fn seal_early(&mut self, plain: &[u8]) {
         match &mut self.0 {
             End::Encrypted(session) => session.seal_early(plain),
-            End::Modelled(_) => unreachable!("a session that has no room for early data"),
+            End::Modelled(session) => session.seal_early(plain),
         }
     }
 

@@ -239,3 +239,21 @@ fn a_head_of_http1_becomes_a_block() {
         assert_eq!(found, server.request(&head).1);
     }
 }
+
+/// RFC 9113, 8.2.2: of what is written while the run goes on, fields about a connection are left out, and TE
+/// unless it says `trailers`.
+#[test]
+fn fields_of_a_connection_are_left_out_of_a_block() {
+    let named = |head: &str| {
+        let (mut block, mut names) = (Vec::new(), Vec::new());
+        block_of_http1(head.as_bytes(), "https", &mut block);
+        let decoded = Decoder::new(4096).decode(&block, &mut Scratch::default(), &mut |name, _| {
+            names.push(String::from_utf8_lossy(name).into_owned());
+        });
+        assert_eq!(decoded, Ok(()));
+        names.split_off(4)
+    };
+    let head = "GET / HTTP/1.1\r\nHost: a\r\nConnection: te\r\nHTTP2-Settings: x\r\nUpgrade: h2c\r\n";
+    assert_eq!(named(&format!("{head}TE: gzip, trailers\r\nX-Own: y\r\n")), ["x-own"]);
+    assert_eq!(named(&format!("{head}TE: trailers\r\n")), ["te"]);
+}

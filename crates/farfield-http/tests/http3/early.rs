@@ -12,8 +12,12 @@ const TERMS: Terms =
 
 /// A client that sends early data, whose user 7 has tickets of the server.
 fn with_tickets(early: bool) -> Scene {
+    with_tickets_of(&TERMS, early)
+}
+
+fn with_tickets_of(terms: &Terms, early: bool) -> Scene {
     let settings = settings("shop.test", Trust::Anyone).with_early_data(early);
-    let mut scene = Scene::between(&settings, Server::new(&TERMS));
+    let mut scene = Scene::between(&settings, Server::new(terms));
     scene.settle();
     assert_eq!(scene.take(), [Event::Secured]);
     assert_eq!(stats(&scene), (false, EarlyData::Unsent));
@@ -94,4 +98,25 @@ fn what_may_not_go_early_waits() {
     assert!(scene.connection.begin_early());
     scene.settle();
     assert_eq!(stats(&scene), (true, EarlyData::Unsent));
+}
+
+/// A server that allows one stream at a time: the client's own streams are opened once all the same.
+#[test]
+fn a_single_stream_is_room_enough() {
+    let mut scene = with_tickets_of(&Terms { streams: 1, ..TERMS }, true);
+    assert!(scene.connection.begin_early() && scene.connection.has_room());
+    ask(&mut scene, "/a");
+    assert!(!scene.connection.has_room());
+    scene.settle();
+    assert_eq!((scene.take(), stats(&scene)), (vec![Event::Secured], (true, EarlyData::Accepted)));
+    let mut opened = 0;
+    while scene.server.quic().streams().accept(quinn_proto::Dir::Uni).is_some() {
+        opened += 1;
+    }
+    assert_eq!(opened, 3, "control and both of QPACK");
+    assert!(scene.server.asked(0).1);
+    scene.server.answer(0, &[1, 3, 0, 0, 0xd9]);
+    scene.settle();
+    assert!(matches!(scene.take()[..], [Event::Head(0, _), Event::Done(0, _)]));
+    assert_eq!(scene.ask("/b", b""), 1);
 }

@@ -131,6 +131,18 @@ fn what_is_wrong_with_http3_closes_the_connection_with_its_code() {
         },
         0x107,
     );
+    closes(
+        &|scene| {
+            // Streams without a byte; the client opens none of them again.
+            for _ in 0..1_100 {
+                let quic = scene.server.quic();
+                let Some(stream) = quic.streams().open(quinn_proto::Dir::Uni) else { break };
+                quic.send_stream(stream).finish().expect("open");
+                scene.settle();
+            }
+        },
+        0x107,
+    );
     // The client's control stream is not to be stopped.
     closes(
         &|scene| {

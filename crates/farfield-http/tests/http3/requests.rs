@@ -183,6 +183,60 @@ fn a_reset_says_whether_the_request_may_be_sent_again() {
     );
 }
 
+/// What a server has begun to answer it has processed, whatever it says behind that.
+#[test]
+fn what_was_answered_is_not_sent_again() {
+    let begun = || {
+        let mut scene = Scene::secured(&Terms::default());
+        scene.ask("/", b"");
+        scene.settle();
+        scene.server.write(request(0), &reply(b"body")[..10]);
+        scene.settle();
+        scene.take();
+        scene
+    };
+    let mut reset = begun();
+    let rejected = quinn_proto::VarInt::from_u32(0x10b);
+    reset.server.quic().send_stream(request(0)).reset(rejected).expect("it is open");
+    let mut gone = begun();
+    let control = quinn_proto::StreamId::new(quinn_proto::Side::Server, quinn_proto::Dir::Uni, 0);
+    gone.server.write(control, &[7, 1, 0]);
+    for mut scene in [reset, gone] {
+        scene.settle();
+        let events = scene.take();
+        let is_reset =
+            |event: &Event| matches!(event, Event::Failed(0, _, StreamError::Reset(code)) if code.0 == 0x10b);
+        assert!(events.iter().any(is_reset), "{events:?}");
+    }
+}
+
+/// RFC 9000 section 9.4: on another path the congestion window begins anew.
+#[test]
+fn another_path_begins_with_a_small_window() {
+    let sent_at_once = |moves: bool| {
+        let mut scene = Scene::secured(&Terms::default());
+        let body = vec![b'x'; 1_000_000];
+        scene.ask("/upload", &body);
+        while !scene.server.asked(0).1 {
+            scene.settle();
+        }
+        scene.settle();
+        if moves {
+            scene.connection.quic.change_path(scene.now);
+        }
+        // Nobody acknowledges, so that no more is sent than the window has room for.
+        scene.server.hears = false;
+        let before = scene.sent_bytes;
+        scene.ask("/upload", &body);
+        scene.pass(farfield_base::Duration::from_ms(300));
+        scene.sent_bytes - before
+    };
+    let (kept, anew) = (sent_at_once(false), sent_at_once(true));
+    assert!(kept > 60_000, "{kept} bytes on a path that has carried much");
+    // Ten packets of 1200 bytes (RFC 9002 section 7.2), and one that reaches beyond.
+    assert!((10_000..=13_200).contains(&anew), "{anew} bytes on a new path");
+}
+
 #[test]
 fn a_session_is_resumed_with_its_users_ticket_alone() {
     let mut scene = Scene::secured(&Terms::default());

@@ -165,6 +165,8 @@ pub struct Scene {
     /// What the client found, in order.
     pub events: Vec<Event>,
     to_client: Vec<Vec<u8>>,
+    /// Bytes of the datagrams that the client sent.
+    pub sent_bytes: usize,
 }
 
 /// The settings of a client that trusts whom `trust` says.
@@ -199,8 +201,17 @@ impl Scene {
     pub fn between(settings: &Settings, server: Server) -> Scene {
         let mut client = quic::Client::new(settings);
         let connection = Connection::new(client.begin(Instant::ZERO, 7), Limits::default());
-        let (heads, events, to_client) = (Heads::default(), Vec::new(), Vec::new());
-        Scene { now: Instant::ZERO, began: now(), client, connection, heads, server, events, to_client }
+        Scene {
+            now: Instant::ZERO,
+            began: now(),
+            client,
+            connection,
+            heads: Heads::default(),
+            server,
+            events: Vec::new(),
+            to_client: Vec::new(),
+            sent_bytes: 0,
+        }
     }
 
     /// A scene in which requests are possible.
@@ -312,6 +323,7 @@ impl Scene {
         }
         self.now += DELAY;
         for (ecn, datagram) in datagrams {
+            self.sent_bytes += datagram.len();
             if self.server.hears {
                 self.hand_to_server(ecn, &datagram);
             }

@@ -76,6 +76,68 @@ fn a_server_without_our_protocol_or_version_is_named() {
     }
 }
 
+/// An alert in the clear behind each record of the server's first answer. Once something of TLS 1.3 came
+/// encrypted, such an alert could be anybody's.
+#[test]
+fn an_alert_at_every_step_ends_the_session() {
+    for version in [Version::Tls12, Version::Tls13] {
+        let scene = Scene { versions: vec![version], ..Scene::default() };
+        let records = ends_of_records(&scene.begin().first_answer()).len();
+        for before in 0..=records {
+            let up_to = |ends: &mut crate::scene::Ends| {
+                let answer = ends.first_answer();
+                let end = ends_of_records(&answer).into_iter().nth(before.wrapping_sub(1)).unwrap_or(0);
+                answer[..end].to_vec()
+            };
+            let mut ends = scene.begin();
+            let fatal = [up_to(&mut ends), vec![21, 3, 3, 0, 2, 2, 80]].concat();
+            let said = ends.receive(&fatal);
+            let may_be_anybodys = version == Version::Tls13 && before > 0;
+            let is_named =
+                said == Err(TlsFailure::Alert) || may_be_anybodys && said == Err(TlsFailure::BadRecord);
+            assert!(is_named, "{version:?}, behind {before} records: {said:?}");
+            // That the server sends no more, which anybody could say as well, is no session either: what
+            // comes of it is the end of the connection, or of the time limit.
+            let mut ends = scene.begin();
+            let goodbye = [up_to(&mut ends), vec![21, 3, 3, 0, 2, 1, 0]].concat();
+            let said = ends.receive(&goodbye);
+            let is_named = matches!(said, Ok(()) | Err(TlsFailure::Alert | TlsFailure::BadRecord));
+            assert!(is_named, "{version:?}, behind {before} records: {said:?}");
+            let is_agreed = version == Version::Tls13 && before == records;
+            assert_eq!(ends.client.is_secured(), is_agreed, "{version:?}, behind {before} records");
+            assert!(is_agreed || !ends.client.may_end(), "{version:?}, behind {before} records");
+        }
+    }
+}
+
+/// Where the records in `bytes` end.
+fn ends_of_records(bytes: &[u8]) -> Vec<usize> {
+    let mut ends = vec![];
+    let mut at = 0;
+    while let Some(&[high, low]) = bytes.get(at + 3..at + 5) {
+        at += 5 + usize::from(u16::from_be_bytes([high, low]));
+        ends.push(at);
+    }
+    ends
+}
+
+/// RFC 8446 section 4.1.3: who takes TLS 1.3 out of what the client offers does not get TLS 1.2 by it.
+#[test]
+fn a_downgrade_is_found_out() {
+    let mut ends = Scene::default().begin();
+    let mut hello = Vec::new();
+    ends.client.take_to_send(&mut hello);
+    // The extension with the versions becomes one that nobody knows.
+    let versions = [0, 43, 0, 5, 4, 3, 4, 3, 3];
+    let at = hello.windows(versions.len()).position(|bytes| bytes == versions).expect("both versions");
+    hello[at..at + 2].copy_from_slice(&[0xfe, 0x2b]);
+    ends.deliver_to_server(&hello);
+    let answer = ends.take_from_server();
+    assert_eq!((answer[0], &answer[9..11]), (22, &[3, 3][..]), "the server has agreed to TLS 1.2");
+    assert_eq!(ends.receive(&answer), Err(TlsFailure::BadRecord));
+    assert!(!ends.client.is_secured());
+}
+
 /// One byte of a record is changed, each in turn: nothing but the very plaintext ever comes out.
 #[test]
 fn a_changed_record_is_found_out() {

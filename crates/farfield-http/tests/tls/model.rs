@@ -2,7 +2,7 @@
 //! round trips.
 
 use crate::scene::{Ends, Scene, Server};
-use farfield_base::{Duration, Instant};
+use farfield_base::{Duration, EarlyData, Instant, TlsStats};
 use farfield_http::tls::model::{Offer, ServerSession, Terms, seal_into};
 use farfield_http::tls::{Alpn, Client, Group, Session, Sessions, TlsFailure, Version};
 use rustls::crypto::SupportedKxGroup;
@@ -14,6 +14,10 @@ const BOTH: [Version; 2] = [Version::Tls12, Version::Tls13];
 /// Lengths of what either end says in the session: two records the one, three the other.
 const REQUEST: usize = 20_000;
 const REPLY: usize = 40_000;
+/// Of what the client says within the handshake, where it may.
+const EARLY: usize = 10_000;
+/// Of what a server takes then.
+const EARLY_MAX: u32 = 1 << 14;
 
 /// Types and lengths of the records that one end sends at once.
 type Flight = Vec<(u8, usize)>;
@@ -32,6 +36,10 @@ fn flight(bytes: &[u8]) -> Flight {
 /// A session from its first message to both ends' last, each flight in turn, the client's first.
 fn real_flights(ends: &mut Ends) -> Vec<Flight> {
     let mut flights = Vec::new();
+    if ends.client.early_room() > 0 {
+        assert_eq!(ends.client.early_room(), EARLY_MAX as usize);
+        ends.client.seal_early(&[b'e'; EARLY]);
+    }
     let mut turn = |ends: &mut Ends| {
         let mut bytes = Vec::new();
         ends.client.take_to_send(&mut bytes);
@@ -87,6 +95,7 @@ impl Modelled {
                 *worked = *worked + step.cost(terms);
                 server.take_step(terms, &mut answer);
             }
+            heard_by_server.extend(server.take_early());
             server.take_tickets(terms, &mut answer);
         }
         answer
@@ -117,11 +126,16 @@ impl Modelled {
     }
 
     fn flights(&mut self) -> Vec<Flight> {
+        if self.session.early_room() > 0 {
+            assert_eq!(self.session.early_room(), EARLY_MAX as usize);
+            self.session.seal_early(&[b'e'; EARLY]);
+        }
         let mut flights = self.shake_hands();
         self.session.seal(&[b'x'; REQUEST]);
         self.turn(&mut flights, 0);
         self.turn(&mut flights, REPLY);
-        assert_eq!((self.heard_by_server.len(), self.heard.len()), (REQUEST, REPLY));
+        let early = if self.session.stats(NOW).early == EarlyData::Accepted { EARLY } else { 0 };
+        assert_eq!((self.heard_by_server.len(), self.heard.len()), (early + REQUEST, REPLY));
         self.session.close();
         self.turn(&mut flights, 0);
         flights
@@ -135,6 +149,7 @@ fn offer() -> Offer {
         versions: BOTH.to_vec(),
         groups: Group::ALL.to_vec(),
         resumption: true,
+        early_data: false,
     }
 }
 
@@ -144,6 +159,7 @@ fn terms() -> Terms {
         groups: Group::ALL.to_vec(),
         certificates: vec![1000],
         tickets: 2,
+        early_data: false,
         full: Duration::from_us(100),
         resumed: Duration::from_us(50),
     }
@@ -171,25 +187,31 @@ fn compare(ours: &[Version], theirs: Version, groups: &[Group], only: Option<Gro
     for number in 0..3 {
         let what = format!("{ours:?} to {theirs:?}, {groups:?} to {only:?}, {resumption}, session {number}");
         let mut ends = scene.begin_of(&client, 1);
-        let real = real_flights(&mut ends);
         let mut model = Modelled::begin(&common, &terms, 1);
-        let found = model.flights();
-        assert_eq!(found.len(), real.len(), "round trips, {what}: {found:?} for {real:?}");
-        for (turn, (found, real)) in found.iter().zip(&real).enumerate() {
-            assert_eq!(found.len(), real.len(), "records, {what}, turn {turn}: {found:?} for {real:?}");
-            for (found, real) in found.iter().zip(real) {
-                // A signature of ECDSA has at most 72 bytes, seldom less than 70, and the model's has 71.
-                let signed = turn % 2 == 1 && real.1 > 300 && found.0 == real.0;
-                let near = signed && (real.1..real.1 + 6).contains(&(found.1 + 1));
-                assert!(near || found == real, "{what}, turn {turn}: {found:?} for {real:?}");
-            }
-        }
-        let stats = ends.client.stats(NOW);
-        assert_eq!(model.session.stats(NOW), stats, "{what}");
+        let stats = is_alike(&mut ends, &mut model, &what);
         let cost = if stats.resumed { terms.resumed } else { terms.full };
         assert_eq!(model.worked, cost, "{what}");
         assert_eq!(stats.resumed, resumption && number > 0, "{what}");
     }
+}
+
+/// Holds a session of the model's against a real one; returns what both say of themselves.
+#[track_caller]
+fn is_alike(ends: &mut Ends, model: &mut Modelled, what: &str) -> TlsStats {
+    let (real, found) = (real_flights(ends), model.flights());
+    assert_eq!(found.len(), real.len(), "round trips, {what}: {found:?} for {real:?}");
+    for (turn, (found, real)) in found.iter().zip(&real).enumerate() {
+        assert_eq!(found.len(), real.len(), "records, {what}, turn {turn}: {found:?} for {real:?}");
+        for (found, real) in found.iter().zip(real) {
+            // A signature of ECDSA has at most 72 bytes, seldom less than 70, and the model's has 71.
+            let signed = turn % 2 == 1 && real.1 > 300 && found.0 == real.0;
+            let near = signed && (real.1..real.1 + 6).contains(&(found.1 + 1));
+            assert!(near || found == real, "{what}, turn {turn}: {found:?} for {real:?}");
+        }
+    }
+    let stats = ends.client.stats(NOW);
+    assert_eq!(model.session.stats(NOW), stats, "{what}");
+    stats
 }
 
 fn real(group: Group) -> &'static dyn SupportedKxGroup {
@@ -215,6 +237,35 @@ fn flights_are_those_of_rustls() {
         compare(&[tls13], tls13, &usual, Some(X25519MlKem768), resumption);
         compare(&BOTH, tls13, &usual, Some(X25519MlKem768), resumption);
         compare(&BOTH, tls13, &[X25519, Secp256r1, Secp384r1], Some(Secp384r1), resumption);
+    }
+}
+
+/// Within the handshake, where a ticket allows it; and passed over by a server that asks for another key
+/// share.
+#[test]
+fn early_data_is_that_of_rustls() {
+    let mut server = Server::speaking(Version::Tls13);
+    server.take_early_data(EARLY_MAX);
+    let certificates = vec![server.certificate_bytes()];
+    let scene = Scene { server, early: true, ..Scene::default() };
+    let client = scene.client();
+    let offer = Offer { early_data: true, ..offer() };
+    let mut terms = Terms { versions: vec![Version::Tls13], certificates, early_data: true, ..terms() };
+    let common = Arc::new(Client::new(&Sessions::Modelled(offer.into())));
+    for early in [EarlyData::Unsent, EarlyData::Accepted, EarlyData::Accepted] {
+        let mut model = Modelled::begin(&common, &terms.clone().into(), 1);
+        let stats = is_alike(&mut scene.begin_of(&client, 1), &mut model, "early data");
+        assert_eq!(stats.early, early);
+    }
+    let mut insists = Server::speaking(Version::Tls13);
+    insists.only_exchanges_keys_by(real(Group::Secp384r1));
+    insists.share_sessions_of(&scene.server);
+    terms.groups = vec![Group::Secp384r1];
+    let scene = Scene { server: insists, early: true, ..Scene::default() };
+    for early in [EarlyData::Rejected, EarlyData::Accepted] {
+        let mut model = Modelled::begin(&common, &terms.clone().into(), 1);
+        let stats = is_alike(&mut scene.begin_of(&client, 1), &mut model, "another key share");
+        assert_eq!((stats.early, stats.resumed), (early, true));
     }
 }
 

@@ -7,7 +7,7 @@ use farfield_http::tls::{
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, PublicKeyData};
 use rustls::crypto::{CryptoProvider, SupportedKxGroup, aws_lc_rs};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, UnixTime};
-use rustls::server::WebPkiClientVerifier;
+use rustls::server::{ProducesTickets, WebPkiClientVerifier};
 use rustls::time_provider::TimeProvider;
 use rustls::{HandshakeKind, ServerConfig, ServerConnection};
 use std::io::{Read, Write};
@@ -156,8 +156,46 @@ impl Server {
         *config = made;
     }
 
+    /// Takes so many bytes of early data, of sessions that it keeps.
+    pub fn take_early_data(&mut self, bytes: u32) {
+        let config = self.config_mut();
+        config.max_early_data_size = bytes;
+        config.ticketer = Arc::new(NoTickets);
+        config.session_storage = rustls::server::ServerSessionMemoryCache::new(32);
+    }
+
+    /// Knows the sessions of `other`.
+    pub fn share_sessions_of(&mut self, other: &Server) {
+        let storage = Arc::clone(&other.config.session_storage);
+        let (bytes, ticketer) = (other.config.max_early_data_size, Arc::clone(&other.config.ticketer));
+        let config = self.config_mut();
+        (config.session_storage, config.max_early_data_size, config.ticketer) = (storage, bytes, ticketer);
+    }
+
     pub fn config_mut(&mut self) -> &mut ServerConfig {
         Arc::get_mut(&mut self.config).expect("nobody else has it")
+    }
+}
+
+/// Sessions are kept by the server, and not in tickets.
+#[derive(Debug)]
+struct NoTickets;
+
+impl ProducesTickets for NoTickets {
+    fn enabled(&self) -> bool {
+        false
+    }
+
+    fn lifetime(&self) -> u32 {
+        0
+    }
+
+    fn encrypt(&self, _plain: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn decrypt(&self, _cipher: &[u8]) -> Option<Vec<u8>> {
+        None
     }
 }
 
@@ -178,6 +216,8 @@ pub struct Scene {
     pub versions: Vec<Version>,
     pub alpn: Alpn,
     pub resumption: bool,
+    /// Whether the client sends early data.
+    pub early: bool,
     /// The client's certificates.
     pub identities: Option<Identities>,
     /// Groups that the client offers; the library's if none.
@@ -196,6 +236,7 @@ impl Default for Scene {
             versions: vec![Version::Tls12, Version::Tls13],
             alpn: Alpn::Http11,
             resumption: true,
+            early: false,
             identities: None,
             groups: Vec::new(),
             unix_s: VALID_FROM_UNIX_S + 1000,
@@ -216,6 +257,7 @@ impl Scene {
         // Half of the time is the run's own.
         let settings = settings.expect("settings").starting_at(self.unix_s - 500);
         let settings = settings.with_identities(self.identities.clone()).speaking(self.alpn);
+        let settings = settings.with_early_data(self.early);
         Arc::new(Client::new(&Sessions::Encrypted(settings)))
     }
 
@@ -273,6 +315,9 @@ impl Ends {
             // What the server makes of it, it answers.
             if self.server.process_new_packets().is_err() {
                 return;
+            }
+            if let Some(mut early) = self.server.early_data() {
+                early.read_to_end(&mut self.heard_at_server).expect("memory");
             }
             let _ = self.server.reader().read_to_end(&mut self.heard_at_server);
         }

@@ -40,6 +40,7 @@ pub fn of_stream(input: &[u8]) {
         versions: versions.to_vec(),
         groups: Group::ALL.to_vec(),
         resumption: true,
+        early_data: true,
     }));
     assert_eq!(receive(&modelled, &[stream]), receive(&modelled, &pieces), "the model, cut");
     let (whole, in_pieces) = (serve(&[stream]), serve(&pieces));
@@ -89,6 +90,7 @@ fn serve(pieces: &[&[u8]]) -> (Vec<u8>, Vec<u8>) {
         groups: Group::ALL.to_vec(),
         certificates: vec![300],
         tickets: 2,
+        early_data: true,
         full: Duration::ZERO,
         resumed: Duration::ZERO,
     };
@@ -97,6 +99,7 @@ fn serve(pieces: &[&[u8]]) -> (Vec<u8>, Vec<u8>) {
         session.receive(&terms, piece, |plain| read.extend_from_slice(plain));
     }
     session.take_step(&terms, &mut sent);
+    read.extend(session.take_early());
     session.take_tickets(&terms, &mut sent);
     session.close(&mut sent);
     (read, sent)

@@ -77,6 +77,12 @@ class Server(QuicConnectionProtocol):
             case "/settings-twice":
                 self.raw(control, FrameType.SETTINGS, b"")
                 self.reply(stream)
+            case "/too-many-streams":
+                # More than the client allows (RFC 9000, 4.6).
+                self._quic._remote_max_streams_uni = 1000
+                for _ in range(40):
+                    other = self._quic.get_next_available_stream_id(is_unidirectional=True)
+                    self._quic.send_stream_data(other, encode_uint_var(0x21))
             case "/wrong-length":
                 self.reply(stream, OK + [(b"content-length", b"5000")])
             case _:

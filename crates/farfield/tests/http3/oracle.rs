@@ -94,6 +94,7 @@ fn what_no_server_should_do_is_named() {
         ("/bomb", Outcome::HeadTooLarge),
         ("/settings-twice", Outcome::BadFrame),
         ("/wrong-length", Outcome::BadLength),
+        ("/too-many-streams", Outcome::BadQuic),
     ] {
         let ended = oracle.run(path, "-n 4 -c 2 --set connections.request-timeout=500ms").exits(3);
         let summary = ended.summary();

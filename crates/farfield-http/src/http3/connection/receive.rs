@@ -4,13 +4,15 @@ use super::{Connection, Event, Lost, Reader};
 use crate::http2::Heads;
 use crate::http3::control::ControlEvent;
 use crate::http3::error::{ConnectionError, ErrorCode, StreamError};
-use crate::http3::reply::{Found, Wrong};
+use crate::http3::reply::{Found, ReplyStream, Wrong};
 use crate::http3::server_streams::{Role, ServerStream};
 use crate::quic::{self, Piece, StreamId};
 use bytes::Bytes;
 
 /// Bytes on a server's own streams that may lead to nothing, between two events of requests.
 const USELESS_BYTES_MAX: u64 = 1 << 20;
+/// What the opening of such a stream counts for: one may end before it has a byte.
+const OPENING_BYTES: u64 = 1 << 10;
 
 impl Connection {
     /// Goes on up to the next event.
@@ -43,6 +45,7 @@ impl Connection {
                 }
                 quic::Event::Opened => {
                     while let Some(stream) = self.quic.accept() {
+                        self.count_useless(OPENING_BYTES)?;
                         self.opened.push((stream, Reader::Unknown(ServerStream::default())));
                         self.read_opened(stream)?;
                     }
@@ -84,7 +87,7 @@ impl Connection {
         }
         let request = self.requests.pop()?;
         self.quic.cancel(stream, ErrorCode::REQUEST_CANCELLED.0);
-        Some(Event::Failed(request.number, request.reply.so_far(), StreamError::Rejected))
+        Some(Event::Failed(request.number, request.reply.so_far(), rejection_of(&request.reply)))
     }
 
     /// Reads a reply up to its next event: `piece`, and then what the stream has. What is left of a piece is
@@ -115,7 +118,7 @@ impl Connection {
                         Err(wrong) => Err(wrong),
                     },
                     Piece::Reset(code) if code == ErrorCode::REQUEST_REJECTED.0 => {
-                        Err(Wrong::Stream(StreamError::Rejected))
+                        Err(Wrong::Stream(rejection_of(&request.reply)))
                     }
                     Piece::Reset(code) => Err(Wrong::Stream(StreamError::Reset(ErrorCode(code)))),
                 }
@@ -170,12 +173,14 @@ impl Connection {
         }
     }
 
+    fn count_useless(&mut self, bytes: u64) -> Result<(), ConnectionError> {
+        self.useless_bytes += bytes;
+        if self.useless_bytes > USELESS_BYTES_MAX { Err(ConnectionError::Flood) } else { Ok(()) }
+    }
+
     fn take_opened(&mut self, place: usize, bytes: &[u8]) -> Result<(), ConnectionError> {
         let mut rest = bytes;
-        self.useless_bytes += bytes.len() as u64;
-        if self.useless_bytes > USELESS_BYTES_MAX {
-            return Err(ConnectionError::Flood);
-        }
+        self.count_useless(bytes.len() as u64)?;
         let reader = &mut self.opened[place].1;
         if let Reader::Unknown(stream) = reader {
             let (taken, role) = self.server_streams.read_type(stream, rest)?;
@@ -209,4 +214,10 @@ impl Connection {
             Reader::Unknown(_) | Reader::Ignored => Ok(()),
         }
     }
+}
+
+/// The failure of a request that the server says it has not processed. If anything came of its reply, it was
+/// processed, whatever the server says, and must not be sent again.
+fn rejection_of(reply: &ReplyStream) -> StreamError {
+    if reply.is_begun() { StreamError::Reset(ErrorCode::REQUEST_REJECTED) } else { StreamError::Rejected }
 }

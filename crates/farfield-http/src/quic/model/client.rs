@@ -10,8 +10,8 @@ use quinn_proto::crypto::{self, ExportKeyingMaterialError, HeaderKey, KeyPair, K
 use quinn_proto::transport_parameters::TransportParameters;
 use quinn_proto::{ConnectError, ConnectionId, Side, TransportError};
 use std::any::Any;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Makes the sessions of one worker, with the tickets that its users keep.
 #[derive(Debug)]
@@ -19,11 +19,14 @@ pub(in crate::quic) struct Sessions {
     client: Arc<Client>,
     /// The user on whose behalf the next session begins.
     user: AtomicU32,
+    /// The server's parameters as they were last, which hold for what goes within a handshake (RFC 9000
+    /// section 7.4.1). They are the same for all users, but for what the library leaves out.
+    parameters: Arc<Mutex<Option<TransportParameters>>>,
 }
 
 impl Sessions {
     pub fn new(offer: Arc<Offer>) -> Sessions {
-        Sessions { client: Arc::new(Client::new(offer)), user: AtomicU32::new(0) }
+        Sessions { client: Arc::new(Client::new(offer)), user: AtomicU32::new(0), parameters: Arc::default() }
     }
 
     /// What follows is on behalf of `user`.
@@ -49,6 +52,9 @@ impl crypto::ClientConfig for Sessions {
         let (mut outgoing, parameters) = (Vec::new(), write_parameters(params));
         let offer = self.client.offer();
         message::client_hello_in_quic(&mut outgoing, offer, &shares(offer, group), ticket, &parameters);
+        let offers_early = ticket.is_some_and(|own| own.early_bytes > 0);
+        let kept = Arc::clone(&self.parameters);
+        let remembered = *kept.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(Box::new(Session {
             client: Arc::clone(&self.client),
             user,
@@ -57,7 +63,9 @@ impl crypto::ClientConfig for Sessions {
             parameters,
             retried: false,
             resumes: false,
-            server_parameters: None,
+            takes_early: false,
+            server_parameters: remembered.filter(|_| offers_early),
+            kept,
             messages: Messages::default(),
             outgoing,
             changes: 0,
@@ -84,7 +92,12 @@ struct Session {
     /// The server asked for another key share.
     retried: bool,
     resumes: bool,
+    /// The server takes early data.
+    takes_early: bool,
+    /// The server's own; those of an earlier session before they come, where early data is offered.
     server_parameters: Option<TransportParameters>,
+    /// Where they are kept for later sessions.
+    kept: Arc<Mutex<Option<TransportParameters>>>,
     messages: Messages,
     outgoing: Vec<u8>,
     /// Changes of keys that were handed to the library.
@@ -106,7 +119,7 @@ impl Session {
                         &mut self.outgoing,
                         offer,
                         &[group],
-                        self.ticket,
+                        self.ticket.map(Ticket::without_early),
                         parameters,
                     );
                     return Ok(());
@@ -117,6 +130,8 @@ impl Session {
             (Stage::Flight, message::ENCRYPTED_EXTENSIONS) => {
                 let parameters = message::transport_parameters(body).ok_or_else(|| alert(DECODE_ERROR))?;
                 self.server_parameters = Some(read_parameters(Side::Client, parameters)?);
+                *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = self.server_parameters;
+                self.takes_early = message::takes_early(body).ok_or_else(|| alert(DECODE_ERROR))?;
             }
             (Stage::Flight, message::FINISHED) => {
                 message::finished(&mut self.outgoing, Protection::Tls13);
@@ -148,11 +163,11 @@ impl crypto::Session for Session {
     }
 
     fn early_crypto(&self) -> Option<(Box<dyn HeaderKey>, Box<dyn PacketKey>)> {
-        None
+        self.server_parameters.map(|_| keys::early_keys())
     }
 
     fn early_data_accepted(&self) -> Option<bool> {
-        Some(false)
+        Some(self.takes_early)
     }
 
     fn is_handshaking(&self) -> bool {

@@ -49,6 +49,7 @@ impl crypto::ServerConfig for Sessions {
             stage: Stage::Hello,
             retried: false,
             resumes: false,
+            takes_early: false,
             client_parameters: None,
             messages: Messages::default(),
             outgoing: [Vec::new(), Vec::new(), Vec::new()],
@@ -73,6 +74,7 @@ struct Session {
     stage: Stage,
     retried: bool,
     resumes: bool,
+    takes_early: bool,
     client_parameters: Option<TransportParameters>,
     messages: Messages,
     /// By the keys that it goes with.
@@ -91,7 +93,9 @@ impl Session {
             (Stage::Finished, message::FINISHED) => {
                 self.stage = Stage::Open;
                 let tickets = &mut self.outgoing[2];
-                (0..self.terms.tickets).for_each(|_| message::new_session_ticket(tickets, Version::Tls13));
+                let early_bytes = if self.terms.early_data { message::EARLY_BYTES_IN_QUIC } else { 0 };
+                let put = |_| message::new_session_ticket(tickets, Version::Tls13, early_bytes);
+                (0..self.terms.tickets).for_each(put);
                 Ok(())
             }
             _ => Err(alert(DECODE_ERROR)),
@@ -123,6 +127,7 @@ impl Session {
             _ => return Err(alert(HANDSHAKE_FAILURE)),
         };
         self.resumes = *has_psk && *tickets > 0;
+        self.takes_early = hello.is_taken_early(&self.terms, self.resumes);
         let own = Some(self.parameters.as_slice());
         message::server_hello_tls13(&mut self.outgoing[0], group, self.resumes, &[]);
         message::rest_of_tls13(&mut self.outgoing[1], &self.terms, hello, self.resumes, own);
@@ -145,7 +150,7 @@ impl crypto::Session for Session {
     }
 
     fn early_crypto(&self) -> Option<(Box<dyn HeaderKey>, Box<dyn PacketKey>)> {
-        None
+        self.takes_early.then(keys::early_keys)
     }
 
     fn early_data_accepted(&self) -> Option<bool> {

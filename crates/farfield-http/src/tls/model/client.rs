@@ -48,6 +48,7 @@ impl Client {
     }
 
     /// The group that the server chose before, and a ticket of `user`'s, which is taken if it is used once.
+    /// It allows early data only if the client sends some.
     pub fn take_ticket(&self, user: u32) -> (Option<Group>, Option<Ticket>) {
         if !self.offer.resumption {
             return (None, None);
@@ -55,7 +56,8 @@ impl Client {
         let mut kept = self.kept();
         let group = kept.group;
         let own = kept.users.entry(user).or_default();
-        (group, own.tls13.pop_back().or(own.tls12))
+        let ticket = own.tls13.pop_back().or(own.tls12);
+        (group, ticket.map(|own| if self.offer.early_data { own } else { own.without_early() }))
     }
 
     /// Notes the group that the server chose.
@@ -129,7 +131,13 @@ struct State {
     resumed: bool,
     /// The server asked for another key share.
     retried: bool,
+    /// The change of the cipher was sent with which TLS 1.3 pretends once.
+    pretended: bool,
     ticket: Option<Ticket>,
+    /// Bytes of early data that were sent.
+    early_bytes: usize,
+    /// The server takes early data.
+    takes_early: bool,
     /// The group of the key exchange.
     group: Option<Group>,
     /// The protection of what comes.
@@ -146,6 +154,10 @@ impl Session {
         let (mut hello, mut to_send) = (Vec::new(), Vec::new());
         message::client_hello(&mut hello, &offer, &shares, ticket);
         record::put(&mut to_send, record::HANDSHAKE, Protection::None, &hello);
+        let offers_early = ticket.is_some_and(|own| own.early_bytes > 0);
+        if offers_early {
+            record::put_change_cipher_spec(&mut to_send);
+        }
         let state = State {
             offer,
             user,
@@ -153,7 +165,10 @@ impl Session {
             version: Version::Tls13,
             resumed: false,
             retried: false,
+            pretended: offers_early,
             ticket,
+            early_bytes: 0,
+            takes_early: false,
             group: None,
             incoming: Protection::None,
             messages: Messages::default(),
@@ -181,8 +196,25 @@ impl Session {
             secured,
             version: self.state.version,
             resumed: self.state.resumed,
-            early: EarlyData::Unsent,
+            early: match (self.state.early_bytes, self.state.takes_early) {
+                (0, _) => EarlyData::Unsent,
+                (_, true) => EarlyData::Accepted,
+                (_, false) => EarlyData::Rejected,
+            },
         }
+    }
+
+    /// As [`Session::early_room`](crate::tls::Session::early_room).
+    pub fn early_room(&self) -> usize {
+        let State { stage, retried, ticket, early_bytes, .. } = &self.state;
+        let ticket = ticket.filter(|_| *stage == Stage::Hello && !*retried);
+        ticket.map_or(0, |own| own.early_bytes as usize - early_bytes)
+    }
+
+    pub fn seal_early(&mut self, plain: &[u8]) {
+        assert!(plain.len() <= self.early_room(), "no more than there is room for");
+        self.state.early_bytes += plain.len();
+        record::seal_into(&mut self.state.to_send, Version::Tls13, plain);
     }
 
     pub fn is_closed_by_peer(&self) -> bool {
@@ -268,6 +300,10 @@ impl State {
                 self.stage = Stage::End;
                 Some(())
             }
+            (Stage::Flight, message::ENCRYPTED_EXTENSIONS) => {
+                self.takes_early = message::takes_early(body)?;
+                Some(())
+            }
             (Stage::Flight, message::FINISHED) => {
                 self.finish();
                 self.stage = Stage::Open;
@@ -290,8 +326,9 @@ impl State {
     fn take_hello(&mut self, client: &Client, answer: &Answer) -> Option<()> {
         if answer.is_retry {
             let mut hello = Vec::new();
-            message::client_hello(&mut hello, &self.offer, &[answer.group?], self.ticket);
-            record::put_change_cipher_spec(&mut self.to_send);
+            let ticket = self.ticket.map(Ticket::without_early);
+            message::client_hello(&mut hello, &self.offer, &[answer.group?], ticket);
+            self.pretend();
             record::put(&mut self.to_send, record::HANDSHAKE, Protection::None, &hello);
             // Twice is once too often (RFC 8446 section 4.1.4).
             return (!std::mem::replace(&mut self.retried, true)).then_some(());
@@ -310,12 +347,21 @@ impl State {
     /// The client's last messages.
     fn finish(&mut self) {
         let protection = Protection::of(self.version);
-        // TLS 1.3 pretends once.
-        if !self.retried {
-            record::put_change_cipher_spec(&mut self.to_send);
+        self.pretend();
+        if self.takes_early {
+            let mut end = Vec::new();
+            message::end_of_early_data(&mut end);
+            record::put(&mut self.to_send, record::HANDSHAKE, protection, &end);
         }
         let mut finished = Vec::new();
         message::finished(&mut finished, protection);
         record::put(&mut self.to_send, record::HANDSHAKE, protection, &finished);
+    }
+
+    /// Changes the cipher, as TLS 1.2 does and TLS 1.3 pretends to, once.
+    fn pretend(&mut self) {
+        if !std::mem::replace(&mut self.pretended, true) {
+            record::put_change_cipher_spec(&mut self.to_send);
+        }
     }
 }

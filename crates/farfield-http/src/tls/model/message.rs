@@ -6,6 +6,7 @@ use crate::tls::Alpn;
 pub const CLIENT_HELLO: u8 = 1;
 pub const SERVER_HELLO: u8 = 2;
 pub const NEW_SESSION_TICKET: u8 = 4;
+pub const END_OF_EARLY_DATA: u8 = 5;
 pub const ENCRYPTED_EXTENSIONS: u8 = 8;
 const CERTIFICATE: u8 = 11;
 pub const SERVER_KEY_EXCHANGE: u8 = 12;
@@ -23,6 +24,7 @@ const ALPN: u16 = 16;
 const EXTENDED_MAIN_SECRET: u16 = 23;
 const SESSION_TICKET: u16 = 35;
 const PRE_SHARED_KEY: u16 = 41;
+const EARLY_DATA: u16 = 42;
 const SUPPORTED_VERSIONS: u16 = 43;
 const PSK_KEY_EXCHANGE_MODES: u16 = 45;
 const KEY_SHARE: u16 = 51;
@@ -32,6 +34,12 @@ const QUIC_TRANSPORT_PARAMETERS: u16 = 57;
 
 /// Bytes of a ticket: what rustls's stateless tickets have.
 pub const TICKET: usize = 160;
+/// Bytes of a ticket that allows early data, which names a session that the server keeps.
+const TICKET_OF_KEPT: usize = 32;
+/// Bytes of early data that a ticket allows: OpenSSL's default.
+pub const EARLY_BYTES: u32 = 1 << 14;
+/// What a ticket says of them inside QUIC, whose own windows are the limit (RFC 9001 section 4.6.1).
+pub const EARLY_BYTES_IN_QUIC: u32 = u32::MAX;
 /// Bytes of a signature of ECDSA with P-256, which has 70 to 72.
 const SIGNATURE: usize = 71;
 /// Bytes of a hash of SHA-384: the end of a handshake of TLS 1.3, and what proves a ticket.
@@ -57,6 +65,15 @@ const SIGNATURES: [u16; 13] =
 pub struct Ticket {
     pub version: Version,
     pub bytes: u16,
+    /// Bytes of early data that it allows.
+    pub early_bytes: u32,
+}
+
+impl Ticket {
+    /// The ticket of a client that sends no early data.
+    pub fn without_early(self) -> Ticket {
+        Ticket { early_bytes: 0, ..self }
+    }
 }
 
 /// Appends what `write` writes behind its length in `prefix` bytes.
@@ -103,7 +120,7 @@ fn protocol_of(value: &[u8]) -> Option<Alpn> {
     None
 }
 
-/// The first message, with key shares for `shares`.
+/// The first message, with key shares for `shares`. It announces early data if `ticket` allows any.
 pub fn client_hello(out: &mut Vec<u8>, offer: &Offer, shares: &[Group], ticket: Option<Ticket>) {
     client_hello_with(out, offer, shares, ticket, None);
 }
@@ -195,15 +212,20 @@ fn extensions_of_tickets(
         extension(out, PSK_KEY_EXCHANGE_MODES, |out| out.extend([1, 1]));
     }
     match ticket {
-        Some(Ticket { version: Version::Tls13, bytes }) => extension(out, PRE_SHARED_KEY, |out| {
-            block(out, 2, |out| {
-                block(out, 2, |out| filler(out, bytes.into(), 0x71));
-                // The ticket's age.
-                filler(out, 4, 0);
+        Some(Ticket { version: Version::Tls13, bytes, early_bytes }) => {
+            if early_bytes > 0 {
+                extension(out, EARLY_DATA, |_| {});
+            }
+            extension(out, PRE_SHARED_KEY, |out| {
+                block(out, 2, |out| {
+                    block(out, 2, |out| filler(out, bytes.into(), 0x71));
+                    // The ticket's age.
+                    filler(out, 4, 0);
+                });
+                block(out, 2, |out| block(out, 1, |out| filler(out, HASH, 0x72)));
             });
-            block(out, 2, |out| block(out, 1, |out| filler(out, HASH, 0x72)));
-        }),
-        Some(Ticket { version: Version::Tls12, bytes }) => {
+        }
+        Some(Ticket { version: Version::Tls12, bytes, .. }) => {
             extension(out, SESSION_TICKET, |out| filler(out, bytes.into(), 0x71));
         }
         None if tls12 && offer.resumption => extension(out, SESSION_TICKET, |_| {}),
@@ -219,6 +241,8 @@ pub struct Hello {
     pub shares: Vec<Group>,
     /// A ticket of TLS 1.3.
     pub has_psk: bool,
+    /// Early data comes behind it.
+    pub has_early: bool,
     /// A ticket of TLS 1.2.
     pub has_ticket: bool,
     /// Tickets of TLS 1.2 are wanted.
@@ -252,6 +276,7 @@ impl Hello {
                     }
                 }
                 PRE_SHARED_KEY => hello.has_psk = true,
+                EARLY_DATA => hello.has_early = true,
                 SESSION_TICKET => (hello.wants_ticket, hello.has_ticket) = (true, !value.is_empty()),
                 SERVER_NAME => hello.is_named = true,
                 QUIC_TRANSPORT_PARAMETERS => hello.parameters = Some(value.to_vec()),
@@ -260,6 +285,11 @@ impl Hello {
             }
         }
         Some(hello)
+    }
+
+    /// Whether a server takes the early data that comes behind it.
+    pub fn is_taken_early(&self, terms: &Terms, resumes: bool) -> bool {
+        self.has_early && resumes && terms.early_data
     }
 }
 
@@ -402,6 +432,9 @@ pub fn rest_of_tls13(
             if let Some(parameters) = parameters {
                 extension(out, QUIC_TRANSPORT_PARAMETERS, |out| out.extend(parameters));
             }
+            if hello.is_taken_early(terms, resumes) {
+                extension(out, EARLY_DATA, |_| {});
+            }
         });
     });
     if !resumes {
@@ -448,6 +481,16 @@ pub fn transport_parameters(body: &[u8]) -> Option<&[u8]> {
     found.into_iter().find(|(kind, _)| *kind == QUIC_TRANSPORT_PARAMETERS).map(|(_, value)| value)
 }
 
+/// Whether a server takes early data, by the body of its EncryptedExtensions.
+pub fn takes_early(body: &[u8]) -> Option<bool> {
+    Some(extensions(&mut &*body)?.iter().any(|(kind, _)| *kind == EARLY_DATA))
+}
+
+/// What stands behind the client's early data.
+pub fn end_of_early_data(out: &mut Vec<u8>) {
+    message(out, END_OF_EARLY_DATA, |_| {});
+}
+
 /// The group of a server's key exchange in TLS 1.2.
 pub fn group_of_tls12(body: &[u8]) -> Option<Group> {
     Group::of_number(*numbers(body.get(1..3)?).first()?)
@@ -462,8 +505,9 @@ pub fn finished(out: &mut Vec<u8>, protection: Protection) {
     message(out, FINISHED, |out| filler(out, bytes, 0x77));
 }
 
-/// A ticket, for a session of `version` (RFC 8446 section 4.6.1, RFC 5077 section 3.3).
-pub fn new_session_ticket(out: &mut Vec<u8>, version: Version) {
+/// A ticket, for a session of `version` (RFC 8446 section 4.6.1, RFC 5077 section 3.3), which allows so many
+/// bytes of early data.
+pub fn new_session_ticket(out: &mut Vec<u8>, version: Version, early_bytes: u32) {
     message(out, NEW_SESSION_TICKET, |out| {
         // Its lifetime in seconds.
         out.extend(86_400_u32.to_be_bytes());
@@ -472,9 +516,14 @@ pub fn new_session_ticket(out: &mut Vec<u8>, version: Version) {
             filler(out, 4, 0);
             block(out, 1, |out| filler(out, 32, 0x70));
         }
-        block(out, 2, |out| filler(out, TICKET, 0x71));
+        let bytes = if early_bytes > 0 { TICKET_OF_KEPT } else { TICKET };
+        block(out, 2, |out| filler(out, bytes, 0x71));
         if version == Version::Tls13 {
-            number(out, 0);
+            block(out, 2, |out| {
+                if early_bytes > 0 {
+                    extension(out, EARLY_DATA, |out| out.extend(early_bytes.to_be_bytes()));
+                }
+            });
         }
     });
 }
@@ -487,5 +536,13 @@ pub fn read_ticket(version: Version, body: &[u8]) -> Option<Ticket> {
         take_block(&mut rest, 1)?;
     }
     let bytes = take_block(&mut rest, 2)?.len() as u16;
-    Some(Ticket { version, bytes })
+    let mut early_bytes = 0;
+    if version == Version::Tls13 {
+        for (kind, value) in extensions(&mut rest)? {
+            if kind == EARLY_DATA {
+                early_bytes = u32::from_be_bytes(value.try_into().ok()?);
+            }
+        }
+    }
+    Some(Ticket { version, bytes, early_bytes })
 }

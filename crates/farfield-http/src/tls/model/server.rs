@@ -67,6 +67,11 @@ struct State {
     retried: bool,
     resumes: bool,
     is_open: bool,
+    /// Early data came, or may come.
+    has_early: bool,
+    takes_early: bool,
+    /// What came early and is taken, before the answer.
+    early: Vec<u8>,
     step: Option<Step>,
     /// Tickets are to be sent, behind a handshake of TLS 1.3.
     owes_tickets: bool,
@@ -77,7 +82,8 @@ struct State {
 }
 
 impl ServerSession {
-    /// Takes the `bytes` that came, and hands the plaintext in them to `take_plain`.
+    /// Takes the `bytes` that came, and hands the plaintext in them to `take_plain`. Early data that comes
+    /// before the client's first message is answered is [kept](Self::take_early) until then.
     pub fn receive(&mut self, terms: &Terms, bytes: &[u8], mut take_plain: impl FnMut(&[u8])) {
         let ServerSession { reader, state } = self;
         if state.is_deaf {
@@ -88,9 +94,15 @@ impl ServerSession {
         state.is_deaf |= read.is_err();
     }
 
-    /// The version, once the handshake is over: application data can be sent.
+    /// The version, once application data can be sent: the handshake is over, or early data is taken (RFC
+    /// 8446 section 2.3).
     pub fn version(&self) -> Option<Version> {
-        self.state.version.filter(|_| self.state.is_open)
+        self.state.version.filter(|_| self.state.is_open || self.state.takes_early)
+    }
+
+    /// The early data that came before the client's first message was answered, once it is.
+    pub fn take_early(&mut self) -> Vec<u8> {
+        if self.state.version.is_some() { std::mem::take(&mut self.state.early) } else { Vec::new() }
     }
 
     /// What is to be done next.
@@ -109,7 +121,9 @@ impl ServerSession {
     pub fn take_tickets(&mut self, terms: &Terms, out: &mut Vec<u8>) {
         if std::mem::take(&mut self.state.owes_tickets) {
             let mut tickets = Vec::new();
-            (0..terms.tickets).for_each(|_| message::new_session_ticket(&mut tickets, Version::Tls13));
+            let early_bytes = if terms.early_data { message::EARLY_BYTES } else { 0 };
+            let put = |_| message::new_session_ticket(&mut tickets, Version::Tls13, early_bytes);
+            (0..terms.tickets).for_each(put);
             record::put(out, record::HANDSHAKE, Protection::Tls13, &tickets);
         }
     }
@@ -137,7 +151,9 @@ impl State {
             }
             return Some(());
         }
-        let (kind, content) = record::open(self.incoming, kind, payload)?;
+        let is_early = kind == record::APPLICATION_DATA && self.has_early && !self.is_open;
+        let protection = if is_early { Protection::Tls13 } else { self.incoming };
+        let (kind, content) = record::open(protection, kind, payload)?;
         match kind {
             record::HANDSHAKE => {
                 self.messages.add(content);
@@ -150,6 +166,15 @@ impl State {
                 take_plain(content);
                 Some(())
             }
+            record::APPLICATION_DATA if is_early => {
+                match (self.takes_early, self.version) {
+                    (true, None) => self.early.extend_from_slice(content),
+                    (true, Some(_)) => take_plain(content),
+                    // It is passed over (RFC 8446 section 4.2.10).
+                    (false, _) => {}
+                }
+                Some(())
+            }
             // close_notify, or that the client gives up.
             _ => None,
         }
@@ -159,7 +184,12 @@ impl State {
         match kind {
             message::CLIENT_HELLO if self.version.is_none() && self.step.is_none() => {
                 self.hello = Hello::read(body)?;
-                self.step = Some(self.choose(terms));
+                self.has_early |= self.hello.has_early;
+                let step = self.choose(terms);
+                if let Step::Answer13 { resumes, .. } = step {
+                    self.takes_early = self.hello.is_taken_early(terms, resumes);
+                }
+                self.step = Some(step);
             }
             message::FINISHED if !self.is_open => match (self.version?, self.resumes) {
                 (Version::Tls13, _) => {
@@ -251,7 +281,7 @@ impl State {
     fn end_tls12(&self, terms: &Terms, out: &mut Vec<u8>) {
         let mut ticket = Vec::new();
         if self.gives_ticket(terms) {
-            message::new_session_ticket(&mut ticket, Version::Tls12);
+            message::new_session_ticket(&mut ticket, Version::Tls12, 0);
         }
         record::put(out, record::HANDSHAKE, Protection::None, &ticket);
         record::put_change_cipher_spec(out);
