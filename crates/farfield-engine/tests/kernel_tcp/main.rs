@@ -130,7 +130,8 @@ fn losses_are_reported_in_the_same_words() {
     for lost in scripts {
         for subject_opens in [false, true] {
             let fate = losing(false, lost);
-            let (other, subject) = one_way(40);
+            let (other, reads) = one_way(40);
+            let subject = Application { closes: Closes::HavingReadAll((40 * MSS) as usize), ..reads };
             let scene = Scene { subject_opens, subject, other, config: linux(), settings: &[], fate: &fate };
             let test = "losses_are_reported_in_the_same_words";
             let Some(kernel) = scene.play(test, Subject::Kernel) else { return };

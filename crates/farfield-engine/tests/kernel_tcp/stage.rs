@@ -184,6 +184,11 @@ impl Stage<'_> {
                     ours.wake(self.now);
                 }
             }
+            if let [End::Kernel(kernel), End::Ours(other)] = &mut self.ends
+                && other.has_sent_all()
+            {
+                kernel.let_read();
+            }
         }
     }
 
