@@ -173,7 +173,7 @@ fn put<T>(place: &mut T, written: Option<T>) {
 }
 
 impl TcpSpec {
-    /// Reads what the profile leaves open of the receive buffer.
+    /// Resolves the receive buffer by the profile.
     fn new(written: Written) -> TcpSpec {
         let receive_buffer = match (written.receive_buffer, written.profile.config().receive_buffer) {
             (Some(Room::Sizes(sizes)), _) => sizes,

@@ -73,8 +73,8 @@ pub enum ReceiveBuffer {
 }
 
 impl ReceiveBuffer {
-    /// Linux's: `tcp_rmem` is 131,072 bytes at first and 6 MiB at most (32 MiB from Linux 6.16 on). A window is
-    /// half of the memory at first, and here all of it in the end.
+    /// Linux's: `tcp_rmem` is 131,072 bytes at first and 6 MiB at most (32 MiB from Linux 6.16 on). A window
+    /// is half of the memory at first, and here all of it in the end.
     pub const LINUX: ReceiveBuffer = ReceiveBuffer::Auto { initial: 65_536, max: 6 << 20 };
     /// Windows' at its autotuning level "normal", which shifts windows by 8 bits.
     pub const WINDOWS: ReceiveBuffer = ReceiveBuffer::Auto { initial: 65_535, max: 65_535 << 8 };
@@ -249,8 +249,8 @@ impl Config {
         }
     }
 
-    /// The shift that lets 16 bits name the whole receive buffer, however far it grows (RFC 7323 §2.3: at most
-    /// 14).
+    /// The shift that lets 16 bits name the whole receive buffer, however far it grows (RFC 7323 §2.3: at
+    /// most 14).
     pub(crate) fn window_shift(&self) -> u8 {
         (0..14).find(|shift| self.receive_buffer.max() >> shift <= u32::from(u16::MAX)).unwrap_or(14)
     }

@@ -6,8 +6,8 @@
 //! that behave alike.
 //!
 //! Absent by design: addresses and ports, checksums, the wire format, demultiplexing, the urgent mechanism,
-//! ECN, D-SACK, undoing of false recoveries, keep-alives. RACK-TLP, PRR, HyStart and F-RTO are absent, too: what
-//! that changes beside Linux is measured in docs/accuracy.md.
+//! ECN, D-SACK, undoing of false recoveries, keep-alives. RACK-TLP, PRR, HyStart and F-RTO are absent, too:
+//! what that changes beside Linux is measured in docs/accuracy.md.
 
 mod acknowledge;
 mod arrival;

@@ -1,15 +1,15 @@
-//! How large the receive buffer is: what is written, or what the application turns out to take in a round trip.
+//! How large the receive buffer is: fixed, or grown to what the application takes in a round trip.
 //!
-//! Dynamic right-sizing (Fisk and Feng 2001, "Dynamic right-sizing in TCP") as Linux 6.18 does it. The receiver
-//! times round trips itself, counts what the application took in each, and makes room for twice the most, as
-//! what it counts is a round trip old; and for more while that grows, so that a sender in slow start never
-//! meets the window. This says how large the buffer may be. It grows that far by twice what arrives, and no
-//! faster: a sender with a large congestion window is not invited to send all at once. The buffer never
-//! shrinks, and with it no window (RFC 9293 §3.8.6).
+//! Dynamic right-sizing (Fisk and Feng 2001, "Dynamic right-sizing in TCP") as Linux 6.18 does it. The
+//! receiver times round trips itself, counts what the application takes in each, and makes room for twice the
+//! most, as what it counts is a round trip old; and for more while that grows, so that a sender in slow start
+//! never meets the window. This bounds the buffer, which grows so far by twice what arrives: a sender with a
+//! large congestion window is not invited to send all at once. The buffer never shrinks, and with it no
+//! window (RFC 9293 §3.8.6).
 //!
-//! Absent by design: Linux counts memory, of which data is a share that depends on drivers, here the buffer is
-//! the data that it has room for; Linux's room for data that came out of order, which takes nothing from the
-//! window here; shortage of memory; segments so small that Linux does not grow a window for them.
+//! Absent by design: the memory that packets take in Linux, where the buffer is the data that it has room for
+//! here; Linux's room for data that came out of order, which takes nothing from the window here; shortage of
+//! memory; segments so small that Linux does not grow a window for them.
 
 use crate::config::ReceiveBuffer;
 use crate::seq::Position;
@@ -38,8 +38,8 @@ pub(crate) struct RightSizing {
 enum Timing {
     /// By the first segment that echoes a stamp (RFC 7323 §4.1); this is the last echo that counted.
     Echo(u32),
-    /// By a window's worth of data, which takes a round trip or more (Fisk and Feng §3): the low bits of where
-    /// it ends, and when it began; [`Instant::MAX`] before data came.
+    /// By a window's worth of data, which takes a round trip or more (Fisk and Feng): the low bits of where it
+    /// ends, and when it began; [`Instant::MAX`] before data came.
     Window { end: u32, since: Instant },
 }
 
@@ -120,9 +120,8 @@ impl RightSizing {
         }
     }
 
-    /// The application took `taken` bytes in a round trip, more than ever before. Twice as much is on its way,
-    /// if the sender doubles its window; then twice that has to be offered, as the measurement is a round trip
-    /// late.
+    /// The application took `taken` bytes in a round trip, more than ever before: room for twice as much, and
+    /// for six times as much where it took twice what it took before.
     fn grow(&mut self, taken: u32) {
         let (taken_before, taken_now) = (u64::from(self.most_taken), u64::from(taken));
         let twice = 2 * taken_now;

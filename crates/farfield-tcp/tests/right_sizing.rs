@@ -1,5 +1,5 @@
-//! The receive buffer that fits itself to what the application takes, in virtual time and against what follows
-//! from windows and round trips.
+//! The receive buffer that fits itself to what the application takes, in virtual time and against what
+//! follows from windows and round trips.
 
 mod scene;
 
