@@ -38,8 +38,8 @@ pub(crate) struct RightSizing {
 enum Timing {
     /// By the first segment that echoes a stamp (RFC 7323 §4.1); this is the last echo that counted.
     Echo(u32),
-    /// By a window's worth of data, which takes a round trip or more (Fisk and Feng): the low bits of where it
-    /// ends, and when it began; [`Instant::MAX`] before data came.
+    /// By a window's worth of data, which takes a round trip or more (Fisk and Feng): the low bits of where
+    /// it ends, and when it began; [`Instant::MAX`] before data came.
     Window { end: u32, since: Instant },
 }
 
