@@ -4,14 +4,15 @@ use farfield_base::{Bytes, Duration, TextOrTable};
 use farfield_tcp::delayed_ack::DelayedAckPolicy;
 use farfield_tcp::rtt::RtoLimits;
 use farfield_tcp::syn::SynSchedule;
-use farfield_tcp::{Algorithm, Config, InitialWindow, LossRecovery, SlowStart};
+use farfield_tcp::{Algorithm, Config, InitialWindow, LossRecovery, ReceiveBuffer, SlowStart};
 use serde::de::value::StrDeserializer;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::num::NonZeroU16;
 
-/// A profile's name, or a table that begins with one.
-#[derive(Debug, Clone, PartialEq, Default)]
+/// A profile's name, or a table that begins with one. It is written as a table with the receive buffer, which
+/// bounds what a client is sent in a round trip, whether or not that was given.
+#[derive(Debug, Clone, PartialEq)]
 pub struct TcpSpec(Written);
 
 /// A stack whose defaults hold.
@@ -35,7 +36,7 @@ struct Written {
     #[serde(skip_serializing_if = "Option::is_none")]
     mss: Option<NonZeroU16>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    receive_buffer: Option<Buffer>,
+    receive_buffer: Option<Room>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reassembly_max: Option<Buffer>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -98,6 +99,22 @@ enum Growth {
     PerByte,
 }
 
+/// A receive buffer as written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Room {
+    /// One that grows, as the profile has it; as Linux has it where the profile's does not grow.
+    Auto,
+    Sizes(ReceiveBuffer),
+}
+
+/// A receive buffer that grows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+struct Growing {
+    initial: Option<Buffer>,
+    max: Option<Buffer>,
+}
+
 /// A number of segments, or the rule of an RFC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Either", into = "Either")]
@@ -156,18 +173,26 @@ fn put<T>(place: &mut T, written: Option<T>) {
 }
 
 impl TcpSpec {
+    /// Resolves the receive buffer by the profile.
+    fn new(written: Written) -> TcpSpec {
+        let receive_buffer = match (written.receive_buffer, written.profile.config().receive_buffer) {
+            (Some(Room::Sizes(sizes)), _) => sizes,
+            (Some(Room::Auto), ReceiveBuffer::Fixed(_)) => ReceiveBuffer::LINUX,
+            (_, of_profile) => of_profile,
+        };
+        TcpSpec(Written { receive_buffer: Some(Room::Sizes(receive_buffer)), ..written })
+    }
+
     /// The configuration of a connection.
     pub fn config(&self) -> Config {
         let written = &self.0;
-        let mut config = match written.profile {
-            Profile::Bsd => Config::bsd(),
-            Profile::Linux => Config::linux(),
-            Profile::Windows => Config::windows(),
-        };
+        let mut config = written.profile.config();
         put(&mut config.mss, written.mss.map(NonZeroU16::get));
-        put(&mut config.receive_buffer, written.receive_buffer.map(|buffer| buffer.0));
+        if let Some(Room::Sizes(sizes)) = written.receive_buffer {
+            config.receive_buffer = sizes;
+        }
         // By default as much may arrive out of order as the window has room for.
-        put(&mut config.reassembly_max, written.reassembly_max.or(written.receive_buffer).map(|max| max.0));
+        config.reassembly_max = written.reassembly_max.map_or(config.receive_buffer.max(), |max| max.0);
         put(&mut config.window_scaling, written.window_scaling);
         put(&mut config.timestamps, written.timestamps);
         put(&mut config.sack, written.sack);
@@ -190,6 +215,22 @@ impl TcpSpec {
     /// Whether the MSS was written, and does not follow from the MTU.
     pub fn mss_is_given(&self) -> bool {
         self.0.mss.is_some()
+    }
+}
+
+impl Default for TcpSpec {
+    fn default() -> TcpSpec {
+        TcpSpec::new(Written::default())
+    }
+}
+
+impl Profile {
+    fn config(self) -> Config {
+        match self {
+            Profile::Bsd => Config::bsd(),
+            Profile::Linux => Config::linux(),
+            Profile::Windows => Config::windows(),
+        }
     }
 }
 
@@ -269,6 +310,55 @@ impl From<Buffer> for Bytes {
     }
 }
 
+impl Growing {
+    fn resolve(self) -> Result<Room, String> {
+        let usual = ReceiveBuffer::LINUX;
+        let initial = self.initial.map_or(usual.initial(), |initial| initial.0);
+        let max = self.max.map_or(usual.max(), |max| max.0);
+        // What is left out gives way to what is written
+        let (initial, max) = match (self.initial, self.max) {
+            (Some(_), Some(_)) if initial > max => {
+                let [initial, max] = [initial, max].map(|bytes| Bytes(bytes.into()));
+                return Err(format!("a buffer of {initial} does not grow to {max}; write a larger max"));
+            }
+            (Some(_), None) => (initial, max.max(initial)),
+            _ => (initial.min(max), max),
+        };
+        Ok(Room::Sizes(ReceiveBuffer::Auto { initial, max }))
+    }
+}
+
+impl Room {
+    fn of_size(text: &str) -> Result<Room, String> {
+        let size: Bytes = text.parse().map_err(|error| format!("{error}, or \"auto\""))?;
+        Ok(Room::Sizes(ReceiveBuffer::Fixed(Buffer::try_from(size)?.0)))
+    }
+}
+
+impl Serialize for Room {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match *self {
+            Room::Auto => serializer.serialize_str("auto"),
+            Room::Sizes(ReceiveBuffer::Fixed(bytes)) => Buffer(bytes).serialize(serializer),
+            Room::Sizes(ReceiveBuffer::Auto { initial, max }) => {
+                Growing { initial: Some(Buffer(initial)), max: Some(Buffer(max)) }.serialize(serializer)
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Room {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Room, D::Error> {
+        TextOrTable {
+            expected: "a size such as \"64KiB\", \"auto\", or a table such as { max = \"1MiB\" }",
+            text: |text| if text == "auto" { Ok(Room::Auto) } else { Room::of_size(text) },
+            number: Some(|bytes| Room::of_size(&bytes.to_string())),
+            table: Growing::resolve,
+        }
+        .read(deserializer)
+    }
+}
+
 impl TryFrom<Either> for FirstFlight {
     type Error = String;
 
@@ -332,8 +422,7 @@ impl From<Schedule> for Vec<Duration> {
 
 impl Serialize for TcpSpec {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let alone = Written { profile: self.0.profile, ..Written::default() };
-        if self.0 == alone { self.0.profile.serialize(serializer) } else { self.0.serialize(serializer) }
+        self.0.serialize(serializer)
     }
 }
 
@@ -344,10 +433,10 @@ impl<'de> Deserialize<'de> for TcpSpec {
             text: |name| {
                 let profile = Profile::deserialize(StrDeserializer::<de::value::Error>::new(name));
                 let profile = profile.map_err(|error| error.to_string())?;
-                Ok(TcpSpec(Written { profile, ..Written::default() }))
+                Ok(TcpSpec::new(Written { profile, ..Written::default() }))
             },
             number: None,
-            table: |written| Ok(TcpSpec(written)),
+            table: |written| Ok(TcpSpec::new(written)),
         }
         .read(deserializer)
     }
@@ -392,7 +481,7 @@ mod tests {
             mss: 536,
             default_mss: bsd.default_mss,
             sack: true,
-            receive_buffer: 65_536,
+            receive_buffer: ReceiveBuffer::Fixed(65_536),
             reassembly_max: 65_536,
             rto: RtoLimits { min: Duration::from_ms(300), ..bsd.rto },
             syn: SynSchedule::new([seconds(2), seconds(4)]).unwrap(),
@@ -414,6 +503,39 @@ mod tests {
     }
 
     #[test]
+    fn a_receive_buffer_stays_or_grows() {
+        let buffer = |text: &str| {
+            let config = read(text).unwrap().config();
+            assert_eq!(config.reassembly_max, config.receive_buffer.max(), "{text}");
+            config.receive_buffer
+        };
+        let auto = |initial, max| ReceiveBuffer::Auto { initial, max };
+        assert_eq!(buffer("tcp = { receive-buffer = '4MiB' }"), ReceiveBuffer::Fixed(4 << 20));
+        assert_eq!(buffer("tcp = { receive-buffer = 1000 }"), ReceiveBuffer::Fixed(1000));
+        assert_eq!(buffer("tcp = { receive-buffer = 'auto' }"), auto(65_536, 6 << 20));
+        assert_eq!(buffer("tcp = { receive-buffer = {} }"), auto(65_536, 6 << 20));
+        assert_eq!(buffer("tcp = { receive-buffer = { max = '32KiB' } }"), auto(32_768, 32_768));
+        assert_eq!(buffer("tcp = { receive-buffer = { max = '32MiB' } }"), auto(65_536, 32 << 20));
+        assert_eq!(buffer("tcp = { receive-buffer = { initial = '8MiB' } }"), auto(8 << 20, 8 << 20));
+        assert_eq!(
+            buffer("tcp = { receive-buffer = { initial = '4KiB', max = '1MiB' } }"),
+            auto(4_096, 1 << 20)
+        );
+        let with_auto =
+            |profile: &str| buffer(&format!("tcp = {{ profile = '{profile}', receive-buffer = 'auto' }}"));
+        assert_eq!([with_auto("windows"), with_auto("bsd")], [ReceiveBuffer::WINDOWS, ReceiveBuffer::LINUX]);
+        assert_eq!(buffer("tcp = 'bsd'"), ReceiveBuffer::Fixed(16_384));
+    }
+
+    #[test]
+    fn the_receive_buffer_is_written_where_the_profile_has_it() {
+        let shown = |text: &str| toml::to_string(&Class { tcp: read(text).unwrap() }).unwrap();
+        assert!(shown("tcp = 'bsd'").contains("receive-buffer = \"16KiB\""));
+        let linux = shown("tcp = 'linux'");
+        assert!(linux.contains("initial = \"64KiB\"") && linux.contains("max = \"6MiB\""), "{linux}");
+    }
+
+    #[test]
     fn invalid_values_are_refused_with_what_would_do() {
         let refuse = |text: &str, hint: &str| {
             let error = read(text).expect_err(text);
@@ -425,6 +547,11 @@ mod tests {
         refuse("tcp = { initial-window = 0 }", "1 to 255 segments");
         refuse("tcp = { syn = [] }", "1 to 255 waits");
         refuse("tcp = { receive-buffer = '2GiB' }", "1GiB");
+        refuse("tcp = { receive-buffer = 'large' }", "\"auto\"");
+        refuse("tcp = { receive-buffer = true }", "{ max = \"1MiB\" }");
+        refuse("tcp = { receive-buffer = { max = '0B' } }", "1 byte to 1GiB");
+        refuse("tcp = { receive-buffer = { initial = '2MiB', max = '1MiB' } }", "a larger max");
+        refuse("tcp = { receive-buffer = { min = '4KiB' } }", "unknown field `min`");
         refuse("tcp = { abandon-after = 'soon' }", "300ms");
     }
 }

@@ -71,7 +71,7 @@ impl Connection {
         }
         if self.handle_ack(now, segment, seq, len) {
             // Seventh and eighth
-            self.take_text(now, seq, payload, flags.fin, deliver);
+            self.take_text(now, segment, seq, payload, deliver);
         }
     }
 

@@ -14,8 +14,8 @@ pub struct Config {
     pub mss: u16,
     /// The MSS of a peer that announces none: [`DEFAULT_MSS_IPV4`] or [`DEFAULT_MSS_IPV6`].
     pub default_mss: u16,
-    /// The receive buffer, which bounds the window; bytes.
-    pub receive_buffer: u32,
+    /// The receive buffer, which bounds the window.
+    pub receive_buffer: ReceiveBuffer,
     /// The most bytes kept that came out of order; what exceeds them is dropped and comes again.
     pub reassembly_max: u32,
     /// Offer window scaling (RFC 7323 §2).
@@ -57,6 +57,44 @@ pub struct Config {
 pub const DEFAULT_MSS_IPV4: u16 = 536;
 /// RFC 9293 §3.7.1: what an IPv6 peer takes that announces no MSS, 1280 less 60 bytes.
 pub const DEFAULT_MSS_IPV6: u16 = 1220;
+
+/// The size of the receive buffer, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReceiveBuffer {
+    /// The same for as long as the connection lives.
+    Fixed(u32),
+    /// Grown from the first size to the second at most, by what the application takes in a round trip.
+    Auto {
+        /// Bytes that are offered at first.
+        initial: u32,
+        /// Bytes that are offered at most.
+        max: u32,
+    },
+}
+
+impl ReceiveBuffer {
+    /// Linux's: `tcp_rmem` is 131,072 bytes at first and 6 MiB at most (32 MiB from Linux 6.16 on). A window
+    /// is half of the memory at first, and here all of it in the end.
+    pub const LINUX: ReceiveBuffer = ReceiveBuffer::Auto { initial: 65_536, max: 6 << 20 };
+    /// Windows' at its autotuning level "normal", which shifts windows by 8 bits.
+    pub const WINDOWS: ReceiveBuffer = ReceiveBuffer::Auto { initial: 65_535, max: 65_535 << 8 };
+
+    /// Its size at first.
+    pub fn initial(self) -> u32 {
+        match self {
+            ReceiveBuffer::Fixed(bytes) => bytes,
+            ReceiveBuffer::Auto { initial, max } => initial.min(max),
+        }
+    }
+
+    /// Its size at most.
+    pub fn max(self) -> u32 {
+        match self {
+            ReceiveBuffer::Fixed(bytes) => bytes,
+            ReceiveBuffer::Auto { max, .. } => max,
+        }
+    }
+}
 
 /// Loss recovery without SACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,7 +157,7 @@ impl Config {
         Config {
             mss: 1460,
             default_mss: DEFAULT_MSS_IPV4,
-            receive_buffer: 16_384,
+            receive_buffer: ReceiveBuffer::Fixed(16_384),
             reassembly_max: 16_384,
             window_scaling: false,
             timestamps: false,
@@ -154,8 +192,8 @@ impl Config {
         Config {
             mss: 1460,
             default_mss: DEFAULT_MSS_IPV4,
-            receive_buffer: 65_536,
-            reassembly_max: 65_536,
+            receive_buffer: ReceiveBuffer::LINUX,
+            reassembly_max: ReceiveBuffer::LINUX.max(),
             window_scaling: true,
             timestamps: true,
             sack: true,
@@ -184,9 +222,11 @@ impl Config {
         }
     }
 
-    /// A Windows client: no timestamps, SYNs after 3 and 9 s.
+    /// A Windows client: no timestamps, SYNs after 3 and 9 s. Its receive buffer grows as Linux's does.
     pub fn windows() -> Config {
         Config {
+            receive_buffer: ReceiveBuffer::WINDOWS,
+            reassembly_max: ReceiveBuffer::WINDOWS.max(),
             timestamps: false,
             slow_start: SlowStart::PerAck,
             rto: RtoLimits {
@@ -209,9 +249,10 @@ impl Config {
         }
     }
 
-    /// The shift that lets 16 bits name the whole receive buffer (RFC 7323 §2.3: at most 14).
+    /// The shift that lets 16 bits name the whole receive buffer, however far it grows (RFC 7323 §2.3: at
+    /// most 14).
     pub(crate) fn window_shift(&self) -> u8 {
-        (0..14).find(|shift| self.receive_buffer >> shift <= u32::from(u16::MAX)).unwrap_or(14)
+        (0..14).find(|shift| self.receive_buffer.max() >> shift <= u32::from(u16::MAX)).unwrap_or(14)
     }
 }
 
@@ -230,7 +271,10 @@ mod tests {
 
     #[test]
     fn the_shift_names_the_whole_buffer() {
-        let shift = |receive_buffer| Config { receive_buffer, ..Config::linux() }.window_shift();
-        assert_eq!((shift(65_535), shift(65_536), shift(1 << 20), shift(u32::MAX)), (0, 1, 5, 14));
+        let of = |receive_buffer| Config { receive_buffer, ..Config::linux() }.window_shift();
+        let fixed = |bytes| of(ReceiveBuffer::Fixed(bytes));
+        assert_eq!((fixed(65_535), fixed(65_536), fixed(1 << 20), fixed(u32::MAX)), (0, 1, 5, 14));
+        // What SYNs of Linux and Windows have
+        assert_eq!((of(ReceiveBuffer::LINUX), of(ReceiveBuffer::WINDOWS)), (7, 8));
     }
 }

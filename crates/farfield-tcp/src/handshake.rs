@@ -73,7 +73,7 @@ impl Connection {
             self.establish(now, 0, ack, self.agreed.window_in(segment));
             self.ack_due = true;
             // "If there are other controls or text in the segment, then continue processing" with them
-            self.take_text(now, 1, payload, flags.fin, deliver);
+            self.take_text(now, segment, 1, payload, deliver);
         } else if flags.syn {
             self.take_syn(now, segment);
             self.state = State::SynReceived;
@@ -100,6 +100,7 @@ impl Connection {
             self.rtt.begin_after_lost_syn();
         }
         self.state = if self.send.fin { State::FinWait1 } else { State::Established };
+        self.receive.sizing.begin(now, self.agreed.rmss(&self.config), self.agreed.timestamps);
         self.events.push(Event::Connected);
     }
 

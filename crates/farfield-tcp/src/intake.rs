@@ -3,21 +3,23 @@
 use crate::connection::Connection;
 use crate::delayed_ack::Verdict;
 use crate::event::Event;
+use crate::segment::Segment;
 use crate::seq::Position;
 use crate::state::State;
 use crate::timers::Timer;
 use farfield_base::Instant;
 
 impl Connection {
-    /// Takes the part of `payload` that is in the window, and the FIN after it.
+    /// Takes the part of `payload`, which begins at `seq`, that is in the window, and the segment's FIN.
     pub(crate) fn take_text(
         &mut self,
         now: Instant,
+        segment: &Segment,
         seq: Position,
         payload: &[u8],
-        fin: bool,
         deliver: &mut impl FnMut(&[u8]),
     ) {
+        let fin = segment.flags.fin;
         // In the other states the FIN has come: what claims to follow it is ignored
         if !self.state.can_receive() {
             return;
@@ -33,6 +35,7 @@ impl Connection {
                 self.arm_fin_wait_2(now);
             }
             let fresh = &payload[(start - seq) as usize..(end - seq) as usize];
+            self.size_buffer(now, segment, fresh.len() as u32);
             if start == self.receive.nxt {
                 self.take_in_order(now, fresh, deliver);
             } else {
@@ -45,6 +48,20 @@ impl Connection {
         if self.receive.fin == Some(self.receive.nxt) {
             self.take_fin(now);
         }
+    }
+
+    /// Measures what the application has taken, and makes room for more than the `bytes` that have come.
+    fn size_buffer(&mut self, now: Instant, segment: &Segment, bytes: u32) {
+        let receive = &mut self.receive;
+        let (nxt, unread) = (receive.nxt, receive.unread);
+        if receive.sizing.may_grow() {
+            if let Some(stamps) = segment.options.timestamps {
+                receive.sizing.handle_echo(stamps.echo, self.stamps.elapsed(stamps, now), unread);
+            }
+            receive.sizing.handle_progress(now, nxt, (receive.edge - nxt) as u32);
+            receive.sizing.measure(now, nxt, unread);
+        }
+        receive.buffer = receive.sizing.enlarged(receive.buffer, bytes, unread);
     }
 
     fn take_in_order(&mut self, now: Instant, fresh: &[u8], deliver: &mut impl FnMut(&[u8])) {

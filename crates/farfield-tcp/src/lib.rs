@@ -6,8 +6,8 @@
 //! that behave alike.
 //!
 //! Absent by design: addresses and ports, checksums, the wire format, demultiplexing, the urgent mechanism,
-//! ECN, D-SACK, undoing of false recoveries, keep-alives. RACK-TLP, PRR, HyStart, F-RTO and an autotuned
-//! receive buffer are absent, too: what that changes beside Linux is measured in docs/accuracy.md.
+//! ECN, D-SACK, undoing of false recoveries, keep-alives. RACK-TLP, PRR, HyStart and F-RTO are absent, too:
+//! what that changes beside Linux is measured in docs/accuracy.md.
 
 mod acknowledge;
 mod arrival;
@@ -26,6 +26,7 @@ mod paws;
 mod reassembly;
 mod receiving;
 mod recovery;
+mod right_sizing;
 pub mod rtt;
 mod scoreboard;
 pub mod segment;
@@ -39,7 +40,7 @@ pub mod time_wait;
 mod timers;
 mod transmit;
 
-pub use config::{Algorithm, Config, InitialWindow, LossRecovery, SlowStart};
+pub use config::{Algorithm, Config, InitialWindow, LossRecovery, ReceiveBuffer, SlowStart};
 pub use connection::{Closing, Connection, Numbers};
 pub use counters::Counters;
 pub use event::{Event, Failure};

@@ -1,6 +1,8 @@
 //! The receive sequence space (RFC 9293 §3.3.1) and the window that is offered in it.
 
+use crate::config::ReceiveBuffer;
 use crate::reassembly::Reassembly;
+use crate::right_sizing::RightSizing;
 use crate::seq::{Position, SeqNumber};
 
 /// Positions in the peer's direction.
@@ -12,8 +14,10 @@ pub(crate) struct Receiving {
     pub(crate) nxt: Position,
     /// RCV.NXT + RCV.WND as last advertised to the peer: never moves back (RFC 9293 SHLD-14).
     pub(crate) edge: Position,
-    /// The buffer that the window stands for.
+    /// The buffer that the window stands for. It may grow, and never shrinks.
     pub(crate) buffer: u32,
+    /// How far the buffer grows.
+    pub(crate) sizing: RightSizing,
     /// What the application has been given and not used.
     pub(crate) unread: u32,
     /// What came out of order.
@@ -25,12 +29,13 @@ pub(crate) struct Receiving {
 }
 
 impl Receiving {
-    pub(crate) fn new(buffer: u32) -> Receiving {
+    pub(crate) fn new(buffer: ReceiveBuffer) -> Receiving {
         Receiving {
             isn: SeqNumber(0),
             nxt: 0,
             edge: 0,
-            buffer,
+            buffer: buffer.initial(),
+            sizing: RightSizing::new(buffer),
             unread: 0,
             reassembly: None,
             fin: None,
@@ -44,6 +49,7 @@ impl Receiving {
         self.nxt = 1;
         if !scaling {
             self.buffer = self.buffer.min(u32::from(u16::MAX));
+            self.sizing.cap(u32::from(u16::MAX));
         }
         self.edge = 1 + Position::from(self.buffer.min(u32::from(u16::MAX)));
     }

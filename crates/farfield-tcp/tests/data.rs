@@ -4,7 +4,7 @@ mod scene;
 
 use farfield_base::Duration;
 use farfield_tcp::delayed_ack::DelayedAckPolicy;
-use farfield_tcp::{Config, Event, Flags};
+use farfield_tcp::{Config, Event, Flags, ReceiveBuffer};
 use scene::*;
 
 fn delayed(delay: Duration, heartbeat: bool, quick_segments: u8) -> Config {
@@ -122,7 +122,8 @@ fn nagle_holds_a_small_segment_while_one_is_out() {
 
 #[test]
 fn a_closed_window_is_probed_ever_more_rarely_and_opens() {
-    let mut pair = Pair::new(plain(), Config { receive_buffer: 4000, ..plain() }).connected();
+    let mut pair =
+        Pair::new(plain(), Config { receive_buffer: ReceiveBuffer::Fixed(4000), ..plain() }).connected();
     pair.set_unread(B, 4000);
     pair.write(A, &body(10_000));
     pair.run_for(Duration::from_secs(5));
@@ -139,7 +140,8 @@ fn a_closed_window_is_probed_ever_more_rarely_and_opens() {
 
 #[test]
 fn a_silly_window_is_not_offered() {
-    let mut pair = Pair::new(plain(), Config { receive_buffer: 4000, ..plain() }).connected();
+    let mut pair =
+        Pair::new(plain(), Config { receive_buffer: ReceiveBuffer::Fixed(4000), ..plain() }).connected();
     pair.set_unread(B, 4000);
     pair.write(A, &body(10_000));
     pair.run_for(ms(200));
@@ -184,7 +186,8 @@ fn a_retransmission_is_timed_by_its_stamp_alone() {
 
 #[test]
 fn what_lies_outside_the_window_is_not_taken() {
-    let mut pair = Pair::new(Config { receive_buffer: 1000, ..plain() }, plain()).connected();
+    let mut pair =
+        Pair::new(Config { receive_buffer: ReceiveBuffer::Fixed(1000), ..plain() }, plain()).connected();
     pair.inject(A, pair.forged(B, Flags::ACK, 1 + 1000, 1), b"beyond");
     pair.inject(A, pair.forged(B, Flags::ACK, 1 - 6, 1), b"before");
     assert_eq!(pair.a.tcp.counters().refused, 2);

@@ -9,19 +9,19 @@
 mod scene;
 
 use farfield_base::Duration;
-use farfield_tcp::Config;
+use farfield_tcp::{Config, ReceiveBuffer};
 use proptest::prelude::*;
 use rand::RngExt;
 use scene::*;
 
 /// The profiles with the least timeout that RFC 6298 §2.4 asks for.
 fn profiles() -> Vec<Config> {
-    let bsd = Config { receive_buffer: 65_535, ..Config::bsd() };
+    let bsd = Config { receive_buffer: ReceiveBuffer::Fixed(65_535), ..Config::bsd() };
     let newreno = Config { sack: false, timestamps: false, ..Config::linux() };
     let mut all = vec![bsd, Config::linux(), Config::windows(), newreno];
     for config in &mut all {
         config.rto.min = Duration::from_secs(1);
-        config.receive_buffer = 65_535;
+        config.receive_buffer = ReceiveBuffer::Fixed(65_535);
     }
     all
 }
@@ -131,7 +131,7 @@ fn needless(pair: &Pair) -> Vec<(u64, i64)> {
 
 #[test]
 fn with_sack_only_what_was_lost_is_sent_again() {
-    let config = Config { receive_buffer: 65_535, ..with_sack() };
+    let config = Config { receive_buffer: ReceiveBuffer::Fixed(65_535), ..with_sack() };
     for seed in 0..40 {
         let mut luck = luck(seed);
         let mut pair = Pair::new(config.clone(), config.clone()).rate(2_000_000).connected();

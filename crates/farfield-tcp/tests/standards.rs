@@ -7,7 +7,7 @@ use farfield_base::{Duration, Instant};
 use farfield_tcp::config::{DEFAULT_MSS_IPV4, DEFAULT_MSS_IPV6};
 use farfield_tcp::delayed_ack::DelayedAckPolicy;
 use farfield_tcp::syn::SynSchedule;
-use farfield_tcp::{Config, Event, Failure, Flags, Segment, SeqNumber, SlowStart, State};
+use farfield_tcp::{Config, Event, Failure, Flags, ReceiveBuffer, Segment, SeqNumber, SlowStart, State};
 use scene::*;
 
 fn stamps() -> Config {
@@ -154,7 +154,9 @@ mod timestamps {
 
     #[test]
     fn a_probe_of_a_closed_window_leaves_no_stamp() {
-        let mut pair = Pair::new(Config { receive_buffer: 1_000, ..stamps() }, stamps()).connected();
+        let mut pair =
+            Pair::new(Config { receive_buffer: ReceiveBuffer::Fixed(1_000), ..stamps() }, stamps())
+                .connected();
         pair.set_unread(A, 1_000);
         pair.inject(A, stamped(pair.forged(B, Flags::ACK, 1, 1), 7_300), &body(1_000));
         let before = pair.sent(A).next_back().unwrap().segment.options.timestamps.unwrap().echo;

@@ -10,7 +10,7 @@ mod scene;
 
 use bytes::Bytes;
 use farfield_base::Duration;
-use farfield_tcp::{Config, LossRecovery};
+use farfield_tcp::{Config, LossRecovery, ReceiveBuffer};
 use rand::RngExt;
 use scene::*;
 
@@ -41,7 +41,7 @@ struct Seen {
 /// A long transfer with losses of share `p`.
 fn transfer(config: &Config, losses: Losses, p: f64) -> Seen {
     let (mut luck, mut last) = (luck(7), None);
-    let config = Config { receive_buffer: 1 << 26, mss: MSS as u16, ..config.clone() };
+    let config = Config { receive_buffer: ReceiveBuffer::Fixed(1 << 26), mss: MSS as u16, ..config.clone() };
     let mut pair = Pair::new(config.clone(), config).connected().losing(move |sent| {
         if sent.len == 0 {
             return false;

@@ -201,7 +201,7 @@ struct Fetched {
     apart: [f64; 2],
 }
 
-/// One packet; several windows of slow start; and more than a receive window has at first.
+/// One packet; several windows of slow start, and more than is offered at first; and ten times as much.
 const FETCHED: [Fetched; 3] = [
     Fetched { path: "/1k", connections: 20, seconds: 1, apart: [0.03, 0.03] },
     Fetched { path: "/100k", connections: 4, seconds: 1, apart: [0.03, 0.03] },
@@ -263,14 +263,14 @@ fn by_wrk(wan: &Wan, fetched: &Fetched, seconds: u32) -> Replies {
     }
 }
 
-/// As many users of farfield's own behind as much, each on its one connection. Their receive buffer is as
-/// large as the one of the kernel grows.
+/// As many users of farfield's own behind as much, each on its one connection, with their TCP as it is by
+/// default.
 fn by_users(wan: &Wan, fetched: &Fetched, seconds: u32) -> Replies {
     let Fetched { path, connections, .. } = fetched;
     let scenario = format!(
         "{CONGESTION}\n[load]\nmodel = 'closed'\nusers = {connections}\n[connections]\npolicy = 'persistent'
         [[requests.request]]\npath = '{path}'\n[run]\nwarm-up = '0s'\nduration = '{seconds}s'
-        [network]\nrtt = '50ms'\ntcp = {{ receive-buffer = '4MiB', reassembly-max = '4MiB' }}\n"
+        [network]\nrtt = '50ms'\n"
     );
     let samples = wan.run(&scenario, common::wan::SHORT).exits(0).samples();
     let over = |sample: &&Sample| sample.done.as_secs_f64() <= f64::from(seconds);
@@ -290,7 +290,7 @@ fn by_users(wan: &Wan, fetched: &Fetched, seconds: u32) -> Replies {
 
 /// The TCP of farfield's users and that of a kernel agree on the same path before the same server, in the
 /// least and the median response time. Rates and means are printed: within a second or two they have the
-/// growth of the kernel's receive buffer, and other work on the machine.
+/// growth of windows, and other work on the machine.
 #[test]
 fn wrk_and_emulated_users_get_as_much() {
     let test = "wrk_and_emulated_users_get_as_much";

@@ -6,6 +6,7 @@ use farfield_emulator::{ServerPlan, Simulated};
 use farfield_http::http2::server::ServerSettings;
 use farfield_http::tls::model::{Offer, Terms};
 use farfield_http::tls::{Alpn, Group};
+use farfield_tcp::ReceiveBuffer;
 use farfield_user::HttpVersion;
 
 /// One client at a round trip of `rtt`, with up to `streams` requests at once on its connection.
@@ -120,8 +121,6 @@ fn slow_start_is_as_over_http1() {
         for version in [HttpVersion::Http11, HttpVersion::Http2] {
             let mut scene = page(version, ms(100), "policy = 'persistent'", &[]);
             scene.path = format!("/bytes/{}", segments * 1448 - 1000);
-            // A window that does not bound the rounds.
-            scene.tcp.receive_buffer = 4 << 20;
             let played = scene.play();
             assert_eq!(over_at(&played), ms(100 * (1 + rounds)), "{segments} segments, {version:?}");
         }
@@ -135,7 +134,7 @@ fn slow_start_is_as_over_http1() {
 fn bodies_take_turns() {
     let mut scene = page(HttpVersion::Http2, ms(1), "policy = 'persistent'", &[800_000, 800_000, 80_000]);
     scene.own = link("delay = '500us'\nrate = '65536kbit'\nqueue = '8MiB'");
-    scene.tcp.receive_buffer = 1 << 20;
+    scene.tcp.receive_buffer = ReceiveBuffer::Fixed(1 << 20);
     scene.server.send_buffer = 32 << 10;
     let played = scene.play();
     let done = |number: usize| played.samples.iter().find(|own| stream(own) as usize == 2 * number + 3);
@@ -154,7 +153,7 @@ fn windows_are_obeyed() {
     // which the client would call an error.
     let mut scene = page(HttpVersion::Http2, ms(10), "policy = 'persistent'\nrequest-timeout = '300s'", &[]);
     scene.path = format!("/bytes/{}", 20 << 20);
-    scene.tcp.receive_buffer = 16 << 20;
+    scene.tcp.receive_buffer = ReceiveBuffer::Fixed(16 << 20);
     scene.server.tcp = std::sync::Arc::new(scene.tcp.clone());
     scene.server.send_buffer = 16 << 20;
     let played = scene.play();
@@ -224,6 +223,8 @@ pub fn page_time(version: HttpVersion, parallel: u32, loss: &str, bytes: u32) ->
     let mut scene = Scene { version, ..Scene::crowd(16, ms(80)) };
     scene = scene.policy(&format!("policy = 'early-close'\nparallel = {parallel}"));
     scene.own = link(&format!("delay = '40ms'\nloss = '{loss}'"));
+    // A window that bounds what a round trip carries, for each connection of TCP
+    scene.tcp.receive_buffer = ReceiveBuffer::Fixed(65_536);
     scene.embedded = vec![format!("/bytes/{bytes}"); 24];
     let played = if version == HttpVersion::Http3 { secure(scene) } else { scene }.play();
     // Users go from page to page: as many pages as were done take as much time as there was.

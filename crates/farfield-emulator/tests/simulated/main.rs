@@ -8,7 +8,7 @@ mod scene;
 use farfield_base::{Duration, Instant, Outcome};
 use farfield_emulator::ServerPlan;
 use farfield_tcp::rtt::RtoLimits;
-use farfield_tcp::{Config, InitialWindow};
+use farfield_tcp::{Config, InitialWindow, ReceiveBuffer};
 use farfield_user::HttpVersion;
 use scene::{Scene, count, link, ms, ok, with};
 use std::net::Ipv6Addr;
@@ -60,7 +60,7 @@ fn a_link_carries_its_rate() {
         // A queue that holds the whole window delays by more than the least timeout: nothing is to be sent
         // twice.
         let rto = RtoLimits { min: Duration::from_secs(100), ..Config::linux().rto };
-        scene.tcp = Config { receive_buffer: 4 << 20, rto, ..Config::linux() };
+        scene.tcp = Config { receive_buffer: ReceiveBuffer::Fixed(4 << 20), rto, ..Config::linux() };
         scene.server.tcp = Arc::new(scene.tcp.clone());
         scene.server.send_buffer = 8 << 20;
         scene.own = link(&format!("delay = '1ms'\nrate = '{rate}'\nqueue = '8MiB'"));

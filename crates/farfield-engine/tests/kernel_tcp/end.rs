@@ -10,6 +10,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 use std::io::{self, IoSlice, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddrV4, TcpListener, TcpStream};
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 /// The port of whoever is opened to, and farfield's own where it opens.
@@ -47,6 +48,9 @@ pub enum Closes {
     AtOnce,
     /// When so many bytes were read.
     HavingRead(usize),
+    /// When so many bytes were read, and none before all of them have come: a kernel handles what arrives
+    /// while a reader has the socket later, and together.
+    HavingReadAll(usize),
     /// When the other has closed.
     Afterwards,
 }
@@ -79,7 +83,9 @@ impl Ours {
             self.turns += 1;
             self.write(*writes);
         }
-        if self.application.closes == Closes::HavingRead(self.received.len()) {
+        let read = self.received.len();
+        if matches!(self.application.closes, Closes::HavingRead(len) | Closes::HavingReadAll(len) if len == read)
+        {
             self.tcp.close();
         }
         self.hear();
@@ -101,6 +107,11 @@ impl Ours {
         matches!(self.tcp.state(), State::Closed | State::TimeWait)
     }
 
+    /// True if all that it will write has come to the other end.
+    pub fn has_sent_all(&self) -> bool {
+        self.written == self.application.body().len() && self.tcp.unacknowledged() == 0
+    }
+
     fn write(&mut self, len: usize) {
         let (from, to) = (self.written, self.written + len);
         self.tcp.write(body(to)[from..].to_vec().into()).expect("open");
@@ -116,7 +127,7 @@ impl Ours {
             let due = match self.application.closes {
                 Closes::AtOnce => Event::Connected,
                 Closes::Afterwards => Event::PeerFinished,
-                Closes::HavingRead(_) => continue,
+                Closes::HavingRead(_) | Closes::HavingReadAll(_) => continue,
             };
             if event == due {
                 self.tcp.close();
@@ -166,6 +177,8 @@ pub struct Kernel {
     listener: Option<TcpListener>,
     application: Application,
     pub app: Option<JoinHandle<io::Result<Vec<u8>>>>,
+    /// Holds the application up that reads nothing before all has come.
+    all_came: Option<Sender<()>>,
 }
 
 impl Kernel {
@@ -177,7 +190,8 @@ impl Kernel {
         let queue = testbed.queues().remove(0);
         let addresses = Addresses::V4 { source: address, destination: server };
         let (ours, theirs) = if opens { (PORT, None) } else { (OWN_PORT, Some(PORT)) };
-        let mut kernel = Kernel { queue, addresses, ours, theirs, listener: None, application, app: None };
+        let (listener, app, all_came) = (None, None, None);
+        let mut kernel = Kernel { queue, addresses, ours, theirs, listener, application, app, all_came };
         if opens {
             let stream = testbed.inside(|| connecting(SocketAddrV4::new(address, PORT))).unwrap().unwrap();
             kernel.begin(stream);
@@ -228,7 +242,14 @@ impl Kernel {
 
     fn begin(&mut self, stream: TcpStream) {
         let application = self.application;
-        self.app = Some(std::thread::spawn(move || run(stream, application)));
+        let (sender, all_came) = channel();
+        self.all_came = Some(sender);
+        self.app = Some(std::thread::spawn(move || run(stream, application, &all_came)));
+    }
+
+    /// All that the other end will write has come.
+    pub fn let_read(&mut self) {
+        self.all_came = None;
     }
 
     pub fn is_over(&self) -> bool {
@@ -247,7 +268,7 @@ fn connecting(to: SocketAddrV4) -> io::Result<TcpStream> {
 }
 
 /// The application on the kernel's end; what it read.
-fn run(mut stream: TcpStream, application: Application) -> io::Result<Vec<u8>> {
+fn run(mut stream: TcpStream, application: Application, all_came: &Receiver<()>) -> io::Result<Vec<u8>> {
     stream.set_nonblocking(false)?;
     // Ends if the other end never does
     stream.set_read_timeout(Some(std::time::Duration::from_secs(120)))?;
@@ -268,6 +289,12 @@ fn run(mut stream: TcpStream, application: Application) -> io::Result<Vec<u8>> {
     match application.closes {
         Closes::AtOnce => stream.shutdown(Shutdown::Write)?,
         Closes::HavingRead(len) => {
+            read(&mut stream, len)?;
+            stream.shutdown(Shutdown::Write)?;
+        }
+        Closes::HavingReadAll(len) => {
+            // Its other end is dropped then
+            let _ = all_came.recv();
             read(&mut stream, len)?;
             stream.shutdown(Shutdown::Write)?;
         }

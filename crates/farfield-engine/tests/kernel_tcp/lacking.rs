@@ -7,7 +7,7 @@
 
 use crate::end::{Application, CONGESTION_CONTROL, Closes};
 use crate::stage::{Fate, MSS, Played, RTT, Scene, Sent, Subject};
-use crate::{linux, losing, one_way, sending};
+use crate::{linux, losing, sending};
 use farfield_base::{Duration, Instant};
 use farfield_tcp::Config;
 use std::cell::Cell;
@@ -67,9 +67,9 @@ fn later_rounds(played: &Played) -> String {
     rounds[2..].iter().map(i64::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Round trips from one end's first data to its last.
-fn span(played: &Played, by_subject: bool) -> f64 {
-    let mut data = played.data(by_subject).map(|sent| sent.at);
+/// Round trips from the subject's first data to its last.
+fn span(played: &Played) -> f64 {
+    let mut data = played.data(true).map(|sent| sent.at);
     let (first, last) = (data.next(), data.last());
     first.zip(last).map_or(0.0, |(first, last)| last.since(first).as_secs_f64() / RTT.as_secs_f64())
 }
@@ -82,7 +82,7 @@ fn surplus(played: &Played) -> i64 {
 }
 
 fn sent_by(played: &Played) -> String {
-    format!("all sent by {:.1}", span(played, true))
+    format!("all sent by {:.1}", span(played))
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn recoveries_that_are_undone() {
                 scene: sending(150, false, &overtaken),
                 figure: sent_by,
                 here: "all sent by 10.0",
-                kernel_shows: |kernel| span(kernel, true) < 6.0,
+                kernel_shows: |kernel| span(kernel) < 6.0,
             },
             Row {
                 script: "the path holds all back for 1 s: segments sent again",
@@ -254,13 +254,6 @@ fn windows_that_grow_otherwise() {
     let link = Bottleneck::new(20_000_000, 200);
     let narrow = |sent: &Sent| link.fate(sent);
     let cubic = &[(CONGESTION_CONTROL, "cubic")];
-    let large = &[("net.ipv4.tcp_rmem", "4096 131072 6291456")];
-    let downloads = |receive_buffer| {
-        let (other, subject) = one_way(450);
-        let config = Config { receive_buffer, reassembly_max: receive_buffer, ..linux() };
-        Scene { subject_opens: true, subject, other, config, settings: large, fate: &|_| Fate::Pass }
-    };
-    let usual = Config::linux().receive_buffer;
     compare(
         "windows_that_grow_otherwise",
         &[
@@ -295,20 +288,6 @@ fn windows_that_grow_otherwise() {
                 figure: |played| played.rounds()[3].to_string(),
                 here: "10",
                 kernel_shows: |kernel| kernel.rounds()[3] > 10,
-            },
-            Row {
-                script: "650 KB to the client",
-                scene: downloads(usual),
-                figure: |played| format!("all sent by {:.1}", span(played, false)),
-                here: "all sent by 11.0",
-                kernel_shows: |kernel| span(kernel, false) < 15.0,
-            },
-            Row {
-                script: "the same with `receive-buffer = \"4MiB\"`",
-                scene: downloads(4 << 20),
-                figure: |played| format!("all sent by {:.1}", span(played, false)),
-                here: "all sent by 5.0",
-                kernel_shows: |kernel| span(kernel, false) < 15.0,
             },
         ],
     );

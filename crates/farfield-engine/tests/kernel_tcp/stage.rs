@@ -184,6 +184,11 @@ impl Stage<'_> {
                     ours.wake(self.now);
                 }
             }
+            if let [End::Kernel(kernel), End::Ours(other)] = &mut self.ends
+                && other.has_sent_all()
+            {
+                kernel.let_read();
+            }
         }
     }
 
@@ -256,10 +261,15 @@ impl Played {
 
     /// The subject's new segments in each round trip since its first data.
     pub fn rounds(&self) -> Vec<i64> {
+        self.rounds_by(true)
+    }
+
+    /// New segments of the subject, or of the other, in each round trip since its first data.
+    pub fn rounds_by(&self, subject: bool) -> Vec<i64> {
         let mut rounds = Vec::new();
-        let Some(first) = self.data(true).next().map(|sent| sent.at) else { return rounds };
+        let Some(first) = self.data(subject).next().map(|sent| sent.at) else { return rounds };
         let mut reached = 1;
-        for sent in self.data(true) {
+        for sent in self.data(subject) {
             let round = ((sent.at.since(first) + ONE_WAY).as_ns() / RTT.as_ns()) as usize;
             rounds.resize(rounds.len().max(round + 1), 0);
             rounds[round] += (sent.seq + sent.len - reached).max(0);

@@ -9,7 +9,7 @@ use farfield_base::random::{Purpose, Seed, Stream};
 use farfield_base::{Duration, Instant};
 use farfield_net::Wheel;
 use farfield_tcp::{
-    Config, Connection, Event, Flags, Numbers, Segment, SeqNumber, State, Timestamps, Transmit,
+    Config, Connection, Event, Flags, Numbers, ReceiveBuffer, Segment, SeqNumber, State, Timestamps, Transmit,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -57,6 +57,8 @@ pub struct End {
     pub tcp: Connection,
     pub received: Vec<u8>,
     pub events: Vec<(Instant, Event)>,
+    /// Whether the application reads what it is given.
+    pub reads: bool,
     armed: Option<Instant>,
     isn: u32,
     /// Positions of the last segment sent: its own and the one it acknowledged.
@@ -85,7 +87,7 @@ pub fn plain() -> Config {
     let mut config = Config::linux();
     config.mss = 1000;
     (config.timestamps, config.sack, config.window_scaling) = (false, false, true);
-    config.receive_buffer = 1 << 20;
+    config.receive_buffer = ReceiveBuffer::Fixed(1 << 20);
     config.reassembly_max = 1 << 20;
     config.congestion = farfield_tcp::Algorithm::Reno;
     config.slow_start = farfield_tcp::SlowStart::PerAck;
@@ -126,6 +128,7 @@ impl End {
             tcp,
             received: Vec::new(),
             events: Vec::new(),
+            reads: true,
             armed: None,
             isn,
             last: (0, 0),
@@ -285,6 +288,9 @@ impl Pair {
         let end = self.end(to);
         let received = &mut end.received;
         end.tcp.handle_segment(now, &segment, payload, |bytes| received.extend_from_slice(bytes));
+        if !end.reads {
+            end.tcp.set_unread(end.received.len() as u32);
+        }
         self.settle(to);
     }
 

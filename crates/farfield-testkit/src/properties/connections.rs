@@ -3,15 +3,17 @@
 //!
 //! The properties: no panic; nothing is sent beyond the largest window that was offered, but for a probe's
 //! one byte; nothing is acknowledged, selectively or not, that was not sent; what is delivered is the peer's
-//! stream, in order; neither an acknowledgment nor a window's edge goes back; what is sent is what was
-//! written; sending ends; no timer spins.
+//! stream, in order; neither an acknowledgment nor a window's edge goes back; no window is larger than the
+//! receive buffer may become; what is sent is what was written; sending ends; no timer spins.
 
 mod input;
 mod witness;
 
 use bytes::Bytes;
 use farfield_base::{Duration, Instant};
-use farfield_tcp::{Config, Connection, Flags, Numbers, Segment, SeqNumber, State, Timestamps};
+use farfield_tcp::{
+    Config, Connection, Flags, Numbers, ReceiveBuffer, Segment, SeqNumber, State, Timestamps,
+};
 use input::Input;
 use std::sync::Arc;
 use witness::{Witness, peer_byte};
@@ -34,7 +36,7 @@ pub fn of_connection(input: &[u8]) {
     let mut config = profiles[usize::from(head & 0x0f) % 3]();
     config.reassembly_max = 20_000;
     if head & 0x40 != 0 {
-        config.receive_buffer = 300_000;
+        config.receive_buffer = ReceiveBuffer::Fixed(300_000);
     }
     let own = SeqNumber(u32::MAX - u32::from(input.byte()) * 7);
     let peer = SeqNumber(u32::MAX - u32::from(input.byte()) * 7);

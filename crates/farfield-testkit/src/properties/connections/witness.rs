@@ -15,6 +15,8 @@ pub struct Witness {
     offered: i64,
     shift: u8,
     own_shift: u8,
+    /// The largest window that may be offered.
+    buffer_max: i64,
     /// After the highest position sent.
     pub sent_to: i64,
     /// The position that the last segment acknowledged, and the edge of its window.
@@ -38,6 +40,7 @@ impl Witness {
             offered: 1,
             shift: 0,
             own_shift: 0,
+            buffer_max: 0,
             sent_to: 0,
             acked: 0,
             edge: 0,
@@ -56,9 +59,11 @@ impl Witness {
         if matches!(before, State::Listen | State::SynSent) && flags.syn && after != before {
             self.peer = Some(segment.seq);
             let scaling = config.window_scaling && segment.options.window_scale.is_some();
+            let buffer_max = config.receive_buffer.max();
+            self.buffer_max = i64::from(buffer_max);
             if scaling {
                 self.shift = segment.options.window_scale.unwrap_or(0).min(14);
-                self.own_shift = (0..14).find(|s| config.receive_buffer >> s <= 65_535).unwrap_or(14);
+                self.own_shift = (0..14).find(|s| buffer_max >> s <= 65_535).unwrap_or(14);
             }
         }
     }
@@ -137,7 +142,10 @@ impl Witness {
         let ack = segment.ack.position(peer, self.acked);
         assert!(ack >= self.acked, "an acknowledgment never goes back");
         assert!(self.was_sent(0, ack), "{ack} is acknowledged and was not sent: {:?}", self.sent);
-        let edge = ack + (i64::from(segment.window) << self.own_shift);
+        let window = i64::from(segment.window) << self.own_shift;
+        // What the shift cuts off is rounded up
+        assert!(window < self.buffer_max + (1 << self.own_shift), "{window} bytes are offered");
+        let edge = ack + window;
         assert!(edge >= self.edge, "the window never shrinks: {edge} after {}", self.edge);
         (self.acked, self.edge) = (ack, edge);
         for (left, right) in segment.options.sack.as_slice() {
