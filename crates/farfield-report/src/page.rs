@@ -22,8 +22,8 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::fs::File;
 
-const STYLE: &str = include_str!("page/style.css");
-const SCRIPT: &str = include_str!("page/script.js");
+const STYLE: &str = include_str!("html/style.css");
+const SCRIPT: &str = include_str!("html/script.js");
 
 /// Names of a table before the others are one row.
 const NAMES: usize = 20;
