@@ -63,7 +63,7 @@ fn read(run: &RunDirectory, metrics: &[Metric]) -> Result<Parts, &'static str> {
     let source =
         File::open(run.path().join("samples.parquet")).map_err(|_| "a run has no samples.parquet")?;
     let file = SamplesFile::open(source).map_err(|error| match error {
-        SamplesError::Version { .. } => "its samples.parquet is of another version of farfield",
+        SamplesError::Newer { .. } => "its samples.parquet is of a later version of farfield",
         _ => NO_SAMPLES,
     })?;
     if file.keep() != Keep::All || file.left_out() > 0 {
