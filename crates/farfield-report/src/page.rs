@@ -48,7 +48,7 @@ pub fn render(run: &RunDirectory) -> String {
     tables::classes(&mut page, summary);
     tables::states(&mut page, summary);
     tables::outcomes(&mut page, summary);
-    samples::sections(&mut page, run, &passed);
+    samples::sections(&mut page, run, passed);
     tables::network(&mut page, summary);
     about::verification(&mut page, run);
     about::environment(&mut page, run);
