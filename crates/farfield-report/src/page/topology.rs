@@ -240,8 +240,8 @@ mod tests {
         assert_eq!(words, expected);
         let bars: Vec<&Bar> = rows.iter().flat_map(|row| row.bars.iter().flatten()).collect();
         assert_eq!(bars.len(), topology.links.len());
-        assert_eq!((bars[0].share, bars[0].text.as_str()), (Some(0.9), "90.0%, 7 gone"));
-        assert_eq!((bars[1].share, bars[1].text.as_str()), (Some(0.2), "20.0%"));
+        assert_eq!((bars[0].share, bars[0].text.as_str()), (Some(0.9), "90%, 7 gone"));
+        assert_eq!((bars[1].share, bars[1].text.as_str()), (Some(0.2), "20%"));
     }
 
     #[test]
