@@ -21,6 +21,7 @@ mod open;
 mod overload;
 mod page;
 mod peers;
+mod report;
 mod route;
 mod server;
 mod shards;
@@ -120,6 +121,7 @@ pub const BENCHES: &[Bench] = &[
     Bench { name: "users-memory", run: memory::users, beside: Beside::Servers },
     Bench { name: "tls-memory", run: memory::secure_users, beside: Beside::Servers },
     Bench { name: "samples-memory", run: memory::samples, beside: Beside::Servers },
+    Bench { name: "report", run: report::of_ten_million, beside: Beside::Nothing },
 ];
 
 /// Runs the benches that are named.

@@ -6,6 +6,7 @@
 
 mod audits;
 mod bench;
+mod browser;
 mod check;
 mod dependencies;
 mod directions;

@@ -9,6 +9,7 @@ use crate::flight::{Contents, Flight};
 use crate::forward::{Ahead, Forward, On, Way};
 use crate::hosts::RealHosts;
 use crate::lag::Lag;
+use crate::link_counts::counters_of;
 use crate::packet::{Packet, Tcp};
 use crate::plan::{HopPlan, NetworkPlan};
 use crate::shared::links_of;
@@ -162,6 +163,7 @@ impl ClientSide {
         }
         if beyond == Beyond::Everything {
             transit.begin_cross(CrossFlows::of(&plan, seed, |_| true));
+            transit.links = counters_of(&plan);
         }
         ClientSide {
             seed,
@@ -453,6 +455,13 @@ impl Forward for ClientSide {
 
     fn shared_link(link: SharedLinkId) -> At {
         At::Shared(link)
+    }
+
+    fn as_shared(at: At) -> Option<SharedLinkId> {
+        match at {
+            At::Shared(link) => Some(link),
+            At::Own { .. } => None,
+        }
     }
 
     fn offer(&mut self, flight: &Flight<ClientSlot>, at: At) -> Fate {

@@ -93,6 +93,11 @@ impl CrossFlows {
         (flow.link, flow.bytes)
     }
 
+    /// Bytes of each packet of a flow.
+    pub fn bytes(&self, slot: FlowSlot) -> u32 {
+        self.flows[slot.0 as usize].bytes
+    }
+
     /// Counts what became of a packet.
     pub fn count(&mut self, slot: FlowSlot, fate: Fate) {
         let counts = &mut self.flows[slot.0 as usize].counts;

@@ -12,6 +12,7 @@ use crate::client::Wire;
 use crate::cross_traffic::FlowSlot;
 use crate::flight::Flight;
 use crate::icmp;
+use crate::link_counts::LinkCounts;
 use crate::packet::{Carried, Packet};
 use crate::plan::{HopPlan, NodePlan, RoutePlan};
 use crate::slots::{ClientId, FlightSlot, SharedLinkId};
@@ -101,6 +102,15 @@ pub(crate) trait Forward {
 
     /// A shared link, as the side knows it.
     fn shared_link(link: SharedLinkId) -> Self::Link;
+
+    /// The shared link that it is, if it is one.
+    fn as_shared(link: Self::Link) -> Option<SharedLinkId>;
+
+    /// The counters of a link, if it has some.
+    fn counts(&mut self, link: Self::Link) -> Option<&mut LinkCounts> {
+        let link = Self::as_shared(link)?;
+        self.transit_mut().links.get_mut(link.index())
+    }
 
     fn offer(&mut self, flight: &Flight<Self::Client>, link: Self::Link) -> Fate;
 
@@ -220,6 +230,7 @@ pub(crate) trait Forward {
     ) -> On<Self::Client> {
         let now = self.transit().now;
         if let Some(answer) = self.closure(link).and_then(|closure| closure.at(now)) {
+            self.count_refused(&flight, link);
             self.turn_away(flight, node, answer);
             return None;
         }
@@ -234,11 +245,18 @@ pub(crate) trait Forward {
                 None
             }
             Fit::TooBig => {
+                self.count_refused(&flight, link);
                 self.transit_mut().drops.too_big += flight.packets();
                 let next_hop_mtu = mtu.as_bytes() as u16;
                 self.refuse(flight, node, IcmpError::TooBig { next_hop_mtu });
                 None
             }
+        }
+    }
+
+    fn count_refused(&mut self, flight: &Flight<Self::Client>, link: Self::Link) {
+        if let Some(counts) = self.counts(link) {
+            counts.refused += flight.packets();
         }
     }
 
@@ -261,7 +279,7 @@ pub(crate) trait Forward {
         let packet = farfield_net::Packet { bytes, key: slot.key() };
         let fate = self.wire(link).map(|wire| wire.link.offer(now, packet, &mut wire.rng));
         if let Some(fate) = fate {
-            self.transit_mut().cross.count(slot, fate);
+            self.count_cross(slot, link, fate);
             if fate == Fate::Waits {
                 self.await_fate(link);
             }
@@ -269,8 +287,19 @@ pub(crate) trait Forward {
         self.transit_mut().schedule_cross(slot);
     }
 
+    fn count_cross(&mut self, slot: FlowSlot, link: Self::Link, fate: Fate) {
+        self.transit_mut().cross.count(slot, fate);
+        let bytes = self.transit().cross.bytes(slot);
+        if let Some(counts) = self.counts(link) {
+            counts.count(1, bytes, &fate);
+        }
+    }
+
     /// Does with a packet what its link decided; returns it if it is behind the link now.
     fn settle(&mut self, mut flight: Flight<Self::Client>, link: Self::Link, fate: Fate) -> On<Self::Client> {
+        if let Some(counts) = self.counts(link) {
+            counts.count(flight.packets(), flight.bytes(), &fate);
+        }
         match fate {
             Fate::Dropped(cause) => {
                 self.transit_mut().drops.count(cause);
@@ -324,7 +353,7 @@ pub(crate) trait Forward {
         wire.fate_at = None;
         while let Some((key, fate)) = self.wire(link).and_then(|wire| wire.link.poll(now, &mut wire.rng)) {
             if let Some(slot) = FlowSlot::of_key(key) {
-                self.transit_mut().cross.count(slot, fate);
+                self.count_cross(slot, link, fate);
                 continue;
             }
             let flight = self.transit_mut().flights.remove(key as usize);

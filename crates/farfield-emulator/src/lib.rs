@@ -30,6 +30,7 @@ mod icmp;
 pub mod lag;
 pub mod lateness;
 pub mod layout;
+pub mod link_counts;
 mod moves;
 pub mod offload;
 pub mod packet;
@@ -52,6 +53,7 @@ pub use cross_traffic::{CrossCounts, CrossFlow};
 pub use directory::Directory;
 pub use framed::Framed;
 pub use lateness::Lateness;
+pub use link_counts::LinkCounts;
 pub use packet::{Carried, Packet, Tcp, Udp};
 pub use plan::{
     ClassPlan, ClientPlan, HopPlan, MovePlan, NetworkPlan, NodePlan, OtherServers, RoutePlan, Servers,

@@ -8,6 +8,7 @@ use crate::forward::Forward;
 use crate::hosts::RealHosts;
 use crate::lag;
 use crate::lateness::Lateness;
+use crate::link_counts::LinkCounts;
 use crate::packet::Packet;
 use crate::plan::NetworkPlan;
 use crate::slots::{ClientId, ClientSlot};
@@ -265,6 +266,11 @@ impl Shard {
     /// Counters of each flow of cross traffic, as far as its link is here.
     pub fn cross_counts(&self) -> Vec<CrossCounts> {
         self.side.transit.cross.counts()
+    }
+
+    /// Counters of each shared link; empty where these are not here.
+    pub fn link_counts(&self) -> &[LinkCounts] {
+        &self.side.transit.links
     }
 
     /// Packets that the network did not deliver.

@@ -16,6 +16,7 @@ use crate::cross_traffic::{CrossCounts, CrossFlows};
 use crate::flight::Flight;
 use crate::forward::{Ahead, Forward, On, Way};
 use crate::lag;
+use crate::link_counts::{LinkCounts, counters_of};
 use crate::packet::{Packet, Tcp, Udp};
 use crate::plan::{HopPlan, NetworkPlan};
 use crate::slots::{ClientId, SharedLinkId};
@@ -82,6 +83,7 @@ impl<O> SharedSide<O> {
         let mut transit = Transit::new(Arc::clone(&plan));
         let holds = |link| if plan.is_near(link) { extent.near } else { extent.far };
         transit.begin_cross(CrossFlows::of(&plan, seed, holds));
+        transit.links = counters_of(&plan);
         SharedSide {
             links: links_of(&plan, seed),
             own_stages: stages.collect(),
@@ -192,6 +194,10 @@ impl<O> Forward for SharedSide<O> {
         link
     }
 
+    fn as_shared(link: SharedLinkId) -> Option<SharedLinkId> {
+        Some(link)
+    }
+
     fn offer(&mut self, flight: &Flight<ClientId>, link: SharedLinkId) -> Fate {
         self.links[link.index()].offer(&self.transit, flight)
     }
@@ -254,6 +260,11 @@ impl SharedLinks {
     /// Counters of each flow of cross traffic.
     pub fn cross_counts(&self) -> Vec<CrossCounts> {
         self.side.transit.cross.counts()
+    }
+
+    /// Counters of each shared link.
+    pub fn link_counts(&self) -> &[LinkCounts] {
+        &self.side.transit.links
     }
 
     /// Packets that shared links did not deliver.

@@ -30,7 +30,7 @@ pub mod window;
 use crate::plan::NetworkPlan;
 use crate::server::{ServerCounters, ServerPlan};
 use crate::shared::Extent;
-use crate::{ClientId, CrossCounts, Directory, Drops, Packet};
+use crate::{ClientId, CrossCounts, Directory, Drops, LinkCounts, Packet};
 use farfield_base::random::Seed;
 use farfield_base::{Instant, Opened, Sample, Tenths, Window};
 use farfield_http::tls::Sessions;
@@ -102,6 +102,8 @@ pub struct Simulated {
     pub drops: Drops,
     /// Counters of each flow of cross traffic.
     pub cross: Vec<CrossCounts>,
+    /// Counters of each shared link.
+    pub links: Vec<LinkCounts>,
     /// Counters of the server.
     pub server: ServerCounters,
     /// When it ended.

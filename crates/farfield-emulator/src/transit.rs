@@ -2,6 +2,7 @@
 
 use crate::cross_traffic::{CrossFlows, FlowSlot};
 use crate::flight::Flight;
+use crate::link_counts::LinkCounts;
 use crate::packet::Packet;
 use crate::plan::NetworkPlan;
 use crate::slots::{ClientId, FlightSlot};
@@ -25,6 +26,8 @@ pub(crate) struct Transit<C, L, O> {
     pub crossings: Vec<Crossing>,
     /// Packets of nobody's on the links here.
     pub cross: CrossFlows,
+    /// Counters of shared links, where these are here.
+    pub links: Box<[LinkCounts]>,
     pub drops: Drops,
 }
 
@@ -143,6 +146,7 @@ impl<C, L, O> Transit<C, L, O> {
             soon: Vec::new(),
             crossings: Vec::new(),
             cross: CrossFlows::default(),
+            links: Box::default(),
             drops: Drops::default(),
         }
     }

@@ -3,7 +3,8 @@
 mod scene;
 
 use farfield_base::Duration;
-use scene::{Scene, ms, ok};
+use farfield_emulator::LinkCounts;
+use scene::{Scene, link, ms, ok};
 
 /// Little's law, exactly: the time in the system that users integrated is that of the samples.
 #[test]
@@ -30,6 +31,35 @@ fn a_count_of_requests_ends_the_load() {
     let played = farfield_emulator::simulate(&simulation).expect("a network");
     assert_eq!(played.samples.len(), 1000);
     assert!(played.ended.as_ns() < 1_000_000_000, "nobody waits for the end of the window");
+}
+
+/// Packets that come to a link are carried, lost or dropped by it; what one carries comes to the next, and to
+/// the server; on any number of threads.
+#[test]
+fn links_count_what_passes_them_and_what_does_not() {
+    let mut scene = Scene::crowd(48, ms(20));
+    scene.path = "/bytes/20000".into();
+    scene.shared = vec![
+        link("delay = '4ms'\nrate = '5Mbit'\nqueue = '10 packets'"),
+        link("delay = '2ms'\nloss = '2%'\noverhead = 18\nrate = '10Mbit'"),
+    ];
+    (scene.length, scene.drain) = (ms(900), Duration::from_secs(60));
+    let one = scene.play();
+    let came = |link: &LinkCounts| link.packets + link.lost + link.dropped + link.refused;
+    let [up, at_server, down, at_edge] = one.links[..] else { panic!("four links: {:?}", one.links) };
+    assert_eq!(came(&at_server), up.packets);
+    assert_eq!(at_server.packets, one.server.packets_in);
+    assert_eq!(came(&down), one.server.packets_out);
+    assert_eq!(came(&at_edge), down.packets);
+    let lost: u64 = one.links.iter().map(|link| link.lost).sum();
+    let dropped: u64 = one.links.iter().map(|link| link.dropped).sum();
+    assert!(lost > 0 && dropped > 0, "{:?}", one.links);
+    assert_eq!((lost, dropped), (one.drops.lost, one.drops.queue_full));
+    // Twenty kilobytes a reply and a head, in packets of 1460 bytes with 52 of headers; what is lost, again.
+    let replies = ok(&one).count() as u64 * 20_000;
+    assert!(at_edge.bytes > replies && at_edge.bytes < replies * 12 / 10, "{at_edge:?} for {replies}");
+    scene.shards = 3;
+    assert_eq!(scene.play().links, one.links);
 }
 
 /// Without any delay there is nothing to look ahead by.

@@ -1,5 +1,7 @@
 //! Aggregation of the workers' reports into the engine's statistics of the run.
 
+mod links;
+
 use crate::emulated::hosts::HostReport;
 use crate::os::clock::Clock;
 use crate::plane::Plane;
@@ -183,6 +185,7 @@ pub(crate) fn describe_network(stats: &mut EngineStats, settings: &Settings) {
         stats.bits_per_second = flow.traffic.rate.as_bits();
         stats.packet_bytes = flow.traffic.packet_bytes.into();
     }
+    links::describe(&mut network.topology, laid_out);
     let round_trips = laid_out.round_trips;
     (network.round_trip_least, network.round_trip_largest) = (round_trips.least, round_trips.largest);
     let Plane::Emulated(emulated) = &settings.plane else { return };
@@ -290,6 +293,7 @@ fn add_network(stats: &mut EngineStats, part: &worker_report::NetworkReport) {
     all.overruns += part.port.failed + part.port.malformed;
     add_drops(&mut all.drops, part.drops);
     add_cross(&mut all.cross_traffic, &part.cross);
+    links::add(&mut all.topology.links, &part.links);
     if let Some(error) = &part.failed {
         stats.interrupted.get_or_insert(gateway_failed(error));
     }
@@ -372,7 +376,7 @@ mod tests {
         shared_processors,
     };
     use crate::worker_report::{NetworkReport, PortCounts};
-    use farfield_emulator::{CrossCounts, Drops};
+    use farfield_emulator::{CrossCounts, Drops, LinkCounts};
     use farfield_measure::EngineStats;
     use farfield_measure::Histogram;
     use farfield_measure::MachineStats;
@@ -394,8 +398,10 @@ mod tests {
         let port = PortCounts { sent: 150, refused: 50, failed: 3, received: 20, malformed: 2 };
         let cross = vec![CrossCounts { packets: 10, lost: 2, dropped: 1 }];
         let drops = Drops { unreachable: 4, ..Drops::default() };
+        let links = vec![LinkCounts { packets: 7, bytes: 700, lost: 1, dropped: 2, refused: 3 }];
+        let hosts = Vec::new();
         let part =
-            NetworkReport { departed, arrived, crossed, port, drops, cross, hosts: Vec::new(), failed: None };
+            NetworkReport { departed, arrived, crossed, port, drops, cross, links, hosts, failed: None };
         let mut stats = EngineStats::default();
         add_network(&mut stats, &part);
         add_network(&mut stats, &part);
@@ -403,6 +409,9 @@ mod tests {
         assert_eq!((network.packets_up, network.refused, network.overruns), (300, 100, 10));
         let [flow] = &network.cross_traffic[..] else { panic!("one flow") };
         assert_eq!((flow.packets, flow.lost, flow.dropped, network.drops.unreachable), (20, 4, 2, 8));
+        let [link] = &network.topology.links[..] else { panic!("one link") };
+        let counts = (link.packets, link.bytes, link.lost, link.dropped, link.refused);
+        assert_eq!(counts, (14, 1400, 2, 4, 6));
         let text = refused_by_server(&network).unwrap();
         assert!(text.starts_with("the server's kernel could not take 100 of 400 packets (25.0 %)"), "{text}");
         assert_eq!(refused_by_server(&NetworkStats { refused: 0, ..network }), None);

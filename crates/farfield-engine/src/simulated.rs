@@ -263,6 +263,7 @@ fn finished(simulated: &Simulated) -> WorkerReport {
             },
             drops: simulated.drops,
             cross: simulated.cross.clone(),
+            links: simulated.links.clone(),
             hosts: Vec::new(),
             failed: None,
         }),

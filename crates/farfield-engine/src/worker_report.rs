@@ -2,7 +2,7 @@
 
 use crate::emulated::hosts::HostReport;
 use farfield_base::{Instant, Opened, Tenths};
-use farfield_emulator::{CrossCounts, Drops};
+use farfield_emulator::{CrossCounts, Drops, LinkCounts};
 use farfield_measure::Histogram;
 use farfield_measure::engine_stats::WorkerStats;
 use farfield_user::Tally;
@@ -51,6 +51,8 @@ pub(crate) struct NetworkReport {
     pub drops: Drops,
     /// Counters of each flow of cross traffic.
     pub cross: Vec<CrossCounts>,
+    /// Counters of each shared link that is here.
+    pub links: Vec<LinkCounts>,
     /// Real hosts in the places of some of its clients.
     pub hosts: Vec<HostReport>,
     /// Error that ended the worker early.

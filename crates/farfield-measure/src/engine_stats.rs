@@ -234,6 +234,9 @@ pub struct NetworkStats {
     /// Flows of cross traffic.
     #[serde(default)]
     pub cross_traffic: Vec<CrossTrafficStats>,
+    /// Links that clients share, and what is at their ends.
+    #[serde(default)]
+    pub topology: TopologyStats,
     /// Real programs beside the users.
     #[serde(default)]
     pub programs: Vec<ProgramStats>,
@@ -335,6 +338,59 @@ pub struct CrossTrafficStats {
     pub lost: u64,
     /// Packets that the link's queue dropped.
     pub dropped: u64,
+}
+
+/// The links that clients share, over the whole run, and what is at their ends.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TopologyStats {
+    /// Links, each in one direction: those that carried the most, at most 256, in the scenario's order.
+    pub links: Vec<LinkStats>,
+    /// Further links, which are not among them.
+    pub links_left_out: u64,
+    /// Where clients' own links end: at most 256 groups of clients, the largest.
+    pub attached: Vec<AttachedStats>,
+    /// Clients of further groups.
+    pub clients_left_out: u64,
+    /// Nodes at which servers are.
+    pub servers: Vec<String>,
+}
+
+/// A link that clients share, in one direction. Its packets are those of clients and of cross traffic.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LinkStats {
+    /// The node where it begins. Where a scenario draws no topology, `clients` is behind clients' own links,
+    /// and `network` is where the first server is.
+    pub from: String,
+    /// The node where it ends.
+    pub to: String,
+    /// Bits a second that it can carry, in the mean of its trace if it has one; null if nothing limits it.
+    pub bits_per_second: Option<f64>,
+    /// Propagation delay.
+    pub delay_ns: u64,
+    /// Packets that it carried.
+    pub packets: u64,
+    /// Bytes that it carried, with what it adds to each packet.
+    pub bytes: u64,
+    /// The share of what it can carry that it did carry, over the whole run with its warm-up and its drain;
+    /// null if nothing limits it.
+    pub load: Option<f64>,
+    /// Packets that the wire lost.
+    pub lost: u64,
+    /// Packets that its queue dropped.
+    pub dropped: u64,
+    /// Packets that it did not take: too big for it, or it was closed.
+    pub refused: u64,
+}
+
+/// Clients of one class whose own links end at one node.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AttachedStats {
+    /// The class.
+    pub class: String,
+    /// The node.
+    pub node: String,
+    /// Clients.
+    pub clients: u64,
 }
 
 impl NetworkDrops {

@@ -324,7 +324,10 @@ impl Summary {
                 decoded_bytes: stats.decoded_bytes,
             }),
             generator: generator(stats, phases),
-            network: stats.network.as_ref().map(NetworkSummary::of),
+            network: stats
+                .network
+                .as_ref()
+                .map(|network| NetworkSummary::of(network, until.since(Instant::ZERO))),
             server_limits: stats.server_limits,
             bottleneck: stats.bottleneck.clone(),
             clock: stats.clock,

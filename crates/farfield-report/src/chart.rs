@@ -1,10 +1,12 @@
 //! Line charts as SVG: series of points on two axes, a legend above them, and a level to compare with.
 //!
 //! Every chart of this repository is drawn here: those of a fit's page, of experiments and of studies. It
-//! knows numbers and their names only; [`scale`] maps numbers to positions, [`svg`] writes elements.
+//! knows numbers and their names only; [`scale`] maps numbers to positions, [`svg`] writes elements. A
+//! [`tree`] has rows in place of axes.
 
 pub mod scale;
 pub mod svg;
+pub mod tree;
 
 pub use svg::escaped;
 

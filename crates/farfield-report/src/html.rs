@@ -1,4 +1,15 @@
-//! What HTML pages have in common: one file without scripts and without anything from elsewhere.
+//! What HTML pages have in common: one file with nothing from elsewhere.
+//!
+//! Pages of one family have a style for light and dark, and a script, ours, that is the only one which
+//! their policy lets run, by its digest (Content Security Policy Level 3, section 2.3). They are complete
+//! without it.
+
+use crate::chart;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use farfield_base::printable;
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
 
 /// The style of text and tables, before a page's own.
 const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;max-width:1000px;margin:2em auto;padding:0 1em;color:#222}\
@@ -6,14 +17,94 @@ const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;max-width:1000px;m
     td,th{padding:.15em .8em .15em 0;text-align:right;font-variant-numeric:tabular-nums}\
     td:first-child,th:first-child{text-align:left}th{border-bottom:1px solid #999}svg{width:100%;height:auto}";
 
-/// The end of a page.
+/// The style of the family.
+const FAMILY_STYLE: &str = include_str!("html/style.css");
+/// The script of the family.
+pub(crate) const SCRIPT: &str = include_str!("html/script.js");
+
+/// The end of a page without a script.
 pub(crate) const END: &str = "</body></html>\n";
 
-/// The beginning of a page with this title, and with a style of its own after the common one.
+/// The beginning of a page with this title, which is HTML, and with a style of its own after the common one.
 pub(crate) fn begin(title: &str, style: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title>\
          <meta name=\"viewport\" content=\"width=device-width\"><style>{STYLE}{style}</style></head><body>\n\
          <h1>{title}</h1>\n"
     )
+}
+
+/// The beginning of a page of the family.
+pub(crate) fn begin_family(title: &str, style: &str) -> String {
+    let digest = STANDARD.encode(Sha256::digest(SCRIPT.as_bytes()));
+    let policy = format!(
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
+         script-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'\">"
+    );
+    begin(title, &format!("{FAMILY_STYLE}{style}")).replacen("<title>", &format!("{policy}<title>"), 1)
+}
+
+/// The end of a page of the family.
+pub(crate) fn end_family(page: &mut String) {
+    let _ = writeln!(page, "<script>{SCRIPT}</script>");
+    page.push_str(END);
+}
+
+/// Text from elsewhere: neither markup nor control characters of it are in the page.
+pub(crate) fn escaped(text: &str) -> String {
+    chart::escaped(&printable(text, &[]))
+}
+
+/// A sentence of farfield's: what stands between backticks is code.
+pub(crate) fn sentence(text: &str) -> String {
+    let text = escaped(text);
+    if !text.matches('`').count().is_multiple_of(2) {
+        return text;
+    }
+    let parts = text.split('`').enumerate();
+    parts
+        .map(|(at, part)| if at % 2 == 0 { part.to_owned() } else { format!("<code>{part}</code>") })
+        .collect()
+}
+
+/// A table; cells are HTML.
+pub(crate) fn table(page: &mut String, head: &[&str], rows: &[Vec<String>]) {
+    let rows: Vec<(&str, &[String])> = rows.iter().map(|row| ("", row.as_slice())).collect();
+    table_of(page, head, &rows);
+}
+
+/// A table whose rows have classes.
+pub(crate) fn table_of(page: &mut String, head: &[&str], rows: &[(&str, &[String])]) {
+    page.push_str("<div class=\"scroll\"><table><tr>");
+    for name in head {
+        let _ = write!(page, "<th scope=\"col\">{name}</th>");
+    }
+    page.push_str("</tr>\n");
+    for (class, row) in rows {
+        match *class {
+            "" => page.push_str("<tr>"),
+            class => {
+                let _ = write!(page, "<tr class=\"{class}\">");
+            }
+        }
+        for cell in *row {
+            let _ = write!(page, "<td>{cell}</td>");
+        }
+        page.push_str("</tr>\n");
+    }
+    page.push_str("</table></div>\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_in_sentences_is_marked_and_nothing_else() {
+        assert_eq!(
+            sentence("run `a <b>` and `c` again"),
+            "run <code>a &lt;b&gt;</code> and <code>c</code> again"
+        );
+        assert_eq!(sentence("a lone ` stays"), "a lone ` stays");
+    }
 }

@@ -36,6 +36,9 @@ const NOTES: usize = 2;
 pub(crate) const LABEL: usize = 12;
 /// Columns that a scenario's name may take of the line that also has the seed.
 const SCENARIO: usize = 16;
+/// Columns of the name of a plane, and of an instant in RFC 3339 with a zone.
+const PLANE: usize = 12;
+const STARTED_AT: usize = 25;
 
 /// The look of a summary.
 #[derive(Debug, Clone, Copy, Default)]
@@ -91,8 +94,10 @@ fn heading(summary: &Summary) -> Vec<String> {
     let Heading { scenario, target, seed, load_words, started_at, .. } = &summary.heading;
     let phases = &summary.phases;
     let lasted = format!("{} after {}", time(phases.steady_ns), time(phases.warm_up_ns));
-    let how = format!(" · {lasted} · {} · seed {seed}", summary.generator.plane);
-    let load = fit(load_words, COLUMNS - how.chars().count());
+    // A summary from elsewhere may have any text for these.
+    let (plane, started_at) = (fit(&summary.generator.plane, PLANE), fit(started_at, STARTED_AT));
+    let how = format!(" · {lasted} · {plane} · seed {seed}");
+    let load = fit(load_words, COLUMNS.saturating_sub(how.chars().count()));
     let room = COLUMNS - started_at.chars().count() - 2;
     let what = fit(&format!("{} · {target}", fit(scenario, SCENARIO)), room);
     vec![format!("{what:<room$}  {started_at}"), format!("{load}{how}")]
@@ -583,7 +588,7 @@ pub(crate) fn wrapped(text: &str, columns: usize) -> Vec<String> {
 pub(crate) fn indented(lead: &str, text: &str) -> Vec<String> {
     let width = lead.chars().count();
     let blank = " ".repeat(width);
-    let lines = wrapped(text, COLUMNS - width).into_iter().enumerate();
+    let lines = wrapped(text, COLUMNS.saturating_sub(width)).into_iter().enumerate();
     lines.map(|(at, line)| format!("{}{line}", if at == 0 { lead } else { blank.as_str() })).collect()
 }
 
@@ -594,7 +599,7 @@ pub(crate) fn fit(text: &str, columns: usize) -> String {
     if text.chars().count() <= columns {
         return text.into_owned();
     }
-    text.chars().take(columns - 1).chain(iter::once('…')).collect()
+    text.chars().take(columns.saturating_sub(1)).chain(iter::once('…')).collect()
 }
 
 pub(crate) const RED: &str = "\x1b[1;31m";

@@ -67,12 +67,23 @@ fn a_fit_writes_a_folder_that_a_run_takes() {
     let [view] = page.views.as_slice() else { panic!("everybody fetched the picture: {:?}", page.views) };
     assert_eq!((view.weight, &view.embedded), (page.weight, &page.embedded));
     let page = text("report.html");
-    for part in ["think time", "<svg", "Hurst", "Popularity", "Other thresholds"] {
+    let parts = [
+        "<svg",
+        "Hurst",
+        "Popularity",
+        "Other thresholds",
+        ">think time, s: quantiles<",
+        ">Clicks by thresholds<",
+    ];
+    for part in parts {
         assert!(page.contains(part), "`{part}` is not in the page");
     }
-    for elsewhere in ["http://", "https://", "src=", "<script", "url("] {
-        assert!(!page.contains(elsewhere), "the page needs `{elsewhere}` from elsewhere");
+    let outside = page.replace("http://www.w3.org/2000/svg", "");
+    for elsewhere in ["http://", "https://", " src=", "url("] {
+        assert!(!outside.contains(elsewhere), "the page needs `{elsewhere}` from elsewhere");
     }
+    // One script, which its policy names.
+    assert!(page.matches("<script").count() == 1 && page.contains("script-src 'sha256-"), "{page:.600}");
     let shown = place.farfield("run site/scenario.toml --show-scenario").exits(0);
     assert!(shown.stdout.contains("model = \"hybrid\""), "{}", shown.stdout);
     let run = place.run("site/scenario.toml -d 3s --warm-up 1s").exits(0);

@@ -5,6 +5,7 @@ mod common;
 
 use common::wan::may_build;
 use common::{Ended, Place};
+use farfield_measure::Summary;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -96,6 +97,144 @@ fn a_strangers_summary_is_clean() {
     let read: serde_json::Value = serde_json::from_str(&document.stdout).expect("JSON still");
     assert_eq!(read, summary, "and says the same");
 }
+
+/// Names that would be markup, an end of text, a cell of a table, a line or a control sequence where they are
+/// not written as what they are; and a harmless one, with which the others are compared.
+const NAMES: [&str; 14] = [
+    "harmless",
+    "<script>alert(1)</script>",
+    "</script></style></title></pre><img src=x onerror=alert(1)>",
+    "\"><svg onload=alert(1)>",
+    "' onmouseover='alert(1)' x='",
+    "<!-- <![CDATA[ ]]> -->",
+    "&lt;script&gt; &amp;#60; &#60;img&#62;",
+    "javascript:alert(1)//%3Cscript%3E",
+    "\x1b[2J\x1b]0;owned\x07\u{9b}31m\u{8}\u{7f}",
+    "a\u{202e}txt.exe\u{2066}\u{200f}",
+    "two\r\nlines\n\n# heading\n| cell | cell |\n",
+    "nul\u{0}byte",
+    "=cmd|' /C calc'!A0,\"quoted\",'x' | cell | [a](b) @all *bold* ]]>",
+    concat!(
+        "long ",
+        "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+    ),
+];
+
+/// Puts `name` into every text of a summary that may be any text, and into those alone.
+fn named(summary: &serde_json::Value, free: &[String], name: &str) -> serde_json::Value {
+    let mut named = summary.clone();
+    for at in free {
+        *named.pointer_mut(at).expect(at) = name.into();
+    }
+    named
+}
+
+/// The texts of a summary, as JSON pointers, that are no word of a closed list: with another it is still one.
+fn free_texts(summary: &serde_json::Value) -> Vec<String> {
+    fn texts(at: &str, value: &serde_json::Value, found: &mut Vec<String>) {
+        let under = |key: &str| format!("{at}/{}", key.replace('~', "~0").replace('/', "~1"));
+        match value {
+            serde_json::Value::String(_) => found.push(at.to_owned()),
+            serde_json::Value::Array(all) => {
+                all.iter().enumerate().for_each(|(key, one)| texts(&under(&key.to_string()), one, found));
+            }
+            serde_json::Value::Object(all) => {
+                all.iter().for_each(|(key, one)| texts(&under(key), one, found))
+            }
+            _ => {}
+        }
+    }
+    let mut all = Vec::new();
+    texts("", summary, &mut all);
+    let is_read = |summary: &serde_json::Value| Summary::from_json(&summary.to_string()).is_ok();
+    all.retain(|at| is_read(&named(summary, std::slice::from_ref(at), "any text")));
+    assert!(is_read(&named(summary, &all, "any text")), "all at once");
+    all
+}
+
+/// Letters that structure a format, each with how often it stands there.
+fn structure(text: &str, letters: &str) -> Vec<usize> {
+    // Code of advice is marked in pages: a name with backticks may be, too.
+    let text = text.replace("<code>", "").replace("</code>", "");
+    letters.chars().map(|letter| text.matches(letter).count()).collect()
+}
+
+/// A summary from elsewhere with each of the names wherever a text may stand, through every output: it says
+/// the same, in the same structure, and nothing of it is a control character.
+#[test]
+fn hostile_names_are_text_in_every_output() {
+    let place = Place::new();
+    place.write("s.toml", TOPOLOGY);
+    place.run("s.toml").exits(99);
+    let run = place.path("run-1");
+    let text = fs::read_to_string(run.join("summary.json")).unwrap();
+    let summary: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let free = free_texts(&summary);
+    for needed in
+        ["/heading/target", "/classes/0/name", "/network/topology/links/0/from", "/thresholds/0/text"]
+    {
+        assert!(free.iter().any(|at| at == needed), "{needed} is not among {free:?}");
+    }
+    for folder in ["base", "stranger"] {
+        fs::create_dir(place.path(folder)).unwrap();
+        for entry in fs::read_dir(&run).unwrap().flatten() {
+            fs::copy(entry.path(), place.path(folder).join(entry.file_name())).unwrap();
+        }
+    }
+    let outputs: [(&str, &str); 11] = [
+        ("report stranger", "\n"),
+        ("report stranger --format html", "<>\"\n"),
+        ("report stranger --format junit", "<>\"\n"),
+        ("report stranger --format markdown", "\n"),
+        ("report stranger --format csv", ",\n"),
+        ("report stranger --format jsonl", "{}\"\n"),
+        ("report stranger --format hdr", ",\n"),
+        ("compare base stranger", "\n"),
+        ("compare base stranger --format html", "<>\"\n"),
+        ("compare base stranger --format markdown", "\n"),
+        ("runs .", "\n"),
+    ];
+    let mut harmless: Vec<Vec<usize>> = Vec::new();
+    for name in NAMES {
+        let planted = named(&summary, &free, name);
+        fs::write(place.path("stranger/summary.json"), planted.to_string()).unwrap();
+        let machine = serde_json::json!({ "kernel": name, "settings": [{ "name": name, "value": name }] });
+        fs::write(place.path("stranger/environment.json"), machine.to_string()).unwrap();
+        for (number, (words, letters)) in outputs.into_iter().enumerate() {
+            let ended = place.farfield(words);
+            let what = format!("`{words}` with {name:?}");
+            for text in [&ended.stdout, &ended.stderr] {
+                let control = text.chars().find(|c| c.is_control() && !"\n\t".contains(*c));
+                let turns = text.chars().find(|c| "\u{200f}\u{202e}\u{2066}".contains(*c));
+                assert_eq!((control, turns), (None, None), "{what}");
+            }
+            // Texts that are wrapped, or cells that are cut, have other lines by their length.
+            let is_wrapped = letters == "\n";
+            let found = structure(&ended.stdout, letters);
+            if name == NAMES[0] {
+                assert!(ended.stdout.len() > 100, "{what}: {}{}", ended.stdout, ended.stderr);
+                harmless.push(found);
+            } else if !is_wrapped {
+                assert_eq!(found, harmless[number], "{what}");
+            }
+            let raw = ["<script>alert", "<img", "<svg onload", "<!--", "</script></style>"];
+            let is_markup = words.contains("html") || words.contains("junit");
+            assert!(!is_markup || !raw.iter().any(|part| ended.stdout.contains(part)), "{what}");
+        }
+        let document = place.farfield("report stranger --format json").stdout;
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&document).expect(name), planted, "{name:?}");
+    }
+}
+
+/// Two classes on a topology, cross traffic, and a threshold that is not kept.
+const TOPOLOGY: &str = "plane = 'simulated'\nthresholds = ['p99<1us']\n\
+    run = { duration = '2s', warm-up = '200ms' }\nload = { model = 'open', arrivals = '60/s' }\n\
+    [[network.class]]\nname = 'home'\nhosts = ['one']\n[[network.class]]\nname = 'office'\nhosts = ['two']\n\
+    [network.topology]\nserver = 'www'\nhosts = ['www', 'one', 'two']\nrouters = ['core']\nlinks = [\n\
+    { from = 'www', to = 'core', link = { rate = '1Mbit', delay = '1ms' } },\n\
+    { from = 'core', to = 'one', link = { rate = '2Mbit', delay = '9ms' } },\n\
+    { from = 'core', to = 'two', link = { rate = '3Mbit', delay = '3ms' } }]\n\
+    [[network.cross-traffic]]\nlink = { from = 'www', to = 'core' }\nrate = '100kbit'\n";
 
 /// A user and a password go to the server, with every request, and into the scenario that repeats the run,
 /// which is the owner's alone; nowhere else.

@@ -11,6 +11,7 @@ use nix::unistd::Pid;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use xtask::hold;
 use xtask::hold::usage::Usage;
@@ -41,6 +42,8 @@ pub struct Ran {
     pub output: String,
     /// Its processor time and memory.
     pub usage: Usage,
+    /// From its start to its end.
+    pub took: Duration,
 }
 
 /// The result of one run of a generator.
@@ -200,6 +203,7 @@ impl Lab {
         self.host.undisturbed(seconds, || self.measure_once(cpu, command, seconds))
     }
 
+    #[expect(clippy::disallowed_methods, reason = "how long a program takes is what is measured")]
     fn measure_once(&self, cpu: Option<usize>, command: &Command, seconds: u32) -> Result<Ran> {
         farfield::remove_run(self.scratch())?;
         let file = |name: &str| self.scratch().join(name);
@@ -207,18 +211,20 @@ impl Lab {
         let limit_s = 2 * seconds + 60;
         let mut held = hold::held(command, cpu, Some((&usage, limit_s)));
         eprintln!("  {}", process::words(command));
+        let began = Instant::now();
         let status = held
             .stdin(Stdio::null())
             .stdout(File::create(&output)?)
             .stderr(File::create(&errors)?)
             .status()
             .with_context(|| format!("cannot start {}", process::words(command)))?;
+        let took = began.elapsed();
         let output = String::from_utf8_lossy(&fs::read(&output)?).into_owned();
         if !status.success() && status.code() != Some(MEASURED_BUT_INVALID) {
             let errors = String::from_utf8_lossy(&fs::read(&errors)?).into_owned();
             bail!("`{}` failed ({status}; it had {limit_s} s):\n{output}{errors}", process::words(command));
         }
-        Ok(Ran { output, usage: fs::read_to_string(&usage)?.parse()? })
+        Ok(Ran { output, usage: fs::read_to_string(&usage)?.parse()?, took })
     }
 }
 

@@ -12,6 +12,7 @@ use super::window::Windows;
 use super::{Simulated, Simulation, Tap};
 use crate::Drops;
 use crate::cross_traffic::add_counts;
+use crate::link_counts;
 use crate::transit::Crossing;
 use farfield_base::{Instant, Tenths};
 use farfield_user::Tally;
@@ -134,6 +135,7 @@ impl Simulated {
     fn add_links<O>(&mut self, links: &Links<O>) {
         self.drops.add(&links.side.transit.drops);
         add_counts(&mut self.cross, &links.side.transit.cross.counts());
+        link_counts::add_links(&mut self.links, &links.side.transit.links);
         self.events += links.events;
         self.packet_events += links.packet_events;
     }
@@ -273,6 +275,7 @@ impl<T: Tap> Machine<'_, T> {
             received: Tenths::default(),
             drops: Drops::default(),
             cross: Vec::new(),
+            links: Vec::new(),
             server: hub.server.counters,
             ended,
             events: 0,

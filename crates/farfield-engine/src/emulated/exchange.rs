@@ -10,7 +10,7 @@
 //! lock, and only the channels' own blocks are allocated.
 
 use farfield_base::{Instant, Window};
-use farfield_emulator::{CrossCounts, Crossing, Drops, Shard, SharedLinks};
+use farfield_emulator::{CrossCounts, Crossing, Drops, LinkCounts, Shard, SharedLinks};
 use farfield_measure::Histogram;
 use rustix::event::{EventfdFlags, eventfd};
 use std::io;
@@ -189,6 +189,11 @@ impl Exchange {
     /// Counters of each flow of cross traffic on the links held here.
     pub fn cross_counts(&self) -> Vec<CrossCounts> {
         self.links.as_ref().map(SharedLinks::cross_counts).unwrap_or_default()
+    }
+
+    /// Counters of each shared link, if these are held here.
+    pub fn link_counts(&self) -> &[LinkCounts] {
+        self.links.as_ref().map(SharedLinks::link_counts).unwrap_or_default()
     }
 
     /// Packets that the links held here have dropped.

@@ -17,6 +17,7 @@ use crate::worker_loop::{WorkerLoop, timespec};
 use crate::worker_report::{NetworkReport, PortCounts, WorkerReport};
 use farfield_base::{Duration, Instant, Window};
 use farfield_emulator::cross_traffic::add_counts;
+use farfield_emulator::link_counts::add_links;
 use farfield_emulator::{Lateness, Packet, Shard, lag};
 use farfield_measure::Histogram;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -372,9 +373,11 @@ impl Worker {
         self.shard.cut(now);
         self.let_out();
         let (mut drops, mut cross) = (self.shard.drops(), self.shard.cross_counts());
+        let mut links = self.shard.link_counts().to_vec();
         if let Some(exchange) = &self.exchange {
             drops.add(&exchange.drops());
             add_counts(&mut cross, &exchange.cross_counts());
+            add_links(&mut links, exchange.link_counts());
         }
         self.send_samples();
         self.samples.live = self.live_counts();
@@ -391,6 +394,7 @@ impl Worker {
             port,
             drops,
             cross,
+            links,
             hosts: self.hosts.into_reports().collect(),
             failed,
         };

@@ -1,11 +1,12 @@
 //! The reader of samples files, including one whose last write was torn.
 
 use super::schema::{
-    KEY_COMPLETE, KEY_KEEP, KEY_LEFT_OUT, KEY_SCENARIO, KEY_SEED, KEY_VERSION, VERSION, schema,
+    KEY_COMPLETE, KEY_KEEP, KEY_LEFT_OUT, KEY_SCENARIO, KEY_SEED, KEY_VERSION, VERSION, schema_of,
 };
 use super::{Keep, RunLabel};
 use farfield_base::{
-    Bytes, EarlyData, HttpStats, Instant, Outcome, PagePart, Sample, Stamp, TcpStats, TlsStats, TlsVersion,
+    Bytes, EarlyData, HttpStats, Instant, Outcome, PagePart, Sample, SpokenVersion, Stamp, TcpStats,
+    TlsStats, TlsVersion,
 };
 use parquet::basic::Encoding;
 use parquet::column::page::Page;
@@ -31,9 +32,9 @@ pub enum SamplesError {
     /// There is no footer of a samples file in it.
     #[error("this is no samples file: it has no footer with farfield's columns")]
     NoFooter,
-    /// It was written by another version of farfield.
-    #[error("its samples are of version {found}, and this farfield reads version {VERSION}")]
-    Version {
+    /// It was written by a later version of farfield.
+    #[error("its samples are of version {found}, and this farfield reads up to {VERSION}; use a newer one")]
+    Newer {
         /// The file's version.
         found: String,
     },
@@ -75,6 +76,8 @@ pub enum SamplesError {
 pub struct SamplesFile<R> {
     source: Arc<R>,
     metadata: ParquetMetaData,
+    /// Version of its columns.
+    version: u32,
     run: RunLabel,
     keep: Keep,
     left_out: u64,
@@ -101,11 +104,12 @@ impl<R: ChunkReader + 'static> SamplesFile<R> {
     pub fn open(source: R) -> Result<SamplesFile<R>, SamplesError> {
         let (metadata, end) = last_footer(&source).ok_or(SamplesError::NoFooter)?;
         let entry = |key| entry(&metadata, key);
-        let version = entry(KEY_VERSION)?;
-        if version != VERSION {
-            return Err(SamplesError::Version { found: version.to_owned() });
+        let found = entry(KEY_VERSION)?;
+        let version = found.parse().map_err(|_| SamplesError::Entry { key: KEY_VERSION })?;
+        if version > VERSION {
+            return Err(SamplesError::Newer { found: found.to_owned() });
         }
-        if metadata.file_metadata().schema() != schema().root_schema() {
+        if metadata.file_metadata().schema() != schema_of(version).root_schema() {
             return Err(SamplesError::NoFooter);
         }
         if !metadata.row_groups().iter().all(|group| lies_within(group, source.len())) {
@@ -115,7 +119,7 @@ impl<R: ChunkReader + 'static> SamplesFile<R> {
         let keep = keep(entry(KEY_KEEP)?).ok_or(SamplesError::Entry { key: KEY_KEEP })?;
         let left_out = number(&metadata, KEY_LEFT_OUT)?;
         let complete = entry(KEY_COMPLETE)? == "true";
-        Ok(SamplesFile { source: Arc::new(source), metadata, run, keep, left_out, complete, end })
+        Ok(SamplesFile { source: Arc::new(source), metadata, version, run, keep, left_out, complete, end })
     }
 
     /// The run that it belongs to.
@@ -162,7 +166,8 @@ impl<R: ChunkReader + 'static> SamplesFile<R> {
     }
 
     fn read_group(&self, group: &RowGroupMetaData) -> Result<Vec<Sample>, SamplesError> {
-        let mut columns = GroupReader { source: &self.source, group, next: 0 };
+        let (version, rows) = (self.version, group.num_rows() as usize);
+        let mut columns = GroupReader { source: &self.source, group, version, next: 0 };
         let mut due = columns.required::<Int64Type>()?;
         let mut connect_begun = columns.optional::<Int64Type>()?;
         let mut connected = columns.optional::<Int64Type>()?;
@@ -178,19 +183,20 @@ impl<R: ChunkReader + 'static> SamplesFile<R> {
         let mut class = columns.required::<Int32Type>()?;
         let mut status = columns.required::<Int32Type>()?;
         let mut outcome = columns.required::<ByteArrayType>()?;
-        let mut syn_tries = columns.optional::<Int32Type>()?;
-        let mut retransmits = columns.optional::<Int32Type>()?;
-        let mut out_of_order = columns.optional::<Int32Type>()?;
-        let mut srtt_us = columns.optional::<Int32Type>()?;
-        let mut page = columns.required::<Int32Type>()?;
-        let mut session = columns.optional::<Int32Type>()?;
-        let mut secured = columns.optional::<Int64Type>()?;
-        let mut tls_version = columns.optional::<Int32Type>()?;
-        let mut tls_resumed = columns.optional::<Int32Type>()?;
-        let mut tls_early = columns.optional::<Int32Type>()?;
-        let mut stream = columns.optional::<Int32Type>()?;
-        let mut stalled_us = columns.optional::<Int32Type>()?;
-        let mut http_version = columns.optional::<Int32Type>()?;
+        let mut syn_tries = columns.since::<Int32Type>(2)?;
+        let mut retransmits = columns.since::<Int32Type>(2)?;
+        let mut out_of_order = columns.since::<Int32Type>(2)?;
+        let mut srtt_us = columns.since::<Int32Type>(2)?;
+        let mut page = if version < 2 { untracked(rows) } else { columns.required::<Int32Type>()? };
+        let mut session = columns.since::<Int32Type>(3)?;
+        let mut secured = columns.since::<Int64Type>(4)?;
+        let mut tls_version = columns.since::<Int32Type>(4)?;
+        let mut tls_resumed = columns.since::<Int32Type>(4)?;
+        let mut tls_early = if version < 6 { unsent(rows) } else { columns.optional::<Int32Type>()? };
+        let mut stream = columns.since::<Int32Type>(5)?;
+        let mut stalled_us = columns.since::<Int32Type>(5)?;
+        let mut http_version =
+            if version < 7 { of_streams(&stream) } else { columns.optional::<Int32Type>()? };
         let mut row = || -> Option<Result<Sample, SamplesError>> {
             Some(sample(Row {
                 due: due.next()?,
@@ -225,6 +231,22 @@ impl<R: ChunkReader + 'static> SamplesFile<R> {
         };
         std::iter::from_fn(&mut row).collect()
     }
+}
+
+/// Pages of files that know nothing of pages.
+fn untracked(rows: usize) -> IntoIter<i32> {
+    vec![PagePart::Untracked.code().into(); rows].into_iter()
+}
+
+/// Early data of files that know nothing of it: there was none.
+fn unsent(rows: usize) -> IntoIter<Option<i32>> {
+    vec![Some(EarlyData::Unsent.code().into()); rows].into_iter()
+}
+
+/// Versions of HTTP in files that have none: what has a stream is HTTP/2, whose streams alone were noted.
+fn of_streams(streams: &IntoIter<Option<i32>>) -> IntoIter<Option<i32>> {
+    let version = |stream: &Option<i32>| stream.map(|_| SpokenVersion::Http2.code().into());
+    streams.as_slice().iter().map(version).collect::<Vec<_>>().into_iter()
 }
 
 /// One row, as it stands in the file.
@@ -345,7 +367,9 @@ fn http(row: &Row) -> Result<HttpStats, SamplesError> {
 }
 
 fn outcome(name: &ByteArray) -> Result<Outcome, SamplesError> {
-    let known = Outcome::ALL.into_iter().find(|outcome| outcome.name().as_bytes() == name.data());
+    // Version 1 called what was unfinished at the end of the run cut.
+    let text = if name.data() == b"cut" { Outcome::Unfinished.name().as_bytes() } else { name.data() };
+    let known = Outcome::ALL.into_iter().find(|outcome| outcome.name().as_bytes() == text);
     let found = || String::from_utf8_lossy(name.data()).into_owned();
     known.ok_or_else(|| SamplesError::Value { column: "outcome", found: found() })
 }
@@ -354,6 +378,8 @@ fn outcome(name: &ByteArray) -> Result<Outcome, SamplesError> {
 struct GroupReader<'a, R> {
     source: &'a Arc<R>,
     group: &'a RowGroupMetaData,
+    /// Version of the columns.
+    version: u32,
     next: usize,
 }
 
@@ -367,6 +393,14 @@ impl<R: ChunkReader + 'static> GroupReader<'_, R> {
         let mut values = values.into_iter();
         let value = |level| if level == 0 { None } else { values.next() };
         Ok(present.into_iter().map(value).collect::<Vec<_>>().into_iter())
+    }
+
+    /// The next column, which files have since version `first`; nulls in an earlier one.
+    fn since<T: DataType>(&mut self, first: u32) -> Result<IntoIter<Option<T::T>>, SamplesError> {
+        if self.version < first {
+            return Ok(vec![None; self.group.num_rows() as usize].into_iter());
+        }
+        self.optional::<T>()
     }
 
     /// The next column's values and, where it may have nulls, for each row whether it has one.

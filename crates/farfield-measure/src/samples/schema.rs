@@ -23,7 +23,7 @@ use parquet::schema::types::{ColumnPath, SchemaDescPtr, SchemaDescriptor};
 use std::sync::Arc;
 
 /// Version of the columns and of the key-value metadata; it changes when readers must change.
-pub(super) const VERSION: &str = "7";
+pub(super) const VERSION: u32 = 7;
 
 pub(super) const KEY_VERSION: &str = "farfield.samples_version";
 pub(super) const KEY_SCENARIO: &str = "farfield.scenario";
@@ -32,42 +32,49 @@ pub(super) const KEY_KEEP: &str = "farfield.keep";
 pub(super) const KEY_LEFT_OUT: &str = "farfield.left_out";
 pub(super) const KEY_COMPLETE: &str = "farfield.complete";
 
-const MESSAGE: &str = "
-    message sample {
-        required int64 due_ns;
-        optional int64 connect_begun_ns;
-        optional int64 connected_ns;
-        optional int64 sent_ns;
-        optional int64 first_byte_ns;
-        required int64 done_ns;
-        required int64 body_bytes;
-        required int64 reply_bytes;
-        required int32 user (INTEGER(32, false));
-        optional int32 connection (INTEGER(32, false));
-        required int32 number (INTEGER(32, false));
-        required int32 request (INTEGER(32, false));
-        required int32 class (INTEGER(16, false));
-        required int32 status (INTEGER(16, false));
-        required binary outcome (STRING);
-        optional int32 syn_tries (INTEGER(8, false));
-        optional int32 retransmits (INTEGER(16, false));
-        optional int32 out_of_order (INTEGER(16, false));
-        optional int32 srtt_us (INTEGER(32, false));
-        required int32 page (INTEGER(8, false));
-        optional int32 session (INTEGER(32, false));
-        optional int64 secured_ns;
-        optional int32 tls_version (INTEGER(16, false));
-        optional int32 tls_resumed (INTEGER(8, false));
-        optional int32 tls_early (INTEGER(8, false));
-        optional int32 stream (INTEGER(32, false));
-        optional int32 stalled_us (INTEGER(32, false));
-        optional int32 http_version (INTEGER(8, false));
-    }";
+/// Columns in order: the version that brought each, and how Parquet has it. None ever went.
+const COLUMNS: [(u32, &str); 28] = [
+    (1, "required int64 due_ns"),
+    (1, "optional int64 connect_begun_ns"),
+    (1, "optional int64 connected_ns"),
+    (1, "optional int64 sent_ns"),
+    (1, "optional int64 first_byte_ns"),
+    (1, "required int64 done_ns"),
+    (1, "required int64 body_bytes"),
+    (1, "required int64 reply_bytes"),
+    (1, "required int32 user (INTEGER(32, false))"),
+    (1, "optional int32 connection (INTEGER(32, false))"),
+    (1, "required int32 number (INTEGER(32, false))"),
+    (1, "required int32 request (INTEGER(32, false))"),
+    (1, "required int32 class (INTEGER(16, false))"),
+    (1, "required int32 status (INTEGER(16, false))"),
+    (1, "required binary outcome (STRING)"),
+    (2, "optional int32 syn_tries (INTEGER(8, false))"),
+    (2, "optional int32 retransmits (INTEGER(16, false))"),
+    (2, "optional int32 out_of_order (INTEGER(16, false))"),
+    (2, "optional int32 srtt_us (INTEGER(32, false))"),
+    (2, "required int32 page (INTEGER(8, false))"),
+    (3, "optional int32 session (INTEGER(32, false))"),
+    (4, "optional int64 secured_ns"),
+    (4, "optional int32 tls_version (INTEGER(16, false))"),
+    (4, "optional int32 tls_resumed (INTEGER(8, false))"),
+    (6, "optional int32 tls_early (INTEGER(8, false))"),
+    (5, "optional int32 stream (INTEGER(32, false))"),
+    (5, "optional int32 stalled_us (INTEGER(32, false))"),
+    (7, "optional int32 http_version (INTEGER(8, false))"),
+];
 
 /// The columns, in order.
 pub(super) fn schema() -> SchemaDescPtr {
-    let message = parse_message_type(MESSAGE).expect("the message above is well-formed");
-    Arc::new(SchemaDescriptor::new(Arc::new(message)))
+    schema_of(VERSION)
+}
+
+/// The columns of an earlier version, in order.
+pub(super) fn schema_of(version: u32) -> SchemaDescPtr {
+    let columns = COLUMNS.iter().filter(|(since, _)| *since <= version);
+    let columns: String = columns.map(|(_, column)| format!("{column};")).collect();
+    let message = parse_message_type(&format!("message sample {{{columns}}}"));
+    Arc::new(SchemaDescriptor::new(Arc::new(message.expect("the columns above are well-formed"))))
 }
 
 /// Encoding of the columns, with at most `page_rows` rows to a page.
@@ -97,7 +104,7 @@ pub(super) fn file_metadata(
 ) -> FileMetaData {
     let entry = |key: &str, value: String| KeyValue::new(key.to_owned(), value);
     let entries = vec![
-        entry(KEY_VERSION, VERSION.to_owned()),
+        entry(KEY_VERSION, VERSION.to_string()),
         entry(KEY_SCENARIO, run.scenario.clone()),
         entry(KEY_SEED, run.seed.to_string()),
         entry(KEY_KEEP, keep.to_string()),

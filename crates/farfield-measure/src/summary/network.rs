@@ -1,7 +1,8 @@
 //! The emulated network in a summary.
 
 use super::TimingSummary;
-use crate::engine_stats::{CrossTrafficStats, NetworkDrops, NetworkStats, ProgramStats};
+use crate::engine_stats::{CrossTrafficStats, NetworkDrops, NetworkStats, ProgramStats, TopologyStats};
+use farfield_base::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +47,9 @@ pub struct NetworkSummary {
     /// Flows of cross traffic on the links that clients share, which are nobody's requests.
     #[serde(default)]
     pub cross_traffic: Vec<CrossTrafficStats>,
+    /// Links that clients share, and what is at their ends.
+    #[serde(default)]
+    pub topology: TopologyStats,
     /// Real programs beside the users.
     #[serde(default)]
     pub programs: Vec<ProgramSummary>,
@@ -101,8 +105,14 @@ impl ProgramSummary {
 }
 
 impl NetworkSummary {
-    pub(super) fn of(stats: &NetworkStats) -> NetworkSummary {
+    pub(super) fn of(stats: &NetworkStats, lasted: Duration) -> NetworkSummary {
+        let mut topology = stats.topology.clone();
+        for link in &mut topology.links {
+            let can = link.bits_per_second.map(|bits| bits / 8.0 * lasted.as_secs_f64());
+            link.load = can.filter(|can| *can > 0.0).map(|can| link.bytes as f64 / can);
+        }
         NetworkSummary {
+            topology,
             clients: stats.clients,
             shards: stats.shards,
             gateway: stats.gateway.clone(),

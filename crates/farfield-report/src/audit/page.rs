@@ -1,18 +1,18 @@
 //! The HTML page of an audit.
 
 use super::{difference, figure, method, verdict};
-use crate::chart::{Axis, Chart, Mark, Series, escaped};
+use crate::chart::{Axis, Chart, Mark, Series};
 use crate::figures::{count, percent, time};
-use crate::html;
+use crate::html::{self, escaped};
 use farfield_verify::audit::{Agreement, Audit, Times};
 use std::fmt::Write;
 
-const STYLE: &str = "td,th{vertical-align:top}td.why{text-align:left}.off{color:#a00}.verdict{font-weight:600}\
+const STYLE: &str = "td,th{vertical-align:top}td.why{text-align:left}.off{color:var(--bad)}.verdict{font-weight:600}\
     code{word-break:break-all}svg{max-width:620px}";
 
 /// The page of an audit.
 pub fn page(audit: &Audit) -> String {
-    let mut html = html::begin("Reported, true, why", STYLE);
+    let mut html = html::begin_family("Reported, true, why", STYLE);
     let _ = writeln!(html, "<p><code>{}</code></p>", escaped(&audit.run.command.join(" ")));
     let class = if audit.agreement == Agreement::Agrees { "verdict" } else { "verdict off" };
     let _ = writeln!(html, "<p class=\"{class}\">{}</p>", escaped(&verdict(audit)));
@@ -36,7 +36,7 @@ pub fn page(audit: &Audit) -> String {
         .chain(limits)
         .collect();
     list(&mut html, &all);
-    html.push_str(html::END);
+    html::end_family(&mut html);
     html
 }
 

@@ -5,6 +5,7 @@
 
 use super::Layout;
 use super::scale::Scale;
+use super::tree::Shape;
 use std::fmt::Write;
 
 /// Colours that colour-blind readers can distinguish (Okabe and Ito 2008), and that print well.
@@ -170,6 +171,32 @@ impl Svg {
                 "<path class=\"whisker\" d=\"M{x:.1} {lower:.1}V{upper:.1}M{left:.1} {lower:.1}h8M{left:.1} {upper:.1}h8\" \
                  fill=\"none\" stroke=\"{colour}\"/>"
             ));
+        }
+    }
+
+    /// A bar of `size` in the colour of series `number`, filled up to a share.
+    pub fn bar(&mut self, number: usize, (x, y): (f64, f64), (width, height): (f64, f64), share: f64) {
+        let colour = COLOURS[number % COLOURS.len()];
+        let filled = width * share.clamp(0.0, 1.0);
+        self.put(format_args!(
+            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{filled:.1}\" height=\"{height:.1}\" fill=\"{colour}\"/>\n\
+             <rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"none\" stroke=\"{colour}\"/>"
+        ));
+    }
+
+    /// A node of a tree, left of its name.
+    pub fn node(&mut self, shape: Shape, (x, y): (f64, f64)) {
+        let (centre, top) = (x + 5.0, y - 5.0);
+        let ink = COLOURS[0];
+        let fill = if shape == Shape::Filled { ink } else { "#ffffff" };
+        match shape {
+            Shape::Filled | Shape::Open => self.put(format_args!(
+                "<rect x=\"{x:.1}\" y=\"{top:.1}\" width=\"10\" height=\"10\" fill=\"{fill}\" stroke=\"{ink}\"/>"
+            )),
+            Shape::Leaf => self.put(format_args!(
+                "<circle cx=\"{centre:.1}\" cy=\"{y:.1}\" r=\"5\" fill=\"{fill}\" stroke=\"{ink}\"/>"
+            )),
+            Shape::Way => {}
         }
     }
 

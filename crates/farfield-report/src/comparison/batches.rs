@@ -45,8 +45,8 @@ struct Parts {
     completed: [u64; PARTS],
     ended: [u64; PARTS],
     failed: [u64; PARTS],
-    /// For each of the metrics that are times: the times of each part, in nanoseconds.
-    times: Vec<[Vec<u64>; PARTS]>,
+    /// The times of each part that metrics are of, each kind once, in nanoseconds.
+    times: Vec<(Timing, [Vec<u64>; PARTS])>,
 }
 
 fn read(run: &RunDirectory, metrics: &[Metric]) -> Result<Parts, &'static str> {
@@ -63,23 +63,27 @@ fn read(run: &RunDirectory, metrics: &[Metric]) -> Result<Parts, &'static str> {
     let source =
         File::open(run.path().join("samples.parquet")).map_err(|_| "a run has no samples.parquet")?;
     let file = SamplesFile::open(source).map_err(|error| match error {
-        SamplesError::Version { .. } => "its samples.parquet is of another version of farfield",
+        SamplesError::Newer { .. } => "its samples.parquet is of a later version of farfield",
         _ => NO_SAMPLES,
     })?;
     if file.keep() != Keep::All || file.left_out() > 0 {
         return Err("a run has not kept all its samples");
     }
-    let timings: Vec<Timing> = metrics.iter().filter_map(|metric| metric.timing()).collect();
-    let mut parts = Parts::new(length, timings.len());
+    let mut parts = Parts::new(length, metrics);
     for sample in file.samples() {
-        parts.count(&sample.map_err(|_| NO_SAMPLES)?, window, &timings);
+        parts.count(&sample.map_err(|_| NO_SAMPLES)?, window);
     }
     Ok(parts)
 }
 
 impl Parts {
-    fn new(length: Duration, timings: usize) -> Parts {
-        let times = (0..timings).map(|_| Default::default()).collect();
+    fn new(length: Duration, metrics: &[Metric]) -> Parts {
+        let mut times: Vec<(Timing, [Vec<u64>; PARTS])> = Vec::new();
+        for timing in metrics.iter().filter_map(|metric| metric.timing()) {
+            if times.iter().all(|(known, _)| *known != timing) {
+                times.push((timing, Default::default()));
+            }
+        }
         Parts { length, completed: [0; PARTS], ended: [0; PARTS], failed: [0; PARTS], times }
     }
 
@@ -90,7 +94,7 @@ impl Parts {
         inside.then(|| (part as usize).min(PARTS - 1))
     }
 
-    fn count(&mut self, sample: &Sample, window: Window, timings: &[Timing]) {
+    fn count(&mut self, sample: &Sample, window: Window) {
         let succeeded = sample.outcome == Outcome::Ok;
         if let (true, Some(part)) = (succeeded, self.part(sample.done, window)) {
             self.completed[part] += 1;
@@ -101,7 +105,7 @@ impl Parts {
         if !succeeded {
             return;
         }
-        for (timing, times) in timings.iter().zip(&mut self.times) {
+        for (timing, times) in &mut self.times {
             times[part].extend(timing.of(sample).map(Duration::as_ns));
         }
     }
@@ -112,7 +116,6 @@ impl Parts {
             let reason = "a run is too short: a tenth of it is less than five response times";
             return Batches { numbers: vec![Err(reason); metrics.len()], doubts: Vec::new() };
         }
-        let mut times = std::mem::take(&mut self.times).into_iter();
         let mut doubts = Vec::new();
         let mut numbers = Vec::new();
         for metric in metrics {
@@ -121,7 +124,10 @@ impl Parts {
                     Ok(self.completed.map(|completed| completed as f64 / self.length.as_secs_f64()).to_vec())
                 }
                 Metric::Errors => self.errors(),
-                Metric::Time(statistic, _) => of_times(statistic, times.next().expect("one for each time")),
+                Metric::Time(statistic, timing) => {
+                    let times = self.times.iter_mut().find(|(known, _)| *known == timing);
+                    times.map_or(Err(FEW), |(_, parts)| of_times(statistic, parts))
+                }
             };
             if let Some(doubt) = found.as_ref().ok().and_then(|numbers| correlated(*metric, numbers)) {
                 doubts.push(doubt);
@@ -142,11 +148,12 @@ impl Parts {
 
 const FEW: &str = "a run has too few requests for it";
 
-fn of_times(statistic: Statistic, parts: [Vec<u64>; PARTS]) -> Result<Vec<f64>, &'static str> {
-    parts.into_iter().map(|times| of_part(statistic, times)).collect::<Option<_>>().ok_or(FEW)
+fn of_times(statistic: Statistic, parts: &mut [Vec<u64>; PARTS]) -> Result<Vec<f64>, &'static str> {
+    parts.iter_mut().map(|times| of_part(statistic, times)).collect::<Option<_>>().ok_or(FEW)
 }
 
-fn of_part(statistic: Statistic, mut times: Vec<u64>) -> Option<f64> {
+/// The statistic of a part's times, which are put into another order.
+fn of_part(statistic: Statistic, times: &mut [u64]) -> Option<f64> {
     match statistic {
         Statistic::Mean => {
             let sum: u128 = times.iter().map(|ns| u128::from(*ns)).sum();
@@ -178,10 +185,10 @@ mod tests {
     #[test]
     fn a_percentile_needs_requests_beyond_it() {
         let hundred = || (1..=100).rev().collect::<Vec<u64>>();
-        assert_eq!(of_part(Statistic::Quantile(Quantile::P90), hundred()), Some(90.0));
-        assert_eq!(of_part(Statistic::Quantile(Quantile::P99), hundred()), None);
-        assert_eq!(of_part(Statistic::Mean, hundred()), Some(50.5));
-        assert_eq!(of_part(Statistic::Mean, Vec::new()), None);
+        assert_eq!(of_part(Statistic::Quantile(Quantile::P90), &mut hundred()), Some(90.0));
+        assert_eq!(of_part(Statistic::Quantile(Quantile::P99), &mut hundred()), None);
+        assert_eq!(of_part(Statistic::Mean, &mut hundred()), Some(50.5));
+        assert_eq!(of_part(Statistic::Mean, &mut []), None);
     }
 
     /// A ramp is nothing but trend; numbers that go up and down in turn are correlated negatively.

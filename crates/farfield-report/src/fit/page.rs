@@ -2,28 +2,29 @@
 //! were tried, and the limits of the log.
 
 use super::summary::{arrivals_are, date, name, passed, with_unit};
-use crate::chart::{Axis, Chart, Mark, Series, escaped};
-use crate::html;
-use farfield_base::Instant;
+use crate::chart::{Axis, Chart, Mark, Series, Spacing};
+use crate::html::{self, escaped, table, table_of};
+use farfield_base::{Duration, Instant};
 use farfield_fit::arrivals::SessionArrivals;
-use farfield_fit::counts::{RequestCounts, ScaleIndex};
-use farfield_fit::report::{CurvePoint, VariableFit};
+use farfield_fit::counts::{HurstReading, RequestCounts, ScaleIndex};
+use farfield_fit::report::{CurvePoint, Sensitivity, VariableFit};
 use farfield_fit::scenario::FittedTraffic;
-use farfield_fit::{Candidate, Estimate, FitReport};
+use farfield_fit::{Candidate, Estimate, FitReport, Model, Observation};
 use std::fmt::Write;
 
-const STYLE: &str = ".plots{display:flex;flex-wrap:wrap;gap:1em}.plots>*{flex:1 1 440px;max-width:480px}\
-    .preferred{font-weight:600}.doubt{color:#7a4b00}";
+const STYLE: &str = ".plots{display:flex;flex-wrap:wrap;gap:1em}.plots>*{flex:1 1 min(440px,100%);max-width:480px;min-width:0}";
 
 /// The HTML page of a fit.
 pub fn page(report: &FitReport, traffic: &FittedTraffic) -> String {
-    let mut html = html::begin("What the log says", STYLE);
+    let mut html = html::begin_family("What the log says", STYLE);
     overview(&mut html, report);
     html.push_str("<h2>The scenario</h2>\n");
     sentences(&mut html, &traffic.words, "");
     sentences(&mut html, &traffic.doubts, "doubt");
-    html.push_str("<h2>Variables</h2>\n<p>Each plot has the share of values above a value, for the data (dots) and for the \
-         distribution that the scenario takes or would take (line): both axes are logarithmic, so that tails show.</p>\n");
+    html.push_str("<h2>Variables</h2>\n<p>The first plot of each has the share of values above a value, for the data (dots) and for the \
+         distribution that the scenario takes or would take (line): both axes are logarithmic, so that tails show. The second has \
+         values of the data against those of the distribution that have the same share above them: a distribution that is \
+         right has them on the diagonal.</p>\n");
     for fit in &report.variables {
         variable(&mut html, fit);
     }
@@ -32,7 +33,7 @@ pub fn page(report: &FitReport, traffic: &FittedTraffic) -> String {
     }
     popularity(&mut html, report);
     sensitivity(&mut html, report);
-    html.push_str(html::END);
+    html::end_family(&mut html);
     html
 }
 
@@ -68,11 +69,9 @@ fn overview(html: &mut String, report: &FitReport) {
     );
     sentences(html, &dates.doubts(&date), "doubt");
     if !read.shown.is_empty() {
-        html.push_str("<p>The first broken lines:</p>\n<table><tr><th>line</th><th>why</th></tr>\n");
-        for shown in &read.shown {
-            let _ = writeln!(html, "<tr><td>{}</td><td>{}</td></tr>", shown.line, escaped(&shown.why));
-        }
-        html.push_str("</table>\n");
+        html.push_str("<p>The first broken lines:</p>\n");
+        let rows = read.shown.iter().map(|shown| vec![shown.line.to_string(), escaped(&shown.why)]);
+        table(html, &["line", "why"], &rows.collect::<Vec<_>>());
     }
     if let Some(arrivals) = report.arrivals {
         let _ = writeln!(
@@ -124,11 +123,14 @@ fn variable(html: &mut String, fit: &VariableFit) {
     }
     let (x, y) = (Axis::logarithmic(title), Axis::logarithmic("share above"));
     let chart = Chart::new(format!("{title}: {distribution}"), x, y, series);
+    let quantiles =
+        preferred.and_then(|candidate| candidate.model()).map(|model| quantiles(fit, title, &model));
     let _ = writeln!(
         html,
-        "<h3>{title}</h3>\n<div class=\"plots\">{}<div>\n<p>{} values, {} of them fitted, {} of zero left out. Mean {:.5}, standard \
+        "<h3>{title}</h3>\n<div class=\"plots\"><div>{}</div><div>{}</div></div>\n<p>{} values, {} of them fitted, {} of zero left out. Mean {:.5}, standard \
          deviation {:.5}.</p>",
         chart.html(),
+        quantiles.map(|chart| chart.html()).unwrap_or_default(),
         fit.values,
         fit.fitted,
         fit.zeros,
@@ -138,29 +140,60 @@ fn variable(html: &mut String, fit: &VariableFit) {
     ranking(html, fit, preferred);
     sentences(html, &fit.ranking.caveats, "doubt");
     sentences(html, &fit.ranking.left_out, "");
-    html.push_str("</div></div>\n");
+}
+
+/// Values of the data against those of `model` that have the same share above them.
+fn quantiles(fit: &VariableFit, title: &str, model: &Model) -> Chart {
+    let shown = fit.curve.iter().filter(|point| point.value > 0.0 && point.data > 0.0 && point.data < 1.0);
+    let points: Vec<(f64, f64)> = shown
+        .filter_map(|point| {
+            Some((value_above(&fit.observation, model, point.data, point.value)?, point.value))
+        })
+        .collect();
+    let diagonal: Vec<(f64, f64)> = points.iter().map(|(_, value)| (*value, *value)).collect();
+    let series =
+        vec![Series::new("data", Mark::Dots, points), Series::new("the same", Mark::Dashes, diagonal)];
+    let across = Axis::logarithmic(format!("{title}, by the distribution"));
+    Chart::new(format!("{title}: quantiles"), across, Axis::logarithmic("in the data"), series)
+}
+
+/// The value above which `model`, observed as the data were, has this share; found from `near` on. None if it
+/// is more than a million times away.
+fn value_above(observation: &Observation, model: &Model, share: f64, near: f64) -> Option<f64> {
+    const FACTOR_MAX: f64 = 1e6;
+    const HALVINGS: u32 = 60;
+    let is_above = |value: f64| observation.cdf_and_tail(model, value).1 > share;
+    let (mut low, mut high) = (near / FACTOR_MAX, near * FACTOR_MAX);
+    if !is_above(low) || is_above(high) {
+        return None;
+    }
+    for _ in 0..HALVINGS {
+        let middle = (low * high).sqrt();
+        if is_above(middle) { low = middle } else { high = middle }
+    }
+    Some(high)
 }
 
 /// The best distributions of the ranking, and the one that is taken.
 fn ranking(html: &mut String, fit: &VariableFit, preferred: Option<&Candidate>) {
     const SHOWN: usize = 6;
-    html.push_str("<table><tr><th>distribution</th><th>λ²</th><th>A²</th><th>D</th><th>passed</th></tr>\n");
     let candidates = &fit.ranking.candidates;
     let shown = candidates.iter().enumerate().filter(|(at, c)| *at < SHOWN || Some(*c) == preferred);
-    for candidate in shown.map(|(_, candidate)| candidate) {
-        let class = if Some(candidate) == preferred { " class=\"preferred\"" } else { "" };
+    let row = |candidate: &Candidate| {
         let goodness = &candidate.goodness;
-        let _ = writeln!(
-            html,
-            "<tr{class}><td>{}</td><td>{:.3}</td><td>{:.2}</td><td>{:.3}</td><td>{}</td></tr>",
-            candidate.name,
-            goodness.lambda_squared,
-            goodness.anderson_darling,
-            goodness.kolmogorov_smirnov,
-            passed(candidate)
-        );
-    }
-    html.push_str("</table>\n");
+        vec![
+            candidate.name.clone(),
+            format!("{:.3}", goodness.lambda_squared),
+            format!("{:.2}", goodness.anderson_darling),
+            format!("{:.3}", goodness.kolmogorov_smirnov),
+            passed(candidate),
+        ]
+    };
+    let rows: Vec<(&str, Vec<String>)> = shown
+        .map(|(_, candidate)| (if Some(candidate) == preferred { "preferred" } else { "" }, row(candidate)))
+        .collect();
+    let rows: Vec<(&str, &[String])> = rows.iter().map(|(class, row)| (*class, row.as_slice())).collect();
+    table_of(html, &["distribution", "λ²", "A²", "D", "passed"], &rows);
     if let Some(distribution) = preferred {
         let estimate = |e: &Estimate| match e.error {
             Some(error) => format!("{} = {:.4} ± {:.4}", e.name, e.value, 1.96 * error),
@@ -208,16 +241,12 @@ fn requests(html: &mut String, counts: &RequestCounts) {
         ],
     );
     let _ = writeln!(html, "{}{}</div>", correlation.html(), dispersion.html());
-    html.push_str("<table><tr><th>Hurst parameter by</th><th>H</th><th>95 %</th></tr>\n");
-    for reading in &counts.hurst {
+    let row = |reading: &HurstReading| {
         let interval = reading.interval.map_or("no theory".to_owned(), |(l, h)| format!("{l:.3} to {h:.3}"));
-        let _ = writeln!(
-            html,
-            "<tr><td>{}</td><td>{:.3}</td><td>{interval}</td></tr>",
-            reading.method, reading.hurst
-        );
-    }
-    html.push_str("</table>\n");
+        vec![reading.method.to_string(), format!("{:.3}", reading.hurst), interval]
+    };
+    let rows: Vec<Vec<String>> = counts.hurst.iter().map(row).collect();
+    table(html, &["Hurst parameter by", "H", "95 %"], &rows);
     sentences(html, &counts.caveats, "doubt");
 }
 
@@ -259,21 +288,74 @@ fn popularity(html: &mut String, report: &FitReport) {
 fn sensitivity(html: &mut String, report: &FitReport) {
     html.push_str(
         "<h2>Other thresholds</h2>\n<p>What the same log would be with others; a think time is never below the first nor \
-         above the second.</p>\n<table><tr><th>T min</th><th>T max</th><th>sessions</th><th>clicks</th><th>think time</th>\
-         <th>embedded</th></tr>\n",
+         above the second.</p>\n",
     );
-    for row in &report.sensitivity {
-        let class = if row.thresholds == report.thresholds { " class=\"preferred\"" } else { "" };
-        let _ = writeln!(
-            html,
-            "<tr{class}><td>{}</td><td>{}</td><td>{}</td><td>{:.2}</td><td>{}</td><td>{:.2}</td></tr>",
-            row.thresholds.t_min,
-            row.thresholds.t_max,
-            row.sessions,
-            row.clicks_mean,
-            with_unit(row.think_mean.as_secs_f64()),
-            row.embedded_mean
-        );
+    html.push_str("<div class=\"plots\">\n");
+    for (title, unit, value) in SENSITIVE {
+        let _ = writeln!(html, "<div>{}</div>", of_thresholds(report, title, unit, value).html());
     }
-    html.push_str("</table>\n");
+    html.push_str("</div>\n");
+    let row = |row: &Sensitivity| {
+        vec![
+            row.thresholds.t_min.to_string(),
+            row.thresholds.t_max.to_string(),
+            row.sessions.to_string(),
+            format!("{:.2}", row.clicks_mean),
+            with_unit(row.think_mean.as_secs_f64()),
+            format!("{:.2}", row.embedded_mean),
+        ]
+    };
+    let rows: Vec<Vec<String>> = report.sensitivity.iter().map(row).collect();
+    let class = |at: usize| match report.sensitivity[at].thresholds == report.thresholds {
+        true => "preferred",
+        false => "",
+    };
+    let rows: Vec<(&str, &[String])> =
+        rows.iter().enumerate().map(|(at, row)| (class(at), row.as_slice())).collect();
+    table_of(html, &["T min", "T max", "sessions", "clicks", "think time", "embedded"], &rows);
+}
+
+/// A quantity that depends on thresholds: a chart's title, its unit, and the value.
+type Sensitive = (&'static str, &'static str, fn(&Sensitivity) -> f64);
+
+const SENSITIVE: [Sensitive; 4] = [
+    ("Sessions by thresholds", "sessions", |row| row.sessions as f64),
+    ("Clicks by thresholds", "clicks a session", |row| row.clicks_mean),
+    ("Think time by thresholds", "mean think time, s", |row| row.think_mean.as_secs_f64()),
+    ("Embedded objects by thresholds", "embedded objects a page", |row| row.embedded_mean),
+];
+
+/// A quantity over the upper threshold, a line for each lower one.
+fn of_thresholds(report: &FitReport, title: &str, unit: &str, value: fn(&Sensitivity) -> f64) -> Chart {
+    let mut lower: Vec<Duration> = report.sensitivity.iter().map(|row| row.thresholds.t_min).collect();
+    lower.sort_unstable();
+    lower.dedup();
+    let line = |t_min: Duration| {
+        let rows = report.sensitivity.iter().filter(move |row| row.thresholds.t_min == t_min);
+        let points = rows.map(|row| (row.thresholds.t_max.as_secs_f64(), value(row)));
+        Series::new(format!("T min {t_min}"), Mark::Marked, points)
+    };
+    let up = Axis { label: unit.to_owned(), spacing: Spacing::FromZero };
+    Chart::new(title, Axis::logarithmic("T max, s"), up, lower.into_iter().map(line).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use farfield_fit::{Component, Family};
+
+    /// Of an exponential distribution, twice the value has the square of the share above it.
+    #[test]
+    fn quantiles_are_those_of_the_distribution() {
+        let component = Component::new(Family::Exponential, [3.0, 0.0]).expect("a good parameter");
+        let model = Model::single(component);
+        let exact = Observation::default();
+        let value = |share: f64| value_above(&exact, &model, share, 1.0).expect("a value");
+        for share in [0.9, 0.5, 0.01] {
+            let (once, twice) = (value(share), value(share * share));
+            assert!((twice / once - 2.0).abs() < 1e-9, "{once} {twice}");
+            assert!((model.cdf_and_tail(once).1 - share).abs() < 1e-9);
+        }
+        assert_eq!(value_above(&exact, &model, 0.5, 1e-12), None, "a million times away");
+    }
 }

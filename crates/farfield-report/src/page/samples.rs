@@ -1,10 +1,11 @@
 //! What only the samples know, in one pass over them: times by request, connections in order of closing, and
 //! the run's own arrivals.
 //!
-//! Memory: 16 bytes for each connection, 8 for each arrival, and a row group of samples.
+//! Memory: 16 bytes for each connection, 8 for each arrival, twice that while they grow, and a row group of
+//! samples.
 
 use super::tables::{NAMED, named};
-use super::thin::{POINTS, Stays, thinned};
+use super::thin::{POINTS, Stays, thinned_of};
 use super::{NAMES, missing, opened, table, text_of};
 use crate::chart::{Axis, Chart, Mark, Series, Spacing};
 use crate::directory::RunDirectory;
@@ -98,15 +99,15 @@ impl Passed {
     }
 }
 
-pub(super) fn sections(page: &mut String, run: &RunDirectory, passed: &Passed) {
+pub(super) fn sections(page: &mut String, run: &RunDirectory, mut passed: Passed) {
     if let Some(why) = &passed.wrong {
         missing(page, why);
     }
-    by_request(page, run, passed);
-    closing(page, passed);
+    by_request(page, run, &passed);
+    closing(page, std::mem::take(&mut passed.connections));
     // Users of other loads ask when they are answered: their requests are no arrivals.
     if run.summary().heading.load == LoadKind::Open {
-        arrivals(page, passed);
+        arrivals(page, std::mem::take(&mut passed.due_ns));
     }
 }
 
@@ -152,20 +153,20 @@ fn paths(run: &RunDirectory) -> Vec<String> {
     requests.iter().map(path).collect()
 }
 
-fn closing(page: &mut String, passed: &Passed) {
-    let mut closed: Vec<(u32, u64)> =
-        passed.connections.iter().copied().filter(|(requests, _)| *requests > 0).collect();
-    closed.sort_by_key(|(_, last)| *last);
-    let points: Vec<(f64, f64)> =
-        closed.iter().enumerate().map(|(at, (requests, _))| (at as f64, f64::from(*requests))).collect();
-    if points.len() < 2 {
+/// Requests of connections with the instants of their last, in any order.
+fn closing(page: &mut String, mut closed: Vec<(u32, u64)>) {
+    closed.retain(|(requests, _)| *requests > 0);
+    // Ties by the number of requests: which connection comes first must not depend on the sort.
+    closed.sort_unstable_by_key(|(requests, last)| (*last, *requests));
+    if closed.len() < 2 {
         return;
     }
     page.push_str("<h2>Connections</h2>\n<div class=\"pair\">\n");
-    let mut lines = vec![Series::new("requests", Mark::Line, thinned(&points, Stays::Median))];
-    if points.len() > POINTS {
+    let thin = |stays| thinned_of(&closed, |at, (requests, _)| (at as f64, f64::from(*requests)), stays);
+    let mut lines = vec![Series::new("requests", Mark::Line, thin(Stays::Median))];
+    if closed.len() > POINTS {
         lines[0].name = "median of those beside each other".to_owned();
-        lines.push(Series::new("largest of these", Mark::Line, thinned(&points, Stays::Largest)));
+        lines.push(Series::new("largest of these", Mark::Line, thin(Stays::Largest)));
     }
     let across = Axis::linear("connections, in the order of their last replies");
     let chart = Chart::new(
@@ -178,8 +179,7 @@ fn closing(page: &mut String, passed: &Passed) {
     page.push_str("</div>\n");
 }
 
-fn arrivals(page: &mut String, passed: &Passed) {
-    let mut due = passed.due_ns.clone();
+fn arrivals(page: &mut String, mut due: Vec<u64>) {
     due.sort_unstable();
     if due.len() < ARRIVALS_MIN {
         return;
@@ -188,13 +188,13 @@ fn arrivals(page: &mut String, passed: &Passed) {
         "<h2>Arrivals</h2>\n<p>The instants at which requests, or pages, were due. A Poisson process lies on the diagonal of the \
          first chart and on the dashed line of the second.</p>\n<div class=\"pair\">\n",
     );
-    page.push_str(&quantiles(&due).html());
     let (first, last) = (due[0], due[due.len() - 1]);
     // Slots of ten arrivals in the mean, at most a million of them.
     let slot = ((last - first) / (due.len() as u64 / 10).clamp(1, 1_000_000)).max(1);
     let slots = ((last - first) / slot) as usize;
     let instants = due.iter().map(|ns| Instant::from_ns(*ns));
     let counts = series::counts(instants, Instant::from_ns(first), Duration::from_ns(slot), slots);
+    page.push_str(&quantiles(due).html());
     page.push_str(&variance_time(&counts, slot).html());
     if let Ok(correlation) = series::autocorrelation(&counts, 50.min(counts.len() / 4)) {
         let points = correlation.iter().enumerate().map(|(lag, value)| (lag as f64, *value));
@@ -207,8 +207,11 @@ fn arrivals(page: &mut String, passed: &Passed) {
 }
 
 /// Gaps against those of a Poisson process of the same rate, at 200 percentiles.
-fn quantiles(due: &[u64]) -> Chart {
-    let mut gaps: Vec<u64> = due.windows(2).map(|pair| pair[1] - pair[0]).collect();
+fn quantiles(due: Vec<u64>) -> Chart {
+    // Each instant becomes the gap before it, in its own place.
+    let mut gaps = due;
+    (1..gaps.len()).rev().for_each(|at| gaps[at] -= gaps[at - 1]);
+    let gaps = &mut gaps[1..];
     gaps.sort_unstable();
     let mean = gaps.iter().sum::<u64>() as f64 / gaps.len() as f64;
     let point = |step: u32| {

@@ -1,9 +1,9 @@
 //! What the summary says, as tables: the verdict first, with what to do, then what was asked and done.
 
-use super::{NAMES, escaped, table};
+use super::{NAMES, escaped, sentence, table};
 use crate::figures::{bytes_rate, count, percent, rate, time};
 use crate::terminal::quantity;
-use farfield_measure::summary::{NetworkSummary, PartSummary, ProgramSummary, TimingSummary};
+use farfield_measure::summary::{PartSummary, ProgramSummary, TimingSummary};
 use farfield_measure::verdict::{Check, CheckState};
 use farfield_measure::{Quantile, Summary};
 use std::fmt::Write;
@@ -42,7 +42,7 @@ pub(super) fn verdict(page: &mut String, summary: &Summary) {
         page.push_str("</ul>\n");
     }
     for warning in summary.warnings.iter().take(NAMES) {
-        let _ = writeln!(page, "<p class=\"name\">{}</p>", escaped(warning));
+        let _ = writeln!(page, "<p class=\"name\">{}</p>", sentence(warning));
     }
     let passed = verdict.checks.iter().filter(|check| check.state == CheckState::Passed).count();
     let _ = writeln!(page, "<details><summary>{passed} of {} checks passed</summary>", verdict.checks.len());
@@ -50,7 +50,7 @@ pub(super) fn verdict(page: &mut String, summary: &Summary) {
     table(page, &["check", "result", "found", "limit", "condition"], &rows);
     page.push_str("</details>\n");
     if let Some(bottleneck) = &summary.bottleneck {
-        let _ = writeln!(page, "<p class=\"name\">Bottleneck: {}</p>", escaped(&bottleneck.in_words));
+        let _ = writeln!(page, "<p class=\"name\">Bottleneck: {}</p>", sentence(&bottleneck.in_words));
     }
     page.push_str("</section>\n");
 }
@@ -58,13 +58,13 @@ pub(super) fn verdict(page: &mut String, summary: &Summary) {
 fn failed(page: &mut String, check: &Check) {
     let _ = write!(page, "<li class=\"name\"><strong>{}</strong> {}", escaped(&check.name), found(check));
     if let Some(note) = &check.note {
-        let _ = write!(page, " ({})", escaped(note));
+        let _ = write!(page, " ({})", sentence(note));
     }
     if let Some(cause) = &check.follows_from {
         let _ = write!(page, "; follows from {}", escaped(cause));
     }
     if let Some(advice) = &check.advice {
-        let _ = write!(page, "<br>What to do: {}", escaped(advice));
+        let _ = write!(page, "<br>What to do: {}", sentence(advice));
     }
     page.push_str("</li>\n");
 }
@@ -84,7 +84,7 @@ fn check_row(check: &Check) -> Vec<String> {
         state.to_owned(),
         found(check),
         quantity(check.limit, check.unit),
-        escaped(&check.what),
+        sentence(&check.what),
     ]
 }
 
@@ -250,15 +250,16 @@ pub(super) fn network(page: &mut String, summary: &Summary) {
         drops.map(|(cause, packets)| vec![format!("dropped by the network: {cause}"), count(packets)]),
     );
     for flow in &network.cross_traffic {
-        rows.push(vec![format!("cross traffic on {}: packets", flow.link), count(flow.packets)]);
-        rows.push(vec![format!("cross traffic on {}: dropped", flow.link), count(flow.lost + flow.dropped)]);
+        let link = escaped(&flow.link);
+        rows.push(vec![format!("cross traffic on {link}: packets"), count(flow.packets)]);
+        rows.push(vec![format!("cross traffic on {link}: dropped"), count(flow.lost + flow.dropped)]);
     }
     table(page, &["", ""], &rows);
-    programs(page, network);
 }
 
 /// Real programs beside the users.
-fn programs(page: &mut String, network: &NetworkSummary) {
+pub(super) fn programs(page: &mut String, summary: &Summary) {
+    let Some(network) = &summary.network else { return };
     if network.programs.is_empty() {
         return;
     }

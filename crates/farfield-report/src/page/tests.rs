@@ -4,9 +4,12 @@ use super::*;
 use crate::directory::SUMMARY_FILE;
 use crate::export::{HISTOGRAMS_FILE, SAMPLES_FILE};
 use crate::terminal::scene::{Scene, killed};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use farfield_base::{Duration, Instant};
 use farfield_measure::samples::{Keep, RunLabel, SamplesWriter};
 use farfield_measure::{Summary, hlog, series};
+use sha2::{Digest, Sha256};
 use std::fs;
 use tempfile::TempDir;
 

@@ -17,12 +17,26 @@ pub(super) enum Stays {
 
 /// At most [`POINTS`] of `points`, which are in order of their first number.
 pub(super) fn thinned(points: &[(f64, f64)], stays: Stays) -> Vec<(f64, f64)> {
-    if points.len() <= POINTS {
-        return points.to_vec();
+    thinned_of(points, |_, point| *point, stays)
+}
+
+/// At most [`POINTS`] of what becomes points by `point`, which is given the place of each: a stretch is in
+/// memory at a time.
+pub(super) fn thinned_of<T>(
+    all: &[T],
+    point: impl Fn(usize, &T) -> (f64, f64),
+    stays: Stays,
+) -> Vec<(f64, f64)> {
+    let points_of = |first: usize, part: &[T]| -> Vec<(f64, f64)> {
+        part.iter().enumerate().map(|(at, one)| point(first + at, one)).collect()
+    };
+    if all.len() <= POINTS {
+        return points_of(0, all);
     }
     let stretches = if stays == Stays::Extremes { POINTS / 2 } else { POINTS };
-    let size = points.len().div_ceil(stretches);
-    points.chunks(size).flat_map(|stretch| kept(stretch, stays)).collect()
+    let size = all.len().div_ceil(stretches);
+    let parts = all.chunks(size).enumerate();
+    parts.flat_map(|(number, part)| kept(&points_of(number * size, part), stays)).collect()
 }
 
 fn kept(stretch: &[(f64, f64)], stays: Stays) -> Vec<(f64, f64)> {

@@ -59,15 +59,17 @@ pub fn draw(frame: &mut Frame<'_>, view: &View, at: Instant) {
         Constraint::Length(1),
     ];
     let [title, phase, headline, body, verdict, keys] = Layout::vertical(rows).areas(frame.area());
-    frame.render_widget(Paragraph::new(title_lines(view, palette)), title);
+    frame.render_widget(Paragraph::new(title_lines(view, palette, usize::from(title.width))), title);
     draw_phase(frame, phase, view, at, palette);
     headline::draw(frame, headline, view, palette);
     match view.tab {
         Tab::Charts => charts::draw(frame, body, view, palette),
         Tab::Tables => scrolled(frame, body, tables::outcomes(view, palette), view),
-        Tab::Verdict => scrolled(frame, body, tables::verdict(view, palette), view),
+        Tab::Verdict => {
+            scrolled(frame, body, tables::verdict(view, palette, usize::from(body.width)), view);
+        }
     }
-    frame.render_widget(Paragraph::new(verdict_line(view, palette)), verdict);
+    frame.render_widget(Paragraph::new(verdict_line(view, palette, usize::from(verdict.width))), verdict);
     frame.render_widget(Paragraph::new(keys_line(view, palette)), keys);
 }
 
@@ -76,13 +78,28 @@ fn safe(text: &str) -> String {
     printable(text, &[]).into_owned()
 }
 
-fn title_lines(view: &View, palette: Palette) -> Vec<Line<'static>> {
+/// As much of `text` as `columns` have room for; where that is not all, it ends in an ellipsis.
+fn cut(text: &str, columns: usize) -> String {
+    if text.chars().count() <= columns {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(columns.saturating_sub(1)).collect();
+    if columns > 0 { kept + "…" } else { kept }
+}
+
+/// The first of `texts`, from long to short, that fits into `columns`; the last one cut if none does.
+fn fitting<const N: usize>(texts: [String; N], columns: usize) -> String {
+    let shortest = texts.last().map(|text| cut(text, columns)).unwrap_or_default();
+    texts.into_iter().find(|text| text.chars().count() <= columns).unwrap_or(shortest)
+}
+
+fn title_lines(view: &View, palette: Palette, columns: usize) -> Vec<Line<'static>> {
+    const NAME: &str = "farfield  ";
+    let target = cut(&safe(&view.facts.target), columns.saturating_sub(NAME.len()));
+    let load = format!("{} · {}", safe(&view.facts.load), view.facts.plane);
     vec![
-        Line::from(vec![
-            Span::styled("farfield  ", palette.faint),
-            Span::styled(safe(&view.facts.target), palette.strong),
-        ]),
-        Line::styled(format!("{} · {}", safe(&view.facts.load), view.facts.plane), palette.faint),
+        Line::from(vec![Span::styled(NAME, palette.faint), Span::styled(target, palette.strong)]),
+        Line::styled(cut(&load, columns), palette.faint),
     ]
 }
 
@@ -106,7 +123,7 @@ fn failed(view: &View) -> Vec<&Check> {
     checks.filter(|check| check.state == CheckState::Failed && check.name != "completed").collect()
 }
 
-fn verdict_line(view: &View, palette: Palette) -> Line<'static> {
+fn verdict_line(view: &View, palette: Palette, columns: usize) -> Line<'static> {
     let Some(summary) = &view.figures.summary else {
         return Line::styled("verdict  no figures yet", palette.faint);
     };
@@ -124,7 +141,10 @@ fn verdict_line(view: &View, palette: Palette) -> Line<'static> {
     let names: Vec<&str> = failed.iter().map(|check| check.name.as_str()).collect();
     Line::from(vec![
         Span::styled("verdict  ", palette.faint),
-        Span::styled(format!("INVALID so far: {}", safe(&names.join(", "))), palette.bad),
+        Span::styled(
+            cut(&format!("INVALID so far: {}", safe(&names.join(", "))), columns.saturating_sub(9)),
+            palette.bad,
+        ),
     ])
 }
 

@@ -84,6 +84,11 @@ fn a_report_is_read_magnified_saved_and_accessible() {
         true,
         "it fits a phone"
     );
+    // Charts over time keep their size, so that their labels are as large as those of others.
+    let sizes = browser.value("[...document.querySelectorAll('svg:has(g.scales)')].map((svg) => svg.getBoundingClientRect().width / svg.viewBox.baseVal.width)");
+    let sizes: Vec<f64> =
+        sizes.as_array().expect("sizes").iter().filter_map(serde_json::Value::as_f64).collect();
+    assert!(sizes.len() > 3 && sizes.iter().all(|size| *size > 0.7), "{sizes:?}");
     browser.is_quiet("file:");
 }
 
@@ -97,6 +102,11 @@ fn the_workbench_writes_starts_shows_and_stops_a_run() {
     browser.open(&format!("{}/?token={}#new", bench.origin, bench.token));
     browser.wait("document.querySelector('#field-load-model')");
     assert_eq!(browser.value("location.search"), "", "the token has left the address");
+
+    // A part without a field that applies is not there: clients have no paths on the sockets plane.
+    let empty = "[...document.querySelectorAll('#form fieldset')].filter((part) => part.offsetParent !== null &&\
+                 ![...part.children].some((one) => one.tagName !== 'LEGEND' && one.offsetParent !== null)).length";
+    assert_eq!(browser.value(empty), 0);
 
     // The form writes the scenario beside it.
     browser.fill("#field-name", "from the browser");

@@ -1,6 +1,6 @@
 //! The headline figures: rates and users on the left, times of the measured part on the right.
 
-use super::{Palette, time_or_dash};
+use super::{Palette, fitting, time_or_dash};
 use crate::live::view::View;
 use farfield_measure::Quantile;
 use farfield_measure::series::SeriesRow;
@@ -24,7 +24,7 @@ const TIME: usize = 8;
 pub fn draw(frame: &mut Frame<'_>, area: Rect, view: &View, palette: Palette) {
     let [left, right] = Layout::horizontal([Constraint::Length(LEFT), Constraint::Min(0)]).areas(area);
     frame.render_widget(Paragraph::new(rates(view, palette)), left);
-    frame.render_widget(Paragraph::new(times(view, palette)), right);
+    frame.render_widget(Paragraph::new(times(view, palette, usize::from(right.width))), right);
 }
 
 /// Rates of the last second that is over, and of the measured part.
@@ -51,21 +51,22 @@ fn rates(view: &View, palette: Palette) -> Vec<Line<'static>> {
             measured.as_ref().map(|rates| bytes_rate(rates.body_bytes_per_s)),
         ),
     ];
-    lines.push(Line::from(vec![
-        Span::styled(format!("{:<11}", "open now"), palette.faint),
-        Span::raw(format!(
-            "{} requests, {} connections",
-            count(view.figures.in_system),
-            count(view.figures.connections)
-        )),
-    ]));
+    let open =
+        [("open now", view.figures.in_system, "requests"), ("", view.figures.connections, "connections")];
+    lines.extend(open.map(|(name, number, what)| {
+        Line::from(vec![
+            Span::styled(format!("{name:<11}"), palette.faint),
+            Span::raw(format!("{:>FIGURE$} {what}", count(number))),
+        ])
+    }));
     lines
 }
 
 /// Times of the measured part, and how its requests ended.
-fn times(view: &View, palette: Palette) -> Vec<Line<'static>> {
+fn times(view: &View, palette: Palette, columns: usize) -> Vec<Line<'static>> {
     let mut head = format!("{:<NAME$}", "");
-    for name in ["p50", "p90", "p99", "p99.9", "max"] {
+    let quantiles = quantiles(columns);
+    for name in quantiles.iter().map(|(name, _)| *name).chain(["max"]) {
         head.push_str(&format!("{name:>TIME$}"));
     }
     let mut lines = vec![Line::styled(head, palette.faint)];
@@ -73,8 +74,8 @@ fn times(view: &View, palette: Palette) -> Vec<Line<'static>> {
     let steady = &summary.steady.times;
     let mut row = |name: &str, times: Option<&TimingSummary>| {
         let mut spans = vec![Span::styled(format!("{name:<NAME$}"), palette.faint)];
-        for quantile in [Quantile::P50, Quantile::P90, Quantile::P99, Quantile::P99_9] {
-            let value = time_or_dash(times.and_then(|times| times.quantile_ns(quantile)));
+        for (_, quantile) in quantiles {
+            let value = time_or_dash(times.and_then(|times| times.quantile_ns(*quantile)));
             spans.push(Span::raw(format!("{value:>TIME$}")));
         }
         spans.push(Span::raw(format!("{:>TIME$}", time_or_dash(times.map(|times| times.max_ns)))));
@@ -90,9 +91,11 @@ fn times(view: &View, palette: Palette) -> Vec<Line<'static>> {
         }
         None => row("connect", steady.connect.as_ref()),
     }
-    lines.push(ended(summary, palette));
+    let room = columns.saturating_sub(NAME);
+    lines.push(ended(summary, palette, room));
     if let Some(sessions) = &summary.sessions {
-        let text = format!("{} begun, {} completed", count(sessions.begun), count(sessions.completed));
+        let (begun, completed) = (count(sessions.begun), count(sessions.completed));
+        let text = fitting([format!("{begun} begun, {completed} completed"), format!("{begun} begun")], room);
         lines.push(Line::from(vec![
             Span::styled(format!("{:<NAME$}", "sessions"), palette.faint),
             Span::raw(text),
@@ -101,14 +104,28 @@ fn times(view: &View, palette: Palette) -> Vec<Line<'static>> {
     lines
 }
 
-/// How many requests went well, and the share that did not.
-fn ended(summary: &Summary, palette: Palette) -> Line<'static> {
+/// The percentiles that there is room for beside the largest time.
+fn quantiles(columns: usize) -> &'static [(&'static str, Quantile)] {
+    const ALL: [(&str, Quantile); 4] =
+        [("p50", Quantile::P50), ("p90", Quantile::P90), ("p99", Quantile::P99), ("p99.9", Quantile::P99_9)];
+    const FEWER: [(&str, Quantile); 3] = [ALL[0], ALL[2], ALL[3]];
+    if columns >= NAME + (ALL.len() + 1) * TIME { &ALL } else { &FEWER }
+}
+
+/// How many requests went well, and the share that did not, in so many columns.
+fn ended(summary: &Summary, palette: Palette, room: usize) -> Line<'static> {
     let ok: u64 = summary.steady.outcomes.iter().filter(|one| one.name == "ok").map(|one| one.count).sum();
     let errors = summary.steady.error_share.unwrap_or(0.0);
     let style = if errors > 0.0 { palette.bad } else { palette.good };
+    let errors = format!("{} errors", percent(errors));
+    let (ok, all) = (count(ok), count(summary.steady.requests));
+    let before = fitting(
+        [format!("{ok} ok of {all}, "), format!("{ok} ok, "), String::new()],
+        room.saturating_sub(errors.len()),
+    );
     Line::from(vec![
         Span::styled(format!("{:<NAME$}", "outcomes"), palette.faint),
-        Span::raw(format!("{} ok of {}, ", count(ok), count(summary.steady.requests))),
-        Span::styled(format!("{} errors", percent(errors)), style),
+        Span::raw(before),
+        Span::styled(errors, style),
     ])
 }

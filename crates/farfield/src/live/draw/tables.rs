@@ -1,6 +1,6 @@
 //! Tables of the live view: outcomes, classes of clients, states of sessions, and the checks of the verdict.
 
-use super::{Palette, failed, safe, time_or_dash};
+use super::{Palette, cut, failed, safe, time_or_dash};
 use crate::live::view::View;
 use farfield_measure::Quantile;
 use farfield_measure::summary::TimingSummary;
@@ -42,26 +42,50 @@ pub fn outcomes(view: &View, palette: Palette) -> Vec<Line<'static>> {
     lines
 }
 
+/// Columns of what became of a check.
+const STATE: usize = 9;
+
 /// The checks: those that failed with what to do, then the others by name.
-pub fn verdict(view: &View, palette: Palette) -> Vec<Line<'static>> {
+pub fn verdict(view: &View, palette: Palette, columns: usize) -> Vec<Line<'static>> {
     let Some(summary) = &view.figures.summary else {
         return vec![Line::styled("no figures yet", palette.faint)];
     };
     let mut lines = Vec::new();
     for check in failed(view) {
-        lines.push(Line::styled(format!("failed   {}: {}", check.name, safe(&check.what)), palette.bad));
+        let text = format!("{}: {}", check.name, safe(&check.what));
+        lines.extend(wrapped("failed", &text, columns).map(|line| line.style(palette.bad)));
         for more in check.note.iter().chain(&check.advice) {
-            lines.push(Line::raw(format!("         {}", safe(more))));
+            lines.extend(wrapped("", &safe(more), columns));
         }
     }
     for (state, word, style) in
         [(CheckState::Passed, "passed", palette.good), (CheckState::Skipped, "not yet", palette.faint)]
     {
         for check in summary.verdict.checks.iter().filter(|check| check.state == state) {
-            lines.push(Line::styled(format!("{word:<8} {}: {}", check.name, safe(&check.what)), style));
+            let text = format!("{}: {}", check.name, safe(&check.what));
+            lines.extend(wrapped(word, &text, columns).map(|line| line.style(style)));
         }
     }
     lines
+}
+
+/// `text` behind `label` in lines that end between words; a word longer than a line is cut.
+fn wrapped(label: &str, text: &str, columns: usize) -> impl Iterator<Item = Line<'static>> + use<> {
+    let room = columns.saturating_sub(STATE);
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is a line");
+        let length = line.chars().count();
+        match length {
+            0 => line.push_str(&cut(word, room)),
+            _ if length + 1 + word.chars().count() <= room => *line += &format!(" {word}"),
+            _ => lines.push(cut(word, room)),
+        }
+    }
+    let label = label.to_owned();
+    lines.into_iter().enumerate().map(move |(at, line)| {
+        Line::raw(format!("{:<STATE$}{line}", if at == 0 { label.as_str() } else { "" }))
+    })
 }
 
 fn cells(requests: u64, errors: Option<f64>, response: Option<&TimingSummary>) -> [String; 4] {
@@ -75,7 +99,7 @@ fn head(name: &str, columns: &[&str], palette: Palette) -> Line<'static> {
 }
 
 fn row(name: &str, cells: &[String]) -> Line<'static> {
-    let name: String = safe(name).chars().take(NAME).collect();
+    let name = cut(&safe(name), NAME - 1);
     let cells: String = cells.iter().map(|cell| format!("{cell:>NUMBER$}")).collect();
     Line::raw(format!("{name:<NAME$}{cells}"))
 }

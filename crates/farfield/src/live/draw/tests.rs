@@ -88,7 +88,8 @@ fn headline_and_charts_fit_80_by_24() {
     shows(&screen, "http://127.0.0.1:8080/index.html");
     shows(&screen, "measuring, 6 s left");
     shows(&screen, "504/s");
-    shows(&screen, "3 requests, 64 connections");
+    shows(&screen, "3 requests");
+    shows(&screen, "64 connections");
     shows(&screen, "response    10.0ms");
     shows(&screen, "4 ok of 5, 20% errors");
     shows(&screen, "▪ offered  ▪ completed");
@@ -97,6 +98,49 @@ fn headline_and_charts_fit_80_by_24() {
         screen.iter().any(|line| line.chars().any(|c| ('\u{2801}'..='\u{28ff}').contains(&c))),
         "a curve"
     );
+}
+
+/// A view in which every text is long: none is cut but with an ellipsis, and none runs into the next.
+#[test]
+fn nothing_is_cut_in_the_middle_of_a_word_and_nothing_overlaps() {
+    let mut view = view();
+    (view.figures.connections, view.figures.in_system) = (1_234_567, 7_654_321);
+    let summary = view.figures.summary.as_mut().unwrap();
+    summary.steady.requests = 123_456_789;
+    summary.steady.outcomes[0].count = 123_456_780;
+    summary.classes[0].name = "a class with a name that is far too long".to_owned();
+    view.facts.target = format!("http://127.0.0.1/{}", "long/".repeat(40));
+    for check in &mut summary.verdict.checks {
+        (check.state, check.note) = (CheckState::Failed, Some("a note of several words. ".repeat(9)));
+        check.advice = Some("do what has to be done about it, ".repeat(5));
+    }
+    let words: Vec<String> = [" 1,234,567 connections", " 7,654,321 requests", "p99.9     max"]
+        .map(str::to_owned)
+        .into_iter()
+        .collect();
+    for (columns, lines) in [(80, 24), (200, 60)] {
+        for tab in Tab::ALL {
+            view.tab = tab;
+            let screen = screen(&view, columns, lines);
+            words.iter().for_each(|text| shows(&screen, text));
+            shows(&screen, "q ends the run");
+            let errors =
+                screen.iter().find(|line| line.contains("outcomes ") && line.contains("ok")).unwrap();
+            assert!(errors.trim_end().ends_with("errors"), "{errors}");
+        }
+        view.tab = Tab::Tables;
+        let shown = screen(&view, columns, lines);
+        shows(&shown, "a class with a name … ");
+        view.tab = Tab::Verdict;
+        let shown = screen(&view, columns, lines);
+        let whole: std::collections::BTreeSet<&str> =
+            "a note of several words. do what has to be done about it,".split(' ').collect();
+        let mut notes = shown.iter().skip_while(|line| !line.contains("a note of"));
+        let words = notes.by_ref().take_while(|line| line.starts_with("         ")).map(String::as_str);
+        let words: Vec<&str> = words.flat_map(str::split_whitespace).collect();
+        let wrong: Vec<&&str> = words.iter().filter(|word| !whole.contains(**word)).collect();
+        assert!(words.len() > 60 && wrong.is_empty(), "{wrong:?} in\n{}", shown.join("\n"));
+    }
 }
 
 #[test]

@@ -136,11 +136,14 @@ const makers = {
   },
 };
 
-/** Hides fields that do not apply, by the values of others. */
+/** Hides fields that do not apply, by the values of others, and parts without any that do. */
 function apply() {
   for (const { field, box } of fields.values()) {
     const { key, values } = field.when;
     box.hidden = Boolean(key) && !values.includes(fields.get(key).value());
+  }
+  for (const part of by("form").querySelectorAll("fieldset")) {
+    part.hidden = [...part.children].every((child) => child.hidden || child.tagName === "LEGEND");
   }
 }
 

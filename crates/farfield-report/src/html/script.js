@@ -24,17 +24,23 @@
     return made;
   };
   const pairs = (text) => text.split(" ").filter(Boolean).map((point) => point.split(",").map(Number));
+  // The points of a series: those of its line, or its markers.
+  const marked = (group, points) => (points.length > 0 ? points : [...group.querySelectorAll("circle")].map((circle) =>
+    ["cx", "cy"].map((name) => Number(circle.getAttribute(name)))));
   const charts = [];
   for (const svg of document.querySelectorAll("svg")) {
     const scales = svg.querySelector("g.scales");
-    if (!scales) continue;
+    if (!scales) {
+      svg.after(...savers({ svg }));
+      continue;
+    }
     const x = scale(scales.dataset.x);
     const lines = [...svg.querySelectorAll("g.series polyline")].map((line) => ({
       line, drawn: line.getAttribute("points"), points: pairs(line.getAttribute("points")),
     }));
     const series = [...svg.querySelectorAll("g.series")].map((group) => ({
       name: group.dataset.name,
-      points: lines.filter(({ line }) => group.contains(line)).flatMap(({ points }) => points),
+      points: marked(group, lines.filter(({ line }) => group.contains(line)).flatMap(({ points }) => points)),
     }));
     const cursor = svg.appendChild(make("line", { class: "cursor" }));
     const text = svg.appendChild(make("text", { class: "reading", "text-anchor": "end" }));
@@ -183,9 +189,12 @@
     });
     chart.reset = button("show the whole axis", () => zoom(chart, null));
     chart.reset.hidden = true;
-    svg.after(button("save as SVG", () => save(chart, "svg")), button("save as PNG", () => save(chart, "png")), chart.reset);
+    svg.after(...savers(chart), chart.reset);
   }
 
+  function savers(chart) {
+    return [button("save as SVG", () => save(chart, "svg")), button("save as PNG", () => save(chart, "png"))];
+  }
   function download(chart, url, kind) {
     const link = document.createElement("a");
     link.href = url;
