@@ -15,13 +15,14 @@ pub(crate) mod hosts;
 pub(crate) mod worker;
 
 use crate::beside::Beside;
+use crate::gateway::{CardError, CardSpec};
 use crate::live::FoundServer;
 use crate::os::init;
 use crate::os::processors;
 use crate::placement::{Placement, Requested};
 use crate::plane::{EmulatedNetwork, EmulatedPlane, OtherServer, Server};
 use crate::testbed::probe::{self, Answer};
-use crate::testbed::{CardError, CardSpec, RunningServer, ServerError, Testbed, TestbedError, TestbedSpec};
+use crate::testbed::{RunningServer, ServerError, Testbed, TestbedError, TestbedSpec};
 use farfield_base::Duration;
 use rustix::fd::OwnedFd;
 use std::net::{IpAddr, SocketAddr};

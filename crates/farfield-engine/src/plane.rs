@@ -1,9 +1,10 @@
 //! Settings of the plane of a run: plain data, resolved from the scenario.
 
 use crate::emulated::{Emulated, SetUpError};
+use crate::gateway::{AddressMap, CardSpec};
 use crate::live::FoundServer;
 use crate::sockets::Sources;
-use crate::testbed::{AddressMap, CardSpec, Changes, ServerSpec, Testbed, TestbedError, TestbedSpec};
+use crate::testbed::{Changes, ServerSpec, Testbed, TestbedError, TestbedSpec};
 use farfield_base::{Bytes, Duration};
 use farfield_emulator::capture::CapturePlan;
 use farfield_emulator::layout::RoundTrips;

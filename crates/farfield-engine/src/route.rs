@@ -11,15 +11,14 @@ mod error;
 pub use error::RouteError;
 pub use farfield_emulator::layout::{Block, Placed};
 
+use crate::gateway::blocks::in_words;
+use crate::gateway::{AddressMap, CardAddress, CardSpec, Device};
 use crate::live::Location;
 use crate::os::clock::Clock;
 use crate::plane::EmulatedNetwork;
 use crate::shell::ends;
 use crate::shell::forwarding::{Forwarding, ForwardingCounts};
-use crate::testbed::card::in_words;
-use crate::testbed::{
-    AddressMap, CardAddress, CardSpec, Device, HostNamespace, Surroundings, Testbed, TestbedSpec,
-};
+use crate::testbed::{HostNamespace, Surroundings, Testbed, TestbedSpec};
 use farfield_base::Duration;
 use farfield_base::random::Seed;
 use farfield_emulator::{Drops, NetworkPlan, Router};

@@ -3,7 +3,8 @@
 use super::tcp::TcpSpec;
 use farfield_base::Duration;
 use farfield_emulator::layout::{Block, BlockError};
-use farfield_engine::testbed::{CardAddress, Command, Device, EthernetAddressError};
+use farfield_engine::gateway::{CardAddress, Device, EthernetAddressError};
+use farfield_engine::testbed::Command;
 use farfield_net::topology::{Backbone, TopologySpec};
 use farfield_net::{Access, CrossTraffic, LinkSpec};
 use farfield_traffic::distribution::TimesSpec;

@@ -15,15 +15,14 @@ use farfield_base::Duration;
 use farfield_base::random::Seed;
 use farfield_emulator::Servers;
 use farfield_emulator::layout::Block;
+use farfield_engine::gateway::{CardAddress, CardSpec, Device, blocks_from};
 use farfield_engine::live::{FoundServer, Location, Wanted};
 use farfield_engine::os::processors;
 use farfield_engine::plane::{
     EmulatedNetwork, EmulatedPlane, OtherServer, Plane, PlaneKind, PreparedPlane, Server, SocketsPlane,
 };
 use farfield_engine::sockets::Sources;
-use farfield_engine::testbed::{
-    CardAddress, CardSpec, Command, Device, Limits, Prefix, Ready, ServerSpec, TestbedSpec, blocks_from,
-};
+use farfield_engine::testbed::{Command, Limits, Prefix, Ready, ServerSpec, TestbedSpec};
 use farfield_engine::{MonitorSettings, Settings, preflight, reach};
 use farfield_measure::{Heading, LoadKind};
 use farfield_origin::{Origin, OriginConfig};

@@ -3,8 +3,8 @@
 //! No packet is allocated here: received packets share chunks of memory, and sent ones are written from
 //! where they lie.
 
+use crate::gateway::Queue;
 use crate::os::clock::Clock;
-use crate::testbed::Queue;
 use crate::worker_report::PortCounts;
 use bytes::BytesMut;
 use farfield_base::{Duration, Instant, Window};

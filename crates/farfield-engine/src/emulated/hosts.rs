@@ -3,9 +3,9 @@
 //! Their packets are handed to the shard as the kernel has them, at the shard's own time, and those that have
 //! come to them are written to their kernels. A host whose interface vanishes is alone: the run goes on.
 
+use crate::gateway::Queue;
 use crate::os::clock::Clock;
 use crate::shell::packet_port::{PacketPort, Received};
-use crate::testbed::Queue;
 use farfield_base::Window;
 use farfield_emulator::{Departure, Packet, Shard};
 use farfield_measure::Histogram;

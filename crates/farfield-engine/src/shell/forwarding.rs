@@ -6,9 +6,9 @@
 
 use super::packet_port::{PacketPort, Received};
 use crate::emulated::breaks::Breaks;
+use crate::gateway::Queue;
 use crate::os::clock::{Clock, thread_cpu};
 use crate::os::processors;
-use crate::testbed::Queue;
 use crate::worker_loop::timespec;
 use farfield_base::{Duration, Instant};
 use farfield_emulator::{Drops, Packet, Router, lag};

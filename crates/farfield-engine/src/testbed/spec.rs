@@ -1,7 +1,8 @@
 //! Specification of a testbed.
 
+use crate::gateway::{AddressMap, Device};
 use crate::os::steering::Steering;
-use crate::testbed::{AddressMap, Prefix, SettingName};
+use crate::testbed::{Prefix, SettingName};
 use farfield_base::Bytes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -95,21 +96,6 @@ impl TestbedSpec {
             queues: self.queues.get(),
         }
     }
-}
-
-/// The device of a gateway.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Device {
-    /// TUN, else packet sockets.
-    #[default]
-    Auto,
-    /// A TUN interface.
-    Tun,
-    /// Packet sockets: on one end of a veth pair, or on a network card.
-    Packet,
-    /// Packet sockets on a network card to whose own address others route the clients' block.
-    Route,
 }
 
 /// TCP settings of the server's kernel. Absent ones keep the kernel's default for a new network namespace.
