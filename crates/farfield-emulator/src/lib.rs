@@ -54,7 +54,8 @@ pub use framed::Framed;
 pub use lateness::Lateness;
 pub use packet::{Carried, Packet, Tcp, Udp};
 pub use plan::{
-    ClassPlan, ClientPlan, HopPlan, MovePlan, NetworkPlan, NodePlan, OtherServers, RoutePlan, Servers,
+    ClassPlan, ClientPlan, HopPlan, HostWays, MovePlan, NetworkPlan, NodePlan, OtherServers, RoutePlan,
+    Servers,
 };
 pub use router::Router;
 pub use server::{ServerModel, ServerPlan};

@@ -36,9 +36,9 @@ pub struct Router {
 impl Router {
     /// A router for the clients of `network`, whose links draw from `seed`.
     pub fn new(network: Arc<NetworkPlan>, seed: Seed) -> Router {
-        let (directory, hosts) = (Directory::new(&network), RealHosts::all(&network));
+        let directory = Directory::new(&network);
         let mut side = ClientSide::new(network, seed, (0, 1), Beyond::Everything);
-        side.hosts = Some(Box::new(hosts));
+        side.hosts = Some(Box::new(RealHosts::all()));
         Router { directory, side }
     }
 
@@ -87,9 +87,13 @@ impl Router {
         self.enter(now, source, packet, true);
     }
 
-    /// Takes a packet that a server sent to a client at `now`.
+    /// Takes a packet that a server sent to a client, or to another server, at `now`.
     pub fn handle_server_packet(&mut self, now: Instant, packet: Packet) {
         let destination = packet.addresses.destination();
+        if self.directory.find(destination).is_none() {
+            self.side.transit.now = self.side.transit.now.max(now);
+            return self.side.handle_for_server(packet);
+        }
         self.enter(now, destination, packet, false);
     }
 

@@ -68,18 +68,18 @@ impl Shard {
         let users: Box<[ClientId]> = users.collect();
         assert!(!users.is_empty(), "a shard whose users have no client");
         let slots = hosts.iter().map(|client| client.slot(side.shards)).collect();
-        side.hosts = Some(Box::new(RealHosts::at(slots, &side.transit.plan)));
+        side.hosts = Some(Box::new(RealHosts::at(slots)));
         side.with_users = Some(users);
     }
 
     /// Takes a packet that a real host sent at `now`. One whose source is no such host's address, or whose
-    /// destination is no server's, is dropped, and counted as for nobody: behind the gateway a kernel might
+    /// destination is neither a server's nor another such host's, is dropped, and counted as for nobody: behind the gateway a kernel might
     /// pass it on.
     pub fn handle_host_packet(&mut self, now: Instant, packet: Packet) {
         self.side.transit.now = self.side.transit.now.max(now);
-        let is_for_a_server = self.side.transit.plan.server_at(packet.addresses.destination()).is_some();
+        let is_for_a_host = self.side.transit.plan.far_at(packet.addresses.destination()).is_some();
         let host = self.own(packet.addresses.source()).filter(|client| self.side.is_real(*client));
-        match host.filter(|_| is_for_a_server) {
+        match host.filter(|_| is_for_a_host) {
             Some(client) => {
                 self.side.send_real(client, packet, true);
                 self.come_to_rest();
@@ -199,7 +199,7 @@ impl Shard {
         self.population.handle_wake(&mut self.side, now, due, wake);
     }
 
-    /// Takes a packet that came from the server at `now`, or came to a shard that is late and had done what
+    /// Takes a packet that came from a server at `now`, for a client or another server, or came to a shard that is late and had done what
     /// was due before `now`. What was due before must have been done.
     pub fn handle_packet(&mut self, now: Instant, packet: Packet) {
         self.side.transit.now = self.side.transit.now.max(now);
@@ -209,7 +209,7 @@ impl Shard {
                 self.side.send_down(client, packet);
                 self.come_to_rest();
             }
-            None => self.side.transit.drops.nobody += packet.packets(),
+            None => self.side.handle_for_server(packet),
         }
     }
 

@@ -24,6 +24,7 @@ use crate::plane::{EmulatedNetwork, EmulatedPlane, OtherServer, Server};
 use crate::testbed::probe::{self, Answer};
 use crate::testbed::{RunningServer, ServerError, Testbed, TestbedError, TestbedSpec};
 use farfield_base::Duration;
+use farfield_emulator::ClientId;
 use rustix::fd::OwnedFd;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
@@ -33,6 +34,8 @@ use std::path::Path;
 pub struct Emulated {
     /// Programs beside the users, whose namespaces are removed before the server's.
     pub beside: Beside,
+    /// Names for programs, each with its number as a far end.
+    pub names: Vec<(String, u16)>,
     /// Clients and links.
     pub network: EmulatedNetwork,
     /// The processors of each part.
@@ -161,12 +164,23 @@ impl EmulatedPlane {
     ///
     /// # Errors
     /// If the machine does not allow the testbed, or the server is not ready in time.
-    pub fn set_up(mut self, directory: &Path) -> Result<Emulated, SetUpError> {
+    pub fn set_up(self, directory: &Path) -> Result<Emulated, SetUpError> {
+        let seats: Vec<ClientId> = self.programs.iter().map(|program| program.client).collect();
+        self.set_up_around(&seats, directory)
+    }
+
+    /// As [`set_up`](Self::set_up), with programs in the places of `seats`.
+    pub(crate) fn set_up_around(
+        mut self,
+        seats: &[ClientId],
+        directory: &Path,
+    ) -> Result<Emulated, SetUpError> {
         let placement = self.choose_placement();
         self.testbed.receive_processors.clone_from(&placement.receive);
         if !self.programs.is_empty() {
             self.show_off_loopback();
         }
+        self.connect_hosts(seats);
         let (testbed, server, joined) = match self.server {
             Server::Running(found) => {
                 let (testbed, joined) = join(&found, &self.testbed)?;
@@ -186,8 +200,17 @@ impl EmulatedPlane {
         };
         let others = self.others.into_iter().map(|other| other.set_up(&placement, directory));
         let others = others.collect::<Result<_, _>>()?;
-        let beside = Beside::build(self.programs, self.names, &self.testbed, &self.network.plan)?;
-        Ok(Emulated { beside, network: self.network, placement, server, joined, testbed, others })
+        let beside = Beside::build(self.programs, self.names.clone(), &self.testbed, &self.network.plan)?;
+        Ok(Emulated {
+            beside,
+            names: self.names,
+            network: self.network,
+            placement,
+            server,
+            joined,
+            testbed,
+            others,
+        })
     }
 
     /// The placement, from the processors that this process may use and the scenario's requests.

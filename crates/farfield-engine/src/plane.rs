@@ -7,14 +7,14 @@ use crate::sockets::Sources;
 use crate::testbed::{Changes, ServerSpec, Testbed, TestbedError, TestbedSpec};
 use farfield_base::{Bytes, Duration};
 use farfield_emulator::capture::CapturePlan;
-use farfield_emulator::layout::RoundTrips;
+use farfield_emulator::layout::{Places, RoundTrips};
 use farfield_emulator::server::{Objects, Workers};
 use farfield_emulator::{ClientId, NetworkPlan};
 use farfield_http::tls::model::{Offer, Terms};
 use farfield_net::LinkName;
 use farfield_traffic::Distribution;
 use serde::{Deserialize, Serialize};
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::Arc;
@@ -113,6 +113,8 @@ pub struct EmulatedNetwork {
     pub nodes: Vec<String>,
     /// Names of the links that clients share, in the plan's order.
     pub links: Vec<LinkName>,
+    /// Where hosts stand.
+    pub places: Places,
     /// Round trips of the nearest and the farthest client.
     pub round_trips: RoundTrips,
     /// Number of shards; the number of clients is a multiple of it.
@@ -130,6 +132,31 @@ pub struct EmulatedNetwork {
     pub kernel_capture: Option<KernelCapture>,
 }
 
+impl EmulatedNetwork {
+    /// Lets programs in the places of `seats` reach one another, and the servers of `joined`, which says of each
+    /// by its number whether it takes part.
+    fn connect(&mut self, seats: &[ClientId], joined: &[bool]) {
+        let plan = Arc::make_mut(&mut self.plan);
+        self.places.connect(plan, &mut self.links, seats, joined);
+    }
+
+    /// Names of the programs that others reach, each with its number as a far end: its class, and which of the
+    /// class's programs it is, from 1.
+    pub(crate) fn names_of_programs(&self) -> Vec<(String, u16)> {
+        let plan = &self.plan;
+        let class = |client: &ClientId| plan.clients[client.index()].class;
+        let seats = &plan.host_ways.seats;
+        let name = |(nth, seat): (usize, &ClientId)| {
+            let of_class = class(seat);
+            let which = seats[..=nth].iter().filter(|seat| class(seat) == of_class).count();
+            let label = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
+            let class: String = plan.classes[usize::from(of_class)].name.chars().map(label).collect();
+            Some((format!("{class}-{which}"), plan.far_of_seat(*seat)?))
+        };
+        seats.iter().enumerate().filter_map(name).collect()
+    }
+}
+
 /// The emulated plane.
 #[derive(Debug, Clone)]
 pub struct EmulatedPlane {
@@ -143,7 +170,7 @@ pub struct EmulatedPlane {
     pub others: Vec<OtherServer>,
     /// Real programs beside the users.
     pub programs: Vec<BesideProgram>,
-    /// Names of servers for these programs, each with the server's number.
+    /// Names for programs and servers, each with its number as a far end.
     pub names: Vec<(String, u16)>,
 }
 
@@ -183,6 +210,47 @@ impl EmulatedPlane {
         if spec.server_v6.is_loopback() {
             servers.v6 = usual.server_v6;
             spec.maps.push(AddressMap { shown: usual.server_v6.into(), own: spec.server_v6.into() });
+        }
+    }
+
+    /// Lets programs in the places of `seats` reach one another, and servers that are started for the run: these
+    /// get routes to one another, and the names of all.
+    pub(crate) fn connect_hosts(&mut self, seats: &[ClientId]) {
+        let is_started = matches!(self.server, Server::Started(_));
+        // Before the network of a server that runs already, answers to other hosts might leave by it.
+        let joined: Vec<bool> = std::iter::once(is_started).chain(self.others.iter().map(|_| true)).collect();
+        self.network.connect(seats, &joined);
+        self.names.extend(self.network.names_of_programs());
+        let plan = &self.network.plan;
+        let like = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+        let like_v6 = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
+        let reached =
+            |far: u16, by: u16| far != by && joined.get(usize::from(far)).is_none_or(|joined| *joined);
+        let hosts = |by: u16| -> Vec<(String, IpAddr)> {
+            let known = self.names.iter().filter(|(_, far)| reached(*far, by));
+            let host = |(name, far): &(String, u16)| {
+                let address = plan.address_of_far(*far, like).or_else(|| plan.address_of_far(*far, like_v6));
+                Some((name.clone(), address?))
+            };
+            known.filter_map(host).collect()
+        };
+        let beyond = |by: u16| -> Vec<IpAddr> {
+            let fars = (0..plan.servers_count()).filter(|far| reached(*far, by));
+            fars.flat_map(|far| [like, like_v6].map(|like| plan.server(far).of(&like).ip())).collect()
+        };
+        let all: Vec<_> = (0..plan.servers_count()).map(|by| (hosts(by), beyond(by))).collect();
+        for (number, (hosts, beyond)) in all.into_iter().enumerate() {
+            match number.checked_sub(1) {
+                None => {
+                    if let Server::Started(spec) = &mut self.server {
+                        (spec.hosts, self.testbed.beyond) = (hosts, beyond);
+                    }
+                }
+                Some(other) => {
+                    let other = &mut self.others[other];
+                    (other.server.hosts, other.testbed.beyond) = (hosts, beyond);
+                }
+            }
         }
     }
 

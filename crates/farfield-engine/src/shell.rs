@@ -41,8 +41,6 @@ pub struct Shell {
     /// The programs' testbeds. They are dropped before the server's.
     insides: Vec<Inside>,
     server: Emulated,
-    /// Names of servers, with the servers' numbers.
-    names: Vec<(String, u16)>,
     directory: PathBuf,
 }
 
@@ -108,11 +106,11 @@ impl Shell {
         directory: &Path,
     ) -> Result<Shell, SetUpError> {
         ends::prepare(&mut plane);
-        let (spec, names) = (plane.testbed.clone(), plane.names.clone());
-        let server = plane.set_up(directory)?;
+        let spec = plane.testbed.clone();
+        let server = plane.set_up_around(clients, directory)?;
         let inside = |client: &ClientId| Inside::build(&spec, &server.network.plan, *client);
         let insides = clients.iter().map(inside).collect::<Result<Vec<_>, _>>()?;
-        Ok(Shell { insides, server, names, directory: directory.to_owned() })
+        Ok(Shell { insides, server, directory: directory.to_owned() })
     }
 
     /// The server's addresses.
@@ -199,7 +197,7 @@ impl Shell {
     }
 
     fn surroundings(&self, inside: &Inside) -> Surroundings {
-        Surroundings::of(inside, &self.server.network.plan, &self.names)
+        Surroundings::of(inside, &self.server.network.plan, &self.server.names)
     }
 
     fn start(&self, nth: usize, program: &Program) -> Result<Child, ShellError> {

@@ -21,10 +21,10 @@ use crate::sockets::Sources;
 use crate::sockets::transport::SocketsTransport;
 use crate::worker_loop::WorkerLoop;
 use crate::worker_report::WorkerReport;
-use farfield_emulator::{Directory, Shard, SharedLinks};
+use farfield_emulator::{ClientId, Directory, Shard, SharedLinks};
 use farfield_http::tls;
 use farfield_user::{Plan, Population};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread::JoinHandle;
@@ -66,9 +66,9 @@ impl Workers<'_> {
         }
     }
 
-    /// Each worker's end of the packet exchange; empty if no links are shared.
+    /// Each worker's end of the packet exchange; empty if shards have nothing to do with one another.
     fn exchange(&self, emulated: &Emulated) -> Result<Vec<Exchange>, RunError> {
-        if !self.shares_links(emulated) {
+        if !self.shares_links(emulated) && !self.has_programs_apart(emulated) {
             return Ok(Vec::new());
         }
         let network = Arc::clone(&emulated.network.plan);
@@ -79,6 +79,13 @@ impl Workers<'_> {
     /// Whether clients of several shards share links.
     fn shares_links(&self, emulated: &Emulated) -> bool {
         self.settings.workers.get() > 1 && !emulated.network.plan.shared.is_empty()
+    }
+
+    /// Whether programs, which reach one another, are in the places of clients of several shards.
+    fn has_programs_apart(&self, emulated: &Emulated) -> bool {
+        let seats = &emulated.network.plan.host_ways.seats;
+        let shard = |seat: &ClientId| seat.shard(self.settings.workers.get());
+        seats.iter().any(|seat| shard(seat) != shard(&seats[0]))
     }
 
     fn shard(&self, emulated: &Emulated, directory: &Arc<Directory>, number: u32) -> Shard {
@@ -181,8 +188,19 @@ impl Workers<'_> {
     ) -> emulated::worker::Worker {
         let port = |queue| GatewayPort::new(queue, clock, self.phases.window);
         let ports = queues.into_iter().map(port).collect();
+        let hosts = (hosts.0.with_servers(self.joined_servers()), hosts.1);
         let sender = self.captures.file.as_ref().map(CaptureFile::sender);
         emulated::worker::Worker::new(shard, ports, self.course(clock), samples, sender, hosts)
+    }
+
+    /// The addresses of servers, if these reach one another.
+    fn joined_servers(&self) -> Vec<IpAddr> {
+        match &self.settings.plane {
+            Plane::Emulated(emulated) if emulated.network.plan.host_ways.join_servers() => {
+                emulated.network.plan.server_addresses()
+            }
+            _ => Vec::new(),
+        }
     }
 
     fn course(&self, clock: Clock) -> WorkerLoop {

@@ -82,6 +82,7 @@ impl Scenario {
             plan: Arc::new(laid.network),
             nodes: laid.nodes,
             links: laid.links,
+            places: laid.places,
             round_trips: laid.round_trips,
             shards: spec.shards,
             processors: spec.processors.clone(),

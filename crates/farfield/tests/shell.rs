@@ -411,6 +411,62 @@ for nth in range(4):
     assert!(least(0) >= 12.0 && least(1) >= 32.0, "{} and {} ms", least(0), least(1));
 }
 
+/// A proxy at one host before an origin at another, and programs of two classes on two shards that serve one
+/// another: users' requests go through both servers, and each of these knows the others by name.
+#[test]
+fn servers_and_programs_reach_one_another() {
+    let test = "servers_and_programs_reach_one_another";
+    let Some(wan) = Wan::new(test, Kind::Nginx) else { return };
+    if find(test, "curl").is_none() || find(test, "python3").is_none() {
+        return;
+    }
+    let config = wan.read("server.conf");
+    wan.place.write("b.conf", config.replace("/access.log", "/b.log").replace("/pid", "/b.pid"));
+    let files = format!("root {}/www;", wan.place.path("").display().to_string().trim_end_matches('/'));
+    assert!(config.contains(&files), "{config}");
+    wan.place.write("server.conf", config.replace(&files, "location / { proxy_pass http://b/; }"));
+    let (a, b) = (nginx_with(&wan, "server.conf"), nginx_with(&wan, "b.conf"));
+    let serve = "python3 -m http.server 8000 --directory www";
+    let ask = "sleep 1; curl -sSf --retry 5 --retry-connrefused -o /dev/null \
+               -w '%{http_code} %{time_connect} %{size_download}\n' http://near-1:8000/1k";
+    let scenario = format!(
+        "server.command = {a}
+        server.ready = 'tcp:80'
+        [load]\nmodel = 'closed'\nusers = 4\nthink = '150ms'
+        [[requests.request]]\npath = '/1k'
+        [run]\nwarm-up = '0s'\nduration = '4s'
+        [network]\nshards = 2\nclients = 8
+        [[network.server]]\nname = 'b'\nrtt = '60ms'\ncommand = {b}
+        [[network.class]]\nname = 'near'\nrtt = '20ms'
+        [[network.class]]\nname = 'far'\nrtt = '100ms'
+        [[network.program]]\nclass = 'near'\ncommand = \"\"\"cd {place}; exec {serve}\"\"\"
+        [[network.program]]\nclass = 'far'\ncommand = \"\"\"{ask}\"\"\"\n",
+        place = wan.place.path("").display(),
+    );
+    let ended = wan.begin_without_server(&scenario, "").ended().exits(0);
+    let (summary, samples) = (ended.summary(), ended.samples());
+    assert!(samples.len() > 20, "{samples:?}");
+    assert!(
+        samples.iter().all(|sample| sample.outcome == Outcome::Ok && sample.body_bytes == 1024),
+        "{samples:?}"
+    );
+    // A connection of a client's, a request of a proxy's on one of its own: two round trips of each path.
+    for (class, path_ms) in [(0, 20.0), (1, 100.0)] {
+        let of_class = samples.iter().filter(|sample| sample.class == class);
+        let least = of_class.filter_map(Sample::service_time).min().expect("replies").as_secs_f64() * 1e3;
+        assert!((path_ms + 120.0..path_ms + 600.0).contains(&least), "class {class}: {least} ms");
+    }
+    let asked = asked_in(&wan, "b.log");
+    assert!(asked.len() >= samples.len() && asked.iter().all(|(who, _)| who == "192.0.2.1"), "{asked:?}");
+    let programs = &summary.network.as_ref().expect("a network").programs;
+    assert_eq!(programs.iter().map(|program| program.code).collect::<Vec<_>>(), [None, Some(0)]);
+    let said = fs::read_to_string(wan.place.path("wan-0/program-2.log")).expect("what curl said");
+    let said: Vec<&str> = said.split_whitespace().collect();
+    let [code, connect, size] = said[..] else { panic!("{said:?}") };
+    let connect_ms = connect.parse::<f64>().expect("seconds") * 1e3;
+    assert!((code, size) == ("200", "1024") && (120.0..600.0).contains(&connect_ms), "{said:?}");
+}
+
 /// Programs beside users: what they print is kept, one that fails makes the run invalid and is named, and one
 /// that would go on for ever ends with the run, with what it has in the background.
 #[test]

@@ -297,7 +297,7 @@ impl Worker {
         let all_begun = ended || now < self.course.phases.window.measure_to;
         let done = all_begun && self.shard.population().is_done();
         let holds_links = self.exchange.as_ref().is_some_and(Exchange::holds_links);
-        self.at_work.is_over(done, holds_links || !self.hosts.is_empty())
+        self.at_work.is_over(done, holds_links || self.hosts.send_by_themselves())
             || now >= self.course.phases.drain_until
     }
 

@@ -1,6 +1,7 @@
 //! What a gateway's interface is given: its size, addresses, routes to clients and receive work.
 
 use super::Gateway;
+use super::blocks::width;
 use super::queue::Framing;
 use super::receive_work::receive_work;
 use super::veth::NEXT_HOP_ETHERNET;
@@ -40,7 +41,10 @@ impl Equipment {
         let servers = addresses(spec, v6);
         let spec = TestbedSpec { families: [true, v6], ..spec.clone() };
         let settings = |_: &str, _: &TestbedSpec| Vec::new();
-        Equipment { added: servers.clone(), servers, blocks: joined::blocks(&spec), joins: false, settings }
+        let beyond = spec.beyond.iter().filter(|address| v6 || address.is_ipv4());
+        let beyond = beyond.map(|address| (*address, width(*address)));
+        let blocks = joined::blocks(&spec).into_iter().chain(beyond).collect();
+        Equipment { added: servers.clone(), servers, blocks, joins: false, settings }
     }
 
     /// In the namespace of a server that runs already.

@@ -75,7 +75,7 @@ pub(crate) fn forwarding_during<R>(
     // The kernel behind the gateway might pass on what is for others.
     let forwarding = Forwarding::new(router, programs, servers, clock)
         .running(network.busy_poll, network.real_time)
-        .to(network.plan.server_addresses());
+        .to(network.plan.far_addresses());
     during(forwarding, work)
 }
 

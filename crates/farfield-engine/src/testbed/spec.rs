@@ -20,6 +20,8 @@ pub struct TestbedSpec {
     pub clients_v4: Prefix<Ipv4Addr>,
     /// Prefix of the IPv6 clients' addresses.
     pub clients_v6: Prefix<Ipv6Addr>,
+    /// Other hosts that the gateway leads to, from a namespace of the run's own.
+    pub beyond: Vec<IpAddr>,
     /// Whether clients have IPv4 and IPv6 addresses. Before a server that runs already there are routes for
     /// these families alone; a namespace of the run's own has both.
     pub families: [bool; 2],
@@ -63,6 +65,7 @@ impl Default for TestbedSpec {
             server_v6: Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1),
             clients_v4: clients_v4.expect("no bits are set past the 15th"),
             clients_v6: clients_v6.expect("no bits are set past the 48th"),
+            beyond: Vec::new(),
             families: [true; 2],
             server_has: [false; 2],
             maps: Vec::new(),
