@@ -83,8 +83,8 @@ impl Router {
     /// Takes a packet that a client sent at `now`. One whose source is no client's address is dropped, and
     /// counted as for nobody.
     pub fn handle_client_packet(&mut self, now: Instant, packet: Packet) {
-        let source = packet.addresses.source();
-        self.enter(now, source, packet, true);
+        let (source, destination) = (packet.addresses.source(), packet.addresses.destination());
+        self.enter(now, [source, destination], packet, true);
     }
 
     /// Takes a packet that a server sent to a client, or to another server, at `now`.
@@ -94,13 +94,13 @@ impl Router {
             self.side.transit.now = self.side.transit.now.max(now);
             return self.side.handle_for_server(packet);
         }
-        self.enter(now, destination, packet, false);
+        self.enter(now, [destination, packet.addresses.source()], packet, false);
     }
 
-    /// Lets a packet of the client at `address` in, or each packet of a large one that may not pass whole.
-    fn enter(&mut self, now: Instant, address: IpAddr, packet: Packet, up: bool) {
+    /// Lets a packet between the client at `address` and `far` in, or each packet of a large one that may not pass whole.
+    fn enter(&mut self, now: Instant, [address, far]: [IpAddr; 2], packet: Packet, up: bool) {
         self.side.transit.now = self.side.transit.now.max(now);
-        let Some(client) = self.directory.find(address) else {
+        let Some(client) = self.directory.find_pair(address, far) else {
             self.side.transit.drops.nobody += packet.packets();
             return;
         };

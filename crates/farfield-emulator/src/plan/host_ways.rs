@@ -4,6 +4,7 @@
 //! A program that others reach is a *seat*. As the far end of a packet seats are numbered behind the servers.
 
 use super::NetworkPlan;
+use crate::layout::Block;
 use crate::slots::ClientId;
 use std::net::IpAddr;
 
@@ -17,6 +18,9 @@ pub struct HostWays {
     /// For each server and each other, in this order: the route from the one to the other, if they reach one
     /// another.
     pub between_servers: Vec<Option<u32>>,
+    /// For each class, the far ends that its clients have these links for; all where there is no block, and for
+    /// classes beyond these.
+    pub towards: Vec<Option<Block>>,
 }
 
 impl HostWays {
