@@ -9,6 +9,7 @@ use crate::flight::{Contents, Flight};
 use crate::forward::{Ahead, Forward, On, Way};
 use crate::hosts::{LetsWhole, RealHosts};
 use crate::lag::Lag;
+use crate::models::Models;
 use crate::packet::{Packet, Tcp};
 use crate::plan::{HopPlan, NetworkPlan};
 use crate::shared::links_of;
@@ -63,6 +64,8 @@ pub(crate) struct ClientSide {
     /// Clients that are real hosts; absent where all are emulated.
     pub hosts: Option<Box<RealHosts>>,
     pub lets_whole: LetsWhole,
+    /// Servers that are models; absent where all are real.
+    pub models: Option<Box<Models>>,
     /// The clients that users act on, in order, where these are not all.
     pub with_users: Option<Box<[ClientId]>>,
     /// Upcalls for users, made once they have returned.
@@ -185,6 +188,7 @@ impl ClientSide {
             departures: VecDeque::new(),
             hosts: None,
             lets_whole: LetsWhole::new(&plan),
+            models: None,
             with_users: None,
             upcalls: VecDeque::new(),
             parting: None,
@@ -271,6 +275,7 @@ impl ClientSide {
         if let Some(seat) = self.transit.plan.seat(server) {
             return self.turn(flight, seat);
         }
+        let Some(flight) = self.arrive_at_model(flight) else { return };
         let is_of_a_server = flight.from_server().is_some();
         let packet = self.packet_of(flight);
         if !is_of_a_server {

@@ -30,6 +30,7 @@ mod icmp;
 pub mod lag;
 pub mod lateness;
 pub mod layout;
+mod models;
 mod moves;
 pub mod offload;
 pub mod packet;

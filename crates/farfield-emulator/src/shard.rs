@@ -10,6 +10,7 @@ use crate::lag;
 use crate::lateness::Lateness;
 use crate::packet::Packet;
 use crate::plan::NetworkPlan;
+use crate::server::ServerPlan;
 use crate::slots::{ClientId, ClientSlot};
 use crate::transit::{Crossing, Departure, Drops, Event};
 use farfield_base::{Instant, Note, Opened, Sample};
@@ -58,6 +59,11 @@ impl Shard {
     /// Takes the packets that were captured, in order.
     pub fn take_captured(&mut self) -> Vec<Captured> {
         self.side.tap.as_mut().map(|tap| std::mem::take(&mut tap.seen)).unwrap_or_default()
+    }
+
+    /// Lets models be the servers of the network with these numbers. No other shard may have clients of theirs.
+    pub fn model_servers(&mut self, servers: Vec<(u16, Arc<ServerPlan>)>) {
+        self.side.model_servers(servers, &self.directory);
     }
 
     /// Puts real hosts in the places of these clients of the shard, before the load begins. Users act on the
@@ -117,7 +123,7 @@ impl Shard {
 
     /// When something happens next, if anything will.
     pub fn next_at(&self) -> Option<Instant> {
-        self.side.transit.wheel.next_at()
+        self.side.next_at()
     }
 
     /// When the load was due that has been put aside first, if any has.
@@ -139,6 +145,11 @@ impl Shard {
     /// `floor` is the earliest instant at which anything happens now.
     fn step_packet(&mut self, wall: Instant, floor: Instant, lateness: &mut impl Lateness) -> Option<bool> {
         self.side.lag.floor = floor;
+        if self.side.step_model(wall, floor) {
+            self.come_to_rest();
+            self.side.lag.overdue = None;
+            return Some(false);
+        }
         let (due, event) = self.next_in_turn(wall)?;
         self.side.prefetch();
         let at = due.max(floor);
@@ -289,8 +300,19 @@ impl Shard {
         self.population.cut(&mut self.side, now);
     }
 
-    /// Delivers the queued upcalls, and those that follow from them.
+    /// Delivers the queued upcalls, and what models of servers say to what follows from them, until nothing is
+    /// left to be done now.
     fn come_to_rest(&mut self) {
+        loop {
+            self.call_users();
+            if !self.side.serve_models() {
+                return;
+            }
+        }
+    }
+
+    /// Makes the upcalls that are queued, and those that follow from them.
+    fn call_users(&mut self) {
         let Shard { population, side, .. } = self;
         while let Some(upcall) = side.upcalls.pop_front() {
             let now = side.transit.now;

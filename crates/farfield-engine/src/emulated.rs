@@ -20,7 +20,7 @@ use crate::live::FoundServer;
 use crate::os::init;
 use crate::os::processors;
 use crate::placement::{Placement, Requested};
-use crate::plane::{EmulatedNetwork, EmulatedPlane, OtherServer, Server};
+use crate::plane::{EmulatedNetwork, EmulatedPlane, ModelServer, OtherServer, Server};
 use crate::testbed::probe::{self, Answer};
 use crate::testbed::{RunningServer, ServerError, Testbed, TestbedError, TestbedSpec};
 use farfield_base::Duration;
@@ -48,6 +48,16 @@ pub struct Emulated {
     pub testbed: Testbed,
     /// Servers beside the first.
     pub others: Vec<RunningOther>,
+    /// Models of servers beside it.
+    pub models: Vec<ModelServer>,
+}
+
+impl Emulated {
+    /// The testbeds of all real servers, the first's first, each with the number of its server.
+    pub(crate) fn testbeds(&self) -> impl Iterator<Item = (u16, &Testbed)> {
+        let others = self.others.iter().map(|other| (other.number, &other.testbed));
+        std::iter::once((0, &self.testbed)).chain(others)
+    }
 }
 
 /// A server beside the first, with its testbed.
@@ -55,6 +65,8 @@ pub struct Emulated {
 pub struct RunningOther {
     /// Its name.
     pub name: String,
+    /// Its number among the servers.
+    pub number: u16,
     /// Its process, which is dropped before its testbed.
     pub server: RunningServer,
     /// Its testbed, with as many queues as there are workers.
@@ -68,7 +80,7 @@ impl OtherServer {
         self.server.log = directory.join(&self.server.log);
         self.server.processors.clone_from(&placement.server);
         let server = testbed.start_server(&self.server)?;
-        Ok(RunningOther { name: self.name, server, testbed })
+        Ok(RunningOther { name: self.name, number: self.number, server, testbed })
     }
 }
 
@@ -210,6 +222,7 @@ impl EmulatedPlane {
             joined,
             testbed,
             others,
+            models: self.models,
         })
     }
 

@@ -8,8 +8,9 @@ use crate::testbed::{Changes, ServerSpec, Testbed, TestbedError, TestbedSpec};
 use farfield_base::{Bytes, Duration};
 use farfield_emulator::capture::CapturePlan;
 use farfield_emulator::layout::{Places, RoundTrips};
-use farfield_emulator::server::{Objects, Workers};
+use farfield_emulator::server::{Objects, ServerPlan, Workers};
 use farfield_emulator::{ClientId, NetworkPlan};
+use farfield_http::http2::server::ServerSettings;
 use farfield_http::tls::model::{Offer, Terms};
 use farfield_net::LinkName;
 use farfield_traffic::Distribution;
@@ -168,6 +169,8 @@ pub struct EmulatedPlane {
     pub server: Server,
     /// Servers beside it.
     pub others: Vec<OtherServer>,
+    /// Models of servers beside it.
+    pub models: Vec<ModelServer>,
     /// Real programs beside the users.
     pub programs: Vec<BesideProgram>,
     /// Names for programs and servers, each with its number as a far end.
@@ -179,10 +182,28 @@ pub struct EmulatedPlane {
 pub struct OtherServer {
     /// Its name.
     pub name: String,
+    /// Its number among the servers.
+    pub number: u16,
     /// Its namespace and its gateway, with a queue for each shard.
     pub testbed: TestbedSpec,
     /// The server. Its `log` is a path within the run directory.
     pub server: ServerSpec,
+}
+
+/// A model of a server beside real ones.
+#[derive(Debug, Clone)]
+pub struct ModelServer {
+    /// Its number among the servers.
+    pub number: u16,
+    /// The model.
+    pub model: ServerModel,
+}
+
+/// The models of servers, as the emulator takes them.
+pub(crate) fn server_plans(models: &[ModelServer]) -> Vec<(u16, Arc<ServerPlan>)> {
+    /// Longer than any run, of a connection that is never closed.
+    const KEPT: Duration = Duration::from_secs(30 * 86_400);
+    models.iter().map(|own| (own.number, Arc::new(own.model.plan(KEPT)))).collect()
 }
 
 /// A program in the place of a client, beside the users of a run.
@@ -218,7 +239,9 @@ impl EmulatedPlane {
     pub(crate) fn connect_hosts(&mut self, seats: &[ClientId]) {
         let is_started = matches!(self.server, Server::Started(_));
         // Before the network of a server that runs already, answers to other hosts might leave by it.
-        let joined: Vec<bool> = std::iter::once(is_started).chain(self.others.iter().map(|_| true)).collect();
+        let mut joined = vec![false; usize::from(self.network.plan.servers_count())];
+        joined[0] = is_started;
+        self.others.iter().for_each(|other| joined[usize::from(other.number)] = true);
         self.network.connect(seats, &joined);
         self.names.extend(self.network.names_of_programs());
         let plan = &self.network.plan;
@@ -238,19 +261,14 @@ impl EmulatedPlane {
             let fars = (0..plan.servers_count()).filter(|far| reached(*far, by));
             fars.flat_map(|far| [like, like_v6].map(|like| plan.server(far).of(&like).ip())).collect()
         };
-        let all: Vec<_> = (0..plan.servers_count()).map(|by| (hosts(by), beyond(by))).collect();
-        for (number, (hosts, beyond)) in all.into_iter().enumerate() {
-            match number.checked_sub(1) {
-                None => {
-                    if let Server::Started(spec) = &mut self.server {
-                        (spec.hosts, self.testbed.beyond) = (hosts, beyond);
-                    }
-                }
-                Some(other) => {
-                    let other = &mut self.others[other];
-                    (other.server.hosts, other.testbed.beyond) = (hosts, beyond);
-                }
-            }
+        let of_first = (hosts(0), beyond(0));
+        let of_others: Vec<_> =
+            self.others.iter().map(|other| (hosts(other.number), beyond(other.number))).collect();
+        if let Server::Started(spec) = &mut self.server {
+            (spec.hosts, self.testbed.beyond) = of_first;
+        }
+        for (other, of_other) in self.others.iter_mut().zip(of_others) {
+            (other.server.hosts, other.testbed.beyond) = of_other;
         }
     }
 
@@ -309,6 +327,27 @@ pub struct ServerModel {
     pub streams: u32,
     /// TLS of its connections; absent where the scheme is http.
     pub tls: Option<ModelTls>,
+}
+
+impl ServerModel {
+    /// What the emulator makes a server from; a connection that is never closed is for `kept`.
+    pub(crate) fn plan(&self, kept: Duration) -> ServerPlan {
+        ServerPlan {
+            accept_queue: self.backlog,
+            service: self.service_time.clone(),
+            keep_alive: match self.keep_alive_timeout {
+                None => Some(kept),
+                Some(timeout) => Some(timeout).filter(|timeout| !timeout.is_zero()),
+            },
+            linger: self.linger,
+            workers: self.workers,
+            objects: Arc::clone(&self.objects),
+            reply: self.reply_size.clone(),
+            tls: self.tls.as_ref().map(|tls| Arc::clone(&tls.terms)),
+            streams: ServerSettings { streams_max: self.streams, ..ServerSettings::default() },
+            ..ServerPlan::events(NonZeroU32::MIN)
+        }
+    }
 }
 
 /// TLS without cryptography.

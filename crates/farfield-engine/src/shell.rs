@@ -141,20 +141,19 @@ impl Shell {
             .zip(programs)
             .map(|(inside, _)| self.surroundings(inside).resolver(inside))
             .collect();
-        let others = self.server.others.iter().map(|other| &other.testbed);
-        let testbeds: Vec<&Testbed> = std::iter::once(&self.server.testbed).chain(others).collect();
-        let (ended, forwarded) =
-            forwarding_during(&self.server.network, &self.insides, &testbeds, seed, |halt| {
-                thread::scope(|scope| {
-                    for resolver in resolvers.iter().flatten() {
-                        scope.spawn(|| resolver.serve_datagrams(halt));
-                        scope.spawn(|| resolver.serve_connections(halt));
-                    }
-                    let ended = self.run_programs(programs, [stop, halt]);
-                    halt.store(true, Ordering::Relaxed);
-                    ended
-                })
-            });
+        let testbeds: Vec<(u16, &Testbed)> = self.server.testbeds().collect();
+        let (network, models) = (&self.server.network, &self.server.models);
+        let (ended, forwarded) = forwarding_during(network, &self.insides, &testbeds, models, seed, |halt| {
+            thread::scope(|scope| {
+                for resolver in resolvers.iter().flatten() {
+                    scope.spawn(|| resolver.serve_datagrams(halt));
+                    scope.spawn(|| resolver.serve_connections(halt));
+                }
+                let ended = self.run_programs(programs, [stop, halt]);
+                halt.store(true, Ordering::Relaxed);
+                ended
+            })
+        });
         let ended = ended?;
         let unknown = |resolver: &Resolver| resolver.unknown.load(Ordering::Relaxed);
         Ok(ShellReport {

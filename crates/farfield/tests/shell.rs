@@ -467,6 +467,67 @@ fn servers_and_programs_reach_one_another() {
     assert!((code, size) == ("200", "1024") && (120.0..600.0).contains(&connect_ms), "{said:?}");
 }
 
+/// A model of a server beside a real one, which takes 30 ms for each request: users of a class that names it, and
+/// curl, are served by it at the end of its links, in a run and in a shell; other ports and datagrams are refused.
+#[test]
+fn a_model_serves_beside_a_real_server() {
+    let test = "a_model_serves_beside_a_real_server";
+    let Some(wan) = Wan::new(test, Kind::Nginx).filter(|_| find(test, "curl").is_some()) else { return };
+    let curl = "curl -s --max-time 10 -o /dev/null -w '%{http_code} %{size_download} %{time_total}\n'";
+    let line =
+        format!("{curl} http://m/bytes/50000; {curl} http://server/1k; {curl} http://m:81/ || echo not $?");
+    let scenario = format!(
+        "server.command = {a}
+        server.ready = 'tcp:80'
+        [load]\nmodel = 'closed'\nusers = 4\nthink = '50ms'
+        [[requests.request]]\npath = '/1k'
+        [run]\nwarm-up = '0s'\nduration = '3s'
+        [network]\nclients = 6
+        [[network.server]]\nname = 'm'\nrtt = '60ms'\nmodel = {{ service-time = '30ms', reply-size = '2000 B' }}
+        [[network.class]]\nname = 'near'\nrtt = '20ms'
+        [[network.class]]\nname = 'far'\nrtt = '40ms'\nserver = 'm'\n",
+        a = nginx_with(&wan, "server.conf"),
+    );
+    let program = format!("[[network.program]]\nclass = 'near'\ncommand = \"\"\"{line}\"\"\"\n");
+    let check = |said: &str| {
+        let lines: Vec<Vec<&str>> = said.lines().map(|line| line.split_whitespace().collect()).collect();
+        let ms = |time: &str| time.parse::<f64>().expect("seconds") * 1e3;
+        assert!(
+            matches!(lines[0][..], ["200", "50000", time] if (190.0..900.0).contains(&ms(time))),
+            "{said}"
+        );
+        assert!(matches!(lines[1][..], ["200", "1024", time] if (40.0..900.0).contains(&ms(time))), "{said}");
+        assert_eq!(lines[2][..2], ["000", "0"], "{said}");
+        assert_eq!(lines[3], ["not", "7"], "refused at once: {said}");
+    };
+    let ended = wan.begin_without_server(&format!("{scenario}{program}"), "").ended().exits(0);
+    let samples = ended.samples();
+    assert!(samples.iter().all(|sample| sample.outcome == Outcome::Ok), "{samples:?}");
+    let of_model: Vec<&Sample> = samples.iter().filter(|sample| sample.class == 1).collect();
+    assert!(of_model.len() > 8 && of_model.iter().all(|sample| sample.body_bytes == 2_000), "{of_model:?}");
+    let least = of_model.iter().filter_map(|sample| sample.service_time()).min().expect("replies");
+    let least_ms = least.as_secs_f64() * 1e3;
+    assert!((130.0..400.0).contains(&least_ms), "a round trip of 100 ms, and 30 ms: {least_ms} ms");
+    let asked = asked_in(&wan, "access.log");
+    let of_users = samples.iter().filter(|sample| sample.class == 0).count();
+    assert_eq!(asked.len(), of_users + 1, "nothing for the model gets to the real server: {asked:?}");
+    check(&fs::read_to_string(wan.place.path("wan-0/program-1.log")).expect("what curl said"));
+    let file = wan.place.write("shell.toml", scenario);
+    let words = [
+        "shell",
+        "-q",
+        "--scenario",
+        file.to_str().expect("a path"),
+        "--as",
+        "near",
+        "--",
+        "sh",
+        "-c",
+        &line,
+    ];
+    check(&wan.place.farfield_with(&words).exits(0).stdout);
+}
+
 /// Programs beside users: what they print is kept, one that fails makes the run invalid and is named, and one
 /// that would go on for ever ends with the run, with what it has in the background.
 #[test]

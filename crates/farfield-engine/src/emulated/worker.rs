@@ -201,7 +201,9 @@ impl Worker {
             exchange.hand_over(&mut self.shard);
         }
         while let Some(departure) = self.shard.poll_departure() {
-            self.ports[usize::from(departure.server)].send(&departure);
+            // All but those of models, which are few.
+            let port = self.ports.iter_mut().find(|port| port.server == departure.server);
+            port.expect("a port of each server").send(&departure);
         }
         if !self.hosts.is_empty() {
             self.hosts.write(&mut self.shard);

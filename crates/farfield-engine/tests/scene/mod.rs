@@ -167,6 +167,7 @@ impl Scene {
             joined: None,
             testbed,
             others: Vec::new(),
+            models: Vec::new(),
         }
     }
 
