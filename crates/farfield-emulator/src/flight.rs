@@ -27,7 +27,8 @@ pub(crate) struct Flight<C> {
     echo: u32,
     /// The client's.
     port: u16,
-    /// Of a frame and of a whole packet: one more than the number of the server that sent it to another, or 0.
+    /// Of a frame and of a whole packet: one more than the number of the server that sent it to another,
+    /// or 0.
     window: u16,
     /// 0 without the option. Of a frame and of a whole packet: the number of its server or other far end.
     mss: u16,

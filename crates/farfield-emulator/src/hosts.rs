@@ -88,8 +88,8 @@ impl ClientSide {
         }
     }
 
-    /// Sends a packet that a server sent to another on its way, or each packet of a large one that may not pass
-    /// whole. One for nobody that it reaches is dropped.
+    /// Sends a packet that a server sent to another on its way, or each packet of a large one that may
+    /// not pass whole. One for nobody that it reaches is dropped.
     pub fn handle_for_server(&mut self, packet: Packet) {
         let (plan, addresses) = (&self.transit.plan, &packet.addresses);
         let ends = plan.server_at(addresses.source()).zip(plan.server_at(addresses.destination()));

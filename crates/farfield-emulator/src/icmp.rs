@@ -12,8 +12,8 @@ pub(crate) fn error_about(packet: &Packet, error: IcmpError, from: IpAddr) -> Op
     Packet::raw(Bytes::copy_from_slice(&out[..len]))
 }
 
-/// The answer of a host to `packet`, of these bytes, which is for it and neither TCP nor UDP: to an echo request
-/// its reply, to another that nothing there takes it.
+/// The answer of a host to `packet`, of these bytes, which is for it and neither TCP nor UDP: to an echo
+/// request its reply, to another that nothing there takes it.
 pub(crate) fn answer(packet: &Packet, bytes: &Bytes) -> Option<Packet> {
     let mut reply = vec![0; bytes.len()];
     match echo_reply(bytes, &mut reply) {

@@ -162,10 +162,11 @@ impl ClientSide {
 
     /// Hands a packet that has come to the gateway to the model of its server, if that is a model.
     pub fn arrive_at_model(&mut self, flight: Flight<ClientSlot>) -> Option<Flight<ClientSlot>> {
-        let number = self.server_of(&flight);
-        if !self.models.as_ref().is_some_and(|models| models.have(number)) {
+        let is_one = |models: &Models| models.have(self.server_of(&flight));
+        if !self.models.as_ref().is_some_and(|models| is_one(models)) {
             return Some(flight);
         }
+        let number = self.server_of(&flight);
         let client = flight.client;
         let packet = self.packet_of(flight);
         self.show(crate::capture::CapturePoint::Gateway, client, true, &packet);
@@ -173,8 +174,8 @@ impl ClientSide {
         None
     }
 
-    /// Does the next thing of a model that is due by `wall`, if it is due before all else here; it happens when
-    /// it was due, or at `floor` if that is later.
+    /// Does the next thing of a model that is due by `wall`, if it is due before all else here; it
+    /// happens when it was due, or at `floor` if that is later.
     pub fn step_model(&mut self, wall: Instant, floor: Instant) -> bool {
         let Some(models) = &mut self.models else { return false };
         let Some(due) = models.next_at().filter(|due| *due <= wall) else { return false };

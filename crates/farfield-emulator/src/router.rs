@@ -109,7 +109,8 @@ impl Router {
         self.enter(now, [destination, packet.addresses.source()], packet, false);
     }
 
-    /// Lets a packet between the client at `address` and `far` in, or each packet of a large one that may not pass whole.
+    /// Lets a packet between the client at `address` and `far` in, or each packet of a large one that may
+    /// not pass whole.
     fn enter(&mut self, now: Instant, [address, far]: [IpAddr; 2], packet: Packet, up: bool) {
         self.side.transit.now = self.side.transit.now.max(now);
         let Some(client) = self.directory.find_pair(address, far) else {

@@ -61,7 +61,8 @@ impl Shard {
         self.side.tap.as_mut().map(|tap| std::mem::take(&mut tap.seen)).unwrap_or_default()
     }
 
-    /// Lets models be the servers of the network with these numbers. No other shard may have clients of theirs.
+    /// Lets models be the servers of the network with these numbers. No other shard may have clients of
+    /// theirs.
     pub fn model_servers(&mut self, servers: Vec<(u16, Arc<ServerPlan>)>) {
         self.side.model_servers(servers, &self.directory);
     }
@@ -78,9 +79,9 @@ impl Shard {
         side.with_users = Some(users);
     }
 
-    /// Takes a packet that a real host sent at `now`. One whose source is no such host's address, or whose
-    /// destination is neither a server's nor another such host's, is dropped, and counted as for nobody: behind the gateway a kernel might
-    /// pass it on.
+    /// Takes a packet that a real host sent at `now`. One whose source is no such host's address, or
+    /// whose destination is neither a server's nor another such host's, is dropped, and counted as for
+    /// nobody: behind the gateway a kernel might pass it on.
     pub fn handle_host_packet(&mut self, now: Instant, packet: Packet) {
         self.side.transit.now = self.side.transit.now.max(now);
         let is_for_a_host = self.side.transit.plan.far_at(packet.addresses.destination()).is_some();
@@ -210,8 +211,9 @@ impl Shard {
         self.population.handle_wake(&mut self.side, now, due, wake);
     }
 
-    /// Takes a packet that came from a server at `now`, for a client or another server, or came to a shard that is late and had done what
-    /// was due before `now`. What was due before must have been done.
+    /// Takes a packet that came from a server at `now`, for a client or another server, or came to a
+    /// shard that is late and had done what was due before `now`. What was due before must have been
+    /// done.
     pub fn handle_packet(&mut self, now: Instant, packet: Packet) {
         self.side.transit.now = self.side.transit.now.max(now);
         match self.own(packet.addresses.destination()) {
@@ -300,8 +302,8 @@ impl Shard {
         self.population.cut(&mut self.side, now);
     }
 
-    /// Delivers the queued upcalls, and what models of servers say to what follows from them, until nothing is
-    /// left to be done now.
+    /// Delivers the queued upcalls, and what models of servers say to what follows from them, until
+    /// nothing is left to be done now.
     fn come_to_rest(&mut self) {
         loop {
             self.call_users();

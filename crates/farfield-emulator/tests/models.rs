@@ -22,8 +22,8 @@ fn times(samples: &[Sample]) -> Vec<(Instant, Option<Instant>, Instant)> {
     times
 }
 
-/// Twenty users before two workers, whose service times are exponential: the shard's model serves each request
-/// when the simulated plane's does.
+/// Twenty users before two workers, whose service times are exponential: the shard's model serves each
+/// request when the simulated plane's does.
 #[test]
 fn it_is_the_model_of_the_simulated_plane() {
     let mut scene = Scene::crowd(20, ms(60));

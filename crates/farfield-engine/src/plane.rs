@@ -134,15 +134,15 @@ pub struct EmulatedNetwork {
 }
 
 impl EmulatedNetwork {
-    /// Lets programs in the places of `seats` reach one another, and the servers of `joined`, which says of each
-    /// by its number whether it takes part.
+    /// Lets programs in the places of `seats` reach one another, and the servers of `joined`, which says
+    /// of each by its number whether it takes part.
     fn connect(&mut self, seats: &[ClientId], joined: &[bool]) {
         let plan = Arc::make_mut(&mut self.plan);
         self.places.connect(plan, &mut self.links, seats, joined);
     }
 
-    /// Names of the programs that others reach, each with its number as a far end: its class, and which of the
-    /// class's programs it is, from 1.
+    /// Names of the programs that others reach, each with its number as a far end: its class, and which
+    /// of the class's programs it is, from 1.
     pub(crate) fn names_of_programs(&self) -> Vec<(String, u16)> {
         let plan = &self.plan;
         let class = |client: &ClientId| plan.clients[client.index()].class;
@@ -234,8 +234,8 @@ impl EmulatedPlane {
         }
     }
 
-    /// Lets programs in the places of `seats` reach one another, and servers that are started for the run: these
-    /// get routes to one another, and the names of all.
+    /// Lets programs in the places of `seats` reach one another, and servers that are started for the
+    /// run: these get routes to one another, and the names of all.
     pub(crate) fn connect_hosts(&mut self, seats: &[ClientId]) {
         let is_started = matches!(self.server, Server::Started(_));
         // Before the network of a server that runs already, answers to other hosts might leave by it.

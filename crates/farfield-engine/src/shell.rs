@@ -123,6 +123,11 @@ impl Shell {
         self.insides.iter().map(|inside| inside.address)
     }
 
+    /// The names by which the programs know one another, in order.
+    pub fn names_of_programs(&self) -> Vec<String> {
+        self.server.network.names_of_programs().into_iter().map(|(name, _)| name).collect()
+    }
+
     /// Runs `programs`, one for each client, with this process's input and output, until the first ends,
     /// `stop` is set or the path is gone; then it is asked to end, and killed two seconds later. Those beside
     /// it end with it. `seed` is that of the links.

@@ -168,11 +168,43 @@ fn programs_run_beside_one_another() {
     let ended = place.farfield_with(&words).exits(0);
     let (first, second) = ended.stdout.trim().split_once(" and ").expect("two addresses");
     assert!(first != second && [first, second].iter().all(|a| a.starts_with("198.18.")), "{ended:?}");
-    assert!(ended.stderr.contains(&format!("beside it, office is {second}")), "{ended:?}");
+    assert!(ended.stderr.contains(&format!("beside it, office-1 is {second}")), "{ended:?}");
     let mut words = vec!["shell", "--scenario", scenario, "--as", "home", "--beside", "home=true"];
     words.extend(["--", "true"]);
     let ended = place.farfield_with(&words).exits(2);
     assert!(ended.stderr.contains("there are 1 clients of the class `home` for 2 programs"), "{ended:?}");
+}
+
+/// Behind one shell, a program that serves another: over the links of both, by its name, and whoever has
+/// no program is not there.
+#[test]
+fn a_program_serves_another() {
+    let test = "a_program_serves_another";
+    if !may_build(test) || ["curl", "python3"].iter().any(|program| find(test, program).is_none()) {
+        return;
+    }
+    let place = Place::new();
+    place.write("www/file", vec![b'x'; 300_000]);
+    let scenario = place.write(
+        "two.toml",
+        "plane = 'emulated'\n[network]\nclients = 4\n[[network.class]]\nname = 'home'\nrtt = '20ms'
+        [[network.class]]\nname = 'office'\nrtt = '100ms'\n",
+    );
+    let serve =
+        format!("office=exec python3 -m http.server 8000 --directory {}", place.path("www").display());
+    let curl = "curl -s -o /dev/null -w '%{http_code} %{time_connect} %{size_download}\\n'";
+    let line = format!(
+        "{curl} --retry 20 --retry-delay 1 --retry-connrefused http://office-1:8000/file
+        {curl} -m 1 http://198.18.0.4:8000/ || echo not $?"
+    );
+    let scenario = scenario.to_str().expect("a plain path");
+    let mut words = vec!["shell", "--scenario", scenario, "--as", "home", "--beside", &serve];
+    words.extend(["--", "sh", "-c", &line]);
+    let ended = place.farfield_with(&words).exits(0);
+    let said: Vec<&str> = ended.stdout.split_whitespace().collect();
+    let [code, connect, size, _, _, _, "not", "28"] = said[..] else { panic!("{ended:?}") };
+    let connect_ms = connect.parse::<f64>().expect("seconds") * 1e3;
+    assert!((code, size) == ("200", "300000") && (120.0..600.0).contains(&connect_ms), "{ended:?}");
 }
 
 /// An interface that the program removes: the program, which can reach nobody any more, is ended, and one
@@ -467,8 +499,9 @@ fn servers_and_programs_reach_one_another() {
     assert!((code, size) == ("200", "1024") && (120.0..600.0).contains(&connect_ms), "{said:?}");
 }
 
-/// A model of a server beside a real one, which takes 30 ms for each request: users of a class that names it, and
-/// curl, are served by it at the end of its links, in a run and in a shell; other ports and datagrams are refused.
+/// A model of a server beside a real one, which takes 30 ms for each request: users of a class that names
+/// it, and curl, are served by it at the end of its links, in a run and in a shell; other ports and
+/// datagrams are refused.
 #[test]
 fn a_model_serves_beside_a_real_server() {
     let test = "a_model_serves_beside_a_real_server";

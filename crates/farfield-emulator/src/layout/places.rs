@@ -165,7 +165,8 @@ impl GraphPlaces {
             links.push(LinkName::Between { from: name(edge.from), to: name(edge.to) });
             SharedLinkId::at(plan.shared.len() - 1)
         });
-        // A host at the end of a way is no node that packets pass, and one at its beginning is the sender's own.
+        // A host at the end of a way is no node that packets pass, and one at its beginning is the
+        // sender's own.
         let kind = match self.topology.node(edge.to).kind {
             NodeKind::Host => NodeKind::Switch,
             kind => kind,

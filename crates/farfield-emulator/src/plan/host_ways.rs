@@ -18,8 +18,8 @@ pub struct HostWays {
     /// For each server and each other, in this order: the route from the one to the other, if they reach one
     /// another.
     pub between_servers: Vec<Option<u32>>,
-    /// For each class, the far ends that its clients have these links for; all where there is no block, and for
-    /// classes beyond these.
+    /// For each class, the far ends that its clients have these links for; all where there is no block,
+    /// and for classes beyond these.
     pub towards: Vec<Option<Block>>,
 }
 

@@ -57,9 +57,9 @@ pub(crate) fn prepare(plane: &mut EmulatedPlane) {
     }
 }
 
-/// Does `work` while packets are passed on between `insides` and the servers, real ones in `testbeds` by number
-/// and `models`, and returns what came of both. Where there is one testbed, it gets the packets for all servers. `seed` is that of the
-/// links.
+/// Does `work` while packets are passed on between `insides` and the servers, real ones in `testbeds` by
+/// number and `models`, and returns what came of both. Where there is one testbed, it gets the packets
+/// for all servers. `seed` is that of the links.
 pub(crate) fn forwarding_during<R>(
     network: &EmulatedNetwork,
     insides: &[Inside],
