@@ -276,7 +276,7 @@ impl ClientSide {
             return self.turn(flight, seat);
         }
         let Some(flight) = self.arrive_at_model(flight) else { return };
-        let is_of_a_server = flight.from_server().is_some();
+        let is_of_a_server = flight.sender().is_some();
         let packet = self.packet_of(flight);
         if !is_of_a_server {
             self.show(CapturePoint::Gateway, client, true, &packet);

@@ -237,7 +237,7 @@ impl<C: Copy> Flight<C> {
     }
 
     /// The number of the server that sent it to another; `None` for packets of clients and to them.
-    pub fn from_server(&self) -> Option<u16> {
+    pub fn sender(&self) -> Option<u16> {
         self.server()?;
         self.window.checked_sub(1)
     }

@@ -158,7 +158,7 @@ pub(crate) trait Forward {
         let (route, class) = self.route_of(flight.client);
         let network = &self.transit().plan;
         let far = flight.server();
-        let between = || network.route_between(flight.from_server()?, far?);
+        let between = || network.route_between(flight.sender()?, far?);
         let (route, own) = match between() {
             Some(route) => (route, 0),
             None => {
@@ -309,7 +309,7 @@ pub(crate) trait Forward {
     fn damaged(&self, flight: Flight<Self::Client>, arrival: &Arrival) -> Flight<Self::Client> {
         let Some(bit) = arrival.flipped_bit else { return flight };
         let (client, up, stage, server) = (flight.client, flight.up, flight.stage, self.server_of(&flight));
-        let sender = flight.from_server();
+        let sender = flight.sender();
         let mut packet = self.packet_of(flight);
         packet.flip(bit);
         Flight::whole(packet, (client, server), up, stage).sent_by(sender)
@@ -359,7 +359,7 @@ pub(crate) trait Forward {
         let Flight { client, up, .. } = flight;
         let Some(node) = node.filter(|node| *node != NodePlan::SERVER) else { return };
         let (server, Way { route, .. }) = (self.server_of(&flight), self.way(&flight));
-        let sender = flight.from_server();
+        let sender = flight.sender();
         let packet = self.packet_of(flight);
         let from = node.address(&packet.addresses);
         let Some(answer) = icmp::error_about(&packet, error, from) else { return };
@@ -398,7 +398,7 @@ pub(crate) trait Forward {
     /// Cuts a packet into fragments of at most `mtu` bytes, which go on in its stead.
     fn fragment(&mut self, flight: Flight<Self::Client>, mtu: u32) {
         let (client, up, stage, server) = (flight.client, flight.up, flight.stage, self.server_of(&flight));
-        let sender = flight.from_server();
+        let sender = flight.sender();
         let packet = self.packet_of(flight);
         icmp::fragments(&packet, mtu, |piece| {
             self.set_out(Flight::whole(piece, (client, server), up, stage).sent_by(sender));
