@@ -190,7 +190,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand shell" -s h -l help -d
 complete -c farfield -n "__fish_farfield_using_subcommand route" -l clients-netns -d 'Network namespace of the clients: a name of `ip netns`, a file, or the number of a process in it' -r
 complete -c farfield -n "__fish_farfield_using_subcommand route" -l server-netns -d 'Network namespace of the servers' -r
 complete -c farfield -n "__fish_farfield_using_subcommand route" -l between -d 'Ethernet interfaces of this machine, to the clients\' link and to the servers\'; --client says who the clients are' -r
-complete -c farfield -n "__fish_farfield_using_subcommand route" -l client -d 'The class of the clients at these addresses; may be repeated. Without, all addresses of the clients\' namespace are of the first class' -r
+complete -c farfield -n "__fish_farfield_using_subcommand route" -l client -d 'The class of the clients at these addresses, on their way to this target or to all; may be repeated. Without, all addresses of the clients\' namespace are of the first class' -r
 complete -c farfield -n "__fish_farfield_using_subcommand route" -l scenario -d 'Scenario with the network; its server and its load are not used' -r -F
 complete -c farfield -n "__fish_farfield_using_subcommand route" -l access -d 'The access link of all clients, such as dsl, fibre, 4g or modem-56k' -r -f -a "modem-56k\t''
 modem-33k\t''

@@ -92,6 +92,7 @@ fn network(
     };
     NetworkPlan {
         others: farfield_emulator::OtherServers::default(),
+        host_ways: farfield_emulator::HostWays::default(),
         servers: Servers { v4: Ipv4Addr::new(10, 1, 0, 1), v6: Ipv6Addr::LOCALHOST, port: 80 },
         classes: vec![class],
         routes,

@@ -7,9 +7,10 @@ use crate::cross_traffic::CrossFlows;
 use crate::datagrams::DatagramSockets;
 use crate::flight::{Contents, Flight};
 use crate::forward::{Ahead, Forward, On, Way};
-use crate::hosts::RealHosts;
+use crate::hosts::{LetsWhole, RealHosts};
 use crate::lag::Lag;
 use crate::link_counts::counters_of;
+use crate::models::Models;
 use crate::packet::{Packet, Tcp};
 use crate::plan::{HopPlan, NetworkPlan};
 use crate::shared::links_of;
@@ -63,6 +64,9 @@ pub(crate) struct ClientSide {
     pub departures: VecDeque<Departure>,
     /// Clients that are real hosts; absent where all are emulated.
     pub hosts: Option<Box<RealHosts>>,
+    pub lets_whole: LetsWhole,
+    /// Servers that are models; absent where all are real.
+    pub models: Option<Box<Models>>,
     /// The clients that users act on, in order, where these are not all.
     pub with_users: Option<Box<[ClientId]>>,
     /// Upcalls for users, made once they have returned.
@@ -185,6 +189,8 @@ impl ClientSide {
             reassembler: Reassembler::new(ReassemblyLimits::default()),
             departures: VecDeque::new(),
             hosts: None,
+            lets_whole: LetsWhole::new(&plan),
+            models: None,
             with_users: None,
             upcalls: VecDeque::new(),
             parting: None,
@@ -200,7 +206,7 @@ impl ClientSide {
 
     /// True if packets may be handed over by another thread after they were meant to be here.
     pub fn may_be_late(&self) -> bool {
-        self.beyond == Beyond::Gateway
+        self.beyond == Beyond::Gateway || self.shards > 1 && !self.transit.plan.host_ways.seats.is_empty()
     }
 
     /// The client that user `user` acts on, as it was at first.
@@ -268,10 +274,34 @@ impl ClientSide {
     /// A packet has come to the gateway.
     fn depart(&mut self, flight: Flight<ClientSlot>) {
         let (client, server) = (flight.client, self.server_of(&flight));
+        if let Some(seat) = self.transit.plan.seat(server) {
+            return self.turn(flight, seat);
+        }
+        let Some(flight) = self.arrive_at_model(flight) else { return };
+        let is_of_a_server = flight.sender().is_some();
         let packet = self.packet_of(flight);
-        self.show(CapturePoint::Gateway, client, true, &packet);
+        if !is_of_a_server {
+            self.show(CapturePoint::Gateway, client, true, &packet);
+        }
         let intended = self.intended();
         self.departures.push_back(Departure { intended, packet, server });
+    }
+
+    /// A packet of a program has come to the edge of the program in the place of `seat`.
+    fn turn(&mut self, flight: Flight<ClientSlot>, seat: ClientId) {
+        let plan = &self.transit.plan;
+        let sender = plan.far_of_seat(self.id_of(flight.client));
+        let Some(sender) = sender else {
+            self.transit.drops.nobody += flight.packets();
+            return;
+        };
+        let back = plan.route_to_far(seat, plan.clients[seat.index()].route, sender);
+        let flight = flight.turned(seat, sender, plan.routes[back as usize].down.len() as u8);
+        if seat.shard(self.shards) == self.shard {
+            self.set_out(flight.of_client(seat.slot(self.shards)));
+        } else {
+            self.transit.crossings.push(Crossing { at: self.transit.now, flight });
+        }
     }
 
     /// A packet has come to its client.

@@ -27,8 +27,10 @@ pub(crate) struct Flight<C> {
     echo: u32,
     /// The client's.
     port: u16,
+    /// Of a frame and of a whole packet: one more than the number of the server that sent it to another,
+    /// or 0.
     window: u16,
-    /// 0 without the option. Of a frame and of a whole packet: the number of its server.
+    /// 0 without the option. Of a frame and of a whole packet: the number of its server or other far end.
     mss: u16,
     /// [`NO_SHIFT`] without the option.
     shift: u8,
@@ -232,6 +234,24 @@ impl<C: Copy> Flight<C> {
     pub fn server(&self) -> Option<u16> {
         let is_whole = matches!(self.content, Content::Whole(_)) || self.is_frame();
         is_whole.then_some(self.mss)
+    }
+
+    /// The number of the server that sent it to another; `None` for packets of clients and to them.
+    pub fn sender(&self) -> Option<u16> {
+        self.server()?;
+        self.window.checked_sub(1)
+    }
+
+    /// Sets the server that sends it to another, if one does. The packet must be a frame, or whole.
+    pub fn sent_by(self, server: Option<u16>) -> Flight<C> {
+        debug_assert!(self.server().is_some(), "a segment's window is its own");
+        Flight { window: server.map_or(0, |server| server + 1), ..self }
+    }
+
+    /// Turns a packet that has come to the edge of the program that it is for: it goes down to that program's
+    /// client, and comes from the far end `far`. `hops` of its route are behind it.
+    pub fn turned<D>(self, client: D, far: u16, hops: u8) -> Flight<D> {
+        Flight { mss: far, up: false, stage: hops, ..self.of_client(client) }
     }
 
     /// Renames the packet's client to what another side knows it as.

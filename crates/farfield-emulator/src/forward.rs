@@ -138,7 +138,7 @@ pub(crate) trait Forward {
         let plan = &self.transit().plan;
         let own = plan.number_of_server(self.route_of(client).1);
         let address = if up { to } else { from };
-        let number = plan.server_at(address).unwrap_or(own);
+        let number = if up { plan.far_at(address) } else { plan.server_at(address) }.unwrap_or(own);
         let server = plan.server(own).of(&address);
         let far = match &packet.carried {
             Carried::Tcp(tcp) if up => Some((to, tcp.destination_port)),
@@ -167,10 +167,18 @@ pub(crate) trait Forward {
     fn way(&self, flight: &Flight<Self::Client>) -> Way {
         let (route, class) = self.route_of(flight.client);
         let network = &self.transit().plan;
-        let route = flight.server().map_or(route, |server| network.route_to(route, server));
+        let far = flight.server();
+        let between = || network.route_between(flight.sender()?, far?);
+        let (route, own) = match between() {
+            Some(route) => (route, 0),
+            None => {
+                let to_far = |far| network.route_to_far(self.id_of(flight.client), route, far);
+                (far.map_or(route, to_far), self.own_stages(class, flight.up))
+            }
+        };
         let plan = &network.routes[route as usize];
         let hops = if flight.up { plan.up.len() } else { plan.down.len() };
-        Way { route, own: self.own_stages(class, flight.up), hops }
+        Way { route, own, hops }
     }
 
     /// The number of a packet's server.
@@ -330,9 +338,10 @@ pub(crate) trait Forward {
     fn damaged(&self, flight: Flight<Self::Client>, arrival: &Arrival) -> Flight<Self::Client> {
         let Some(bit) = arrival.flipped_bit else { return flight };
         let (client, up, stage, server) = (flight.client, flight.up, flight.stage, self.server_of(&flight));
+        let sender = flight.sender();
         let mut packet = self.packet_of(flight);
         packet.flip(bit);
-        Flight::whole(packet, (client, server), up, stage)
+        Flight::whole(packet, (client, server), up, stage).sent_by(sender)
     }
 
     fn go_on_at(&mut self, flight: Flight<Self::Client>, at: Instant) {
@@ -379,9 +388,13 @@ pub(crate) trait Forward {
         let Flight { client, up, .. } = flight;
         let Some(node) = node.filter(|node| *node != NodePlan::SERVER) else { return };
         let (server, Way { route, .. }) = (self.server_of(&flight), self.way(&flight));
+        let sender = flight.sender();
         let packet = self.packet_of(flight);
         let from = node.address(&packet.addresses);
         let Some(answer) = icmp::error_about(&packet, error, from) else { return };
+        if let Some(sender) = sender {
+            return self.answer_server(answer, client, [server, sender], node);
+        }
         let (_, class) = self.route_of(client);
         let route = &self.transit().plan.routes[route as usize];
         let stage = if up {
@@ -396,12 +409,28 @@ pub(crate) trait Forward {
         self.set_out(Flight::whole(answer, (client, server), !up, stage as u8));
     }
 
+    /// Sends what `node` says about a packet of `sender`'s to `server` back to it.
+    fn answer_server(
+        &mut self,
+        answer: Packet,
+        client: Self::Client,
+        [server, sender]: [u16; 2],
+        node: NodePlan,
+    ) {
+        let plan = &self.transit().plan;
+        let Some(route) = plan.route_between(server, sender) else { return };
+        let up = &plan.routes[route as usize].up;
+        let stage = up.iter().position(|hop| hop.to.id == node.id).map_or(up.len(), |hop| hop + 1);
+        self.set_out(Flight::whole(answer, (client, sender), true, stage as u8).sent_by(Some(server)));
+    }
+
     /// Cuts a packet into fragments of at most `mtu` bytes, which go on in its stead.
     fn fragment(&mut self, flight: Flight<Self::Client>, mtu: u32) {
         let (client, up, stage, server) = (flight.client, flight.up, flight.stage, self.server_of(&flight));
+        let sender = flight.sender();
         let packet = self.packet_of(flight);
         icmp::fragments(&packet, mtu, |piece| {
-            self.set_out(Flight::whole(piece, (client, server), up, stage));
+            self.set_out(Flight::whole(piece, (client, server), up, stage).sent_by(sender));
         });
     }
 

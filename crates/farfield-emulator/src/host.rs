@@ -13,8 +13,7 @@ use bytes::Bytes;
 use farfield_tcp::reply_to_stray;
 use farfield_user::Failure;
 use farfield_wire::{
-    IcmpError, Icmpv4Repr, Icmpv6Repr, IpPacket, Protocol, Quote, Reassembled, Transport, Unreachable,
-    Unreachablev6, echo_reply,
+    Icmpv4Repr, Icmpv6Repr, IpPacket, Protocol, Quote, Reassembled, Transport, Unreachable, Unreachablev6,
 };
 
 impl ClientSide {
@@ -169,18 +168,7 @@ impl ClientSide {
     /// Answers a packet for a client that is neither TCP nor UDP: an echo request, or nothing that it takes.
     fn answer(&mut self, client: ClientSlot, packet: &Packet) {
         let Carried::Raw(bytes) = &packet.carried else { return };
-        let mut reply = vec![0; bytes.len()];
-        let reply = match echo_reply(bytes, &mut reply) {
-            Some(len) => {
-                reply.truncate(len);
-                Packet::raw(reply.into())
-            }
-            None => {
-                let own = packet.addresses.destination();
-                icmp::error_about(packet, IcmpError::PortUnreachable, own)
-            }
-        };
-        if let Some(reply) = reply {
+        if let Some(reply) = icmp::answer(packet, bytes) {
             self.send_up(client, reply);
         }
     }

@@ -5,6 +5,7 @@
 //! where they come in: each packet is queued, lost and delayed by itself.
 
 use crate::client_side::ClientSide;
+use crate::flight::Flight;
 use crate::forward::Forward;
 use crate::packet::{Carried, Packet};
 use crate::plan::{HopPlan, NetworkPlan};
@@ -19,21 +20,20 @@ use std::sync::Arc;
 pub(crate) struct RealHosts {
     /// In order; all clients if absent.
     slots: Option<Vec<ClientSlot>>,
-    lets_whole: LetsWhole,
     /// Packets that have come to them.
     pub arrivals: VecDeque<Departure>,
 }
 
 impl RealHosts {
     /// Every client is a real host.
-    pub fn all(plan: &NetworkPlan) -> RealHosts {
-        RealHosts { slots: None, lets_whole: LetsWhole::new(plan), arrivals: VecDeque::new() }
+    pub fn all() -> RealHosts {
+        RealHosts { slots: None, arrivals: VecDeque::new() }
     }
 
     /// The clients in `slots` are.
-    pub fn at(mut slots: Vec<ClientSlot>, plan: &NetworkPlan) -> RealHosts {
+    pub fn at(mut slots: Vec<ClientSlot>) -> RealHosts {
         slots.sort_unstable();
-        RealHosts { slots: Some(slots), ..RealHosts::all(plan) }
+        RealHosts { slots: Some(slots), ..RealHosts::all() }
     }
 
     /// Whether the client is one.
@@ -44,13 +44,13 @@ impl RealHosts {
 
 /// Where all links only take time, up and down: of clients' own links by class, of shared ones by route.
 #[derive(Debug)]
-struct LetsWhole {
+pub(crate) struct LetsWhole {
     classes: Box<[[bool; 2]]>,
     routes: Box<[[bool; 2]]>,
 }
 
 impl LetsWhole {
-    fn new(plan: &NetworkPlan) -> LetsWhole {
+    pub fn new(plan: &NetworkPlan) -> LetsWhole {
         let own = |links: &[Arc<LinkModel>]| links.iter().all(|link| link.only_takes_time());
         let shared = |hops: &[HopPlan]| {
             let mut links = hops.iter().filter_map(|hop| hop.link);
@@ -62,9 +62,12 @@ impl LetsWhole {
         }
     }
 
-    fn of(&self, class: u16, route: u32, up: bool) -> bool {
-        let direction = usize::from(!up);
-        self.classes[usize::from(class)][direction] && self.routes[route as usize][direction]
+    fn of_class(&self, class: u16, up: bool) -> bool {
+        self.classes[usize::from(class)][usize::from(!up)]
+    }
+
+    fn of_route(&self, route: u32, up: bool) -> bool {
+        self.routes[route as usize][usize::from(!up)]
     }
 }
 
@@ -85,13 +88,44 @@ impl ClientSide {
         }
     }
 
+    /// Sends a packet that a server sent to another on its way, or each packet of a large one that may
+    /// not pass whole. One for nobody that it reaches is dropped.
+    pub fn handle_for_server(&mut self, packet: Packet) {
+        let (plan, addresses) = (&self.transit.plan, &packet.addresses);
+        let ends = plan.server_at(addresses.source()).zip(plan.server_at(addresses.destination()));
+        let way = ends.and_then(|(from, to)| Some((from, to, plan.route_between(from, to)?)));
+        let Some((from, to, route)) = way else {
+            self.transit.drops.nobody += packet.packets();
+            return;
+        };
+        // Which client it is counted with matters to nothing: it has come to this shard, and leaves by it.
+        let client = ClientSlot::new(0);
+        let set_out = |side: &mut ClientSide, packet: Packet| {
+            side.set_out(Flight::of(packet, (client, to), true, false).sent_by(Some(from)));
+        };
+        match &packet.carried {
+            Carried::Framed(framed)
+                if packet.packets() > 1 && !(packet.whole && self.lets_whole.of_route(route, true)) =>
+            {
+                framed.pieces().for_each(|piece| set_out(self, piece.into_packet()));
+            }
+            _ => set_out(self, packet),
+        }
+    }
+
     fn passes(&self, client: ClientSlot, packet: &Packet, up: bool) -> bool {
         let lets_whole = || {
             let (plan, addresses) = (&self.transit.plan, &packet.addresses);
-            let server = plan.server_at(if up { addresses.destination() } else { addresses.source() });
+            let far =
+                if up { plan.far_at(addresses.destination()) } else { plan.server_at(addresses.source()) };
             let (route, class) = self.route_of(client);
-            let route = server.map_or(route, |server| plan.route_to(route, server));
-            self.hosts.as_ref().is_some_and(|hosts| hosts.lets_whole.of(class, route, up))
+            let way = far.map_or(route, |far| plan.route_to_far(self.id_of(client), route, far));
+            // The links of the program that it is for come last.
+            let seat = far.and_then(|far| plan.seat(far));
+            let last = seat.map(|seat| plan.clients[seat.index()].class);
+            self.lets_whole.of_class(class, up)
+                && self.lets_whole.of_route(way, up)
+                && last.is_none_or(|class| self.lets_whole.of_class(class, false))
         };
         packet.packets() == 1 || packet.whole && self.tap.is_none() && lets_whole()
     }

@@ -9,15 +9,18 @@ mod block;
 mod deal;
 mod graph;
 mod placed;
+mod places;
 mod servers;
 
 pub use block::{Block, BlockError};
 pub use deal::deal;
 pub use graph::{Graph, subnets, with_models};
 pub use placed::{PLACED_MOST, Placed, PlacedError};
+pub use places::{GraphPlaces, Places};
 
 use crate::plan::{
-    ClassPlan, ClientPlan, HopPlan, MovePlan, NetworkPlan, NodePlan, OtherServers, RoutePlan, Servers,
+    ClassPlan, ClientPlan, HopPlan, HostWays, MovePlan, NetworkPlan, NodePlan, OtherServers, RoutePlan,
+    Servers,
 };
 use crate::slots::{ClientId, SharedLinkId};
 use addresses::Addressing;
@@ -95,6 +98,8 @@ pub struct Layout {
     pub clients_v4: Option<Block>,
     /// The block of IPv6 addresses.
     pub clients_v6: Option<Block>,
+    /// Where hosts stand.
+    pub places: Places,
 }
 
 /// The times that a packet of no size takes to the server and back where nothing else is on the way:
@@ -341,9 +346,10 @@ fn finish(
         clients,
         moves,
         others: OtherServers::default(),
+        host_ways: HostWays::default(),
     };
     let round_trips = round_trips(&network);
-    Ok(Layout { network, round_trips, nodes, links, clients_v4, clients_v6 })
+    Ok(Layout { network, round_trips, nodes, links, clients_v4, clients_v6, places: Places::Edges })
 }
 
 /// The clients that move, at an instant that is still to be set.

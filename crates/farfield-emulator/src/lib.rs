@@ -31,6 +31,7 @@ pub mod lag;
 pub mod lateness;
 pub mod layout;
 pub mod link_counts;
+mod models;
 mod moves;
 pub mod offload;
 pub mod packet;
@@ -56,7 +57,8 @@ pub use lateness::Lateness;
 pub use link_counts::LinkCounts;
 pub use packet::{Carried, Packet, Tcp, Udp};
 pub use plan::{
-    ClassPlan, ClientPlan, HopPlan, MovePlan, NetworkPlan, NodePlan, OtherServers, RoutePlan, Servers,
+    ClassPlan, ClientPlan, HopPlan, HostWays, MovePlan, NetworkPlan, NodePlan, OtherServers, RoutePlan,
+    Servers,
 };
 pub use router::Router;
 pub use server::{ServerModel, ServerPlan};

@@ -131,6 +131,7 @@ mod tests {
     fn plan(up: LinkModel, down: LinkModel) -> NetworkPlan {
         NetworkPlan {
             others: crate::plan::OtherServers::default(),
+            host_ways: crate::plan::HostWays::default(),
             servers: Servers { v4: Ipv4Addr::LOCALHOST, v6: Ipv6Addr::LOCALHOST, port: 80 },
             classes: vec![ClassPlan {
                 name: "all".into(),

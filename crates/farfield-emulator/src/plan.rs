@@ -5,6 +5,10 @@
 //! which shared links its packets take between the *edge*, the node at the far end of its own links, and the
 //! server.
 
+mod host_ways;
+
+pub use host_ways::HostWays;
+
 use crate::cross_traffic::CrossFlow;
 use crate::slots::{ClientId, SharedLinkId};
 use farfield_base::Instant;
@@ -34,6 +38,8 @@ pub struct NetworkPlan {
     pub moves: Vec<MovePlan>,
     /// Servers beside the first.
     pub others: OtherServers,
+    /// Ways between real hosts.
+    pub host_ways: HostWays,
 }
 
 /// A client that leaves its access network for another, as a phone leaves Wi-Fi: what it sends from then on

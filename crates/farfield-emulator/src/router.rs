@@ -17,6 +17,7 @@ use crate::lag;
 use crate::lateness::Lateness;
 use crate::packet::Packet;
 use crate::plan::NetworkPlan;
+use crate::server::ServerPlan;
 use crate::transit::{Departure, Drops, Event};
 use farfield_base::Instant;
 use farfield_base::random::Seed;
@@ -29,17 +30,22 @@ use std::sync::Arc;
 /// pass, packets that have arrived are taken out.
 #[derive(Debug)]
 pub struct Router {
-    directory: Directory,
+    directory: Arc<Directory>,
     side: ClientSide,
 }
 
 impl Router {
     /// A router for the clients of `network`, whose links draw from `seed`.
     pub fn new(network: Arc<NetworkPlan>, seed: Seed) -> Router {
-        let (directory, hosts) = (Directory::new(&network), RealHosts::all(&network));
+        let directory = Arc::new(Directory::new(&network));
         let mut side = ClientSide::new(network, seed, (0, 1), Beyond::Everything);
-        side.hosts = Some(Box::new(hosts));
+        side.hosts = Some(Box::new(RealHosts::all()));
         Router { directory, side }
+    }
+
+    /// Lets models be the servers of the network with these numbers.
+    pub fn model_servers(&mut self, servers: Vec<(u16, Arc<ServerPlan>)>) {
+        self.side.model_servers(servers, &self.directory);
     }
 
     /// Captures packets from now on.
@@ -54,7 +60,7 @@ impl Router {
 
     /// When something happens next, if anything will.
     pub fn next_at(&self) -> Option<Instant> {
-        self.side.transit.wheel.next_at()
+        self.side.next_at()
     }
 
     /// Does the next thing that is due by `wall`; false if nothing is. It happens when it was due, or the
@@ -62,6 +68,11 @@ impl Router {
     pub fn step(&mut self, wall: Instant, lateness: &mut impl Lateness) -> bool {
         let floor = lag::floor(wall);
         self.side.lag.floor = floor;
+        if self.side.step_model(wall, floor) {
+            self.side.serve_models();
+            self.side.lag.overdue = None;
+            return true;
+        }
         let Some((due, event)) = self.side.transit.next_due(wall) else { return false };
         let now = &mut self.side.transit.now;
         *now = (*now).max(due.max(floor));
@@ -76,6 +87,7 @@ impl Router {
             // Of emulated hosts, of which there are none.
             Event::Other(_) => {}
         }
+        self.side.serve_models();
         self.side.lag.overdue = None;
         true
     }
@@ -83,24 +95,30 @@ impl Router {
     /// Takes a packet that a client sent at `now`. One whose source is no client's address is dropped, and
     /// counted as for nobody.
     pub fn handle_client_packet(&mut self, now: Instant, packet: Packet) {
-        let source = packet.addresses.source();
-        self.enter(now, source, packet, true);
+        let (source, destination) = (packet.addresses.source(), packet.addresses.destination());
+        self.enter(now, [source, destination], packet, true);
     }
 
-    /// Takes a packet that a server sent to a client at `now`.
+    /// Takes a packet that a server sent to a client, or to another server, at `now`.
     pub fn handle_server_packet(&mut self, now: Instant, packet: Packet) {
         let destination = packet.addresses.destination();
-        self.enter(now, destination, packet, false);
+        if self.directory.find(destination).is_none() {
+            self.side.transit.now = self.side.transit.now.max(now);
+            return self.side.handle_for_server(packet);
+        }
+        self.enter(now, [destination, packet.addresses.source()], packet, false);
     }
 
-    /// Lets a packet of the client at `address` in, or each packet of a large one that may not pass whole.
-    fn enter(&mut self, now: Instant, address: IpAddr, packet: Packet, up: bool) {
+    /// Lets a packet between the client at `address` and `far` in, or each packet of a large one that may
+    /// not pass whole.
+    fn enter(&mut self, now: Instant, [address, far]: [IpAddr; 2], packet: Packet, up: bool) {
         self.side.transit.now = self.side.transit.now.max(now);
-        let Some(client) = self.directory.find(address) else {
+        let Some(client) = self.directory.find_pair(address, far) else {
             self.side.transit.drops.nobody += packet.packets();
             return;
         };
         self.side.send_real(client.slot(1), packet, up);
+        self.side.serve_models();
     }
 
     /// The next packet that has come to the gateway, for a server.

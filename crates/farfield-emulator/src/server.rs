@@ -31,8 +31,9 @@ pub use fixed::FixedReply;
 pub use objects::{Known, Objects};
 pub(crate) use quic::Sent;
 
-use crate::packet::Packet;
+use crate::packet::{Packet, Tcp};
 use crate::plan::NetworkPlan;
+use crate::slots::ClientId;
 use crate::{Departure, Directory};
 use farfield_base::random::Seed;
 use farfield_base::{Bytes, Duration, Instant};
@@ -179,6 +180,28 @@ impl ServerModel {
         self.set_alarms();
     }
 
+    /// Takes a segment of `client`'s at `now`.
+    pub(crate) fn handle_segment(&mut self, now: Instant, client: ClientId, tcp: &Tcp) {
+        self.now = self.now.max(now);
+        self.core.handle_segment(self.now, client, tcp);
+        self.set_alarms();
+    }
+
+    /// Does the next thing that is due by `due`, at `at`; false if nothing is.
+    pub(crate) fn step_at(&mut self, due: Instant, at: Instant) -> bool {
+        let Some((_, alarm)) = self.wheel.pop_due(due) else { return false };
+        self.now = self.now.max(at);
+        self.core.handle_alarm(self.now, alarm);
+        self.set_alarms();
+        true
+    }
+
+    /// The next packet that the server sends, with the client that it is for.
+    pub(crate) fn poll_sent(&mut self) -> Option<(ClientId, Packet)> {
+        let (client, sent) = self.core.departures.pop_front()?;
+        Some((client, sent.into_packet(self.core.network.addresses(client).reversed())))
+    }
+
     /// Does the next thing that is due by `now`, at its own instant; false if nothing is.
     pub fn step(&mut self, now: Instant) -> bool {
         let Some((due, alarm)) = self.wheel.pop_due(now) else { return false };
@@ -195,8 +218,7 @@ impl ServerModel {
 
     /// The next packet that the server sends.
     pub fn poll_departure(&mut self) -> Option<Departure> {
-        let (client, sent) = self.core.departures.pop_front()?;
-        let packet = sent.into_packet(self.core.network.addresses(client).reversed());
+        let (_, packet) = self.poll_sent()?;
         Some(Departure { intended: self.now, packet, server: 0 })
     }
 

@@ -11,6 +11,7 @@ use crate::lateness::Lateness;
 use crate::link_counts::LinkCounts;
 use crate::packet::Packet;
 use crate::plan::NetworkPlan;
+use crate::server::ServerPlan;
 use crate::slots::{ClientId, ClientSlot};
 use crate::transit::{Crossing, Departure, Drops, Event};
 use farfield_base::{Instant, Note, Opened, Sample};
@@ -61,6 +62,12 @@ impl Shard {
         self.side.tap.as_mut().map(|tap| std::mem::take(&mut tap.seen)).unwrap_or_default()
     }
 
+    /// Lets models be the servers of the network with these numbers. No other shard may have clients of
+    /// theirs.
+    pub fn model_servers(&mut self, servers: Vec<(u16, Arc<ServerPlan>)>) {
+        self.side.model_servers(servers, &self.directory);
+    }
+
     /// Puts real hosts in the places of these clients of the shard, before the load begins. Users act on the
     /// others, of which there must be one at least.
     pub fn seat(&mut self, hosts: &[ClientId]) {
@@ -69,18 +76,18 @@ impl Shard {
         let users: Box<[ClientId]> = users.collect();
         assert!(!users.is_empty(), "a shard whose users have no client");
         let slots = hosts.iter().map(|client| client.slot(side.shards)).collect();
-        side.hosts = Some(Box::new(RealHosts::at(slots, &side.transit.plan)));
+        side.hosts = Some(Box::new(RealHosts::at(slots)));
         side.with_users = Some(users);
     }
 
-    /// Takes a packet that a real host sent at `now`. One whose source is no such host's address, or whose
-    /// destination is no server's, is dropped, and counted as for nobody: behind the gateway a kernel might
-    /// pass it on.
+    /// Takes a packet that a real host sent at `now`. One whose source is no such host's address, or
+    /// whose destination is neither a server's nor another such host's, is dropped, and counted as for
+    /// nobody: behind the gateway a kernel might pass it on.
     pub fn handle_host_packet(&mut self, now: Instant, packet: Packet) {
         self.side.transit.now = self.side.transit.now.max(now);
-        let is_for_a_server = self.side.transit.plan.server_at(packet.addresses.destination()).is_some();
+        let is_for_a_host = self.side.transit.plan.far_at(packet.addresses.destination()).is_some();
         let host = self.own(packet.addresses.source()).filter(|client| self.side.is_real(*client));
-        match host.filter(|_| is_for_a_server) {
+        match host.filter(|_| is_for_a_host) {
             Some(client) => {
                 self.side.send_real(client, packet, true);
                 self.come_to_rest();
@@ -118,7 +125,7 @@ impl Shard {
 
     /// When something happens next, if anything will.
     pub fn next_at(&self) -> Option<Instant> {
-        self.side.transit.wheel.next_at()
+        self.side.next_at()
     }
 
     /// When the load was due that has been put aside first, if any has.
@@ -140,6 +147,11 @@ impl Shard {
     /// `floor` is the earliest instant at which anything happens now.
     fn step_packet(&mut self, wall: Instant, floor: Instant, lateness: &mut impl Lateness) -> Option<bool> {
         self.side.lag.floor = floor;
+        if self.side.step_model(wall, floor) {
+            self.come_to_rest();
+            self.side.lag.overdue = None;
+            return Some(false);
+        }
         let (due, event) = self.next_in_turn(wall)?;
         self.side.prefetch();
         let at = due.max(floor);
@@ -200,8 +212,9 @@ impl Shard {
         self.population.handle_wake(&mut self.side, now, due, wake);
     }
 
-    /// Takes a packet that came from the server at `now`, or came to a shard that is late and had done what
-    /// was due before `now`. What was due before must have been done.
+    /// Takes a packet that came from a server at `now`, for a client or another server, or came to a
+    /// shard that is late and had done what was due before `now`. What was due before must have been
+    /// done.
     pub fn handle_packet(&mut self, now: Instant, packet: Packet) {
         self.side.transit.now = self.side.transit.now.max(now);
         match self.own(packet.addresses.destination()) {
@@ -210,7 +223,7 @@ impl Shard {
                 self.side.send_down(client, packet);
                 self.come_to_rest();
             }
-            None => self.side.transit.drops.nobody += packet.packets(),
+            None => self.side.handle_for_server(packet),
         }
     }
 
@@ -295,8 +308,19 @@ impl Shard {
         self.population.cut(&mut self.side, now);
     }
 
-    /// Delivers the queued upcalls, and those that follow from them.
+    /// Delivers the queued upcalls, and what models of servers say to what follows from them, until
+    /// nothing is left to be done now.
     fn come_to_rest(&mut self) {
+        loop {
+            self.call_users();
+            if !self.side.serve_models() {
+                return;
+            }
+        }
+    }
+
+    /// Makes the upcalls that are queued, and those that follow from them.
+    fn call_users(&mut self) {
         let Shard { population, side, .. } = self;
         while let Some(upcall) = side.upcalls.pop_front() {
             let now = side.transit.now;

@@ -196,8 +196,7 @@ pub(crate) fn describe_network(stats: &mut EngineStats, settings: &Settings) {
         // Without threads that can be behind, only too small a buffer of the gateway's refuses a packet.
         network.overruns += std::mem::take(&mut network.refused);
     }
-    let others = emulated.others.iter().map(|other| &other.testbed);
-    for testbed in std::iter::once(&emulated.testbed).chain(others) {
+    for (_, testbed) in emulated.testbeds() {
         match testbed.drops() {
             Ok(drops) => network.overruns += drops.to_clients + drops.to_server,
             Err(error) => stats.warnings.push(format!("the gateway's losses cannot be read: {error}")),

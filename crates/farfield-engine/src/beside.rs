@@ -35,12 +35,12 @@ const LOOK: std::time::Duration = std::time::Duration::from_millis(20);
 pub struct Beside {
     insides: Vec<Inside>,
     programs: Vec<BesideProgram>,
-    /// Names of servers, with the servers' numbers.
+    /// Names of servers and programs, each with its number as a far end.
     names: Vec<(String, u16)>,
 }
 
 impl Beside {
-    /// Builds the namespace of each of `programs`, which know servers by `names`.
+    /// Builds the namespace of each of `programs`, which know servers and one another by `names`.
     ///
     /// # Errors
     /// If the machine does not allow one.

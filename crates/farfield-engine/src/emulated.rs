@@ -15,14 +15,16 @@ pub(crate) mod hosts;
 pub(crate) mod worker;
 
 use crate::beside::Beside;
+use crate::gateway::{CardError, CardSpec};
 use crate::live::FoundServer;
 use crate::os::init;
 use crate::os::processors;
 use crate::placement::{Placement, Requested};
-use crate::plane::{EmulatedNetwork, EmulatedPlane, OtherServer, Server};
+use crate::plane::{EmulatedNetwork, EmulatedPlane, ModelServer, OtherServer, Server};
 use crate::testbed::probe::{self, Answer};
-use crate::testbed::{CardError, CardSpec, RunningServer, ServerError, Testbed, TestbedError, TestbedSpec};
+use crate::testbed::{RunningServer, ServerError, Testbed, TestbedError, TestbedSpec};
 use farfield_base::Duration;
+use farfield_emulator::ClientId;
 use rustix::fd::OwnedFd;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
@@ -32,6 +34,8 @@ use std::path::Path;
 pub struct Emulated {
     /// Programs beside the users, whose namespaces are removed before the server's.
     pub beside: Beside,
+    /// Names for programs, each with its number as a far end.
+    pub names: Vec<(String, u16)>,
     /// Clients and links.
     pub network: EmulatedNetwork,
     /// The processors of each part.
@@ -44,6 +48,16 @@ pub struct Emulated {
     pub testbed: Testbed,
     /// Servers beside the first.
     pub others: Vec<RunningOther>,
+    /// Models of servers beside it.
+    pub models: Vec<ModelServer>,
+}
+
+impl Emulated {
+    /// The testbeds of all real servers, the first's first, each with the number of its server.
+    pub(crate) fn testbeds(&self) -> impl Iterator<Item = (u16, &Testbed)> {
+        let others = self.others.iter().map(|other| (other.number, &other.testbed));
+        std::iter::once((0, &self.testbed)).chain(others)
+    }
 }
 
 /// A server beside the first, with its testbed.
@@ -51,6 +65,8 @@ pub struct Emulated {
 pub struct RunningOther {
     /// Its name.
     pub name: String,
+    /// Its number among the servers.
+    pub number: u16,
     /// Its process, which is dropped before its testbed.
     pub server: RunningServer,
     /// Its testbed, with as many queues as there are workers.
@@ -64,7 +80,7 @@ impl OtherServer {
         self.server.log = directory.join(&self.server.log);
         self.server.processors.clone_from(&placement.server);
         let server = testbed.start_server(&self.server)?;
-        Ok(RunningOther { name: self.name, server, testbed })
+        Ok(RunningOther { name: self.name, number: self.number, server, testbed })
     }
 }
 
@@ -160,12 +176,23 @@ impl EmulatedPlane {
     ///
     /// # Errors
     /// If the machine does not allow the testbed, or the server is not ready in time.
-    pub fn set_up(mut self, directory: &Path) -> Result<Emulated, SetUpError> {
+    pub fn set_up(self, directory: &Path) -> Result<Emulated, SetUpError> {
+        let seats: Vec<ClientId> = self.programs.iter().map(|program| program.client).collect();
+        self.set_up_around(&seats, directory)
+    }
+
+    /// As [`set_up`](Self::set_up), with programs in the places of `seats`.
+    pub(crate) fn set_up_around(
+        mut self,
+        seats: &[ClientId],
+        directory: &Path,
+    ) -> Result<Emulated, SetUpError> {
         let placement = self.choose_placement();
         self.testbed.receive_processors.clone_from(&placement.receive);
         if !self.programs.is_empty() {
             self.show_off_loopback();
         }
+        self.connect_hosts(seats);
         let (testbed, server, joined) = match self.server {
             Server::Running(found) => {
                 let (testbed, joined) = join(&found, &self.testbed)?;
@@ -185,8 +212,18 @@ impl EmulatedPlane {
         };
         let others = self.others.into_iter().map(|other| other.set_up(&placement, directory));
         let others = others.collect::<Result<_, _>>()?;
-        let beside = Beside::build(self.programs, self.names, &self.testbed, &self.network.plan)?;
-        Ok(Emulated { beside, network: self.network, placement, server, joined, testbed, others })
+        let beside = Beside::build(self.programs, self.names.clone(), &self.testbed, &self.network.plan)?;
+        Ok(Emulated {
+            beside,
+            names: self.names,
+            network: self.network,
+            placement,
+            server,
+            joined,
+            testbed,
+            others,
+            models: self.models,
+        })
     }
 
     /// The placement, from the processors that this process may use and the scenario's requests.

@@ -15,6 +15,7 @@ pub mod descriptors;
 pub mod doctor;
 pub mod emulated;
 pub mod environment;
+pub mod gateway;
 pub mod interrupt;
 mod key_log;
 pub mod live;

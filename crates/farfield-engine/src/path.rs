@@ -152,7 +152,9 @@ impl Path<'_> {
         work: impl FnOnce(&Path<'_>) -> io::Result<R>,
     ) -> Result<R, PathError> {
         let (measured, forwarded) =
-            forwarding_during(&self.plane.network, &self.insides, &[&self.far], self.seed, |_| work(self));
+            forwarding_during(&self.plane.network, &self.insides, &[(0, &self.far)], &[], self.seed, |_| {
+                work(self)
+            });
         self.lateness.merge(&forwarded.lateness);
         if self.stop.load(std::sync::atomic::Ordering::Relaxed) {
             return Err(PathError::Stopped);

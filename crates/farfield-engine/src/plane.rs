@@ -1,19 +1,21 @@
 //! Settings of the plane of a run: plain data, resolved from the scenario.
 
 use crate::emulated::{Emulated, SetUpError};
+use crate::gateway::{AddressMap, CardSpec};
 use crate::live::FoundServer;
 use crate::sockets::Sources;
-use crate::testbed::{AddressMap, CardSpec, Changes, ServerSpec, Testbed, TestbedError, TestbedSpec};
+use crate::testbed::{Changes, ServerSpec, Testbed, TestbedError, TestbedSpec};
 use farfield_base::{Bytes, Duration};
 use farfield_emulator::capture::CapturePlan;
-use farfield_emulator::layout::RoundTrips;
-use farfield_emulator::server::{Objects, Workers};
+use farfield_emulator::layout::{Places, RoundTrips};
+use farfield_emulator::server::{Objects, ServerPlan, Workers};
 use farfield_emulator::{ClientId, NetworkPlan};
+use farfield_http::http2::server::ServerSettings;
 use farfield_http::tls::model::{Offer, Terms};
 use farfield_net::LinkName;
 use farfield_traffic::Distribution;
 use serde::{Deserialize, Serialize};
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::Arc;
@@ -112,6 +114,8 @@ pub struct EmulatedNetwork {
     pub nodes: Vec<String>,
     /// Names of the links that clients share, in the plan's order.
     pub links: Vec<LinkName>,
+    /// Where hosts stand.
+    pub places: Places,
     /// Round trips of the nearest and the farthest client.
     pub round_trips: RoundTrips,
     /// Number of shards; the number of clients is a multiple of it.
@@ -129,6 +133,31 @@ pub struct EmulatedNetwork {
     pub kernel_capture: Option<KernelCapture>,
 }
 
+impl EmulatedNetwork {
+    /// Lets programs in the places of `seats` reach one another, and the servers of `joined`, which says
+    /// of each by its number whether it takes part.
+    fn connect(&mut self, seats: &[ClientId], joined: &[bool]) {
+        let plan = Arc::make_mut(&mut self.plan);
+        self.places.connect(plan, &mut self.links, seats, joined);
+    }
+
+    /// Names of the programs that others reach, each with its number as a far end: its class, and which
+    /// of the class's programs it is, from 1.
+    pub(crate) fn names_of_programs(&self) -> Vec<(String, u16)> {
+        let plan = &self.plan;
+        let class = |client: &ClientId| plan.clients[client.index()].class;
+        let seats = &plan.host_ways.seats;
+        let name = |(nth, seat): (usize, &ClientId)| {
+            let of_class = class(seat);
+            let which = seats[..=nth].iter().filter(|seat| class(seat) == of_class).count();
+            let label = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
+            let class: String = plan.classes[usize::from(of_class)].name.chars().map(label).collect();
+            Some((format!("{class}-{which}"), plan.far_of_seat(*seat)?))
+        };
+        seats.iter().enumerate().filter_map(name).collect()
+    }
+}
+
 /// The emulated plane.
 #[derive(Debug, Clone)]
 pub struct EmulatedPlane {
@@ -140,9 +169,11 @@ pub struct EmulatedPlane {
     pub server: Server,
     /// Servers beside it.
     pub others: Vec<OtherServer>,
+    /// Models of servers beside it.
+    pub models: Vec<ModelServer>,
     /// Real programs beside the users.
     pub programs: Vec<BesideProgram>,
-    /// Names of servers for these programs, each with the server's number.
+    /// Names for programs and servers, each with its number as a far end.
     pub names: Vec<(String, u16)>,
 }
 
@@ -151,10 +182,28 @@ pub struct EmulatedPlane {
 pub struct OtherServer {
     /// Its name.
     pub name: String,
+    /// Its number among the servers.
+    pub number: u16,
     /// Its namespace and its gateway, with a queue for each shard.
     pub testbed: TestbedSpec,
     /// The server. Its `log` is a path within the run directory.
     pub server: ServerSpec,
+}
+
+/// A model of a server beside real ones.
+#[derive(Debug, Clone)]
+pub struct ModelServer {
+    /// Its number among the servers.
+    pub number: u16,
+    /// The model.
+    pub model: ServerModel,
+}
+
+/// The models of servers, as the emulator takes them.
+pub(crate) fn server_plans(models: &[ModelServer]) -> Vec<(u16, Arc<ServerPlan>)> {
+    /// Longer than any run, of a connection that is never closed.
+    const KEPT: Duration = Duration::from_secs(30 * 86_400);
+    models.iter().map(|own| (own.number, Arc::new(own.model.plan(KEPT)))).collect()
 }
 
 /// A program in the place of a client, beside the users of a run.
@@ -182,6 +231,44 @@ impl EmulatedPlane {
         if spec.server_v6.is_loopback() {
             servers.v6 = usual.server_v6;
             spec.maps.push(AddressMap { shown: usual.server_v6.into(), own: spec.server_v6.into() });
+        }
+    }
+
+    /// Lets programs in the places of `seats` reach one another, and servers that are started for the
+    /// run: these get routes to one another, and the names of all.
+    pub(crate) fn connect_hosts(&mut self, seats: &[ClientId]) {
+        let is_started = matches!(self.server, Server::Started(_));
+        // Before the network of a server that runs already, answers to other hosts might leave by it.
+        let mut joined = vec![false; usize::from(self.network.plan.servers_count())];
+        joined[0] = is_started;
+        self.others.iter().for_each(|other| joined[usize::from(other.number)] = true);
+        self.network.connect(seats, &joined);
+        self.names.extend(self.network.names_of_programs());
+        let plan = &self.network.plan;
+        let like = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+        let like_v6 = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
+        let reached =
+            |far: u16, by: u16| far != by && joined.get(usize::from(far)).is_none_or(|joined| *joined);
+        let hosts = |by: u16| -> Vec<(String, IpAddr)> {
+            let known = self.names.iter().filter(|(_, far)| reached(*far, by));
+            let host = |(name, far): &(String, u16)| {
+                let address = plan.address_of_far(*far, like).or_else(|| plan.address_of_far(*far, like_v6));
+                Some((name.clone(), address?))
+            };
+            known.filter_map(host).collect()
+        };
+        let beyond = |by: u16| -> Vec<IpAddr> {
+            let fars = (0..plan.servers_count()).filter(|far| reached(*far, by));
+            fars.flat_map(|far| [like, like_v6].map(|like| plan.server(far).of(&like).ip())).collect()
+        };
+        let of_first = (hosts(0), beyond(0));
+        let of_others: Vec<_> =
+            self.others.iter().map(|other| (hosts(other.number), beyond(other.number))).collect();
+        if let Server::Started(spec) = &mut self.server {
+            (spec.hosts, self.testbed.beyond) = of_first;
+        }
+        for (other, of_other) in self.others.iter_mut().zip(of_others) {
+            (other.server.hosts, other.testbed.beyond) = of_other;
         }
     }
 
@@ -240,6 +327,27 @@ pub struct ServerModel {
     pub streams: u32,
     /// TLS of its connections; absent where the scheme is http.
     pub tls: Option<ModelTls>,
+}
+
+impl ServerModel {
+    /// What the emulator makes a server from; a connection that is never closed is for `kept`.
+    pub(crate) fn plan(&self, kept: Duration) -> ServerPlan {
+        ServerPlan {
+            accept_queue: self.backlog,
+            service: self.service_time.clone(),
+            keep_alive: match self.keep_alive_timeout {
+                None => Some(kept),
+                Some(timeout) => Some(timeout).filter(|timeout| !timeout.is_zero()),
+            },
+            linger: self.linger,
+            workers: self.workers,
+            objects: Arc::clone(&self.objects),
+            reply: self.reply_size.clone(),
+            tls: self.tls.as_ref().map(|tls| Arc::clone(&tls.terms)),
+            streams: ServerSettings { streams_max: self.streams, ..ServerSettings::default() },
+            ..ServerPlan::events(NonZeroU32::MIN)
+        }
+    }
 }
 
 /// TLS without cryptography.

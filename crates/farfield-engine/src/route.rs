@@ -11,15 +11,14 @@ mod error;
 pub use error::RouteError;
 pub use farfield_emulator::layout::{Block, Placed};
 
+use crate::gateway::blocks::{in_words, width};
+use crate::gateway::{AddressMap, CardAddress, CardSpec, Device};
 use crate::live::Location;
 use crate::os::clock::Clock;
 use crate::plane::EmulatedNetwork;
 use crate::shell::ends;
 use crate::shell::forwarding::{Forwarding, ForwardingCounts};
-use crate::testbed::card::in_words;
-use crate::testbed::{
-    AddressMap, CardAddress, CardSpec, Device, HostNamespace, Surroundings, Testbed, TestbedSpec,
-};
+use crate::testbed::{HostNamespace, Surroundings, Testbed, TestbedSpec};
 use farfield_base::Duration;
 use farfield_base::random::Seed;
 use farfield_emulator::{Drops, NetworkPlan, Router};
@@ -155,11 +154,17 @@ impl Route {
             ([], Found::Interface(interface)) => {
                 return Err(RouteError::Unnamed { interface: interface.clone() });
             }
-            (placed, _) => placed.to_vec(),
+            (placed, _) => placed.iter().map(|placed| towards_shown(placed, &spec)).collect(),
         };
         if let Some(target) = targets.iter().find(|target| placed.iter().any(|p| p.block.contains(**target)))
         {
             return Err(RouteError::TargetIsClient { target: *target });
+        }
+        let leads_nowhere = |placed: &&Placed| {
+            placed.towards.is_some_and(|block| !targets.iter().any(|target| block.contains(*target)))
+        };
+        if let Some(Placed { block, towards: Some(towards), .. }) = placed.iter().find(leads_nowhere) {
+            return Err(RouteError::NoTarget { block: *block, towards: *towards });
         }
         let plan = settings.network.plan.with_hosts_at(&placed).map_err(RouteError::Placed)?;
         let single = |address: &IpAddr| (*address, if address.is_ipv4() { 32 } else { 128 });
@@ -291,7 +296,7 @@ impl OpenRoute {
         let (clients, server) = (self.clients.queues().remove(0), self.server.queues().remove(0));
         let clock = Clock::starting_in(Duration::ZERO);
         let counts = Arc::new(ForwardingCounts::default());
-        let forwarding = Forwarding::new(router, vec![(None, clients)], vec![server], clock)
+        let forwarding = Forwarding::new(router, vec![(None, clients)], vec![(0, server)], clock)
             .running(settings.network.busy_poll, settings.network.real_time)
             .to(targets.clone())
             .counting(Arc::clone(&counts));
@@ -406,6 +411,16 @@ fn shown(spec: &TestbedSpec, own: IpAddr) -> IpAddr {
     spec.maps.iter().find(|map| map.own == own).map_or(own, |map| map.shown)
 }
 
+/// A path with the address by which clients know its target.
+fn towards_shown(placed: &Placed, spec: &TestbedSpec) -> Placed {
+    let shown_block = |block: Block| {
+        let is_own = |map: &&AddressMap| block.contains(map.own) && block.bits() == width(map.own);
+        let map = spec.maps.iter().find(is_own);
+        map.and_then(|map| Block::around(map.shown, block.bits())).unwrap_or(block)
+    };
+    Placed { towards: placed.towards.map(shown_block), ..placed.clone() }
+}
+
 /// The clients' namespace's own addresses, of the families of `targets`, as places of the first class.
 fn addresses_of(
     clients: &HostNamespace,
@@ -422,7 +437,7 @@ fn addresses_of(
     }
     let place = |address: IpAddr| {
         let bits = if address.is_ipv4() { 32 } else { 128 };
-        Block::around(address, bits).map(|block| Placed { block, class: None })
+        Block::around(address, bits).map(|block| Placed { block, towards: None, class: None })
     };
     Ok(addresses.into_iter().filter_map(place).collect())
 }
@@ -434,7 +449,10 @@ fn outermost(placed: &[Placed]) -> Vec<(IpAddr, u8)> {
     };
     let blocks = placed.iter().map(|placed| placed.block);
     let outer = blocks.filter(|block| !placed.iter().any(|other| lies_in(block, &other.block)));
-    outer.map(|block| (block.network(), block.bits())).collect()
+    let mut outer: Vec<_> = outer.map(|block| (block.network(), block.bits())).collect();
+    outer.sort_unstable();
+    outer.dedup();
+    outer
 }
 
 #[cfg(test)]
@@ -443,8 +461,11 @@ mod tests {
 
     #[test]
     fn blocks_within_others_are_routed_once() {
-        let placed = ["10.0.0.0/24", "10.0.0.7/32", "10.0.1.0/24", "fd00::/120"]
-            .map(|block| Placed { block: block.parse().unwrap(), class: None });
+        let placed = ["10.0.0.0/24", "10.0.0.7/32", "10.0.1.0/24", "fd00::/120"].map(|block| Placed {
+            block: block.parse().unwrap(),
+            towards: None,
+            class: None,
+        });
         let blocks = outermost(&placed);
         assert_eq!(in_words(&blocks), "10.0.0.0/24, 10.0.1.0/24, fd00::/120");
         let many: Vec<_> = (0..6).map(|nth| (IpAddr::from([10, 0, 0, nth]), 32)).collect();

@@ -41,8 +41,6 @@ pub struct Shell {
     /// The programs' testbeds. They are dropped before the server's.
     insides: Vec<Inside>,
     server: Emulated,
-    /// Names of servers, with the servers' numbers.
-    names: Vec<(String, u16)>,
     directory: PathBuf,
 }
 
@@ -108,11 +106,11 @@ impl Shell {
         directory: &Path,
     ) -> Result<Shell, SetUpError> {
         ends::prepare(&mut plane);
-        let (spec, names) = (plane.testbed.clone(), plane.names.clone());
-        let server = plane.set_up(directory)?;
+        let spec = plane.testbed.clone();
+        let server = plane.set_up_around(clients, directory)?;
         let inside = |client: &ClientId| Inside::build(&spec, &server.network.plan, *client);
         let insides = clients.iter().map(inside).collect::<Result<Vec<_>, _>>()?;
-        Ok(Shell { insides, server, names, directory: directory.to_owned() })
+        Ok(Shell { insides, server, directory: directory.to_owned() })
     }
 
     /// The server's addresses.
@@ -123,6 +121,11 @@ impl Shell {
     /// The addresses of the programs.
     pub fn clients(&self) -> impl Iterator<Item = IpAddr> {
         self.insides.iter().map(|inside| inside.address)
+    }
+
+    /// The names by which the programs know one another, in order.
+    pub fn names_of_programs(&self) -> Vec<String> {
+        self.server.network.names_of_programs().into_iter().map(|(name, _)| name).collect()
     }
 
     /// Runs `programs`, one for each client, with this process's input and output, until the first ends,
@@ -143,20 +146,19 @@ impl Shell {
             .zip(programs)
             .map(|(inside, _)| self.surroundings(inside).resolver(inside))
             .collect();
-        let others = self.server.others.iter().map(|other| &other.testbed);
-        let testbeds: Vec<&Testbed> = std::iter::once(&self.server.testbed).chain(others).collect();
-        let (ended, forwarded) =
-            forwarding_during(&self.server.network, &self.insides, &testbeds, seed, |halt| {
-                thread::scope(|scope| {
-                    for resolver in resolvers.iter().flatten() {
-                        scope.spawn(|| resolver.serve_datagrams(halt));
-                        scope.spawn(|| resolver.serve_connections(halt));
-                    }
-                    let ended = self.run_programs(programs, [stop, halt]);
-                    halt.store(true, Ordering::Relaxed);
-                    ended
-                })
-            });
+        let testbeds: Vec<(u16, &Testbed)> = self.server.testbeds().collect();
+        let (network, models) = (&self.server.network, &self.server.models);
+        let (ended, forwarded) = forwarding_during(network, &self.insides, &testbeds, models, seed, |halt| {
+            thread::scope(|scope| {
+                for resolver in resolvers.iter().flatten() {
+                    scope.spawn(|| resolver.serve_datagrams(halt));
+                    scope.spawn(|| resolver.serve_connections(halt));
+                }
+                let ended = self.run_programs(programs, [stop, halt]);
+                halt.store(true, Ordering::Relaxed);
+                ended
+            })
+        });
         let ended = ended?;
         let unknown = |resolver: &Resolver| resolver.unknown.load(Ordering::Relaxed);
         Ok(ShellReport {
@@ -199,7 +201,7 @@ impl Shell {
     }
 
     fn surroundings(&self, inside: &Inside) -> Surroundings {
-        Surroundings::of(inside, &self.server.network.plan, &self.names)
+        Surroundings::of(inside, &self.server.network.plan, &self.server.names)
     }
 
     fn start(&self, nth: usize, program: &Program) -> Result<Child, ShellError> {

@@ -15,18 +15,15 @@ use crate::run_directory::create_private;
 use crate::sample_channel::LiveCounts;
 use crate::worker_report::{NetworkReport, PortCounts, WorkerReport};
 use farfield_base::{Duration, Instant};
-use farfield_emulator::server::ServerPlan;
 use farfield_emulator::simulation::{
     Batch, Remote, Simulated, Simulation, Sink, Standing, Tap, simulate_into,
 };
 use farfield_emulator::{CaptureFilter, ClientId, Packet};
-use farfield_http::http2::server::ServerSettings;
 use farfield_measure::engine_stats::WorkerStats;
 use farfield_measure::{Fold, Histogram, RunClock, Summary};
 use farfield_wire::pcapng::{Direction, Interface, InterfaceId, LinkType, PacketMetadata, Writer};
 use std::fs::File;
 use std::io::{self, BufWriter};
-use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -207,22 +204,8 @@ impl Sink for CollectorSink {
 
 fn simulation(settings: &Settings, plane: &SimulatedPlane, phases: Phases) -> Simulation {
     let model = &plane.server;
-    let server = ServerPlan {
-        accept_queue: model.backlog,
-        service: model.service_time.clone(),
-        keep_alive: match model.keep_alive_timeout {
-            // Longer than any run.
-            None => Some(phases.drain_until.since(Instant::ZERO) + KEPT),
-            Some(timeout) => Some(timeout).filter(|timeout| !timeout.is_zero()),
-        },
-        linger: model.linger,
-        workers: model.workers,
-        objects: Arc::clone(&model.objects),
-        reply: model.reply_size.clone(),
-        tls: model.tls.as_ref().map(|tls| Arc::clone(&tls.terms)),
-        streams: ServerSettings { streams_max: model.streams, ..ServerSettings::default() },
-        ..ServerPlan::events(NonZeroU32::MIN)
-    };
+    // Longer than any run.
+    let server = model.plan(phases.drain_until.since(Instant::ZERO) + KEPT);
     Simulation {
         network: Arc::clone(&plane.network.plan),
         server: Arc::new(server),

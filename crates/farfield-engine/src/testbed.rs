@@ -11,47 +11,39 @@
 //! A testbed needs root, or a call of [`gain_privilege`] first in `main`. It uses no other program of the
 //! machine.
 
-mod address_map;
-pub(crate) mod card;
 mod diverted;
 mod error;
-mod gateway;
 mod host;
 pub(crate) mod joined;
 mod limits;
 mod prefix;
 pub(crate) mod probe;
 mod processes;
-mod queue;
 mod record;
 mod report;
 mod server;
-mod settings;
+pub(crate) mod settings;
 mod spec;
 
 pub use crate::os::namespace::Namespace;
-pub use address_map::AddressMap;
-pub use card::{CardAddress, CardError, CardSpec, blocks_from};
 pub use diverted::{InTheWay, Surroundings};
 pub use error::TestbedError;
-pub use farfield_wire::EthernetAddressError;
 pub use host::HostNamespace;
 pub use joined::Changes;
 pub use limits::{CpuLimit, CpuLimitError, LimitUse, Limits, MemoryLimit, MemoryLimitError};
 pub use prefix::{Family, Prefix, PrefixError};
 pub(crate) use processes::{cpu as cpu_of, start_ticks};
-pub use queue::Queue;
 pub use report::{GatewayDrops, ServerSetting, TestbedReport};
 pub use server::{
     Command, Containment, Ready, ReadyError, RunningServer, ServerError, ServerExit, ServerSpec,
 };
 pub use settings::{SettingName, SettingNameError};
-pub use spec::{Device, ServerTcp, TestbedSpec};
+pub use spec::{ServerTcp, TestbedSpec};
 
+use crate::gateway::{CardSpec, Equipment, Gateway, Queue, ReceiveWork};
 use crate::os::control_group::ControlGroup;
 use crate::os::namespace;
 use crate::os::netlink::Netlink;
-use gateway::{Equipment, Gateway, ReceiveWork};
 use record::Record;
 use settings::WantedSetting;
 use std::io;

@@ -8,23 +8,24 @@ use crate::emulated::exchange::Exchange;
 use crate::emulated::gateway_port::GatewayPort;
 use crate::emulated::hosts::Hosts;
 use crate::emulated::{self, Emulated};
+use crate::gateway::Queue;
 use crate::key_log::KeyLogWriter;
 use crate::meters::Phases;
 use crate::os::clock::{Clock, library_now, thread_cpu, unix_seconds};
 use crate::os::processors;
-use crate::plane::Plane;
+use crate::plane::{Plane, server_plans};
 use crate::run::{RunError, Settings};
 use crate::sample_channel::SampleSender;
 use crate::sockets;
 use crate::sockets::Sources;
 use crate::sockets::transport::SocketsTransport;
-use crate::testbed::Queue;
+use crate::testbed::Testbed;
 use crate::worker_loop::WorkerLoop;
 use crate::worker_report::WorkerReport;
-use farfield_emulator::{Directory, Shard, SharedLinks};
+use farfield_emulator::{ClientId, Directory, Shard, SharedLinks};
 use farfield_http::tls;
 use farfield_user::{Plan, Population};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread::JoinHandle;
@@ -66,9 +67,9 @@ impl Workers<'_> {
         }
     }
 
-    /// Each worker's end of the packet exchange; empty if no links are shared.
+    /// Each worker's end of the packet exchange; empty if shards have nothing to do with one another.
     fn exchange(&self, emulated: &Emulated) -> Result<Vec<Exchange>, RunError> {
-        if !self.shares_links(emulated) {
+        if !self.shares_links(emulated) && !self.has_programs_apart(emulated) {
             return Ok(Vec::new());
         }
         let network = Arc::clone(&emulated.network.plan);
@@ -81,6 +82,13 @@ impl Workers<'_> {
         self.settings.workers.get() > 1 && !emulated.network.plan.shared.is_empty()
     }
 
+    /// Whether programs, which reach one another, are in the places of clients of several shards.
+    fn has_programs_apart(&self, emulated: &Emulated) -> bool {
+        let seats = &emulated.network.plan.host_ways.seats;
+        let shard = |seat: &ClientId| seat.shard(self.settings.workers.get());
+        seats.iter().any(|seat| shard(seat) != shard(&seats[0]))
+    }
+
     fn shard(&self, emulated: &Emulated, directory: &Arc<Directory>, number: u32) -> Shard {
         let network = Arc::clone(&emulated.network.plan);
         let make = if self.shares_links(emulated) { Shard::of_ends } else { Shard::new };
@@ -91,6 +99,7 @@ impl Workers<'_> {
         if self.captures.any() {
             shard.note_connections();
         }
+        shard.model_servers(server_plans(&emulated.models));
         let seats = emulated.beside.seats(number, self.settings.workers.get());
         if !seats.is_empty() {
             shard.seat(&seats);
@@ -109,9 +118,8 @@ impl Workers<'_> {
         // A queue of each server's gateway for each worker.
         let mut queues: Vec<_> = match &self.settings.plane {
             Plane::Emulated(emulated) => {
-                let others = emulated.others.iter().map(|other| &other.testbed);
-                let testbeds = std::iter::once(&emulated.testbed).chain(others);
-                testbeds.map(|testbed| testbed.queues().into_iter()).collect()
+                let of_testbed = |(number, testbed): (u16, &Testbed)| (number, testbed.queues().into_iter());
+                emulated.testbeds().map(of_testbed).collect()
             }
             _ => Vec::new(),
         };
@@ -124,10 +132,10 @@ impl Workers<'_> {
                     spawn(number, move || worker.run())
                 }
                 (Users::Emulated(shard, exchange), Plane::Emulated(emulated)) => {
-                    let queue = |of: &mut std::vec::IntoIter<Queue>| {
-                        of.next().expect("the gateway has a queue for each worker")
+                    let queue = |(number, of): &mut (u16, std::vec::IntoIter<Queue>)| {
+                        (*number, of.next().expect("the gateway has a queue for each worker"))
                     };
-                    let queues: Vec<Queue> = queues.iter_mut().map(queue).collect();
+                    let queues: Vec<(u16, Queue)> = queues.iter_mut().map(queue).collect();
                     let (shard_number, shards) = (number as u32, self.settings.workers.get());
                     let hosts = emulated.beside.hosts(shard_number, shards, clock, self.phases.window);
                     let at_work = at_work.next().expect("a share for each worker");
@@ -174,15 +182,26 @@ impl Workers<'_> {
     fn emulated_worker(
         &self,
         shard: Shard,
-        queues: Vec<Queue>,
+        queues: Vec<(u16, Queue)>,
         clock: Clock,
         samples: SampleSender,
         hosts: (Hosts, AtWork),
     ) -> emulated::worker::Worker {
-        let port = |queue| GatewayPort::new(queue, clock, self.phases.window);
+        let port = |(number, queue)| GatewayPort::new(queue, clock, self.phases.window).of_server(number);
         let ports = queues.into_iter().map(port).collect();
+        let hosts = (hosts.0.with_servers(self.joined_servers()), hosts.1);
         let sender = self.captures.file.as_ref().map(CaptureFile::sender);
         emulated::worker::Worker::new(shard, ports, self.course(clock), samples, sender, hosts)
+    }
+
+    /// The addresses of servers, if these reach one another.
+    fn joined_servers(&self) -> Vec<IpAddr> {
+        match &self.settings.plane {
+            Plane::Emulated(emulated) if emulated.network.plan.host_ways.join_servers() => {
+                emulated.network.plan.server_addresses()
+            }
+            _ => Vec::new(),
+        }
     }
 
     fn course(&self, clock: Clock) -> WorkerLoop {

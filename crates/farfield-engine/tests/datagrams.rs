@@ -6,9 +6,8 @@ mod testbed_scene;
 use bytes::Bytes as Buffer;
 use farfield_emulator::offload::{Frame, take_apart};
 use farfield_emulator::{Packet, Udp};
-use farfield_engine::testbed::{
-    Command, Device, Queue, Ready, RunningServer, ServerSpec, Testbed, TestbedSpec,
-};
+use farfield_engine::gateway::{Device, Queue};
+use farfield_engine::testbed::{Command, Ready, RunningServer, ServerSpec, Testbed, TestbedSpec};
 use farfield_wire::{Addresses, Ecn, Gso, GsoKind, IpPacket, Transport, VnetHeader};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;

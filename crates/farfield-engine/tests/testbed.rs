@@ -3,8 +3,10 @@
 mod testbed_scene;
 
 use farfield_base::Bytes;
-use farfield_engine::testbed::{Command, HostNamespace, Prefix};
-use farfield_engine::testbed::{Device, Queue, ServerSpec, ServerTcp, Testbed, TestbedError, TestbedSpec};
+use farfield_engine::gateway::{Device, Queue};
+use farfield_engine::testbed::{
+    Command, HostNamespace, Prefix, ServerSpec, ServerTcp, Testbed, TestbedError, TestbedSpec,
+};
 use farfield_wire::{Addresses, ChecksumNeed, Message, Transport, UdpRepr, VnetHeader};
 use std::io::IoSlice;
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};

@@ -1,9 +1,11 @@
 //! `[network]`: emulated clients and the links between them and the server, as written.
 
+use super::simulated::SimulatedSpec;
 use super::tcp::TcpSpec;
 use farfield_base::Duration;
 use farfield_emulator::layout::{Block, BlockError};
-use farfield_engine::testbed::{CardAddress, Command, Device, EthernetAddressError};
+use farfield_engine::gateway::{CardAddress, Device, EthernetAddressError};
+use farfield_engine::testbed::Command;
 use farfield_net::topology::{Backbone, TopologySpec};
 use farfield_net::{Access, CrossTraffic, LinkSpec};
 use farfield_traffic::distribution::TimesSpec;
@@ -92,6 +94,9 @@ pub struct OtherServerSpec {
     /// The command that starts it; the built-in server if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<Command>,
+    /// A model of a server in place of a real one, with the keys of `[simulated]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<SimulatedSpec>,
     /// The folder that the command runs in; where farfield runs if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<PathBuf>,

@@ -1,12 +1,14 @@
 //! `[[network.server]]`: servers beside that of `[server]`, at places of their own.
 
 use crate::mistake::Mistake;
-use crate::network::NetworkSpec;
+use crate::network::{ClassSpec, NetworkSpec, OtherServerSpec};
 use crate::scenario::Scenario;
 use farfield_emulator::Servers;
 use farfield_emulator::layout::Layout;
-use farfield_engine::plane::PlaneKind;
+use farfield_engine::plane::{ModelServer, PlaneKind};
 use farfield_net::topology::NodeId;
+use farfield_traffic::file::Load;
+use farfield_traffic::site::Site;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -14,6 +16,26 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 pub(crate) const FIRST: &str = "server";
 
 impl Scenario {
+    /// The models of servers beside the first.
+    pub(crate) fn model_servers(
+        &self,
+        spec: &NetworkSpec,
+        load: &mut Load<'_>,
+        site: Option<&Site>,
+    ) -> Result<Vec<ModelServer>, Mistake> {
+        let mut models = Vec::new();
+        for (nth, server) in spec.server.iter().enumerate() {
+            let Some(model) = &server.model else { continue };
+            let of_model = Scenario { simulated: Some(model.clone()), ..self.clone() };
+            let model = of_model.server_model(load, site).map_err(|mistake| {
+                let key = mistake.key.replacen("simulated", &format!("network.server[{nth}].model"), 1);
+                Mistake { key, ..mistake }
+            })?;
+            models.push(ModelServer { number: nth as u16 + 1, model });
+        }
+        Ok(models)
+    }
+
     /// The addresses of the servers beside the first, in order: those written, else the next behind the
     /// first one's.
     pub(crate) fn other_servers(&self, spec: &NetworkSpec) -> Vec<Servers> {
@@ -63,6 +85,9 @@ pub(crate) fn check(scenario: &Scenario, spec: &NetworkSpec) -> Result<(), Mista
             }
             taken.push((address, &server.name));
         }
+        if server.model.is_some() {
+            check_model(scenario, spec, server).map_or(Ok(()), |(key, sentence)| at(key, sentence))?;
+        }
         let links =
             [("rtt", server.rtt.is_some()), ("up", server.up.is_some()), ("down", server.down.is_some())];
         match (&spec.topology, links.into_iter().find(|(_, written)| *written), &server.host) {
@@ -79,6 +104,29 @@ pub(crate) fn check(scenario: &Scenario, spec: &NetworkSpec) -> Result<(), Mista
         }
     }
     Ok(())
+}
+
+/// The key of a server with a model that contradicts it, with why.
+fn check_model(
+    scenario: &Scenario,
+    spec: &NetworkSpec,
+    server: &OtherServerSpec,
+) -> Option<(&'static str, String)> {
+    let refuse = |key, sentence: &str| Some((key, sentence.to_owned()));
+    if server.command.is_some() || server.directory.is_some() {
+        let key = if server.command.is_some() { "command" } else { "directory" };
+        return refuse(key, "a model is no program; remove this key or `model`");
+    }
+    if spec.shards.get() > 1 {
+        return refuse("model", "a model is in one shard, with all its clients; write `network.shards = 1`");
+    }
+    if server.model.as_ref().is_some_and(|model| model.tls.is_some()) {
+        return refuse("model.tls", "a model beside real servers has no cryptography; remove this key");
+    }
+    let asks_it = |class: &&ClassSpec| class.server.as_ref() == Some(&server.name);
+    let class = spec.class.iter().find(asks_it).filter(|_| scenario.is_secure())?;
+    let sentence = format!("users of `{}` ask it over https, which it does not speak", class.name);
+    refuse("model", &format!("{sentence}; write a target with http, or a real server"))
 }
 
 /// The hosts of a topology that are servers beside `first`.
@@ -178,5 +226,20 @@ mod tests {
         assert!(text.contains("there is none"), "{text}");
         let text = with("emulated", "simulated");
         assert!(text.contains("one model of a server"), "{text}");
+        let text = with("name = 'b'", "name = 'b'\ncommand = 'nginx'\nmodel = {}");
+        assert!(
+            text.contains("network.server[0].command") && text.contains("a model is no program"),
+            "{text}"
+        );
+        let text = with("name = 'b'", "name = 'b'\nmodel = { tls = {} }");
+        assert!(text.contains("network.server[0].model.tls"), "{text}");
+        let text = with("name = 'b'", "name = 'b'\nmodel = { service-time = 'slow' }");
+        assert!(text.contains("network.server[0].model.service-time"), "{text}");
+        let modelled = TWO.replace("name = 'b'", "name = 'b'\nmodel = {}");
+        let two_shards = "[network]\nshards = 2\nclients = 4\n[[network.server]]";
+        let text = refused(&modelled.replacen("[[network.server]]", two_shards, 1));
+        assert!(text.contains("network.server[0].model") && text.contains("in one shard"), "{text}");
+        let text = refused(&format!("target = 'https://a/'\n{modelled}"));
+        assert!(text.contains("users of `home` ask it over https"), "{text}");
     }
 }

@@ -11,12 +11,13 @@ use farfield_base::Duration;
 use farfield_emulator::Servers;
 use farfield_emulator::capture::CapturePlan;
 use farfield_emulator::layout::{Block, nearest_multiple};
+use farfield_engine::gateway::Device;
 use farfield_engine::live::Location;
 use farfield_engine::observe;
 use farfield_engine::plane::{
-    BesideProgram, Capture, EmulatedNetwork, KernelCapture, Plane, PlaneKind, ServerModel, SimulatedPlane,
+    BesideProgram, Capture, EmulatedNetwork, KernelCapture, ModelServer, Plane, PlaneKind, ServerModel,
+    SimulatedPlane,
 };
-use farfield_engine::testbed::Device;
 use farfield_traffic::DistributionSpec;
 use farfield_traffic::file::Load;
 use farfield_traffic::site::Site;
@@ -39,6 +40,8 @@ pub struct LaidOut {
     pub around: Around,
     /// Real programs beside the users.
     pub programs: Vec<BesideProgram>,
+    /// Models of servers beside real ones.
+    pub models: Vec<ModelServer>,
 }
 
 impl Scenario {
@@ -55,7 +58,9 @@ impl Scenario {
                 Ok(Plane::Sockets(()))
             }
             PlaneKind::Emulated => {
-                let laid_out = self.network(load)?;
+                let mut laid_out = self.network(load)?;
+                let spec = self.network.clone().unwrap_or_default();
+                laid_out.models = self.model_servers(&spec, load, site)?;
                 // Unused on this plane, but checked.
                 self.fixed_replies(load)?;
                 Ok(Plane::Emulated(Box::new(laid_out)))
@@ -82,6 +87,7 @@ impl Scenario {
             plan: Arc::new(laid.network),
             nodes: laid.nodes,
             links: laid.links,
+            places: laid.places,
             round_trips: laid.round_trips,
             shards: spec.shards,
             processors: spec.processors.clone(),
@@ -92,11 +98,16 @@ impl Scenario {
             kernel_capture: self.captured_by_kernel()?,
         };
         let programs = self.programs(&spec, &network)?;
-        Ok(LaidOut { network, around: [laid.clients_v4, laid.clients_v6], programs })
+        let around = [laid.clients_v4, laid.clients_v6];
+        Ok(LaidOut { network, around, programs, models: Vec::new() })
     }
 
     /// The model of a server.
-    fn server_model(&self, load: &mut Load<'_>, site: Option<&Site>) -> Result<ServerModel, Mistake> {
+    pub(crate) fn server_model(
+        &self,
+        load: &mut Load<'_>,
+        site: Option<&Site>,
+    ) -> Result<ServerModel, Mistake> {
         let objects = self.known_objects(load, site)?.into();
         let spec = self.simulated.clone().unwrap_or_default();
         let mut resolve = |key: &str, times: &DistributionSpec| {

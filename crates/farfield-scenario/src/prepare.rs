@@ -15,15 +15,14 @@ use farfield_base::Duration;
 use farfield_base::random::Seed;
 use farfield_emulator::Servers;
 use farfield_emulator::layout::Block;
+use farfield_engine::gateway::{CardAddress, CardSpec, Device, blocks_from};
 use farfield_engine::live::{FoundServer, Location, Wanted};
 use farfield_engine::os::processors;
 use farfield_engine::plane::{
     EmulatedNetwork, EmulatedPlane, OtherServer, Plane, PlaneKind, PreparedPlane, Server, SocketsPlane,
 };
 use farfield_engine::sockets::Sources;
-use farfield_engine::testbed::{
-    CardAddress, CardSpec, Command, Device, Limits, Prefix, Ready, ServerSpec, TestbedSpec, blocks_from,
-};
+use farfield_engine::testbed::{Command, Limits, Prefix, Ready, ServerSpec, TestbedSpec};
 use farfield_engine::{MonitorSettings, Settings, preflight, reach};
 use farfield_measure::{Heading, LoadKind};
 use farfield_origin::{Origin, OriginConfig};
@@ -315,7 +314,7 @@ impl Scenario {
                 Plane::Sockets(SocketsPlane { target: address, sources, capture })
             }
             Plane::Emulated(laid_out) => {
-                let LaidOut { network, around, programs } = *laid_out;
+                let LaidOut { network, around, programs, models } = *laid_out;
                 let mut testbed = self.testbed(around);
                 let others = self.started_beside(&testbed, &network, built_in, around[1].is_some())?;
                 let server = match found {
@@ -334,7 +333,15 @@ impl Scenario {
                     }
                 };
                 let names = self.names_of_servers();
-                Plane::Emulated(Box::new(EmulatedPlane { network, testbed, server, others, programs, names }))
+                Plane::Emulated(Box::new(EmulatedPlane {
+                    network,
+                    testbed,
+                    server,
+                    others,
+                    models,
+                    programs,
+                    names,
+                }))
             }
             Plane::Simulated(simulated) => Plane::Simulated(simulated),
         })
@@ -359,7 +366,7 @@ impl Scenario {
         has_v6: bool,
     ) -> Result<Vec<OtherServer>, ScenarioError> {
         let specs = self.network.iter().flat_map(|network| &network.server);
-        let other = |(spec, servers): (&OtherServerSpec, &Servers)| {
+        let other = |(number, (spec, servers)): (u16, (&OtherServerSpec, &Servers))| {
             let command = match &spec.command {
                 Some(command) => command.clone(),
                 None => start_built_in(built_in, servers.port, has_v6)?,
@@ -371,9 +378,11 @@ impl Scenario {
                 ..ServerSpec::new(command, log)
             };
             let testbed = TestbedSpec { server_v4: servers.v4, server_v6: servers.v6, ..first.clone() };
-            Ok(OtherServer { name: spec.name.clone(), testbed, server })
+            Ok(OtherServer { name: spec.name.clone(), number, testbed, server })
         };
-        specs.zip(&network.plan.others.servers).map(other).collect()
+        let real =
+            (1..).zip(specs.zip(&network.plan.others.servers)).filter(|(_, (spec, _))| spec.model.is_none());
+        real.map(other).collect()
     }
 
     /// The testbed that the server's part of the scenario describes, with `around` for clients.

@@ -168,11 +168,43 @@ fn programs_run_beside_one_another() {
     let ended = place.farfield_with(&words).exits(0);
     let (first, second) = ended.stdout.trim().split_once(" and ").expect("two addresses");
     assert!(first != second && [first, second].iter().all(|a| a.starts_with("198.18.")), "{ended:?}");
-    assert!(ended.stderr.contains(&format!("beside it, office is {second}")), "{ended:?}");
+    assert!(ended.stderr.contains(&format!("beside it, office-1 is {second}")), "{ended:?}");
     let mut words = vec!["shell", "--scenario", scenario, "--as", "home", "--beside", "home=true"];
     words.extend(["--", "true"]);
     let ended = place.farfield_with(&words).exits(2);
     assert!(ended.stderr.contains("there are 1 clients of the class `home` for 2 programs"), "{ended:?}");
+}
+
+/// Behind one shell, a program that serves another: over the links of both, by its name, and whoever has
+/// no program is not there.
+#[test]
+fn a_program_serves_another() {
+    let test = "a_program_serves_another";
+    if !may_build(test) || ["curl", "python3"].iter().any(|program| find(test, program).is_none()) {
+        return;
+    }
+    let place = Place::new();
+    place.write("www/file", vec![b'x'; 300_000]);
+    let scenario = place.write(
+        "two.toml",
+        "plane = 'emulated'\n[network]\nclients = 4\n[[network.class]]\nname = 'home'\nrtt = '20ms'
+        [[network.class]]\nname = 'office'\nrtt = '100ms'\n",
+    );
+    let serve =
+        format!("office=exec python3 -m http.server 8000 --directory {}", place.path("www").display());
+    let curl = "curl -s -o /dev/null -w '%{http_code} %{time_connect} %{size_download}\\n'";
+    let line = format!(
+        "{curl} --retry 20 --retry-delay 1 --retry-connrefused http://office-1:8000/file
+        {curl} -m 1 http://198.18.0.4:8000/ || echo not $?"
+    );
+    let scenario = scenario.to_str().expect("a plain path");
+    let mut words = vec!["shell", "--scenario", scenario, "--as", "home", "--beside", &serve];
+    words.extend(["--", "sh", "-c", &line]);
+    let ended = place.farfield_with(&words).exits(0);
+    let said: Vec<&str> = ended.stdout.split_whitespace().collect();
+    let [code, connect, size, _, _, _, "not", "28"] = said[..] else { panic!("{ended:?}") };
+    let connect_ms = connect.parse::<f64>().expect("seconds") * 1e3;
+    assert!((code, size) == ("200", "300000") && (120.0..600.0).contains(&connect_ms), "{ended:?}");
 }
 
 /// An interface that the program removes: the program, which can reach nobody any more, is ended, and one
@@ -409,6 +441,124 @@ for nth in range(4):
         of_class.filter_map(Sample::service_time).min().expect("replies").as_secs_f64() * 1e3
     };
     assert!(least(0) >= 12.0 && least(1) >= 32.0, "{} and {} ms", least(0), least(1));
+}
+
+/// A proxy at one host before an origin at another, and programs of two classes on two shards that serve one
+/// another: users' requests go through both servers, and each of these knows the others by name.
+#[test]
+fn servers_and_programs_reach_one_another() {
+    let test = "servers_and_programs_reach_one_another";
+    let Some(wan) = Wan::new(test, Kind::Nginx) else { return };
+    if find(test, "curl").is_none() || find(test, "python3").is_none() {
+        return;
+    }
+    let config = wan.read("server.conf");
+    wan.place.write("b.conf", config.replace("/access.log", "/b.log").replace("/pid", "/b.pid"));
+    let files = format!("root {}/www;", wan.place.path("").display().to_string().trim_end_matches('/'));
+    assert!(config.contains(&files), "{config}");
+    wan.place.write("server.conf", config.replace(&files, "location / { proxy_pass http://b/; }"));
+    let (a, b) = (nginx_with(&wan, "server.conf"), nginx_with(&wan, "b.conf"));
+    let serve = "python3 -m http.server 8000 --directory www";
+    let ask = "sleep 1; curl -sSf --retry 5 --retry-connrefused -o /dev/null \
+               -w '%{http_code} %{time_connect} %{size_download}\n' http://near-1:8000/1k";
+    let scenario = format!(
+        "server.command = {a}
+        server.ready = 'tcp:80'
+        [load]\nmodel = 'closed'\nusers = 4\nthink = '150ms'
+        [[requests.request]]\npath = '/1k'
+        [run]\nwarm-up = '0s'\nduration = '4s'
+        [network]\nshards = 2\nclients = 8
+        [[network.server]]\nname = 'b'\nrtt = '60ms'\ncommand = {b}
+        [[network.class]]\nname = 'near'\nrtt = '20ms'
+        [[network.class]]\nname = 'far'\nrtt = '100ms'
+        [[network.program]]\nclass = 'near'\ncommand = \"\"\"cd {place}; exec {serve}\"\"\"
+        [[network.program]]\nclass = 'far'\ncommand = \"\"\"{ask}\"\"\"\n",
+        place = wan.place.path("").display(),
+    );
+    let ended = wan.begin_without_server(&scenario, "").ended().exits(0);
+    let (summary, samples) = (ended.summary(), ended.samples());
+    assert!(samples.len() > 20, "{samples:?}");
+    assert!(
+        samples.iter().all(|sample| sample.outcome == Outcome::Ok && sample.body_bytes == 1024),
+        "{samples:?}"
+    );
+    // A connection of a client's, a request of a proxy's on one of its own: two round trips of each path.
+    for (class, path_ms) in [(0, 20.0), (1, 100.0)] {
+        let of_class = samples.iter().filter(|sample| sample.class == class);
+        let least = of_class.filter_map(Sample::service_time).min().expect("replies").as_secs_f64() * 1e3;
+        assert!((path_ms + 120.0..path_ms + 600.0).contains(&least), "class {class}: {least} ms");
+    }
+    let asked = asked_in(&wan, "b.log");
+    assert!(asked.len() >= samples.len() && asked.iter().all(|(who, _)| who == "192.0.2.1"), "{asked:?}");
+    let programs = &summary.network.as_ref().expect("a network").programs;
+    assert_eq!(programs.iter().map(|program| program.code).collect::<Vec<_>>(), [None, Some(0)]);
+    let said = fs::read_to_string(wan.place.path("wan-0/program-2.log")).expect("what curl said");
+    let said: Vec<&str> = said.split_whitespace().collect();
+    let [code, connect, size] = said[..] else { panic!("{said:?}") };
+    let connect_ms = connect.parse::<f64>().expect("seconds") * 1e3;
+    assert!((code, size) == ("200", "1024") && (120.0..600.0).contains(&connect_ms), "{said:?}");
+}
+
+/// A model of a server beside a real one, which takes 30 ms for each request: users of a class that names
+/// it, and curl, are served by it at the end of its links, in a run and in a shell; other ports and
+/// datagrams are refused.
+#[test]
+fn a_model_serves_beside_a_real_server() {
+    let test = "a_model_serves_beside_a_real_server";
+    let Some(wan) = Wan::new(test, Kind::Nginx).filter(|_| find(test, "curl").is_some()) else { return };
+    let curl = "curl -s --max-time 10 -o /dev/null -w '%{http_code} %{size_download} %{time_total}\n'";
+    let line =
+        format!("{curl} http://m/bytes/50000; {curl} http://server/1k; {curl} http://m:81/ || echo not $?");
+    let scenario = format!(
+        "server.command = {a}
+        server.ready = 'tcp:80'
+        [load]\nmodel = 'closed'\nusers = 4\nthink = '50ms'
+        [[requests.request]]\npath = '/1k'
+        [run]\nwarm-up = '0s'\nduration = '3s'
+        [network]\nclients = 6
+        [[network.server]]\nname = 'm'\nrtt = '60ms'\nmodel = {{ service-time = '30ms', reply-size = '2000 B' }}
+        [[network.class]]\nname = 'near'\nrtt = '20ms'
+        [[network.class]]\nname = 'far'\nrtt = '40ms'\nserver = 'm'\n",
+        a = nginx_with(&wan, "server.conf"),
+    );
+    let program = format!("[[network.program]]\nclass = 'near'\ncommand = \"\"\"{line}\"\"\"\n");
+    let check = |said: &str| {
+        let lines: Vec<Vec<&str>> = said.lines().map(|line| line.split_whitespace().collect()).collect();
+        let ms = |time: &str| time.parse::<f64>().expect("seconds") * 1e3;
+        assert!(
+            matches!(lines[0][..], ["200", "50000", time] if (190.0..900.0).contains(&ms(time))),
+            "{said}"
+        );
+        assert!(matches!(lines[1][..], ["200", "1024", time] if (40.0..900.0).contains(&ms(time))), "{said}");
+        assert_eq!(lines[2][..2], ["000", "0"], "{said}");
+        assert_eq!(lines[3], ["not", "7"], "refused at once: {said}");
+    };
+    let ended = wan.begin_without_server(&format!("{scenario}{program}"), "").ended().exits(0);
+    let samples = ended.samples();
+    assert!(samples.iter().all(|sample| sample.outcome == Outcome::Ok), "{samples:?}");
+    let of_model: Vec<&Sample> = samples.iter().filter(|sample| sample.class == 1).collect();
+    assert!(of_model.len() > 8 && of_model.iter().all(|sample| sample.body_bytes == 2_000), "{of_model:?}");
+    let least = of_model.iter().filter_map(|sample| sample.service_time()).min().expect("replies");
+    let least_ms = least.as_secs_f64() * 1e3;
+    assert!((130.0..400.0).contains(&least_ms), "a round trip of 100 ms, and 30 ms: {least_ms} ms");
+    let asked = asked_in(&wan, "access.log");
+    let of_users = samples.iter().filter(|sample| sample.class == 0).count();
+    assert_eq!(asked.len(), of_users + 1, "nothing for the model gets to the real server: {asked:?}");
+    check(&fs::read_to_string(wan.place.path("wan-0/program-1.log")).expect("what curl said"));
+    let file = wan.place.write("shell.toml", scenario);
+    let words = [
+        "shell",
+        "-q",
+        "--scenario",
+        file.to_str().expect("a path"),
+        "--as",
+        "near",
+        "--",
+        "sh",
+        "-c",
+        &line,
+    ];
+    check(&wan.place.farfield_with(&words).exits(0).stdout);
 }
 
 /// Programs beside users: what they print is kept, one that fails makes the run invalid and is named, and one

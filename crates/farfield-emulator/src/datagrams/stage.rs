@@ -47,6 +47,7 @@ pub fn network(clients: u32, first_address: IpAddr, own: &str, shared: &[&str]) 
     let links: Vec<_> = shared.iter().map(|toml| link(toml)).collect();
     NetworkPlan {
         others: crate::plan::OtherServers::default(),
+        host_ways: crate::plan::HostWays::default(),
         servers: Servers {
             v4: Ipv4Addr::new(192, 0, 2, 1),
             v6: Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1),

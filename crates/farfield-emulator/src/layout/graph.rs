@@ -5,7 +5,10 @@
 //! class's; if not, they are links of the clients' routes like all others, which costs an event more and
 //! nothing else.
 
-use super::{Block, CLASSES_MOST, Class, Frame, HOPS_MOST, Layout, LayoutError, check_weights, deal, finish};
+use super::{
+    Block, CLASSES_MOST, Class, Frame, GraphPlaces, HOPS_MOST, Layout, LayoutError, Places, check_weights,
+    deal, finish,
+};
 use crate::plan::{HopPlan, NodePlan, OtherServers, RoutePlan, Servers};
 use crate::slots::SharedLinkId;
 use farfield_net::topology::{Backbone, LinkId, NodeId, Routes, Stretch, collapse};
@@ -87,6 +90,12 @@ impl Graph<'_> {
         let all_hosts = hosts.iter().cycle();
         let route_of: Vec<u32> =
             ways.iter().zip(all_hosts).map(|(way, &host)| plans.route(host, way)).collect();
+        let places = GraphPlaces {
+            topology: self.topology.clone(),
+            routes: self.routes.clone(),
+            servers: ends.clone(),
+            shared: plans.shared.clone(),
+        };
         let (routes, shared) = plans.finish();
         let others = OtherServers {
             ways: if ends.len() > 1 {
@@ -102,6 +111,7 @@ impl Graph<'_> {
         let mut layout =
             finish(classes, member_of, |number, _| route_of[number as usize], routes, shared, nodes, frame)?;
         layout.network.others = others;
+        layout.places = Places::Graph(Box::new(places));
         Ok(layout)
     }
 }

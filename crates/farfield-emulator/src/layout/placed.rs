@@ -1,10 +1,12 @@
 //! Real hosts in the places of a network's clients: at addresses that somebody else has given out, each with
 //! the links of the class that it is placed in.
 //!
-//! Where blocks lie in one another, the smaller one counts for its addresses, as in a table of routes.
+//! Where blocks lie in one another, the smaller one counts for its addresses, as in a table of routes. A
+//! block may count for some far ends alone; of those that fit a pair, the smallest of the near end
+//! counts, and among these the smallest of the far end.
 
 use super::Block;
-use crate::plan::{ClassPlan, ClientPlan, NetworkPlan};
+use crate::plan::{ClassPlan, ClientPlan, HostWays, NetworkPlan};
 use farfield_net::Mtu;
 
 /// The most addresses that hosts can have: each has links of its own.
@@ -15,6 +17,8 @@ pub const PLACED_MOST: u32 = 1 << 16;
 pub struct Placed {
     /// Their addresses, all of the block.
     pub block: Block,
+    /// The far ends that they have the links of this class for; all if absent.
+    pub towards: Option<Block>,
     /// Their class; the network's first if absent.
     pub class: Option<String>,
 }
@@ -68,10 +72,11 @@ impl NetworkPlan {
     pub fn with_hosts_at(&self, placed: &[Placed]) -> Result<NetworkPlan, PlacedError> {
         let mut placed: Vec<&Placed> = placed.iter().collect();
         // A directory finds the first of several.
-        placed.sort_by_key(|placed| std::cmp::Reverse(placed.block.bits()));
+        let bits = |placed: &&Placed| (placed.block.bits(), placed.towards.map(|block| block.bits()));
+        placed.sort_by_key(|placed| std::cmp::Reverse(bits(placed)));
         let (mut classes, mut clients) = (Vec::new(), Vec::new());
-        for (nth, Placed { block, class }) in placed.iter().copied().enumerate() {
-            if placed[..nth].iter().any(|other| other.block == *block) {
+        for (nth, Placed { block, towards, class }) in placed.iter().copied().enumerate() {
+            if placed[..nth].iter().any(|other| (other.block, other.towards) == (*block, *towards)) {
                 return Err(PlacedError::Twice { block: *block });
             }
             let of = self.class_named(class.as_deref())?;
@@ -91,8 +96,10 @@ impl NetworkPlan {
                 rank,
             }));
         }
+        let towards = placed.iter().map(|placed| placed.towards).collect();
+        let host_ways = HostWays { towards, ..self.host_ways.clone() };
         // Real hosts move by themselves.
-        Ok(NetworkPlan { classes, clients: clients.into(), moves: Vec::new(), ..self.clone() })
+        Ok(NetworkPlan { classes, clients: clients.into(), moves: Vec::new(), host_ways, ..self.clone() })
     }
 
     fn class_named(&self, name: Option<&str>) -> Result<u16, PlacedError> {
@@ -146,7 +153,7 @@ mod tests {
     }
 
     fn placed(block: &str, class: Option<&str>) -> Placed {
-        Placed { block: block.parse().expect(block), class: class.map(str::to_owned) }
+        Placed { block: block.parse().expect(block), towards: None, class: class.map(str::to_owned) }
     }
 
     #[test]
@@ -174,6 +181,42 @@ mod tests {
         for address in ["10.0.1.0", "9.255.255.255", "fd00::100", "198.18.0.1"] {
             assert_eq!(of(address), None, "{address}");
         }
+    }
+
+    #[test]
+    fn a_pair_has_the_path_of_the_smallest_blocks_around_it() {
+        let towards = |block: &str, far: &str, class| Placed {
+            towards: Some(far.parse().expect(far)),
+            ..placed(block, Some(class))
+        };
+        let plan = network()
+            .with_hosts_at(&[
+                placed("10.0.0.0/24", Some("dsl")),
+                towards("10.0.0.0/24", "10.9.0.0/16", "modem"),
+                towards("10.0.0.0/24", "10.9.9.0/24", "dsl"),
+                towards("10.0.0.7/32", "10.9.0.1/32", "dsl"),
+                towards("10.0.1.0/24", "10.9.0.1/32", "modem"),
+            ])
+            .unwrap();
+        let directory = Directory::new(&plan);
+        let of = |near: &str, far: &str| {
+            let client = directory.find_pair(near.parse().unwrap(), far.parse().unwrap())?;
+            assert_eq!(plan.address(client).to_string(), near);
+            Some(plan.classes[usize::from(plan.clients[client.index()].class)].name.clone())
+        };
+        for (near, far, class) in [
+            ("10.0.0.1", "10.8.0.1", Some("dsl")),
+            ("10.0.0.1", "10.9.0.1", Some("modem")),
+            ("10.0.0.1", "10.9.9.1", Some("dsl")),
+            ("10.0.0.7", "10.9.0.1", Some("dsl")),
+            ("10.0.0.7", "10.9.0.2", Some("modem")),
+            ("10.0.1.1", "10.9.0.1", Some("modem")),
+            ("10.0.1.1", "10.9.0.2", None),
+        ] {
+            assert_eq!(of(near, far).as_deref(), class, "{near} to {far}");
+        }
+        let twice = towards("10.0.0.0/24", "10.9.0.0/16", "modem");
+        assert!(network().with_hosts_at(&[twice.clone(), twice]).unwrap_err().to_string().contains("twice"));
     }
 
     #[test]

@@ -128,6 +128,7 @@ impl Scene {
         };
         NetworkPlan {
             others: farfield_emulator::OtherServers::default(),
+            host_ways: farfield_emulator::HostWays::default(),
             servers,
             classes: vec![class],
             routes: vec![route],

@@ -3,8 +3,8 @@
 //! No packet is allocated here: received packets share chunks of memory, and sent ones are written from
 //! where they lie.
 
+use crate::gateway::Queue;
 use crate::os::clock::Clock;
-use crate::testbed::Queue;
 use crate::worker_report::PortCounts;
 use bytes::BytesMut;
 use farfield_base::{Duration, Instant, Window};
@@ -22,6 +22,8 @@ const CHUNK: usize = 1 << 20;
 const PAUSE_AFTER_REFUSAL: Duration = Duration::from_ms(1);
 
 pub(crate) struct GatewayPort {
+    /// The number of its server.
+    pub server: u16,
     queue: Queue,
     clock: Clock,
     window: Window,
@@ -39,6 +41,7 @@ impl GatewayPort {
     pub fn new(queue: Queue, clock: Clock, window: Window) -> GatewayPort {
         let chunk = BytesMut::zeroed(CHUNK);
         GatewayPort {
+            server: 0,
             queue,
             clock,
             window,
@@ -48,6 +51,11 @@ impl GatewayPort {
             lateness: Histogram::new(),
             counts: PortCounts::default(),
         }
+    }
+
+    /// Sets the number of its server.
+    pub fn of_server(self, server: u16) -> GatewayPort {
+        GatewayPort { server, ..self }
     }
 
     /// Sets the real hosts among the clients.

@@ -3,9 +3,9 @@
 //! Their packets are handed to the shard as the kernel has them, at the shard's own time, and those that have
 //! come to them are written to their kernels. A host whose interface vanishes is alone: the run goes on.
 
+use crate::gateway::Queue;
 use crate::os::clock::Clock;
 use crate::shell::packet_port::{PacketPort, Received};
-use crate::testbed::Queue;
 use farfield_base::Window;
 use farfield_emulator::{Departure, Packet, Shard};
 use farfield_measure::Histogram;
@@ -19,6 +19,8 @@ const READS_A_TURN: usize = 16;
 /// The hosts of one shard.
 pub(crate) struct Hosts {
     hosts: Vec<Host>,
+    /// Addresses of servers that reach one another.
+    servers: Vec<IpAddr>,
     clock: Clock,
     window: Window,
 }
@@ -65,16 +67,26 @@ impl Hosts {
             lateness: Histogram::new(),
             failed: None,
         };
-        Hosts { hosts: programs.into_iter().map(host).collect(), clock, window }
+        Hosts { hosts: programs.into_iter().map(host).collect(), servers: Vec::new(), clock, window }
+    }
+
+    /// Sets the addresses of servers that reach one another.
+    pub fn with_servers(self, servers: Vec<IpAddr>) -> Hosts {
+        Hosts { servers, ..self }
+    }
+
+    /// Whether they send when no user does.
+    pub fn send_by_themselves(&self) -> bool {
+        !self.hosts.is_empty() || !self.servers.is_empty()
     }
 
     pub fn is_empty(&self) -> bool {
         self.hosts.is_empty()
     }
 
-    /// Their addresses.
+    /// The addresses of real hosts that packets of servers may be for.
     pub fn addresses(&self) -> Vec<IpAddr> {
-        self.hosts.iter().map(|host| host.address).collect()
+        self.hosts.iter().map(|host| host.address).chain(self.servers.iter().copied()).collect()
     }
 
     /// Reads the packets that wait, up to a turn's share each, into `packets`.

@@ -202,7 +202,9 @@ impl Worker {
             exchange.hand_over(&mut self.shard);
         }
         while let Some(departure) = self.shard.poll_departure() {
-            self.ports[usize::from(departure.server)].send(&departure);
+            // All but those of models, which are few.
+            let port = self.ports.iter_mut().find(|port| port.server == departure.server);
+            port.expect("a port of each server").send(&departure);
         }
         if !self.hosts.is_empty() {
             self.hosts.write(&mut self.shard);
@@ -298,7 +300,7 @@ impl Worker {
         let all_begun = ended || now < self.course.phases.window.measure_to;
         let done = all_begun && self.shard.population().is_done();
         let holds_links = self.exchange.as_ref().is_some_and(Exchange::holds_links);
-        self.at_work.is_over(done, holds_links || !self.hosts.is_empty())
+        self.at_work.is_over(done, holds_links || self.hosts.send_by_themselves())
             || now >= self.course.phases.drain_until
     }
 

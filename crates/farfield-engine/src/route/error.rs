@@ -2,7 +2,7 @@
 
 use crate::live::LiveError;
 use crate::testbed::TestbedError;
-use farfield_emulator::layout::PlacedError;
+use farfield_emulator::layout::{Block, PlacedError};
 use std::io;
 use std::net::IpAddr;
 
@@ -79,6 +79,14 @@ pub enum RouteError {
         /// The address.
         target: IpAddr,
     },
+    /// A path to nowhere.
+    #[error("--client {block},{towards}: no TARGET is in {towards}; name one there, or leave out this path")]
+    NoTarget {
+        /// The clients.
+        block: Block,
+        /// Where the path leads to.
+        towards: Block,
+    },
     /// Clients that cannot be placed.
     #[error("--client: {0}")]
     Placed(PlacedError),
@@ -128,6 +136,7 @@ impl RouteError {
             | RouteError::Unnamed { .. }
             | RouteError::Loopback { .. }
             | RouteError::TargetIsClient { .. }
+            | RouteError::NoTarget { .. }
             | RouteError::Placed(_)
             | RouteError::Elsewhere { .. } => true,
             RouteError::Unread { .. }

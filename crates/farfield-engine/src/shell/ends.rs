@@ -3,7 +3,7 @@
 
 use super::forwarding::{Forwarded, Forwarding};
 use crate::os::clock::Clock;
-use crate::plane::{EmulatedNetwork, EmulatedPlane};
+use crate::plane::{EmulatedNetwork, EmulatedPlane, ModelServer, server_plans};
 use crate::testbed::{Prefix, Testbed, TestbedError, TestbedSpec};
 use farfield_base::Duration;
 use farfield_base::random::Seed;
@@ -57,25 +57,27 @@ pub(crate) fn prepare(plane: &mut EmulatedPlane) {
     }
 }
 
-/// Does `work` while packets are passed on between `insides` and the servers' `testbeds`, and returns what
-/// came of both. Where there is one testbed, it gets the packets for all servers. `seed` is that of the
-/// links.
+/// Does `work` while packets are passed on between `insides` and the servers, real ones in `testbeds` by
+/// number and `models`, and returns what came of both. Where there is one testbed, it gets the packets
+/// for all servers. `seed` is that of the links.
 pub(crate) fn forwarding_during<R>(
     network: &EmulatedNetwork,
     insides: &[Inside],
-    testbeds: &[&Testbed],
+    testbeds: &[(u16, &Testbed)],
+    models: &[ModelServer],
     seed: Seed,
     work: impl FnOnce(&AtomicBool) -> R,
 ) -> (R, Forwarded) {
-    let router = Router::new(Arc::clone(&network.plan), seed);
+    let mut router = Router::new(Arc::clone(&network.plan), seed);
+    router.model_servers(server_plans(models));
     let program = |inside: &Inside| (Some(inside.address), inside.testbed.queues().remove(0));
     let programs = insides.iter().map(program).collect();
-    let servers = testbeds.iter().map(|testbed| testbed.queues().remove(0)).collect();
+    let servers = testbeds.iter().map(|(number, testbed)| (*number, testbed.queues().remove(0))).collect();
     let clock = Clock::starting_in(Duration::ZERO);
     // The kernel behind the gateway might pass on what is for others.
     let forwarding = Forwarding::new(router, programs, servers, clock)
         .running(network.busy_poll, network.real_time)
-        .to(network.plan.server_addresses());
+        .to(network.plan.far_addresses());
     during(forwarding, work)
 }
 

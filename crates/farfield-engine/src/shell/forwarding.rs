@@ -6,9 +6,9 @@
 
 use super::packet_port::{PacketPort, Received};
 use crate::emulated::breaks::Breaks;
+use crate::gateway::Queue;
 use crate::os::clock::{Clock, thread_cpu};
 use crate::os::processors;
-use crate::testbed::Queue;
 use crate::worker_loop::timespec;
 use farfield_base::{Duration, Instant};
 use farfield_emulator::{Drops, Packet, Router, lag};
@@ -35,7 +35,8 @@ pub(crate) struct Forwarding {
     /// The clients' ends, with the address of the one host there; without, all clients are there that have no
     /// end of their own.
     programs: Vec<(Option<IpAddr>, PacketPort)>,
-    servers: Vec<PacketPort>,
+    /// The real servers' ends, by the servers' numbers.
+    servers: Vec<(u16, PacketPort)>,
     /// The addresses that clients may send to and hear from; any if empty.
     targets: Vec<IpAddr>,
     /// Counters for others to look at meanwhile.
@@ -76,7 +77,7 @@ pub(crate) struct Forwarded {
 enum End {
     /// A program's, by its number.
     Program(usize),
-    /// A server's, by its number.
+    /// A real server's, by its place among them.
     Server(usize),
 }
 
@@ -84,14 +85,14 @@ impl Forwarding {
     pub fn new(
         router: Router,
         programs: Vec<(Option<IpAddr>, Queue)>,
-        servers: Vec<Queue>,
+        servers: Vec<(u16, Queue)>,
         clock: Clock,
     ) -> Forwarding {
         let port = |(address, queue)| (address, PacketPort::new(queue));
         Forwarding {
             router,
             programs: programs.into_iter().map(port).collect(),
-            servers: servers.into_iter().map(PacketPort::new).collect(),
+            servers: servers.into_iter().map(|(number, queue)| (number, PacketPort::new(queue))).collect(),
             targets: Vec::new(),
             seen: None,
             clock,
@@ -137,7 +138,8 @@ impl Forwarding {
             }
         }
         self.forwarded.drops.add(&self.router.drops());
-        let ports = self.programs.iter().map(|(_, port)| port).chain(&self.servers);
+        let servers = self.servers.iter().map(|(_, port)| port);
+        let ports = self.programs.iter().map(|(_, port)| port).chain(servers);
         self.forwarded.refused += ports.map(|port| port.refused).sum::<u64>();
         self.forwarded.cpu = thread_cpu();
         self.forwarded
@@ -174,7 +176,7 @@ impl Forwarding {
         for read in 1..=READS_A_TURN {
             let port = match end {
                 End::Program(program) => &mut self.programs[program].1,
-                End::Server(server) => &mut self.servers[server],
+                End::Server(server) => &mut self.servers[server].1,
             };
             match port.receive()? {
                 Received::Packet(packet) => self.hand_in(end, packet),
@@ -225,10 +227,11 @@ impl Forwarding {
     fn let_out(&mut self) {
         while let Some(departure) = self.router.poll_departure() {
             self.count(departure.intended, departure.packet.packets());
-            let last = self.servers.len() - 1;
-            self.servers[usize::from(departure.server).min(last)].send(departure.packet);
+            // One that stands for several has the first's number.
+            let own = self.servers.iter().position(|(number, _)| *number == departure.server);
+            self.servers[own.unwrap_or(0)].1.send(departure.packet);
         }
-        self.servers.iter_mut().for_each(PacketPort::flush);
+        self.servers.iter_mut().for_each(|(_, port)| port.flush());
         while let Some(arrival) = self.router.poll_arrival() {
             self.count(arrival.intended, arrival.packet.packets());
             let address = arrival.packet.addresses.destination();
@@ -263,7 +266,8 @@ impl Forwarding {
             return;
         }
         let until = now + (wait - self.alarm.ahead);
-        let ends = self.programs.iter().map(|(_, port)| port).chain(&self.servers);
+        let servers = self.servers.iter().map(|(_, port)| port);
+        let ends = self.programs.iter().map(|(_, port)| port).chain(servers);
         let mut listened: SmallVec<[PollFd<'_>; 8]> =
             ends.map(|port| PollFd::from_borrowed_fd(port.as_fd(), PollFlags::IN)).collect();
         // If interrupted, the loop goes on.

@@ -5,7 +5,7 @@
 //! Nothing is copied but headers, and nothing allocated for a packet: received ones lie in chunks that are
 //! used again.
 
-use crate::testbed::Queue;
+use crate::gateway::Queue;
 use bytes::{Bytes, BytesMut};
 use farfield_emulator::{Carried, Framed, Packet};
 use farfield_wire::VnetHeader;

@@ -20,11 +20,12 @@ pub(crate) struct Surroundings {
 }
 
 impl Surroundings {
-    /// Of a program inside, before the servers of `network`; `names` have servers' numbers.
+    /// Of a program inside, before the servers of `network`; `names` have the numbers of far ends.
     pub fn of(inside: &Inside, network: &NetworkPlan, names: &[(String, u16)]) -> Surroundings {
-        let server = |number: u16| network.server(number).of(&inside.address);
-        let host = |(name, number): &(String, u16)| (name.clone(), server(*number).ip());
-        Surroundings { server: server(0), hosts: names.iter().map(host).collect() }
+        let host =
+            |(name, far): &(String, u16)| Some((name.clone(), network.address_of_far(*far, inside.address)?));
+        let hosts = names.iter().filter_map(host).collect();
+        Surroundings { server: network.server(0).of(&inside.address), hosts }
     }
 
     /// The resolver of the program's namespace; none where its port cannot be had, and then nothing is found

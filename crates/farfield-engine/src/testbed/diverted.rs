@@ -4,10 +4,10 @@
 //! Nothing else of the namespace is changed, no connection in it is ended, and interface and routes are gone
 //! with their last descriptor, and so with a run that is killed.
 
-use super::gateway::{Equipment, Gateway};
-use super::joined::{overlap, width};
 use super::settings;
 use super::{Built, HostNamespace, Testbed, TestbedError, TestbedSpec, record, report};
+use crate::gateway::blocks::{overlap, width};
+use crate::gateway::{Equipment, Gateway};
 use crate::os::netlink::{AddressEntry, Netlink, RouteEntry};
 use crate::testbed::record::Record;
 use std::io;

@@ -1,6 +1,7 @@
 //! Errors of building a testbed, with their remedies.
 
 use super::HostNamespace;
+use crate::gateway::CardError;
 use std::io;
 
 /// The reason why a testbed could not be built.
@@ -143,7 +144,7 @@ pub enum TestbedError {
     },
     /// A network card is no gateway.
     #[error(transparent)]
-    Card(#[from] super::CardError),
+    Card(#[from] CardError),
     /// The interface or a route cannot be set.
     #[error("the gateway's {what} cannot be set ({source})")]
     Interface {

@@ -12,9 +12,10 @@
 
 use super::settings::{self, WantedSetting};
 use super::{HostNamespace, TestbedError, TestbedSpec};
+use crate::gateway::Device;
+use crate::gateway::blocks::{overlap, width};
 use crate::os::netlink::{AddressEntry, Netlink, RouteEntry};
 use crate::os::sock_diag::SocketTables;
-use crate::testbed::Device;
 use std::fmt;
 use std::io;
 use std::net::IpAddr;
@@ -40,7 +41,7 @@ impl fmt::Display for Changes {
 }
 
 /// The blocks that are routed to the gateway.
-pub(super) fn blocks(spec: &TestbedSpec) -> Vec<(IpAddr, u8)> {
+pub(crate) fn blocks(spec: &TestbedSpec) -> Vec<(IpAddr, u8)> {
     let v4 = (IpAddr::V4(spec.clients_v4.network()), spec.clients_v4.bits());
     let v6 = (IpAddr::V6(spec.clients_v6.network()), spec.clients_v6.bits());
     [v4, v6].into_iter().zip(spec.families).filter_map(|(block, used)| used.then_some(block)).collect()
@@ -94,14 +95,14 @@ pub(super) fn end_connections(spec: &TestbedSpec) {
 }
 
 /// The server's addresses that its namespace does not have.
-pub(super) fn added(spec: &TestbedSpec) -> Vec<IpAddr> {
+pub(crate) fn added(spec: &TestbedSpec) -> Vec<IpAddr> {
     let addresses = [IpAddr::V4(spec.server_v4), IpAddr::V6(spec.server_v6)];
     let all = addresses.into_iter().zip(spec.families).zip(spec.server_has);
     all.filter_map(|((address, used), has)| (used && !has).then_some(address)).collect()
 }
 
 /// Whether IPv4 and IPv6 clients reach the server at a loopback address.
-pub(super) fn is_at_loopback(spec: &TestbedSpec) -> [bool; 2] {
+pub(crate) fn is_at_loopback(spec: &TestbedSpec) -> [bool; 2] {
     let [v4, v6] = [0, 1].map(|family| spec.families[family] && spec.server_has[family]);
     [v4 && spec.server_v4.is_loopback(), v6 && spec.server_v6.is_loopback()]
 }
@@ -165,21 +166,6 @@ fn conflict(
     Some((format!("the route {}/{}", entry.to, entry.bits), entry.interface))
 }
 
-pub(super) fn width(address: IpAddr) -> u8 {
-    if address.is_ipv4() { 32 } else { 128 }
-}
-
-/// Whether two blocks have an address in common: the shorter prefix is that of the other, too.
-pub(super) fn overlap(one: (IpAddr, u8), other: (IpAddr, u8)) -> bool {
-    let number = |address: IpAddr| match address {
-        IpAddr::V4(v4) => u128::from(v4.to_bits()) << 96,
-        IpAddr::V6(v6) => v6.to_bits(),
-    };
-    let bits = u32::from(one.1.min(other.1));
-    let differ = number(one.0) ^ number(other.0);
-    one.0.is_ipv4() == other.0.is_ipv4() && differ.leading_zeros() >= bits
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -187,22 +173,6 @@ mod tests {
     fn block(text: &str) -> (IpAddr, u8) {
         let (address, bits) = text.split_once('/').unwrap();
         (address.parse().unwrap(), bits.parse().unwrap())
-    }
-
-    #[test]
-    fn blocks_overlap_where_one_holds_the_other() {
-        for (one, other, expected) in [
-            ("198.18.0.0/15", "198.19.255.255/32", true),
-            ("198.18.0.0/15", "198.20.0.0/16", false),
-            ("198.18.0.0/15", "198.0.0.0/8", true),
-            ("0.0.0.0/0", "198.18.0.0/15", true),
-            ("2001:2::/48", "2001:2:0:ffff::/64", true),
-            ("2001:2::/48", "2001:2:1::/48", false),
-            ("::/0", "198.18.0.0/15", false),
-        ] {
-            assert_eq!(overlap(block(one), block(other)), expected, "{one} {other}");
-            assert_eq!(overlap(block(other), block(one)), expected, "{other} {one}");
-        }
     }
 
     #[test]

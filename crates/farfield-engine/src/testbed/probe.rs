@@ -1,7 +1,8 @@
 //! Whether a server answers through the gateway, before a run: the first packet of a handshake, which is
 //! given up at the second, so that the server's process does not see it.
 
-use super::{Queue, Testbed, TestbedSpec};
+use super::{Testbed, TestbedSpec};
+use crate::gateway::Queue;
 use crate::os::clock::Clock;
 use farfield_base::Duration;
 use farfield_wire::{

@@ -7,11 +7,12 @@ mod spec;
 pub use error::ServerError;
 pub use spec::{Command, Ready, ReadyError, ServerSpec};
 
-use super::processes;
 use super::{LimitUse, Limits};
+use super::{processes, record};
 use crate::os::clock::{Clock, monotonic_ns};
 use crate::os::control_group::{ControlGroup, ControlGroupError, ControlGroupPlan, CpuUsage};
 use crate::os::init::{self, ChildSetup};
+use crate::os::mounts;
 use crate::os::namespace::{self, Namespace};
 use crate::os::processors;
 use crate::os::user::User;
@@ -110,13 +111,13 @@ impl RunningServer {
         let server =
             ChildSetup { groups, account: group.as_ref().and_then(ControlGroup::account_entry), user };
         let (sender, started) = mpsc::sync_channel(1);
-        let (inside, processors) = (namespace.clone(), spec.processors.clone());
+        let surroundings = (namespace.clone(), spec.processors.clone(), spec.hosts.clone());
         let ending = Arc::new(OnceLock::new());
         let ends = Arc::clone(&ending);
         let failed = |source| ServerError::Start { command: spec.command.to_string(), source };
         let keeper = thread::Builder::new()
             .name("farfield server".into())
-            .spawn(move || run_keeper(&inside, &processors, command, server, &sender, &ends))
+            .spawn(move || run_keeper(&surroundings, command, server, &sender, &ends))
             .map_err(failed)?;
         let started = match started.recv() {
             Ok(started) => started,
@@ -304,8 +305,7 @@ impl Drop for RunningServer {
 
 /// The keeper's thread: starts the init inside the namespace, reports that, and waits for its end.
 fn run_keeper(
-    namespace: &Namespace,
-    processors: &[usize],
+    (namespace, processors, hosts): &(Namespace, Vec<usize>, Vec<(String, IpAddr)>),
     mut command: process::Command,
     server: ChildSetup,
     sender: &mpsc::SyncSender<Started>,
@@ -320,7 +320,10 @@ fn run_keeper(
         Err(error) => Containment::ProcessGroup { why: error.to_string() },
     };
     init::put_under_init(&mut command, containment == Containment::PidNamespace, server)?;
+    let names = NameFiles::lay_over(hosts);
     let mut child = command.spawn()?;
+    // What lies over the machine's files is there without its own name.
+    drop(names);
     let init = child.id();
     let descriptor = match init::descriptor_of(init) {
         Ok(descriptor) => descriptor,
@@ -335,6 +338,30 @@ fn run_keeper(
     let status = child.wait()?;
     let _ = ending.set(ServerExit { status, at_ns: monotonic_ns() });
     Ok(status)
+}
+
+/// The folder of the files that show a server names of hosts, for as long as it needs its own name.
+struct NameFiles(PathBuf);
+
+impl NameFiles {
+    /// Lets the calling thread, and what it starts, know `hosts`. Where names cannot be added, addresses are
+    /// reached all the same.
+    fn lay_over(hosts: &[(String, IpAddr)]) -> Option<NameFiles> {
+        if hosts.is_empty() {
+            return None;
+        }
+        let files = NameFiles(std::env::temp_dir().join(record::unique_name()));
+        let hosts: Vec<(IpAddr, &str)> =
+            hosts.iter().map(|(name, address)| (*address, name.as_str())).collect();
+        let _ = std::fs::create_dir_all(&files.0).and_then(|()| mounts::add_names(&hosts, None, &files.0));
+        Some(files)
+    }
+}
+
+impl Drop for NameFiles {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }
 
 /// The location of the server's control group; `None` if its limits need none, and none can count either.

@@ -51,7 +51,7 @@ impl fmt::Display for SettingName {
 
 /// One setting to apply.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct WantedSetting {
+pub(crate) struct WantedSetting {
     pub name: String,
     pub value: String,
     /// Whether the scenario sets it; if not, the testbed works without a setting that the kernel lacks.
@@ -78,21 +78,21 @@ const REPORTED: [&str; 16] = [
     "net.ipv4.tcp_max_tw_buckets",
 ];
 
-pub(super) const CONGESTION_CONTROL: &str = "net.ipv4.tcp_congestion_control";
+pub(crate) const CONGESTION_CONTROL: &str = "net.ipv4.tcp_congestion_control";
 
 /// Whether the kernel has this congestion control.
-pub(super) fn is_available(congestion_control: &str) -> bool {
+pub(crate) fn is_available(congestion_control: &str) -> bool {
     let names = read("net.ipv4.tcp_available_congestion_control").unwrap_or_default();
     names.split_whitespace().any(|name| name == congestion_control)
 }
 
 /// Whether new interfaces get IPv6. Call it inside the namespace.
-pub(super) fn has_ipv6() -> bool {
+pub(crate) fn has_ipv6() -> bool {
     read("net.ipv6.conf.default.disable_ipv6").is_some_and(|value| value == "0")
 }
 
 /// The settings of a namespace of our own, in this order. Call it inside the namespace.
-pub(super) fn of_own_namespace() -> Vec<WantedSetting> {
+pub(crate) fn of_own_namespace() -> Vec<WantedSetting> {
     let quiet =
         |name: &str, value: &str| WantedSetting { name: name.into(), value: value.into(), asked: false };
     vec![
@@ -112,7 +112,7 @@ pub(super) fn of_own_namespace() -> Vec<WantedSetting> {
 
 /// The settings of a gateway's own interface in a namespace that is not the run's own, with IPv6 if `v6`;
 /// `to_loopback`: packets to IPv4 loopback addresses may come in by it. They go with the interface.
-pub(super) fn of_interface(interface: &str, v6: bool, to_loopback: bool) -> Vec<WantedSetting> {
+pub(crate) fn of_interface(interface: &str, v6: bool, to_loopback: bool) -> Vec<WantedSetting> {
     let interface = interface.replace('.', "/");
     let of = |family: &str, name: &str, value: &str, asked: bool| WantedSetting {
         name: format!("net.{family}.conf.{interface}.{name}"),
@@ -136,14 +136,14 @@ pub(super) fn of_interface(interface: &str, v6: bool, to_loopback: bool) -> Vec<
 }
 
 /// The settings of the server's TCP. Call it inside the namespace.
-pub(super) fn of_tcp(tcp: &ServerTcp) -> Vec<WantedSetting> {
+pub(crate) fn of_tcp(tcp: &ServerTcp) -> Vec<WantedSetting> {
     let metrics =
         WantedSetting { name: "net.ipv4.tcp_no_metrics_save".into(), value: "1".into(), asked: false };
     std::iter::once(metrics).chain(asked(tcp)).collect()
 }
 
 /// The settings that the scenario names. Call it inside the namespace.
-pub(super) fn asked(tcp: &ServerTcp) -> Vec<WantedSetting> {
+pub(crate) fn asked(tcp: &ServerTcp) -> Vec<WantedSetting> {
     let switch = |on: bool| u8::from(on).to_string();
     let asked = [
         ("net.ipv4.tcp_congestion_control", tcp.congestion_control.clone()),
@@ -172,7 +172,7 @@ fn grown(name: &str, max: Bytes) -> String {
 }
 
 /// The present values of the settings that [`apply`] would change. Call it inside the namespace.
-pub(super) fn before(wanted: &[WantedSetting]) -> Vec<(String, String)> {
+pub(crate) fn before(wanted: &[WantedSetting]) -> Vec<(String, String)> {
     let changed = wanted.iter().filter_map(|wanted| Some((wanted, read(&wanted.name)?)));
     changed
         .filter(|(wanted, now)| wanted.value != *now)
@@ -184,7 +184,7 @@ pub(super) fn before(wanted: &[WantedSetting]) -> Vec<(String, String)> {
 ///
 /// # Errors
 /// If the kernel refuses one that the scenario sets; then those before it are restored.
-pub(super) fn apply(wanted: &[WantedSetting]) -> Result<Vec<(String, String)>, TestbedError> {
+pub(crate) fn apply(wanted: &[WantedSetting]) -> Result<Vec<(String, String)>, TestbedError> {
     let mut before = Vec::new();
     for WantedSetting { name, value, asked } in wanted {
         let old = read(name);
@@ -220,7 +220,7 @@ fn remedy(name: &str, error: &io::Error) -> &'static str {
 }
 
 /// Restores the settings that [`apply`] changed, as far as possible. Call it inside the namespace.
-pub(super) fn restore(before: &[(String, String)]) {
+pub(crate) fn restore(before: &[(String, String)]) {
     for (name, value) in before.iter().rev() {
         // A setting that no longer exists cannot be restored.
         let _ = write(name, value);
@@ -229,7 +229,7 @@ pub(super) fn restore(before: &[(String, String)]) {
 
 /// The settings in effect: those that the scenario sets, then the others in [`REPORTED`]. Call it inside the
 /// namespace.
-pub(super) fn report(wanted: &[WantedSetting]) -> Vec<ServerSetting> {
+pub(crate) fn report(wanted: &[WantedSetting]) -> Vec<ServerSetting> {
     let asked = wanted.iter().filter(|wanted| wanted.asked);
     let asked = asked.map(|wanted| (wanted.name.clone(), Some(wanted.value.clone())));
     let others = REPORTED.iter().map(|name| (String::from(*name), None));
@@ -243,7 +243,7 @@ pub(super) fn report(wanted: &[WantedSetting]) -> Vec<ServerSetting> {
 }
 
 /// A setting's value, its words separated by one space.
-pub(super) fn read(name: &str) -> Option<String> {
+pub(crate) fn read(name: &str) -> Option<String> {
     let text = fs::read_to_string(path(name)).ok()?;
     Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
 }

@@ -1,7 +1,8 @@
 //! Specification of a testbed.
 
+use crate::gateway::{AddressMap, Device};
 use crate::os::steering::Steering;
-use crate::testbed::{AddressMap, Prefix, SettingName};
+use crate::testbed::{Prefix, SettingName};
 use farfield_base::Bytes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -19,6 +20,8 @@ pub struct TestbedSpec {
     pub clients_v4: Prefix<Ipv4Addr>,
     /// Prefix of the IPv6 clients' addresses.
     pub clients_v6: Prefix<Ipv6Addr>,
+    /// Other hosts that the gateway leads to, from a namespace of the run's own.
+    pub beyond: Vec<IpAddr>,
     /// Whether clients have IPv4 and IPv6 addresses. Before a server that runs already there are routes for
     /// these families alone; a namespace of the run's own has both.
     pub families: [bool; 2],
@@ -62,6 +65,7 @@ impl Default for TestbedSpec {
             server_v6: Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1),
             clients_v4: clients_v4.expect("no bits are set past the 15th"),
             clients_v6: clients_v6.expect("no bits are set past the 48th"),
+            beyond: Vec::new(),
             families: [true; 2],
             server_has: [false; 2],
             maps: Vec::new(),
@@ -95,21 +99,6 @@ impl TestbedSpec {
             queues: self.queues.get(),
         }
     }
-}
-
-/// The device of a gateway.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Device {
-    /// TUN, else packet sockets.
-    #[default]
-    Auto,
-    /// A TUN interface.
-    Tun,
-    /// Packet sockets: on one end of a veth pair, or on a network card.
-    Packet,
-    /// Packet sockets on a network card to whose own address others route the clients' block.
-    Route,
 }
 
 /// TCP settings of the server's kernel. Absent ones keep the kernel's default for a new network namespace.

@@ -6,7 +6,7 @@
 
 use farfield_base::random::Seed;
 use farfield_base::{Duration, Sample};
-use farfield_emulator::layout::RoundTrips;
+use farfield_emulator::layout::{Places, RoundTrips};
 use farfield_emulator::{ClassPlan, ClientPlan, NetworkPlan, RoutePlan, Servers};
 use farfield_engine::beside::Beside;
 use farfield_engine::emulated::Emulated;
@@ -125,6 +125,7 @@ impl Scene {
         let link = Arc::new(self.link.clone());
         NetworkPlan {
             others: farfield_emulator::OtherServers::default(),
+            host_ways: farfield_emulator::HostWays::default(),
             servers: Servers { v4: server, v6: self.testbed.server_v6, port: 80 },
             classes: vec![ClassPlan {
                 name: "far".to_owned(),
@@ -147,6 +148,7 @@ impl Scene {
             plan: Arc::new(self.network(self.testbed.server_v4)),
             nodes: Vec::new(),
             links: Vec::new(),
+            places: Places::Edges,
             round_trips: RoundTrips { least: round_trip, largest: round_trip },
             shards: self.shards,
             processors: Vec::new(),
@@ -158,12 +160,14 @@ impl Scene {
         let placement = Placement::unbound(self.shards.get() as usize);
         Emulated {
             beside: Beside::default(),
+            names: Vec::new(),
             network,
             placement,
             server: Some(server),
             joined: None,
             testbed,
             others: Vec::new(),
+            models: Vec::new(),
         }
     }
 

@@ -4,7 +4,8 @@
 
 pub use farfield_testkit::skip;
 
-use farfield_engine::testbed::{Device, Queue, Testbed, TestbedSpec};
+use farfield_engine::gateway::{Device, Queue};
+use farfield_engine::testbed::{Testbed, TestbedSpec};
 use farfield_wire::{
     Addresses, Icmpv4Repr, Icmpv6Repr, IpPacket, IpRepr, Message, Transport, VnetHeader, write_packet,
 };

@@ -49,8 +49,9 @@ pub fn shell(flags: &ShellFlags) -> Result<Exit, Problem> {
             "farfield: this is {}, and http://server/ is {server}, {} there and back at least\n",
             addresses[0], round_trip.least
         ));
-        for ((class, command), address) in flags.beside.iter().zip(&addresses[1..]) {
-            output::put_error(format_args!("farfield: beside it, {class} is {address}: {command}\n"));
+        let names = shell.names_of_programs();
+        for ((name, address), (_, command)) in names.iter().zip(&addresses).skip(1).zip(&flags.beside) {
+            output::put_error(format_args!("farfield: beside it, {name} is {address}: {command}\n"));
         }
     }
     let beside = flags.beside.iter().map(|(_, command)| ["sh", "-c", command].map(OsString::from).to_vec());

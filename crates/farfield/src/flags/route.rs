@@ -19,7 +19,7 @@ Examples:\n  \
     farfield route 10.0.2.1 --clients-netns 812 --server-netns 907 --access 4g -d 1m --counts\n  \
     farfield route 10.0.2.1 --between eth1,eth2 --client 10.0.2.64/26 --rtt 80ms\n  \
     farfield route 127.0.0.1 --clients-netns lab --server-netns web --scenario wan.toml \\\n      \
-        --client 10.0.1.0/24=home --client 10.0.1.7=office"
+        --client 10.0.1.0/24=home --client 10.0.1.7=office --client 10.0.1.7,10.0.2.1=far"
 )]
 pub struct RouteFlags {
     /// Addresses of the servers, or URLs with them
@@ -35,9 +35,9 @@ pub struct RouteFlags {
     /// clients are
     #[arg(long, value_name = "INTERFACE,INTERFACE", value_parser = between, conflicts_with = "clients_netns")]
     pub between: Option<(String, String)>,
-    /// The class of the clients at these addresses; may be repeated. Without, all addresses of the clients'
-    /// namespace are of the first class
-    #[arg(long = "client", value_name = "ADDRESS[/BITS][=CLASS]", value_parser = placed)]
+    /// The class of the clients at these addresses, on their way to this target or to all; may be repeated.
+    /// Without, all addresses of the clients' namespace are of the first class
+    #[arg(long = "client", value_name = "ADDRESS[/BITS][,TARGET[/BITS]][=CLASS]", value_parser = placed)]
     pub clients: Vec<Placed>,
     /// Scenario with the network; its server and its load are not used
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -106,18 +106,26 @@ fn location(text: &str) -> Result<Location, String> {
     }
 }
 
-/// An address or a block, and a class.
+/// An address or a block, that of a target, and a class.
 fn placed(text: &str) -> Result<Placed, String> {
-    let (block, class) = match text.split_once('=') {
-        Some((block, class)) => (block, Some(class.to_owned())),
+    let (blocks, class) = match text.split_once('=') {
+        Some((blocks, class)) => (blocks, Some(class.to_owned())),
         None => (text, None),
     };
-    let single = |address: IpAddr| Block::around(address, if address.is_ipv4() { 32 } else { 128 });
-    let block = match block.parse().ok().and_then(single) {
-        Some(block) => block,
-        None => block.parse::<Block>().map_err(|error| error.to_string())?,
+    let (near, far) = match blocks.split_once(',') {
+        Some((near, far)) => (near, Some(far)),
+        None => (blocks, None),
     };
-    Ok(Placed { block, class })
+    Ok(Placed { block: block(near)?, towards: far.map(block).transpose()?, class })
+}
+
+/// A block, or an address alone.
+fn block(text: &str) -> Result<Block, String> {
+    let single = |address: IpAddr| Block::around(address, if address.is_ipv4() { 32 } else { 128 });
+    match text.parse().ok().and_then(single) {
+        Some(block) => Ok(block),
+        None => text.parse::<Block>().map_err(|error| error.to_string()),
+    }
 }
 
 impl RouteFlags {
@@ -177,5 +185,13 @@ mod tests {
         assert_eq!(read("fd00::/64"), Ok(("fd00::/64".to_owned(), None)));
         assert!(read("10.0.1.7/24").unwrap_err().contains("10.0.1.0/24"));
         assert!(read("home").is_err());
+        let pair = placed("10.0.1.0/24,10.0.2.1=slow").expect("a pair");
+        let towards = pair.towards.map(|block| block.to_string());
+        assert_eq!(
+            (pair.block.to_string().as_str(), towards.as_deref()),
+            ("10.0.1.0/24", Some("10.0.2.1/32"))
+        );
+        assert_eq!(pair.class.as_deref(), Some("slow"));
+        assert!(placed("10.0.1.0/24,").is_err() && placed("10.0.1.0/24,10.0.2.1,10.0.2.2").is_err());
     }
 }

@@ -158,6 +158,37 @@ fn clients_reach_the_targets_by_paths_of_their_own() {
     assert!([clients.state(), server.state()] == before, "something is left");
 }
 
+/// One client has a short path to one server, and a long one to another.
+#[test]
+fn a_pair_has_a_path_of_its_own() {
+    if !may_run("a_pair_has_a_path_of_its_own") {
+        return;
+    }
+    let place = Place::new();
+    let (clients, server) = (Host::with(&["10.0.1.1/32"]), Host::with(&["10.0.2.1/32", "10.0.2.3/32"]));
+    let _nginx = served_in(&server.namespace, &place, &["*:8080"], "10.0.2.1:8080");
+    place.write(
+        "two.toml",
+        "plane = 'emulated'\n[[network.class]]\nname = 'near'\nrtt = '20ms'
+        [[network.class]]\nname = 'far'\nrtt = '120ms'\n",
+    );
+    let running = route(
+        &place,
+        &format!(
+            "10.0.2.1 10.0.2.3 --clients-netns {} --server-netns {} --scenario {} \
+             --client 10.0.1.0/24=near --client 10.0.1.0/24,10.0.2.3=far",
+            clients.file(),
+            server.file(),
+            place.path("two.toml").display()
+        ),
+    );
+    let (near, _) = clients.curl("http://10.0.2.1:8080/1k");
+    let (far, _) = clients.curl("http://10.0.2.3:8080/1k");
+    assert!((40.0..200.0).contains(&near) && (240.0..2_000.0).contains(&far), "{near} and {far} ms");
+    running.signal(Signal::INT);
+    running.ended().exits(0);
+}
+
 /// A server at a loopback address has another for clients; a route ends by itself after its time, and one
 /// that is killed leaves nothing.
 #[test]
@@ -273,6 +304,9 @@ fn what_cannot_be_routed_is_said() {
         .says(&["in one network namespace"]);
     between("10.0.2.7").exits(2).says(&["10.0.2.7 is no address", "name one that it has (10.0.2.1)"]);
     between("10.0.2.1 --client 10.0.1.1=lan").exits(2).says(&["no class `lan`", "clients"]);
+    between("10.0.2.1 --client 10.0.1.1,10.0.3.0/24")
+        .exits(2)
+        .says(&["--client", "no TARGET is in 10.0.3.0/24"]);
     between("10.0.2.1 --client 172.16.0.0/12").exits(2).says(&["--client", "smaller blocks"]);
     between("10.0.2.1 --client 10.0.2.0/24").exits(2).says(&["10.0.2.1 is a target and a client"]);
     between("10.0.2.1 --client 10.0.2.0/31").exits(2).says(&["10.0.2.1 is a target and a client"]);

@@ -5,6 +5,7 @@ use farfield_base::Duration;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -31,6 +32,8 @@ pub struct ServerSpec {
     pub log: PathBuf,
     /// Additional variables of its environment.
     pub env: BTreeMap<String, String>,
+    /// Hosts that it knows by name, beside those of the machine's own `/etc/hosts`.
+    pub hosts: Vec<(String, IpAddr)>,
 }
 
 impl ServerSpec {
@@ -47,6 +50,7 @@ impl ServerSpec {
             directory: None,
             log,
             env: BTreeMap::new(),
+            hosts: Vec::new(),
         }
     }
 }

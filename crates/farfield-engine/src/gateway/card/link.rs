@@ -5,6 +5,7 @@
 //! a counter and into a map, and no lock.
 
 use super::CardError;
+use crate::gateway::blocks::is_in;
 use farfield_wire::EthernetAddress;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -37,12 +38,6 @@ impl Peers {
     pub fn matter(&self, address: IpAddr) -> bool {
         self.hops.contains(&Some(address)) || self.contain(address)
     }
-}
-
-/// Whether an address lies in one of `blocks`.
-pub(crate) fn is_in(blocks: &[(IpAddr, u8)], address: IpAddr) -> bool {
-    let width = if address.is_ipv4() { 32 } else { 128 };
-    blocks.iter().any(|block| crate::testbed::joined::overlap(*block, (address, width)))
 }
 
 /// What is known of a card's link.

@@ -1,7 +1,7 @@
 //! What addresses on a network card say to their neighbours: answers of ARP (RFC 826, RFC 5227) and of
 //! neighbour discovery (RFC 4861) for these addresses alone, and questions. No I/O.
 
-use super::link::is_in;
+use crate::gateway::blocks::is_in;
 use farfield_wire::{ArpOperation, ArpRepr, EthernetAddress, Neighbour};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -13,12 +13,12 @@ mod responder;
 
 pub use error::CardError;
 
-use super::settings;
+use super::blocks::{in_words, is_in, offset_by};
 use crate::os::card_filter;
 use crate::os::clock::Clock;
 use crate::os::netlink::{CardEntry, Netlink};
 use crate::os::packet_socket::{self, Membership};
-use crate::testbed::{Changes, TestbedSpec};
+use crate::testbed::{Changes, TestbedSpec, settings};
 use farfield_base::{Duration, Instant};
 use farfield_wire::EthernetAddress;
 use link::{Link, Peers};
@@ -83,30 +83,6 @@ impl CardSpec {
             ending: "no address, route or setting of this machine is changed",
         }
     }
-}
-
-/// The fewest blocks that hold `count` addresses from `first` on, and no others.
-pub fn blocks_from(first: IpAddr, count: u128) -> Vec<(IpAddr, u8)> {
-    let (width, number) = match first {
-        IpAddr::V4(v4) => (32_u32, u128::from(v4.to_bits())),
-        IpAddr::V6(v6) => (128, v6.to_bits()),
-    };
-    let (mut done, mut blocks) = (0, Vec::new());
-    while done < count {
-        let aligned = number.wrapping_add(done).trailing_zeros().min(width);
-        let host_bits = aligned.min((count - done).ilog2());
-        blocks.push((offset_by(first, done), (width - host_bits) as u8));
-        done = done.saturating_add(1_u128.checked_shl(host_bits).unwrap_or(u128::MAX));
-    }
-    blocks
-}
-
-/// Blocks in a sentence: the first of many.
-pub(crate) fn in_words(blocks: &[(IpAddr, u8)]) -> String {
-    const SHOWN: usize = 4;
-    let shown: Vec<String> = blocks.iter().take(SHOWN).map(|(to, bits)| format!("{to}/{bits}")).collect();
-    let more = blocks.len().saturating_sub(SHOWN);
-    if more == 0 { shown.join(", ") } else { format!("{} and {more} more", shown.join(", ")) }
 }
 
 /// The Ethernet address that addresses on a card have.
@@ -251,7 +227,7 @@ fn check_own(netlink: &mut Netlink, card: &CardSpec) -> io::Result<Option<CardEr
         return Ok(Some(CardError::Here { address: *address }));
     }
     let addresses = netlink.addresses()?;
-    let Some(entry) = addresses.iter().find(|entry| link::is_in(&card.own, entry.address)) else {
+    let Some(entry) = addresses.iter().find(|entry| is_in(&card.own, entry.address)) else {
         return Ok(None);
     };
     let interface = netlink.name_of(entry.interface)?;
@@ -435,35 +411,9 @@ fn some_of(blocks: &[(IpAddr, u8)], most: usize) -> Vec<IpAddr> {
     some
 }
 
-/// The address `offset` behind another.
-pub(crate) fn offset_by(address: IpAddr, offset: u128) -> IpAddr {
-    match address {
-        IpAddr::V4(v4) => std::net::Ipv4Addr::from_bits(v4.to_bits().wrapping_add(offset as u32)).into(),
-        IpAddr::V6(v6) => std::net::Ipv6Addr::from_bits(v6.to_bits().wrapping_add(offset)).into(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn blocks_hold_a_range_and_no_more() {
-        let text = |first: &str, count| in_words(&blocks_from(first.parse().unwrap(), count));
-        assert_eq!(text("198.18.0.1", 1), "198.18.0.1/32");
-        assert_eq!(text("198.18.0.1", 8), "198.18.0.1/32, 198.18.0.2/31, 198.18.0.4/30, 198.18.0.8/32");
-        assert_eq!(text("0.0.0.0", 1 << 32), "0.0.0.0/0");
-        assert_eq!(text("255.255.255.254", 2), "255.255.255.254/31");
-        assert_eq!(text("2001:2::1", 3), "2001:2::1/128, 2001:2::2/127");
-        for (first, count) in [("10.0.0.37", 1_000_u128), ("fd00::ff", 65_537)] {
-            let blocks = blocks_from(first.parse().unwrap(), count);
-            let width = if first.contains(':') { 128 } else { 32 };
-            let sizes = blocks.iter().map(|(_, bits)| 1_u128 << (width - u32::from(*bits)));
-            assert_eq!(sizes.sum::<u128>(), count);
-            let next = |(block, bits): &(IpAddr, u8)| offset_by(*block, 1 << (width - u32::from(*bits)));
-            assert!(blocks.windows(2).all(|pair| next(&pair[0]) == pair[1].0), "{first}");
-        }
-    }
 
     #[test]
     fn some_addresses_stand_for_all() {
