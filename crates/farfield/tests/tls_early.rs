@@ -188,7 +188,7 @@ fn early_data_needs_tickets_and_the_newer_version() {
 
 const SIMULATED: &str = "--plane simulated --set simulated.tls={} --set tls.early-data=true";
 
-/// In virtual time the model of a server takes what users send early, unless it is told not to.
+/// In virtual time the model of a server takes what users send early, unless it is configured not to.
 #[test]
 fn the_model_of_a_server_takes_requests_within_the_handshake() {
     let place = Place::new();
