@@ -138,7 +138,7 @@ impl Testbed {
     /// reached by it.
     ///
     /// # Errors
-    /// See [`CardError`]; then nothing is left behind.
+    /// See [`TestbedError`]; then nothing is left behind.
     pub fn on_card(card: &CardSpec, spec: &TestbedSpec) -> Result<Testbed, TestbedError> {
         check(spec)?;
         let namespace = Namespace::current().map_err(|source| TestbedError::Namespace { source })?;
