@@ -127,7 +127,7 @@ pub trait Transport {
     fn send(&mut self, connection: ConnectionKey, bytes: &Bytes) -> Instant;
 
     /// Opens a socket for datagrams to the server (UDP), as client `user`, and returns when that was; to its
-    /// port `port`, which it [reaches](Self::reaches), or the one that connections have if that is absent.
+    /// port `port`, which it reaches, or the one that connections have if that is absent.
     /// There is no handshake to wait for: datagrams can be sent at once, and what comes back is handed in
     /// with [`handle_datagrams`](crate::Population::handle_datagrams). An error that ICMP reports for the
     /// socket is handed in as a failure: port unreachable as [`Failure::Refused`], all others as
