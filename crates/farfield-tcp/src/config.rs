@@ -61,7 +61,7 @@ pub const DEFAULT_MSS_IPV6: u16 = 1220;
 /// The size of the receive buffer, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReceiveBuffer {
-    /// A size that stays for as long as the connection lives.
+    /// One size for as long as the connection lives.
     Fixed(u32),
     /// Grown from the first size to the second at most, by what the application takes in a round trip.
     Auto {

@@ -35,6 +35,9 @@ pub fn of_connection(input: &[u8]) {
     let profiles = [Config::linux, Config::bsd, Config::windows];
     let mut config = profiles[usize::from(head & 0x0f) % 3]();
     config.reassembly_max = 20_000;
+    if head & 0x10 != 0 {
+        config.receive_buffer = ReceiveBuffer::Auto { initial: 1_000, max: 3_000 };
+    }
     if head & 0x40 != 0 {
         config.receive_buffer = ReceiveBuffer::Fixed(300_000);
     }
