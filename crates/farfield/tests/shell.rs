@@ -190,8 +190,8 @@ fn a_program_serves_another() {
         "plane = 'emulated'\n[network]\nclients = 4\n[[network.class]]\nname = 'home'\nrtt = '20ms'
         [[network.class]]\nname = 'office'\nrtt = '100ms'\n",
     );
-    let serve =
-        format!("office=exec python3 -m http.server 8000 --directory {}", place.path("www").display());
+    let www = place.path("www").display().to_string();
+    let serve = format!("office=exec python3 -m http.server 8000 --directory {www} >/dev/null");
     let curl = "curl -s -o /dev/null -w '%{http_code} %{time_connect} %{size_download}\\n'";
     let line = format!(
         "{curl} --retry 20 --retry-delay 1 --retry-connrefused http://office-1:8000/file

@@ -88,7 +88,9 @@ fn are_frames_read(ended: &Ended, requests: usize) {
     // HEADERS of each request and each reply, and the bodies in DATA.
     assert_eq!(of_kind(1).count(), 2 * requests, "{frames:?}");
     assert_eq!(of_kind(0).map(|(_, length)| length).sum::<u64>(), 1000 * requests as u64, "{frames:?}");
-    let wrong = "_ws.malformed || ((quic || http3) && _ws.expert.severity >= 0x600000)";
+    // The socket of a client that has said goodbye is closed, and an ICMP error quotes the beginning of what
+    // comes after that, which tshark cannot decrypt.
+    let wrong = "!icmp && (_ws.malformed || ((quic || http3) && _ws.expert.severity >= 0x600000))";
     assert_eq!(read.values(wrong, "frame.number"), [""; 0]);
     assert_eq!(Read { ended, keys: "none.log" }.frames("http3"), []);
 }
@@ -104,9 +106,9 @@ fn may_capture(test: &str) -> bool {
 
 const CAPTURED: &str = "--capture --set capture.snap=65535 --set tls.key-log=true -n 40 -c 3";
 
-/// Connections that stay, and one for each request; HTTP/2 and HTTP/3 with several streams at
-/// once too.
-const WAYS: [(&str, &str); 8] = [
+/// Connections that stay, and one for each request; HTTP/2 with several streams at once too. Of HTTP/3 these
+/// would be datagrams that the server's kernel captures before it cuts them apart: tshark takes them for one.
+const WAYS: [(&str, &str); 7] = [
     ("1.1", ""),
     ("1.1", "--policy one-request"),
     ("2", ""),
@@ -114,7 +116,6 @@ const WAYS: [(&str, &str); 8] = [
     ("2", "--policy multiplexed --set connections.streams=5"),
     ("3", ""),
     ("3", "--policy one-request"),
-    ("3", "--policy multiplexed --set connections.streams=5"),
 ];
 
 #[test]
