@@ -1,4 +1,5 @@
-//! The live view: a run on the terminal while it goes on, redrawn ten times a second.
+//! The live view: a run on the terminal while it goes on, redrawn when there are new figures, at each key, and
+//! twice a second for the time that is left.
 //!
 //! The collector hands over [`Figures`] once a second, which costs it a copy. All else happens on a thread
 //! of the view's own: it reads keys, draws, and writes to a terminal that may be slow or gone. Its priority
@@ -13,7 +14,7 @@ pub mod view;
 pub mod wire;
 
 use crate::output;
-use farfield_base::Duration;
+use farfield_base::{Duration, Instant};
 use farfield_engine::Settings;
 use farfield_engine::os::clock::Clock;
 use farfield_engine::os::processors;
@@ -27,8 +28,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel, sync_chan
 use std::thread;
 use view::View;
 
-/// Time between two drawings.
-const FRAME: Duration = Duration::from_ms(100);
+/// Time between two looks for figures. A key is seen at once.
+const LOOK: Duration = Duration::from_ms(100);
+/// Time between two drawings where there is nothing new but the time.
+const STILL: Duration = Duration::from_ms(500);
 /// Figures that may wait for the view. Where it gets no processor for as many seconds, the rows of later
 /// ones come with the next that it takes.
 const WAITING: usize = 8;
@@ -100,15 +103,25 @@ fn show(mut screen: Screen, mut view: View, to_draw: &Receiver<Figures>, flags: 
     let _ = processors::set_background();
     let clock = Clock::starting_in(Duration::ZERO);
     let stop = &flags.stop;
+    // When the next drawing is due at the latest.
+    let mut due = Instant::ZERO;
     while !flags.ended.load(Ordering::Relaxed) {
         for figures in to_draw.try_iter() {
             view.take(figures, clock.now());
+            due = Instant::ZERO;
         }
-        if screen.draw(|frame| draw::draw(frame, &view, clock.now())).is_err() {
-            return;
+        let now = clock.now();
+        if now >= due {
+            if screen.draw(|frame| draw::draw(frame, &view, now)).is_err() {
+                return;
+            }
+            due = now + STILL;
         }
-        let request = match screen.next_key(FRAME) {
-            Ok(Some(key)) => view.handle_key(key),
+        let request = match screen.next_key(LOOK) {
+            Ok(Some(key)) => {
+                due = Instant::ZERO;
+                view.handle_key(key)
+            }
             Ok(None) => None,
             Err(_) => return,
         };

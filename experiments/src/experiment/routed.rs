@@ -97,7 +97,10 @@ impl Runner {
             .context("cannot start the server's shell")?;
         let mut server = Held { child: shell, name: "the server's shell" };
         let scratch = self.scratch().to_owned();
-        let server_pid = server.until("its server", || process_in_another_namespace(&scratch))?;
+        let server_pid = server.until("its server", || {
+            // A share of a processor may be little to start with.
+            process_in_another_namespace(&scratch).filter(|pid| listens(*pid))
+        })?;
         let mut clients = self.clients(point, number)?;
         let pid_file = file("clients.pid");
         let client_pid = clients
@@ -195,9 +198,30 @@ fn process_in_another_namespace(folder: &Path) -> Option<u32> {
     pids.filter(is_servers).min()
 }
 
+/// Whether somebody listens at port 80 in the network namespace of a process (proc_net_tcp(5)).
+fn listens(pid: u32) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/net/tcp")).is_ok_and(|table| has_listener(&table))
+}
+
+/// Whether a table of sockets has one in the state LISTEN (0A) at port 80.
+fn has_listener(table: &str) -> bool {
+    let mut rows = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    rows.any(|row| row.len() > 3 && row[1].ends_with(":0050") && row[3] == "0A")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_listener_is_found_in_the_table_of_sockets() {
+        let head = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid\n";
+        let other = "   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0\n";
+        let talks = "   1: 020000C0:0050 010033C6:9C40 01 00000000:00000000 00:00000000 00000000     0\n";
+        let listens = "   2: 00000000:0050 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0\n";
+        assert!(!has_listener(&format!("{head}{other}{talks}")));
+        assert!(has_listener(&format!("{head}{other}{talks}{listens}")));
+    }
 
     #[test]
     fn clients_keep_their_load_and_leave_the_network_to_the_router() {
