@@ -26,6 +26,8 @@ const SERVER: &str = "192.0.2.1";
 const CLIENT: &str = "198.51.100.1";
 /// The key of the router's round trip.
 const ROUND_TRIP: &str = "network.rtt";
+/// The key of the lateness that the router's packets may have.
+const LATENESS: &str = "departure-lateness-p99";
 /// Tables of a scenario that say what clients on sockets have not.
 const OF_THE_ROUTER: [&str; 3] = ["network", "server", "capture"];
 /// Looks at what is awaited, and the time between two.
@@ -109,6 +111,9 @@ impl Runner {
         router.args(["route", SERVER, "--rtt", round_trip, "--client", CLIENT, "-d", &format!("{LIMIT_S}s")]);
         router.args(["--clients-netns", &client_pid.to_string()]);
         router.args(["--server-netns", &server_pid.to_string()]);
+        if let Some(limit) = point.scenario.get("verdict").and_then(|verdict| verdict.get(LATENESS)) {
+            router.args(["--set", &format!("verdict.{LATENESS}={limit}")]);
+        }
         let mut router = Held::start(
             hold::held(&router, self.generator_cpu(), None).stdin(Stdio::null()).stderr(Stdio::piped()),
             "the router",
