@@ -60,7 +60,13 @@ pub const PARTS: [(&str, &[Field]); 5] = [
             field("name", "Name", Kind::Text, "checkout", ALWAYS),
             field("plane", "Plane", Kind::Choice(&["sockets", "emulated", "simulated"]), "sockets", ALWAYS),
             field("target", "URL", Kind::Text, "the built-in server", ALWAYS),
-            field("http", "HTTP version", Kind::Choice(&["1.0", "1.1", "2", "3"]), "1.1", ALWAYS),
+            field(
+                "http",
+                "HTTP version",
+                Kind::Choice(&["auto", "1.0", "1.1", "2", "3"]),
+                "auto over https, else 1.1",
+                ALWAYS,
+            ),
             field("server.command", "Command that starts it", Kind::Text, "", ("plane", &["emulated"])),
             field(
                 "connections.policy",
