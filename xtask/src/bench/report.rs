@@ -116,7 +116,7 @@ fn made(lab: &Lab, folder: &Path, name: &str, seed: u32) -> Result<PathBuf> {
 
 /// Thirty paths, the first asked for most.
 fn scenario_of_paths() -> String {
-    let mut text = "name = \"ten million\"\n[plane]\nkind = \"simulated\"\n".to_owned();
+    let mut text = "name = \"ten million\"\nplane = \"simulated\"\n".to_owned();
     for number in 1..=30 {
         let weight = 300 / number;
         text += &format!("[[requests.request]]\npath = \"/page/{number}\"\nweight = {weight}\n");
