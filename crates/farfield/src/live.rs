@@ -1,5 +1,5 @@
-//! The live view: a run on the terminal while it goes on, redrawn when there are new figures, at each key, and
-//! twice a second for the time that is left.
+//! The live view: a run on the terminal while it goes on, redrawn when there are new figures, at each key,
+//! and twice a second for the time that is left.
 //!
 //! The collector hands over [`Figures`] once a second, which costs it a copy. All else happens on a thread
 //! of the view's own: it reads keys, draws, and writes to a terminal that may be slow or gone. Its priority
