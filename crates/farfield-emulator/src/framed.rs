@@ -10,8 +10,8 @@ use crate::offload::IncomingError;
 use crate::packet::Packet;
 use bytes::Bytes;
 use farfield_wire::{
-    Addresses, ChecksumNeed, Ecn, IpPacket, Large, VnetHeader, complete_checksum, set_ecn_of_header,
-    set_hop_limit_of_header,
+    Addresses, ChecksumNeed, Ecn, IpPacket, Large, RowDatagram, VnetHeader, complete_checksum,
+    set_ecn_of_header, set_hop_limit_of_header,
 };
 use std::ops::Range;
 
@@ -35,9 +35,24 @@ pub struct Head {
 }
 
 impl Head {
+    /// The head of a row that begins with `first` and has `payload_len` bytes of payload in all, with hop limit
+    /// `ttl` and ECN codepoint `ecn`.
+    pub fn of_row(first: &RowDatagram<'_>, payload_len: usize, ttl: u8, ecn: Ecn) -> Head {
+        let mut head = Head { bytes: [0; Large::HEADER_LEN_MAX], len: 0 };
+        head.len = first.write_header(payload_len, &mut head.bytes);
+        head.set(ttl, ecn);
+        head
+    }
+
     /// The bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
+    }
+
+    fn set(&mut self, ttl: u8, ecn: Ecn) {
+        let header = &mut self.bytes[VnetHeader::LEN..self.len];
+        set_hop_limit_of_header(header, ttl);
+        set_ecn_of_header(header, ecn);
     }
 }
 
@@ -100,6 +115,11 @@ impl Framed {
         follows
     }
 
+    /// The datagram that it is, if it may be of a row of those that were sent one by one.
+    pub fn row_datagram(&self) -> Option<RowDatagram<'_>> {
+        RowDatagram::of(&VnetHeader::parse(&self.bytes).ok()?, self.packet())
+    }
+
     /// Source and destination.
     pub fn addresses(&self) -> Addresses {
         self.ip().addresses()
@@ -128,9 +148,7 @@ impl Framed {
                 &self.bytes[head.len..]
             }
         };
-        let header = &mut head.bytes[VnetHeader::LEN..head.len];
-        set_hop_limit_of_header(header, ttl);
-        set_ecn_of_header(header, ecn);
+        head.set(ttl, ecn);
         (head, rest)
     }
 

@@ -52,7 +52,7 @@ mod transport;
 pub use capture::{CaptureFilter, CapturePlan, Captured};
 pub use cross_traffic::{CrossCounts, CrossFlow};
 pub use directory::Directory;
-pub use framed::Framed;
+pub use framed::{Framed, Head};
 pub use lateness::Lateness;
 pub use link_counts::LinkCounts;
 pub use packet::{Carried, Packet, Tcp, Udp};

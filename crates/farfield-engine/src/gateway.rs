@@ -29,7 +29,7 @@ use crate::os::packet_socket;
 use crate::testbed::{GatewayDrops, TestbedError, TestbedSpec};
 use card::Card;
 use card::link::CardPort;
-use queue::Framing;
+pub(crate) use queue::Framing;
 use rustix::fd::OwnedFd;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -62,6 +62,8 @@ pub(crate) struct Gateway {
     pub name: String,
     queues: Vec<Arc<OwnedFd>>,
     framing: Framing,
+    /// Whether it takes rows of UDP datagrams as one packet.
+    rows: bool,
     pub instead_of_tun: Option<String>,
     pub qdisc: Option<String>,
     pub queue_bytes: Option<u64>,
@@ -110,6 +112,7 @@ impl Gateway {
             name: card.link.name.clone(),
             queues: sockets.into_iter().map(Arc::new).collect(),
             framing: Framing::Ethernet { server: [0; 6], gateway: card.link.own.0 },
+            rows: false,
             instead_of_tun: None,
             qdisc: None,
             queue_bytes: Some(queue_bytes as u64),
@@ -128,7 +131,7 @@ impl Gateway {
     }
 
     pub fn queues(&self) -> Vec<Queue> {
-        let queue = |queue: &Arc<OwnedFd>| Queue::new(queue.clone(), self.framing);
+        let queue = |queue: &Arc<OwnedFd>| Queue::new(queue.clone(), self.framing).with_rows(self.rows);
         let card = || self.card.as_ref().map(|card| CardPort::new(Arc::clone(&card.link)));
         let equipped = |each: &Arc<OwnedFd>| {
             queue(each).with_loopback(self.loopback.clone()).on_card(card()).with_maps(&self.maps)

@@ -15,6 +15,7 @@
 //! | write one | [`write_packet`] (whole), or `emit` of each layer where the payload stays elsewhere |
 //! | cut a large segment into packets | [`Tso`] |
 //! | a run of a large packet's packets as one again | [`Large`] |
+//! | datagrams that were sent one by one as one packet | [`RowDatagram`] |
 //! | be a neighbour on a link | [`ArpRepr`], [`Neighbour`] |
 //! | forward | [`decrement_hop_limit`], [`Fragments`], [`IcmpError`] |
 //! | put fragments together | [`Reassembler`] |
@@ -43,6 +44,7 @@ mod packet;
 pub mod pcapng;
 mod quote;
 mod reassembly;
+mod row;
 mod seq;
 mod tcp;
 mod tcp_options;
@@ -70,6 +72,7 @@ pub use neighbour::Neighbour;
 pub use packet::{Message, write_packet};
 pub use quote::Quote;
 pub use reassembly::{Expired, FragmentFault, Reassembled, Reassembler, ReassemblyLimits};
+pub use row::RowDatagram;
 pub use seq::{Position, SeqNumber};
 pub use tcp::{TcpFlags, TcpPacket, TcpRepr};
 pub use tcp_options::{MalformedOption, SackBlocks, TcpOption, TcpOptionIter, TcpOptions, Timestamps};

@@ -5,8 +5,8 @@
 
 mod common;
 
-use common::Ended;
-use common::wan::{Kind, Wan, find};
+use common::wan::{Kind, Wan, find, may_build};
+use common::{Ended, Place};
 use std::fs;
 
 /// Bytes of the file: some 12,000 packets.
@@ -87,4 +87,77 @@ fn large_packets_learn_of_a_small_mtu() {
     let ended = fetched(&wan, &["--scenario", &scenario]);
     assert!(ended.stderr.contains("too big"), "{ended:?}");
     assert!(packets_down(&ended) > BYTES / 1_300, "{ended:?}");
+}
+
+/// A server that keeps every datagram that comes, and hands a list of them to whoever connects: the sender's
+/// port and the data, in hexadecimal digits.
+const KEEPS_DATAGRAMS: &str = r#"
+import socket, threading
+udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+udp.setsockopt(socket.SOL_SOCKET, 33, 64 << 20)  # SO_RCVBUFFORCE
+udp.bind(("", 80))
+kept = []
+def keep():
+    while True:
+        data, (_, port) = udp.recvfrom(2048)
+        kept.append(f"{port} {data.hex()}")
+threading.Thread(target=keep, daemon=True).start()
+tcp = socket.create_server(("", 80))
+while True:
+    connection, _ = tcp.accept()
+    connection.sendall("\n".join(kept).encode())
+    connection.close()
+"#;
+
+/// A client of two sockets that sends datagrams of many lengths in bursts, and compares what has come.
+const SENDS_DATAGRAMS: &str = r#"
+import socket, time, os
+host, port = os.environ["FARFIELD_SERVER"].rsplit(":", 1)
+sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]
+sent = {}
+for one in sockets:
+    one.connect((host, int(port)))
+    sent[str(one.getsockname()[1])] = []
+number = 0
+for burst in range(60):
+    # Now from one socket, now from both in turn; of one length, of two, and of many.
+    for nth in range(50):
+        one = sockets[nth % 2 if burst % 3 == 0 else burst % 2]
+        length = [64, 64 if nth % 7 else 10, 4 + nth * 20][burst % 3 if burst % 2 else 0]
+        data = number.to_bytes(4, "big") + b"f" * length
+        number += 1
+        one.send(data)
+        sent[str(one.getsockname()[1])].append(data.hex())
+    time.sleep(0.002)
+for _ in range(100):
+    with socket.create_connection((host, int(port))) as tcp:
+        text = b"".join(iter(lambda: tcp.recv(1 << 16), b"")).decode()
+    got = {}
+    for line in text.splitlines():
+        source, data = line.split(" ")
+        got.setdefault(source, []).append(data)
+    if got == sent:
+        break
+    time.sleep(0.05)
+print("as sent" if got == sent else f"{len(text.splitlines())} of {number}, or in another order")
+"#;
+
+/// Datagrams that were sent one by one arrive so, of the lengths and in the order in which each socket sent
+/// them, though those that leave together are handed to the kernel as one.
+#[test]
+fn datagrams_arrive_as_they_were_sent() {
+    let test = "datagrams_arrive_as_they_were_sent";
+    if !may_build(test) || find(test, "python3").is_none() {
+        return;
+    }
+    let place = Place::new();
+    place.write("keeps.py", KEEPS_DATAGRAMS);
+    place.write("sends.py", SENDS_DATAGRAMS);
+    for flags in ["", " --set network.offload=false", " --set network.gateway=packet"] {
+        let words = format!("shell --rtt 2ms{flags} --server");
+        let mut words: Vec<&str> = words.split_whitespace().collect();
+        words.extend(["python3 keeps.py", "--", "python3", "sends.py"]);
+        let ended = place.farfield_with(&words).exits(0);
+        assert_eq!(ended.stdout, "as sent\n", "{flags}: {ended:?}");
+    }
 }

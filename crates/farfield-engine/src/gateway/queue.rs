@@ -14,7 +14,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 const ETHERNET_LEN: usize = 14;
-const PARTS_MAX: usize = 8;
+const PARTS_MAX: usize = 32;
 const ETHERTYPE_V4: [u8; 2] = [0x08, 0x00];
 const ETHERTYPE_V6: [u8; 2] = [0x86, 0xdd];
 
@@ -23,6 +23,8 @@ const ETHERTYPE_V6: [u8; 2] = [0x86, 0xdd];
 pub struct Queue {
     descriptor: Arc<OwnedFd>,
     framing: Framing,
+    /// Whether rows of UDP datagrams pass as one packet.
+    rows: bool,
     /// Where IPv6 packets to the server are written instead.
     loopback: Option<Arc<OwnedFd>>,
     /// The link of a network card, where the queue is on one.
@@ -57,7 +59,25 @@ impl Queue {
     pub const PARTS_MAX: usize = PARTS_MAX;
 
     pub(crate) fn new(descriptor: Arc<OwnedFd>, framing: Framing) -> Queue {
-        Queue { descriptor, framing, loopback: None, card: None, maps: Vec::new(), rewritten: Vec::new() }
+        Queue {
+            descriptor,
+            framing,
+            rows: false,
+            loopback: None,
+            card: None,
+            maps: Vec::new(),
+            rewritten: Vec::new(),
+        }
+    }
+
+    /// Sets whether the kernel takes rows of UDP datagrams as one packet.
+    pub(crate) fn with_rows(self, rows: bool) -> Queue {
+        Queue { rows, ..self }
+    }
+
+    /// Whether the kernel takes rows of UDP datagrams as one packet.
+    pub fn takes_rows(&self) -> bool {
+        self.rows
     }
 
     /// Sets the packet socket that IPv6 packets to a server at ::1 are written to.

@@ -30,6 +30,7 @@ pub(super) fn open(spec: &TestbedSpec) -> Result<Gateway, TestbedError> {
         name: tun.name,
         queues: tun.queues.into_iter().map(Arc::new).collect(),
         framing: Framing::None,
+        rows: tun.rows,
         instead_of_tun: None,
         qdisc: None,
         queue_bytes: None,

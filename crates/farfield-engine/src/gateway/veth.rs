@@ -43,6 +43,7 @@ pub(super) fn open(spec: &TestbedSpec) -> io::Result<Gateway> {
         name,
         queues: sockets.into_iter().map(Arc::new).collect(),
         framing: Framing::Ethernet { server: SERVER_ETHERNET, gateway: NEXT_HOP_ETHERNET },
+        rows: false,
         instead_of_tun: None,
         qdisc: None,
         queue_bytes: Some(queue_bytes as u64),

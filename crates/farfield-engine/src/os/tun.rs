@@ -16,6 +16,8 @@ pub struct Tun {
     pub name: String,
     /// Non-blocking.
     pub queues: Vec<OwnedFd>,
+    /// Whether rows of UDP datagrams pass as one packet.
+    pub rows: bool,
 }
 
 /// Options of an interface.
@@ -43,13 +45,14 @@ impl Tun {
     /// `NotFound` or `PermissionDenied` where `/dev/net/tun` is closed, `EPERM` without `CAP_NET_ADMIN`,
     /// `EINVAL` or `E2BIG` for too many queues.
     pub fn open(options: TunOptions<'_>) -> io::Result<Tun> {
-        let mut tun = Tun { name: options.name.to_owned(), queues: Vec::with_capacity(options.queues) };
+        let mut tun =
+            Tun { name: options.name.to_owned(), queues: Vec::with_capacity(options.queues), rows: true };
         for _ in 0..options.queues {
             let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
             let queue = rustix::fs::open("/dev/net/tun", flags, Mode::empty())?;
             tun.name = attach(&queue, &tun.name, options)?;
             set_header_len(&queue)?;
-            set_offload(&queue, options.offload)?;
+            tun.rows &= set_offload(&queue, options.offload)?;
             set_waiting(&queue, options.waiting_bytes)?;
             tun.queues.push(queue);
         }
@@ -111,16 +114,18 @@ fn set_waiting(queue: impl AsFd, bytes: usize) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Switches offload on or off. Rows of UDP datagrams (Linux 6.2) need both of their flags; a kernel that
-/// does not know them cuts rows itself, before the interface.
-fn set_offload(queue: impl AsFd + Copy, on: bool) -> io::Result<()> {
+/// Switches offload on or off, and returns whether that goes for rows of UDP datagrams. These (Linux 6.2) need
+/// both of their flags; a kernel that does not know them cuts rows itself, before the interface.
+fn set_offload(queue: impl AsFd + Copy, on: bool) -> io::Result<bool> {
     if !on {
-        return set_features(queue, 0);
+        return set_features(queue, 0).map(|()| false);
     }
     let segments = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6;
     match set_features(queue, segments | libc::TUN_F_USO4 | libc::TUN_F_USO6) {
-        Err(error) if error.kind() == io::ErrorKind::InvalidInput => set_features(queue, segments),
-        result => result,
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+            set_features(queue, segments).map(|()| false)
+        }
+        result => result.map(|()| true),
     }
 }
 
