@@ -4,8 +4,8 @@
 //! least that can stand there: a thread that reads each packet from one TUN device and writes it to the
 //! other. It is the ceiling of whatever passes packets on that way.
 //!
-//! `bare_path serve` answers on port 80 of all addresses, and `bare_path stream|echo|packets ADDRESS COUNT`
-//! load it from the other end; each prints one number.
+//! `bare_path serve` answers on port 80 of all addresses, and `bare_path stream|echo|packets|flows ADDRESS
+//! COUNT` load it from the other end; each prints one number.
 
 use farfield_base::Duration;
 use farfield_engine::gateway::Queue;
@@ -25,6 +25,8 @@ type Done<T> = Result<T, Box<dyn Error>>;
 const PORT: u16 = 80;
 /// Bytes of a message that is sent there and back, and of a datagram.
 const SMALL: usize = 64;
+/// Sockets that send in turn.
+const FLOWS: usize = 64;
 /// Bytes of a write of a stream.
 const LARGE: usize = 256 << 10;
 
@@ -36,7 +38,8 @@ fn main() -> ExitCode {
         ["serve"] => serve(),
         ["stream", address, seconds] => stream(address, seconds),
         ["echo", address, count] => echo(address, count),
-        ["packets", address, seconds] => packets(address, seconds),
+        ["packets", address, seconds] => packets(address, seconds, 1),
+        ["flows", address, seconds] => packets(address, seconds, FLOWS),
         _ => Err("see the source for how it is called".into()),
     };
     match done {
@@ -203,16 +206,23 @@ fn echo(address: &str, count: &str) -> Done<()> {
     Ok(())
 }
 
-/// Sends small datagrams as fast as it can, and prints how many a second arrived.
-fn packets(address: &str, seconds: &str) -> Done<()> {
+/// Sends small datagrams as fast as it can, from `flows` sockets in turn, and prints how many a second
+/// arrived.
+fn packets(address: &str, seconds: &str, flows: usize) -> Done<()> {
     let before = number(connect(address, b'n')?)?;
-    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
-    socket.connect(server(address)?)?;
+    let mut sockets = Vec::new();
+    for _ in 0..flows {
+        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+        socket.connect(server(address)?)?;
+        sockets.push(socket);
+    }
     let from = monotonic_ns();
     let until = from + seconds.parse::<u64>()? * 1_000_000_000;
     while monotonic_ns() < until {
-        // A queue that is full is no error of this program's.
-        let _ = socket.send(&[b'f'; SMALL]);
+        for socket in &sockets {
+            // A queue that is full is no error of this program's.
+            let _ = socket.send(&[b'f'; SMALL]);
+        }
     }
     let nanoseconds = monotonic_ns() - from;
     // Those under way arrive before the connection that is made behind them.
