@@ -127,6 +127,9 @@ fn a_run_is_shown_and_the_terminal_left_as_it_was() {
         let mut session = Session::begin(&words("4s"), columns, lines, &[]);
         session.shows("measuring,");
         session.shows("50/s");
+        for row in ["offered    ", "completed    ", "response    ", "service    ", "connect    "] {
+            session.shows(row);
+        }
         session.shows("no check has failed");
         session.shows("▪ completed");
         let contents = session.contents();
