@@ -1,5 +1,6 @@
 //! Signals that end a run early, such as Ctrl-C; it keeps its results so far.
 
+use crate::os::terminal;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 use std::io;
@@ -7,13 +8,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// A flag that the first SIGINT, SIGTERM or SIGHUP sets. A second SIGINT or SIGTERM ends the process at
-/// once, with the results of the last checkpoint; several SIGHUPs do not, since a closed terminal may send
+/// once, with the results of the last checkpoint and the terminal as it was; several SIGHUPs do not, since a closed terminal may send
 /// several. SIGHUP stays ignored if it was, as under nohup(1). SIGXFSZ is caught, so that a file past its
 /// size limit is a write error, which the run reports.
 pub fn flag() -> io::Result<Arc<AtomicBool>> {
     let raised = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
-        // In this order the first signal finds the flag unset, and only sets it.
+        // In this order the first signal finds the flag unset, and only sets it; the second gives the
+        // terminal back before it ends the process.
+        terminal::restore_on(signal, Arc::clone(&raised))?;
         flag::register_conditional_shutdown(signal, 130, Arc::clone(&raised))?;
         flag::register(signal, Arc::clone(&raised))?;
     }

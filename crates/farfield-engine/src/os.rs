@@ -20,5 +20,6 @@ pub mod receive_thread;
 pub mod sock_diag;
 pub mod socket;
 pub mod steering;
+pub mod terminal;
 pub mod tun;
 pub mod user;

@@ -123,6 +123,9 @@ pub struct Interval {
 /// The error of reading an interval log.
 #[derive(Debug, thiserror::Error)]
 pub enum HlogError {
+    /// The log ends before its first histogram.
+    #[error("the log has no histograms")]
+    Empty,
     /// A line is not of the format. Counts histograms, from 1.
     #[error("histogram {0} of the log cannot be read")]
     Line(usize),
@@ -152,6 +155,9 @@ pub fn read(log: &[u8]) -> Result<Vec<Interval>, HlogError> {
         let ours = |std: std::time::Duration| Duration::from_secs_f64(std.as_secs_f64());
         let (start, length) = (ours(interval.start_timestamp()), ours(interval.duration()));
         intervals.push(Interval { tag, start, length, bins });
+    }
+    if intervals.is_empty() {
+        return Err(HlogError::Empty);
     }
     Ok(intervals)
 }

@@ -112,6 +112,20 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<Option<fs::File>> {
     Ok(file.metadata()?.is_file().then_some(file))
 }
 
+/// A file of a run, open to be read.
+///
+/// # Errors
+/// Those of the system, and that it is no regular file, which might never end.
+pub fn open(path: &Path) -> io::Result<fs::File> {
+    open_regular(path)?.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"))
+}
+
+/// Whether a directory is that of a run: it has something of the summary's name, if only a link that leads
+/// nowhere.
+pub fn is_run(path: &Path) -> bool {
+    path.join(SUMMARY_FILE).symlink_metadata().is_ok()
+}
+
 /// The text of a regular file; `None` if it is something else.
 fn read_regular(path: &Path) -> io::Result<Option<String>> {
     let Some(file) = open_regular(path)? else { return Ok(None) };

@@ -121,6 +121,17 @@ pub fn samples(directory: &Path, layout: Layout, to: &mut dyn Write) -> Result<S
     Ok(SamplesExported { rows, left_out: file.left_out(), complete: file.is_complete() })
 }
 
+/// The files of the run in `directory` that can be exported, with the formats that do: those whose beginnings,
+/// or ends, are what they should be.
+pub fn readable(directory: &Path) -> Vec<(&'static str, &'static str)> {
+    let samples = opened(&directory.join(SAMPLES_FILE)).is_ok_and(|file| SamplesFile::open(file).is_ok());
+    let files = [
+        (samples, SAMPLES_FILE, "--format csv"),
+        (histograms(directory).is_ok(), HISTOGRAMS_FILE, "--format hdr"),
+    ];
+    files.into_iter().filter(|(is, ..)| *is).map(|(_, name, format)| (name, format)).collect()
+}
+
 /// Writes the histograms of the run in `directory` as they are, once each was decoded: HdrHistogram's
 /// interval log, version 1.3, of histograms in the encoding V2.
 ///

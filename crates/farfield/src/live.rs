@@ -127,11 +127,9 @@ fn show(mut screen: Screen, mut view: View, to_draw: &Receiver<Figures>, flags: 
         };
         match request {
             Some(Request::Quit) => stop.store(true, Ordering::Relaxed),
-            // The terminal passes Ctrl-C on as a key. A second one ends the process at once.
+            // The terminal passes Ctrl-C on as a key. A second one ends the process at once, which gives the
+            // terminal back.
             Some(Request::Interrupt) => {
-                if stop.load(Ordering::Relaxed) {
-                    screen::leave();
-                }
                 let _ =
                     rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::INT);
             }

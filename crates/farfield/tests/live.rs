@@ -6,6 +6,7 @@ mod watched;
 
 use common::Place;
 use rustix::fd::OwnedFd;
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 use std::fs::{self, File, OpenOptions};
@@ -89,6 +90,11 @@ impl Session {
         self.keyboard.write_all(keys.as_bytes()).expect("a terminal");
     }
 
+    fn signal(&self, signal: Signal) {
+        // setsid(1) does not fork here: the child has become farfield, and is not waited for yet.
+        kill_process(Pid::from_child(&self.child), signal).expect("it runs");
+    }
+
     /// Waits for its end; returns its exit code and what it printed on standard output. The terminal must be
     /// as it was.
     #[track_caller]
@@ -121,6 +127,9 @@ fn a_run_is_shown_and_the_terminal_left_as_it_was() {
         let mut session = Session::begin(&words("4s"), columns, lines, &[]);
         session.shows("measuring,");
         session.shows("50/s");
+        for row in ["offered    ", "completed    ", "response    ", "service    ", "connect    "] {
+            session.shows(row);
+        }
         session.shows("no check has failed");
         session.shows("▪ completed");
         let contents = session.contents();
@@ -157,6 +166,30 @@ fn ctrl_c_is_a_key_and_ends_the_run() {
     session.press("\x03");
     let (code, printed, _) = session.end();
     assert_eq!(code, Some(130), "{printed}");
+}
+
+/// A second signal ends the process at once, without its result, and yet leaves the terminal as it was. A
+/// stopped process finds both when it goes on. It may have two threads take them at the same instant, each
+/// as the first, and then ends as after one.
+#[test]
+fn a_second_signal_leaves_the_terminal_as_it_was() {
+    let ends_at_once = |signals: &dyn Fn(&mut Session)| {
+        let ended = (0..10).any(|_| {
+            let mut session = Session::begin(&words("10m"), 80, 24, &[]);
+            session.shows("measuring,");
+            signals(&mut session);
+            let (code, printed, _) = session.end();
+            assert_eq!(code, Some(130), "{printed}");
+            printed.is_empty()
+        });
+        assert!(ended, "each time the run ended before the second signal");
+    };
+    ends_at_once(&|session| {
+        for signal in [Signal::STOP, Signal::INT, Signal::TERM, Signal::CONT] {
+            session.signal(signal);
+        }
+    });
+    ends_at_once(&|session| session.press("\x03\x03"));
 }
 
 #[test]

@@ -8,7 +8,9 @@
 mod common;
 
 use common::{Ended, Place};
+use rustix::fs::{CWD, Mode, mkfifoat};
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 const REQUESTS: usize = 20;
@@ -133,4 +135,65 @@ fn what_cannot_be_read_is_named_and_the_rest_is_shown() {
     place.farfield("report folder").exits(2).says(&["`folder` holds no summary.json", "no run directory"]);
     place.farfield("compare folder run").exits(2).says(&["folder"]);
     place.farfield("runs folder").exits(2).says(&["folder"]);
+}
+
+/// What stands in place of a file and has no end, or leads nowhere, is named and not waited for.
+#[test]
+fn pipes_and_links_in_place_of_files_are_named() {
+    let place = Place::new();
+    let run = copied(&place, &whole_run(), "run");
+    copied(&place, &whole_run(), "whole");
+    for name in ["samples.parquet", "series.parquet", "histograms.hlog", "scenario.toml", "environment.json"]
+    {
+        let _ = fs::remove_file(run.join(name));
+        mkfifoat(CWD, run.join(name), Mode::RUSR | Mode::WUSR).expect("a FIFO");
+    }
+    prints(&place.farfield("report run").exits(0), &["VALID"]);
+    for (format, name) in
+        [("csv", "samples.parquet"), ("jsonl", "samples.parquet"), ("hdr", "histograms.hlog")]
+    {
+        let refused = place.farfield(&format!("report run --format {format}")).exits(2);
+        refused.says(&[&format!("`run/{name}` is no regular file")]);
+    }
+    let page = place.farfield("report run --format html").exits(0).stdout;
+    for name in ["samples.parquet", "series.parquet", "histograms.hlog"] {
+        assert!(page.contains(&format!("Not shown: {name} is no regular file")), "{name}");
+    }
+    let compared = place.farfield("compare whole run").exits(0);
+    prints(&compared, &["run: samples.parquet: it is no regular file", "the file scenario.toml: readable →"]);
+
+    let link = place.path("linked");
+    fs::create_dir(&link).expect("own folder");
+    symlink("summary.json", link.join("summary.json")).expect("a link");
+    for words in ["report linked", "compare whole linked"] {
+        place.farfield(words).exits(2).says(&["`linked/summary.json` cannot be read", "symbolic links"]);
+    }
+    prints(&place.farfield("runs .").exits(0), &["UNREADABLE  linked"]);
+}
+
+/// Only what can be exported is said to be readable still, and a log that breaks off is not taken for whole.
+#[test]
+fn damaged_files_beside_a_damaged_summary_are_not_offered() {
+    let place = Place::new();
+    let run = copied(&place, &whole_run(), "run");
+    copied(&place, &whole_run(), "whole");
+    let log = fs::read_to_string(run.join("histograms.hlog")).expect("a log");
+    let of_warm_up: String =
+        log.split_inclusive('\n').take_while(|line| !line.contains("=steady.")).collect();
+    for (text, says) in [
+        ("", "histograms.hlog: the log has no histograms"),
+        (&of_warm_up[..], "histograms.hlog has no times of the measured part"),
+        (&log[..log.len() - 9], "histograms.hlog: histogram "),
+    ] {
+        fs::write(run.join("histograms.hlog"), text).expect("written");
+        let page = place.farfield("report run --format html").exits(0).stdout;
+        assert!(page.contains(&format!("Not shown: {says}")), "{says}");
+    }
+    place.farfield("report run --format hdr").exits(2).says(&["run/histograms.hlog", "of the log cannot be"]);
+    fs::write(run.join("samples.parquet"), "PAR1").expect("written");
+    let compared = place.farfield("compare whole run").exits(0);
+    prints(&compared, &["run: samples.parquet: this is no samples file"]);
+    fs::write(run.join("summary.json"), "{").expect("written");
+    let refused = place.farfield("report run").exits(2);
+    assert!(!refused.stderr.contains("still readable"), "{}", refused.stderr);
 }

@@ -552,3 +552,36 @@ fn a_simulated_run_is_set_up() {
             .all(|sample| sample.request == 1 && matches!(sample.outcome, Outcome::Ok | Outcome::Unfinished))
     );
 }
+
+/// The summary has each link that clients share in both directions, by the nodes that it leads from and to:
+/// replies of a kilobyte go away from the server, and each link's load is what it carried over what it could.
+#[test]
+fn shared_links_are_counted_from_node_to_node() {
+    let place = Place::new();
+    let scenario = "plane = 'simulated'\nrun = { duration = '2s', warm-up = '200ms', drain = '0s' }\n\
+        load = { model = 'open', arrivals = '60/s' }\n\
+        [[network.class]]\nname = 'home'\nhosts = ['one']\n[[network.class]]\nname = 'office'\nhosts = ['two']\n\
+        [network.topology]\nserver = 'www'\nhosts = ['www', 'one', 'two']\nrouters = ['core']\nlinks = [\n\
+        { from = 'www', to = 'core', link = { rate = '1Mbit', delay = '1ms' } },\n\
+        { from = 'core', to = 'one', link = { rate = '2Mbit', delay = '9ms' } },\n\
+        { from = 'core', to = 'two', link = { rate = '3Mbit', delay = '3ms' } }]\n";
+    place.write("s.toml", scenario);
+    let ended = place.farfield("run s.toml -q -o run").exits(0);
+    let text = std::fs::read_to_string(place.path("run/summary.json")).expect("a summary");
+    let summary: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let topology = &summary["network"]["topology"];
+    let link = |from: &str, to: &str| {
+        let links = topology["links"].as_array().expect("links");
+        let found = links.iter().find(|link| link["from"] == from && link["to"] == to);
+        let link =
+            found.unwrap_or_else(|| panic!("no link from {from} to {to}: {topology} {}", ended.stdout));
+        let number = |key: &str| link[key].as_f64().expect("a number");
+        assert!((number("load") - number("bytes") * 8.0 / 1e6 / 2.2).abs() < 0.005, "{link}");
+        number("bytes")
+    };
+    let requests = summary["steady"]["requests"].as_f64().expect("a number");
+    assert!(link("www", "core") > 1024.0 * requests && link("core", "www") < 256.0 * requests, "{topology}");
+    let attached = topology["attached"].as_array().expect("groups");
+    let classes: Vec<&str> = attached.iter().filter_map(|group| group["class"].as_str()).collect();
+    assert_eq!((classes, &topology["servers"]), (vec!["home", "office"], &serde_json::json!(["www"])));
+}

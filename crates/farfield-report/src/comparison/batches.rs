@@ -7,11 +7,12 @@
 //! neighbouring parts, and said.
 
 use super::metric::{Metric, Statistic};
-use crate::directory::RunDirectory;
+use crate::directory::{self, RunDirectory};
+use crate::export::SAMPLES_FILE;
 use farfield_base::{Duration, Instant, Outcome, Sample, Window};
 use farfield_measure::Timing;
 use farfield_measure::samples::{Keep, SamplesError, SamplesFile};
-use std::fs::File;
+use std::io::ErrorKind;
 
 /// Parts of a run.
 const PARTS: usize = 10;
@@ -35,7 +36,9 @@ pub(super) struct Batches {
 pub(super) fn of(run: &RunDirectory, metrics: &[Metric]) -> Batches {
     match read(run, metrics) {
         Ok(parts) => parts.batches(run, metrics),
-        Err(reason) => Batches { numbers: vec![Err(reason); metrics.len()], doubts: Vec::new() },
+        Err(Unread { reason, doubt }) => {
+            Batches { numbers: vec![Err(reason); metrics.len()], doubts: doubt.into_iter().collect() }
+        }
     }
 }
 
@@ -49,8 +52,27 @@ struct Parts {
     times: Vec<(Timing, [Vec<u64>; PARTS])>,
 }
 
-fn read(run: &RunDirectory, metrics: &[Metric]) -> Result<Parts, &'static str> {
-    const NO_SAMPLES: &str = "its samples.parquet cannot be read";
+/// Why a run has no parts.
+struct Unread {
+    reason: &'static str,
+    /// What is wrong with its file, if that is damaged.
+    doubt: Option<String>,
+}
+
+impl From<&'static str> for Unread {
+    fn from(reason: &'static str) -> Unread {
+        Unread { reason, doubt: None }
+    }
+}
+
+fn read(run: &RunDirectory, metrics: &[Metric]) -> Result<Parts, Unread> {
+    let damaged = |error: SamplesError| Unread {
+        reason: match error {
+            SamplesError::Newer { .. } => "the samples.parquet of a run is of a later version of farfield",
+            _ => "the samples.parquet of a run cannot be read",
+        },
+        doubt: Some(format!("{SAMPLES_FILE}: {error}")),
+    };
     let phases = run.summary().phases;
     let window = Window {
         measure_from: Instant::from_ns(phases.warm_up_ns),
@@ -58,20 +80,19 @@ fn read(run: &RunDirectory, metrics: &[Metric]) -> Result<Parts, &'static str> {
     };
     let length = Duration::from_ns(phases.steady_ns / PARTS as u64);
     if length.is_zero() {
-        return Err("a run has no measured part");
+        return Err("a run has no measured part".into());
     }
-    let source =
-        File::open(run.path().join("samples.parquet")).map_err(|_| "a run has no samples.parquet")?;
-    let file = SamplesFile::open(source).map_err(|error| match error {
-        SamplesError::Newer { .. } => "its samples.parquet is of a later version of farfield",
-        _ => NO_SAMPLES,
+    let source = directory::open(&run.path().join(SAMPLES_FILE)).map_err(|error| Unread {
+        reason: "a run has no samples.parquet",
+        doubt: (error.kind() != ErrorKind::NotFound).then(|| format!("{SAMPLES_FILE}: {error}")),
     })?;
+    let file = SamplesFile::open(source).map_err(damaged)?;
     if file.keep() != Keep::All || file.left_out() > 0 {
-        return Err("a run has not kept all its samples");
+        return Err("a run has not kept all its samples".into());
     }
     let mut parts = Parts::new(length, metrics);
     for sample in file.samples() {
-        parts.count(&sample.map_err(|_| NO_SAMPLES)?, window);
+        parts.count(&sample.map_err(damaged)?, window);
     }
     Ok(parts)
 }

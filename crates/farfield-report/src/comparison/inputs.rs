@@ -2,10 +2,10 @@
 //! of the figures may come from there.
 
 use super::side::Side;
-use crate::directory::RunDirectory;
+use crate::directory::{self, RunDirectory};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fs;
+use std::io::Read;
 
 /// A key that differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -21,9 +21,23 @@ pub struct InputChange {
 /// Keys that differ between any two runs, or that only say where results are kept.
 const NO_INPUT: [&str; 4] = ["scenario.seed", "scenario.output", "scenario.name", "machine.schema_version"];
 
+/// Files, and the beginnings of their keys.
+const FILES: [(&str, &str); 2] = [("scenario.toml", "scenario"), ("environment.json", "machine")];
+/// No scenario is longer.
+const BYTES_MAX: u64 = 1 << 24;
+
 /// The keys that differ between the first runs of two sides.
 pub(super) fn changes(base: &Side, other: &Side) -> Vec<InputChange> {
-    let [base, other] = [base, other].map(|side| keys(&side.runs()[0]));
+    let [mut base, mut other] = [base, other].map(|side| keys(&side.runs()[0]));
+    // Beside a file that cannot be read, each key of the other's would seem to differ.
+    for (file, part) in FILES {
+        let file = &format!("the file {file}");
+        if base.get(file) != other.get(file) {
+            for keys in [&mut base, &mut other] {
+                keys.retain(|key, _| !key.starts_with(&format!("{part}.")));
+            }
+        }
+    }
     let mut names: Vec<&String> = base.keys().chain(other.keys()).collect();
     names.sort();
     names.dedup();
@@ -41,13 +55,24 @@ pub(super) fn changes(base: &Side, other: &Side) -> Vec<InputChange> {
 /// has none.
 fn keys(run: &RunDirectory) -> BTreeMap<String, String> {
     let mut keys = BTreeMap::new();
-    let read = |name: &str| fs::read_to_string(run.path().join(name)).ok();
-    if let Some(Ok(scenario)) = read("scenario.toml").map(|text| text.parse::<toml::Table>()) {
-        flatten_toml("scenario", &toml::Value::Table(scenario), &mut keys);
+    let read = |name: &str| {
+        let mut text = String::new();
+        let file = directory::open(&run.path().join(name)).ok()?;
+        file.take(BYTES_MAX).read_to_string(&mut text).ok().filter(|_| !text.is_empty())?;
+        Some(text)
+    };
+    let [(scenario_file, scenario_part), (machine_file, machine_part)] = FILES;
+    let scenario = read(scenario_file).and_then(|text| text.parse::<toml::Table>().ok());
+    let machine = read(machine_file).and_then(|text| serde_json::from_str(&text).ok());
+    for (file, is_read) in [(scenario_file, scenario.is_some()), (machine_file, machine.is_some())] {
+        let state = if is_read { "readable" } else { "absent or damaged" };
+        keys.insert(format!("the file {file}"), state.to_owned());
     }
-    let machine = read("environment.json").and_then(|text| serde_json::from_str(&text).ok());
+    if let Some(scenario) = scenario {
+        flatten_toml(scenario_part, &toml::Value::Table(scenario), &mut keys);
+    }
     if let Some(machine) = machine {
-        flatten_json("machine", &machine, &mut keys);
+        flatten_json(machine_part, &machine, &mut keys);
     }
     keys.retain(|key, _| {
         !NO_INPUT

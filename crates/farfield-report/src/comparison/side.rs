@@ -1,7 +1,7 @@
 //! One side of a comparison: a run, or a folder of repeats.
 
 use super::SideSummary;
-use crate::directory::{ReportError, RunDirectory, SUMMARY_FILE};
+use crate::directory::{ReportError, RunDirectory, is_run};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs;
@@ -61,9 +61,8 @@ impl Side {
     /// Opens the run directory at `path`, or all those in the folder `path`, in the order of their names.
     pub fn open(path: &Path) -> Result<Side, SideError> {
         let mut side = Side { name: path.display().to_string(), runs: Vec::new(), left_out: Vec::new() };
-        let is_run = path.join(SUMMARY_FILE).exists();
         let directories =
-            if is_run || !path.is_dir() { vec![path.to_owned()] } else { run_directories(path)? };
+            if is_run(path) || !path.is_dir() { vec![path.to_owned()] } else { run_directories(path)? };
         if directories.is_empty() {
             return Err(SideError::NoRuns(path.to_owned()));
         }
@@ -156,7 +155,7 @@ pub fn run_directories(folder: &Path) -> Result<Vec<PathBuf>, SideError> {
     let mut directories = Vec::new();
     for entry in fs::read_dir(folder).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
-        if path.join(SUMMARY_FILE).exists() {
+        if is_run(&path) {
             directories.push(path);
         }
     }

@@ -189,6 +189,18 @@ fn junit_has_a_case_for_each_check_and_threshold() {
     assert_eq!(cases(&bare.summary()).len(), 1, "no suite without cases");
 }
 
+/// Fails unless each row of a table has as many cells as its head.
+#[track_caller]
+fn tables_are_whole(markdown: &str) {
+    let cells = |line: &str| line.replace("\\|", "").matches('|').count();
+    let lines: Vec<&str> = markdown.lines().collect();
+    let pairs = lines.windows(2).filter(|pair| pair[0].starts_with('|') && pair[1].starts_with('|'));
+    assert!(pairs.clone().count() > 3, "{markdown}");
+    for pair in pairs {
+        assert_eq!(cells(pair[0]), cells(pair[1]), "{pair:?}");
+    }
+}
+
 #[test]
 fn names_of_strangers_are_text_in_every_format() {
     let mut scene = Scene::worst();
@@ -212,6 +224,7 @@ fn names_of_strangers_are_text_in_every_format() {
         assert!(!line.contains(" <script"), "{line}");
         assert!(!line.contains("](b)") || line.contains("\\](b)"), "{line}");
     }
+    tables_are_whole(&markdown);
     for text in [xml, markdown] {
         assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{text:?}");
     }
@@ -231,12 +244,7 @@ fn markdown_begins_with_the_verdict_and_names_every_failure() {
     for check in summary.verdict.failed() {
         assert!(worst.contains(&format!("- **{}** ", check.name)), "{}", check.name);
     }
-    // Every table is whole: as many cells in each row as its head has.
-    let cells = |line: &str| line.replace("\\|", "").matches('|').count();
-    let lines: Vec<&str> = worst.lines().collect();
-    for pair in lines.windows(2).filter(|pair| pair[0].starts_with('|') && pair[1].starts_with('|')) {
-        assert_eq!(cells(pair[0]), cells(pair[1]), "{pair:?}");
-    }
+    tables_are_whole(&worst);
 }
 
 /// Exports of a sample whose numbers are the largest there are.

@@ -31,6 +31,9 @@ pub(super) fn charts(page: &mut String, run: &RunDirectory) {
         .filter_map(|time| intervals.iter().find(|interval| interval.tag == format!("steady.{time}")))
         .filter(|interval| !interval.bins.is_empty())
         .collect();
+    if times.is_empty() {
+        return missing(page, &format!("{HISTOGRAMS_FILE} has no times of the measured part"));
+    }
     page.push_str("<div class=\"pair\">\n");
     let axes = [
         ("Share of requests that take at most a time, to p99.9", Axis::linear("milliseconds"), 0.999),

@@ -245,3 +245,40 @@ fn variance_time(counts: &[f64], slot_ns: u64) -> Chart {
     let across = Axis::logarithmic(format!("slots of {} taken together", crate::figures::time(slot_ns)));
     Chart::new("Variance-time plot", across, Axis::logarithmic("variance, against one slot"), lines)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The i-th of n gaps is the quantile (i + 1/2)/n of an exponential distribution; the order in which they
+    /// come is another one.
+    fn exponential(gaps: u64, mean_ns: f64) -> Vec<u64> {
+        let gap = |at: u64| (-mean_ns * (1.0 - (at as f64 + 0.5) / gaps as f64).ln()) as u64;
+        let instants = (0..gaps).scan(1_000_000_000, |now, at| {
+            *now += gap(at * 7 % gaps);
+            Some(*now)
+        });
+        std::iter::once(1_000_000_000).chain(instants).collect()
+    }
+
+    #[test]
+    fn gaps_of_a_poisson_process_lie_on_the_diagonal() {
+        let chart = quantiles(exponential(20_000, 5e6));
+        let [gaps, diagonal] = &chart.series[..] else { panic!("gaps and a diagonal") };
+        assert_eq!((gaps.points.len(), diagonal.points.len()), (200, 200));
+        for (found, theory) in gaps.points.iter().zip(&diagonal.points) {
+            assert_eq!((found.x, theory.x), (theory.y, theory.y));
+            assert!((found.y - found.x).abs() < 0.001 + 0.02 * found.x, "{found:?}");
+        }
+        // The median of an exponential distribution of mean 5 ms.
+        let median = f64::midpoint(diagonal.points[99].x, diagonal.points[100].x);
+        assert!((median - 5.0 * std::f64::consts::LN_2).abs() < 0.02, "{median}");
+    }
+
+    #[test]
+    fn equal_gaps_are_a_level_line() {
+        let chart = quantiles((0..1000).map(|at| at * 2_000_000).collect());
+        assert!(chart.series[0].points.iter().all(|point| point.y == 2.0));
+        assert!(chart.series[1].points[199].y > 10.0);
+    }
+}

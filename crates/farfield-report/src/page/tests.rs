@@ -6,7 +6,7 @@ use crate::export::{HISTOGRAMS_FILE, SAMPLES_FILE};
 use crate::terminal::scene::{Scene, killed};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use farfield_base::{Duration, Instant};
+use farfield_base::{Duration, Instant, Outcome};
 use farfield_measure::samples::{Keep, RunLabel, SamplesWriter};
 use farfield_measure::{Summary, hlog, series};
 use sha2::{Digest, Sha256};
@@ -153,4 +153,49 @@ fn an_invalid_run_says_what_to_do_before_any_figure() {
         assert!(page.contains(&format!("<strong>{}</strong>", check.name)), "{}", check.name);
     }
     assert!(page.contains("What to do: "), "advice");
+}
+
+/// The cells of the table behind a heading, row by row, without markup.
+fn table_of(page: &str, heading: &str) -> Vec<Vec<String>> {
+    let behind = page.split(&format!("<h2>{heading}</h2>")).nth(1).expect(heading);
+    let table = behind.split("</table>").next().expect("a table");
+    let cells = |row: &str| {
+        let cells = row.split("<td").skip(1).map(|cell| {
+            let texts = cell.split_once('>').map_or("", |(_, rest)| rest).split('<');
+            texts.map(|text| text.split_once('>').map_or(text, |(_, text)| text)).collect::<String>()
+        });
+        cells.collect::<Vec<_>>()
+    };
+    table.split("<tr").skip(1).map(cells).filter(|row| !row.is_empty()).collect()
+}
+
+fn number(cell: &str) -> u64 {
+    cell.replace(',', "").trim().parse().unwrap_or_else(|_| panic!("{cell} is a number"))
+}
+
+/// A thousand requests of the measured part for a hundred paths and by thirty classes: twenty of each have a
+/// row, and the last row has the rest, so that none is missing. Every tenth of the last path fails.
+#[test]
+fn what_has_no_row_is_counted_in_the_last() {
+    let names: Vec<String> = (0..30).map(|number| format!("class-{number}")).collect();
+    let mut scene = Scene::good().across(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    for (at, sample) in scene.samples.iter_mut().enumerate() {
+        (sample.request, sample.class) = (at as u32 % 100, at as u16 % 30);
+        if at % 100 == 99 {
+            sample.outcome = Outcome::TimedOut;
+        }
+    }
+    let page = page(&scene);
+    let requests = table_of(&page, "Requests");
+    assert_eq!((requests.len(), requests[20][0].as_str()), (21, "others"));
+    assert_eq!(requests.iter().map(|row| number(&row[1])).sum::<u64>(), 1000);
+    assert!(requests[..20].iter().all(|row| number(&row[1]) == 10 && row[2] == "0%"), "{requests:?}");
+    // Ten of the eight hundred others.
+    assert_eq!((number(&requests[20][1]), requests[20][2].as_str()), (800, "1.25%"));
+    let classes = table_of(&page, "Classes of clients");
+    assert_eq!((classes.len(), classes[20][0].as_str()), (21, "10 others"));
+    assert_eq!(classes.iter().map(|row| number(&row[1])).sum::<u64>(), 1000);
+    for (row, name) in classes.iter().zip(&names).take(20) {
+        assert!(row[0] == *name && (33..=34).contains(&number(&row[1])), "{row:?}");
+    }
 }

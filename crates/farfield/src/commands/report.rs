@@ -55,8 +55,7 @@ fn of_summary(
     print: impl FnOnce(&RunDirectory) -> Result<(), Problem>,
 ) -> Result<Exit, Problem> {
     let run = run.map_err(|error| {
-        let others = [(export::SAMPLES_FILE, "--format csv"), (export::HISTOGRAMS_FILE, "--format hdr")];
-        let there = others.iter().filter(|(name, _)| directory.join(name).is_file());
+        let there = export::readable(directory).into_iter();
         let there: Vec<String> = there.map(|(name, format)| format!("{name} by `{format}`")).collect();
         match there.is_empty() {
             true => Problem::usage(error),

@@ -15,7 +15,7 @@ use farfield_measure::samples::{Keep, SamplesFile};
 use farfield_measure::summary::PartSummary;
 use farfield_measure::verdict::CaptureAgreement;
 use farfield_measure::{Summary, Timing, connections};
-use farfield_report::{Look, RunDirectory};
+use farfield_report::{Look, RunDirectory, directory};
 use farfield_scenario::{HttpVersion, RunPlan, Scenario};
 use farfield_traffic::request::Order;
 use farfield_user::Reuse;
@@ -194,7 +194,7 @@ fn read_samples(directory: &Path) -> Result<(Vec<Sample>, bool), Problem> {
 /// Opens the samples of a run directory.
 fn open_samples(directory: &Path) -> Result<SamplesFile<File>, Problem> {
     let path = directory.join(SAMPLES);
-    let file = File::open(&path).map_err(|error| unreadable(&path, error))?;
+    let file = directory::open(&path).map_err(|error| unreadable(&path, error))?;
     SamplesFile::open(file).map_err(|error| unreadable(&path, error))
 }
 
@@ -229,7 +229,7 @@ fn record(
         measure_to: Instant::from_ns(summary.phases.warm_up_ns + summary.phases.steady_ns),
     };
     let path = directory.join(connections::CONNECTIONS_FILE);
-    let connections = match File::open(&path) {
+    let connections = match directory::open(&path) {
         Ok(file) => Some(connections::read_parquet(file).map_err(|error| unreadable(&path, error))?),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(unreadable(&path, error)),

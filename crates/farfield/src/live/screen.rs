@@ -5,9 +5,13 @@ use crossterm::event::{Event, KeyEventKind};
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen};
 use crossterm::{cursor, event, execute, terminal};
 use farfield_base::Duration;
+use farfield_engine::os::terminal as before;
 use ratatui::backend::CrosstermBackend;
 use ratatui::{Frame, Terminal};
 use std::io::{self, BufWriter, Stderr};
+
+/// Leaves the second screen and shows the cursor, as [`leave`] does (DECSET 1049 and 25, xterm's ctlseqs).
+const LEAVING: &[u8] = b"\x1b[?1049l\x1b[?25h";
 
 /// A terminal in raw mode that shows its second screen. Standard error is drawn to: standard output may be a
 /// file. Leaves it when dropped.
@@ -18,7 +22,8 @@ pub struct Screen {
 impl Screen {
     /// Enters.
     pub fn enter() -> io::Result<Screen> {
-        terminal::enable_raw_mode()?;
+        before::keep(LEAVING)?;
+        terminal::enable_raw_mode().inspect_err(|_| before::forget())?;
         let entered = execute!(io::stderr(), EnterAlternateScreen, cursor::Hide)
             .and_then(|()| Terminal::new(CrosstermBackend::new(BufWriter::new(io::stderr()))));
         match entered {
@@ -57,4 +62,5 @@ impl Drop for Screen {
 pub fn leave() {
     let _ = terminal::disable_raw_mode();
     let _ = execute!(io::stderr(), LeaveAlternateScreen, cursor::Show);
+    before::forget();
 }

@@ -64,7 +64,7 @@ pub const PARTS: [(&str, &[Field]); 5] = [
                 "http",
                 "HTTP version",
                 Kind::Choice(&["auto", "1.0", "1.1", "2", "3"]),
-                "auto over https, else 1.1",
+                "auto: 1.1 over http",
                 ALWAYS,
             ),
             field("server.command", "Command that starts it", Kind::Text, "", ("plane", &["emulated"])),
@@ -220,6 +220,22 @@ pub fn json() -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A choice shows its example as `default (…)`.
+    #[test]
+    fn choices_say_what_the_default_is() {
+        let scenario = farfield_scenario::Scenario::default();
+        let scenario = serde_json::to_value(scenario).expect("JSON");
+        for field in all() {
+            let Kind::Choice(choices) = field.kind else { continue };
+            let value = field.key.split('.').try_fold(&scenario, |value, key| value.get(key));
+            let shown = field.example.split(':').next().unwrap_or_default();
+            // Clients have no access link where there is no network, which is the default.
+            let default = value.and_then(Value::as_str).unwrap_or("none");
+            assert_eq!(shown, default, "{}", field.key);
+            assert!(choices.contains(&shown), "{}: {shown}", field.key);
+        }
+    }
 
     #[test]
     fn each_field_has_help() {

@@ -1,0 +1,73 @@
+//! The terminal of a view that takes it over, given back when the process ends without the view: by a second
+//! SIGINT or SIGTERM.
+//!
+//! [`restore`] runs in a signal handler, and so calls only what is async-signal-safe (signal-safety(7)):
+//! tcsetattr(3), poll(2), write(2) and atomics. The view itself leaves the terminal in every other case.
+
+use std::io;
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+
+/// The terminal to give back, null if none is taken. What it points to is never freed: the handler may be
+/// reading it on any thread.
+static TAKEN: AtomicPtr<Taken> = AtomicPtr::new(ptr::null_mut());
+
+/// A terminal as it was before it was taken.
+struct Taken {
+    modes: libc::termios,
+    /// The sequence that leaves the second screen.
+    leaving: &'static [u8],
+}
+
+/// Keeps the modes of the terminal on standard input, before a view changes them. [`restore`] sets them
+/// again, and writes `leaving` on standard error.
+#[expect(unsafe_code, reason = "plain modes, of which a handler makes one call, have no safe wrapper")]
+pub fn keep(leaving: &'static [u8]) -> io::Result<()> {
+    // SAFETY: all-zero is a valid `termios`; the pointer is that of a live one.
+    let modes = unsafe {
+        let mut modes: libc::termios = std::mem::zeroed();
+        if libc::tcgetattr(libc::STDIN_FILENO, &raw mut modes) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        modes
+    };
+    TAKEN.store(Box::leak(Box::new(Taken { modes, leaving })), Ordering::Release);
+    Ok(())
+}
+
+/// The view has left the terminal itself: there is nothing left to restore.
+pub fn forget() {
+    TAKEN.store(ptr::null_mut(), Ordering::Release);
+}
+
+/// Gives the terminal back, once. Never waits for one that takes no more: it gets its modes, and keeps the
+/// second screen.
+#[expect(unsafe_code, reason = "a signal handler's calls, none of which may allocate or lock")]
+fn restore() {
+    let taken = TAKEN.swap(ptr::null_mut(), Ordering::AcqRel);
+    // SAFETY: null, or what `keep` has leaked.
+    let Some(taken) = (unsafe { taken.as_ref() }) else { return };
+    let mut polled = libc::pollfd { fd: libc::STDERR_FILENO, events: libc::POLLOUT, revents: 0 };
+    // SAFETY: the pointers are those of live values, and the length is that of the slice. Failures cannot be
+    // mended, and the process ends: the terminal is gone.
+    unsafe {
+        libc::tcsetattr(libc::STDIN_FILENO, libc::TCSANOW, &raw const taken.modes);
+        if libc::poll(&raw mut polled, 1, 0) == 1 && polled.revents & libc::POLLOUT != 0 {
+            libc::write(libc::STDERR_FILENO, taken.leaving.as_ptr().cast(), taken.leaving.len());
+        }
+    }
+}
+
+/// Makes `signal` give the terminal back where `raised` is set, which is before this signal ends the process
+/// if that is registered behind this.
+#[expect(unsafe_code, reason = "what a handler may do cannot be checked")]
+pub(crate) fn restore_on(signal: i32, raised: Arc<AtomicBool>) -> io::Result<()> {
+    let action = move || {
+        if raised.load(Ordering::SeqCst) {
+            restore();
+        }
+    };
+    // SAFETY: the action is async-signal-safe, as the module's text says, and does not panic.
+    unsafe { signal_hook::low_level::register(signal, action) }.map(|_| ())
+}
