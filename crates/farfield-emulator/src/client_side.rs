@@ -429,12 +429,12 @@ impl Forward for ClientSide {
             Ahead::Own { node, hop } => {
                 let flight = self.pass(flight, node)?;
                 let Flight { client, up, .. } = flight;
-                self.enter(flight, node, At::Own { client, up, hop })
+                self.enter(flight, way, node, At::Own { client, up, hop })
             }
             Ahead::Hop { node, hop: HopPlan { link, .. } } => {
                 let mut flight = self.pass(flight, node)?;
                 match link {
-                    Some(link) => self.enter(flight, node, At::Shared(link)),
+                    Some(link) => self.enter(flight, way, node, At::Shared(link)),
                     None => {
                         flight.stage += 1;
                         Some(flight)

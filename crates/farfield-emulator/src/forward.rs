@@ -163,7 +163,8 @@ pub(crate) trait Forward {
         self.transit_mut().now = now;
     }
 
-    /// The way of a packet, whichever of its stages it is at.
+    /// The way of a packet, whichever of its stages it is at, damaged or not. To look it up touches the client,
+    /// its class and its route, so an event does it once.
     fn way(&self, flight: &Flight<Self::Client>) -> Way {
         let (route, class) = self.route_of(flight.client);
         let network = &self.transit().plan;
@@ -233,6 +234,7 @@ pub(crate) trait Forward {
     fn enter(
         &mut self,
         flight: Flight<Self::Client>,
+        way: &Way,
         node: Option<NodePlan>,
         link: Self::Link,
     ) -> On<Self::Client> {
@@ -246,7 +248,7 @@ pub(crate) trait Forward {
         match mtu.judge(flight.bytes(), !flight.is_whole()) {
             Fit::Fits => {
                 let fate = self.offer(&flight, link);
-                self.settle(flight, link, fate)
+                self.settle(flight, way, link, fate)
             }
             Fit::Fragments => {
                 self.fragment(flight, mtu.as_bytes());
@@ -304,7 +306,13 @@ pub(crate) trait Forward {
     }
 
     /// Does with a packet what its link decided; returns it if it is behind the link now.
-    fn settle(&mut self, mut flight: Flight<Self::Client>, link: Self::Link, fate: Fate) -> On<Self::Client> {
+    fn settle(
+        &mut self,
+        mut flight: Flight<Self::Client>,
+        way: &Way,
+        link: Self::Link,
+        fate: Fate,
+    ) -> On<Self::Client> {
         if let Some(counts) = self.counts(link) {
             counts.count(flight.packets(), flight.bytes(), &fate);
         }
@@ -322,13 +330,13 @@ pub(crate) trait Forward {
                 flight.stage += 1;
                 if let Some(copy) = delivery.copy {
                     let twin = self.damaged(flight.clone(), &copy);
-                    self.go_on_at(twin, copy.at);
+                    self.go_on_at(twin, way, copy.at);
                 }
                 let flight = self.damaged(flight, &delivery.first);
                 if delivery.first.at <= self.transit().now {
                     return Some(flight);
                 }
-                self.go_on_at(flight, delivery.first.at);
+                self.go_on_at(flight, way, delivery.first.at);
                 None
             }
         }
@@ -344,8 +352,9 @@ pub(crate) trait Forward {
         Flight::whole(packet, (client, server), up, stage).sent_by(sender)
     }
 
-    fn go_on_at(&mut self, flight: Flight<Self::Client>, at: Instant) {
-        if self.holds(&flight, &self.way(&flight)) {
+    /// Lets a packet go on its way at `at`, on this side or on the next.
+    fn go_on_at(&mut self, flight: Flight<Self::Client>, way: &Way, at: Instant) {
+        if self.holds(&flight, way) {
             self.transit_mut().schedule(at, flight);
         } else {
             self.cross(flight, at);
@@ -366,7 +375,8 @@ pub(crate) trait Forward {
                 continue;
             }
             let flight = self.transit_mut().flights.remove(key as usize);
-            if let Some(flight) = self.settle(flight, link, fate) {
+            let way = self.way(&flight);
+            if let Some(flight) = self.settle(flight, &way, link, fate) {
                 self.set_out(flight);
             }
         }

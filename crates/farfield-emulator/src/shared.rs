@@ -160,7 +160,7 @@ impl<O> Forward for SharedSide<O> {
             Ahead::Hop { node, hop: HopPlan { link, .. } } if is_here => {
                 let mut flight = self.pass(flight, node)?;
                 match link {
-                    Some(link) => self.enter(flight, node, link),
+                    Some(link) => self.enter(flight, way, node, link),
                     None => {
                         flight.stage += 1;
                         Some(flight)

@@ -310,7 +310,10 @@ impl Fold {
     fn count_events(&mut self, sample: &Sample) {
         let window = self.window;
         let inside = |at: Instant| at >= window.measure_from && at < window.measure_to;
-        self.warm_up.events.count(sample, |at| at < window.measure_from);
+        // Nothing happens to a request before it is due.
+        if sample.due < window.measure_from {
+            self.warm_up.events.count(sample, |at| at < window.measure_from);
+        }
         self.steady.events.count(sample, inside);
         if let Some((_, class)) = self.classes.get_mut(usize::from(sample.class)) {
             class.events.count(sample, inside);

@@ -3,6 +3,7 @@
 //! Appending a sample allocates nothing once the columns have grown to a batch. Encoding allocates what the
 //! Parquet column writers need, once a batch.
 
+use bytes::Bytes;
 use farfield_base::{Outcome, Sample, Stamp};
 use parquet::column::writer::ColumnWriterImpl;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
@@ -78,9 +79,11 @@ impl Batch {
         self.due.len()
     }
 
-    /// One pass over the samples for each column: they are few enough to stay in the cache.
+    /// One pass over the samples for each column. What no sample among them has, such as a session of TLS, is
+    /// not looked for column by column.
     pub(super) fn extend<'a>(&mut self, samples: impl Iterator<Item = &'a Sample> + Clone) {
         let all = || samples.clone();
+        let before = self.rows();
         self.due.extend(all().map(|s| s.due.as_ns() as i64));
         self.connect_begun.extend(all().map(|s| at(s.connect_begun)));
         self.connected.extend(all().map(|s| at(s.connected)));
@@ -96,21 +99,47 @@ impl Batch {
         self.class.extend(all().map(|s| i32::from(s.class)));
         self.status.extend(all().map(|s| i32::from(s.status)));
         self.outcome.extend(all().map(|s| s.outcome));
-        let tcp = || all().map(|s| s.tcp);
-        self.syn_tries.extend(tcp().map(|tcp| tcp.map(|tcp| tcp.syn_tries.get().into())));
-        self.retransmits.extend(tcp().map(|tcp| tcp.map(|tcp| tcp.retransmits.into())));
-        self.out_of_order.extend(tcp().map(|tcp| tcp.map(|tcp| tcp.out_of_order.into())));
-        self.srtt_us.extend(tcp().map(|tcp| tcp.and_then(|tcp| Some(tcp.srtt_us?.get() as i32))));
         self.page.extend(all().map(|s| i32::from(s.page.code())));
         self.session.extend(all().map(session));
-        let tls = || all().map(|s| s.tls);
-        self.secured.extend(tls().map(|tls| tls.map(|tls| tls.secured.as_ns() as i64)));
-        self.tls_version.extend(tls().map(|tls| tls.map(|tls| tls.version.number().into())));
-        self.tls_resumed.extend(tls().map(|tls| tls.map(|tls| tls.resumed.into())));
-        self.tls_early.extend(tls().map(|tls| tls.map(|tls| tls.early.code().into())));
-        self.stream.extend(all().map(|s| s.http.stream().map(u32::cast_signed)));
-        self.stalled_us.extend(all().map(|s| s.http.stalled_us().map(u32::cast_signed)));
         self.http_version.extend(all().map(|s| s.http.version().map(|version| version.code().into())));
+        let rows = self.rows() - before;
+        if all().any(|s| s.tcp.is_some()) {
+            let tcp = || all().map(|s| s.tcp);
+            self.syn_tries.extend(tcp().map(|tcp| tcp.map(|tcp| tcp.syn_tries.get().into())));
+            self.retransmits.extend(tcp().map(|tcp| tcp.map(|tcp| tcp.retransmits.into())));
+            self.out_of_order.extend(tcp().map(|tcp| tcp.map(|tcp| tcp.out_of_order.into())));
+            self.srtt_us.extend(tcp().map(|tcp| tcp.and_then(|tcp| Some(tcp.srtt_us?.get() as i32))));
+        } else {
+            self.of_tcp().into_iter().for_each(|column| column.extend_absent(rows));
+        }
+        if all().any(|s| s.tls.is_some()) {
+            let tls = || all().map(|s| s.tls);
+            self.secured.extend(tls().map(|tls| tls.map(|tls| tls.secured.as_ns() as i64)));
+            self.tls_version.extend(tls().map(|tls| tls.map(|tls| tls.version.number().into())));
+            self.tls_resumed.extend(tls().map(|tls| tls.map(|tls| tls.resumed.into())));
+            self.tls_early.extend(tls().map(|tls| tls.map(|tls| tls.early.code().into())));
+        } else {
+            self.secured.extend_absent(rows);
+            self.of_tls().into_iter().for_each(|column| column.extend_absent(rows));
+        }
+        if all().any(|s| s.http.stream().is_some()) {
+            self.stream.extend(all().map(|s| s.http.stream().map(u32::cast_signed)));
+            self.stalled_us.extend(all().map(|s| s.http.stalled_us().map(u32::cast_signed)));
+        } else {
+            self.of_streams().into_iter().for_each(|column| column.extend_absent(rows));
+        }
+    }
+
+    fn of_tcp(&mut self) -> [&mut Optional<i32>; 4] {
+        [&mut self.syn_tries, &mut self.retransmits, &mut self.out_of_order, &mut self.srtt_us]
+    }
+
+    fn of_tls(&mut self) -> [&mut Optional<i32>; 3] {
+        [&mut self.tls_version, &mut self.tls_resumed, &mut self.tls_early]
+    }
+
+    fn of_streams(&mut self) -> [&mut Optional<i32>; 2] {
+        [&mut self.stream, &mut self.stalled_us]
     }
 
     pub(super) fn clear(&mut self) {
@@ -131,20 +160,10 @@ impl Batch {
         stamps.into_iter().for_each(|column| column.truncate(rows));
         let ids = [&mut self.user, &mut self.number, &mut self.request, &mut self.class, &mut self.status];
         ids.into_iter().for_each(|column| column.truncate(rows));
-        let numbers = [
-            &mut self.connection,
-            &mut self.syn_tries,
-            &mut self.retransmits,
-            &mut self.out_of_order,
-            &mut self.srtt_us,
-            &mut self.session,
-            &mut self.tls_version,
-            &mut self.tls_resumed,
-            &mut self.tls_early,
-            &mut self.stream,
-            &mut self.stalled_us,
-            &mut self.http_version,
-        ];
+        self.of_tcp().into_iter().for_each(|column| column.truncate(rows));
+        self.of_tls().into_iter().for_each(|column| column.truncate(rows));
+        self.of_streams().into_iter().for_each(|column| column.truncate(rows));
+        let numbers = [&mut self.connection, &mut self.session, &mut self.http_version];
         numbers.into_iter().for_each(|column| column.truncate(rows));
         self.page.truncate(rows);
         self.outcome.truncate(rows);
@@ -171,6 +190,11 @@ impl<T> Optional<T> {
         }
     }
 
+    /// Adds so many rows without a value.
+    fn extend_absent(&mut self, rows: usize) {
+        self.present.resize(self.present.len() + rows, 0);
+    }
+
     fn truncate(&mut self, rows: usize) {
         self.present.truncate(rows);
         self.values.truncate(self.present.iter().filter(|level| **level > 0).count());
@@ -179,7 +203,9 @@ impl<T> Optional<T> {
 
 impl Encoder {
     pub(super) fn new(schema: SchemaDescPtr, properties: WriterPropertiesPtr) -> Encoder {
-        let names = Outcome::ALL.iter().map(|outcome| ByteArray::from(outcome.name())).collect();
+        // Static bytes are not counted, so that a copy for each row touches no counter.
+        let name = |outcome: &Outcome| Bytes::from_static(outcome.name().as_bytes()).into();
+        let names = Outcome::ALL.iter().map(name).collect();
         Encoder { schema, properties, names, outcome: Vec::new(), pause: Box::new(|| {}) }
     }
 

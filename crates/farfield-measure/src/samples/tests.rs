@@ -192,6 +192,15 @@ fn damage_panics_nobody() {
     assert!(beyond_telling > 0, "the guard around the decoders was not put to the test");
 }
 
+/// Some samples have TLS, streams or an emulated TCP, and the piece that each is written in has no others.
+#[test]
+fn what_only_some_pieces_have_is_in_its_rows() {
+    let samples = run(0..300);
+    let mut writer = writer(Keep::All);
+    samples.chunks(1).for_each(|piece| writer.write(piece).unwrap());
+    assert_eq!(read_samples(&writer.finish().unwrap().file).unwrap(), samples);
+}
+
 #[test]
 fn row_groups_join_without_a_seam() {
     let samples = run(0..2 * GROUP_ROWS + BATCH_ROWS as u64 + 77);
