@@ -163,8 +163,8 @@ pub(crate) trait Forward {
         self.transit_mut().now = now;
     }
 
-    /// The way of a packet, whichever of its stages it is at, damaged or not. To look it up touches the client,
-    /// its class and its route, so an event does it once.
+    /// The way of a packet, whichever of its stages it is at, damaged or not. To look it up touches the
+    /// client, its class and its route, so an event does it once.
     fn way(&self, flight: &Flight<Self::Client>) -> Way {
         let (route, class) = self.route_of(flight.client);
         let network = &self.transit().plan;

@@ -35,8 +35,8 @@ pub struct Head {
 }
 
 impl Head {
-    /// The head of a row that begins with `first` and has `payload_len` bytes of payload in all, with hop limit
-    /// `ttl` and ECN codepoint `ecn`.
+    /// The head of a row that begins with `first` and has `payload_len` bytes of payload in all, with hop
+    /// limit `ttl` and ECN codepoint `ecn`.
     pub fn of_row(first: &RowDatagram<'_>, payload_len: usize, ttl: u8, ecn: Ecn) -> Head {
         let mut head = Head { bytes: [0; Large::HEADER_LEN_MAX], len: 0 };
         head.len = first.write_header(payload_len, &mut head.bytes);

@@ -178,8 +178,8 @@ mod tests {
             assert!(!first.goes_on_with(&RowDatagram::of(&longer.0, &longer.1).unwrap()));
             let other_port = datagram(is_v6, 6, &[1; 100]);
             assert!(!first.goes_on_with(&RowDatagram::of(&other_port.0, &other_port.1).unwrap()));
-            // One bit of each byte of the header: of those that a row has in common, none may differ. ECN, the
-            // hop limit, identification, lengths and checksums may.
+            // One bit of each byte of the header: of those that a row has in common, none may differ. ECN,
+            // the hop limit, identification, lengths and checksums may.
             let own: &[usize] = if is_v6 { &[4, 5, 7, 46, 47] } else { &[2, 3, 4, 5, 8, 10, 11, 26, 27] };
             for at in (0..first.header.len()).filter(|at| !own.contains(at)) {
                 let mut other = packet.clone();

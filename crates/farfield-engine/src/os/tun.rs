@@ -114,8 +114,8 @@ fn set_waiting(queue: impl AsFd, bytes: usize) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Switches offload on or off, and returns whether that goes for rows of UDP datagrams. These (Linux 6.2) need
-/// both of their flags; a kernel that does not know them cuts rows itself, before the interface.
+/// Switches offload on or off, and returns whether that goes for rows of UDP datagrams. These (Linux 6.2)
+/// need both of their flags; a kernel that does not know them cuts rows itself, before the interface.
 fn set_offload(queue: impl AsFd + Copy, on: bool) -> io::Result<bool> {
     if !on {
         return set_features(queue, 0).map(|()| false);
