@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// A flag that the first SIGINT, SIGTERM or SIGHUP sets. A second SIGINT or SIGTERM ends the process at
-/// once, with the results of the last checkpoint and the terminal as it was; several SIGHUPs do not, since
-/// a closed terminal may send several. SIGHUP stays ignored if it was, as under nohup(1). SIGXFSZ is caught,
-/// so that a file past its size limit is a write error, which the run reports.
+/// once, with the results of the last checkpoint and the terminal as it was; several SIGHUPs do not, since a
+/// closed terminal may send several. SIGHUP stays ignored if it was, as under nohup(1). SIGXFSZ is caught, so
+/// that a file past its size limit is a write error, which the run reports.
 pub fn flag() -> io::Result<Arc<AtomicBool>> {
     let raised = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {

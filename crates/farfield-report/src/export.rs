@@ -121,8 +121,8 @@ pub fn samples(directory: &Path, layout: Layout, to: &mut dyn Write) -> Result<S
     Ok(SamplesExported { rows, left_out: file.left_out(), complete: file.is_complete() })
 }
 
-/// The files of the run in `directory` that can be exported, with the formats that do: those whose
-/// beginnings, or ends, are what they should be.
+/// The files of the run in `directory` that can be exported, each with the format that does: samples with a
+/// footer, and histograms that can be decoded.
 pub fn readable(directory: &Path) -> Vec<(&'static str, &'static str)> {
     let samples = opened(&directory.join(SAMPLES_FILE)).is_ok_and(|file| SamplesFile::open(file).is_ok());
     let files = [
