@@ -58,14 +58,13 @@ impl WorkerLoop {
         now
     }
 
-    /// Ends the work of a turn that began at `from`; returns when that was.
-    pub fn end_turn(&mut self, from: Instant) -> Instant {
+    /// Ends the work of a turn that began at `from`.
+    pub fn end_turn(&mut self, from: Instant) {
         let now = self.clock.now();
         if self.phases.window.contains(from) {
             self.turns.record(now.since(from));
         }
         self.meters.record_stall(from, now);
-        now
     }
 
     /// Whether the collector is to be sent the samples and the counts so far.

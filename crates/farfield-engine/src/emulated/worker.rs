@@ -143,9 +143,7 @@ impl Worker {
                 Ok(took) if took || worked || took_of_hosts => {
                     self.course.end_turn(turn);
                 }
-                Ok(_) if self.begin_late_load() => {
-                    self.course.end_turn(turn);
-                }
+                Ok(_) if self.begin_late_load() => self.course.end_turn(turn),
                 Ok(_) => self.sleep(turn),
                 Err(error) => {
                     failed = Some(error);

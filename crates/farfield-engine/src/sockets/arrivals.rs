@@ -51,13 +51,8 @@ impl Arrivals {
 
     /// The instant at which bytes arrived that were read by `read`, with their timestamp if they have one.
     pub fn instant(&self, stamp_unix_ns: Option<u64>, read: Instant) -> Instant {
-        self.arrived_by(read, stamp_unix_ns).unwrap_or(read)
-    }
-
-    /// The instant of a timestamp, if it can be true of bytes that had arrived by `at`.
-    pub fn arrived_by(&self, at: Instant, stamp_unix_ns: Option<u64>) -> Option<Instant> {
-        let arrived = Instant::from_ns(stamp_unix_ns?.saturating_sub(self.start_unix_ns));
-        (self.earliest..=at).contains(&arrived).then_some(arrived)
+        let arrived = stamp_unix_ns.map(|ns| Instant::from_ns(ns.saturating_sub(self.start_unix_ns)));
+        arrived.filter(|arrived| (self.earliest..=read).contains(arrived)).unwrap_or(read)
     }
 }
 
@@ -86,9 +81,6 @@ mod tests {
         assert_eq!(arrivals.instant(stamp(99), at(220)), at(220), "the first poll would have reported it");
         assert_eq!(arrivals.instant(stamp(221), at(220)), at(220), "it is in the future");
         assert_eq!(arrivals.instant(Some(5), at(220)), at(220), "the wall clock was set back");
-        let arrived =
-            [stamp(99), stamp(100), stamp(220), stamp(221), None].map(|s| arrivals.arrived_by(at(220), s));
-        assert_eq!(arrived, [None, Some(at(100)), Some(at(220)), None, None]);
         // The second poll left events over.
         arrivals.begin_poll(at(300));
         arrivals.end_poll(true);

@@ -110,42 +110,39 @@ impl Worker {
         self.course.await_start();
         self.population.start(&mut self.transport);
         let mut events: Vec<Event> = Vec::with_capacity(EVENTS);
-        let mut turn = self.transport.clock.now();
         loop {
-            self.course.meters.read(turn);
-            self.heartbeat(turn);
-            let fired = self.fire_due(WAKES_A_TURN);
+            let turn = self.course.begin_turn();
+            self.fire_due(WAKES_A_TURN);
             if self.is_over(turn) {
                 break;
             }
-            let woken = self.sleep(turn, fired, &mut events);
+            self.heartbeat(turn);
+            self.sleep(turn, &mut events);
+            let woken = self.transport.clock.now();
             let behind = self.transport.wheel.next_at().is_some_and(|due| due + BEHIND <= woken);
             let mut ready = events.drain(..).peekable();
-            let mut read = woken;
             while ready.peek().is_some() {
-                read = self.hear(&mut ready, read, behind);
+                let read = self.hear(&mut ready, behind);
                 self.hand_on(read, behind);
             }
             drop(ready);
             self.read_unread(behind);
-            // The next turn begins as this one ends.
-            turn = self.course.end_turn(woken);
+            self.course.end_turn(woken);
         }
         self.wind_up()
     }
 
-    /// Fires due wakes, at most `most`. Returns when that was done.
-    fn fire_due(&mut self, most: usize) -> Instant {
+    /// Fires due wakes, at most `most`.
+    fn fire_due(&mut self, most: usize) {
         for _ in 0..most {
             let now = self.transport.clock.now();
-            let Some((due, wake)) = self.transport.pop_due(now) else { return now };
+            let Some((due, wake)) = self.transport.pop_due(now) else { return };
             if wake.begins_load() && self.course.phases.window.contains(due) {
                 self.lateness.record(now.since(due));
             }
             self.population.handle_wake(&mut self.transport, now, due, wake);
             self.deliver_upcalls();
         }
-        self.transport.clock.now()
     }
 
     /// Delivers the events that the kernel reported at once, while the population was running.
@@ -166,23 +163,18 @@ impl Worker {
     }
 
     /// Reads once from each readable socket, until the buffer is full, no events are left or, unless the
-    /// worker is behind, a wake is due. Returns the last reading of the clock; that before was `read`.
-    ///
-    /// Bytes that had arrived by that one are read without another, unless a wake may be due: a reply then
-    /// costs no reading of its own.
+    /// worker is behind, a wake is due. Returns the last reading of the clock.
     fn hear(
         &mut self,
         events: &mut std::iter::Peekable<std::vec::Drain<'_, Event>>,
-        read: Instant,
         behind: bool,
     ) -> Instant {
         let mut filled = 0;
         let next_wake = self.transport.look_ahead();
         let due = if behind { Instant::MAX } else { next_wake };
-        let mut at = read.max(self.transport.last_sent);
-        let is_well_ahead = at + WELL_AHEAD < due;
+        let mut at = Instant::ZERO;
         while READ_BUFFER - filled >= READ_LEAST
-            && (at < due || self.heard.is_empty())
+            && at < due
             && let Some(event) = events.next()
         {
             let Some(key) = self.transport.key_of(event.data.u64()) else { continue };
@@ -223,15 +215,11 @@ impl Worker {
             } else {
                 What::Writable
             };
-            let arrivals = &self.transport.arrivals;
-            let arrived = if is_well_ahead { arrivals.arrived_by(at, stamp) } else { None };
-            let noted = arrived.unwrap_or_else(|| {
-                at = self.transport.clock.now();
-                match what {
-                    What::Connected { .. } => established.unwrap_or(at),
-                    _ => arrivals.instant(stamp, at),
-                }
-            });
+            at = self.transport.clock.now();
+            let noted = match what {
+                What::Connected { .. } => established.unwrap_or(at),
+                _ => self.transport.arrivals.instant(stamp, at),
+            };
             self.heard.push(Heard { key, at: noted, what });
         }
         at
@@ -350,9 +338,10 @@ impl Worker {
         all_begun && self.population.is_done() || now >= self.course.phases.drain_until
     }
 
-    /// Sleeps until a wake is due or an event arrives, after the part of a turn, from `turn` to `before`, in
-    /// which wakes were fired. Returns when it ended.
-    fn sleep(&mut self, turn: Instant, before: Instant, events: &mut Vec<Event>) -> Instant {
+    /// Sleeps until a wake is due or an event arrives, after the part of a turn, from `turn` on, in which
+    /// wakes were fired.
+    fn sleep(&mut self, turn: Instant, events: &mut Vec<Event>) {
+        let before = self.transport.clock.now();
         self.course.meters.record_stall(turn, before);
         let until = self.course.sleeps_until(self.transport.wheel.next_at());
         // With unread bytes there is no sleep.
@@ -365,7 +354,6 @@ impl Worker {
         let woken = self.transport.clock.now();
         self.course.meters.slept = self.course.meters.slept + woken.since(before);
         self.course.meters.record_stall(until.max(before), woken);
-        woken
     }
 
     fn heartbeat(&mut self, now: Instant) {
