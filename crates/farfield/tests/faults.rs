@@ -184,8 +184,8 @@ fn a_body_that_never_comes() {
         peer.hold();
     });
     for sample in samples {
-        let waited = sample.service_time().expect("it was sent");
-        assert!(waited.as_secs_f64() >= 0.299, "waited {waited}");
+        // From when it was due: on a busy machine it is sent later.
+        assert!(sample.response_time().as_secs_f64() >= 0.299, "{sample:?}");
         // What came of it is counted.
         assert_eq!((sample.status, sample.body_bytes), (200, 6));
     }
