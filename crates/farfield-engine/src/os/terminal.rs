@@ -1,7 +1,7 @@
 //! The terminal of a view that takes it over, given back when the process ends without the view: by a second
 //! SIGINT or SIGTERM.
 //!
-//! [`restore`] runs in a signal handler, and so calls only what is async-signal-safe (signal-safety(7)):
+//! `restore` runs in a signal handler, and so calls only what is async-signal-safe (signal-safety(7)):
 //! tcsetattr(3), poll(2), write(2) and atomics. The view itself leaves the terminal in every other case.
 
 use std::io;
@@ -20,7 +20,7 @@ struct Taken {
     leaving: &'static [u8],
 }
 
-/// Keeps the modes of the terminal on standard input, before a view changes them. [`restore`] sets them
+/// Keeps the modes of the terminal on standard input, before a view changes them. `restore` sets them
 /// again, and writes `leaving` on standard error.
 #[expect(unsafe_code, reason = "plain modes, of which a handler makes one call, have no safe wrapper")]
 pub fn keep(leaving: &'static [u8]) -> io::Result<()> {
