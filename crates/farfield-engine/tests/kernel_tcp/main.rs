@@ -84,7 +84,7 @@ fn receiving(segments: i64, initial_window: InitialWindow) -> Scene<'static> {
 fn receive_buffers_grow_as_slow_start_does() {
     let test = "receive_buffers_grow_as_slow_start_does";
     // The second sender would send a flight of 255 segments at once
-    for (segments, initial_window) in [(450, InitialWindow::Rfc6928), (1_500, InitialWindow::Segments(255))] {
+    for (segments, initial_window) in [(450, InitialWindow::Rfc6928), (560, InitialWindow::Segments(255))] {
         let scene = receiving(segments, initial_window);
         let Some(kernel) = scene.play(test, Subject::Kernel) else { return };
         let ours = scene.play("", Subject::Ours).unwrap();
