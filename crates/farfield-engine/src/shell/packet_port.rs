@@ -9,7 +9,7 @@
 use crate::gateway::Queue;
 use bytes::{Bytes, BytesMut};
 use farfield_emulator::{Carried, Framed, Head, Packet};
-use farfield_wire::VnetHeader;
+use farfield_wire::{RowDatagram, VnetHeader};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -22,6 +22,7 @@ const CHUNKS_KEPT: usize = 32;
 /// The most datagrams that are written as one packet, and the most bytes of their data.
 const ROW_MAX: usize = Queue::PARTS_MAX - 1;
 const ROW_BYTES_MAX: usize = 65_000;
+const _: () = assert!(ROW_MAX <= RowDatagram::DATAGRAMS_MAX, "every kernel takes such a row");
 
 /// What a read brought.
 pub(crate) enum Received {
