@@ -4,6 +4,7 @@
 //!
 //! Nothing here reads a clock, opens a file or knows a protocol.
 
+pub mod backoff;
 pub mod calendar;
 pub mod http_stats;
 pub mod index;
@@ -21,6 +22,7 @@ pub mod text_or_table;
 pub mod time;
 pub mod window;
 
+pub use backoff::Backoff;
 pub use http_stats::{AlternativeCounts, HttpStats, SpokenVersion};
 pub use note::{KeptExchange, Note, SessionBegin, SessionEnd, SessionFailure};
 pub use opened::Opened;

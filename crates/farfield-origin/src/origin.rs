@@ -12,11 +12,13 @@ use crate::root::Files;
 use crate::service::{Counters, Service};
 use crate::site::Site;
 use crate::tls::Certified;
-use farfield_base::Duration;
+use farfield_base::Backoff;
 use hyper::header::HeaderValue;
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -31,6 +33,8 @@ pub struct Origin {
     service: Arc<Service>,
     certified: Option<Certified>,
     stop: watch::Sender<bool>,
+    /// A thread has ended that nobody stopped.
+    died: Arc<AtomicBool>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -94,6 +98,7 @@ impl Origin {
         let service = Arc::new(Service::new(&config, files));
         let certified = Certified::of(&config)?;
         let connections = Arc::new(Connections::new(&config, Arc::clone(&service), certified.as_ref()));
+        timers().map_err(OriginError::Thread)?;
         let first = event_loop()?;
         let others: Vec<Runtime> =
             (1..config.threads.get()).map(|_| event_loop()).collect::<Result<_, _>>()?;
@@ -108,8 +113,8 @@ impl Origin {
             .map_err(|source| OriginError::Listen { address: config.bind, source })?;
 
         // From here on, an early return drops the origin, and with it whatever has been started.
-        let (stop, threads) = (watch::Sender::new(false), Mutex::default());
-        let origin = Origin { address, service, certified, stop, threads };
+        let (stop, died, threads) = (watch::Sender::new(false), Arc::default(), Mutex::default());
+        let origin = Origin { address, service, certified, stop, died, threads };
         let mut helpers = Vec::new();
         for (number, runtime) in (1..).zip(others) {
             let (sender, inbox) = mpsc::unbounded_channel();
@@ -146,6 +151,12 @@ impl Origin {
         self.service.tally.counters()
     }
 
+    /// Whether it has ended without having been [stopped](Origin::stop), by a defect of its own that one of
+    /// its threads has reported on standard error. Its port is free then, and all connections are closed.
+    pub fn has_died(&self) -> bool {
+        self.died.load(Relaxed)
+    }
+
     /// Ends it: the port is free and all connections are closed when this returns, whatever was in service.
     pub fn stop(&self) {
         self.stop.send_replace(true);
@@ -162,7 +173,8 @@ impl Origin {
         }
     }
 
-    /// Runs `work` on a thread of its own until it ends or the origin is stopped.
+    /// Runs `work` on a thread of its own until the origin is stopped. Work that ends before ends the whole
+    /// origin: without the thread that accepts, it would refuse everybody for as long as the process lives.
     fn spawn(
         &self,
         number: u32,
@@ -170,9 +182,11 @@ impl Origin {
         work: impl Future<Output = ()> + Send + 'static,
     ) -> Result<(), OriginError> {
         let mut stop = self.stop.subscribe();
+        let ending = Ending { stop: self.stop.clone(), died: Arc::clone(&self.died) };
         let thread = std::thread::Builder::new()
             .name(format!("origin-{number}"))
             .spawn(move || {
+                let _ending = ending;
                 runtime.block_on(async {
                     tokio::select! {
                         _ = stop.wait_for(|stop| *stop) => {}
@@ -190,6 +204,34 @@ impl Drop for Origin {
     fn drop(&mut self) {
         self.stop();
     }
+}
+
+/// The end of a thread, by a panic or not: it stops the others.
+struct Ending {
+    stop: watch::Sender<bool>,
+    died: Arc<AtomicBool>,
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        let was_stopped = self.stop.send_replace(true);
+        if !was_stopped {
+            self.died.store(true, Relaxed);
+        }
+    }
+}
+
+/// Descriptors of the timers' event loop: of epoll, its notifications and its timer, and one aside.
+const OF_TIMERS: usize = 4;
+
+/// Makes the event loop of the timers. Made with the first timer, it would find no descriptor where
+/// connections have taken all of them, and panic in the thread that accepts.
+fn timers() -> io::Result<()> {
+    // It panics where it finds none; so it is looked whether there are some.
+    let another = |_| io::stderr().as_fd().try_clone_to_owned();
+    drop((0..OF_TIMERS).map(another).collect::<Result<Vec<OwnedFd>, io::Error>>()?);
+    async_io::block_on(async_io::Timer::after(std::time::Duration::from_nanos(1)));
+    Ok(())
 }
 
 fn event_loop() -> Result<Runtime, OriginError> {
@@ -245,9 +287,6 @@ struct Acceptor {
 /// A connection on its way to another thread, and its leave to be open.
 type Accepted = (std::net::TcpStream, Option<OwnedSemaphorePermit>);
 
-/// The pause after a failure to accept: long enough for descriptors to come free, too short to matter.
-const ACCEPT_PAUSE: Duration = Duration::from_ms(5);
-
 impl Acceptor {
     async fn run(self) {
         let mut turn = 0;
@@ -269,7 +308,7 @@ impl Acceptor {
     }
 
     async fn accept(&self) -> TcpStream {
-        let tally = self.connections.tally();
+        let (tally, mut backoff) = (self.connections.tally(), Backoff::default());
         loop {
             match self.listener.accept().await {
                 Ok((stream, _)) => {
@@ -278,9 +317,10 @@ impl Acceptor {
                 }
                 // The client gave up while it was in the queue; the next one is due at once.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
-                Err(_) => {
+                Err(error) => {
+                    tally.accept_error.store(error.raw_os_error().unwrap_or_default(), Relaxed);
                     tally.accept_failures.fetch_add(1, Relaxed);
-                    async_io::Timer::after(ACCEPT_PAUSE.to_std()).await;
+                    async_io::Timer::after(backoff.pause().to_std()).await;
                 }
             }
         }
@@ -296,5 +336,32 @@ async fn take_connections(mut inbox: mpsc::UnboundedReceiver<Accepted>, connecti
                 connections.tally().connections_closed.fetch_add(1, Relaxed);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpStream as Client;
+
+    #[test]
+    fn a_thread_that_ends_by_itself_ends_the_origin() {
+        let origin = Origin::start(OriginConfig::default()).expect("a loopback port is free");
+        assert!(Client::connect(origin.address()).is_ok() && !origin.has_died());
+        let lost = event_loop().expect("an event loop");
+        origin.spawn(9, lost, async { panic!("a defect, on purpose") }).expect("a thread");
+        origin.wait();
+        assert!(origin.has_died());
+        assert!(
+            Client::connect(origin.address()).is_err(),
+            "its port is free, and nobody waits there in vain"
+        );
+    }
+
+    #[test]
+    fn an_origin_that_is_stopped_has_not_died() {
+        let origin = Origin::start(OriginConfig::default()).expect("a loopback port is free");
+        origin.stop();
+        assert!(!origin.has_died());
     }
 }

@@ -21,7 +21,7 @@ use hyper::header::{ALT_SVC, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderVal
 use hyper::http::request;
 use hyper::{Method, Request, Response, StatusCode, Version};
 use std::num::NonZeroU32;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Counters of an origin since its start.
@@ -33,6 +33,8 @@ pub struct Counters {
     pub connections_open: u64,
     /// Times that accepting failed, mostly for want of descriptors.
     pub accept_failures: u64,
+    /// The system's number of the last such error; 0 if there was none.
+    pub accept_error: i32,
     /// Requests whose head was read.
     pub requests: u64,
     /// Of these, answered: the reply was handed to the connection.
@@ -47,6 +49,7 @@ pub(crate) struct Tally {
     pub(crate) connections: AtomicU64,
     pub(crate) connections_closed: AtomicU64,
     pub(crate) accept_failures: AtomicU64,
+    pub(crate) accept_error: AtomicI32,
     requests: AtomicU64,
     answered: AtomicU64,
     errors: AtomicU64,
@@ -62,6 +65,7 @@ impl Tally {
             connections,
             connections_open: connections.saturating_sub(closed),
             accept_failures: self.accept_failures.load(Relaxed),
+            accept_error: self.accept_error.load(Relaxed),
             requests: self.requests.load(Relaxed),
             answered: self.answered.load(Relaxed),
             errors: self.errors.load(Relaxed),

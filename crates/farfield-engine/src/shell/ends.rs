@@ -83,7 +83,16 @@ pub(crate) fn forwarding_during<R>(
 
 /// Does `work` while `forwarding` runs, and returns what came of both.
 pub(crate) fn during<R>(forwarding: Forwarding, work: impl FnOnce(&AtomicBool) -> R) -> (R, Forwarded) {
-    /// Ends the threads of the scope, also where `work` panics.
+    beside(|halt| forwarding.run(halt), work)
+}
+
+/// Does `work` while `run` does its own on another thread. Whichever ends first, by a panic too, sets the halt flag of
+/// the other: a path without its thread would take packets and pass none on.
+fn beside<F: Send, R>(
+    run: impl FnOnce(&AtomicBool) -> F + Send,
+    work: impl FnOnce(&AtomicBool) -> R,
+) -> (R, F) {
+    /// Sets the flag when it is dropped.
     struct Halt<'a>(&'a AtomicBool);
     impl Drop for Halt<'_> {
         fn drop(&mut self) {
@@ -92,12 +101,15 @@ pub(crate) fn during<R>(forwarding: Forwarding, work: impl FnOnce(&AtomicBool) -
     }
     let halt = AtomicBool::new(false);
     thread::scope(|scope| {
-        let forwarding = scope.spawn(|| forwarding.run(&halt));
+        let running = scope.spawn(|| {
+            let _halt = Halt(&halt);
+            run(&halt)
+        });
         let done = {
             let _halt = Halt(&halt);
             work(&halt)
         };
-        (done, forwarding.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        (done, running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     })
 }
 
@@ -119,5 +131,49 @@ fn spec_inside(server: &TestbedSpec, network: &NetworkPlan, client: ClientId) ->
         device: server.device,
         queue_packets: server.queue_packets,
         ..TestbedSpec::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    fn until(halt: &AtomicBool) {
+        while !halt.load(Ordering::Relaxed) {
+            thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn a_thread_that_ends_ends_the_other() {
+        assert_eq!(
+            beside(
+                |halt| {
+                    until(halt);
+                    1
+                },
+                |_| 2
+            ),
+            (2, 1)
+        );
+        assert_eq!(
+            beside(
+                |_| 1,
+                |halt| {
+                    until(halt);
+                    2
+                }
+            ),
+            (2, 1)
+        );
+    }
+
+    #[test]
+    fn a_panic_of_either_thread_ends_both() {
+        let of_the_path = AssertUnwindSafe(|| beside(|_| -> () { panic!("a defect, on purpose") }, until));
+        assert!(catch_unwind(of_the_path).is_err());
+        let of_the_work = AssertUnwindSafe(|| beside(until, |_| -> () { panic!("a defect, on purpose") }));
+        assert!(catch_unwind(of_the_work).is_err());
     }
 }

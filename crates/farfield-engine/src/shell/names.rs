@@ -8,6 +8,7 @@
 //! A and AAAA are answered, of a known name anything else with no records, and an unknown name with
 //! NXDOMAIN. There is no recursion, no EDNS (RFC 6891, section 7, allows that) and no caching.
 
+use farfield_base::Backoff;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream, UdpSocket};
@@ -82,11 +83,19 @@ impl Resolver {
 
     /// Answers connections, one after the other, until `halt` is set.
     pub fn serve_connections(&self, halt: &AtomicBool) {
+        let mut backoff = Backoff::default();
         while !halt.load(Ordering::Relaxed) {
             await_input(&self.tcp);
-            if let Ok((connection, _)) = self.tcp.accept() {
-                // One that says nothing, or nothing that makes sense, is closed.
-                let _ = self.serve_connection(connection);
+            match self.tcp.accept() {
+                Ok((connection, _)) => {
+                    backoff.reset();
+                    // One that says nothing, or nothing that makes sense, is closed.
+                    let _ = self.serve_connection(connection);
+                }
+                // Nobody has come.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                // Without descriptors it waits in the queue, and the poll returns at once.
+                Err(_) => std::thread::park_timeout(backoff.pause().to_std()),
             }
         }
     }
