@@ -29,6 +29,7 @@ mod server;
 mod simulated;
 mod site;
 pub mod site_folder;
+pub mod starts;
 mod tcp;
 mod tls;
 mod values;

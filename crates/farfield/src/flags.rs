@@ -247,6 +247,9 @@ pub struct RunFlags {
     /// Print the scenario with its defaults and the flags, and run nothing
     #[arg(long)]
     pub show_scenario: bool,
+    /// Start only the programs whose digest this is, as somebody has confirmed them in the workbench
+    #[arg(long, value_name = "DIGEST", hide = true)]
+    pub starts_only: Option<String>,
 }
 
 impl RunFlags {

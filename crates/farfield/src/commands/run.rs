@@ -16,6 +16,7 @@ use farfield_engine::{
 };
 use farfield_measure::Summary;
 use farfield_scenario::inputs;
+use farfield_scenario::starts;
 use farfield_scenario::{Overlay, Prepared, RunPlan};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,6 +30,9 @@ pub fn run(flags: &RunFlags) -> Result<Exit, Problem> {
     if flags.show_scenario {
         output::put(&plan.scenario().to_toml())?;
         return Ok(Exit::Fine);
+    }
+    if let Some(confirmed) = &flags.starts_only {
+        only(confirmed, &plan)?;
     }
     let shown = match (flags.quiet, flags.plain) {
         (true, _) => Shown::Nothing,
@@ -52,6 +56,19 @@ pub fn run(flags: &RunFlags) -> Result<Exit, Problem> {
         }
         put => put.map(|()| done.exit),
     }
+}
+
+/// Refuses a plan that starts other programs than those that were confirmed: its file was changed since.
+fn only(confirmed: &str, plan: &RunPlan) -> Result<(), Problem> {
+    let programs = plan.starts();
+    if starts::digest(&programs) == confirmed {
+        return Ok(());
+    }
+    let lines: Vec<String> = programs.iter().map(|program| format!("\n  {}", program.line())).collect();
+    let what = if lines.is_empty() { " none".to_owned() } else { lines.concat() };
+    Err(Problem::failed(format!(
+        "the scenario was changed after its programs were confirmed, and nothing of it was started. It would start{what}"
+    )))
 }
 
 /// The run that `what` names, a URL or a scenario file, with `flags` laid over it.
