@@ -37,6 +37,14 @@ const SCENARIO: &str = "name = \"shop\"\nthresholds = [\"p99<400ms\"]\n[load]\nm
 requests = { distribution = \"geometric\", mean = 4 }\nthink = { distribution = \"lognormal\", mu = -1.0, sigma = 0.6 }\n\
 [connections]\nparallel = 6\n[run]\nwarm-up = \"2s\"\nduration = \"20s\"\n";
 
+/// The scenario of the question before programs are started.
+const STARTING: &str = "name = \"starting\"\nplane = \"emulated\"\n[load]\nusers = 20\n[server]\n\
+command = \"exec python3 -m http.server 80\"\nuser = \"nobody\"\n[network]\nrtt = \"40ms\"\n\
+[[network.program]]\nclass = \"clients\"\ncommand = \"curl -s http://server/\"\n";
+/// Opens it, and asks for a run of it.
+const START: &str = "document.querySelector('#files').value = 'starting.toml'; document.querySelector('#open').click(); \
+setTimeout(() => document.querySelector('#start').click(), 1500)";
+
 /// Makes the pictures.
 pub fn run(args: &PicturesArgs) -> Result<()> {
     let needed: Vec<Tool> = browser::NEEDED.into_iter().chain([SCRIPT]).collect();
@@ -54,6 +62,7 @@ pub fn run(args: &PicturesArgs) -> Result<()> {
     let place = tempfile::tempdir()?;
     let folder = fs::canonicalize(FOLDER)?;
     fs::write(place.path().join("shop.toml"), SCENARIO)?;
+    fs::write(place.path().join("starting.toml"), STARTING)?;
     terminal(&farfield, place.path(), &folder.join("live.svg"))?;
     let browser = Browser::begin()?;
     report(&browser, &farfield, place.path(), &folder.join("report.png"))?;
@@ -175,10 +184,11 @@ fn workbench(browser: &Browser, farfield: &Path, place: &Path, folder: &Path) ->
         said.push(char::from(byte[0]));
     }
     let url = said.trim().rsplit(' ').next().context("a URL")?.to_owned();
-    let (origin, token) = url.split_once("/?token=").context("a token")?;
-    browser.picture(&format!("{url}#runs"), (1100, 600), "", 0, &folder.join("runs.png"))?;
+    let (origin, token) = url.split_once("/#token=").context("a token")?;
+    browser.picture(&format!("{url}&runs"), (1100, 600), "", 0, &folder.join("runs.png"))?;
     let open = "document.querySelector('#open').click()";
-    browser.picture(&format!("{url}#new"), (1280, 1300), open, 1, &folder.join("form.png"))?;
+    browser.picture(&format!("{url}&new"), (1280, 1300), open, 1, &folder.join("form.png"))?;
+    browser.picture(&format!("{url}&new"), (1100, 640), START, 4, &folder.join("confirm.png"))?;
     let mut start = Command::new("curl");
     start.args([
         "-sS",
@@ -189,5 +199,5 @@ fn workbench(browser: &Browser, farfield: &Path, place: &Path, folder: &Path) ->
         "{\"file\": \"shop.toml\"}",
     ]);
     process::output(start.arg(format!("{origin}/api/start")))?;
-    browser.picture(&format!("{url}#run/1"), (1100, 1300), "", 14, &folder.join("workbench.png"))
+    browser.picture(&format!("{url}&run/1"), (1100, 1300), "", 14, &folder.join("workbench.png"))
 }

@@ -17,6 +17,7 @@ mod text;
 
 use crate::problem::Problem;
 use crate::web::guard::Guard;
+use crate::web::work::Work;
 use crate::web::{Answer, Asked, Priority, Server, Site};
 use families::{RunLabels, families};
 use farfield_base::Duration;
@@ -172,6 +173,14 @@ struct Newest {
 }
 
 impl Site for Newest {
+    fn is_public(&self, _path: &str) -> bool {
+        true
+    }
+
+    fn work(&self, _asked: &Asked) -> Work {
+        Work::Report
+    }
+
     fn answer(&self, asked: &Asked) -> Answer {
         if asked.method != Method::GET {
             return Answer::nothing();

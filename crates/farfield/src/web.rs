@@ -3,14 +3,15 @@
 //! A [`Server`] answers HTTP/1 on a thread of its own, by a [`Site`] that knows nothing of sockets. Every
 //! request first passes the [`guard`]: its Host, its Origin and its token. Nothing is kept of a
 //! request, and what a client sends is bounded; a client that takes no more of a stream of events is
-//! disconnected.
+//! disconnected. Answers that take their time are made in [lanes](work) of their own.
 
 pub mod events;
 pub mod guard;
+pub mod work;
 
 use bytes::Bytes;
 use events::Events;
-use farfield_base::printable;
+use farfield_base::{Backoff, printable};
 use farfield_engine::os::processors;
 use guard::Guard;
 use http_body_util::{BodyExt, Limited};
@@ -28,16 +29,22 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::thread::{Builder, JoinHandle};
 use tokio::sync::{Semaphore, oneshot};
+use work::{Bounds, Lanes, Work};
 
 /// The longest body of a request.
 const BODY_BYTES_MAX: usize = 1 << 20;
 /// Connections at once; later ones wait to be accepted.
 const CONNECTIONS_MAX: usize = 128;
-/// Threads for answers that take their time, such as reports of long runs.
-const SLOW_ANSWERS: usize = 2;
 
 /// What a server answers with.
 pub trait Site: Send + Sync + 'static {
+    /// Whether whoever reaches the server may read this path without the token: files of a page, which are
+    /// the same everywhere.
+    fn is_public(&self, path: &str) -> bool;
+
+    /// What the answer to a request is made of.
+    fn work(&self, asked: &Asked) -> Work;
+
     /// The answer to a request that has passed the guard. It may read files; it waits for nothing else.
     fn answer(&self, asked: &Asked) -> Answer;
 }
@@ -72,13 +79,14 @@ pub struct Answer {
 /// The policy of the workbench's own pages: nothing but the server's own files, no script or style in a
 /// page, in no frame of another page.
 const OWN_PAGES: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
-                         connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+                         connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; \
+                         frame-ancestors 'none'";
 /// The policy of reports: they are as strange as the runs they are of. Without an origin of its own,
 /// nothing in such a page could ask the workbench for anything. The report's own policy in the page applies
 /// as well.
-pub const STRANGE_PAGES: &str = "sandbox allow-scripts allow-downloads; default-src 'none'; style-src 'unsafe-inline'; \
-                                 script-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'; \
-                                 frame-ancestors 'none'";
+const STRANGE_PAGES: &str = "sandbox allow-scripts allow-downloads; default-src 'none'; style-src 'unsafe-inline'; \
+                             script-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'; \
+                             frame-ancestors 'self'";
 
 impl Answer {
     fn new(status: StatusCode, kind: &'static str, body: AnswerBody) -> Answer {
@@ -93,6 +101,11 @@ impl Answer {
     /// A document of JSON.
     pub fn json(value: &serde_json::Value) -> Answer {
         Answer::file("application/json", value.to_string())
+    }
+
+    /// With another status.
+    pub fn of(self, status: StatusCode) -> Answer {
+        Answer { status, ..self }
     }
 
     /// A page that was made of a run directory.
@@ -122,6 +135,16 @@ impl Answer {
         Answer::refusal(StatusCode::NOT_FOUND, "there is nothing at this path")
     }
 
+    #[cfg(test)]
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    #[cfg(test)]
+    pub fn policy(&self) -> &'static str {
+        self.policy
+    }
+
     /// The body, if it is no stream.
     #[cfg(test)]
     pub fn whole(&self) -> &[u8] {
@@ -131,8 +154,9 @@ impl Answer {
         }
     }
 
-    fn with(mut self, name: HeaderName, value: &str) -> Answer {
-        self.more.extend(HeaderValue::from_str(value).ok().map(|value| (name, value)));
+    /// With a field more.
+    fn with(mut self, name: HeaderName, value: &'static str) -> Answer {
+        self.more.push((name, HeaderValue::from_static(value)));
         self
     }
 
@@ -216,9 +240,10 @@ impl Server {
         let address = listener.local_addr()?;
         listener.set_nonblocking(true)?;
         let (stop, stopped) = oneshot::channel();
+        let bounds = Bounds::default();
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
-            .max_blocking_threads(SLOW_ANSWERS)
+            .max_blocking_threads(bounds.threads_of_all())
             .build()?;
         let thread = Builder::new().name("web".to_owned()).spawn(move || {
             // Threads that it starts have its priority. Where it cannot be lowered, it is that of any
@@ -226,7 +251,7 @@ impl Server {
             if priority == Priority::Idle {
                 let _ = processors::set_idle();
             }
-            let guarded = Arc::new((guard, site));
+            let guarded = Arc::new(Guarded { guard, site, lanes: Lanes::new(bounds) });
             runtime.block_on(async {
                 tokio::select! {
                     () = accept(listener, guarded) => {}
@@ -237,6 +262,11 @@ impl Server {
             runtime.shutdown_background();
         })?;
         Ok(Server { address, stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// Whether it has ended by itself, by a defect that its thread has reported on standard error.
+    pub fn has_died(&self) -> bool {
+        self.thread.as_ref().is_some_and(JoinHandle::is_finished)
     }
 
     /// The address that it answers on.
@@ -253,18 +283,31 @@ impl Drop for Server {
     }
 }
 
-type Guarded = Arc<(Guard, Arc<dyn Site>)>;
+/// What answers requests.
+struct Guarded {
+    guard: Guard,
+    site: Arc<dyn Site>,
+    lanes: Lanes,
+}
 
-async fn accept(listener: TcpListener, guarded: Guarded) {
+async fn accept(listener: TcpListener, guarded: Arc<Guarded>) {
     let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
     let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let mut backoff = Backoff::default();
     loop {
         let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
-        let Ok((stream, _)) = listener.accept().await else {
-            // Too many descriptors, or a client that is gone already.
-            tokio::task::yield_now().await;
-            continue;
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                // A client that is gone already says nothing of the next; without descriptors the next fails
+                // as well, and waits in the queue.
+                if error.kind() != io::ErrorKind::ConnectionAborted {
+                    tokio::time::sleep(backoff.pause().to_std()).await;
+                }
+                continue;
+            }
         };
+        backoff.reset();
         let guarded = Arc::clone(&guarded);
         tokio::spawn(async move {
             let service = service_fn(move |request| answered(request, Arc::clone(&guarded)));
@@ -277,31 +320,23 @@ async fn accept(listener: TcpListener, guarded: Guarded) {
     }
 }
 
-async fn answered(request: Request<Incoming>, guarded: Guarded) -> Result<Response<AnswerBody>, Infallible> {
+async fn answered(
+    request: Request<Incoming>,
+    guarded: Arc<Guarded>,
+) -> Result<Response<AnswerBody>, Infallible> {
     let (head, body) = request.into_parts();
     let query = query_of(head.uri.query().unwrap_or_default());
     let path = head.uri.path().to_owned();
-    let passed = match guarded.0.judge(&head.method, &head.headers, &query) {
-        Ok(passed) => passed,
-        Err(refused) => return Ok(refused.answer().into_response()),
-    };
-    if let Some(cookie) = passed.cookie {
-        // The token leaves the address bar, and so the history of the browser.
-        let answer = Answer::new(StatusCode::SEE_OTHER, "text/plain", AnswerBody::Whole(None));
-        let there = if path.starts_with("//") { "/" } else { path.as_str() };
-        let answer = answer.with(header::LOCATION, there).with(header::SET_COOKIE, &cookie);
-        return Ok(answer.into_response());
+    if let Err(refused) = guarded.guard.judge(&head.method, &head.headers, guarded.site.is_public(&path)) {
+        return Ok(refused.answer().into_response());
     }
     let Ok(body) = Limited::new(body, BODY_BYTES_MAX).collect().await else {
         let sentence = "the request has a body of more than 1 MiB, or broke off";
         return Ok(Answer::refusal(StatusCode::PAYLOAD_TOO_LARGE, sentence).into_response());
     };
     let asked = Asked { method: head.method, path, query, body: body.to_bytes() };
-    let answering = tokio::task::spawn_blocking(move || guarded.1.answer(&asked));
-    let answer = answering.await.unwrap_or_else(|_| {
-        Answer::refusal(StatusCode::INTERNAL_SERVER_ERROR, "farfield could not answer; this is a bug of it")
-    });
-    Ok(answer.into_response())
+    let (work, site) = (guarded.site.work(&asked), Arc::clone(&guarded.site));
+    Ok(guarded.lanes.answer(work, move || site.answer(&asked)).await.into_response())
 }
 
 /// The names and values of a query, percent-decoded (WHATWG URL, `application/x-www-form-urlencoded`).

@@ -14,6 +14,7 @@ mod fields;
 mod files;
 mod form;
 mod help;
+mod programs;
 pub mod shown;
 pub mod single;
 mod site;
@@ -50,11 +51,14 @@ pub fn ui(flags: &UiFlags) -> Result<Exit, Problem> {
     let listener = listen(&flags.listen, "--listen")?;
     let (guard, url) = guarded(&listener).map_err(failed)?;
     let children = Arc::new(Children::new(flags.folder.clone(), flags.scenarios.clone()));
-    let site =
-        Arc::new(site::Workbench::new(flags.folder.clone(), flags.scenarios.clone(), Arc::clone(&children)));
+    let (folder, scenarios) = (flags.folder.clone(), flags.scenarios.clone());
+    let access = if flags.read_only { site::Access::ReadOnly } else { site::Access::Whole };
+    let site = Arc::new(site::Workbench::new(folder, scenarios, Arc::clone(&children), access));
     let server = Server::begin(listener, Priority::Normal, guard, site).map_err(failed)?;
-    output::put(&format!("the workbench is at {url}\nCtrl-C ends it, and the runs that it has started\n"))?;
-    wait(&stop);
+    let ends =
+        if flags.read_only { "Ctrl-C ends it" } else { "Ctrl-C ends it, and the runs that it has started" };
+    output::put(&format!("the workbench is at {url}\n{ends}\n"))?;
+    let died = wait(&stop, &server);
     let under_way = children.under_way();
     if under_way > 0 {
         output::put_error(format_args!(
@@ -64,6 +68,10 @@ pub fn ui(flags: &UiFlags) -> Result<Exit, Problem> {
     children.end_all();
     children.hub().wait_until_taken(Duration::from_secs(1));
     drop(server);
+    if died {
+        let sentence = "the workbench has ended by itself, by a defect of farfield that is reported above; start it again";
+        return Err(Problem::failed(sentence));
+    }
     Ok(Exit::Fine)
 }
 
@@ -71,7 +79,8 @@ pub fn ui(flags: &UiFlags) -> Result<Exit, Problem> {
 pub fn guarded(listener: &TcpListener) -> std::io::Result<(Guard, String)> {
     let address = listener.local_addr()?;
     let (guard, token) = Guard::with_token(address)?;
-    Ok((guard, format!("http://{}/?token={token}", reachable(address))))
+    // Behind `#`: a browser sends it to nobody, and the page stores it.
+    Ok((guard, format!("http://{}/#token={token}", reachable(address))))
 }
 
 /// An address that this machine reaches a server by, which may listen on all of them.
@@ -85,8 +94,13 @@ fn reachable(address: SocketAddr) -> SocketAddr {
     }
 }
 
-fn wait(stop: &AtomicBool) {
+/// Waits for Ctrl-C, or for the end of the server by itself, which it returns.
+fn wait(stop: &AtomicBool, server: &Server) -> bool {
     while !stop.load(Ordering::Relaxed) {
+        if server.has_died() {
+            return true;
+        }
         std::thread::park_timeout(std::time::Duration::from_millis(50));
     }
+    false
 }

@@ -230,10 +230,10 @@ impl Looker {
             let text = process::output(Command::new("curl").args(["-sSf", url]))?;
             self.seen += usize::from(text.starts_with(b"# "));
         } else if self.reader.is_none() {
-            let events = url.replacen("/?", "/api/events?", 1);
+            let (origin, token) = url.split_once("/#token=").context("a token")?;
             let mut curl = Command::new("curl");
-            // The token becomes a cookie, as in a browser.
-            curl.args(["-sSNfL", "-b", "", &events]).stdout(Stdio::piped());
+            curl.args(["-sSNf", "-H", &format!("Authorization: Bearer {token}")]);
+            curl.arg(format!("{origin}/api/events")).stdout(Stdio::piped());
             self.reader = Some(curl.spawn()?);
         }
         Ok(())

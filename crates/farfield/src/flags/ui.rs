@@ -10,6 +10,7 @@ use std::path::PathBuf;
     ssh -L 8400:127.0.0.1:8400 machine farfield ui --listen 8400\n\n\
 Examples:\n  \
     farfield ui\n  \
+    farfield ui results --read-only\n  \
     farfield ui results --scenarios scenarios --listen 8400")]
 pub struct UiFlags {
     /// The folder of run directories
@@ -22,4 +23,7 @@ pub struct UiFlags {
     /// machines may reach
     #[arg(long, default_value = "0", value_name = "[ADDRESS:]PORT")]
     pub listen: String,
+    /// Show runs and compare them; save no scenario, and start and stop no run
+    #[arg(long)]
+    pub read_only: bool,
 }

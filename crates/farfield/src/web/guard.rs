@@ -4,6 +4,9 @@
 //! the answer, unless its own name is made to lead to this machine (DNS rebinding), which the Host shows; and
 //! it can make the server act (cross-site request forgery), which Origin and Sec-Fetch-Site show. Other users
 //! of the machine, and other machines, have no token.
+//!
+//! The token comes in `Authorization` alone. A cookie would go to every server of this host, whatever its port
+//! (RFC 6265, section 8.5), and so to the one that a run measures; a URL would leave it in logs and histories.
 
 use super::{Answer, one};
 use hyper::header::{self, HeaderMap, HeaderName};
@@ -22,15 +25,7 @@ pub struct Guard {
     names: Vec<String>,
     /// Only addresses of the loopback interface are taken as Host.
     is_local: bool,
-    /// The token, and the name of the cookie that holds it.
-    token: Option<(String, String)>,
-}
-
-/// A request that may be answered.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Passed {
-    /// A cookie to be set, for a token that came in the URL.
-    pub cookie: Option<String>,
+    token: Option<String>,
 }
 
 /// The reason why a request is not answered.
@@ -59,10 +54,13 @@ impl Refused {
             }
             Refused::Token => (
                 StatusCode::UNAUTHORIZED,
-                "the request has no valid token: open the whole URL that farfield printed, with `?token=…`",
+                "the request has no valid token: open the whole URL that farfield printed, with `#token=…`; programs \
+                 send `Authorization: Bearer …`",
             ),
         };
-        Answer::refusal(status, sentence)
+        let answer = Answer::refusal(status, sentence);
+        // RFC 9110, section 15.5.2.
+        if self == Refused::Token { answer.with(header::WWW_AUTHENTICATE, "Bearer") } else { answer }
     }
 }
 
@@ -84,18 +82,11 @@ impl Guard {
         let mut random = [0; TOKEN_BYTES];
         File::open("/dev/urandom")?.read_exact(&mut random)?;
         let token: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
-        // Cookies are those of a host, whatever the port.
-        let cookie = format!("farfield-{}", address.port());
-        Ok((Guard { token: Some((token.clone(), cookie)), ..Guard::open(address) }, token))
+        Ok((Guard { token: Some(token.clone()), ..Guard::open(address) }, token))
     }
 
-    /// Judges a request.
-    pub fn judge(
-        &self,
-        method: &Method,
-        headers: &HeaderMap,
-        query: &[(String, String)],
-    ) -> Result<Passed, Refused> {
+    /// Judges a request; `is_public` is what may be read without the token.
+    pub fn judge(&self, method: &Method, headers: &HeaderMap, is_public: bool) -> Result<(), Refused> {
         let host = one(headers, &header::HOST).ok().flatten().ok_or(Refused::Host)?;
         if !self.knows(host) {
             return Err(Refused::Host);
@@ -116,32 +107,16 @@ impl Guard {
                 return Err(Refused::Form);
             }
         }
-        self.judge_token(is_reading, headers, query)
+        if is_public && is_reading { Ok(()) } else { self.judge_token(headers) }
     }
 
-    fn judge_token(
-        &self,
-        is_reading: bool,
-        headers: &HeaderMap,
-        query: &[(String, String)],
-    ) -> Result<Passed, Refused> {
-        let Some((token, cookie)) = &self.token else { return Ok(Passed { cookie: None }) };
-        let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let mut pairs =
-            cookies.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
-        let bearer = one(headers, &header::AUTHORIZATION).ok().flatten();
-        let bearer = bearer.and_then(|value| value.strip_prefix("Bearer "));
-        if bearer.is_some_and(|value| is_same(value, token))
-            || pairs.any(|(name, value)| name == cookie && is_same(value, token))
-        {
-            return Ok(Passed { cookie: None });
-        }
-        let given = query.iter().find(|(name, _)| name == "token");
-        if is_reading && given.is_some_and(|(_, value)| is_same(value, token)) {
-            let cookie = format!("{cookie}={token}; Path=/; HttpOnly; SameSite=Strict");
-            return Ok(Passed { cookie: Some(cookie) });
-        }
-        Err(Refused::Token)
+    fn judge_token(&self, headers: &HeaderMap) -> Result<(), Refused> {
+        let Some(token) = &self.token else { return Ok(()) };
+        let given = one(headers, &header::AUTHORIZATION).ok().flatten();
+        // RFC 9110, section 11.1: the scheme's case does not matter.
+        let (scheme, given) = given.and_then(|value| value.split_once(' ')).ok_or(Refused::Token)?;
+        let is_right = scheme.eq_ignore_ascii_case("Bearer") && is_same(given.trim_start(), token);
+        if is_right { Ok(()) } else { Err(Refused::Token) }
     }
 
     /// Whether `host` is this server: an address, or one of its names. A name that an attacker's server of
@@ -171,20 +146,23 @@ fn is_same(given: &str, secret: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::web::query_of;
 
-    fn judged(
+    fn judged(guard: &Guard, method: Method, headers: &[(&str, &str)]) -> Result<(), Refused> {
+        judged_at(guard, method, headers, false)
+    }
+
+    fn judged_at(
         guard: &Guard,
         method: Method,
         headers: &[(&str, &str)],
-        query: &str,
-    ) -> Result<Passed, Refused> {
+        is_public: bool,
+    ) -> Result<(), Refused> {
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             let name: HeaderName = name.parse().expect("a name");
             map.append(name, value.parse().expect("a value"));
         }
-        guard.judge(&method, &map, &query_of(query))
+        guard.judge(&method, &map, is_public)
     }
 
     fn local() -> SocketAddr {
@@ -196,11 +174,7 @@ mod tests {
         let guard = Guard::open(local());
         for host in ["127.0.0.1:9000", "localhost:9000", "LOCALHOST", "[::1]:9000", "127.1.2.3", "localhost."]
         {
-            assert_eq!(
-                judged(&guard, Method::GET, &[("host", host)], ""),
-                Ok(Passed { cookie: None }),
-                "{host}"
-            );
+            assert_eq!(judged(&guard, Method::GET, &[("host", host)]), Ok(()), "{host}");
         }
         for host in [
             "evil.example",
@@ -211,14 +185,14 @@ mod tests {
             "",
             "0x7f000001",
         ] {
-            assert_eq!(judged(&guard, Method::GET, &[("host", host)], ""), Err(Refused::Host), "{host}");
+            assert_eq!(judged(&guard, Method::GET, &[("host", host)]), Err(Refused::Host), "{host}");
         }
-        assert_eq!(judged(&guard, Method::GET, &[], ""), Err(Refused::Host));
+        assert_eq!(judged(&guard, Method::GET, &[]), Err(Refused::Host));
         let two = [("host", "127.0.0.1"), ("host", "evil.example")];
-        assert_eq!(judged(&guard, Method::GET, &two, ""), Err(Refused::Host));
+        assert_eq!(judged(&guard, Method::GET, &two), Err(Refused::Host));
         let remote = Guard::open("0.0.0.0:9000".parse().expect("an address"));
-        assert!(judged(&remote, Method::GET, &[("host", "10.0.0.1:9000")], "").is_ok());
-        assert_eq!(judged(&remote, Method::GET, &[("host", "evil.example")], ""), Err(Refused::Host));
+        assert!(judged(&remote, Method::GET, &[("host", "10.0.0.1:9000")]).is_ok());
+        assert_eq!(judged(&remote, Method::GET, &[("host", "evil.example")]), Err(Refused::Host));
     }
 
     #[test]
@@ -227,7 +201,7 @@ mod tests {
         let json = ("content-type", "application/json");
         let post = |more: &[(&str, &str)]| {
             let headers = [&[("host", "127.0.0.1:9000")], more].concat();
-            judged(&guard, Method::POST, &headers, "")
+            judged(&guard, Method::POST, &headers)
         };
         assert!(post(&[json]).is_ok(), "a program");
         assert!(
@@ -254,19 +228,30 @@ mod tests {
         let (_, other) = Guard::with_token(local()).expect("random numbers");
         assert_ne!(token, other);
         let host = ("host", "127.0.0.1:9000");
-        let asked = |more: &[(&str, &str)], query: &str| {
-            judged(&guard, Method::GET, &[&[host], more].concat(), query)
-        };
-        assert_eq!(asked(&[], ""), Err(Refused::Token));
-        assert_eq!(asked(&[], &format!("token={other}")), Err(Refused::Token));
-        let set = asked(&[], &format!("token={token}")).expect("the token").cookie.expect("a cookie");
-        assert!(set.contains("HttpOnly") && set.contains("SameSite=Strict"), "{set}");
-        let cookie = set.split(';').next().expect("a pair");
-        assert_eq!(asked(&[("cookie", &format!("a=b; {cookie}"))], ""), Ok(Passed { cookie: None }));
-        assert_eq!(asked(&[("authorization", &format!("Bearer {token}"))], ""), Ok(Passed { cookie: None }));
-        assert_eq!(asked(&[("cookie", "farfield-9000=")], ""), Err(Refused::Token));
+        let asked = |more: &[(&str, &str)]| judged(&guard, Method::GET, &[&[host], more].concat());
+        assert_eq!(asked(&[]), Err(Refused::Token));
+        assert_eq!(asked(&[("authorization", &format!("Bearer {token}"))]), Ok(()));
+        assert_eq!(asked(&[("authorization", &format!("bearer  {token}"))]), Ok(()));
+        let (right, of_another, basic) =
+            (format!("Bearer {token}"), format!("Bearer {other}"), format!("Basic {token}"));
+        for wrong in [&of_another, &basic, token.as_str(), "Bearer", "Bearer ", ""] {
+            assert_eq!(asked(&[("authorization", wrong)]), Err(Refused::Token), "{wrong}");
+        }
+        let two = [("authorization", right.as_str()), ("authorization", "Bearer 0")];
+        assert_eq!(asked(&two), Err(Refused::Token));
+        for cookie in ["farfield-9000", "token", "Authorization"] {
+            assert_eq!(asked(&[("cookie", &format!("{cookie}={token}"))]), Err(Refused::Token), "{cookie}");
+        }
+    }
+
+    /// Files of the page are the same everywhere; commands are never public.
+    #[test]
+    fn what_is_public_is_read_without_a_token_and_by_its_host_alone() {
+        let (guard, _) = Guard::with_token(local()).expect("random numbers");
+        let host = ("host", "127.0.0.1:9000");
+        assert_eq!(judged_at(&guard, Method::GET, &[host], true), Ok(()));
+        assert_eq!(judged_at(&guard, Method::GET, &[("host", "evil.example")], true), Err(Refused::Host));
         let headers = [host, ("content-type", "application/json")];
-        let posted = judged(&guard, Method::POST, &headers, &format!("token={token}"));
-        assert_eq!(posted, Err(Refused::Token), "a token in a URL commands nothing");
+        assert_eq!(judged_at(&guard, Method::POST, &headers, true), Err(Refused::Token));
     }
 }

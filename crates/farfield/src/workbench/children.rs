@@ -96,8 +96,9 @@ impl Children {
         &self.hub
     }
 
-    /// Starts a run of a scenario file; returns its number. An error is a sentence.
-    pub fn start(&self, scenario: &str) -> Result<u64, String> {
+    /// Starts a run of a scenario file that starts programs of this digest and no others; returns its number.
+    /// An error is a sentence.
+    pub fn start(&self, scenario: &str, programs: &str) -> Result<u64, String> {
         let mut all = locked(&self.all);
         if all.closed {
             return Err("the workbench is ending".to_owned());
@@ -111,8 +112,8 @@ impl Children {
         let directory = free_directory(&self.folder, scenario);
         let program = std::env::current_exe().map_err(|error| format!("cannot find farfield: {error}"))?;
         let mut command = Command::new(program);
-        command.arg("run").arg(self.scenarios.join(scenario)).args(["--format", "jsonl", "--quiet", "--out"]);
-        command.arg(&directory);
+        command.arg("run").arg(self.scenarios.join(scenario)).args(["--format", "jsonl", "--quiet"]);
+        command.args(["--starts-only", programs, "--out"]).arg(&directory);
         // Ctrl-C in the workbench's terminal is the workbench's: it passes it on.
         command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| format!("cannot start a run: {error}"))?;

@@ -1,5 +1,6 @@
 //! The runs of a folder and the scenario files of another, as the page lists them.
 
+use super::programs;
 use crate::problem::Problem;
 use farfield_base::printable;
 use farfield_measure::{Quantile, Summary};
@@ -7,7 +8,8 @@ use farfield_report::RunDirectory;
 use farfield_report::comparison::side::run_directories;
 use farfield_report::directory::SUMMARY_FILE;
 use farfield_report::figures::{percent, rate, time};
-use farfield_scenario::Overlay;
+use farfield_scenario::starts::StartedProgram;
+use farfield_scenario::{Overlay, RunPlan};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
@@ -191,17 +193,26 @@ impl ScenarioFiles {
 
     /// What is wrong with a text as the file of this name, or what a run of it would be.
     pub fn check(&self, name: &str, text: &str) -> Result<Value, String> {
+        let plan = self.plan(name, text)?;
+        Ok(json!({ "resolved": plan.scenario().to_toml(), "programs": programs::json(&plan.starts()) }))
+    }
+
+    /// The programs that a run of a file starts. Of a file that is no scenario there are none: its run says
+    /// what is wrong, and starts nothing.
+    pub fn starts(&self, name: &str) -> Result<Vec<StartedProgram>, String> {
+        let text = self.text(name)?;
+        Ok(self.plan(name, &text).map(|plan| plan.starts()).unwrap_or_default())
+    }
+
+    fn plan(&self, name: &str, text: &str) -> Result<RunPlan, String> {
         let name = if is_scenario_name(name) { name } else { "scenario.toml" };
         let path = self.folder.join(name);
         let read = farfield_scenario::from_text(text, Some(&path), &Overlay::default());
-        let plan = read.map_err(|error| {
+        read.map_err(|error| {
             let sentence = Problem::from(error).to_string();
             let folder = format!("{}/", self.folder.display());
             printable(sentence.strip_prefix(&folder).unwrap_or(&sentence), &[]).into_owned()
-        })?;
-        let scenario = plan.scenario();
-        let starts_programs = scenario.server.is_some();
-        Ok(json!({ "resolved": scenario.to_toml(), "starts_programs": starts_programs }))
+        })
     }
 }
 

@@ -5,11 +5,12 @@
 
 use super::guarded;
 use super::shown::shown;
-use super::site::page_file;
+use super::site::{is_page_file, page_file};
 use crate::live::figures::{Figures, RunFacts};
 use crate::live::view::View;
 use crate::problem::Problem;
 use crate::web::events::Hub;
+use crate::web::work::Work;
 use crate::web::{Answer, Asked, Priority, Server, Site};
 use farfield_base::{Duration, printable};
 use farfield_engine::Settings;
@@ -119,11 +120,19 @@ fn show(
 }
 
 impl Site for OneRun {
+    fn is_public(&self, path: &str) -> bool {
+        is_page_file(path)
+    }
+
+    fn work(&self, _asked: &Asked) -> Work {
+        Work::Memory
+    }
+
     fn answer(&self, asked: &Asked) -> Answer {
         match (&asked.method, asked.path.as_str()) {
-            (&Method::GET, "/api/about") => {
-                Answer::json(&json!({ "single": true, "version": env!("CARGO_PKG_VERSION") }))
-            }
+            (&Method::GET, "/api/about") => Answer::json(
+                &json!({ "single": true, "read_only": false, "version": env!("CARGO_PKG_VERSION") }),
+            ),
             (&Method::GET, "/api/events") => match self.hub.join() {
                 Some(events) => Answer::events(events),
                 None => Answer::refusal(StatusCode::SERVICE_UNAVAILABLE, "too many pages show this run"),

@@ -1,31 +1,50 @@
 //! What the workbench answers: its page, runs and reports, scenario files, the form, and commands.
 //!
-//! Names of runs and of files are single names in their folders: nothing else of the disk can be asked for.
+//! A run that starts programs is started only with the digest of them, which the answer to the first attempt
+//! has, with the programs for somebody to read. The run itself is held to it. Names of runs and of files are
+//! single names in their folders: nothing else of the disk can be asked for.
 
 use super::children::Children;
 use super::files::{RunList, ScenarioFiles, is_plain_name};
-use super::{draw, fields, form};
+use super::{draw, fields, form, programs};
+use crate::web::work::Work;
 use crate::web::{Answer, Asked, Site};
 use farfield_report::comparison::metric::Metric;
 use farfield_report::comparison::{self, html};
 use farfield_report::{RunDirectory, page};
+use farfield_scenario::starts;
 use hyper::{Method, StatusCode};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The files of the page, by their paths.
-const PAGE: [(&str, &str, &str); 6] = [
+const PAGE: [(&str, &str, &str); 9] = [
     ("/", "text/html; charset=utf-8", include_str!("page/index.html")),
     ("/style.css", "text/css; charset=utf-8", include_str!("page/style.css")),
     ("/app.js", "text/javascript; charset=utf-8", include_str!("page/app.js")),
     ("/dom.js", "text/javascript; charset=utf-8", include_str!("page/dom.js")),
+    ("/token.js", "text/javascript; charset=utf-8", include_str!("page/token.js")),
+    ("/events.js", "text/javascript; charset=utf-8", include_str!("page/events.js")),
+    ("/pages.js", "text/javascript; charset=utf-8", include_str!("page/pages.js")),
     ("/runs.js", "text/javascript; charset=utf-8", include_str!("page/runs.js")),
     ("/form.js", "text/javascript; charset=utf-8", include_str!("page/form.js")),
 ];
 
+/// The document in which the page shows reports and comparisons: it has the policy of strange pages, and shows
+/// what the page hands to it.
+const FRAME: (&str, &str) = ("/frame", include_str!("page/frame.html"));
+
+/// Whether this is the path of a file of the page.
+pub fn is_page_file(path: &str) -> bool {
+    path == FRAME.0 || PAGE.iter().any(|(known, _, _)| *known == path)
+}
+
 /// A file of the page.
 pub fn page_file(path: &str) -> Option<Answer> {
+    if path == FRAME.0 {
+        return Some(Answer::strange_page(FRAME.1.to_owned()));
+    }
     let (_, kind, text) = PAGE.iter().find(|(known, _, _)| *known == path)?;
     Some(Answer::file(kind, *text))
 }
@@ -33,8 +52,18 @@ pub fn page_file(path: &str) -> Option<Answer> {
 /// Runs that are compared at once.
 const COMPARED_MAX: usize = 20;
 
+/// What whoever has the token may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// All of it.
+    Whole,
+    /// See runs, their reports and comparisons.
+    ReadOnly,
+}
+
 /// The workbench.
 pub struct Workbench {
+    access: Access,
     folder: PathBuf,
     runs: RunList,
     scenarios: ScenarioFiles,
@@ -43,15 +72,16 @@ pub struct Workbench {
 
 impl Workbench {
     /// That of the runs in `folder` and the scenario files in `scenarios`.
-    pub fn new(folder: PathBuf, scenarios: PathBuf, children: Arc<Children>) -> Workbench {
+    pub fn new(folder: PathBuf, scenarios: PathBuf, children: Arc<Children>, access: Access) -> Workbench {
         let runs = RunList::of(folder.clone());
-        Workbench { folder, runs, scenarios: ScenarioFiles::of(scenarios), children }
+        Workbench { access, folder, runs, scenarios: ScenarioFiles::of(scenarios), children }
     }
 
     fn read(&self, asked: &Asked) -> Answer {
         match asked.path.as_str() {
             "/api/about" => Answer::json(&json!({
                 "single": false,
+                "read_only": self.access == Access::ReadOnly,
                 "version": env!("CARGO_PKG_VERSION"),
                 "folder": self.folder.to_string_lossy(),
                 "scenarios": self.scenarios.folder().to_string_lossy(),
@@ -93,17 +123,40 @@ impl Workbench {
             "/api/save" => {
                 answered(nothing(self.scenarios.save(text("file"), text("text"), is_set("replace"))))
             }
-            "/api/start" => {
-                let started =
-                    self.scenarios.existing(text("file")).and_then(|file| self.children.start(&file));
-                answered(started.map(|id| json!({ "id": id })))
-            }
+            "/api/start" => self.start(text("file"), text("confirmed")),
             "/api/stop" => {
                 let id = body.get("id").and_then(Value::as_u64).unwrap_or_default();
                 answered(nothing(self.children.stop(id)))
             }
             _ => Answer::nothing(),
         }
+    }
+
+    /// Starts a run of a file. Where it starts programs, `confirmed` is the digest of these; else the answer
+    /// has them, and what confirms them.
+    fn start(&self, file: &str, confirmed: &str) -> Answer {
+        let file = match self.scenarios.existing(file) {
+            Ok(file) => file,
+            Err(sentence) => return answered(Err(sentence)),
+        };
+        let programs = match self.scenarios.starts(&file) {
+            Ok(programs) => programs,
+            Err(sentence) => return answered(Err(sentence)),
+        };
+        let digest = starts::digest(&programs);
+        if !programs.is_empty() && confirmed != digest {
+            let was_confirmed = !confirmed.is_empty();
+            let sentence = match was_confirmed {
+                true => {
+                    "the scenario starts other programs than those that were confirmed; read them, and confirm anew"
+                }
+                false => "the scenario starts programs; read them, and confirm with `confirmed`",
+            };
+            let programs = programs::json(&programs);
+            let asks = json!({ "error": sentence, "programs": programs, "confirm": digest });
+            return Answer::json(&asks).of(StatusCode::CONFLICT);
+        }
+        answered(self.children.start(&file, &digest).map(|id| json!({ "id": id })))
     }
 
     fn report(&self, name: &str) -> Answer {
@@ -144,8 +197,33 @@ fn answered(result: Result<Value, String>) -> Answer {
     }
 }
 
+/// Whether a path is about scenarios, and not about runs.
+fn is_of_scenarios(path: &str) -> bool {
+    matches!(path, "/api/scenarios" | "/api/scenario" | "/api/form")
+}
+
 impl Site for Workbench {
+    fn is_public(&self, path: &str) -> bool {
+        is_page_file(path)
+    }
+
+    fn work(&self, asked: &Asked) -> Work {
+        match asked.path.as_str() {
+            "/api/runs" | "/api/scenarios" | "/api/scenario" | "/api/save" => Work::Folder,
+            "/api/check" | "/api/write" | "/api/read" | "/api/draw" | "/api/start" => Work::Check,
+            "/report" | "/compare" => Work::Report,
+            "/api/stop" => Work::Stop,
+            _ => Work::Memory,
+        }
+    }
+
     fn answer(&self, asked: &Asked) -> Answer {
+        let is_reading = asked.method == Method::GET && !is_of_scenarios(&asked.path);
+        if self.access == Access::ReadOnly && !is_reading {
+            let sentence = "this workbench is read-only: it shows runs, and neither writes scenarios nor starts runs; \
+                            begin it without --read-only";
+            return Answer::refusal(StatusCode::FORBIDDEN, sentence);
+        }
         match asked.method {
             Method::GET => self.read(asked),
             Method::POST => self.command(asked),

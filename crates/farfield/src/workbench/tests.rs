@@ -3,7 +3,7 @@
 
 use super::children::Children;
 use super::shown::shown;
-use super::site::{Workbench, page_file};
+use super::site::{Access, Workbench, is_page_file, page_file};
 use crate::live::figures::{Figures, RunFacts};
 use crate::live::view::View;
 use crate::web::{Asked, Site};
@@ -12,8 +12,8 @@ use farfield_measure::series::SeriesRow;
 use farfield_measure::summary::SummaryContext;
 use farfield_measure::{EngineStats, Fold, Heading, LoadKind, Summary, VerdictLimits};
 use farfield_testkit::samples::request;
-use hyper::Method;
-use serde_json::Value;
+use hyper::{Method, StatusCode};
+use serde_json::{Value, json};
 use std::fs;
 use std::sync::Arc;
 
@@ -107,7 +107,8 @@ fn runs_of_hostile_names_are_listed_and_reported_as_texts() {
             .expect("written");
     }
     let here = folder.path().to_owned();
-    let workbench = Workbench::new(here.clone(), here.clone(), Arc::new(Children::new(here.clone(), here)));
+    let children = Arc::new(Children::new(here.clone(), here.clone()));
+    let workbench = Workbench::new(here.clone(), here, children, Access::Whole);
     let list: Value = serde_json::from_slice(workbench.answer(&asked("/api/runs")).whole()).expect("JSON");
     let runs = list["runs"].as_array().expect("runs");
     assert_eq!(runs.len(), HOSTILE.len());
@@ -128,7 +129,8 @@ fn runs_of_hostile_names_are_listed_and_reported_as_texts() {
 /// What comes from the server is text to the page, and its policy allows no inline script or style.
 #[test]
 fn the_page_has_no_way_to_make_markup_of_text() {
-    for path in ["/", "/style.css", "/app.js", "/dom.js", "/runs.js", "/form.js"] {
+    let scripts = ["/app.js", "/dom.js", "/token.js", "/events.js", "/pages.js", "/runs.js", "/form.js"];
+    for path in ["/", "/style.css"].into_iter().chain(scripts) {
         let page = page_file(path).expect(path);
         let text = String::from_utf8(page.whole().to_vec()).expect("UTF-8");
         for banned in [
@@ -155,5 +157,77 @@ fn the_page_has_no_way_to_make_markup_of_text() {
         });
         assert!(!inline, "{path} has a listener in markup");
     }
-    assert!(page_file("/../Cargo.toml").is_none());
+    assert!(page_file("/../Cargo.toml").is_none() && !is_page_file("/api/about"));
+}
+
+/// The document of reports has no origin, and so neither the token nor a way to ask the workbench.
+#[test]
+fn reports_are_shown_in_a_document_without_an_origin() {
+    let policy = page_file("/frame").expect("the document").policy();
+    let (sandbox, rest) = policy.split_once(';').expect("directives");
+    assert_eq!(sandbox, "sandbox allow-scripts allow-downloads");
+    assert!(rest.contains("default-src 'none'") && !rest.contains("connect-src"), "{policy}");
+    assert!(rest.contains("frame-ancestors 'self'"), "no other page has it in a frame: {policy}");
+    assert!(page_file("/").expect("the page").policy().contains("frame-ancestors 'none'"));
+}
+
+#[test]
+fn a_workbench_that_is_read_only_shows_runs_and_nothing_else() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::create_dir(folder.path().join("a")).expect("a folder");
+    fs::write(folder.path().join("a/summary.json"), summary("a").to_json()).expect("written");
+    fs::write(folder.path().join("a.toml"), "seed = 1\n").expect("written");
+    let here = folder.path().to_owned();
+    let children = Arc::new(Children::new(here.clone(), here.clone()));
+    let workbench = Workbench::new(here.clone(), here, children, Access::ReadOnly);
+    for path in ["/", "/api/about", "/api/runs", "/report?run=a"] {
+        assert_eq!(workbench.answer(&asked(path)).status(), StatusCode::OK, "{path}");
+    }
+    let about: Value = serde_json::from_slice(workbench.answer(&asked("/api/about")).whole()).expect("JSON");
+    assert_eq!(about["read_only"], true);
+    for path in ["/api/scenarios", "/api/scenario?file=a.toml", "/api/form"] {
+        assert_eq!(workbench.answer(&asked(path)).status(), StatusCode::FORBIDDEN, "{path}");
+    }
+    for path in ["check", "write", "read", "draw", "save", "start", "stop", "nothing"] {
+        let body = r#"{ "file": "a.toml", "text": "seed = 2", "replace": true, "id": 1 }"#;
+        let path = format!("/api/{path}");
+        let command = Asked { method: Method::POST, body: body.into(), ..asked(&path) };
+        assert_eq!(workbench.answer(&command).status(), StatusCode::FORBIDDEN, "{path}");
+    }
+    assert_eq!(fs::read_to_string(folder.path().join("a.toml")).expect("the file"), "seed = 1\n");
+}
+
+/// What somebody confirms is what is shown, and what is shown has no hidden letters.
+#[test]
+fn programs_are_shown_without_hidden_letters_and_confirmed_as_they_are() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path().to_owned();
+    let children = Arc::new(Children::new(here.join("runs"), here.clone()));
+    let workbench = Workbench::new(here.join("runs"), here, children, Access::Whole);
+    let scenario = "plane = 'emulated'\n[server]\ncommand = \"true \\u202Eeslaf\\u0007\"\nuser = 'nobody'\n";
+    fs::write(folder.path().join("a.toml"), scenario).expect("written");
+    let start = |body: &Value| {
+        let body = body.to_string().into();
+        let answer = workbench.answer(&Asked { method: Method::POST, body, ..asked("/api/start") });
+        (answer.status(), serde_json::from_slice::<Value>(answer.whole()).expect("JSON"))
+    };
+    for unconfirmed in
+        [json!({}), json!({ "confirmed": "" }), json!({ "confirmed": "0" }), json!({ "confirmed": true })]
+    {
+        let mut body = unconfirmed.clone();
+        body["file"] = json!("a.toml");
+        let (status, asks) = start(&body);
+        assert_eq!(status, StatusCode::CONFLICT, "{unconfirmed}: {asks}");
+        assert!(!hostile_letters(&asks), "{asks}");
+        let program = &asks["programs"][0];
+        assert_eq!((&program["key"], &program["user"]), (&json!("server.command"), &json!("nobody")));
+        assert!(program["command"].as_str().is_some_and(|line| line.starts_with("true ")), "{asks}");
+    }
+    // What was confirmed was another content of the file: nothing of the new one is started.
+    let (_, asks) = start(&json!({ "file": "a.toml" }));
+    fs::write(folder.path().join("a.toml"), scenario.replace("nobody", "root")).expect("written");
+    let (status, again) = start(&json!({ "file": "a.toml", "confirmed": asks["confirm"] }));
+    assert_eq!((status, &again["programs"][0]["user"]), (StatusCode::CONFLICT, &json!("root")), "{again}");
+    assert_ne!(again["confirm"], asks["confirm"]);
+    assert!(!folder.path().join("runs").exists(), "no run was begun");
 }

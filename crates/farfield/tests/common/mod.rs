@@ -156,10 +156,20 @@ impl Place {
         Served { running, url }
     }
 
+    /// Begins it as a process that may have so many descriptors open.
+    pub fn begin_limited(&self, descriptors: u32, words: &str) -> Running {
+        let mut command = Command::new("prlimit");
+        command.arg(format!("--nofile={descriptors}:{descriptors}")).arg(env!("CARGO_BIN_EXE_farfield"));
+        self.spawn_by(command, &words.split_whitespace().collect::<Vec<_>>(), PathBuf::new())
+    }
+
     fn spawn(&self, words: &[&str], directory: PathBuf) -> Running {
+        self.spawn_by(Command::new(env!("CARGO_BIN_EXE_farfield")), words, directory)
+    }
+
+    fn spawn_by(&self, mut command: Command, words: &[&str], directory: PathBuf) -> Running {
         let number = COUNTER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let [stdout, stderr] = ["out", "err"].map(|end| self.path(&format!("farfield-{number}.{end}")));
-        let mut command = Command::new(env!("CARGO_BIN_EXE_farfield"));
         command
             .args(words)
             .stdout(File::create(&stdout).expect("own file"))

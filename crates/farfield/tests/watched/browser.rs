@@ -1,10 +1,14 @@
 //! The report and the workbench in Chromium, used as a person uses them.
 
 use super::driver::Browser;
+use super::text;
 use super::workbench::Bench;
-use crate::common::Place;
-use serde_json::json;
+use crate::common::{Place, Signal};
+use serde_json::{Value, json};
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
 
 /// The lines of a chart over time, by its place.
 fn points(browser: &Browser, chart: usize) -> String {
@@ -99,9 +103,9 @@ fn the_workbench_writes_starts_shows_and_stops_a_run() {
     let Some(browser) = Browser::begin(&bench.place, test) else { return };
     let hostile = "<img src=x onerror=\"document.title='owned'\">.toml";
     assert_eq!(bench.post("/api/save", &json!({ "file": hostile, "text": "" })).0, 200);
-    browser.open(&format!("{}/?token={}#new", bench.origin, bench.token));
+    browser.open(&format!("{}/#token={}&new", bench.origin, bench.token));
     browser.wait("document.querySelector('#field-load-model')");
-    assert_eq!(browser.value("location.search"), "", "the token has left the address");
+    assert_eq!(browser.value("location.hash"), "#new", "the token has left the address");
 
     // A part without a field that applies is not there: clients have no paths on the sockets plane.
     let empty = "[...document.querySelectorAll('#form fieldset')].filter((part) => part.offsetParent !== null &&\
@@ -189,8 +193,237 @@ fn the_workbench_writes_starts_shows_and_stops_a_run() {
     assert_eq!(browser.value("getComputedStyle(document.body).backgroundColor"), "rgb(24, 24, 24)");
     browser.is_accessible("the list of runs in dark colours");
     browser.is_quiet(&bench.origin);
-    let report = browser.value("document.querySelector('#runs-rows a').href");
-    browser.open(report.as_str().expect("a URL"));
+    browser.click("#runs-rows a");
+    browser.wait("document.querySelector('#page-frame iframe')");
+    browser.enter("#page-frame iframe");
     browser.wait("document.querySelector('button.theme')");
     assert_eq!(browser.value("document.querySelector('.verdict h2').textContent"), "INCOMPLETE");
+}
+
+/// A server on another port of 127.0.0.1, which keeps the head of each request.
+fn neighbour() -> (u16, Arc<Mutex<String>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let heads = Arc::new(Mutex::new(String::new()));
+    let kept = Arc::clone(&heads);
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let kept = Arc::clone(&kept);
+            std::thread::spawn(move || {
+                let mut reader = BufReader::new(stream.try_clone().expect("a descriptor"));
+                let mut line = String::new();
+                while reader.read_line(&mut line).is_ok_and(|read| read > 2) {}
+                kept.lock().expect("whole").push_str(&line);
+                let body = "<!doctype html><title>neighbour</title>";
+                let head =
+                    "HTTP/1.1 200 OK\r\nset-cookie: own=1\r\ncontent-type: text/html\r\nconnection: close";
+                let _ = write!(stream, "{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+            });
+        }
+    });
+    (port, heads)
+}
+
+/// The workbench, its reports and its events are used; then the browser visits a server beside it.
+#[test]
+fn the_token_reaches_no_other_server_of_the_machine() {
+    let test = "the_token_reaches_no_other_server_of_the_machine";
+    let bench = Bench::begin();
+    let Some(browser) = Browser::begin(&bench.place, test) else { return };
+    let (port, heads) = neighbour();
+    for (name, rate) in [("a", 200), ("b", 400)] {
+        bench.place.farfield(&format!("run --plane simulated -R {rate} -d 5s -q -o runs/{name}")).exits(0);
+    }
+    let neighbour = format!("http://127.0.0.1:{port}/");
+    let visit = || {
+        browser.open(&neighbour);
+        browser.wait("document.title === 'neighbour'");
+    };
+    visit();
+    browser.open(&format!("{}/#token={}", bench.origin, bench.token));
+    browser.wait("document.querySelectorAll('#runs-rows tr').length === 2");
+    browser.click("#runs-rows a");
+    browser.wait("document.querySelector('#page-frame iframe')");
+    // By its address, and by a link and by a script of the page, which send a referrer and cookies of the host.
+    visit();
+    browser.back();
+    browser.wait("document.querySelector('#page-frame iframe')");
+    browser.value(&format!("(() => {{ const a = document.createElement('a'); a.href = '{neighbour}link'; a.id = 'away'; document.querySelector('header').append(a); a.append('away'); }})()"));
+    browser.click("#away");
+    browser.wait("document.title === 'neighbour'");
+    // It runs behind names of this machine as well.
+    browser.open(&format!("http://localhost:{port}/name"));
+    browser.wait("document.title === 'neighbour'");
+    let heads = heads.lock().expect("whole").clone();
+    for part in ["GET /link ", "GET /name ", "Cookie: own=1"] {
+        assert!(heads.contains(part), "`{part}` has not reached it: {heads}");
+    }
+    assert!(!heads.contains(&bench.token), "{heads}");
+    assert!(!heads.to_lowercase().contains("authorization"), "{heads}");
+    assert!(!heads.contains(&bench.origin), "no referrer names the workbench: {heads}");
+    browser.open(&bench.origin);
+    browser.wait("document.querySelectorAll('#runs-rows tr').length === 2");
+    assert_eq!(browser.value("document.cookie"), "own=1", "the workbench sets none");
+}
+
+/// Tabs, reload, the back button, a bookmark, a workbench that was started again.
+#[test]
+fn the_token_is_where_its_user_expects_it() {
+    let test = "the_token_is_where_its_user_expects_it";
+    let bench = Bench::begin_with("ui runs");
+    let Some(browser) = Browser::begin(&bench.place, test) else { return };
+    let asks = "!document.querySelector('#part-token').hidden";
+    let shows = "!document.querySelector('#part-runs').hidden";
+    browser.open(&format!("{}/#new", bench.origin));
+    browser.wait(asks);
+    assert_eq!(browser.value("document.querySelector('nav').offsetParent === null"), true);
+    let why = browser.value("document.querySelector('#token-why').textContent");
+    assert!(why.as_str().is_some_and(|why| why.contains("lacks its token")), "{why}");
+    browser.is_accessible("the page without a token");
+    // What is no URL of farfield's, then a token of another start, then the right one.
+    browser.fill("#token-url", "http://127.0.0.1/");
+    browser.click("#token-form button");
+    browser.wait("document.querySelector('#token-wrong').textContent.includes('no URL')");
+    browser.fill("#token-url", &format!("{}/#token=0123456789abcdef", bench.origin));
+    browser.click("#token-form button");
+    browser.wait("document.querySelector('#token-why').textContent.includes('started again')");
+    browser.open(&format!("{}/#token={}", bench.origin, bench.token));
+    browser.wait(shows);
+    assert_eq!(browser.value("location.href"), format!("{}/", bench.origin));
+    browser.reload();
+    browser.wait(shows);
+    browser.value("(location.hash = '#new')");
+    browser.wait("document.querySelector('#field-load-model')");
+    browser.back();
+    browser.wait(shows);
+    assert!(!browser.value("location.href").as_str().is_some_and(|url| url.contains("token")));
+    // A new tab, by a bookmark: it has the token from the other one.
+    let first = browser.open_tab();
+    browser.open(&format!("{}/#new", bench.origin));
+    browser.wait("document.querySelector('#field-load-model')");
+    browser.turn_to(&first);
+    browser.wait(shows);
+    // A second workbench on another port knows nothing of the first one's token.
+    let other = Bench::begin();
+    browser.open(&other.origin);
+    browser.wait(asks);
+    browser.open(&format!("{}/#token={}", other.origin, other.token));
+    browser.wait(shows);
+    browser.open(&bench.origin);
+    browser.wait(shows);
+    // The same port once more, with another token, while the page is open: it says so, and takes the new URL.
+    let port = bench.origin.rsplit(':').next().expect("a port").to_owned();
+    bench.running.signal(Signal::INT);
+    bench.running.ended().exits(0);
+    let again = Bench::begin_with(&format!("ui runs --listen {port}"));
+    browser.wait(asks);
+    browser.open(&format!("{}/#token={}", again.origin, again.token));
+    browser.wait(shows);
+    browser.is_quiet(&again.origin);
+}
+
+/// A stream of events is taken apart wherever it was cut.
+#[test]
+fn events_are_read_however_they_are_cut() {
+    let bench = Bench::begin();
+    let Some(browser) = Browser::begin(&bench.place, "events_are_read_however_they_are_cut") else { return };
+    browser.open(&format!("{}/#token={}", bench.origin, bench.token));
+    let stream = ": hello\\n\\nevent: run\\r\\ndata: {\\\"a\\\": 1}\\r\\n\\r\\ndata:two\\rdata: lines\\r\\revent: none\\n\\ndata\\n\\n";
+    let of_pieces = |length: usize| {
+        browser.value(&format!(
+            "import('/events.js').then(({{ parser }}) => {{ const all = []; const feed = parser((event) => all.push([event.name, event.data])); \
+             const stream = \"{stream}\"; for (let at = 0; at < stream.length; at += {length}) feed(stream.slice(at, at + {length})); return all; }})"
+        ))
+    };
+    let events = json!([["run", "{\"a\": 1}"], ["message", "two\nlines"], ["message", ""]]);
+    for length in [1, 2, 3, 5, 7, 11, 1000] {
+        assert_eq!(of_pieces(length), events, "pieces of {length}");
+    }
+}
+
+/// What a run would start is read before, and started by a click alone.
+#[test]
+fn programs_are_read_before_they_are_started() {
+    let bench = Bench::begin();
+    let Some(browser) = Browser::begin(&bench.place, "programs_are_read_before_they_are_started") else {
+        return;
+    };
+    let scenario = "plane = 'emulated'\n[server]\ncommand = 'python3 -m http.server 80'\nuser = 'nobody'\n\
+                    environment = { MODE = 'test' }\n[network]\nrtt = '10ms'\n";
+    assert_eq!(bench.post("/api/save", &json!({ "file": "s.toml", "text": scenario })).0, 200);
+    browser.open(&format!("{}/#token={}&new", bench.origin, bench.token));
+    browser.wait("document.querySelector('#files option')");
+    browser.click("#open");
+    browser.wait("document.querySelector('#programs').textContent.includes('python3 -m http.server 80')");
+    browser.click("#start");
+    browser.wait("document.querySelector('#confirm').open");
+    let asked = browser.value("document.querySelector('#confirm').textContent");
+    let asked = asked.as_str().expect("a text");
+    for part in ["Start a program?", "python3 -m http.server 80", "as nobody", "server.command", "MODE=test"]
+    {
+        assert!(asked.contains(part), "`{part}` is not in: {asked}");
+    }
+    browser.is_accessible("the question");
+    browser.click("#confirm button[value=no]");
+    browser.wait("document.querySelector('#new-status').textContent.includes('not started')");
+    assert_eq!(browser.value("location.hash"), "#new");
+    let list: Value = serde_json::from_str(&text(bench.get("/api/runs"))).expect("JSON");
+    assert_eq!(list["started"], json!([]));
+}
+
+/// Reports and comparisons inside the page: read, saved, reached by the back button; on a phone as well.
+#[test]
+fn reports_and_comparisons_are_shown_within_the_page_and_apart_from_it() {
+    let test = "reports_and_comparisons_are_shown_within_the_page_and_apart_from_it";
+    let bench = Bench::begin_with("ui runs --read-only");
+    let Some(browser) = Browser::begin(&bench.place, test) else { return };
+    for (name, rate) in [("a", 200), ("b", 400)] {
+        bench.place.farfield(&format!("run --plane simulated -R {rate} -d 5s -q -o runs/{name}")).exits(0);
+    }
+    browser.open(&format!("{}/#token={}", bench.origin, bench.token));
+    browser.wait("document.querySelectorAll('#runs-rows tr').length === 2");
+    assert_eq!(browser.value("document.querySelectorAll('nav a').length"), 1, "nothing to start");
+    browser.value("document.querySelectorAll('#runs-rows input').forEach((box) => box.click())");
+    browser.click("#compare");
+    browser.wait("document.querySelector('#page-frame iframe')");
+    browser.enter("#page-frame iframe");
+    browser.wait("document.body.textContent.includes('open, 400/s')");
+    browser.leave_frame();
+    browser.is_quiet(&bench.origin);
+    browser.enter("#page-frame iframe");
+    // Without an origin: neither storage nor the server is in reach.
+    assert_eq!(browser.value("origin"), "null");
+    let storage =
+        "(() => { try { return String(sessionStorage.length); } catch (error) { return error.name; } })()";
+    assert_eq!(browser.value(storage), "SecurityError");
+    let asked = format!("fetch('{}/api/about').then(() => 'answered', () => 'refused')", bench.origin);
+    assert_eq!(browser.value(&asked), "refused");
+    let reached =
+        "(() => { try { return String(parent.document.title); } catch (error) { return error.name; } })()";
+    assert_eq!(browser.value(reached), "SecurityError");
+    browser.leave_frame();
+    browser.back();
+    browser.wait("!document.querySelector('#part-runs').hidden");
+    assert_eq!(browser.value("document.querySelectorAll('iframe').length"), 0, "nothing of it runs on");
+    browser.click("#runs-rows tr:last-child a");
+    browser.wait("document.querySelector('#page-save:enabled')");
+    browser.enter("#page-frame iframe");
+    browser.wait("document.querySelector('.verdict h2')?.textContent === 'VALID'");
+    browser.click("button.theme");
+    browser.value(
+        "[...document.querySelectorAll('button')].find((one) => one.textContent === 'save as SVG').click()",
+    );
+    browser.leave_frame();
+    assert!(browser.saved("Throughput.svg").starts_with(b"<svg "));
+    browser.click("#page-save");
+    assert!(browser.saved("a.html").starts_with(b"<!doctype html>"));
+    browser.is_accessible("a report in the page");
+    browser.resize(400, 800);
+    let fits = "document.documentElement.scrollWidth <= window.innerWidth";
+    assert_eq!(browser.value(fits), true, "it fits a phone");
+    browser.reload();
+    browser.wait("document.querySelector('#page-save:enabled')");
+    // A run that is not there.
+    browser.value("(location.hash = '#report/absent')");
+    browser.wait("document.querySelector('#page-status').className === 'wrong'");
 }

@@ -86,6 +86,14 @@ impl Browser {
     }
 
     #[track_caller]
+    fn get(&self, path: &str) -> Value {
+        let answer = client().get(format!("{}{path}", self.session)).call().expect("the driver");
+        let answer: Value = serde_json::from_str(&text(answer)).expect("JSON");
+        assert!(answer["value"]["error"].is_null(), "{path}: {answer:.600}");
+        answer["value"].clone()
+    }
+
+    #[track_caller]
     pub fn open(&self, url: &str) {
         self.post("/url", &json!({ "url": url }));
     }
@@ -113,6 +121,44 @@ impl Browser {
     #[track_caller]
     pub fn click(&self, selector: &str) {
         self.post(&format!("/element/{}/click", self.element(selector)), &json!({}));
+    }
+
+    /// What is asked for next is of the document in a frame of the page.
+    #[track_caller]
+    pub fn enter(&self, frame: &str) {
+        let element = json!({ ELEMENT: self.element(frame) });
+        self.post("/frame", &json!({ "id": element }));
+    }
+
+    /// What is asked for next is of the page itself.
+    #[track_caller]
+    pub fn leave_frame(&self) {
+        self.post("/frame", &json!({ "id": Value::Null }));
+    }
+
+    /// A tab more, which is then the one that is driven; returns the one before.
+    #[track_caller]
+    pub fn open_tab(&self) -> String {
+        let before = self.get("/window");
+        let tab = self.post("/window/new", &json!({ "type": "tab" }));
+        self.turn_to(tab["handle"].as_str().expect("a tab"));
+        before.as_str().expect("a tab").to_owned()
+    }
+
+    /// Drives another tab.
+    #[track_caller]
+    pub fn turn_to(&self, tab: &str) {
+        self.post("/window", &json!({ "handle": tab }));
+    }
+
+    #[track_caller]
+    pub fn reload(&self) {
+        self.post("/refresh", &json!({}));
+    }
+
+    #[track_caller]
+    pub fn back(&self) {
+        self.post("/back", &json!({}));
     }
 
     /// Types into a field, in place of what is there.

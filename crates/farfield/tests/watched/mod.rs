@@ -1,6 +1,7 @@
 //! Runs that are watched from elsewhere: by monitoring systems, by a browser, by the workbench.
 
 mod browser;
+mod descriptors;
 mod driver;
 mod metrics;
 mod workbench;

@@ -21,13 +21,17 @@ pub struct Bench {
 
 impl Bench {
     pub fn begin() -> Bench {
+        Bench::begin_with("ui runs")
+    }
+
+    pub fn begin_with(words: &str) -> Bench {
         let place = Place::new();
-        let running = place.begin("ui runs");
+        let running = place.begin(words);
         let url = poll("the workbench to say where it is", || {
             let said = fs::read_to_string(running.stdout()).ok()?;
             Some(said.split_once("is at ")?.1.split_once('\n')?.0.to_owned())
         });
-        let (origin, token) = url.split_once("/?token=").expect("a token");
+        let (origin, token) = url.split_once("/#token=").expect("a token");
         Bench { place, running, origin: origin.to_owned(), token: token.to_owned(), agent: client() }
     }
 
@@ -146,16 +150,24 @@ fn strangers_get_nothing() {
     let agent = client();
     let url = |path: &str| format!("{}{path}", bench.origin);
     let bearer = format!("Bearer {}", bench.token);
-    assert_eq!(agent.get(url("/")).call().expect("an answer").status(), 401, "no token");
-    let wrong = agent.get(url("/?token=0")).call().expect("an answer");
-    assert_eq!((wrong.status().as_u16(), wrong.headers().contains_key("set-cookie")), (401, false));
-    let right = agent.get(url(&format!("/?token={}", bench.token))).call().expect("an answer");
-    assert_eq!(
-        (right.status().as_u16(), &right.headers()["location"]),
-        (303, &"/".parse().expect("a value"))
-    );
-    let cookie = right.headers()["set-cookie"].to_str().expect("text").to_owned();
-    assert!(cookie.contains("HttpOnly; SameSite=Strict"), "{cookie}");
+    // Neither a token in a URL nor one in a cookie is one: both reach others.
+    let cookie = format!("token={0}; farfield={0}", bench.token);
+    for path in
+        ["/api/about", "/api/runs", "/api/events", "/report?run=a", "/compare?run=a&run=b", "/nothing"]
+    {
+        let separator = if path.contains('?') { '&' } else { '?' };
+        let with_token = format!("{path}{separator}token={}", bench.token);
+        for (path, cookie) in [(path, "a=b"), (path, &cookie), (with_token.as_str(), "a=b")] {
+            let refused = agent.get(url(path)).header("Cookie", cookie).call().expect("an answer");
+            assert_eq!(refused.status(), 401, "{path}, {cookie}");
+            assert_eq!(refused.headers()["www-authenticate"], "Bearer");
+            assert!(!refused.headers().contains_key("set-cookie"), "{path}");
+        }
+    }
+    // The page's files are the same everywhere, and say what to do.
+    let page = agent.get(url("/")).call().expect("an answer");
+    assert!(!page.headers().contains_key("set-cookie"));
+    assert!(text(page).contains("Open the whole URL"));
     let rebound = agent.get(url("/")).header("Authorization", &bearer).header("Host", "evil.example:80");
     assert_eq!(rebound.call().expect("an answer").status(), 421);
     let start = json!({ "file": "long.toml" }).to_string();
@@ -171,6 +183,7 @@ fn strangers_get_nothing() {
         assert_eq!(request.send(&start).expect("an answer").status(), status, "{name}: {value}");
     }
     let page = bench.get("/");
+    assert_eq!(page.headers()["referrer-policy"], "no-referrer");
     let policy = page.headers()["content-security-policy"].to_str().expect("text");
     assert!(
         policy.contains("default-src 'none'; script-src 'self'") && !policy.contains("unsafe"),
@@ -245,13 +258,134 @@ fn what_is_wrong_is_a_sentence() {
     assert!(ended["messages"].as_str().is_some_and(|said| said.contains("`users`")), "{ended}");
 }
 
+/// A scenario that would start two programs, of which each leaves a file behind.
+const STARTS: &str = "plane = 'emulated'\n[load]\nusers = 2\n[run]\nwarm-up = '100ms'\nduration = '1s'\ndrain = '1s'\n[network]\nrtt = '1ms'\nclients = 4
+[server]\ncommand = 'touch SERVED; exec sleep 600'\nready = 'started'\n[[network.program]]\nclass = 'clients'\ncommand = 'touch BESIDE'\n";
+
+/// Commands run once somebody has confirmed them, as they are then: neither without, nor with a confirmation of
+/// others, nor where the file is another by the time that the run reads it.
+#[test]
+fn programs_are_started_as_they_were_confirmed_or_not_at_all() {
+    let bench = Bench::begin();
+    let marks = ["SERVED", "BESIDE", "OTHER"].map(|name| bench.place.path(name));
+    let scenario = STARTS.replace("SERVED", &marks[0].display().to_string());
+    let scenario = scenario.replace("BESIDE", &marks[1].display().to_string());
+    let save = |text: &str| {
+        let body = json!({ "file": "a.toml", "text": text, "replace": true });
+        assert_eq!(bench.post("/api/save", &body), (200, json!({})));
+    };
+    save(&scenario);
+    let checked = bench.post("/api/check", &json!({ "file": "a.toml", "text": scenario })).1;
+    assert_eq!(checked["programs"].as_array().map(Vec::len), Some(2), "{checked}");
+    let (status, asks) = bench.post("/api/start", &json!({ "file": "a.toml" }));
+    assert_eq!(status, 409, "{asks}");
+    let commands: Vec<&str> = asks["programs"]
+        .as_array()
+        .expect("programs")
+        .iter()
+        .filter_map(|one| one["command"].as_str())
+        .collect();
+    assert!(commands[0].starts_with("touch ") && commands[0].ends_with("; exec sleep 600"), "{commands:?}");
+    assert!(commands[1].ends_with("BESIDE"), "{commands:?}");
+    assert!(asks["programs"][0]["user"].as_str().is_some_and(|user| !user.is_empty()), "{asks}");
+    // A confirmation of other commands.
+    save(&scenario.replace("touch", "mkdir"));
+    let stale = json!({ "file": "a.toml", "confirmed": asks["confirm"] });
+    assert_eq!(bench.post("/api/start", &stale).0, 409);
+    let list: Value = serde_json::from_str(&text(bench.get("/api/runs"))).expect("JSON");
+    assert_eq!(list["started"], json!([]), "nothing was begun");
+    assert!(marks.iter().all(|mark| !mark.exists()), "nothing was started");
+    // A run that finds another file than the one that was confirmed.
+    let other = scenario.replace("SERVED", "OTHER");
+    bench.place.write("a.toml", other);
+    let digest = asks["confirm"].as_str().expect("a digest");
+    let ended = bench.place.farfield(&format!("run a.toml --starts-only {digest} --out other")).exits(1);
+    assert!(ended.stderr.contains("was changed after its programs were confirmed"), "{}", ended.stderr);
+    assert!(marks.iter().all(|mark| !mark.exists()) && !bench.place.path("other").exists());
+}
+
+/// With the confirmation it runs; where this machine allows no emulated plane, its message says so, and not that
+/// the programs are others.
+#[test]
+fn a_confirmed_run_begins() {
+    let bench = Bench::begin();
+    let scenario = STARTS.replace("touch SERVED; ", "").replace("touch BESIDE", "true");
+    bench.post("/api/save", &json!({ "file": "a.toml", "text": scenario }));
+    let (_, asks) = bench.post("/api/start", &json!({ "file": "a.toml" }));
+    let (status, answer) =
+        bench.post("/api/start", &json!({ "file": "a.toml", "confirmed": asks["confirm"] }));
+    assert_eq!((status, &answer["id"]), (200, &json!(1)), "{answer}");
+    let ended = bench.watch(|event| event["running"] == false);
+    let said = ended["messages"].as_str().expect("messages");
+    assert!(!said.contains("was changed after its programs were confirmed"), "{said}");
+}
+
+/// Reports and comparisons, and nothing that writes or runs.
+#[test]
+fn a_read_only_workbench_shows_and_does_nothing() {
+    let bench = Bench::begin_with("ui runs --read-only");
+    bench.place.write("a.toml", "seed = 1\n");
+    bench.place.farfield("run --plane simulated -R 200 -d 2s -q -o runs/a").exits(0);
+    assert_eq!(bench.get("/report?run=a").status(), 200);
+    let list: Value = serde_json::from_str(&text(bench.get("/api/runs"))).expect("JSON");
+    assert_eq!(list["runs"][0]["name"], "a");
+    for (path, body) in [
+        ("/api/start", json!({ "file": "a.toml" })),
+        ("/api/save", json!({ "file": "b.toml", "text": "" })),
+        ("/api/check", json!({ "file": "a.toml", "text": "seed = 1" })),
+        ("/api/stop", json!({ "id": 1 })),
+    ] {
+        let (status, answer) = bench.post(path, &body);
+        assert_eq!(status, 403, "{path}: {answer}");
+        assert!(
+            answer["error"].as_str().is_some_and(|sentence| sentence.contains("--read-only")),
+            "{answer}"
+        );
+    }
+    assert_eq!(bench.get("/api/scenario?file=a.toml").status(), 403);
+    assert!(!bench.place.path("b.toml").exists());
+}
+
+/// A file that never answers holds up nobody but those who ask for it.
+#[test]
+fn checks_that_never_end_hold_up_no_other_page() {
+    let bench = Bench::begin();
+    let fifo = bench.place.path("fifo");
+    rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0)
+        .expect("a FIFO");
+    let scenario = format!("[requests]\nfile = '{}'\n", fifo.display());
+    let body = json!({ "file": "a.toml", "text": scenario }).to_string();
+    let bearer = format!("Bearer {}", bench.token);
+    let checks: Vec<std::thread::JoinHandle<()>> = (0..8)
+        .map(|_| {
+            let (url, bearer, body) = (format!("{}/api/check", bench.origin), bearer.clone(), body.clone());
+            std::thread::spawn(move || {
+                let request = client().post(url).header("Authorization", bearer);
+                // It is refused, or it ends with the workbench.
+                drop(request.header("Content-Type", "application/json").send(body));
+            })
+        })
+        .collect();
+    for _ in 0..3 {
+        for path in ["/", "/api/about", "/api/runs", "/api/scenarios"] {
+            assert_eq!(bench.get(path).status(), 200, "{path}");
+        }
+    }
+    assert_eq!(bench.post("/api/stop", &json!({ "id": 1 })).0, 422);
+    bench.running.signal(Signal::INT);
+    bench.running.ended().exits(0);
+    for check in checks {
+        check.join().expect("an end");
+    }
+}
+
 /// `--ui`: the page of a run, which ends it as Ctrl-C does.
 #[test]
 fn the_page_of_a_run_shows_and_ends_it() {
     let place = Place::new();
     let running = place.begin(&format!("run -R 50 -d 10m --warm-up 200ms -t 1 -q --ui --out run {CALM}"));
     let url = url_said(&running, "shown at ");
-    let (origin, token) = url.split_once("/?token=").expect("a token");
+    let (origin, token) = url.split_once("/#token=").expect("a token");
     let agent = client();
     let bearer = format!("Bearer {token}");
     let mut answer =

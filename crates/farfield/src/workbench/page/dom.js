@@ -1,6 +1,7 @@
 // What the parts of the page share. All that comes from the server is text to the page, set as text; the one
 // exception, charts, is parsed apart from the page, where no script runs, and the page's policy lets none run that
 // is not a file of the server.
+import { request } from "/token.js";
 
 export const by = (id) => document.getElementById(id);
 
@@ -16,20 +17,45 @@ export function el(name, attributes = {}, ...children) {
   return element;
 }
 
-/** Asks the server; `body` makes it a command. An error has the server's sentence. */
-export async function ask(path, body) {
-  const options = body === undefined ? {} : {
-    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
-  };
-  let reply;
+/** A refusal by the server: its sentence, its status, and all that it answered. */
+class Refusal extends Error {
+  constructor(status, answer) {
+    super(answer.error ?? `status ${status}`);
+    this.status = status;
+    this.answer = answer;
+  }
+}
+
+async function replyTo(path, options) {
   try {
-    reply = await fetch(path, options);
+    return await request(path, options);
   } catch {
     throw new Error("farfield does not answer; it may have ended");
   }
+}
+
+/** Asks the server; `body` makes it a command. An error has the server's sentence. */
+export async function ask(path, body) {
+  const reply = await replyTo(path, body === undefined ? {} : {
+    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
+  });
   const answer = await reply.json().catch(() => ({ error: `status ${reply.status}` }));
-  if (!reply.ok) throw new Error(answer.error);
+  if (!reply.ok) throw new Refusal(reply.status, answer);
   return answer;
+}
+
+/** A page of the server, as text. */
+export async function askText(path) {
+  const reply = await replyTo(path);
+  const text = await reply.text();
+  if (reply.ok) return text;
+  let answer = { error: text };
+  try {
+    answer = JSON.parse(text);
+  } catch {
+    // A sentence.
+  }
+  throw new Refusal(reply.status, answer);
 }
 
 /** A table whose first column is text and whose others are numbers. */

@@ -190,13 +190,50 @@ async function fromText() {
   }
 }
 
+const count = (programs) => (programs.length === 1 ? "a program" : `${programs.length} programs`);
+
+/** A program that a run would start: what, as whom, and where. */
+function program({ key, command, user, directory, environment }) {
+  return el("div", { class: "program" }, el("pre", {}, command),
+    el("p", { class: "help" }, "as ", el("strong", {}, user), `, in ${directory}, by `, el("code", {}, key),
+      ...(environment.length > 0 ? [", with ", el("code", {}, environment.join(" "))] : [])));
+}
+
+/** Shows the programs, and asks whether to start them. */
+function confirmed(programs) {
+  const dialog = by("confirm");
+  by("confirm-title").textContent = `Start ${count(programs)}?`;
+  by("confirm-programs").replaceChildren(...programs.map(program));
+  dialog.returnValue = "no";
+  dialog.showModal();
+  return new Promise((answer) => {
+    dialog.addEventListener("close", () => answer(dialog.returnValue === "yes"), { once: true });
+  });
+}
+
+/** Starts a run of a file; programs of it are confirmed first. Returns its number, or null if they were not. */
+async function start(file) {
+  let confirm = "";
+  for (;;) {
+    try {
+      return (await ask("/api/start", { file, confirmed: confirm })).id;
+    } catch (error) {
+      // The file may be changed while one reads: what is asked for then is asked anew.
+      if (error.status !== 409) throw error;
+      if (!await confirmed(error.answer.programs)) return null;
+      confirm = error.answer.confirm;
+    }
+  }
+}
+
 /** Checks the text; returns whether it is a scenario. */
 async function check(mine) {
   try {
     const answer = await ask("/api/check", { file: by("file").value, text: by("text").value });
     if (mine !== turn) return false;
     by("resolved").textContent = answer.resolved;
-    by("programs").hidden = !answer.starts_programs;
+    by("programs").hidden = answer.programs.length === 0;
+    by("programs").replaceChildren(`A run of this scenario starts ${count(answer.programs)}:`, ...answer.programs.map(program));
     say("The scenario is valid.", "fine");
     return true;
   } catch (error) {
@@ -205,19 +242,21 @@ async function check(mine) {
   }
 }
 
+/** The file that is being edited: it was opened or saved here. */
+let saved = null;
 by("open").addEventListener("click", async () => {
   const name = by("files").value;
   try {
     const { text } = await ask(`/api/scenario?file=${encodeURIComponent(name)}`);
     by("text").value = text;
     by("file").value = name;
+    saved = name;
     await fromText();
   } catch (error) {
     say(error.message, "wrong");
   }
 });
 
-let saved = null;
 /** Writes the file; asks before it replaces another than the one that is being edited. */
 async function save() {
   const file = by("file").value.trim();
@@ -240,8 +279,9 @@ by("save").addEventListener("click", async () => {
 by("start").addEventListener("click", async () => {
   try {
     if (!(await check(++turn)) || !(await save())) return;
-    const { id } = await ask("/api/start", { file: saved });
-    location.hash = `#run/${id}`;
+    const id = await start(saved);
+    if (id === null) say(`Saved as ${saved}, and not started.`);
+    else location.hash = `#run/${id}`;
   } catch (error) {
     say(error.message, "wrong");
   }

@@ -25,11 +25,15 @@ export function showRuns() {
   load();
 }
 
+/** Reads the list again. */
+export const refresh = () => load();
+
 async function load() {
   try {
     const answer = await ask("/api/runs");
     runs = answer.runs;
     for (const run of answer.started) started.set(run.id, run);
+    if (!by("part-run").hidden && started.has(shown)) drawRun(started.get(shown));
     by("runs-none").hidden = runs.length > 0;
     drawStarted();
     drawRuns();
@@ -74,7 +78,7 @@ function row(run) {
   } });
   box.checked = chosen.has(run.name);
   const name = readable
-    ? el("a", { href: `/report?run=${encodeURIComponent(run.name)}`, target: "_blank", rel: "noopener" }, run.shown)
+    ? el("a", { href: `#report/${encodeURIComponent(run.name)}` }, run.shown)
     : el("span", {}, run.shown);
   const number = (value) => el("td", { class: "number" }, value ?? "–");
   return el("tr", {}, el("td", {}, box), el("td", { class: `badge ${run.verdict}` }, run.verdict), el("td", {}, name),
@@ -89,8 +93,7 @@ function drawChosen() {
 by("search").addEventListener("input", drawRuns);
 by("compare").addEventListener("click", () => {
   // The older one is what the others are compared with.
-  const names = [...chosen].sort().map((name) => `run=${encodeURIComponent(name)}`);
-  window.open(`/compare?${names.join("&")}`, "_blank", "noopener");
+  location.hash = `#compare/${[...chosen].sort().map(encodeURIComponent).join("/")}`;
 });
 
 async function stop(id) {
@@ -120,7 +123,7 @@ function drawRun(run) {
   by("run-title").textContent = run.scenario;
   by("stop").disabled = !run.running;
   by("run-report").hidden = run.running || single || !run.name || !figures;
-  by("run-report").href = `/report?run=${encodeURIComponent(run.name)}`;
+  by("run-report").href = `#report/${encodeURIComponent(run.name)}`;
   by("run-phase").textContent = run.running ? figures?.phase ?? "starting" : `ended${words(run.exit)}`;
   by("run-messages").hidden = !run.messages;
   by("run-messages").textContent = run.messages;

@@ -1,0 +1,44 @@
+// Reports and comparisons, each in a document without an origin: it can neither read the token nor ask the server.
+import { askText, by, el } from "/dom.js";
+
+let turn = 0;
+let page = null;
+
+/** Shows the page at a path of the server; `name` is what a file of it is called. */
+export async function showPage(path, title, name) {
+  const mine = ++turn;
+  document.title = `${title} · farfield`;
+  by("page-title").textContent = title;
+  by("page-status").textContent = "loading";
+  by("page-status").className = "";
+  by("page-save").disabled = true;
+  by("page-frame").replaceChildren();
+  try {
+    const text = await askText(path);
+    if (mine !== turn) return;
+    page = { text, name };
+    const frame = el("iframe", { title, src: "/frame", sandbox: "allow-scripts allow-downloads", referrerpolicy: "no-referrer" });
+    // It has no origin that could be named; it is the server's own document, which has just been loaded.
+    frame.addEventListener("load", () => frame.contentWindow.postMessage(text, "*"), { once: true });
+    by("page-frame").replaceChildren(frame);
+    by("page-status").textContent = "";
+    by("page-save").disabled = false;
+  } catch (error) {
+    if (mine !== turn) return;
+    by("page-status").textContent = error.message;
+    by("page-status").className = "wrong";
+  }
+}
+
+/** Forgets the page: what is not shown takes no memory, and nothing in it runs. */
+export function hidePage() {
+  turn++;
+  page = null;
+  by("page-frame").replaceChildren();
+}
+
+by("page-save").addEventListener("click", () => {
+  const url = URL.createObjectURL(new Blob([page.text], { type: "text/html" }));
+  el("a", { href: url, download: `${page.name}.html` }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+});
