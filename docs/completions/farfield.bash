@@ -1357,7 +1357,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__run)
-            opts="-c -d -R -n -t -k -X -H -o -q -h --users --duration --rate --requests --sessions --workers --warm-up --think --target --policy --parallel --plane --clients --rtt --access --server --server-pid --server-netns --container --server-cpu --server-memory --server-user --shards --interface --gateway --beside --shell --capture --cacert --insecure --cert --key --http --method --header --body --source --processors --seed --set --threshold --abort --out --samples --no-monitor --metrics --metrics-push --metrics-otlp --ui --format --quiet --plain --show-scenario --help"
+            opts="-c -d -R -n -t -k -X -H -o -q -h --users --duration --rate --requests --sessions --workers --warm-up --think --target --policy --parallel --plane --clients --rtt --access --server --server-pid --server-netns --container --server-cpu --server-memory --server-user --shards --interface --gateway --beside --shell --capture --cacert --insecure --cert --key --http --method --header --body --source --processors --seed --set --threshold --abort --out --samples --no-monitor --metrics --metrics-push --metrics-otlp --ui --format --quiet --plain --show-scenario --starts-only --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1620,6 +1620,10 @@ _farfield() {
                     ;;
                 --format)
                     COMPREPLY=($(compgen -W "text json jsonl" -- "${cur}"))
+                    return 0
+                    ;;
+                --starts-only)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 *)
@@ -2078,7 +2082,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__ui)
-            opts="-h --scenarios --listen --help"
+            opts="-h --scenarios --listen --read-only --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

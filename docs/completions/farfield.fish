@@ -121,6 +121,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -l ui -d 'Show th
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l format -d 'What to print on standard output' -r -f -a "text\t'A summary that fits a terminal'
 json\t'The summary as JSON, for pipes'
 jsonl\t'The figures so far as a line of JSON each second, and a last line with the result, for programs'"
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l starts-only -d 'Start only the programs whose digest this is, as somebody has confirmed them in the workbench' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l capture -d 'Keep the packets between clients and server in capture.pcapng'
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s k -l insecure -d 'Accept any certificate of an https server; every output says so'
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l no-monitor -d 'Do not monitor the server during the run'
@@ -259,6 +260,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand compare" -s h -l help 
 complete -c farfield -n "__fish_farfield_using_subcommand runs" -s h -l help -d 'Print help'
 complete -c farfield -n "__fish_farfield_using_subcommand ui" -l scenarios -d 'The folder of scenario files' -r -f -a "(__fish_complete_directories)"
 complete -c farfield -n "__fish_farfield_using_subcommand ui" -l listen -d 'A port of the loopback interface, a free one by default; or an address and a port, which other machines may reach' -r
+complete -c farfield -n "__fish_farfield_using_subcommand ui" -l read-only -d 'Show runs and compare them; save no scenario, and start and stop no run'
 complete -c farfield -n "__fish_farfield_using_subcommand ui" -s h -l help -d 'Print help'
 complete -c farfield -n "__fish_farfield_using_subcommand verify" -l capture -d 'The capture file, pcapng or pcap, taken on this or another machine; the run\'s own if absent' -r -F
 complete -c farfield -n "__fish_farfield_using_subcommand verify" -l format -d 'What to print' -r -f -a "text\t'A summary that fits a terminal'
