@@ -86,8 +86,8 @@ fn users_shell() -> String {
     std::env::var_os("SHELL").map_or("/bin/sh".to_owned(), |shell| shell.to_string_lossy().into_owned())
 }
 
-/// The digest of programs: SHA-256 in hexadecimal, of all that decides what is executed and as whom. It is the
-/// same as long as they are.
+/// The digest of programs: SHA-256 in hexadecimal, of all that decides what is executed and as whom. It is
+/// the same as long as they are.
 pub fn digest(programs: &[StartedProgram]) -> String {
     let text = serde_json::to_vec(programs).expect("names and texts");
     Sha256::digest(&text).iter().map(|byte| format!("{byte:02x}")).collect()

@@ -86,8 +86,8 @@ pub(crate) fn during<R>(forwarding: Forwarding, work: impl FnOnce(&AtomicBool) -
     beside(|halt| forwarding.run(halt), work)
 }
 
-/// Does `work` while `run` does its own on another thread. Whichever ends first, by a panic too, sets the halt flag of
-/// the other: a path without its thread would take packets and pass none on.
+/// Does `work` while `run` does its own on another thread. Whichever ends first, by a panic too, sets the
+/// halt flag of the other: a path without its thread would take packets and pass none on.
 fn beside<F: Send, R>(
     run: impl FnOnce(&AtomicBool) -> F + Send,
     work: impl FnOnce(&AtomicBool) -> R,

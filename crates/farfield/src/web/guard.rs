@@ -5,8 +5,9 @@
 //! it can make the server act (cross-site request forgery), which Origin and Sec-Fetch-Site show. Other users
 //! of the machine, and other machines, have no token.
 //!
-//! The token comes in `Authorization` alone. A cookie would go to every server of this host, whatever its port
-//! (RFC 6265, section 8.5), and so to the one that a run measures; a URL would leave it in logs and histories.
+//! The token comes in `Authorization` alone. A cookie would go to every server of this host, whatever its
+//! port (RFC 6265, section 8.5), and so to the one that a run measures; a URL would leave it in logs and
+//! histories.
 
 use super::{Answer, one};
 use hyper::header::{self, HeaderMap, HeaderName};

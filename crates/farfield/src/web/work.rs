@@ -1,9 +1,9 @@
 //! Answers that take their time, in lanes that do not wait for one another.
 //!
-//! A check reads the files that a scenario names, a report the samples of a run: on a slow disk, or of a large
-//! run, either may take long, or never end. Each kind of work has threads of its own, a bound on what may wait
-//! for them, and limits on the time of waiting and of answering. Work that does not end keeps its thread, which
-//! nothing can take from it, and no other kind notices.
+//! A check reads the files that a scenario names, a report the samples of a run: on a slow disk, or of a
+//! large run, either may take long, or never end. Each kind of work has threads of its own, a bound on
+//! what may wait for them, and limits on the time of waiting and of answering. Work that does not end
+//! keeps its thread, which nothing can take from it, and no other kind notices.
 
 use super::Answer;
 use hyper::StatusCode;
@@ -93,7 +93,8 @@ impl Lanes {
         Lanes { bounds, folder, check, report: lane("reports"), stop: lane("ends of runs") }
     }
 
-    /// The answer that `answer` makes, in the lane of `work`. Whoever no longer waits for it leaves the queue.
+    /// The answer that `answer` makes, in the lane of `work`. Whoever no longer waits for it leaves the
+    /// queue.
     pub async fn answer(&self, work: Work, answer: impl FnOnce() -> Answer + Send + 'static) -> Answer {
         let lane = match work {
             Work::Memory => return answer(),

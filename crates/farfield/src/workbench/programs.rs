@@ -5,8 +5,8 @@ use farfield_engine::os::user::User;
 use farfield_scenario::starts::StartedProgram;
 use serde_json::{Value, json};
 
-/// The programs, for the page. Texts have no control characters and no turns of the direction of writing: what
-/// is read is what runs.
+/// The programs, for the page. Texts have no control characters and no turns of the direction of writing:
+/// what is read is what runs.
 pub fn json(programs: &[StartedProgram]) -> Value {
     let own = own_user();
     let line = |program: &StartedProgram| {

@@ -31,8 +31,8 @@ const PAGE: [(&str, &str, &str); 9] = [
     ("/form.js", "text/javascript; charset=utf-8", include_str!("page/form.js")),
 ];
 
-/// The document in which the page shows reports and comparisons: it has the policy of strange pages, and shows
-/// what the page hands to it.
+/// The document in which the page shows reports and comparisons: it has the policy of strange pages, and
+/// shows what the page hands to it.
 const FRAME: (&str, &str) = ("/frame", include_str!("page/frame.html"));
 
 /// Whether this is the path of a file of the page.

@@ -244,7 +244,8 @@ fn the_token_reaches_no_other_server_of_the_machine() {
     browser.wait("document.querySelectorAll('#runs-rows tr').length === 2");
     browser.click("#runs-rows a");
     browser.wait("document.querySelector('#page-frame iframe')");
-    // By its address, and by a link and by a script of the page, which send a referrer and cookies of the host.
+    // By its address, and by a link and by a script of the page, which send a referrer and cookies of the
+    // host.
     visit();
     browser.back();
     browser.wait("document.querySelector('#page-frame iframe')");

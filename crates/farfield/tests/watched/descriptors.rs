@@ -41,7 +41,7 @@ fn ticks(id: u32) -> u64 {
     fields[11..13].iter().map(|ticks| ticks.parse::<u64>().expect("a number")).sum()
 }
 
-/// Has a server run out of descriptors, and gives them back.
+/// A server that had no descriptors left for two seconds and has them back, with its URL.
 fn exhausted(words: &str) -> (Place, Running, String) {
     let place = Place::new();
     let running = place.begin_limited(DESCRIPTORS, words);

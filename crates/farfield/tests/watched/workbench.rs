@@ -262,8 +262,8 @@ fn what_is_wrong_is_a_sentence() {
 const STARTS: &str = "plane = 'emulated'\n[load]\nusers = 2\n[run]\nwarm-up = '100ms'\nduration = '1s'\ndrain = '1s'\n[network]\nrtt = '1ms'\nclients = 4
 [server]\ncommand = 'touch SERVED; exec sleep 600'\nready = 'started'\n[[network.program]]\nclass = 'clients'\ncommand = 'touch BESIDE'\n";
 
-/// Commands run once somebody has confirmed them, as they are then: neither without, nor with a confirmation of
-/// others, nor where the file is another by the time that the run reads it.
+/// Commands run once somebody has confirmed them, as they are then: neither without, nor with a
+/// confirmation of others, nor where the file is another by the time that the run reads it.
 #[test]
 fn programs_are_started_as_they_were_confirmed_or_not_at_all() {
     let bench = Bench::begin();
@@ -304,8 +304,8 @@ fn programs_are_started_as_they_were_confirmed_or_not_at_all() {
     assert!(marks.iter().all(|mark| !mark.exists()) && !bench.place.path("other").exists());
 }
 
-/// With the confirmation it runs; where this machine allows no emulated plane, its message says so, and not that
-/// the programs are others.
+/// With the confirmation it runs; where this machine allows no emulated plane, its message says so, and
+/// not that the programs are others.
 #[test]
 fn a_confirmed_run_begins() {
     let bench = Bench::begin();
