@@ -81,7 +81,11 @@ pub(crate) struct Stream {
     window: Option<u16>,
     /// The byte that probed a closed window; the data that follows begins with it again.
     probe: Option<StreamOffset>,
+    /// By its first offset, which is behind `next`; none overlap.
     waiting: BTreeMap<StreamOffset, Waiting>,
+    /// Runs of what waits, without a hole in them: begin and end. They keep the work for a segment apart
+    /// from the number of pieces that it overlaps.
+    runs: BTreeMap<StreamOffset, StreamOffset>,
     waiting_bytes: usize,
     fin: Option<StreamOffset>,
     /// The FIN was handed on.
@@ -206,12 +210,14 @@ impl Stream {
         if segment.data_len > 0 {
             self.take(at, segment, offset, data_end, &mut hand_on);
         }
-        self.hand_on_fin(at, &mut hand_on);
+        self.advance(at, &mut hand_on);
         let mut given_up = 0;
         while self.waiting_bytes > around.waiting_max
-            && let Some(&hole_end) = self.waiting.keys().next()
+            && let Some(&hole_end) = self.runs.keys().next()
         {
+            let before = self.next;
             self.pass_hole(at, hole_end, &mut hand_on);
+            assert!(self.next > before, "a hole lies before what waits");
             given_up += 1;
         }
         given_up
@@ -246,13 +252,11 @@ impl Stream {
 
     /// If some byte of `offset..end` lies in a hole, the instant at which the hole showed.
     fn hole_revealed(&self, offset: StreamOffset, end: StreamOffset) -> Option<UnixNs> {
-        let mut from = offset.max(self.next);
-        let before = self.waiting.range(..=from).next_back();
-        for (start, waiting) in before.into_iter().chain(self.waiting.range(from + 1..)) {
-            if *start > from {
-                return (from < end).then_some(waiting.captured);
-            }
-            from = from.max(start + waiting.len as i64);
+        let from = offset.max(self.next);
+        let run = self.runs.range(..=from).next_back();
+        let from = run.map_or(from, |(_, &run_end)| from.max(run_end));
+        if let Some((start, _)) = self.runs.range(from + 1..).next() {
+            return (from < end).then(|| self.waiting[start].captured);
         }
         // Behind all that waits and before the highest, which the other end's ACK or a FIN showed.
         (from < end.min(self.highest)).then_some(self.highest_at)
@@ -273,14 +277,14 @@ impl Stream {
             }
             let skipped = (self.next - offset) as usize;
             // What came before its turn was captured earlier than this.
-            let end_of_new = self.waiting.keys().next().map_or(end, |&start| end.min(start));
+            let end_of_new = self.runs.keys().next().map_or(end, |&start| end.min(start));
             let len = (end_of_new - self.next) as usize;
             let known = segment.data.get(skipped..).unwrap_or_default();
             let known = &known[..known.len().min(len)];
             let piece =
                 Piece { offset, what: Next::Fin, captured: at, available: at, begins_packet: skipped == 0 };
             self.emit(known, len, piece, hand_on);
-            self.drain(at, hand_on);
+            self.advance(at, hand_on);
         }
     }
 
@@ -300,60 +304,100 @@ impl Stream {
 
     /// Keeps what of a segment behind a hole does not wait yet.
     fn keep(&mut self, at: UnixNs, segment: &Segment<'_>, offset: StreamOffset, end: StreamOffset) {
-        let mut gaps: Vec<(StreamOffset, StreamOffset)> = Vec::new();
-        let mut from = offset;
-        let before = self.waiting.range(..=offset).next_back();
-        for (start, waiting) in before.into_iter().chain(self.waiting.range(offset + 1..end)) {
-            if *start > from {
-                gaps.push((from, *start));
-            }
-            from = from.max(start + waiting.len as i64);
+        let (mut run_start, mut run_end) = (offset, end);
+        // The end of what is known to wait, from the last run to the first.
+        let mut to = end;
+        // Runs that the segment overlaps or touches become one with it.
+        while let Some((&start, &stop)) = self.runs.range(..=end).next_back()
+            && stop >= offset
+        {
+            self.runs.remove(&start);
+            self.keep_between(at, segment, offset, stop.max(offset), to);
+            to = start;
+            (run_start, run_end) = (run_start.min(start), run_end.max(stop));
         }
-        if from < end {
-            gaps.push((from, end));
+        self.keep_between(at, segment, offset, offset, to);
+        self.runs.insert(run_start, run_end);
+    }
+
+    /// Keeps `from..to` of a segment whose data begins at `offset`; nothing where that is empty.
+    fn keep_between(
+        &mut self,
+        at: UnixNs,
+        segment: &Segment<'_>,
+        offset: StreamOffset,
+        from: StreamOffset,
+        to: StreamOffset,
+    ) {
+        if from >= to {
+            return;
         }
-        for (from, to) in gaps {
-            let (skipped, len) = ((from - offset) as usize, (to - from) as usize);
-            let known = segment.data.get(skipped..).unwrap_or_default();
-            let bytes = known[..known.len().min(len)].to_vec();
-            self.waiting_bytes += len;
-            self.waiting.insert(from, Waiting { bytes, len, captured: at, begins_packet: skipped == 0 });
+        let (skipped, len) = ((from - offset) as usize, (to - from) as usize);
+        let known = segment.data.get(skipped..).unwrap_or_default();
+        let bytes = known[..known.len().min(len)].to_vec();
+        self.waiting_bytes += len;
+        self.waiting.insert(from, Waiting { bytes, len, captured: at, begins_packet: skipped == 0 });
+    }
+
+    /// Hands on all that is next in order: what no longer waits, and the FIN. Afterwards a hole lies before
+    /// what waits.
+    fn advance(&mut self, at: UnixNs, hand_on: &mut impl FnMut(Piece<'_>)) {
+        self.drain(at, hand_on);
+        if self.hand_on_fin(at, hand_on) {
+            // The FIN takes a number, which may have been all that was missing.
+            self.drain(at, hand_on);
         }
     }
 
     /// Hands on what no longer waits.
     fn drain(&mut self, at: UnixNs, hand_on: &mut impl FnMut(Piece<'_>)) {
-        while self.waiting.first_key_value().is_some_and(|(&start, _)| start <= self.next) {
-            let (start, waiting) = self.waiting.pop_first().expect("there is one");
-            self.waiting_bytes -= waiting.len;
-            let skipped = (self.next - start) as usize;
-            if skipped >= waiting.len {
-                continue;
+        while let Some(run) = self.runs.first_entry().filter(|run| *run.key() <= self.next) {
+            let run_end = run.remove();
+            while let Some(first) = self.waiting.first_entry().filter(|first| *first.key() < run_end) {
+                let (start, waiting) = first.remove_entry();
+                self.hand_on_waiting(at, start, &waiting, hand_on);
             }
-            let known = waiting.bytes.get(skipped..).unwrap_or_default();
-            let begins_packet = waiting.begins_packet && skipped == 0;
-            let (offset, captured) = (start, waiting.captured);
-            let piece = Piece { offset, what: Next::Fin, captured, available: at, begins_packet };
-            self.emit(known, waiting.len - skipped, piece, hand_on);
         }
     }
 
-    fn hand_on_fin(&mut self, at: UnixNs, hand_on: &mut impl FnMut(Piece<'_>)) {
-        if self.ended || self.fin != Some(self.next) {
+    /// Hands on what is new of a piece that waited.
+    fn hand_on_waiting(
+        &mut self,
+        at: UnixNs,
+        start: StreamOffset,
+        waiting: &Waiting,
+        hand_on: &mut impl FnMut(Piece<'_>),
+    ) {
+        self.waiting_bytes -= waiting.len;
+        let skipped = (self.next - start) as usize;
+        if skipped >= waiting.len {
             return;
+        }
+        let known = waiting.bytes.get(skipped..).unwrap_or_default();
+        let begins_packet = waiting.begins_packet && skipped == 0;
+        let (offset, captured) = (start, waiting.captured);
+        let piece = Piece { offset, what: Next::Fin, captured, available: at, begins_packet };
+        self.emit(known, waiting.len - skipped, piece, hand_on);
+    }
+
+    /// Hands on the FIN, if it is next; returns whether it was.
+    fn hand_on_fin(&mut self, at: UnixNs, hand_on: &mut impl FnMut(Piece<'_>)) -> bool {
+        if self.ended || self.fin != Some(self.next) {
+            return false;
         }
         self.ended = true;
         let captured = self.counts.fin.unwrap_or(at);
         hand_on(Piece { offset: self.next, what: Next::Fin, captured, available: at, begins_packet: false });
         self.next += 1;
+        true
     }
 
     /// Passes over holes up to `end`, as never captured.
     fn pass_hole(&mut self, at: UnixNs, end: StreamOffset, hand_on: &mut impl FnMut(Piece<'_>)) {
         while self.next < end {
-            let fin = self.fin.filter(|_| !self.ended);
-            let known = self.waiting.keys().next().copied().into_iter().chain(fin);
-            let hole_end = known.filter(|&offset| offset >= self.next).fold(end, StreamOffset::min);
+            let fin = self.fin.filter(|&fin| !self.ended && fin >= self.next);
+            let known = self.runs.keys().next().copied().into_iter().chain(fin);
+            let hole_end = known.fold(end, StreamOffset::min);
             if hole_end > self.next {
                 let missing = (hole_end - self.next) as u64;
                 self.counts.missing_bytes += missing;
@@ -364,8 +408,7 @@ impl Stream {
                 hand_on(Piece { offset, what, captured, available: at, begins_packet: false });
                 self.next = hole_end;
             }
-            self.drain(at, hand_on);
-            self.hand_on_fin(at, hand_on);
+            self.advance(at, hand_on);
         }
     }
 
@@ -409,6 +452,10 @@ impl Stream {
     /// Forgets what waits.
     pub fn forget(&mut self) {
         self.waiting.clear();
+        self.runs.clear();
         self.waiting_bytes = 0;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -403,6 +403,35 @@ fn memory_for_what_waits_is_bounded() {
     assert_eq!(capture.transactions[0].state, TransactionState::Lossy);
 }
 
+/// The FIN takes the number before what waits, and more comes than may wait: a crafted file of a few packets,
+/// cut behind their headers, must end like any other.
+#[test]
+fn a_fin_before_what_waits_holds_nothing_up() {
+    for (from, first_hole, snap_len) in [(SERVER, 0, 0), (CLIENT, 0, 40), (SERVER, 3, 40), (CLIENT, 7, 0)] {
+        let mut scene = Scene::open();
+        scene.say(CLIENT, GET);
+        let own = usize::from(from == SERVER);
+        let base = scene.seq[own];
+        let mut send_at = |offset: u32, flags: TcpFlags, data: &[u8]| {
+            scene.seq[own] = base.wrapping_add(offset);
+            scene.pass(150_000).send_again(from, 0, flags, data);
+        };
+        for nth in 0..10 {
+            send_at(1 + first_hole + nth * 1_000, DATA, &[b'x'; 1_000]);
+        }
+        send_at(first_hole, TcpFlags::FIN | TcpFlags::ACK, b"");
+        for nth in 0..5 {
+            send_at(20_000 + nth * 2_000, DATA, &[b'y'; 1_000]);
+        }
+        send_at(0, DATA, &b"abcdefg"[..first_hole as usize]);
+        let options = Options { waiting_bytes_max: 10_000, ..Options::default() };
+        let capture = read(&file(&scene.ip_packets(), snap_len)[..], &options).unwrap();
+        let connection = only(&capture);
+        let side = if from == SERVER { connection.server_side } else { connection.client_side };
+        assert!(side.bytes >= 10_000 && side.fin.is_some(), "{side:?}");
+    }
+}
+
 #[test]
 fn too_many_open_connections_leave_and_are_counted() {
     let mut packets = Vec::new();
