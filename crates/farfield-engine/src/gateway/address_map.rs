@@ -28,18 +28,27 @@ pub struct AddressMap {
 impl AddressMap {
     /// Rewrites a packet to the server. `partial`: its checksum of the transport is left to be done.
     pub fn to_server(&self, packet: &mut [u8], partial: bool) {
-        replace(packet, self.shown, self.own, partial);
+        replace(packet, self.shown, self.own, partial, Depth::Whole);
     }
 
     /// Rewrites a packet from the server.
     pub fn from_server(&self, packet: &mut [u8], partial: bool) {
-        replace(packet, self.own, self.shown, partial);
+        replace(packet, self.own, self.shown, partial, Depth::Whole);
     }
+}
+
+/// Whether a packet came as such or is quoted. An error is not sent about an error (RFC 1122, section 3.2.2;
+/// RFC 4443, section 2.4), so that what a quoted one quotes is not looked at, however deep a packet has them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    Whole,
+    Quoted,
 }
 
 /// Replaces `from` by `to` wherever a packet has it as an address. Of a packet that is cut short, as quoted
 /// ones are, the part that is there.
-fn replace(packet: &mut [u8], from: IpAddr, to: IpAddr, partial: bool) {
+fn replace(packet: &mut [u8], from: IpAddr, to: IpAddr, partial: bool, depth: Depth) {
+    let quotes = depth == Depth::Whole;
     match (packet.first().map(|first| first >> 4), from, to) {
         (Some(4), IpAddr::V4(from), IpAddr::V4(to)) if packet.len() >= V4_LEN => {
             let header_len = usize::from(packet[0] & 0xf) * 4;
@@ -51,6 +60,9 @@ fn replace(packet: &mut [u8], from: IpAddr, to: IpAddr, partial: bool) {
             }
             let Some((protocol, at)) = transport else { return };
             if protocol == ICMP {
+                if !quotes {
+                    return;
+                }
                 return replace_quoted(packet, at, [3, 4, 5, 11, 12].as_slice(), from.into(), to.into());
             }
             changed.iter().for_each(|(old, new)| update_transport(packet, protocol, at, *old, *new, partial));
@@ -59,7 +71,7 @@ fn replace(packet: &mut [u8], from: IpAddr, to: IpAddr, partial: bool) {
             let changed = replace_in(packet, [8, 24], &from.octets(), &to.octets());
             let Some((protocol, at)) = transport_of_v6(packet) else { return };
             changed.iter().for_each(|(old, new)| update_transport(packet, protocol, at, *old, *new, partial));
-            if protocol == ICMPV6 {
+            if protocol == ICMPV6 && quotes {
                 replace_quoted(packet, at, [1, 2, 3, 4].as_slice(), from.into(), to.into());
             }
         }
@@ -127,7 +139,7 @@ fn replace_quoted(packet: &mut [u8], at: usize, errors: &[u8], from: IpAddr, to:
         return;
     }
     let before = packet[quoted..].to_vec();
-    replace(&mut packet[quoted..], from, to, false);
+    replace(&mut packet[quoted..], from, to, false, Depth::Quoted);
     let pairs = |bytes: &[u8]| -> Vec<u16> {
         bytes.chunks(2).map(|pair| u16::from_be_bytes([pair[0], pair.get(1).copied().unwrap_or(0)])).collect()
     };
@@ -224,6 +236,34 @@ mod tests {
                 let mut bytes = error(own);
                 map.from_server(&mut bytes, false);
                 assert_eq!(bytes, error(shown), "{message:?}");
+            }
+        }
+    }
+
+    /// Errors about errors, as deep as a packet has room for, cost no more than one: only the first is
+    /// looked at.
+    #[test]
+    fn errors_within_errors_are_left_as_they_are() {
+        for (client, shown, own) in MAPS {
+            let map = AddressMap { shown: shown.parse().unwrap(), own: own.parse().unwrap() };
+            let layer = {
+                let quoted =
+                    packet(client, own, &Message::Udp(UdpRepr { source_port: 7, destination_port: 9 }, b""));
+                let mut bytes = vec![0; IcmpError::LEN_MAX];
+                let length =
+                    IcmpError::PortUnreachable.write(&quoted, own.parse().unwrap(), &mut bytes).unwrap();
+                bytes[..length - quoted.len()].to_vec()
+            };
+            for layers in [3, 60_000 / layer.len()] {
+                let mut nested = layer.repeat(layers);
+                map.from_server(&mut nested, false);
+                let quoted = &nested[2 * layer.len()..];
+                assert!(quoted == layer.repeat(layers - 2), "{layers} layers");
+                assert_ne!(
+                    nested[layer.len()..2 * layer.len()],
+                    layer[..],
+                    "the first that is quoted is changed"
+                );
             }
         }
     }
