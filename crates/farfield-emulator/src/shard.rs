@@ -205,7 +205,7 @@ impl Shard {
     }
 
     fn handle_wake(&mut self, wall: Instant, due: Instant, wake: Wake, lateness: &mut impl Lateness) {
-        if wake.begins_load() {
+        if wake.is_scheduled() {
             lateness.begun(due, wall.since(due));
         }
         let now = self.side.transit.now;

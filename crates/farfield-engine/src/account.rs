@@ -140,9 +140,12 @@ pub(crate) fn shared_processors(stats: &EngineStats) -> Option<String> {
     /// A smaller share is background work of any machine.
     const SHARE: f64 = 0.1;
     let machine = stats.machine.filter(|machine| machine.others >= SHARE)?;
+    let named: Vec<String> =
+        stats.other_processes.iter().map(|other| format!("{} {}", other.name, other.pid)).collect();
+    let named = if named.is_empty() { String::new() } else { format!(" ({})", named.join(", ")) };
     Some(format!(
-        "processes other than farfield and the server that it started took {:.0} % of the processors: what the server needs \
-         beside it, such as a database, counts here; anything else may have slowed it, and should be stopped",
+        "processes other than farfield and the server that it started took {:.0} % of the processors{named}: what the server \
+         needs beside it, such as a database, counts here; anything else may have slowed it, and should be stopped",
         machine.others * 100.0
     ))
 }

@@ -21,6 +21,7 @@ use crate::os::init;
 use crate::os::processors;
 use crate::placement::{Placement, Requested};
 use crate::plane::{EmulatedNetwork, EmulatedPlane, ModelServer, OtherServer, Server};
+use crate::server_threads::ServerThreads;
 use crate::testbed::probe::{self, Answer};
 use crate::testbed::{RunningServer, ServerError, Testbed, TestbedError, TestbedSpec};
 use farfield_base::Duration;
@@ -235,13 +236,27 @@ impl EmulatedPlane {
             return Placement::unbound(shards);
         }
         let server = match &self.server {
-            Server::Started(spec) => spec.processors.as_slice(),
-            Server::Running(_) | Server::Elsewhere(_) => &[],
+            Server::Started(spec) => spec.processors.clone(),
+            Server::Running(found) => bound_to(&found.processes, &processors),
+            Server::Elsewhere(_) => Vec::new(),
         };
         let receive = self.testbed.receive_asked.then_some(self.testbed.receive_processors.as_slice());
         let server_runs = matches!(self.server, Server::Running(_));
+        let bound = !server.is_empty();
+        // Where shards have no room beside a server that is bound, they share its processors as it asks for.
+        let has_room = server.len() + shards <= processors.len();
+        let server = if server_runs && !has_room { Vec::new() } else { server };
         let real_time = self.network.real_time && processors::may_be_real_time();
-        let asked = Requested { shards: &self.network.processors, server, receive, server_runs, real_time };
+        let real_time = real_time && (has_room || !(server_runs && bound));
+        let asked =
+            Requested { shards: &self.network.processors, server: &server, receive, server_runs, real_time };
         Placement::choose(&processors, shards, asked)
     }
+}
+
+/// Those of `processors` that threads of a server that runs already are bound to; none if all are free to use
+/// any. Such a thread and a shard on its processor would wait for one another.
+fn bound_to(processes: &[u32], processors: &[usize]) -> Vec<usize> {
+    let own = ServerThreads::read(processes).bound(processors);
+    processors.iter().copied().filter(|processor| own.contains(processor)).collect()
 }

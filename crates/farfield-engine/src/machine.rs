@@ -1,15 +1,19 @@
-//! Other load on the machine during a run: work of other processes, and time stolen by a hypervisor.
+//! Other load on the machine during a run: work of other processes, what it cost the server, and time stolen
+//! by a hypervisor.
 //!
 //! `/proc/stat` is read before the workers start and after they have ended, for the processors that this
-//! process may use. The time of farfield and of its server, if that is known, is subtracted. The counts are
-//! kernel ticks of mostly 10 ms: good for shares of a run of seconds, not of milliseconds.
+//! process may use. The time of farfield, of the threads that receive its packets and of the server, if that
+//! is known, is subtracted. The counts are kernel ticks of mostly 10 ms: good for shares of a run of seconds,
+//! not of milliseconds.
 
 use crate::emulated::JoinedServer;
 use crate::os::clock::process_cpu;
 use crate::os::processors;
+use crate::other_processes::OtherProcesses;
+use crate::server_threads::{self, ServerThreads};
 use crate::testbed::RunningServer;
 use farfield_base::Duration;
-use farfield_measure::MachineStats;
+use farfield_measure::{EngineStats, MachineStats, ServerTime};
 use std::fs;
 
 /// The server of a run, if its processes are known: their work is no other load.
@@ -21,19 +25,54 @@ pub(crate) enum ServerHere<'a> {
     Started(&'a RunningServer),
     /// It ran before.
     Joined(&'a JoinedServer),
+    /// It ran before, and these processes listen at the target.
+    Listening(&'a [u32]),
+}
+
+impl ServerHere<'_> {
+    /// Its processes; none if it is not known.
+    fn processes(self) -> Vec<u32> {
+        match self {
+            ServerHere::Unknown => Vec::new(),
+            ServerHere::Started(server) => server.all_processes(),
+            ServerHere::Joined(server) => server.processes.clone(),
+            ServerHere::Listening(processes) => processes.to_vec(),
+        }
+    }
+
+    fn cpu(self) -> Duration {
+        match self {
+            ServerHere::Unknown => Duration::ZERO,
+            ServerHere::Started(server) => server.cpu(),
+            ServerHere::Joined(server) => server.cpu(),
+            ServerHere::Listening(processes) => crate::testbed::cpu_of(processes),
+        }
+    }
 }
 
 /// The machine at the beginning of a run.
 #[derive(Debug)]
 pub(crate) struct MachineBefore {
     processors: Vec<usize>,
-    ticks: Ticks,
+    /// `/proc/stat`.
+    stat: String,
     /// Processors that the workers may use.
     of_workers: Vec<usize>,
-    workers_ticks: Ticks,
-    /// Processor time of farfield and its server.
-    own: Duration,
+    /// Whether each of these is a worker's alone.
+    workers_apart: bool,
+    used: Used,
     oom_kills: u64,
+    threads: ServerThreads,
+    others: OtherProcesses,
+}
+
+/// Processor time so far.
+#[derive(Debug, Clone, Copy)]
+struct Used {
+    farfield: Duration,
+    /// The kernel's threads for farfield's packets.
+    receive: Duration,
+    server: Duration,
 }
 
 /// Time of processors by the kernel's count, in ticks.
@@ -45,51 +84,97 @@ struct Ticks {
 }
 
 impl MachineBefore {
-    /// Reads the counts of the processors that this process may use, and of those of its `workers` (all if
-    /// empty); `None` if the kernel has no counts.
-    pub fn read(server: ServerHere<'_>, workers: &[u32]) -> Option<MachineBefore> {
+    /// Reads the counts of the processors that this process may use, and of those that its `workers` are
+    /// bound to (all if empty); `receive_cpu` is the time of the kernel's threads for its packets. `None` if
+    /// the kernel has no counts.
+    pub fn read(server: ServerHere<'_>, workers: &[u32], receive_cpu: Duration) -> Option<MachineBefore> {
         let processors = processors::allowed().ok()?;
         let mut of_workers: Vec<usize> = workers.iter().map(|processor| *processor as usize).collect();
+        let workers_apart = !of_workers.is_empty();
         if of_workers.is_empty() {
             of_workers.clone_from(&processors);
         }
-        let text = fs::read_to_string("/proc/stat").ok()?;
-        let ticks = Ticks::of(&text, &processors);
-        let workers_ticks = Ticks::of(&text, &of_workers);
-        let (own, oom_kills) = (own(server), oom_kills(server));
-        Some(MachineBefore { processors, ticks, of_workers, workers_ticks, own, oom_kills })
+        Some(MachineBefore {
+            processors,
+            of_workers,
+            workers_apart,
+            oom_kills: oom_kills(server),
+            others: OtherProcesses::read(),
+            threads: ServerThreads::read(&server.processes()),
+            used: Used::read(server, receive_cpu),
+            stat: fs::read_to_string("/proc/stat").ok()?,
+        })
     }
 
-    /// The machine's load since this reading, with the same server.
-    pub fn since(&self, server: ServerHere<'_>) -> Option<MachineStats> {
-        let text = fs::read_to_string("/proc/stat").ok()?;
-        let now = Ticks::of(&text, &self.processors);
-        let passed = now.all.saturating_sub(self.ticks.all);
-        if passed == 0 {
-            return None;
+    /// Records the machine's load since this reading, with the same server, and what it cost the server.
+    pub fn describe(&self, stats: &mut EngineStats, server: ServerHere<'_>, receive_cpu: Duration) {
+        let Ok(text) = fs::read_to_string("/proc/stat") else { return };
+        let used = Used::read(server, receive_cpu).since(self.used);
+        let ticks =
+            |processors: &[usize]| Ticks::of(&text, processors).since(&Ticks::of(&self.stat, processors));
+        let all = ticks(&self.processors);
+        if all.all == 0 {
+            return;
         }
-        let per_second = rustix::param::clock_ticks_per_second() as f64;
-        let took = own(server).as_secs_f64() - self.own.as_secs_f64();
-        let share = |ticks: f64| (ticks / passed as f64).clamp(0.0, 1.0);
-        let busy = now.busy.saturating_sub(self.ticks.busy) as f64;
-        Some(MachineStats {
+        let share = |time: Duration| time.as_secs_f64() / all.time().as_secs_f64();
+        let others = all.busy_time() - used.all();
+        stats.machine = Some(MachineStats {
             processors: self.processors.len() as u32,
             load: load(),
-            others: share(busy - took * per_second),
-            stolen: now.stolen_share_since(&self.ticks).unwrap_or(0.0),
-            stolen_from_workers: Ticks::of(&text, &self.of_workers).stolen_share_since(&self.workers_ticks),
+            others: share(others).clamp(0.0, 1.0),
+            server: share(used.server).clamp(0.0, 1.0),
+            stolen: all.stolen_share().unwrap_or(0.0),
+            stolen_from_workers: ticks(&self.of_workers).stolen_share(),
             oom_kills: oom_kills(server).saturating_sub(self.oom_kills),
-        })
+        });
+        let processes = server.processes();
+        let seconds = all.time().as_secs_f64() / self.processors.len().max(1) as f64;
+        stats.other_processes =
+            OtherProcesses::read().most_since(&self.others, &processes, seconds, self.processors.len());
+        let threads = ServerThreads::read(&processes);
+        if threads.is_empty() {
+            return;
+        }
+        let demand = threads.since(&self.threads);
+        let own_processors: Vec<usize> = threads.processors().into_iter().collect();
+        let shares_with_workers = own_processors.iter().any(|own| self.of_workers.contains(own));
+        let of_farfield = if shares_with_workers { used.farfield } else { Duration::ZERO };
+        let own = used.receive + of_farfield;
+        // What ran on the server's processors, and was neither the server nor farfield.
+        let others = (ticks(&own_processors).busy_time() - used.server - own).min(others);
+        stats.server_time = Some(ServerTime {
+            ran: demand.ran.max(used.server),
+            waited: demand.waited,
+            held_up: server_threads::held_up(demand, others, own),
+        });
+        if self.workers_apart {
+            // Its init stays where it was put.
+            let home = match server {
+                ServerHere::Started(server) => processors::of_thread(server.pid()).ok(),
+                _ => None,
+            };
+            let beside = threads.beside(&self.of_workers, &self.processors, home.as_deref());
+            stats.server_beside = Some(beside);
+        }
     }
 }
 
-fn own(server: ServerHere<'_>) -> Duration {
-    let of_server = match server {
-        ServerHere::Unknown => Duration::ZERO,
-        ServerHere::Started(server) => server.cpu(),
-        ServerHere::Joined(server) => server.cpu(),
-    };
-    process_cpu() + of_server
+impl Used {
+    fn read(server: ServerHere<'_>, receive: Duration) -> Used {
+        Used { farfield: process_cpu(), receive, server: server.cpu() }
+    }
+
+    fn since(self, earlier: Used) -> Used {
+        Used {
+            farfield: self.farfield - earlier.farfield,
+            receive: self.receive - earlier.receive,
+            server: self.server - earlier.server,
+        }
+    }
+
+    fn all(self) -> Duration {
+        self.farfield + self.receive + self.server
+    }
 }
 
 /// Processes that the kernel killed for want of memory since boot, if it counts them (`/proc/vmstat`),
@@ -99,10 +184,14 @@ fn oom_kills(server: ServerHere<'_>) -> u64 {
     let all = text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.parse::<u64>().ok()).unwrap_or(0);
     let limits = match server {
         ServerHere::Started(server) => server.limits(),
-        ServerHere::Unknown | ServerHere::Joined(_) => None,
+        ServerHere::Unknown | ServerHere::Joined(_) | ServerHere::Listening(_) => None,
     };
     let of_limits = limits.map_or(0, |(_, used)| used.oom_kills);
     all.saturating_sub(of_limits)
+}
+
+fn time_of(ticks: u64) -> Duration {
+    Duration::from_ns(ticks * (1_000_000_000 / rustix::param::clock_ticks_per_second()))
 }
 
 /// The load average of the last minute.
@@ -111,11 +200,26 @@ fn load() -> Option<f64> {
 }
 
 impl Ticks {
-    /// Share of the time since `earlier` that the machine's host gave to other machines.
-    fn stolen_share_since(&self, earlier: &Ticks) -> Option<f64> {
-        let passed = self.all.saturating_sub(earlier.all);
-        let stolen = self.stolen.saturating_sub(earlier.stolen);
-        (passed > 0).then(|| (stolen as f64 / passed as f64).min(1.0))
+    fn since(&self, earlier: &Ticks) -> Ticks {
+        Ticks {
+            all: self.all.saturating_sub(earlier.all),
+            busy: self.busy.saturating_sub(earlier.busy),
+            stolen: self.stolen.saturating_sub(earlier.stolen),
+        }
+    }
+
+    /// Share of the time that the machine's host gave to other machines.
+    fn stolen_share(&self) -> Option<f64> {
+        (self.all > 0).then(|| (self.stolen as f64 / self.all as f64).min(1.0))
+    }
+
+    /// The time of all processors together.
+    fn time(&self) -> Duration {
+        time_of(self.all)
+    }
+
+    fn busy_time(&self) -> Duration {
+        time_of(self.busy)
     }
 
     /// The ticks of `processors` in the text of `/proc/stat` (proc_stat(5)): user, nice, system, idle,
@@ -160,7 +264,7 @@ mod tests {
         let before = "cpu0 10 0 0 90 0 0 0 7\ncpu1 10 0 0 90 0 0 0 0\n";
         let after = "cpu0 10 0 0 185 0 0 0 12\ncpu1 10 0 0 190 0 0 0 0\n";
         let share = |processors: &[usize]| {
-            Ticks::of(after, processors).stolen_share_since(&Ticks::of(before, processors))
+            Ticks::of(after, processors).since(&Ticks::of(before, processors)).stolen_share()
         };
         assert_eq!(share(&[0]), Some(0.05));
         assert_eq!(share(&[0, 1]), Some(0.025));

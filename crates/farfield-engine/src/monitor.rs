@@ -23,6 +23,7 @@ mod prometheus;
 mod subject;
 mod tier;
 
+pub(crate) use discover::processes_at;
 pub use members::Members;
 pub use prometheus::PrometheusTarget;
 pub use tier::TierSpec;

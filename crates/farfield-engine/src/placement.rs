@@ -10,7 +10,10 @@
 //!   finds it; with only one, the collector checks whether that one idles, and otherwise works in the
 //!   shard's pauses.
 //! - A shard that has a processor to itself runs at a real-time priority, where the system allows that: any
-//!   other thread that wakes there waits for its pauses instead of delaying it.
+//!   other thread that wakes there waits for its pauses instead of delaying it. So does a server that runs
+//!   already and is bound to no processors: the scheduler moves it to the others.
+//! - A server that runs already and is bound to processors keeps them, and shards are elsewhere if there is
+//!   room.
 //! - With more shards than processors can hold, or one processor, nothing is bound: the scheduler shares
 //!   them best.
 
@@ -21,7 +24,7 @@ use std::fmt::Write;
 pub struct Requested<'a> {
     /// The shards' processors, in turn (`network.processors`).
     pub shards: &'a [usize],
-    /// The server's processors (`server.processors`).
+    /// The server's processors (`server.processors`), or those that a server that runs already is bound to.
     pub server: &'a [usize],
     /// The processors of its kernel's receive work (`server.receive-processors`); `Some` of none leaves that
     /// work to the writing threads.
@@ -88,7 +91,7 @@ impl Placement {
             real_time: false,
             reason: String::new(),
         };
-        placement.real_time = asked.real_time && !asked.server_runs && placement.shards_are_alone();
+        placement.real_time = asked.real_time && placement.shards_are_alone();
         placement.reason = placement.in_words(processors.len(), asked);
         if asked.server_runs {
             placement.server.clear();
@@ -123,7 +126,10 @@ impl Placement {
         }
         let together = self.receive == self.server && !asked.server_runs;
         let server = match self.server.as_slice() {
-            _ if asked.server_runs => "server where it runs".to_owned(),
+            _ if asked.server_runs => match asked.server {
+                [] => "server where it runs".to_owned(),
+                bound => format!("server where it runs, bound to {}", listed(bound)),
+            },
             [] => "server anywhere".to_owned(),
             some => format!("server{} on {}", if together { "+receive" } else { "" }, listed(some)),
         };
@@ -141,7 +147,8 @@ impl Placement {
             [server, shard] if self.collector_moves => format!("on {server} or {shard}"),
             some => format!("on {}", listed(some)),
         };
-        let given = !(asked.shards.is_empty() && asked.server.is_empty() && asked.receive.is_none());
+        let server_given = !asked.server.is_empty() && !asked.server_runs;
+        let given = !asked.shards.is_empty() || server_given || asked.receive.is_some();
         let as_asked = if given { ", as asked" } else { "" };
         let priority = if self.real_time { "real-time " } else { "" };
         format!(
@@ -239,6 +246,14 @@ mod tests {
             (&[0, 1, 2, 3], 2, Requested { server: &[0, 1, 2], ..FREE }, "0-2 | 0-2 | 3; 3 | 0-2"),
             (&[0, 1, 2, 3], 2, Requested { shards: &[1, 2, 3], ..FREE }, "0 | 0 | 1; 2 | 3"),
             (&[0, 1], 1, Requested { server_runs: true, ..FREE }, " | 0 | 1 | 0-1?"),
+            // Bound by itself to what a shard would have.
+            (&[0, 1], 1, Requested { server: &[1], server_runs: true, ..FREE }, " | 1 | 0 | 1,0?"),
+            (
+                &[0, 1, 2, 3],
+                2,
+                Requested { server: &[2, 3], server_runs: true, ..FREE },
+                " | 2-3 | 0; 1 | 2-3",
+            ),
             // Confined from outside, beside a server that is not.
             (&[1], 1, Requested { server: &[0], ..FREE }, "0 | 0 | 1 | 1"),
         ];
@@ -281,7 +296,11 @@ mod tests {
         assert!(!first(&[0, 1], 1, Requested { shards: &[1], server: &[0, 1], ..FREE }));
         assert!(!first(&[0, 1], 1, Requested { shards: &[0, 1], ..FREE }));
         assert!(!first(&[0, 1, 2, 3], 2, Requested { server: &[0, 1, 2], ..FREE }));
-        assert!(!first(&[0, 1], 1, Requested { server_runs: true, ..FREE }));
+        // Before a server that runs already, wherever it is; but not where it is bound to all.
+        assert!(first(&[0, 1], 1, Requested { server_runs: true, ..FREE }));
+        assert!(first(&[0, 1, 2, 3], 2, Requested { server: &[0], server_runs: true, ..FREE }));
+        assert!(!first(&[0, 1], 1, Requested { server: &[0, 1], server_runs: true, ..FREE }));
+        assert!(!first(&[0], 1, Requested { server_runs: true, ..FREE }));
     }
 
     #[test]
@@ -300,6 +319,12 @@ mod tests {
         assert_eq!(
             reason(&[0, 1], 1, Requested { server_runs: true, ..FREE }),
             "2 processors: server where it runs, receive on 0, shard on 1, collector on 0 or 1"
+        );
+        let bound = Requested { server: &[1], server_runs: true, real_time: true, ..FREE };
+        assert_eq!(
+            reason(&[0, 1], 1, bound),
+            "2 processors: server where it runs, bound to 1, receive on 1, real-time shard on 0, collector on 1 \
+             or 0"
         );
     }
 }

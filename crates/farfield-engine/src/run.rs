@@ -32,6 +32,7 @@ use farfield_measure::summary::SummaryContext;
 use farfield_measure::{
     Fold, Heading, RunClock, Summary, Threshold, VerdictLimits, connections, hlog, series,
 };
+use farfield_traffic::Distribution;
 use farfield_traffic::load::LoadModel;
 use farfield_user::{Itinerary, Policy, SessionLimits};
 use std::io;
@@ -40,7 +41,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Time for threads to start before the run's clock starts.
+/// Time for threads that are up to get their users before the run's clock starts.
 const LEAD: Duration = Duration::from_ms(20);
 
 /// Settings of a run. `P` is the plane: set up, or [prepared](PreparedPlane) and yet to be set up.
@@ -186,13 +187,16 @@ pub fn run_with_clocks(
     let (senders, returns): (Vec<_>, Vec<_>) =
         (0..worker_count).map(|number| SampleSender::new(number, out.clone())).unzip();
     drop(out);
-    let before = MachineBefore::read(settings.plane.server_here(), &settings.worker_processors());
+    let listening = settings.plane.listening();
+    let server = settings.plane.server_here(&listening);
+    let before = MachineBefore::read(server, &settings.worker_processors(), settings.plane.receive_cpu());
     let monitors = Monitors::prepare(settings);
+    let threads = workers.start_threads()?;
     let clocks_before = clocks();
     let clock = Clock::starting_in(LEAD);
     let start_unix_ns = clock.start_unix_ns();
     captures.start_at(start_unix_ns);
-    let threads = workers.start(users, clock, senders)?;
+    let threads = workers.start(users, threads, clock, senders)?;
     let programs = match start_programs(settings, clock, stop) {
         Ok(programs) => programs,
         Err(error) => {
@@ -248,7 +252,7 @@ pub fn run_with_clocks(
     }
     let ended = programs.map(RunningPrograms::end).transpose();
     let mut finished: Vec<WorkerReport> =
-        threads.into_iter().map(|thread| thread.join().expect("a worker does not panic")).collect();
+        threads.into_iter().filter_map(|thread| thread.join().expect("a worker does not panic")).collect();
 
     let until = clock.now().min(window.measure_to);
     let drift_ns = clock.start_unix_ns().cast_signed() - start_unix_ns.cast_signed();
@@ -265,7 +269,10 @@ pub fn run_with_clocks(
     account::describe_network(&mut collector.stats, settings);
     collector.stats.warnings.extend(account::no_session_completed(settings, &collector.fold));
     collector.stats.warnings.extend(account::too_few_sessions(settings, &collector.fold));
-    collector.stats.machine = before.and_then(|before| before.since(settings.plane.server_here()));
+    collector.stats.asks_at_once = settings.asks_at_once();
+    if let Some(before) = before {
+        before.describe(&mut collector.stats, server, settings.plane.receive_cpu());
+    }
     if settings.plane.started_server().is_some() {
         collector.stats.warnings.extend(account::shared_processors(&collector.stats));
     }
@@ -362,6 +369,14 @@ impl Settings<PreparedPlane> {
 }
 
 impl Settings {
+    /// Whether users over sockets ask again as soon as they are answered: nothing is scheduled that could
+    /// show a worker's lateness. In an emulated network packets show it.
+    fn asks_at_once(&self) -> bool {
+        let thinks = |think: &Distribution| think.mean() > 0.0;
+        let is_closed = matches!(&self.load, LoadModel::Closed { think, .. } if !thinks(think));
+        is_closed && matches!(self.plane, Plane::Sockets(_))
+    }
+
     /// The processors that workers are bound to; empty if they are not bound.
     fn worker_processors(&self) -> Vec<u32> {
         let mut bound = match &self.plane {
@@ -410,9 +425,25 @@ impl Plane {
         }
     }
 
-    /// The server whose processes are known.
-    fn server_here(&self) -> ServerHere<'_> {
-        let Plane::Emulated(emulated) = self else { return ServerHere::Unknown };
+    /// The processes of a server that listens at the target of the sockets plane on this machine.
+    fn listening(&self) -> Vec<u32> {
+        match self {
+            Plane::Sockets(sockets) => monitor::processes_at(sockets.target),
+            Plane::Emulated(_) | Plane::Simulated(_) => Vec::new(),
+        }
+    }
+
+    /// Processor time of the kernel's threads for packets from clients.
+    fn receive_cpu(&self) -> Duration {
+        let Plane::Emulated(emulated) = self else { return Duration::ZERO };
+        emulated.testbeds().fold(Duration::ZERO, |sum, (_, testbed)| sum + testbed.receive_cpu())
+    }
+
+    /// The server whose processes are known; `listening` are those of a server on sockets.
+    fn server_here<'a>(&'a self, listening: &'a [u32]) -> ServerHere<'a> {
+        let Plane::Emulated(emulated) = self else {
+            return if listening.is_empty() { ServerHere::Unknown } else { ServerHere::Listening(listening) };
+        };
         match (&emulated.server, &emulated.joined) {
             (Some(server), _) => ServerHere::Started(server),
             (None, Some(joined)) => ServerHere::Joined(joined),

@@ -44,6 +44,8 @@ use crate::gateway::{CardSpec, Equipment, Gateway, Queue, ReceiveWork};
 use crate::os::control_group::ControlGroup;
 use crate::os::namespace;
 use crate::os::netlink::Netlink;
+use crate::server_threads;
+use farfield_base::Duration;
 use record::Record;
 use settings::WantedSetting;
 use std::io;
@@ -214,7 +216,19 @@ impl Testbed {
     /// The processors of the kernel's threads for receive work; none if others do that work.
     pub(crate) fn receive_threads(&self) -> &[usize] {
         let gateway = self.gateway.lock().unwrap_or_else(PoisonError::into_inner);
-        if gateway.receive == ReceiveWork::Threads { &self.report.receive_processors } else { &[] }
+        match gateway.receive {
+            ReceiveWork::Threads(_) => &self.report.receive_processors,
+            _ => &[],
+        }
+    }
+
+    /// Processor time that the kernel's threads for receive work have used.
+    pub(crate) fn receive_cpu(&self) -> Duration {
+        let gateway = self.gateway.lock().unwrap_or_else(PoisonError::into_inner);
+        match &gateway.receive {
+            ReceiveWork::Threads(threads) => server_threads::ran(threads),
+            _ => Duration::ZERO,
+        }
     }
 
     /// The network namespace, for threads to enter.
@@ -245,13 +259,18 @@ impl Testbed {
     /// # Errors
     /// If the server cannot be started, ends, or is not ready in time; then it no longer runs.
     pub fn start_server(&self, spec: &ServerSpec) -> Result<RunningServer, ServerError> {
-        let group = self.control_group(&spec.limits)?;
+        let group = self.control_group(&spec.limits, &spec.processors)?;
         RunningServer::start(&self.namespace, &self.server, spec, group)
     }
 
-    /// The control group of a server with `limits`, recorded before it is made.
-    fn control_group(&self, limits: &Limits) -> Result<Option<ControlGroup>, ServerError> {
-        let Some(plan) = server::planned_group(limits, &record::unique_name())? else { return Ok(None) };
+    /// The control group of a server with `limits` on `processors`, recorded before it is made.
+    fn control_group(
+        &self,
+        limits: &Limits,
+        processors: &[usize],
+    ) -> Result<Option<ControlGroup>, ServerError> {
+        let planned = server::planned_group(limits, processors, &record::unique_name())?;
+        let Some(plan) = planned else { return Ok(None) };
         if let Some(record) = &mut *self.record.lock().unwrap_or_else(PoisonError::into_inner) {
             record.keep_groups(plan.folders());
         }

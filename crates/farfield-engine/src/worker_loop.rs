@@ -3,7 +3,6 @@
 
 use crate::meters::{Meters, Phases};
 use crate::os::clock::Clock;
-use crate::os::processors;
 use crate::worker_report::WorkerReport;
 use farfield_base::{Duration, Instant};
 use farfield_measure::Histogram;
@@ -35,11 +34,6 @@ impl WorkerLoop {
             halt,
             next_heartbeat: Instant::ZERO + HEARTBEAT,
         }
-    }
-
-    /// Makes the thread fit for its loop: without this timers are up to 50 µs late, which the lateness shows.
-    pub fn prepare(&self) {
-        let _ = processors::reduce_wake_latency();
     }
 
     /// Waits for the start that all workers share.

@@ -12,7 +12,6 @@ use crate::gateway::Queue;
 use crate::key_log::KeyLogWriter;
 use crate::meters::Phases;
 use crate::os::clock::{Clock, library_now, thread_cpu, unix_seconds};
-use crate::os::processors;
 use crate::plane::{Plane, server_plans};
 use crate::run::{RunError, Settings};
 use crate::sample_channel::SampleSender;
@@ -22,6 +21,7 @@ use crate::sockets::transport::SocketsTransport;
 use crate::testbed::Testbed;
 use crate::worker_loop::WorkerLoop;
 use crate::worker_report::WorkerReport;
+use crate::worker_thread::WorkerThread;
 use farfield_emulator::{ClientId, Directory, Shard, SharedLinks};
 use farfield_http::tls;
 use farfield_user::{Plan, Population};
@@ -107,13 +107,25 @@ impl Workers<'_> {
         shard
     }
 
-    /// Starts a thread for the users of each worker.
+    /// Starts a thread for each worker, which waits for its users. This comes before the run's clock starts
+    /// too.
+    pub fn start_threads(&self) -> Result<Vec<WorkerThread>, RunError> {
+        let mut processors = vec![Vec::new(); self.settings.workers.get() as usize];
+        if let Plane::Emulated(emulated) = &self.settings.plane {
+            let placed = processors.iter_mut().zip(&emulated.placement.shards);
+            placed.for_each(|(own, shard)| own.clone_from(shard));
+        }
+        WorkerThread::start_all(&processors).map_err(RunError::Worker)
+    }
+
+    /// Gives the users of each worker to its thread.
     pub fn start(
         &self,
         users: Vec<Users>,
+        threads: Vec<WorkerThread>,
         clock: Clock,
         senders: Vec<SampleSender>,
-    ) -> Result<Vec<JoinHandle<WorkerReport>>, RunError> {
+    ) -> Result<Vec<JoinHandle<Option<WorkerReport>>>, RunError> {
         let mut at_work = AtWork::of(users.len()).into_iter();
         // A queue of each server's gateway for each worker.
         let mut queues: Vec<_> = match &self.settings.plane {
@@ -123,13 +135,14 @@ impl Workers<'_> {
             }
             _ => Vec::new(),
         };
-        let mut threads = Vec::with_capacity(users.len());
-        for (number, (users, samples)) in users.into_iter().zip(senders).enumerate() {
+        let mut started = Vec::with_capacity(users.len());
+        let users = users.into_iter().zip(senders).zip(threads).enumerate();
+        for (number, ((users, samples), thread)) in users {
             let thread = match (users, &self.settings.plane) {
                 (Users::Sockets(population), Plane::Sockets(sockets)) => {
                     let worker =
                         self.sockets_worker(*population, sockets.target, &sockets.sources, clock, samples)?;
-                    spawn(number, move || worker.run())
+                    thread.begin(move || worker.run())
                 }
                 (Users::Emulated(shard, exchange), Plane::Emulated(emulated)) => {
                     let queue = |(number, of): &mut (u16, std::vec::IntoIter<Queue>)| {
@@ -143,23 +156,15 @@ impl Workers<'_> {
                     let worker = worker.exchanging(exchange.map(|exchange| *exchange));
                     let worker = worker.polling(emulated.network.busy_poll);
                     let worker = worker.at_real_time_priority(emulated.placement.real_time);
-                    let placed = emulated.placement.shards.get(number).cloned().unwrap_or_default();
-                    spawn(number, move || {
-                        if !placed.is_empty() {
-                            // Requested processors were checked before; if this fails all the same, lateness
-                            // shows it.
-                            let _ = processors::confine(&placed);
-                        }
-                        worker.run()
-                    })
+                    thread.begin(move || worker.run())
                 }
                 (Users::Sockets(_) | Users::Emulated(..), _) => {
                     unreachable!("users are made for their plane")
                 }
             };
-            threads.push(thread?);
+            started.push(thread);
         }
-        Ok(threads)
+        Ok(started)
     }
 
     fn sockets_worker(
@@ -235,14 +240,6 @@ impl Workers<'_> {
             sessions: settings.sessions,
         }
     }
-}
-
-fn spawn(
-    number: usize,
-    run: impl FnOnce() -> WorkerReport + Send + 'static,
-) -> Result<JoinHandle<WorkerReport>, RunError> {
-    let builder = std::thread::Builder::new().name(format!("worker-{number}"));
-    builder.spawn(run).map_err(RunError::Worker)
 }
 
 /// This worker's share of `total`.

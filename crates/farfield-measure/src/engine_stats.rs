@@ -18,7 +18,9 @@ pub struct EngineStats {
     pub placement: Option<String>,
     /// One entry a worker.
     pub workers: Vec<WorkerStats>,
-    /// Lateness of each scheduled wake, against the instant at which it was due.
+    /// Lateness of each scheduled wake, against the instant at which it was due. In a closed load over
+    /// sockets, also the time from an event that users answer at once, a reply or a connection, until their
+    /// request left for it.
     pub lateness: Histogram,
     /// Duration of each turn of an event loop, in which later events wait.
     pub loop_lag: Histogram,
@@ -81,6 +83,20 @@ pub struct EngineStats {
     pub memory_short: Option<String>,
     /// Other load of the machine during the run; `None` if not known.
     pub machine: Option<MachineStats>,
+    /// The processes of that load that took the most, the first first, as far as they can be seen.
+    #[serde(default)]
+    pub other_processes: Vec<OtherProcess>,
+    /// The server's own time; `None` if its processes are not known.
+    #[serde(default)]
+    pub server_time: Option<ServerTime>,
+    /// Threads of the server's that may run on a worker's processor; `None` if its processes are not known,
+    /// or no worker has a processor to itself.
+    #[serde(default)]
+    pub server_beside: Option<ServerBeside>,
+    /// Whether users are those of a closed load and ask again as soon as they are answered, without a think
+    /// time.
+    #[serde(default)]
+    pub asks_at_once: bool,
     /// The server's limits and their effects; `None` if it has none.
     pub server_limits: Option<ServerLimits>,
     /// What gave out first; `None` if nothing of a server was monitored.
@@ -157,8 +173,11 @@ pub struct MachineStats {
     pub processors: u32,
     /// The load average of the last minute, at the end of the run.
     pub load: Option<f64>,
-    /// Share of other processes: all but farfield and the server that it started.
+    /// Share of other processes: all but farfield and the server, if its processes are known.
     pub others: f64,
+    /// Share of the server; 0 if its processes are not known.
+    #[serde(default)]
+    pub server: f64,
     /// Share that the host of a virtual machine gave to other machines (steal).
     pub stolen: f64,
     /// Steal of the workers' processors alone; `None` if not known.
@@ -167,6 +186,50 @@ pub struct MachineStats {
     /// run's own limits on its server cost.
     #[serde(default)]
     pub oom_kills: u64,
+}
+
+/// A process that is neither farfield's nor the server's, over the whole run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct OtherProcess {
+    /// Its name, as the kernel has it.
+    pub name: String,
+    /// Its number.
+    pub pid: u32,
+    /// Processors that it used on average, with those of its children that ended: 0.5 is half of one.
+    pub processors: f64,
+}
+
+/// Processor time of the server, added up over its threads, over the whole run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct ServerTime {
+    /// Time for which they ran.
+    pub ran: Duration,
+    /// Time for which they were ready to run and had no processor.
+    pub waited: Duration,
+    /// The part of that for which others held their processors: neither the server itself nor farfield.
+    pub held_up: Duration,
+}
+
+impl ServerTime {
+    /// The share of the time in which the server could have run that others held its processors; 0 if it had
+    /// nothing to do.
+    pub fn held_up_share(&self) -> f64 {
+        let ready = (self.ran + self.held_up).as_secs_f64();
+        if ready > 0.0 { self.held_up.as_secs_f64() / ready } else { 0.0 }
+    }
+}
+
+/// Threads of the server's that may run on a worker's processor, though that worker has it to itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerBeside {
+    /// Threads that bound themselves, or were bound, to processors of which one is a worker's.
+    pub threads: u32,
+    /// The workers' processors that they may use.
+    pub processors: Vec<u32>,
+    /// The name of one of them.
+    pub name: String,
+    /// Whether one of them goes before others there: a real-time priority, or a negative nice value.
+    pub goes_first: bool,
 }
 
 /// Limits of a server and their effects, over the whole run.

@@ -42,7 +42,8 @@ pub mod verdict;
 pub use bottleneck::Bottleneck;
 pub use engine_stats::{
     Arrivals, CaptureStats, CrossTrafficStats, EngineStats, MachineStats, NetworkDrops, NetworkStats,
-    OutOfMemory, ProgramStats, RunClock, ServerEnd, ServerStatus, WorkerStats,
+    OtherProcess, OutOfMemory, ProgramStats, RunClock, ServerBeside, ServerEnd, ServerStatus, ServerTime,
+    WorkerStats,
 };
 pub use fold::{Fold, PhaseStats};
 pub use histogram::Histogram;

@@ -17,6 +17,7 @@ mod machine;
 mod programs;
 mod response_time_law;
 mod server;
+mod server_processors;
 mod server_receive;
 mod succeeded;
 mod timing;
@@ -130,11 +131,15 @@ impl Verdict {
             unfinished::unfinished(fold),
         ];
         checks.extend(programs::ran(stats));
+        // Before what may be late because of it.
+        let at = checks.iter().position(|check| check.name == machine::BUSY).unwrap_or(0);
+        checks.splice(at..at, server_processors::checks(&run));
         let explains = |cause: &str, check: &str| match cause {
             server_receive::NAME => server_receive::explains(&run, check),
             _ => machine::explains(&run, cause, check),
         };
-        machine::excuse_punctual(&mut checks, explains);
+        machine::excuse_punctual(&run, &mut checks, explains);
+        server_processors::excuse_punctual(&mut checks);
         server_receive::excuse_without_effect(&mut checks, explains);
         causes::note_causes(&mut checks, explains);
         let valid = checks.iter().all(|check| check.state != CheckState::Failed);

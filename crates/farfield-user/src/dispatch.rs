@@ -166,6 +166,7 @@ impl Population {
 
     /// Sends the request that was bound last; on a stream it leaves with what else becomes due now.
     pub(crate) fn send_last_bound<T: Transport>(&mut self, transport: &mut T, slot: ConnectionSlot) {
+        self.requests_sent += 1;
         if self.table.at(slot).has_streams() {
             return self.write_request(slot);
         }

@@ -170,6 +170,8 @@ pub struct Population {
     pub(crate) limits: Limits,
     known_head: KnownHead,
     pub(crate) connections_begun: u32,
+    /// Requests that were sent, or were ready to be sent on a stream, over the whole run.
+    pub(crate) requests_sent: u64,
     pub(crate) requests_left: u64,
     /// Sessions that this worker's users may yet begin.
     pub(crate) sessions_left: u64,
@@ -210,6 +212,7 @@ impl Population {
             limits: policy.limits(),
             known_head: KnownHead::new(),
             connections_begun: 0,
+            requests_sent: 0,
             requests_left: requests_max.unwrap_or(u64::MAX),
             sessions_left: own_sessions(sessions.most, worker, model.users()),
             sessions_open: 0,
@@ -235,6 +238,16 @@ impl Population {
             sessions,
             model,
         }
+    }
+
+    /// Requests that were sent so far, each time that they were.
+    pub fn requests_sent(&self) -> u64 {
+        self.requests_sent
+    }
+
+    /// Whether its users are those of a closed load, who come back when they are answered.
+    pub fn is_closed(&self) -> bool {
+        self.model.users().is_some()
     }
 
     /// Requests that are due and not over.

@@ -65,9 +65,16 @@ pub enum Wake {
 }
 
 impl Wake {
-    /// True if load was due at this wake: its lateness is the generator's own.
+    /// True if load was due at this wake, which a worker that is far behind may put aside.
     pub fn begins_load(self) -> bool {
         matches!(self, Wake::Load { .. } | Wake::Think { .. } | Wake::Off { .. })
+    }
+
+    /// True if what a user does at this wake was due then: its lateness is the generator's own. Users of a
+    /// closed load begin all the same, however late: they are never put aside as [load](Self::begins_load)
+    /// is.
+    pub fn is_scheduled(self) -> bool {
+        self.begins_load() || matches!(self, Wake::Start { .. } | Wake::Resume { .. })
     }
 }
 

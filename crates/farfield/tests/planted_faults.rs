@@ -374,6 +374,81 @@ fn changed_limits_stand_beside_valid() {
     assert!(changed.iter().any(|limit| limit.key == "lateness-p99" && limit.default == "1ms"), "{changed:?}");
 }
 
+/// Users of a closed load who do not think: nothing is scheduled, and a generator that is stopped again and
+/// again is late all the same, by the time from a reply's arrival to the next request. No stop is long
+/// enough to be found as one.
+#[test]
+fn a_closed_load_that_is_held_up_is_late() {
+    let place = Place::new();
+    let server = place.serve("--service-time 10ms");
+    // No more than 1,600 requests, of which each of ten stops delays four.
+    let words = format!("{}/bytes/100 -c 4 -d 4s --set verdict.lateness-p99=1ms", server.url);
+    let run = place.begin_run(&words);
+    run.await_checkpoint();
+    for _ in 0..10 {
+        run.signal(Signal::STOP);
+        pass(Duration::from_millis(60));
+        run.signal(Signal::CONT);
+        pass(Duration::from_millis(20));
+    }
+    let ended = run.ended();
+    let cause = cause(&ended);
+    assert_eq!(cause.name, "send-lateness");
+    assert!(cause.measured.is_some_and(|late_ns| late_ns >= 10e6), "{cause:?}");
+}
+
+/// The first request of each user of a closed load is scheduled, and what leaves as soon as its connection is
+/// there is due then: both are counted. One that follows a think time is counted once.
+#[test]
+fn what_is_due_in_a_closed_load_is_counted() {
+    let place = Place::new();
+    let server = place.serve("");
+    let counted = |words: &str| {
+        let ended = place
+            .run(&format!("{}/bytes/100 --warm-up 0s {} {words}", server.url, common::wan::SHORT))
+            .exits(0);
+        let summary = ended.summary();
+        (summary.generator.lateness.map_or(0, |late| late.count), summary.steady.requests)
+    };
+    // A start and a connection for each of eight, and nothing else.
+    assert_eq!(counted("-c 8 -n 8 -d 1m --set load.ramp=0s"), (16, 8));
+    // And a reply for each of the rest.
+    assert_eq!(counted("-c 4 -n 40 -d 1m"), (4 + 4 + 36, 40));
+    // A think time for each of the rest.
+    assert_eq!(counted("-c 4 -n 40 -d 1m --think 2ms"), (4 + 4 + 36, 40));
+    // An open load has its arrivals alone, whatever it connects for.
+    let (late, requests) = counted("-R 100 -d 400ms --set connections.policy=one-request");
+    assert_eq!(late, requests);
+}
+
+/// Other work on every processor, which an emulated run's shard outruns at a real-time priority: the server
+/// cannot, and is slower than it is.
+#[test]
+fn a_server_that_others_hold_up_is_named() {
+    let test = "a_server_that_others_hold_up_is_named";
+    let _alone = common::alone();
+    let command = vec![FARFIELD.to_owned(), "serve".into(), "0.0.0.0:80".into()];
+    let Some(wan) = Wan::of(test, command) else { return };
+    let processors = std::thread::available_parallelism().expect("processors").get();
+    let mut others: Vec<_> = (0..processors * 2)
+        .map(|_| {
+            common::Process::start(Command::new("/bin/sh").args(["-c", "while :; do :; done"]), &wan.place)
+        })
+        .collect();
+    let scenario = "load = { model = 'closed', users = 20 }\nnetwork = { clients = 20, rtt = '2ms' }\n\
+                    requests.request = [{ path = '/bytes/20000' }]\nrun = { warm-up = '0s', duration = '2s' }";
+    let words = "--set verdict.server-held-up=0.05 --set verdict.response-time-law=1";
+    let ended = wan.run(scenario, words);
+    others.iter_mut().for_each(|other| other.signal(Signal::KILL));
+    poll("the others to end", || others.iter_mut().all(|other| other.ended().is_some()).then_some(()));
+    let cause = cause(&ended);
+    assert_eq!(cause.name, "server-held-up", "{cause:?}");
+    let note = cause.note.expect("a note");
+    // Other tests may have taken more than the loops.
+    let (names, _) = note.split_once(" held its processors for ").expect("who, and for how long");
+    assert!(names.ends_with(" %"), "{note}");
+}
+
 /// Other work on every processor: where the run is late for it, that is the first cause, and not the five
 /// symptoms.
 #[test]

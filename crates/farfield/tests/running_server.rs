@@ -8,6 +8,7 @@ mod common;
 use common::machine::{ByHand, CARD_V4, Machine, is_as_before};
 use common::wan::{CALM_PACKETS, find, may_build};
 use common::{Ended, Place, Running, Signal, poll};
+use farfield_engine::os::processors;
 use rustix::process::{Pid, kill_process};
 use std::path::PathBuf;
 
@@ -295,4 +296,38 @@ fn a_program_before_a_server_on_loopback() {
     assert!(ended.stderr.contains("farfield0"), "{}", ended.stderr);
     assert_eq!(server.askers(), ["198.18.0.1"]);
     is_as_before(&before, &machine.state());
+}
+
+/// A shard keeps off the processor of a server that somebody bound to one, and goes before other work on its
+/// own, as before a server that farfield starts.
+#[test]
+fn a_shard_keeps_off_the_processor_that_the_server_is_bound_to() {
+    let test = "a_shard_keeps_off_the_processor_that_the_server_is_bound_to";
+    let own = processors::allowed().expect("a set of processors");
+    let [_, .., last] = own[..] else { return common::skip(test, "there is one processor") };
+    let (Some(nginx), Some(taskset)) = (nginx(test), find(test, "taskset")) else { return };
+    let (_machine, place) = (Machine::new(), Place::new());
+    let mut command = std::process::Command::new(taskset);
+    command.args(["-c", &last.to_string()]).arg(nginx);
+    let bound = ByHand::start_by(command, &place, &["127.0.0.1:8080"], |process| {
+        poll("nginx to listen", || match std::net::TcpStream::connect("127.0.0.1:8080") {
+            Ok(_) => Some(()),
+            Err(_) => process.ended().map(|status| panic!("nginx has ended: {status}")),
+        });
+    });
+    let ended = is_from_afar(run(&place, &format!("http://127.0.0.1:8080/1k {FORTY}")), 40, 20);
+    let summary = ended.summary();
+    let placement = summary.generator.placement.as_deref().expect("a placement");
+    assert!(placement.contains(&format!("server where it runs, bound to {last}, ")), "{placement}");
+    assert!(!summary.generator.processors.contains(&(last as u32)), "{placement}");
+    assert_eq!(placement.contains("real-time shard"), processors::may_be_real_time(), "{placement}");
+    // Free to use any of them, it is left where it is, and the shard goes first all the same.
+    drop(bound);
+    let free = Place::new();
+    let listen = ["127.0.0.1:8080"];
+    let _server = ByHand::start(&find(test, "nginx").expect("it was there"), &free, &listen, listen[0]);
+    let ended = is_from_afar(run(&free, &format!("http://127.0.0.1:8080/1k {FORTY}")), 40, 20);
+    let placement = ended.summary().generator.placement.expect("a placement");
+    assert!(placement.contains("server where it runs, receive on "), "{placement}");
+    assert_eq!(placement.contains("real-time shard"), processors::may_be_real_time(), "{placement}");
 }

@@ -3,10 +3,11 @@
 
 mod common;
 
-use common::wan::{CALM_PACKETS, Kind, Wan};
-use common::{CALM, Ended};
+use common::wan::{CALM_PACKETS, Kind, Wan, find};
+use common::{CALM, Ended, skip};
 use farfield_base::{Duration, Instant};
 use farfield_engine::os::processors;
+use farfield_measure::verdict::{Check, CheckState};
 
 /// The README's command, with a server of the test's own, for three seconds. This machine may be busy with
 /// other tests and other people's work: so late packets and a full processor make nothing invalid here. That
@@ -19,9 +20,14 @@ fn typed(wan: &Wan, more: &str) -> Ended {
     let server = format!(
         "grep Cpus_allowed_list /proc/self/status > {allowed}; exec nginx -p {home} -c {home}/server.conf -g 'daemon off;'"
     );
+    typed_before(wan, &server, more)
+}
+
+/// The same with another line of shell as its server.
+fn typed_before(wan: &Wan, server: &str, more: &str) -> Ended {
     let directory = wan.place.path("typed");
     let out = directory.to_str().expect("a plain path");
-    let words = ["run", "--server", &server, "--rtt", "80ms", "-c", "1000", "-d", "3s", "-q", "-o", out];
+    let words = ["run", "--server", server, "--rtt", "80ms", "-c", "1000", "-d", "3s", "-q", "-o", out];
     let limits: Vec<&str> = CALM
         .split_whitespace()
         .chain(CALM_PACKETS.split_whitespace())
@@ -100,4 +106,32 @@ fn the_server_runs_on_the_processors_that_shards_leave() {
 fn typed_again(wan: &Wan, more: &str) -> farfield_measure::Summary {
     std::fs::remove_dir_all(wan.place.path("typed")).expect("own folder");
     typed(wan, more).exits(0).summary()
+}
+
+/// A server that binds itself to the shard's processor, as nginx does with `worker_cpu_affinity`, is kept
+/// off it by its control group, or reported where there is none.
+#[test]
+fn a_server_cannot_bind_itself_to_the_shards_processor() {
+    let test = "a_server_cannot_bind_itself_to_the_shards_processor";
+    let own = processors::allowed().expect("a set of processors");
+    let [first, .., last] = own[..] else { return skip(test, "there is one processor") };
+    let Some(taskset) = find(test, "taskset") else { return };
+    let Some(wan) = nginx(test) else { return };
+    let home = wan.place.path("");
+    let home = home.to_str().expect("a plain path").trim_end_matches('/').to_owned();
+    let taskset = taskset.display();
+    let server = format!(
+        "{taskset} -pc {last} $$; {taskset} -pc {first},{last} $$; grep Cpus_allowed_list /proc/self/status > \
+         {home}/allowed; exec nginx -p {home} -c {home}/server.conf -g 'daemon off;'"
+    );
+    let ended = typed_before(&wan, &server, "").exits(0);
+    let on = wan.read("allowed");
+    let on = on.trim().rsplit('\t').next().unwrap_or_default();
+    let is_apart = |check: &Check| check.name == "server-apart";
+    let apart = ended.summary().verdict.checks.into_iter().find(is_apart).expect("the check");
+    match apart.measured {
+        Some(0.0) => assert!(!on.split([',', '-']).any(|part| part == last.to_string()), "it is on {on}"),
+        // No control group may be made here. Nothing was late, by limits like these.
+        _ => assert_eq!(apart.state, CheckState::Skipped, "{apart:?}"),
+    }
 }

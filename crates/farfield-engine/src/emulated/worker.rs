@@ -121,7 +121,6 @@ impl Worker {
 
     /// Runs until the load is over and drained.
     pub fn run(mut self) -> WorkerReport {
-        self.course.prepare();
         if self.real_time {
             self.breaks = Breaks::at_real_time_priority();
         }

@@ -11,8 +11,8 @@ pub(crate) enum ReceiveWork {
     Writer,
     /// The thread that writes a packet, since kernel threads are not available, with the reason.
     NoThreads(String),
-    /// Threads of the kernel's, on the receive processors.
-    Threads,
+    /// Threads of the kernel's, on the receive processors, by their numbers.
+    Threads(Vec<u32>),
     /// The receive processors, to which each packet is steered.
     Steered,
 }
@@ -22,7 +22,7 @@ impl ReceiveWork {
     pub fn description(&self) -> &'static str {
         match self {
             ReceiveWork::Writer | ReceiveWork::NoThreads(_) => "in the write",
-            ReceiveWork::Threads => "in a thread for each queue",
+            ReceiveWork::Threads(_) => "in a thread for each queue",
             ReceiveWork::Steered => "steered packet by packet",
         }
     }
@@ -45,7 +45,7 @@ pub(super) fn receive_work(interface: &str, spec: &TestbedSpec, tun: bool) -> io
     }
     if tun {
         match receive_thread::start_on(interface, spec.queues.get() as usize, processors) {
-            Ok(()) => return Ok(ReceiveWork::Threads),
+            Ok(threads) => return Ok(ReceiveWork::Threads(threads)),
             // Steering a packet to another processor costs as much as receiving it, so it is used only on
             // request.
             Err(error) if !spec.receive_asked => return Ok(ReceiveWork::NoThreads(error.to_string())),

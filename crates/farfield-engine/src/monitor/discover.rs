@@ -159,6 +159,16 @@ fn is_of_this_machine(address: SocketAddr) -> bool {
     address.ip().is_loopback() || UdpSocket::bind((address.ip(), 0)).is_ok()
 }
 
+/// The processes of the server at `target`, as far as they can be seen: none if it is on another machine, or
+/// in this process.
+pub(crate) fn processes_at(target: SocketAddr) -> Vec<u32> {
+    if !is_of_this_machine(target) {
+        return Vec::new();
+    }
+    let found = listening_on(target.port()).unwrap_or_default();
+    if found.contains(&std::process::id()) { Vec::new() } else { found }
+}
+
 /// The processes that hold a listener on `port`.
 fn listening_on(port: u16) -> std::io::Result<Vec<u32>> {
     let mut inodes = BTreeSet::new();

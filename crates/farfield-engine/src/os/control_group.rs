@@ -8,6 +8,9 @@
 //!
 //! Every group also counts the processor time of its processes. Where there are no limits, or their group
 //! does not count, a group is made for that alone, if it is allowed.
+//!
+//! A group may also keep its processes to a set of processors (the cpuset controller), where that is allowed:
+//! unlike an affinity, which a process may change for itself, it binds them.
 
 mod hierarchy;
 mod usage;
@@ -15,6 +18,7 @@ mod usage;
 pub use hierarchy::{OwnGroup, own_groups};
 pub use usage::CpuUsage;
 
+use crate::placement::listed;
 use crate::testbed::{LimitUse, Limits};
 use farfield_base::{Bytes, Duration};
 use hierarchy::{Parent, Version, parent, parent_that_accounts};
@@ -63,6 +67,8 @@ pub struct ControlGroupPlan {
     limits: Limits,
     cpu: Option<Group>,
     memory: Option<Group>,
+    /// The group that keeps to processors, perhaps one of the others, and these.
+    cpuset: Option<(Group, Vec<usize>)>,
     /// The group that counts processor time, perhaps one of the others.
     account: Option<Group>,
 }
@@ -80,11 +86,16 @@ pub struct ControlGroup {
 }
 
 impl ControlGroupPlan {
-    /// Finds the location of groups for `limits`, under the unique `name`.
+    /// Finds the location of groups for `limits`, under the unique `name`, and of one that keeps to
+    /// `processors`, if there are any and it may be made.
     ///
     /// # Errors
     /// If the controller of a limit is not available.
-    pub fn new(limits: Limits, name: &str) -> Result<ControlGroupPlan, ControlGroupError> {
+    pub fn new(
+        limits: Limits,
+        processors: &[usize],
+        name: &str,
+    ) -> Result<ControlGroupPlan, ControlGroupError> {
         let read = |path: &str| {
             fs::read_to_string(path).map_err(|source| ControlGroupError::File { path: path.into(), source })
         };
@@ -97,18 +108,34 @@ impl ControlGroupPlan {
             Ok(Some(Group { folder: folder.join(format!("{PREFIX}{name}")), version }))
         };
         let (cpu, memory) = (group(limits.cpu.is_some(), "cpu")?, group(limits.memory.is_some(), "memory")?);
-        let of_limits = [&cpu, &memory].into_iter().flatten().find(|group| group.version == Version::Two);
-        let account = of_limits.cloned().or_else(|| {
+        let of_limits = |limited: &Group| limited.version == Version::Two;
+        let limited = [&cpu, &memory].into_iter().flatten().find(|group| of_limits(group));
+        // A process is in one group of version 2.
+        let cpuset = group(!processors.is_empty(), "cpuset").unwrap_or(None);
+        let cpuset = cpuset.filter(|own| {
+            own.version == Version::One || limited.is_none_or(|limited| limited.folder == own.folder)
+        });
+        let of_version_two = limited.or(cpuset.as_ref().filter(|group| of_limits(group)));
+        let account = of_version_two.cloned().or_else(|| {
             let Parent { folder, version } = parent_that_accounts(&mounts, &own)?;
             Some(Group { folder: folder.join(format!("{PREFIX}{name}")), version })
         });
-        Ok(ControlGroupPlan { limits, cpu, memory, account })
+        let cpuset = cpuset.map(|group| (group, processors.to_vec()));
+        Ok(ControlGroupPlan { limits, cpu, memory, cpuset, account })
     }
 
     /// The folders that will be made.
     pub fn folders(&self) -> Vec<PathBuf> {
-        let mut folders = self.folders_of_limits();
+        let mut folders = self.folders_to_join();
         folders.extend(self.folder_that_only_accounts());
+        folders
+    }
+
+    /// The folders of the limits, and that of the set of processors if it is another.
+    fn folders_to_join(&self) -> Vec<PathBuf> {
+        let mut folders = self.folders_of_limits();
+        let of_cpuset = self.cpuset.as_ref().map(|(group, _)| group.folder.clone());
+        folders.extend(of_cpuset.filter(|folder| !folders.contains(folder)));
         folders
     }
 
@@ -121,10 +148,11 @@ impl ControlGroupPlan {
 
     fn folder_that_only_accounts(&self) -> Option<PathBuf> {
         let folder = &self.account.as_ref()?.folder;
-        (!self.folders_of_limits().contains(folder)).then(|| folder.clone())
+        (!self.folders_to_join().contains(folder)).then(|| folder.clone())
     }
 
-    /// Makes the group with its limits. Without a group that counts, a server runs as well.
+    /// Makes the group with its limits. Without a group that counts, or one that keeps to processors, a
+    /// server runs as well.
     ///
     /// # Errors
     /// If the kernel does not allow the limits; then nothing is left behind.
@@ -133,6 +161,7 @@ impl ControlGroupPlan {
         for path in group.plan.folders_of_limits() {
             fs::create_dir(&path).map_err(|source| ControlGroupError::File { path, source })?;
         }
+        group.keep_to_processors();
         if let Some(path) = group.plan.folder_that_only_accounts()
             && fs::create_dir(path).is_err()
         {
@@ -144,6 +173,20 @@ impl ControlGroupPlan {
 }
 
 impl ControlGroup {
+    /// Makes the group that keeps to processors; forgets it if that is refused.
+    fn keep_to_processors(&mut self) {
+        let Some((group, processors)) = &self.plan.cpuset else { return };
+        let is_new = !self.plan.folders_of_limits().contains(&group.folder);
+        let made = if is_new { fs::create_dir(&group.folder) } else { Ok(()) };
+        if made.is_ok() && group.keep_to(processors).is_ok() {
+            return;
+        }
+        if is_new && made.is_ok() {
+            remove(&group.folder);
+        }
+        self.plan.cpuset = None;
+    }
+
     fn limit(&self) -> Result<(), ControlGroupError> {
         if let (Some(group), Some(cpu)) = (&self.plan.cpu, self.plan.limits.cpu) {
             let (quota, period) = (cpu.quota_us().to_string(), cpu.period_us().to_string());
@@ -172,7 +215,7 @@ impl ControlGroup {
         Ok(())
     }
 
-    /// The files by which a process joins the groups of its limits, open for writing.
+    /// The files by which a process joins the groups of its limits and of its processors, open for writing.
     ///
     /// # Errors
     /// If this user may not move processes into the group.
@@ -182,7 +225,7 @@ impl ControlGroup {
             let file = File::options().write(true).open(&path);
             file.map(OwnedFd::from).map_err(|source| ControlGroupError::File { path, source })
         };
-        self.plan.folders_of_limits().into_iter().map(open).collect()
+        self.plan.folders_to_join().into_iter().map(open).collect()
     }
 
     /// The file by which a process joins the group that only counts, if there is one.
@@ -240,6 +283,18 @@ impl Drop for ControlGroup {
 }
 
 impl Group {
+    /// Keeps the group's processes to `processors`. In version 1 a new group has no memory nodes of its own
+    /// either, and takes its parent's.
+    fn keep_to(&self, processors: &[usize]) -> Result<(), ControlGroupError> {
+        self.write("cpuset.cpus", &listed(processors))?;
+        if self.version == Version::Two {
+            return Ok(());
+        }
+        let path = self.folder.with_file_name("cpuset.mems");
+        let nodes = fs::read_to_string(&path).map_err(|source| ControlGroupError::File { path, source })?;
+        self.write("cpuset.mems", nodes.trim())
+    }
+
     fn write(&self, file: &str, value: &str) -> Result<(), ControlGroupError> {
         let path = self.folder.join(file);
         fs::write(&path, value).map_err(|source| ControlGroupError::File { path, source })
@@ -311,7 +366,9 @@ mod tests {
         };
         let (cpu, memory) = (Some(group.clone()), Some(group.clone()));
         let account = Some(group.clone());
-        let made = ControlGroupPlan { limits, cpu, memory, account }.make().unwrap();
+        let cpuset = Some((group.clone(), vec![0, 1, 2, 5]));
+        let made = ControlGroupPlan { limits, cpu, memory, cpuset, account }.make().unwrap();
+        assert_eq!(group.read("cpuset.cpus").unwrap(), "0-2,5");
         assert_eq!(group.read("cpu.max").unwrap(), "1000 5000");
         assert_eq!(group.read("memory.max").unwrap(), "67108864");
         group.write("cpu.stat", "usage_usec 9\nnr_periods 8\nnr_throttled 7\nthrottled_usec 6000\n").unwrap();
@@ -320,6 +377,27 @@ mod tests {
         let used = made.used();
         assert_eq!((used.periods, used.throttled_periods, used.throttled), (8, 7, Duration::from_ms(6)));
         assert_eq!((used.memory_max, used.oom_kills), (Some(Bytes(4096)), 2));
+    }
+
+    /// Version 1 has a hierarchy for it, where a new group takes its parent's memory nodes. One that cannot
+    /// be made is done without.
+    #[test]
+    fn processors_of_version_one_have_a_group_of_their_own_or_none() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("cpuset.mems"), "0-1\n").unwrap();
+        let plan = |at: &str| {
+            let group = Group { folder: folder.path().join(at).join("farfield-test"), version: Version::One };
+            let cpuset = Some((group, vec![1]));
+            let limits = Limits { cpu: None, memory: None };
+            ControlGroupPlan { limits, cpu: None, memory: None, cpuset, account: None }
+        };
+        let made = plan("").make().unwrap();
+        assert_eq!(made.plan.folders(), [folder.path().join("farfield-test")]);
+        let (group, _) = made.plan.cpuset.clone().unwrap();
+        let written = ["cpuset.cpus", "cpuset.mems"].map(|file| group.read(file).unwrap());
+        assert_eq!(written, ["1", "0-1"]);
+        let without = plan("missing").make().unwrap();
+        assert_eq!((without.plan.folders().len(), without.entries().unwrap().len()), (0, 0));
     }
 
     #[test]

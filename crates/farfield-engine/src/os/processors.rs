@@ -13,6 +13,12 @@ pub fn allowed() -> io::Result<Vec<usize>> {
     Ok((0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect())
 }
 
+/// The processors that a thread may use, by its number, in order.
+pub fn of_thread(thread: u32) -> io::Result<Vec<usize>> {
+    let set = sched_getaffinity(Pid::from_raw(thread.cast_signed()))?;
+    Ok((0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect())
+}
+
 /// Confines the calling thread, and those it starts, to `processors`.
 pub fn confine(processors: &[usize]) -> io::Result<()> {
     set_affinity(None, processors)

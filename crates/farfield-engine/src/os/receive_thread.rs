@@ -12,13 +12,13 @@ use rustix::process::Pid;
 use std::{fs, io};
 
 /// Moves the receive work of `interface` to kernel threads on `processors`. The interface is up, and was
-/// made with support for this in the calling thread's network namespace. On an error everything is as
-/// before.
+/// made with support for this in the calling thread's network namespace. Returns their numbers. On an error
+/// everything is as before.
 ///
 /// # Errors
 /// `NotFound` from an older kernel, or where the threads cannot be seen (in a PID namespace); `EPERM` where
 /// they may not be moved (in a user namespace); `EINVAL` for a processor that is not there.
-pub fn start_on(interface: &str, queues: usize, processors: &[usize]) -> io::Result<()> {
+pub fn start_on(interface: &str, queues: usize, processors: &[usize]) -> io::Result<Vec<u32>> {
     let sysfs = InterfaceSysfs::open()?;
     // Interfaces of other namespaces may have the same name, and so threads of the same name.
     let before = threads_of(interface)?;
@@ -32,17 +32,24 @@ pub fn start_on(interface: &str, queues: usize, processors: &[usize]) -> io::Res
     placed
 }
 
-fn place_threads(interface: &str, queues: usize, before: &[Pid], processors: &[usize]) -> io::Result<()> {
+fn place_threads(
+    interface: &str,
+    queues: usize,
+    before: &[Pid],
+    processors: &[usize],
+) -> io::Result<Vec<u32>> {
     let mut threads = threads_of(interface)?;
     threads.retain(|thread| !before.contains(thread));
     if threads.len() < queues {
         let text = format!("{} of {queues} threads napi/{interface}-… are to be seen", threads.len());
         return Err(io::Error::new(io::ErrorKind::NotFound, text));
     }
-    threads.into_iter().try_for_each(|thread| {
+    let place = |thread: Pid| {
         processors::set_affinity(Some(thread), processors)?;
-        processors::set_batch(thread)
-    })
+        processors::set_batch(thread)?;
+        Ok(thread.as_raw_nonzero().get().cast_unsigned())
+    };
+    threads.into_iter().map(place).collect()
 }
 
 /// The kernel threads for interfaces of this name, in all namespaces of the machine.

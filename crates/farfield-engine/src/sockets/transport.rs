@@ -34,7 +34,7 @@ pub(crate) struct SocketsTransport {
     /// Connections begun, if they are noted.
     pub opened: Option<Vec<Opened>>,
     pub arrivals: Arrivals,
-    /// Instant of the last send.
+    /// Instant of the last send, of a SYN as well.
     pub last_sent: Instant,
     /// Datagrams that found no room in the receive buffers of sockets that are closed.
     pub datagrams_lost: u64,
@@ -343,6 +343,7 @@ impl Transport for SocketsTransport {
     fn connect(&mut self, key: ConnectionKey, user: u32) -> Instant {
         self.connects += 1;
         let (begun, connected) = self.begin(key, user);
+        self.last_sent = begun;
         if connected.is_ok() && self.opened.is_some() {
             self.note_opened(key, user, begun, self.target);
         }
@@ -372,6 +373,7 @@ impl Transport for SocketsTransport {
         self.connects += 1;
         let target = SocketAddr::new(self.target.ip(), port.unwrap_or(self.target.port()));
         let (begun, opened) = self.begin_datagrams(key, user, &target);
+        self.last_sent = begun;
         match opened {
             Ok(()) if self.opened.is_some() => self.note_opened(key, user, begun, target),
             Ok(()) => {}

@@ -5,6 +5,10 @@
 //! durations of turns go into histograms for the verdict. The instant of received bytes is their arrival, as
 //! the kernel noted it (the module `arrivals`).
 //!
+//! A user of a closed load who does not think asks again as soon as the reply is there, and the first request
+//! of a connection leaves as soon as that is established: the time from then until it leaves is the worker's
+//! lateness as well, or else it would be the server's.
+//!
 //! A turn first reads the readable sockets, and only then passes the bytes to the users, who send. A send
 //! over loopback does the receiver's work too, and would make replies read after it look late. But due sends
 //! take precedence over received bytes: as soon as a send is due no further socket is read, and between
@@ -106,7 +110,6 @@ impl Worker {
 
     /// Runs until the load is over and drained.
     pub fn run(mut self) -> WorkerReport {
-        self.course.prepare();
         self.course.await_start();
         self.population.start(&mut self.transport);
         let mut events: Vec<Event> = Vec::with_capacity(EVENTS);
@@ -137,7 +140,7 @@ impl Worker {
         for _ in 0..most {
             let now = self.transport.clock.now();
             let Some((due, wake)) = self.transport.pop_due(now) else { return };
-            if wake.begins_load() && self.course.phases.window.contains(due) {
+            if wake.is_scheduled() && self.course.phases.window.contains(due) {
                 self.lateness.record(now.since(due));
             }
             self.population.handle_wake(&mut self.transport, now, due, wake);
@@ -145,11 +148,31 @@ impl Worker {
         }
     }
 
+    /// What users of a closed load have sent so far; of others, what they send is due at wakes.
+    fn sent(&self) -> u64 {
+        match self.population.is_closed() {
+            true => self.population.requests_sent() + self.transport.connects,
+            false => 0,
+        }
+    }
+
+    /// Records how late that left which users sent for an event of the instant `at`, if they have sent more
+    /// than the `before` of before it.
+    fn record_reaction(&mut self, before: u64, at: Instant) {
+        if self.sent() != before && self.course.phases.window.contains(at) {
+            self.lateness.record(self.transport.last_sent.since(at));
+        }
+    }
+
     /// Delivers the events that the kernel reported at once, while the population was running.
     fn deliver_upcalls(&mut self) {
         while let Some(upcall) = self.transport.upcalls.pop_front() {
             match upcall {
-                Upcall::Connected(key, at) => self.population.handle_connected(&mut self.transport, at, key),
+                Upcall::Connected(key, at) => {
+                    let before = self.sent();
+                    self.population.handle_connected(&mut self.transport, at, key);
+                    self.record_reaction(before, at);
+                }
                 Upcall::Failed(key, failure) => {
                     let now = self.transport.clock.now();
                     self.population.handle_failed(&mut self.transport, now, key, failure);
@@ -230,9 +253,11 @@ impl Worker {
     fn hand_on(&mut self, read: Instant, behind: bool) {
         let mut heard = std::mem::take(&mut self.heard);
         for Heard { key, at, what } in heard.drain(..) {
+            let before = self.sent();
             match what {
                 What::Connected { more } => {
                     self.population.handle_connected(&mut self.transport, at, key);
+                    self.record_reaction(before, at);
                     if more {
                         self.read_on(key);
                     }
@@ -248,6 +273,7 @@ impl Worker {
                         self.population.handle_ending(key);
                     }
                     self.population.handle_received(&mut self.transport, at, key, &self.buffer[bytes]);
+                    self.record_reaction(before, at);
                     if more {
                         self.read_on(key);
                     }
@@ -255,6 +281,7 @@ impl Worker {
                 What::Datagrams { bytes, segment_bytes, ecn } => {
                     let bytes = &self.buffer[bytes];
                     self.population.handle_datagrams(&mut self.transport, at, key, ecn, segment_bytes, bytes);
+                    self.record_reaction(before, at);
                     // Datagrams that did not come with these are read one by one.
                     self.read_on(key);
                 }
@@ -297,11 +324,13 @@ impl Worker {
             let piece = self.transport.piece(key, room).min(self.more.len());
             let read = self.transport.read(key, &mut self.more[..piece]);
             let now = self.transport.clock.now();
+            let before = self.sent();
             match read {
                 Read::Bytes(count, stamp) => {
                     let now = self.transport.arrivals.instant(stamp, now);
                     room -= count;
                     self.population.handle_received(&mut self.transport, now, key, &self.more[..count]);
+                    self.record_reaction(before, now);
                 }
                 Read::Datagrams(Received { count, segment_bytes, ecn, stamp_unix_ns }) => {
                     let now = self.transport.arrivals.instant(stamp_unix_ns, now);
@@ -315,6 +344,7 @@ impl Worker {
                         segment_bytes,
                         bytes,
                     );
+                    self.record_reaction(before, now);
                 }
                 Read::Nothing => return,
                 Read::Closed => return self.population.handle_closed(&mut self.transport, now, key),

@@ -237,11 +237,15 @@ impl RunningServer {
         if let Some(usage) = self.account_folder().and_then(CpuUsage::read) {
             return Duration::from_ns(usage.total_ns);
         }
-        let pids = match self.containment {
+        processes::cpu(&self.all_processes())
+    }
+
+    /// Its processes, as far as they can be found.
+    pub fn all_processes(&self) -> Vec<u32> {
+        match self.containment {
             Containment::PidNamespace => processes::in_pid_namespace_of(self.init),
             Containment::ProcessGroup { .. } => self.processes(),
-        };
-        processes::cpu(&pids)
+        }
     }
 
     /// Its limits and their effects so far; `None` if it has no limits.
@@ -365,8 +369,12 @@ impl Drop for NameFiles {
 }
 
 /// The location of the server's control group; `None` if its limits need none, and none can count either.
-pub(super) fn planned_group(limits: &Limits, name: &str) -> Result<Option<ControlGroupPlan>, ServerError> {
-    match ControlGroupPlan::new(*limits, name) {
+pub(super) fn planned_group(
+    limits: &Limits,
+    processors: &[usize],
+    name: &str,
+) -> Result<Option<ControlGroupPlan>, ServerError> {
+    match ControlGroupPlan::new(*limits, processors, name) {
         Ok(plan) => Ok(Some(plan)),
         Err(_) if limits.is_none() => Ok(None),
         Err(source) => Err(refused(limits, source)),

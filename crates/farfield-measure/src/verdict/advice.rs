@@ -3,10 +3,10 @@
 //! The generator's capacity is estimated from the rate that it reached and how busy it was with that, as if
 //! work grew with the rate: right for the middle of its range, and "about" says that.
 
-use crate::engine_stats::{EngineStats, WorkerStats};
+use crate::engine_stats::{EngineStats, OtherProcess, WorkerStats};
 use crate::fold::Fold;
 use crate::summary::SummaryContext;
-use farfield_base::{Duration, Instant};
+use farfield_base::{Duration, Instant, printable};
 
 /// A worker that is busier than this is late because of what it has to do.
 const FULL: f64 = 0.7;
@@ -44,24 +44,49 @@ impl RunView<'_> {
             _ => String::new(),
         };
         let load = machine.load.map(|load| format!("load {load:.1} on ")).unwrap_or_default();
+        let names = self.others_by_name().map(|names| format!(" ({names})")).unwrap_or_default();
         format!(
-            "{load}{}, other processes took {} of them{stolen}",
+            "{load}{}, other processes took {} of them{names}{stolen}",
             counted(machine.processors, "processor"),
             percent(machine.others)
         )
     }
 
+    /// The processes that took the most, each with the processors that it used, as far as they are known.
+    pub fn others_by_name(&self) -> Option<String> {
+        let named = self.stats.other_processes.iter();
+        let named: Vec<String> = named
+            .map(|OtherProcess { name, pid, processors }| {
+                format!("{} {pid}: {}", printable(name, &[]), percent(*processors))
+            })
+            .collect();
+        (!named.is_empty()).then(|| named.join(", "))
+    }
+
     /// The remedy for other load.
     pub fn stop_other_work(&self) -> String {
-        let own_server = self.stats.plane == "sockets";
-        let server = match own_server {
-            true => " (the server counts, if it runs here)",
-            false => " (a server that farfield did not start counts, and so does its database)",
+        let server = match (self.stats.server_time.is_some(), self.stats.plane.as_str()) {
+            (true, _) => " (a database of the server's counts)",
+            (false, "sockets") => " (the server counts, if it runs here)",
+            (false, _) => " (a server that farfield did not start counts, and so does its database)",
+        };
+        let first = match self.lets_workers_go_first() {
+            true => "",
+            false => {
+                ", where they go before other work if the system allows it (root or CAP_SYS_NICE, `network.real-time`)"
+            }
         };
         format!(
-            "stop other work{server}, or give the workers processors of their own: `{}`",
+            "stop other work{server}, or give the workers processors of their own: `{}`{first}",
             self.processors_key()
         )
+    }
+
+    /// Whether shards of an emulated network have a real-time priority; true on other planes, which have
+    /// none.
+    fn lets_workers_go_first(&self) -> bool {
+        let placement = self.stats.placement.as_deref().unwrap_or_default();
+        self.stats.plane != "emulated" || placement.contains("real-time")
     }
 
     fn processors_key(&self) -> &'static str {

@@ -10,16 +10,27 @@ use super::{Check, CheckState};
 /// A check, and those whose failure explains its own.
 type Causes = (&'static str, &'static [&'static str]);
 
-const LATE: &[&str] =
-    &["machine-busy", "host-steal", "worker-cpu", "longest-stall", "loop-lag", "send-lateness"];
+const LATE: &[&str] = &[
+    "server-apart",
+    "machine-busy",
+    "host-steal",
+    "worker-cpu",
+    "longest-stall",
+    "loop-lag",
+    "send-lateness",
+];
 const NO_SERVER: &[&str] = &["server-ended", "server-silent", "server-receive"];
 
-const CAUSES: [Causes; 16] = [
+const CAUSES: [Causes; 17] = [
+    ("server-held-up", &["machine-busy"]),
     ("server-silent", &["server-ended", "server-receive"]),
-    ("worker-cpu", &["machine-busy", "host-steal", "server-receive"]),
-    ("longest-stall", &["machine-busy", "host-steal", "worker-cpu"]),
-    ("loop-lag", &["machine-busy", "host-steal", "worker-cpu", "longest-stall"]),
-    ("send-lateness", &["machine-busy", "host-steal", "worker-cpu", "longest-stall", "loop-lag"]),
+    ("worker-cpu", &["server-apart", "machine-busy", "host-steal", "server-receive"]),
+    ("longest-stall", &["server-apart", "machine-busy", "host-steal", "worker-cpu"]),
+    ("loop-lag", &["server-apart", "machine-busy", "host-steal", "worker-cpu", "longest-stall"]),
+    (
+        "send-lateness",
+        &["server-apart", "machine-busy", "host-steal", "worker-cpu", "longest-stall", "loop-lag"],
+    ),
     ("departure-lateness", LATE),
     ("arrival-lateness", LATE),
     ("crossing-lateness", LATE),
@@ -28,6 +39,7 @@ const CAUSES: [Causes; 16] = [
     (
         "achieved-rate",
         &[
+            "server-apart",
             "machine-busy",
             "host-steal",
             "worker-cpu",

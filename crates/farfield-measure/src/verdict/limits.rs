@@ -37,6 +37,9 @@ pub struct VerdictLimits {
     /// The largest share of its time that a worker may be ready and find no processor; judged where
     /// something was late. Default 0.02.
     pub machine_busy: Share,
+    /// The largest share of the time in which the server could run for which others may hold its processors.
+    /// Default 0.05.
+    pub server_held_up: Share,
     /// The largest share of the time of the workers' processors that the host of a virtual machine may take
     /// away; judged where something was late. Default 0.002.
     pub host_steal: Share,
@@ -70,6 +73,7 @@ impl Default for VerdictLimits {
             crossing_lateness_p99: Duration::from_ms(1),
             longest_stall: Duration::from_ms(100),
             machine_busy: share(0.02),
+            server_held_up: share(0.05),
             host_steal: share(0.002),
             generator_lacked: 0,
             server_silent: Duration::from_secs(1),

@@ -7,6 +7,10 @@
 //!
 //! Neither makes a run invalid by itself: if nothing was late the check does not apply. If something was
 //! late, it is the first cause, unless the worker would have been too busy by itself.
+//!
+//! In a closed load without think times users ask again as soon as they are answered, and ask for the less
+//! the longer a worker waits: a few of many requests are late, and all the others never came to be. No
+//! schedule shows that, so there other load is judged by itself.
 
 use super::advice::RunView;
 use super::{Check, CheckState, Unit, timing};
@@ -17,11 +21,14 @@ const OTHERS_LEAST: f64 = 0.1;
 /// Share of other load that counts as the cause if the kernel does not count a worker's wait.
 const OTHERS_MOST: f64 = 0.5;
 
-const BUSY: &str = "machine-busy";
+pub const BUSY: &str = "machine-busy";
 const STEAL: &str = "host-steal";
 
 pub fn busy(run: &RunView<'_>) -> Check {
-    let what = "Where something was late, it was not for want of a processor that other work held.";
+    let what = match is_judged_alone(run) {
+        true => "No worker was kept from its processor for long by other work.",
+        false => "Where something was late, it was not for want of a processor that other work held.",
+    };
     let limit = run.context.limits.machine_busy.as_f64();
     let skip = |why: &str| Check::skipped(BUSY, what, limit, Unit::Share, why);
     let (Some(held_up), Some(machine)) = (run.most_held_up(), run.stats.machine) else {
@@ -30,10 +37,11 @@ pub fn busy(run: &RunView<'_>) -> Check {
     let others = machine.others;
     let waited = match held_up.waited_share() {
         Some(waited) if others < OTHERS_LEAST || is_full(run) => {
-            // It waited for itself, or for the server that the run started.
+            // It waited for itself, or for the server.
             return Check::at_most(BUSY, what, waited.min(limit), limit, Unit::Share);
         }
-        Some(waited) => waited,
+        // Of what was there to wait for, the server is no other work.
+        Some(waited) => waited * others / (others + machine.server),
         None if others > OTHERS_MOST => others,
         None => 0.0,
     };
@@ -62,6 +70,12 @@ pub fn steal(run: &RunView<'_>) -> Check {
     })
 }
 
+/// Whether other load is judged though nothing was late: no schedule would show it, and there is more than a
+/// moment of it.
+fn is_judged_alone(run: &RunView<'_>) -> bool {
+    run.stats.asks_at_once && run.fold.steady().requests() >= timing::FEW
+}
+
 /// Whether a worker computed for longer than it may: it would have been late whatever else ran.
 fn is_full(run: &RunView<'_>) -> bool {
     let limit = run.context.limits.worker_busy.as_f64();
@@ -87,9 +101,11 @@ pub fn explains(run: &RunView<'_>, cause: &str, check: &str) -> bool {
     held.is_none_or(|held| 2.0 * held >= stall.as_secs_f64())
 }
 
-/// Takes a failure of either check back where all the same nothing was late for it.
-pub fn excuse_punctual(checks: &mut [Check], explains: impl Fn(&str, &str) -> bool) {
-    for name in [BUSY, STEAL] {
+/// Takes a failure of either check back where all the same nothing was late for it; that of other load only
+/// where a schedule shows what is late.
+pub fn excuse_punctual(run: &RunView<'_>, checks: &mut [Check], explains: impl Fn(&str, &str) -> bool) {
+    let names: &[&str] = if is_judged_alone(run) { &[STEAL] } else { &[BUSY, STEAL] };
+    for name in names.iter().copied() {
         let late = checks.iter().any(|check| {
             check.state == CheckState::Failed && timing::is_of_time(check) && explains(name, &check.name)
         });

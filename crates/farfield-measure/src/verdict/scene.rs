@@ -31,6 +31,7 @@ pub fn good_run() -> (Fold, EngineStats) {
             processors: 2,
             load: Some(0.5),
             others: 0.02,
+            server: 0.0,
             stolen: 0.0,
             stolen_from_workers: Some(0.0),
             oom_kills: 0,

@@ -1,5 +1,6 @@
 //! Each check against runs in which it should and should not fail.
 
+mod closed;
 mod refused;
 
 use super::scene::{END, good_run};

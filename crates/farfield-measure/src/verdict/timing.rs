@@ -11,8 +11,8 @@ use crate::histogram::Histogram;
 use crate::quantile::Quantile;
 use farfield_base::Duration;
 
-/// Fewer values than this say nothing about a p99.
-const FEW: u64 = 10;
+/// Fewer values than this say nothing about a p99, and fewer requests nothing about a share.
+pub const FEW: u64 = 10;
 /// The share of a shorter time that a worker was busy says nothing.
 const SHORT: Duration = Duration::from_ms(100);
 
@@ -35,7 +35,17 @@ fn p99_at_most(name: &str, what: &str, times: &Histogram, limit: Duration, none:
 pub fn send_lateness(run: &RunView<'_>) -> Check {
     let what = "The p99 of how late the generator acted, against when it meant to, is small.";
     let (limit, none) = (run.context.limits.lateness_p99, "nothing was scheduled by time");
+    let limit = if run.stats.asks_at_once { limit.max(tenth_of_median_response(run)) } else { limit };
     p99_at_most("send-lateness", what, &run.stats.lateness, limit, none).advised(|| run.keep_up())
+}
+
+/// What changes the response times of users who ask at once by no more than a tenth. All of them may be
+/// answered at the same instant, and the last of a thousand then waits for the worker to ask for the others:
+/// as many users at a server that is full wait for much longer.
+fn tenth_of_median_response(run: &RunView<'_>) -> Duration {
+    let times = &run.fold.steady().times.response;
+    let median = Quantile::P50.rank(times.count()).and_then(|rank| times.at_rank(rank));
+    Duration::from_ns(median.unwrap_or_default().as_ns() / 10)
 }
 
 pub fn loop_lag(run: &RunView<'_>) -> Check {
