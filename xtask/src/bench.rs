@@ -11,6 +11,7 @@ mod far;
 mod far_overload;
 mod far_valid;
 mod first_commands;
+mod first_requests;
 mod generator;
 mod handshakes;
 mod host;
@@ -95,6 +96,7 @@ enum Beside {
 /// All there are, in the order of the page.
 pub const BENCHES: &[Bench] = &[
     Bench { name: "first-commands", run: first_commands::validity, beside: Beside::Sharing },
+    Bench { name: "first-requests", run: first_requests::beside_loops, beside: Beside::Sharing },
     Bench { name: "before-after", run: before_after::in_turn, beside: Beside::Sharing },
     Bench { name: "keep-alive", run: closed::keep_alive, beside: Beside::Servers },
     Bench { name: "one-request", run: closed::one_request, beside: Beside::Servers },

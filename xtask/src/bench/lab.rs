@@ -140,6 +140,11 @@ impl Lab {
         Server::origin(&self.farfield, knobs, self.server_cpu)
     }
 
+    /// Starts farfield's own origin with these flags on whichever processors the kernel chooses.
+    pub fn origin_anywhere(&self, knobs: &[&str]) -> Result<Server> {
+        Server::origin(&self.farfield, knobs, None)
+    }
+
     /// The executable of farfield.
     pub fn farfield(&self) -> &Path {
         &self.farfield

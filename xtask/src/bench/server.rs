@@ -89,7 +89,7 @@ https://localhost:{} {{
     }
 
     /// farfield's origin on processor `cpu`, with the knobs of a known server.
-    pub fn origin(program: &Path, knobs: &[&str], cpu: usize) -> Result<Server> {
+    pub fn origin(program: &Path, knobs: &[&str], cpu: impl Into<Option<usize>>) -> Result<Server> {
         let address = free_address()?;
         let mut origin = Command::new(program);
         origin.arg("serve").arg(address.to_string()).args(knobs);
