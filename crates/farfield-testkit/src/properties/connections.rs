@@ -171,7 +171,9 @@ impl Ordeal {
 
     /// Hands in a segment with `len` bytes of the peer's stream.
     fn send(&mut self, segment: Segment, len: usize) {
-        let origin = self.witness.peer.unwrap_or(self.peer);
+        // A SYN that opens the connection sets the origin; text on it is the first of the stream.
+        let assumed = if segment.flags.syn { segment.seq } else { self.peer };
+        let origin = self.witness.peer.unwrap_or(assumed);
         let first = segment.seq.position(origin, self.witness.acked) + i64::from(segment.flags.syn);
         let bytes: Vec<u8> = (first..first + len as i64).map(peer_byte).collect();
         self.hand_in(segment, &bytes);
