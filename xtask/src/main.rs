@@ -1,5 +1,5 @@
 //! The tasks of a maintainer as one program: `cargo xtask test`, `check`, `docs`, `bench`, `audit`,
-//! `pictures`, `experiment` and `study`.
+//! `fuzz`, `pictures`, `experiment` and `study`.
 //!
 //! No crate of the product is a dependency, so that it builds quickly on a new machine
 //! and still works when they do not compile.
@@ -12,6 +12,7 @@ mod dependencies;
 mod directions;
 mod docs;
 mod experiments;
+mod fuzz;
 mod house;
 mod leftovers;
 mod pictures;
@@ -34,6 +35,7 @@ enum Task {
     Docs(docs::DocsArgs),
     Bench(bench::BenchArgs),
     Audit(audits::AuditArgs),
+    Fuzz(fuzz::FuzzArgs),
     Pictures(pictures::PicturesArgs),
     /// Runs the papers' figures on servers, holds them against their claims, and keeps their pages in
     /// experiments/.
@@ -59,6 +61,7 @@ fn run(task: Task) -> Result<ExitCode> {
         Task::Check => check::run().map(|()| ExitCode::SUCCESS),
         Task::Docs(args) => docs::run(&args).map(|()| ExitCode::SUCCESS),
         Task::Audit(args) => audits::run(&args).map(|()| ExitCode::SUCCESS),
+        Task::Fuzz(args) => fuzz::run(&args),
         Task::Pictures(args) => pictures::run(&args).map(|()| ExitCode::SUCCESS),
         Task::Bench(args) => bench::run(&args).map(|()| ExitCode::SUCCESS),
         Task::Experiment(args) => experiments::run("experiment", &args),

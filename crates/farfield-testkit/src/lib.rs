@@ -7,7 +7,8 @@
 //! - [`keys`]: values of keys, read and written as scenarios have them;
 //! - [`samples`]: a request as a sample;
 //! - [`properties`]: what must hold for any bytes. The fuzz targets of `fuzz/` and the crates' own tests
-//!   check the same functions.
+//!   check the same functions;
+//! - [`targets`]: the fuzz targets by name.
 //!
 //! Tests of a crate use it as a dev-dependency, although it depends on that crate. Unit tests inside a crate
 //! then see two versions of the crate's types: there only what names none of them is of use.
@@ -18,5 +19,6 @@ pub mod keys;
 pub mod properties;
 pub mod samples;
 mod skips;
+pub mod targets;
 
 pub use skips::skip;

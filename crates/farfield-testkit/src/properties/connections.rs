@@ -6,15 +6,15 @@
 //! stream, in order; neither an acknowledgment nor a window's edge goes back; no window is larger than the
 //! receive buffer may become; what is sent is what was written; sending ends; no timer spins.
 
-mod input;
 mod witness;
 
+use super::input::Input;
 use bytes::Bytes;
 use farfield_base::{Duration, Instant};
 use farfield_tcp::{
     Config, Connection, Flags, Numbers, ReceiveBuffer, Segment, SeqNumber, State, Timestamps,
 };
-use input::Input;
+
 use std::sync::Arc;
 use witness::{Witness, peer_byte};
 

@@ -1,9 +1,0 @@
-//! Any bytes as a log in the Common Log Format or the combined one.
-//!
-//! The property is one that ordinary tests check, too, on this target's corpus.
-
-#![no_main]
-
-use farfield_testkit::properties::logs;
-
-libfuzzer_sys::fuzz_target!(|input: &[u8]| logs::of_common(input));

@@ -1,9 +1,0 @@
-//! Any bytes as a browser's archive.
-//!
-//! The property is one that ordinary tests check, too, on this target's corpus.
-
-#![no_main]
-
-use farfield_testkit::properties::recordings;
-
-libfuzzer_sys::fuzz_target!(|input: &[u8]| recordings::of_har(input));
