@@ -6,6 +6,8 @@
 
 pub mod backoff;
 pub mod calendar;
+pub mod cause;
+mod error_code;
 pub mod http_stats;
 pub mod index;
 pub mod note;
@@ -23,6 +25,7 @@ pub mod time;
 pub mod window;
 
 pub use backoff::Backoff;
+pub use cause::{Cause, Detail, Ending, Rule, Sender, Signal};
 pub use http_stats::{AlternativeCounts, HttpStats, SpokenVersion};
 pub use note::{KeptExchange, Note, SessionBegin, SessionEnd, SessionFailure};
 pub use opened::Opened;

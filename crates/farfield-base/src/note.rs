@@ -1,9 +1,11 @@
 //! Notes: what the samples of single requests cannot say of the sessions that they belong to.
 //!
 //! A user notes each session that it begins, each that ends, and each request of a session that failed, with
-//! the check that failed and what came instead. Notes travel beside samples and are folded like them. Of the
-//! first failures alone request and reply are kept; what is kept of one is bounded.
+//! the check that failed and what came instead. Of a request outside of sessions a failure is noted if more
+//! is known of it than its outcome. Notes travel beside samples and are folded like them. Of the first
+//! failures alone request and reply are kept; what is kept of one is bounded.
 
+use crate::cause::Detail;
 use crate::sample::Outcome;
 use crate::time::Instant;
 use std::sync::Arc;
@@ -15,7 +17,7 @@ pub enum Note {
     Begun(SessionBegin),
     /// A session ended. One that is still open at the end of the run has no such note.
     Ended(SessionEnd),
-    /// A request of a session failed.
+    /// A request failed: one of a session, or one of whose failure more is known than its outcome.
     Failed(Box<SessionFailure>),
 }
 
@@ -41,16 +43,16 @@ pub struct SessionEnd {
     pub broken_off: Option<u16>,
 }
 
-/// A request of a session that failed.
+/// A request that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionFailure {
     /// Instant at which the failure was known.
     pub at: Instant,
     /// Instant at which the request was due.
     pub due: Instant,
-    /// The user of the session.
+    /// The user.
     pub user: u32,
-    /// The session's number.
+    /// The session's number, or [`Sample::NO_SESSION`](crate::Sample::NO_SESSION).
     pub session: u32,
     /// The number of the state that the user was in, or [`SessionFailure::NO_STATE`].
     pub state: u16,
@@ -61,6 +63,8 @@ pub struct SessionFailure {
     /// What failed, the same for equal failures: a check as the scenario writes it, the path of an embedded
     /// object; empty where the outcome says all.
     pub what: Arc<str>,
+    /// What more is known of a failure of the connection or of the reply.
+    pub detail: Option<Arc<Detail>>,
     /// What came instead, in one line; a worker says it of the first failure of each kind alone.
     pub instead: Option<Box<str>>,
     /// The request and the reply, of the first failures.

@@ -1,12 +1,15 @@
-//! What failed in sessions, counted by check and by embedded object, and the first failures with request and
-//! reply.
+//! What failed, counted by check, by embedded object and by cause, and the first failures: in sessions with
+//! request and reply.
 //!
-//! A kind of failure is a state, what failed of it and the outcome. Kinds are bounded, and so is what is
-//! kept of the first failures: five exchanges of 48 KiB at most. [`Failures::document`] is a text for
-//! people: no control character of a reply is left in it, so that it can be shown in a terminal.
+//! A kind of failure is a state, what failed of it, the outcome and the cause. Causes are a closed set,
+//! kinds are bounded, and so is what is kept of the first failures: five exchanges of 48 KiB at most, and
+//! one failure without an exchange of each of twenty kinds. [`Failures::document`] is a text for people: no
+//! control character of a reply is left in it, so that it can be shown in a terminal.
 
 use crate::sessions::name;
-use farfield_base::{KeptExchange, Outcome, SessionFailure, Window, printable, without_authorization};
+use farfield_base::{
+    Cause, Instant, KeptExchange, Outcome, Sample, SessionFailure, Window, printable, without_authorization,
+};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -18,7 +21,7 @@ pub const FAILURES_FILE: &str = "failures.txt";
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Failures {
     names: Vec<String>,
-    kinds: BTreeMap<(u16, Arc<str>, Outcome), Counted>,
+    kinds: BTreeMap<KindKey, Counted>,
     left_out: u64,
     kept: Vec<SessionFailure>,
 }
@@ -27,7 +30,20 @@ pub struct Failures {
 struct Counted {
     /// Requests due in the measured part.
     count: u64,
-    instead: Option<Box<str>>,
+    /// When the first and the last of these failed.
+    first: Option<Instant>,
+    last: Option<Instant>,
+    /// What came at the first failure that says so, and when that was.
+    example: Option<(Instant, Box<str>)>,
+}
+
+impl Counted {
+    fn add(&mut self, other: Counted) {
+        self.count += other.count;
+        self.first = self.first.into_iter().chain(other.first).min();
+        self.last = self.last.max(other.last);
+        self.example = self.example.take().into_iter().chain(other.example).min();
+    }
 }
 
 /// Failures of one kind.
@@ -40,15 +56,23 @@ pub struct FailureKind<'a> {
     pub what: &'a str,
     /// Outcome of the requests.
     pub outcome: Outcome,
+    /// The cause, where more is known than the outcome.
+    pub cause: Option<Cause>,
     /// Requests due in the measured part.
     pub count: u64,
-    /// The unexpected value at the first failure, in one line.
+    /// When the first of these failed.
+    pub first: Option<Instant>,
+    /// When the last of them did.
+    pub last: Option<Instant>,
+    /// The unexpected value at the first failure, or what the peer said, in one line.
     pub instead: Option<&'a str>,
 }
 
 impl Failures {
     /// The most kinds that are counted by themselves: the first that occur.
     pub const KINDS: usize = 500;
+    /// Kinds of which a failure without an exchange is kept.
+    const WITHOUT_EXCHANGE: usize = 20;
 
     /// Failures in states with these names, by number.
     pub fn named(names: Vec<String>) -> Failures {
@@ -58,41 +82,44 @@ impl Failures {
     /// Counts a failure of a request that was due in the measured part, and keeps the exchange of one of the
     /// first, whenever it was due.
     pub fn note(&mut self, failure: &SessionFailure, window: Window) {
-        let key = (failure.state, Arc::clone(&failure.what), failure.outcome);
-        let inside = u64::from(window.contains(failure.due));
-        if self.kinds.len() < Failures::KINDS || self.kinds.contains_key(&key) {
-            let counted = self.kinds.entry(key).or_default();
-            counted.count += inside;
-            if counted.instead.is_none() {
-                counted.instead.clone_from(&failure.instead);
-            }
-        } else {
-            self.left_out += inside;
-        }
-        if failure.exchange.is_some() {
+        let inside = window.contains(failure.due);
+        let at = inside.then_some(failure.at);
+        let found = failure.detail.as_ref().and_then(|detail| detail.found.as_ref());
+        let example = found.or(failure.instead.as_ref()).map(|words| (failure.at, words.clone()));
+        self.count(kind_of(failure), Counted { count: u64::from(inside), first: at, last: at, example });
+        if failure.exchange.is_some() || failure.detail.is_some() {
             self.keep(failure.clone());
+        }
+    }
+
+    fn count(&mut self, kind: KindKey, counted: Counted) {
+        if self.kinds.len() < Failures::KINDS || self.kinds.contains_key(&kind) {
+            self.kinds.entry(kind).or_default().add(counted);
+        } else {
+            self.left_out += counted.count;
         }
     }
 
     /// Keeps a failure, if it is one of the first.
     fn keep(&mut self, failure: SessionFailure) {
-        let kind = |failure: &SessionFailure| (failure.state, failure.outcome, Arc::clone(&failure.what));
-        let of_a_kind = self.kept.iter().filter(|kept| kind(kept) == kind(&failure)).count();
-        if self.kept.len() < KeptExchange::MOST && of_a_kind < KeptExchange::OF_A_KIND {
+        let has_exchange = failure.exchange.is_some();
+        let (most, most_of_a_kind) = match has_exchange {
+            true => (KeptExchange::MOST, KeptExchange::OF_A_KIND),
+            false => (Failures::WITHOUT_EXCHANGE, 1),
+        };
+        let kind = kind_of(&failure);
+        let alike = self.kept.iter().filter(|kept| kept.exchange.is_some() == has_exchange);
+        let (kept, of_a_kind) =
+            alike.fold((0, 0), |(kept, same), other| (kept + 1, same + usize::from(kind_of(other) == kind)));
+        if kept < most && of_a_kind < most_of_a_kind {
             self.kept.push(failure);
         }
     }
 
     /// Adds what was counted elsewhere of the same run.
     pub fn merge(&mut self, other: &Failures) {
-        for (key, theirs) in &other.kinds {
-            if self.kinds.len() < Failures::KINDS || self.kinds.contains_key(key) {
-                let mine = self.kinds.entry(key.clone()).or_default();
-                mine.count += theirs.count;
-                mine.instead = mine.instead.take().or_else(|| theirs.instead.clone());
-            } else {
-                self.left_out += theirs.count;
-            }
+        for (kind, theirs) in &other.kinds {
+            self.count(kind.clone(), theirs.clone());
         }
         self.left_out += other.left_out;
         let mut kept = std::mem::take(&mut self.kept);
@@ -105,12 +132,15 @@ impl Failures {
     pub fn kinds(&self) -> Vec<FailureKind<'_>> {
         let counted = self.kinds.iter().filter(|(_, counted)| counted.count > 0);
         let mut kinds: Vec<_> = counted
-            .map(|((state, what, outcome), Counted { count, instead })| FailureKind {
+            .map(|((state, what, outcome, cause), Counted { count, first, last, example })| FailureKind {
                 state: name(&self.names, *state),
                 what,
                 outcome: *outcome,
+                cause: *cause,
                 count: *count,
-                instead: instead.as_deref(),
+                first: *first,
+                last: *last,
+                instead: example.as_ref().map(|(_, words)| &**words),
             })
             .collect();
         kinds.sort_by_key(|kind| std::cmp::Reverse(kind.count));
@@ -122,12 +152,19 @@ impl Failures {
         self.left_out
     }
 
-    /// Failures whose request and reply are kept.
+    /// The most frequent cause of failures with this outcome, and the words of its first failure.
+    pub fn cause_of(&self, outcome: Outcome) -> Option<(Cause, Option<&str>)> {
+        let kinds = self.kinds();
+        let kind = kinds.iter().find(|kind| kind.outcome == outcome && kind.cause.is_some())?;
+        Some((kind.cause?, kind.instead))
+    }
+
+    /// Failures of which something is kept: request and reply, or the cause.
     pub fn kept(&self) -> usize {
         self.kept.len()
     }
 
-    /// The first failures with request and reply, as text; `None` if there are none.
+    /// The first failures, with request and reply where these are kept, as text; `None` if there are none.
     pub fn document(&self) -> Option<String> {
         if self.kept.is_empty() {
             return None;
@@ -140,22 +177,31 @@ impl Failures {
     }
 
     fn write(&self, number: usize, failure: &SessionFailure, text: &mut String) -> std::fmt::Result {
-        let state = name(&self.names, failure.state);
-        writeln!(
-            text,
-            "==== failure {number} of {}: {} in state {state}",
-            self.kept.len(),
-            failure.outcome.name()
-        )?;
+        let (all, outcome) = (self.kept.len(), failure.outcome.name());
+        write!(text, "==== failure {number} of {all}: {outcome}")?;
+        match name(&self.names, failure.state) {
+            "" => writeln!(text)?,
+            state => writeln!(text, " in state {state}")?,
+        }
         let at = failure.at.as_ns() as f64 / 1e9;
-        writeln!(text, "at {at:.6} s, user {}, session {}", failure.user, failure.session)?;
+        write!(text, "at {at:.6} s, user {}", failure.user)?;
+        match failure.session {
+            Sample::NO_SESSION => writeln!(text)?,
+            session => writeln!(text, ", session {session}")?,
+        }
         if !failure.what.is_empty() {
             writeln!(text, "failed: {}", plain(failure.what.as_bytes()))?;
+        }
+        if let Some(detail) = &failure.detail {
+            writeln!(text, "cause: {}", detail.cause)?;
+            if let Some(found) = &detail.found {
+                writeln!(text, "found: {}", plain(found.as_bytes()))?;
+            }
         }
         if let Some(instead) = &failure.instead {
             writeln!(text, "instead: {}", plain(instead.as_bytes()))?;
         }
-        let Some(exchange) = &failure.exchange else { return Ok(()) };
+        let Some(exchange) = &failure.exchange else { return writeln!(text) };
         let KeptExchange { request, request_bytes, head, body, body_bytes } = &**exchange;
         match request.is_empty() {
             true => writeln!(text, "\n---- no request could be written")?,
@@ -179,6 +225,14 @@ impl Failures {
         text.push('\n');
         Ok(())
     }
+}
+
+/// What failures are counted by: a state, what failed of it, the outcome and the cause.
+type KindKey = (u16, Arc<str>, Outcome, Option<Cause>);
+
+fn kind_of(failure: &SessionFailure) -> KindKey {
+    let cause = failure.detail.as_ref().map(|detail| detail.cause);
+    (failure.state, Arc::clone(&failure.what), failure.outcome, cause)
 }
 
 /// A part of an exchange.
@@ -222,7 +276,7 @@ fn hidden(request: &[u8]) -> String {
 mod tests {
     use super::*;
     use crate::fold::scene::window;
-    use farfield_base::{Duration, Instant};
+    use farfield_base::{Detail, Duration, Rule, Sender, Signal};
 
     fn failure(ms: u64, state: u16, what: &str) -> SessionFailure {
         let at = Instant::ZERO + Duration::from_ms(ms);
@@ -235,6 +289,7 @@ mod tests {
             outcome: Outcome::CheckFailed,
             status: 200,
             what: what.into(),
+            detail: None,
             instead: Some(format!("came at {ms}").into()),
             exchange: Some(Box::new(KeptExchange {
                 request: (*b"POST / HTTP/1.1\r\nAuthorization: Basic YTpi\r\n\r\na=1").into(),
@@ -276,6 +331,82 @@ mod tests {
         }
         assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{text:?}");
         assert_eq!(Failures::default().document(), None);
+    }
+
+    /// A failure outside of sessions, of which no more is known than its cause.
+    fn caused(ms: u64, detail: Detail) -> SessionFailure {
+        SessionFailure {
+            outcome: Outcome::GoneAway,
+            status: 0,
+            session: Sample::NO_SESSION,
+            detail: Some(Arc::new(detail)),
+            instead: None,
+            exchange: None,
+            ..failure(ms, SessionFailure::NO_STATE, "")
+        }
+    }
+
+    fn goaway(code: u64, words: &str) -> Detail {
+        Detail::sent(Signal::GoAway, code, Sender::Server).with(words.as_bytes())
+    }
+
+    #[test]
+    fn causes_are_counted_apart_with_their_first_words_and_instants() {
+        let rule = Detail::broken(Rule::new("no", "RFC 1 §1"));
+        let noted = [
+            caused(9, goaway(2, "before the measured part")),
+            caused(13, goaway(2, "later")),
+            caused(12, rule),
+            caused(11, goaway(0xb, "calm\x1b[2J")),
+            caused(18, goaway(2, "last")),
+        ];
+        let whole = failures(&noted);
+        let kinds = whole.kinds();
+        let shown = |kind: &FailureKind<'_>| {
+            let at = |at: Option<Instant>| at.map(|at| at.as_ns() / 1_000_000);
+            (kind.cause.map(|cause| cause.to_string()), kind.count, at(kind.first), at(kind.last))
+        };
+        let expected = [
+            (Some("GOAWAY with INTERNAL_ERROR (0x2), sent by the server".to_owned()), 2, Some(13), Some(18)),
+            (Some("no (RFC 1 §1)".to_owned()), 1, Some(12), Some(12)),
+            (
+                Some("GOAWAY with ENHANCE_YOUR_CALM (0xb), sent by the server".to_owned()),
+                1,
+                Some(11),
+                Some(11),
+            ),
+        ];
+        assert_eq!(kinds.iter().map(shown).collect::<Vec<_>>(), expected);
+        assert_eq!(kinds[0].instead, Some("before the measured part"));
+        let cause = whole.cause_of(Outcome::GoneAway).expect("a cause");
+        assert_eq!(cause.0.to_string(), expected[0].0.clone().expect("a cause"));
+        assert_eq!(whole.cause_of(Outcome::BadFrame), None);
+        let text = whole.document().expect("some are kept");
+        let first = "==== failure 1 of 3: gone-away\nat 0.009000 s, user 1\ncause: GOAWAY with INTERNAL_ERROR (0x2), \
+                     sent by the server\nfound: before the measured part\n\n==== failure 2 of 3: gone-away\n";
+        assert!(text.starts_with(first), "{text}");
+        assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{text:?}");
+    }
+
+    /// Workers, parts and machines are folded in any order.
+    #[test]
+    fn causes_merge_in_any_order() {
+        let noted: Vec<_> =
+            (0..60).map(|n| caused(10 + n % 7, goaway(n % 5, &format!("{}", n % 11)))).collect();
+        let parts: Vec<Failures> = noted.chunks(7).map(failures).collect();
+        let merge = |parts: Vec<&Failures>| {
+            let mut merged = failures(&[]);
+            parts.into_iter().for_each(|part| merged.merge(part));
+            merged
+        };
+        let forward = merge(parts.iter().collect());
+        let backward = merge(parts.iter().rev().collect());
+        let pairs: Vec<Failures> = parts.chunks(2).map(|pair| merge(pair.iter().collect())).collect();
+        let by_pairs = merge(pairs.iter().rev().collect());
+        assert_eq!(forward.kinds().len(), 5);
+        assert_eq!(forward.kinds(), failures(&noted).kinds());
+        assert_eq!(forward.kinds(), backward.kinds());
+        assert_eq!(forward.kinds(), by_pairs.kinds());
     }
 
     /// However they come together, the first are kept, and no more than two of a kind.

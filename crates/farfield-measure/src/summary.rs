@@ -218,11 +218,12 @@ pub struct Summary {
     /// The sessions that began in the measured part; null where there were none in the whole run.
     #[serde(default)]
     pub sessions: Option<SessionsSummary>,
-    /// What failed in sessions, the most frequent first: at most a hundred kinds of failures.
+    /// What failed in sessions, and why other requests failed where more is known than their outcome, the
+    /// most frequent first: at most a hundred kinds of failures.
     #[serde(default)]
     pub failures: Vec<FailureSummary>,
-    /// The file in the run directory with the first of these failures, each with its request and reply; null
-    /// if nothing failed.
+    /// The file in the run directory with the first of these failures, in sessions each with its request and
+    /// reply; null if there is none.
     #[serde(default)]
     pub failures_file: Option<String>,
     /// Requests due after the measured part.

@@ -40,6 +40,7 @@ pub fn render(run: &RunDirectory) -> String {
     tables::classes(&mut page, summary);
     tables::states(&mut page, summary);
     tables::outcomes(&mut page, summary);
+    tables::failures(&mut page, summary);
     samples::sections(&mut page, run, passed);
     tables::network(&mut page, summary);
     topology::section(&mut page, summary);

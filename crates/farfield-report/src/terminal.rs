@@ -341,6 +341,8 @@ fn connections(summary: &Summary) -> String {
 /// The handshakes of TLS, if there were any.
 fn handshakes(summary: &Summary) -> Vec<String> {
     let Some(handshakes) = &summary.handshakes else { return Vec::new() };
+    // Within a handshake of QUIC, that of TLS has no time of its own.
+    let in_quic = handshakes.time.quantile_ns(Quantile::P50) == Some(0);
     let time_of = |name: &str| {
         let quantile = handshakes.time.quantiles.iter().find(|quantile| quantile.name == name);
         quantile.map_or(String::new(), |quantile| format!(", {name} {}", time(quantile.value_ns)))
@@ -350,8 +352,8 @@ fn handshakes(summary: &Summary) -> Vec<String> {
         count(handshakes.time.count),
         percent(handshakes.resumed_share),
         three_digits(handshakes.per_s),
-        time_of("p50"),
-        time_of("p99"),
+        if in_quic { ", with connect".to_owned() } else { time_of("p50") },
+        if in_quic { String::new() } else { time_of("p99") },
     );
     let early = handshakes.early.map(|early| {
         let (accepted, rejected) = (percent(early.accepted_share), percent(early.rejected_share));

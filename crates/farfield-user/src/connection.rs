@@ -5,7 +5,7 @@ use crate::http3::Http3;
 use crate::pool::Idle;
 use crate::slots::{ConnectionSlot, DescriptorSlot, PendingSlot, UserSlot};
 use farfield_base::{
-    HttpStats, Instant, Outcome, PagePart, Sample, SpokenVersion, Stamp, TcpStats, TlsStats,
+    Ending, HttpStats, Instant, Outcome, PagePart, Sample, SpokenVersion, Stamp, TcpStats, TlsStats,
 };
 use farfield_http::http1::{Answering, Reply, ReplyReader};
 use farfield_http::tls::Session;
@@ -44,6 +44,8 @@ pub(crate) struct Exchange {
     pub job: Job,
     pub sent: Stamp,
     pub first_byte: Stamp,
+    /// The server has sent an interim reply: it works on the request.
+    pub processed: bool,
     /// Which request on its connection, from 0.
     pub number: u32,
     pub answering: Answering,
@@ -64,6 +66,11 @@ impl Exchange {
 }
 
 impl Exchange {
+    /// An interim head has come. The first byte that counts is the final reply's.
+    pub fn note_interim(&mut self) {
+        (self.first_byte, self.processed) = (Stamp::NEVER, true);
+    }
+
     /// The end of the request, which was handed on with the instant `at`: what ended it may have been read
     /// before the request was sent, or before other bytes of its reply, and handed on behind that.
     pub fn end_at(&self, at: Instant) -> Instant {
@@ -128,6 +135,8 @@ pub(crate) struct Connection {
     pub tcp: Option<TcpStats>,
     /// Requests bound to this connection so far.
     pub requests: u32,
+    /// Replies that came over it, whole.
+    pub answered: u32,
     /// All of these were sent again: it was opened for such a one, and the others may follow on it.
     pub repeats: bool,
     /// The reader of replies over HTTP/1.
@@ -161,6 +170,7 @@ impl Connection {
             secured: None,
             tcp: None,
             requests: 0,
+            answered: 0,
             repeats: true,
             reader: ReplyReader::new(),
             http2: None,
@@ -177,13 +187,18 @@ impl Connection {
         self.requests += 1;
         self.repeats &= job.again;
         let (sent, first_byte) = (Stamp::NEVER, Stamp::NEVER);
-        self.in_flight.push(Exchange { job, sent, first_byte, number, answering });
+        self.in_flight.push(Exchange { job, sent, first_byte, processed: false, number, answering });
     }
 
-    /// True if nothing of a reply to `exchange` came, so that it may be sent again elsewhere: it is not the
-    /// first on its connection, and the server may have closed before it arrived (RFC 9112 section 9.3.1).
+    /// True if nothing of a reply to `exchange` came, so that it may be sent again elsewhere: the connection
+    /// had been used before, and the server may have closed it before the request arrived (RFC 9112 section
+    /// 9.3.1). Over HTTP/1 that is a request that is not the first. Among streams the order says nothing,
+    /// and all are treated alike: the connection has been used once a reply came over it (RFC 9110 section
+    /// 9.2.2).
     pub fn may_repeat(&self, exchange: &Exchange) -> bool {
-        exchange.number > 0 && exchange.first_byte == Stamp::NEVER && !exchange.job.again
+        let is_used = if self.has_streams() { self.answered > 0 } else { exchange.number > 0 };
+        let is_unanswered = exchange.first_byte == Stamp::NEVER && !exchange.processed;
+        is_used && is_unanswered && !exchange.job.again
     }
 
     /// Whether the protocol allows no further request on it.
@@ -197,12 +212,12 @@ impl Connection {
         self.http2.is_some() || self.http3.is_some()
     }
 
-    /// The outcome of an `exchange` whose connection ended with `outcome`.
-    pub fn outcome_of(&self, exchange: &Exchange, outcome: Outcome) -> Outcome {
+    /// The ending of an `exchange` whose connection ended with `ending`.
+    pub fn ending_of(&self, exchange: &Exchange, ending: &Ending) -> Ending {
         match (&self.http2, &self.http3) {
-            (Some(streams), _) => streams.outcome_of(exchange, outcome),
-            (_, Some(streams)) => streams.outcome_of(exchange, outcome),
-            (None, None) => outcome,
+            (Some(streams), _) => streams.ending_of(exchange, ending),
+            (_, Some(streams)) => streams.ending_of(exchange, ending),
+            (None, None) => ending.clone(),
         }
     }
 
@@ -285,7 +300,8 @@ mod tests {
         let at = Instant::from_ns;
         let job = Job { request: 0, pending: None, due: at(1), again: false, refusals: 0, first: true };
         let (sent, first_byte) = (Stamp::at(at(10)), Stamp::NEVER);
-        let mut exchange = Exchange { job, sent, first_byte, number: 1, answering: Answering::Other };
+        let answering = Answering::Other;
+        let mut exchange = Exchange { job, sent, first_byte, processed: false, number: 1, answering };
         assert_eq!(exchange.answered_at(at(9), false), None, "it was not sent by then");
         assert_eq!(exchange.answered_at(at(20), false), Some(at(20)));
         exchange.first_byte = Stamp::at(at(20));

@@ -231,7 +231,7 @@ impl Population {
         connection.tcp = transport.tcp_stats(key);
         transport.abandon(key);
         self.forget(&connection, key.slot);
-        self.fail_exchanges(transport, now, &connection, Outcome::ConnectAbandoned);
+        self.fail_exchanges(transport, now, &connection, &Outcome::ConnectAbandoned.into());
     }
 
     /// Ends the requests whose time limit has come.

@@ -14,11 +14,12 @@ use crate::slots::ConnectionSlot;
 use crate::stalls::Stalls;
 use crate::streams::exchange_of;
 use crate::transport::{ConnectionKey, Transport};
-use farfield_base::{HttpStats, Instant, Outcome, Stamp};
+use farfield_base::{Detail, Ending, HttpStats, Instant, Outcome, Stamp};
 use farfield_http::http2::{
     self, ConnectionError, ErrorCode, Event, Limits, Reply, Settings, StreamError, StreamId,
 };
 use farfield_http::tls;
+use std::sync::Arc;
 
 /// A connection's streams, and the frames that wait to be handed over.
 #[derive(Debug)]
@@ -35,8 +36,8 @@ pub(crate) struct Multiplexer {
     pub is_retired: bool,
     /// The server was sent its error.
     is_broken: bool,
-    /// The code of the server's GOAWAY, if it is an error.
-    error: Option<ErrorCode>,
+    /// What the server's GOAWAY says, if that is an error.
+    error: Option<Arc<Detail>>,
 }
 
 impl Multiplexer {
@@ -107,13 +108,17 @@ impl Multiplexer {
         self.stalls.forget(number);
     }
 
-    /// The outcome of a request whose connection ended with `outcome`: after an error of the server's it is
+    /// The ending of a request whose connection ended with `ending`: after an error of the server's it is
     /// that, and a reply that had begun is cut off.
-    pub fn outcome_of(&self, exchange: &Exchange, outcome: Outcome) -> Outcome {
-        match (outcome, self.error) {
-            (Outcome::ClosedUnanswered | Outcome::Reset, Some(_)) => Outcome::GoneAway,
-            (Outcome::ClosedUnanswered, None) if exchange.first_byte != Stamp::NEVER => Outcome::Truncated,
-            _ => outcome,
+    pub fn ending_of(&self, exchange: &Exchange, ending: &Ending) -> Ending {
+        match (ending.outcome, &self.error) {
+            (Outcome::ClosedUnanswered | Outcome::Reset, Some(error)) => {
+                Ending { outcome: Outcome::GoneAway, detail: Some(Arc::clone(error)) }
+            }
+            (Outcome::ClosedUnanswered, None) if exchange.first_byte != Stamp::NEVER => {
+                Outcome::Truncated.into()
+            }
+            _ => ending.clone(),
         }
     }
 
@@ -137,23 +142,12 @@ fn stream_of(event: &Event<'_>) -> Option<StreamId> {
     }
 }
 
-/// What the failure of a stream is to its request.
-fn outcome_of_stream(error: StreamError) -> Outcome {
-    match error {
-        StreamError::Malformed(malformed) => malformed.outcome(),
-        StreamError::Reset(_) => Outcome::StreamReset,
-        StreamError::Refused => Outcome::StreamRefused,
-        StreamError::WindowExceeded | StreamError::WindowOverflow | StreamError::ZeroIncrement => {
-            Outcome::BadFrame
-        }
-    }
-}
-
 /// What the failure of a connection, on reading `bytes`, is to its requests.
 fn outcome_of_connection(error: ConnectionError, bytes: &[u8], over_tls: bool) -> Outcome {
     match error {
         ConnectionError::NotHttp2 if !over_tls && tls::answers_plaintext(bytes) => Outcome::TlsExpected,
         ConnectionError::NotHttp2 => Outcome::NotHttp2,
+        ConnectionError::BlockTooLarge => Outcome::HeadTooLarge,
         _ => Outcome::BadFrame,
     }
 }
@@ -246,7 +240,8 @@ impl Population {
                 Err(error) => {
                     own.is_broken = true;
                     let outcome = outcome_of_connection(error, rest, connection.tls.is_some());
-                    return self.lose(transport, now, key.slot, outcome);
+                    let ending = Ending::because(outcome, own.core.detail_of(error, rest));
+                    return self.lose(transport, now, key.slot, ending);
                 }
             };
             rest = &rest[used..];
@@ -266,10 +261,9 @@ impl Population {
                     }
                     break;
                 }
-                // The first byte that counts is the final reply's.
                 Event::Interim(stream, _) => {
                     if let Some(exchange) = exchange_of(&mut connection.in_flight, stream.request()) {
-                        exchange.first_byte = Stamp::NEVER;
+                        exchange.note_interim();
                     }
                 }
                 Event::Head(stream, head) => {
@@ -290,11 +284,13 @@ impl Population {
                 }
                 Event::Failed(stream, reply, error) => {
                     let refused = error == StreamError::Refused;
-                    let (number, outcome) = (stream.request(), outcome_of_stream(error));
-                    self.fail_stream(transport, now, key, number, (reply, outcome), refused);
+                    let ending = self.ending_of_stream(error.outcome(), || error.detail());
+                    self.fail_stream(transport, now, key, stream.request(), (reply, ending), refused);
                 }
                 Event::GoingAway(code) => {
-                    own.error = own.error.or((code != ErrorCode::NO_ERROR).then_some(code));
+                    if code != ErrorCode::NO_ERROR && own.error.is_none() {
+                        own.error = Some(Arc::new(own.core.detail_of_goaway(code)));
+                    }
                     if connection.in_flight.is_empty() {
                         self.drop_connection(transport, key.slot);
                     }

@@ -11,10 +11,11 @@ use crate::slots::ConnectionSlot;
 use crate::stalls::Stalls;
 use crate::streams::exchange_of;
 use crate::transport::{ConnectionKey, Transport};
-use farfield_base::{HttpStats, Instant, Outcome, SpokenVersion, Stamp};
+use farfield_base::{Ending, HttpStats, Instant, Outcome, SpokenVersion, Stamp};
 use farfield_http::http1::Reply;
 use farfield_http::http3::{self, Event, StreamError};
 use farfield_http::quic::StreamId;
+use std::sync::Arc;
 
 /// A connection's streams.
 #[derive(Debug)]
@@ -96,11 +97,13 @@ impl Http3 {
         self.core.cancel(number);
     }
 
-    /// The outcome of a request whose connection ended with `outcome`: a reply that had begun is cut off.
-    pub fn outcome_of(&self, exchange: &Exchange, outcome: Outcome) -> Outcome {
-        match outcome {
-            Outcome::ClosedUnanswered if exchange.first_byte != Stamp::NEVER => Outcome::Truncated,
-            _ => outcome,
+    /// The ending of a request whose connection ended with `ending`: a reply that had begun is cut off.
+    pub fn ending_of(&self, exchange: &Exchange, ending: &Ending) -> Ending {
+        match ending.outcome {
+            Outcome::ClosedUnanswered if exchange.first_byte != Stamp::NEVER => {
+                Ending { outcome: Outcome::Truncated, ..ending.clone() }
+            }
+            _ => ending.clone(),
         }
     }
 
@@ -165,7 +168,11 @@ impl Population {
                 break;
             };
             match event {
-                Event::Lost(lost) => return self.lose(transport, now, key.slot, lost.outcome()),
+                Event::Lost(lost) => {
+                    let detail = own.core.detail().map(Arc::new);
+                    let ending = Ending { outcome: lost.outcome(), detail };
+                    return self.lose(transport, now, key.slot, ending);
+                }
                 event => self.handle_event(transport, now, key, event),
             }
         }
@@ -201,10 +208,9 @@ impl Population {
                 self.write_bound(key.slot);
                 self.end_attempt(transport, key.slot);
             }
-            // The first byte that counts is the final reply's.
             Event::Interim(number, _) => {
                 if let Some(exchange) = exchange_of(&mut connection.in_flight, number) {
-                    exchange.first_byte = Stamp::NEVER;
+                    exchange.note_interim();
                 }
             }
             Event::Head(number, head) => {
@@ -226,7 +232,8 @@ impl Population {
             }
             Event::Failed(number, reply, error) => {
                 let refused = error == StreamError::Rejected;
-                self.fail_stream(transport, now, key, number, (reply, error.outcome()), refused);
+                let ending = self.ending_of_stream(error.outcome(), || error.detail());
+                self.fail_stream(transport, now, key, number, (reply, ending), refused);
             }
             Event::GoingAway => {
                 if connection.in_flight.is_empty() {

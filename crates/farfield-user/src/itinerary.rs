@@ -13,7 +13,7 @@ use crate::slots::PendingSlot;
 use crate::user::User;
 use bytes::Bytes;
 use farfield_base::random::Stream;
-use farfield_base::{Instant, Note, Outcome, SessionFailure};
+use farfield_base::{Ending, Instant, Note, Outcome, SessionFailure};
 use farfield_http::http1::{self, Answering, Fields, RequestError};
 use farfield_http::http2::{self, RequestBlock};
 use farfield_traffic::distribution::Distribution;
@@ -60,7 +60,8 @@ pub struct Pages {
     book: Book,
     /// Whether any page has something embedded.
     embed: bool,
-    /// Embedded objects that failed, to be handed on.
+    /// Embedded objects that failed, and other requests of whose failure more is known than the outcome: to
+    /// be handed on.
     failed: Vec<Note>,
 }
 
@@ -76,17 +77,24 @@ impl Pages {
         Ok(Pages { requests, book, embed, failed: Vec::new() })
     }
 
-    /// Notes that an embedded object failed, by its path.
-    fn note_failed(&mut self, user: &User, job: Job, now: Instant, status: Option<u16>, outcome: Outcome) {
+    /// Notes that a request failed, an embedded object by its path, if there is anything to say beside the
+    /// outcome.
+    fn note_failed(&mut self, user: &User, job: Job, now: Instant, status: Option<u16>, ending: &Ending) {
+        let what = match (job.first, &ending.detail) {
+            (true, None) => return,
+            (true, Some(_)) => "",
+            (false, _) => self.requests.requests()[job.request as usize].path.as_str(),
+        };
         self.failed.push(Note::Failed(Box::new(SessionFailure {
             at: now,
             due: job.due,
             user: user.number,
             session: user.session,
             state: SessionFailure::NO_STATE,
-            outcome,
+            outcome: ending.outcome,
             status: status.unwrap_or(0),
-            what: self.requests.requests()[job.request as usize].path.as_str().into(),
+            what: what.into(),
+            detail: ending.detail.clone(),
             instead: None,
             exchange: None,
         })));
@@ -370,16 +378,17 @@ impl Itinerary {
         job: Job,
         now: Instant,
         status: Option<u16>,
-        outcome: Outcome,
+        ending: &Ending,
         alone: bool,
     ) -> Outcome {
+        let outcome = ending.outcome;
         match self {
-            Itinerary::Sessions(sessions) => return sessions.over(user, job, now, status, outcome),
-            Itinerary::Pages(pages) if outcome != Outcome::Ok && !job.first => {
-                pages.note_failed(user, job, now, status, outcome);
+            Itinerary::Sessions(sessions) => return sessions.over(user, job, now, status, ending),
+            Itinerary::Pages(pages) if outcome != Outcome::Ok => {
+                pages.note_failed(user, job, now, status, ending);
             }
-            Itinerary::Replays(replays) if outcome != Outcome::Ok && !job.first => {
-                replays.pages.note_failed(user, job, now, status, outcome);
+            Itinerary::Replays(replays) if outcome != Outcome::Ok => {
+                replays.pages.note_failed(user, job, now, status, ending);
             }
             _ if outcome != Outcome::Ok || alone || !job.first => {}
             Itinerary::Pages(pages) => {

@@ -19,7 +19,9 @@ use crate::unmade::MISSED_ROWS;
 use crate::user::User;
 use crate::visits::own_sessions;
 use farfield_base::random::Seed;
-use farfield_base::{AlternativeCounts, Duration, Instant, Outcome, SpokenVersion, Stamp, Tenths, Window};
+use farfield_base::{
+    AlternativeCounts, Duration, Ending, Instant, Outcome, SpokenVersion, Stamp, Tenths, Window,
+};
 use farfield_http::http1::{Event, KnownHead, Limits};
 use farfield_http::http2::Heads;
 use farfield_http::quic;
@@ -407,8 +409,7 @@ impl Population {
                     rest = after;
                     match event {
                         Event::NeedMore => return,
-                        // The first byte that counts is the final reply's.
-                        Event::Interim(_) => exchange.first_byte = Stamp::NEVER,
+                        Event::Interim(_) => exchange.note_interim(),
                         Event::Head(_) if looks_for_alternatives => {
                             self.handle_head(now, key, taken, event);
                         }
@@ -430,8 +431,10 @@ impl Population {
                 }
                 Err(malformed) => {
                     let of_tls = !in_reply && exchange.number == 0 && tls::answers_plaintext(rest);
+                    let detail = connection.reader.detail_of(malformed, rest).filter(|_| !of_tls);
                     let outcome = if of_tls { Outcome::TlsExpected } else { malformed.outcome() };
-                    return self.lose(transport, now, key.slot, outcome);
+                    let ending = Ending { outcome, detail: detail.map(Arc::new) };
+                    return self.lose(transport, now, key.slot, ending);
                 }
             }
         }

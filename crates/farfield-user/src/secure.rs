@@ -9,8 +9,9 @@ use crate::outgoing::Outgoing;
 use crate::population::Population;
 use crate::slots::{ConnectionSlot, UserSlot};
 use crate::transport::{ConnectionKey, Transport};
-use farfield_base::{Instant, SpokenVersion};
+use farfield_base::{Ending, Instant, SpokenVersion};
 use farfield_http::tls::{Session, TlsFailure};
+use std::sync::Arc;
 
 /// Hands what the session has to send to the transport, through `sealed`; returns when that was, if there was
 /// anything.
@@ -103,8 +104,10 @@ impl Population {
         key: ConnectionKey,
         failure: TlsFailure,
     ) {
-        if self.table.find(key).is_some() {
-            self.lose(transport, now, key.slot, failure.outcome());
+        if let Some(connection) = self.table.find(key) {
+            let detail = connection.tls.as_ref().and_then(Session::detail).cloned();
+            let ending = Ending { outcome: failure.outcome(), detail: detail.map(Arc::new) };
+            self.lose(transport, now, key.slot, ending);
         }
     }
 

@@ -289,6 +289,7 @@ impl Sessions {
             state: visit.state,
             outcome,
             status: None,
+            detail: None,
             request: None,
             head: &[],
             body: &[],

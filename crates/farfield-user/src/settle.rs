@@ -6,7 +6,7 @@ use crate::population::Population;
 use crate::slots::{ConnectionSlot, DescriptorSlot, UserSlot};
 use crate::transport::{ConnectionKey, Transport};
 use crate::user::User;
-use farfield_base::{Fault, HttpStats, Instant, Outcome, PagePart, Sample, Stamp};
+use farfield_base::{Ending, Fault, HttpStats, Instant, Outcome, PagePart, Sample, Stamp};
 use farfield_http::http1::Reply;
 
 impl Population {
@@ -110,21 +110,21 @@ impl Population {
         } else {
             self.table.start_limit(slot, now);
         }
-        sample.outcome = if unasked { Outcome::Unasked } else { Outcome::of_status(reply.status) };
-        self.settle(transport, now, (user, exchange.job), Some(reply.status), sample);
+        let outcome = if unasked { Outcome::Unasked } else { Outcome::of_status(reply.status) };
+        self.settle(transport, now, (user, exchange.job), (Some(reply.status), outcome.into()), sample);
     }
 
-    /// A user's request is over, as its `sample` says, with a complete reply of `status` or without one: goes
-    /// on with what follows from it.
+    /// A user's request is over, with this ending, and a complete reply of `status` or without one: goes on
+    /// with what follows from it.
     pub(crate) fn settle<T: Transport>(
         &mut self,
         transport: &mut T,
         now: Instant,
         (user, job): (UserSlot, Job),
-        status: Option<u16>,
+        (status, ending): (Option<u16>, Ending),
         mut sample: Sample,
     ) {
-        (sample.outcome, sample.page) = self.led_to(now, user, job, status, sample.outcome);
+        (sample.outcome, sample.page) = self.led_to(now, user, job, status, &ending);
         sample.session = self.users[user.index()].session;
         record(transport, sample);
         self.hand_notes(transport);
@@ -132,15 +132,17 @@ impl Population {
         self.request_over(transport, now, user, sample.outcome);
     }
 
-    /// The connection is lost: its first request ends with `outcome`, unless the server may not have read it,
+    /// The connection is lost: its first request ends so, unless the server may not have read it,
     /// and so do those behind it that must not be sent twice. The others are sent again.
     pub(crate) fn lose<T: Transport>(
         &mut self,
         transport: &mut T,
         now: Instant,
         slot: ConnectionSlot,
-        outcome: Outcome,
+        ending: impl Into<Ending>,
     ) {
+        let ending = ending.into();
+        let outcome = ending.outcome;
         if self.table.at(slot).attempt.is_some() {
             return self.fall_back(transport, now, slot, outcome);
         }
@@ -159,7 +161,7 @@ impl Population {
         let (again, failing): (Vec<_>, Vec<_>) = lost.in_flight.iter().copied().partition(goes_again);
         self.put_back(lost.user, &again);
         lost.in_flight = failing.into();
-        self.fail_exchanges(transport, now, &lost, outcome);
+        self.fail_exchanges(transport, now, &lost, &ending);
         self.pump(transport, now, lost.user);
     }
 
@@ -179,14 +181,15 @@ impl Population {
         transport: &mut T,
         now: Instant,
         gone: &Connection,
-        outcome: Outcome,
+        ending: &Ending,
     ) {
         let number = self.users[gone.user.index()].number;
         for exchange in &gone.in_flight {
-            let outcome = gone.outcome_of(exchange, outcome);
+            let ending = gone.ending_of(exchange, ending);
+            let outcome = ending.outcome;
             let mut sample = gone.sample_unfinished(exchange, number, now, outcome);
             let done = sample.done;
-            (_, sample.page) = self.led_to(done, gone.user, exchange.job, None, outcome);
+            (_, sample.page) = self.led_to(done, gone.user, exchange.job, None, &ending);
             sample.session = self.users[gone.user.index()].session;
             record(transport, sample);
             self.hand_notes(transport);
@@ -203,13 +206,13 @@ impl Population {
         slot: UserSlot,
         job: Job,
         status: Option<u16>,
-        outcome: Outcome,
+        ending: &Ending,
     ) -> (Outcome, PagePart) {
         let user = &mut self.users[slot.index()];
         let before = (user.unfinished, user.held_back());
         // The load of an S-Client is its attempts: each is for one object.
         let alone = self.model.is_single();
-        let outcome = self.itinerary.over(user, job, now, status, outcome, alone);
+        let outcome = self.itinerary.over(user, job, now, status, ending, alone);
         let (queued, held) = (user.unfinished - before.0, user.held_back() - before.1);
         user.unfinished -= 1;
         let page = match self.records_pages {

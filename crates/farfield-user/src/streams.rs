@@ -4,9 +4,9 @@
 //! A request that the server says it has not processed (of HTTP/2 REFUSED_STREAM, of HTTP/3
 //! H3_REQUEST_REJECTED, of either what its GOAWAY leaves out) is sent again whatever its method (RFC 9113
 //! section 8.7, RFC 9114 section 4.1.1): a few times at most, unless the server goes away behind requests
-//! that it has processed, as after a number of them. One that ends with its connection is treated as over
-//! HTTP/1: sent again once, if it is idempotent, nothing of a reply came, and the connection had been used
-//! before.
+//! that it has processed, as after a number of them. One that ends with its connection is sent again once,
+//! if it is idempotent, nothing of a reply came, and the connection had been used before: a reply had come
+//! over it. All that are on their way then are treated alike, whatever the order of their streams.
 //!
 //! Each request has its own time limit. One whose limit passes is cancelled, and the connection goes on,
 //! unless nothing at all has come on it since the request was sent: then it takes no more requests.
@@ -15,9 +15,10 @@ use crate::connection::{Connection, Exchange, Job};
 use crate::population::Population;
 use crate::slots::ConnectionSlot;
 use crate::transport::{ConnectionKey, Transport};
-use farfield_base::{Instant, Outcome, Stamp};
+use farfield_base::{Detail, Ending, Instant, Outcome, Stamp};
 use farfield_http::http1::Reply;
 use farfield_http::http2::Head;
+use std::sync::Arc;
 
 /// How often a request is sent again that the server refused without processing it. Clients differ: Go's
 /// sends it six times more, and curl five.
@@ -94,6 +95,18 @@ impl Population {
         }
     }
 
+    /// The ending of a request whose stream failed with `outcome`: what its head has wrong, if that is it,
+    /// or what else is known.
+    pub(crate) fn ending_of_stream(
+        &mut self,
+        outcome: Outcome,
+        detail: impl FnOnce() -> Option<Detail>,
+    ) -> Ending {
+        let flaw =
+            self.heads.take_flaw().filter(|_| matches!(outcome, Outcome::BadHead | Outcome::BadLength));
+        Ending { outcome, detail: flaw.or_else(detail).map(Arc::new) }
+    }
+
     /// The request of this number failed, with what came of its reply and the outcome. What the server has
     /// `refused` and not processed is sent again.
     pub(crate) fn fail_stream<T: Transport>(
@@ -102,7 +115,7 @@ impl Population {
         now: Instant,
         key: ConnectionKey,
         number: u32,
-        (reply, outcome): (Reply, Outcome),
+        (reply, ending): (Reply, Ending),
         refused: bool,
     ) {
         let connection = self.table.at_mut(key.slot);
@@ -110,7 +123,7 @@ impl Population {
         let job = connection.in_flight[place].job;
         let refusals = job.refusals + u8::from(!connection.gets_on());
         if !refused || refusals > REFUSALS_MAX {
-            return self.end_stream(transport, now, key, number, reply, Some(outcome));
+            return self.end_stream(transport, now, key, number, reply, Some(ending));
         }
         connection.in_flight.remove(place);
         let user = connection.user;
@@ -127,7 +140,7 @@ impl Population {
         key: ConnectionKey,
         number: u32,
         reply: Reply,
-        failure: Option<Outcome>,
+        failure: Option<Ending>,
     ) {
         let connection = self.table.at_mut(key.slot);
         let Some(place) = place_of(&connection.in_flight, number) else { return };
@@ -139,11 +152,12 @@ impl Population {
         sample.body_bytes = reply.body_bytes;
         sample.reply_bytes = reply.reply_bytes;
         sample.tcp = transport.tcp_stats(key);
-        sample.outcome = failure.unwrap_or_else(|| Outcome::of_status(reply.status));
+        let status = failure.is_none().then_some(reply.status);
+        connection.answered += u32::from(failure.is_none());
+        let ending = failure.unwrap_or_else(|| Outcome::of_status(reply.status).into());
         connection.forget(exchange.number);
         self.end_if_unused(transport, done, key.slot);
-        let status = failure.is_none().then_some(reply.status);
-        self.settle(transport, done, (user, exchange.job), status, sample);
+        self.settle(transport, done, (user, exchange.job), (status, ending), sample);
     }
 
     /// Closes a connection on which nothing is asked any more, or gives it to the pool if users share
@@ -181,7 +195,7 @@ impl Population {
             }
             let number = oldest.number;
             let reply = connection.cancel(number, sent).unwrap_or(NOTHING);
-            self.end_stream(transport, now, key, number, reply, Some(Outcome::TimedOut));
+            self.end_stream(transport, now, key, number, reply, Some(Outcome::TimedOut.into()));
         }
     }
 }

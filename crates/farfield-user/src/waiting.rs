@@ -57,7 +57,7 @@ impl Population {
                 }
                 user.waiting.pop_front();
                 let sample = never_begun(job, user.number, now, Outcome::TimedOut);
-                self.settle(transport, now, (slot, job), None, sample);
+                self.settle(transport, now, (slot, job), (None, Outcome::TimedOut.into()), sample);
             }
         }
     }

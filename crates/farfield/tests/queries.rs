@@ -1,9 +1,10 @@
 //! The queries in docs/run-directory.md, run as a reader would: copied out of the page, in the directory of a
-//! run, with the libraries that they name.
+//! run, with the libraries that they name; and its table of outcomes against those that there are.
 
 mod common;
 
 use common::{Place, skip};
+use farfield_base::Outcome;
 use std::path::Path;
 use std::process::Command;
 
@@ -15,6 +16,25 @@ fn blocks(language: &str, file: &str) -> Vec<&'static str> {
     let after_fences = PAGE.split(fence.as_str()).skip(1);
     let blocks = after_fences.map(|text| text.split("\n```").next().expect("a fence that ends"));
     blocks.filter(|block| block.contains(file)).collect()
+}
+
+/// A new outcome is one that a reader meets in every output, and looks up there.
+#[test]
+fn the_page_names_every_outcome_with_its_fault() {
+    let section = PAGE.split("\n## Outcomes\n").nth(1).expect("a section on outcomes");
+    let section = section.split("\n## ").next().expect("text");
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| `"));
+    let rows: Vec<(&str, &str)> = rows
+        .map(|row| {
+            let (name, rest) = row.split_once("` | ").expect("a name");
+            (name, rest.split(" | ").next().expect("a fault"))
+        })
+        .collect();
+    let outcomes = Outcome::ALL.map(|outcome| (outcome.name(), outcome.fault().name()));
+    for outcome in outcomes {
+        assert_eq!(rows.iter().filter(|row| **row == outcome).count(), 1, "{outcome:?} has one row");
+    }
+    assert_eq!(rows.len(), outcomes.len(), "{rows:?}");
 }
 
 /// What a script prints in `directory`, run by the Python that has these modules; `None`, with the test

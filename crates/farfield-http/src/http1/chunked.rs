@@ -8,6 +8,7 @@
 //! start-lines and fields, so trailer fields have it.
 
 use super::Malformed;
+use farfield_base::Rule;
 
 /// Where in the coding the reader stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +81,30 @@ impl Chunked {
             self.step = self.after(byte).ok_or(Malformed::BadChunk)?;
             taken += 1;
         }
+    }
+
+    /// The rule that the first of `bytes` does not keep to which must not stand where it stands.
+    pub(super) fn flaw_of(mut self, bytes: &[u8]) -> Rule {
+        let is_wrong = bytes.iter().any(|byte| match self.after(*byte) {
+            Some(step) => {
+                self.step = step;
+                false
+            }
+            None => true,
+        });
+        let (wrong, section) = match self.step {
+            _ if !is_wrong => ("what stands between two chunks exceeds the limit of a head", "RFC 9112 §7.1"),
+            Step::SizeFirst | Step::Size | Step::SizePadding => {
+                ("a chunk's size is no hexadecimal number of 64 bits", "RFC 9112 §7.1")
+            }
+            Step::Extension => ("a chunk's extension has a character that it cannot have", "RFC 9112 §7.1.1"),
+            Step::SizeLf => ("the line of a chunk's size does not end with CRLF", "RFC 9112 §7.1"),
+            Step::Data | Step::DataCr | Step::DataLf => {
+                ("a chunk's data is not followed by CRLF", "RFC 9112 §7.1")
+            }
+            _ => ("the trailer section cannot be read", "RFC 9112 §7.1.2"),
+        };
+        Rule::new(wrong, section)
     }
 
     /// `bytes` of the data were read, at most as many as were left.

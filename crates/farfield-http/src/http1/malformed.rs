@@ -1,6 +1,6 @@
 //! What can be wrong with a reply.
 
-use farfield_base::Outcome;
+use farfield_base::{Outcome, Rule};
 
 /// Why a reply cannot be read to its end. The connection it came on is of no further use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -38,5 +38,30 @@ impl Malformed {
             Malformed::Truncated => Outcome::Truncated,
             Malformed::BodyTooLarge => Outcome::BodyTooLarge,
         }
+    }
+
+    /// The rule of HTTP/2 that the reply does not keep to, unless the outcome says all.
+    pub(crate) const fn rule_of_http2(self) -> Option<Rule> {
+        self.rule("RFC 9113 §8.1.1", "RFC 9113 §8.1.1")
+    }
+
+    /// The rule of HTTP/3.
+    pub(crate) const fn rule_of_http3(self) -> Option<Rule> {
+        self.rule("RFC 9114 §4.1.2", "RFC 9114 §4.1.2")
+    }
+
+    /// The rule of HTTP/1, as far as this says it.
+    pub(super) const fn rule_of_http1(self) -> Option<Rule> {
+        self.rule("RFC 9112 §2.1", "RFC 9112 §6.3")
+    }
+
+    const fn rule(self, of_heads: &'static str, of_lengths: &'static str) -> Option<Rule> {
+        let (wrong, section) = match self {
+            Malformed::BadHead => ("the reply's head is malformed", of_heads),
+            Malformed::BadLength => ("the body is not as long as the head says", of_lengths),
+            Malformed::BadChunk => ("the chunked coding is malformed", "RFC 9112 §7.1"),
+            Malformed::HeadTooLarge | Malformed::Truncated | Malformed::BodyTooLarge => return None,
+        };
+        Some(Rule::new(wrong, section))
     }
 }

@@ -14,7 +14,8 @@ use super::fields::Fields;
 use super::head::{self, Answering, Framing, Head};
 use super::known_head::KnownHead;
 use super::malformed::Malformed;
-use super::scan::{Found, Scan};
+use super::scan::{self, Found, Scan};
+use farfield_base::{Detail, Rule};
 
 /// Limits on a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,15 +163,36 @@ impl ReplyReader {
         }
     }
 
-    /// The server closed in good order: the reply that this ends, if one lasts until then; nothing if the
-    /// connection [was idle](ReplyReader::is_idle).
+    /// What more is known of a reply that [`read`](Self::read) found `malformed` in these bytes, in which it
+    /// starts over.
+    pub fn detail_of(&self, malformed: Malformed, bytes: &[u8]) -> Option<Detail> {
+        match (malformed, self.state) {
+            (Malformed::BadHead, _) => {
+                let text = [self.gathered.as_slice(), bytes].concat();
+                let blank = text.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+                let detail = scan::flaw_of(&text[blank..]);
+                Some(detail.unwrap_or(Detail::broken(Rule::new("the head cannot be read", "RFC 9112 §2.1"))))
+            }
+            (Malformed::BadLength, _) => {
+                let wrong =
+                    "Content-Length is no number, or several, or Transfer-Encoding contradicts itself";
+                Some(Detail::broken(Rule::new(wrong, "RFC 9112 §6.3")))
+            }
+            (Malformed::BadChunk, State::Chunked(chunked)) => Some(Detail::broken(chunked.flaw_of(bytes))),
+            _ => malformed.rule_of_http1().map(Detail::broken),
+        }
+    }
+
+    /// The server closed in good order: the reply that this ends, if one lasts until then; nothing if no
+    /// byte of a final one has come.
     ///
     /// # Errors
     /// [`Malformed::Truncated`] in the middle of a reply.
     pub fn finish(&mut self) -> Result<Option<Reply>, Malformed> {
         match self.state {
             State::UntilClose | State::Length(0) => Ok(Some(self.end())),
-            State::Between if self.is_idle() => Ok(None),
+            // RFC 9110, 15.2: an interim reply is not the reply.
+            State::Between if self.is_idle() || matches!(self.status, 100..200) => Ok(None),
             // RFC 9112, 8: incomplete without the zero-sized chunk, or with fewer bytes than announced.
             _ => Err(Malformed::Truncated),
         }

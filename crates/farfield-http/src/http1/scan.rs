@@ -7,6 +7,7 @@
 //! what httparse does (a test holds the one against the other), allocates nothing, and costs a step a byte.
 
 use super::chunked::{in_text, in_token};
+use farfield_base::{Detail, Rule};
 
 /// A scan of one head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +81,47 @@ impl Scan {
     }
 }
 
+/// What is wrong with the first byte of a head that cannot stand where it stands: the rule, and the line up
+/// to that byte; of a value its field's name, and of what is no status line all of that line that has come.
+pub(super) fn flaw_of(head: &[u8]) -> Option<Detail> {
+    let mut step = Scan::START.step;
+    let place = head.iter().position(|byte| match step.after(*byte) {
+        Some(next) => {
+            step = next;
+            false
+        }
+        None => true,
+    })?;
+    let begin = head[..place].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let line = &head[begin..=place];
+    let shown = match step {
+        Step::Value => line.split(|byte| *byte == b':').next().unwrap_or_default(),
+        Step::Version(_) => head.split(|byte| *byte == b'\n').next().unwrap_or_default(),
+        _ => line,
+    };
+    Some(Detail::broken(step.rule()).with(shown))
+}
+
 impl Step {
+    /// The rule that a byte does not keep to which cannot stand here.
+    const fn rule(self) -> Rule {
+        let (wrong, section) = match self {
+            Step::Version(_) => ("the reply does not begin with a status line of HTTP/1", "RFC 9112 §4"),
+            Step::Status(_) => ("the status is not three digits, from 100", "RFC 9112 §4"),
+            Step::StatusEnd | Step::Reason => {
+                ("the reason phrase has a character that it cannot have", "RFC 9112 §4")
+            }
+            Step::ReasonLf | Step::ValueLf | Step::LastLf | Step::Over => {
+                ("a line ends with CR alone", "RFC 9112 §2.2")
+            }
+            Step::FirstLine | Step::NextLine | Step::Name => {
+                ("a field's name has a character that it cannot have, or no colon", "RFC 9112 §5")
+            }
+            Step::Value => ("a field's value has a character that it cannot have", "RFC 9110 §5.5"),
+        };
+        Rule::new(wrong, section)
+    }
+
     /// Where the scan stands after `byte`; nowhere if it must not stand here.
     fn after(self, byte: u8) -> Option<Step> {
         Some(match (self, byte) {

@@ -23,6 +23,7 @@ use super::hpack::{DEFAULT_TABLE_BYTES, Decoder};
 use super::peer::{self, Peer};
 use super::stream::Streams;
 use crate::http1::{Limits, Reply};
+use farfield_base::{Detail, Sender, Signal};
 
 /// What a client says of itself in its first SETTINGS, and its limits on replies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,6 +99,10 @@ pub struct Connection {
     ended: Option<u32>,
     /// Frames since the last that led to something.
     idle_frames: u32,
+    /// The frame that is being read, or was read last.
+    frame: Header,
+    /// What the server says in a GOAWAY with an error, or the setting that is wrong.
+    words: Option<Box<[u8]>>,
 }
 
 /// The place in the bytes that come.
@@ -160,6 +165,8 @@ impl Connection {
             going_away: None,
             ended: None,
             idle_frames: 0,
+            frame: Header { length: 0, kind: frame::Kind::Settings, flags: 0, stream: 0 },
+            words: None,
         }
     }
 
@@ -183,6 +190,26 @@ impl Connection {
                 Err(error)
             }
         }
+    }
+
+    /// What more is known of `error`, which reading `bytes` has led to.
+    pub fn detail_of(&mut self, error: ConnectionError, bytes: &[u8]) -> Detail {
+        let detail = Detail::broken(error.rule());
+        match (error, self.words.take()) {
+            (ConnectionError::BadSetting | ConnectionError::WindowSetting, Some(words)) => {
+                detail.with(&words)
+            }
+            (ConnectionError::NotHttp2, _) if bytes.first().is_some_and(|byte| *byte != 0) => {
+                detail.with(bytes.split(|byte| *byte == b'\n').next().unwrap_or_default())
+            }
+            _ => detail.with(self.frame.to_string().as_bytes()),
+        }
+    }
+
+    /// What the server said with `code` in a GOAWAY: the code, and the words behind it (RFC 9113, 6.8).
+    pub fn detail_of_goaway(&mut self, code: ErrorCode) -> Detail {
+        let detail = Detail::sent(Signal::GoAway, u64::from(code.0), Sender::Server);
+        detail.with(&self.words.take().unwrap_or_default())
     }
 
     /// The server closed in good order.

@@ -1,6 +1,7 @@
 //! Frames: their header (RFC 9113, 4.1), which of them may be where (6), and those that are sent.
 
 use super::error::{ConnectionError, ErrorCode};
+use std::fmt;
 
 /// What a client sends first (RFC 9113, 3.4).
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -55,6 +56,23 @@ impl Kind {
         Kind::WindowUpdate,
         Kind::Continuation,
     ];
+
+    /// The name in the RFC.
+    const fn name(self) -> &'static str {
+        match self {
+            Kind::Data => "DATA",
+            Kind::Headers => "HEADERS",
+            Kind::Priority => "PRIORITY",
+            Kind::RstStream => "RST_STREAM",
+            Kind::Settings => "SETTINGS",
+            Kind::PushPromise => "PUSH_PROMISE",
+            Kind::Ping => "PING",
+            Kind::GoAway => "GOAWAY",
+            Kind::WindowUpdate => "WINDOW_UPDATE",
+            Kind::Continuation => "CONTINUATION",
+            Kind::Unknown => "a frame of an unknown kind",
+        }
+    }
 
     fn of(code: u8) -> Kind {
         Kind::ALL.get(usize::from(code)).copied().unwrap_or(Kind::Unknown)
@@ -115,6 +133,13 @@ impl Header {
             Kind::PushPromise | Kind::Continuation | Kind::Unknown => true,
         };
         if fits { Ok(()) } else { Err(ConnectionError::FrameLength) }
+    }
+}
+
+impl fmt::Display for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Header { length, kind, flags, stream } = self;
+        write!(f, "{} of {length} bytes with flags {flags:#x} on stream {stream}", kind.name())
     }
 }
 

@@ -6,6 +6,7 @@
 use super::hpack::{Decoder, HpackError, Scratch};
 use crate::http1::{Fields, Length, Limits, Malformed};
 use crate::http3::qpack::{self, QpackError};
+use farfield_base::{Detail, Rule};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What the head of a final reply says.
@@ -39,6 +40,48 @@ pub struct Heads {
     /// The block that `text` was made of, if `known` says what it says.
     block: Vec<u8>,
     known: Option<Known>,
+    /// What is wrong with the last head, if anything is.
+    flaw: Option<Box<Detail>>,
+}
+
+/// What is wrong with a head or with trailers, beside their size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flaw {
+    Name,
+    Value,
+    OfHttp1,
+    Pseudo,
+    NoStatus,
+    Length,
+    Switches,
+    TrailersGoOn,
+}
+
+impl Flaw {
+    const fn rule(self, coding: Coding) -> Rule {
+        let of_http3 = matches!(coding, Coding::Qpack);
+        let (wrong, [http2, http3]) = match self {
+            Flaw::Name => (
+                "a field's name has an upper-case letter, or another character that it cannot have",
+                ["RFC 9113 §8.2.1", "RFC 9114 §4.2"],
+            ),
+            Flaw::Value => {
+                ("a field's value has a character that it cannot have", ["RFC 9113 §8.2.1", "RFC 9114 §10.3"])
+            }
+            Flaw::OfHttp1 => {
+                ("a field is about a connection of HTTP/1", ["RFC 9113 §8.2.2", "RFC 9114 §4.2"])
+            }
+            Flaw::Pseudo => (
+                "a pseudo-field is not one status of three digits before all fields",
+                ["RFC 9113 §8.3", "RFC 9114 §4.3"],
+            ),
+            Flaw::NoStatus => ("the head has no :status", ["RFC 9113 §8.3.2", "RFC 9114 §4.3.2"]),
+            Flaw::Length => ("Content-Length is no number, or several", ["RFC 9110 §8.6", "RFC 9110 §8.6"]),
+            Flaw::Switches => ("the status is 101", ["RFC 9113 §8.6", "RFC 9114 §4.5"]),
+            Flaw::TrailersGoOn => ("trailers do not end the stream", ["RFC 9113 §8.1", "RFC 9114 §4.1"]),
+        };
+        Rule::new(wrong, if of_http3 { http3 } else { http2 })
+    }
 }
 
 /// What the known block says, and under which circumstances.
@@ -55,6 +98,17 @@ struct Known {
 }
 
 impl Heads {
+    /// What is wrong with the head that was read last, if that is why its stream failed. Once.
+    pub fn take_flaw(&mut self) -> Option<Detail> {
+        self.flaw.take().map(|flaw| *flaw)
+    }
+
+    /// Notes a flaw of a head, or of trailers.
+    pub(crate) fn malformed(&mut self, flaw: Flaw, coding: Coding) -> Malformed {
+        self.flaw = Some(Box::new(Detail::broken(flaw.rule(coding))));
+        Malformed::BadHead
+    }
+
     /// The fields of the head that the last step of a connection reported. Only until the next step of any.
     pub fn fields(&self) -> Fields<'_> {
         Fields::of(&self.text)
@@ -87,7 +141,7 @@ impl Heads {
             }
             return Ok(Ok(head));
         }
-        let head = self.collect(section, limits, |scratch, collector| {
+        let head = self.collect((Coding::Hpack, section), limits, |scratch, collector| {
             decoder.decode(block, scratch, &mut |name, value| collector.field(name, value))
         })?;
         if decoder.is_constant() {
@@ -112,7 +166,7 @@ impl Heads {
         {
             return Ok(Ok(known.head));
         }
-        let head = self.collect(section, limits, |scratch, collector| {
+        let head = self.collect((Coding::Qpack, section), limits, |scratch, collector| {
             qpack::decode(block, scratch, &mut |name, value| collector.field(name, value))
         })?;
         self.keep((Coding::Qpack, false), block, section, limits, head);
@@ -122,11 +176,11 @@ impl Heads {
     /// Makes `text` of what `decode` hands to the collector.
     fn collect<E>(
         &mut self,
-        section: Section,
+        (coding, section): (Coding, Section),
         limits: &Limits,
         decode: impl FnOnce(&mut Scratch, &mut Collector<'_>) -> Result<(), E>,
     ) -> Result<Result<Head, Malformed>, E> {
-        self.known = None;
+        (self.known, self.flaw) = (None, None);
         self.text.clear();
         // The line before the fields, which `Fields` passes over.
         self.text.extend_from_slice(b"HTTP/2\r\n");
@@ -138,10 +192,13 @@ impl Heads {
             length: Length::Absent,
             sets_cookie: false,
             fields: 0,
+            coding,
             wrong: None,
+            flaw: None,
         };
         decode(&mut self.scratch, &mut collector)?;
-        let head = collector.end();
+        let head;
+        (head, self.flaw) = collector.end();
         self.text.extend_from_slice(b"\r\n");
         Ok(head)
     }
@@ -167,9 +224,9 @@ impl Heads {
     }
 }
 
-/// The coding of a block.
+/// The coding of a block, which is its version's of HTTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Coding {
+pub(crate) enum Coding {
     Hpack,
     Qpack,
 }
@@ -192,8 +249,11 @@ struct Collector<'a> {
     sets_cookie: bool,
     /// Beside the status.
     fields: u16,
+    coding: Coding,
     /// The first thing that is wrong. What follows is decoded nevertheless, but not kept.
     wrong: Option<Malformed>,
+    /// What more is known of it.
+    flaw: Option<Box<Detail>>,
 }
 
 impl Collector<'_> {
@@ -211,8 +271,14 @@ impl Collector<'_> {
         if is_full || self.text.len() + name.len() + value.len() > self.limits.head_bytes as usize {
             return Err(Malformed::HeadTooLarge);
         }
-        if !is_name(name) || !is_value(value) || is_of_http1(name) {
-            return Err(Malformed::BadHead);
+        if !is_name(name) {
+            return Err(self.note(Flaw::Name, name));
+        }
+        if !is_value(value) {
+            return Err(self.note(Flaw::Value, name));
+        }
+        if is_of_http1(name) {
+            return Err(self.note(Flaw::OfHttp1, name));
         }
         match name {
             b"content-length" => self.length = self.length.and_field(value),
@@ -237,22 +303,38 @@ impl Collector<'_> {
                 self.status = Some(100 * number(first) + 10 * number(second) + number(third));
                 Ok(())
             }
-            _ => Err(Malformed::BadHead),
+            _ => Err(self.note(Flaw::Pseudo, &[name, b": ", value].concat())),
         }
     }
 
-    fn end(self) -> Result<Head, Malformed> {
+    /// Notes what is wrong with a field.
+    fn note(&mut self, flaw: Flaw, found: &[u8]) -> Malformed {
+        self.flaw = Some(Box::new(Detail::broken(flaw.rule(self.coding)).with(found)));
+        Malformed::BadHead
+    }
+
+    /// What the block says, and what more is known of its flaw if it has one.
+    fn end(mut self) -> (Result<Head, Malformed>, Option<Box<Detail>>) {
+        let head = self.head();
+        (head, self.flaw)
+    }
+
+    fn head(&mut self) -> Result<Head, Malformed> {
         if let Some(wrong) = self.wrong {
             return Err(wrong);
         }
-        let status = match self.section {
-            Section::Head => self.status.ok_or(Malformed::BadHead)?,
-            Section::Trailers => 0,
+        let status = match (self.section, self.status) {
+            (Section::Head, Some(status)) => status,
+            (Section::Head, None) => return Err(self.note(Flaw::NoStatus, b"")),
+            (Section::Trailers, _) => 0,
         };
         let length = match self.length {
             Length::Absent => None,
             Length::Is(bytes) => Some(bytes),
-            Length::Bad => return Err(Malformed::BadLength),
+            Length::Bad => {
+                self.note(Flaw::Length, b"");
+                return Err(Malformed::BadLength);
+            }
         };
         Ok(Head { status, length, sets_cookie: self.sets_cookie })
     }

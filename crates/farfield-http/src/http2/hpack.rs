@@ -10,6 +10,8 @@ pub(super) mod encoder;
 mod static_table;
 
 use crate::compression::CodingError;
+use farfield_base::Rule;
+use std::fmt;
 
 pub use crate::compression::Scratch;
 pub use decoder::Decoder;
@@ -22,30 +24,58 @@ pub(super) const ENTRY_OVERHEAD_BYTES: u32 = 32;
 
 /// Why a header block cannot be decoded. The table's state is lost with it, and so is the connection (RFC
 /// 9113, 4.3: COMPRESSION_ERROR).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HpackError {
     /// The block ends in the middle of a field.
-    #[error("a header block ends in the middle of a field")]
     Truncated,
     /// An integer has more bytes or a greater value than any that is of use (RFC 7541, 5.1).
-    #[error("an integer in a header block exceeds the limit")]
     IntegerTooLarge,
     /// A string is no Huffman code, contains EOS, or is badly padded (RFC 7541, 5.2).
-    #[error("a string in a header block is no Huffman code")]
     BadHuffman,
     /// An index of 0 where a field should be, or of no entry (RFC 7541, 6.1).
-    #[error("a header block refers to an entry that the table does not have")]
     UnknownIndex,
     /// The dynamic table is to be larger than was advertised (RFC 7541, 6.3).
-    #[error("a header block makes the dynamic table larger than was advertised")]
     TableTooLarge,
     /// The dynamic table's size changes behind a field (RFC 7541, 4.2).
-    #[error("a header block changes the dynamic table's size behind a field")]
     SizeUpdateLate,
     /// A smaller dynamic table was advertised, and the first block does not shrink it (RFC 7541, 4.2).
-    #[error("the first header block does not shrink the dynamic table to what was advertised")]
     SizeUpdateMissing,
 }
+
+impl HpackError {
+    /// The rule that the block does not keep to.
+    pub const fn rule(self) -> Rule {
+        let (wrong, section) = match self {
+            HpackError::Truncated => ("a header block ends in the middle of a field", "RFC 7541 §6"),
+            HpackError::IntegerTooLarge => {
+                ("an integer in a header block exceeds the limit", "RFC 7541 §5.1")
+            }
+            HpackError::BadHuffman => ("a string in a header block is no Huffman code", "RFC 7541 §5.2"),
+            HpackError::UnknownIndex => {
+                ("a header block refers to an entry that the table does not have", "RFC 7541 §2.3.3")
+            }
+            HpackError::TableTooLarge => {
+                ("a header block makes the dynamic table larger than was advertised", "RFC 7541 §6.3")
+            }
+            HpackError::SizeUpdateLate => {
+                ("a header block changes the dynamic table's size behind a field", "RFC 7541 §4.2")
+            }
+            HpackError::SizeUpdateMissing => (
+                "the first header block does not shrink the dynamic table to what was advertised",
+                "RFC 7541 §4.2",
+            ),
+        };
+        Rule::new(wrong, section)
+    }
+}
+
+impl fmt::Display for HpackError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.rule().wrong)
+    }
+}
+
+impl std::error::Error for HpackError {}
 
 impl From<CodingError> for HpackError {
     fn from(error: CodingError) -> HpackError {

@@ -12,6 +12,16 @@ pub(super) const INITIAL_WINDOW_SIZE: u16 = 0x4;
 pub(super) const MAX_FRAME_SIZE: u16 = 0x5;
 pub(super) const MAX_HEADER_LIST_SIZE: u16 = 0x6;
 
+/// The name of a setting that can be wrong.
+pub(super) const fn name_of(identifier: u16) -> &'static str {
+    match identifier {
+        ENABLE_PUSH => "SETTINGS_ENABLE_PUSH",
+        INITIAL_WINDOW_SIZE => "SETTINGS_INITIAL_WINDOW_SIZE",
+        MAX_FRAME_SIZE => "SETTINGS_MAX_FRAME_SIZE",
+        _ => "a setting",
+    }
+}
+
 /// Streams at once before the server has said how many it takes. The RFC has no limit and recommends that
 /// servers set none below this.
 const STREAMS_BEFORE_SETTINGS: u32 = 100;

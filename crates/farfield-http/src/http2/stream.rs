@@ -57,10 +57,11 @@ impl Stream {
         self.bodiless_bytes = 0;
     }
 
-    /// The server has ended the stream: an error if the body is shorter than its head says (RFC 9113, 8.1.1).
+    /// The server has ended the stream: the reply is cut if its body is shorter than its head says (RFC
+    /// 9113, 8.1.1), as one over HTTP/1 is that ends with its connection.
     pub(super) fn end(&self) -> Result<(), Malformed> {
         match self.length {
-            Some(length) if length != self.body_bytes => Err(Malformed::BadLength),
+            Some(length) if length != self.body_bytes => Err(Malformed::Truncated),
             _ => Ok(()),
         }
     }

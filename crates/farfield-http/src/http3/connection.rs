@@ -16,7 +16,7 @@ use crate::http1::{Answering, Limits, Reply};
 use crate::http2::{Head, Heads};
 use crate::quic::{self, QuicFailure, StreamId};
 use bytes::Bytes;
-use farfield_base::{EarlyData, Instant, Outcome, TlsStats};
+use farfield_base::{Detail, EarlyData, Instant, Outcome, TlsStats};
 use smallvec::SmallVec;
 
 /// Types of streams (RFC 9114, 6.2.1; RFC 9204, 4.2).
@@ -97,6 +97,8 @@ pub struct Connection {
     /// Its first GOAWAY is still to be reported.
     goes_away: bool,
     useless_bytes: u64,
+    /// What ends the connection behind the event that was reported last.
+    error: Option<ConnectionError>,
     /// How it was lost, or the error that closing it says.
     lost: Option<Lost>,
 }
@@ -143,6 +145,7 @@ impl Connection {
             going_away: None,
             goes_away: false,
             useless_bytes: 0,
+            error: None,
             lost: None,
         }
     }
@@ -165,6 +168,14 @@ impl Connection {
     /// How the connection was lost, if it was.
     pub fn lost(&self) -> Option<Lost> {
         self.lost
+    }
+
+    /// What more is known of how the connection was lost.
+    pub fn detail(&self) -> Option<Detail> {
+        match self.lost? {
+            Lost::Quic(_) => self.quic.detail().cloned(),
+            Lost::Http3(error) => Some(Detail::broken(error.rule())),
+        }
     }
 
     /// The greatest number of a request that the server may have processed, once it goes away and has

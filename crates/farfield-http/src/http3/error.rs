@@ -2,7 +2,8 @@
 
 use super::qpack::{InstructionError, QpackError};
 use crate::http1::Malformed;
-use farfield_base::Outcome;
+use farfield_base::{Detail, Outcome, Rule, Sender, Signal};
+use std::fmt;
 
 /// An error code of streams and connections (RFC 9114, 8.1; RFC 9204, 6). Codes that no RFC names are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,50 +78,52 @@ impl StreamError {
             StreamError::Rejected => Outcome::StreamRefused,
         }
     }
+
+    /// What more is known than the outcome. Of a malformed head [`Heads`](crate::http2::Heads) know more.
+    pub fn detail(self) -> Option<Detail> {
+        match self {
+            StreamError::Malformed(malformed) => malformed.rule_of_http3().map(Detail::broken),
+            StreamError::Unanswered => {
+                let wrong = "the server ended the stream without a final head";
+                Some(Detail::broken(Rule::new(wrong, "RFC 9114 §4.1")))
+            }
+            StreamError::Reset(code) => Some(Detail::sent(Signal::ResetHttp3, code.0, Sender::Server)),
+            StreamError::Rejected => None,
+        }
+    }
 }
 
 /// Why a connection cannot go on, nor any stream on it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConnectionError {
     /// A second stream of a kind that there is once (RFC 9114, 6.2.1; RFC 9204, 4.2).
-    #[error("the server opens a second control or QPACK stream")]
     DuplicateStream,
     /// A push stream, or a frame about a push, though none was allowed (RFC 9114, 4.6).
-    #[error("the server pushes, which was never allowed")]
     Pushed,
     /// The control stream or one of QPACK is over (RFC 9114, 6.2.1; RFC 9204, 4.2).
-    #[error("the server closes its control stream or one of QPACK")]
     CriticalStreamClosed,
     /// The control stream's first frame is another (RFC 9114, 6.2.1).
-    #[error("the control stream does not begin with SETTINGS")]
     MissingSettings,
     /// SETTINGS come a second time (RFC 9114, 7.2.4).
-    #[error("the server sends SETTINGS a second time")]
     SecondSettings,
     /// A setting comes twice, or is one that HTTP/2 has and HTTP/3 must not (RFC 9114, 7.2.4 and 7.2.4.1).
-    #[error("a setting comes twice or is one of HTTP/2")]
     BadSetting,
     /// A frame is on a stream that its kind cannot be on, or is one of HTTP/2 (RFC 9114, 7.2 and 7.2.8).
-    #[error("a frame is on a stream that its kind cannot be on")]
     UnexpectedFrame,
     /// A frame is longer or shorter than what it holds (RFC 9114, 7.1).
-    #[error("a frame does not have the length of what it holds")]
     FrameLength,
+    /// A stream ends in the middle of a frame (RFC 9114, 7.1).
+    FrameCut,
     /// GOAWAY names no stream of the client's (RFC 9114, 7.2.6).
-    #[error("GOAWAY names a stream that is no request's")]
     GoAwayStream,
     /// A later GOAWAY names a greater stream (RFC 9114, 5.2).
-    #[error("a later GOAWAY names a greater stream than one before")]
     LastStreamRaised,
     /// Frames and streams that lead to nothing (RFC 9114, 10.5).
-    #[error("the server floods the connection with what leads to nothing")]
     Flood,
     /// A field section cannot be decoded.
-    #[error("{0}")]
-    Compression(#[from] QpackError),
+    Compression(QpackError),
     /// An instruction on one of QPACK's streams cannot be given.
-    #[error("{0}")]
-    Instruction(#[from] InstructionError),
+    Instruction(InstructionError),
 }
 
 impl ConnectionError {
@@ -134,10 +137,54 @@ impl ConnectionError {
             MissingSettings => ErrorCode::MISSING_SETTINGS,
             SecondSettings | UnexpectedFrame => ErrorCode::FRAME_UNEXPECTED,
             BadSetting => ErrorCode::SETTINGS_ERROR,
-            FrameLength => ErrorCode::FRAME_ERROR,
+            FrameLength | FrameCut => ErrorCode::FRAME_ERROR,
             Flood => ErrorCode::EXCESSIVE_LOAD,
             Compression(_) => ErrorCode::DECOMPRESSION_FAILED,
             Instruction(error) => ErrorCode(error.code()),
         }
+    }
+
+    /// The rule that what came does not keep to.
+    pub const fn rule(self) -> Rule {
+        use ConnectionError::*;
+        let (wrong, section) = match self {
+            DuplicateStream => ("the server opens a second control or QPACK stream", "RFC 9114 §6.2.1"),
+            Pushed => ("the server pushes, which was never allowed", "RFC 9114 §4.6"),
+            CriticalStreamClosed => {
+                ("the server closes its control stream or one of QPACK", "RFC 9114 §6.2.1")
+            }
+            MissingSettings => ("the control stream does not begin with SETTINGS", "RFC 9114 §6.2.1"),
+            SecondSettings => ("the server sends SETTINGS a second time", "RFC 9114 §7.2.4"),
+            BadSetting => ("a setting comes twice or is one of HTTP/2", "RFC 9114 §7.2.4.1"),
+            UnexpectedFrame => ("a frame is where or when its kind cannot be", "RFC 9114 §7.2"),
+            FrameLength => ("a frame does not have the length of what it holds", "RFC 9114 §7.1"),
+            FrameCut => ("a stream ends in the middle of a frame", "RFC 9114 §7.1"),
+            GoAwayStream => ("GOAWAY names a stream that is no request's", "RFC 9114 §7.2.6"),
+            LastStreamRaised => ("a later GOAWAY names a greater stream than one before", "RFC 9114 §5.2"),
+            Flood => ("frames and streams come without end that lead to nothing", "RFC 9114 §10.5"),
+            Compression(error) => return error.rule(),
+            Instruction(error) => return error.rule(),
+        };
+        Rule::new(wrong, section)
+    }
+}
+
+impl fmt::Display for ConnectionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.rule().wrong)
+    }
+}
+
+impl std::error::Error for ConnectionError {}
+
+impl From<QpackError> for ConnectionError {
+    fn from(error: QpackError) -> ConnectionError {
+        ConnectionError::Compression(error)
+    }
+}
+
+impl From<InstructionError> for ConnectionError {
+    fn from(error: InstructionError) -> ConnectionError {
+        ConnectionError::Instruction(error)
     }
 }

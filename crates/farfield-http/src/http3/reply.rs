@@ -7,7 +7,7 @@ use super::error::{ConnectionError, StreamError};
 use super::frame;
 use super::varint::Varint;
 use crate::http1::{Answering, Limits, Malformed, Reply};
-use crate::http2::{Head, Heads, Section};
+use crate::http2::{Coding, Flaw, Head, Heads, Section};
 use bytes::{Buf, Bytes};
 
 /// Frames in a row that may lead to nothing: no head, and no body.
@@ -149,14 +149,14 @@ impl ReplyStream {
     pub fn finish(&self) -> Result<Reply, Wrong> {
         // 7.1: a frame that is cut off is an error of the connection.
         if self.place != Place::Type || !self.varint.is_between() {
-            return Err(ConnectionError::FrameLength.into());
+            return Err(ConnectionError::FrameCut.into());
         }
         if self.stage == Stage::Head {
             return Err(Wrong::Stream(StreamError::Unanswered));
         }
         // 4.1.2: a body is as long as its head says.
         match self.length {
-            Some(length) if length != self.body_bytes => Err(Malformed::BadLength.into()),
+            Some(length) if length != self.body_bytes => Err(Malformed::Truncated.into()),
             _ => Ok(self.so_far()),
         }
     }
@@ -276,7 +276,7 @@ impl ReplyStream {
         }
         // RFC 9114, 4.5: there is no 101.
         if head.status == 101 {
-            return Err(Malformed::BadHead.into());
+            return Err(heads.malformed(Flaw::Switches, Coding::Qpack).into());
         }
         self.status = head.status;
         if head.status < 200 {

@@ -194,7 +194,9 @@ impl Client {
         match self.tls.take_verified() {
             Verified::NotSeen => connection.note_agreed(),
             Verified::Accepted => connection.verified = true,
-            Verified::Refused(failure) => connection.refused = Some(failure),
+            Verified::Refused(failure, detail) => {
+                (connection.refused, connection.refusal) = (Some(failure), Some(*detail));
+            }
         }
         self.exchange(connection);
     }

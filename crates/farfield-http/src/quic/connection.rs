@@ -4,7 +4,7 @@ use super::failure::QuicFailure;
 use super::model::Agreed;
 use crate::tls::TlsFailure;
 use bytes::Bytes;
-use farfield_base::{Duration, EarlyData, Instant, TlsStats, TlsVersion};
+use farfield_base::{Detail, Duration, EarlyData, Instant, TlsStats, TlsVersion};
 use quinn_proto::{ConnectionHandle, Dir, ReadError, Side, StreamEvent, VarInt};
 use std::fmt;
 use std::net::SocketAddr;
@@ -109,6 +109,9 @@ pub struct Connection {
     pub(super) verified: bool,
     /// Why the server's certificate was not.
     pub(super) refused: Option<TlsFailure>,
+    pub(super) refusal: Option<Detail>,
+    /// What more is known of how it was lost.
+    detail: Option<Box<Detail>>,
     /// The endpoint has forgotten it.
     pub(super) drained: bool,
     connected: bool,
@@ -126,6 +129,8 @@ impl Connection {
             heard: false,
             verified: false,
             refused: None,
+            refusal: None,
+            detail: None,
             drained: false,
             connected: false,
             spent: Duration::ZERO,
@@ -155,6 +160,11 @@ impl Connection {
         if !self.verified && self.agreed() == Some(false) {
             self.verified = true;
         }
+    }
+
+    /// What more is known of how it was lost.
+    pub fn detail(&self) -> Option<&Detail> {
+        self.detail.as_deref()
     }
 
     /// Whether its endpoint has forgotten it.
@@ -233,6 +243,7 @@ impl Connection {
                 quinn_proto::Event::ConnectionLost { reason } => {
                     let failure = QuicFailure::of(&reason, self.refused, !self.connected);
                     let Some(failure) = failure else { continue };
+                    self.detail = QuicFailure::detail_of(&reason, self.refusal.as_ref()).map(Box::new);
                     Event::Lost(failure)
                 }
                 quinn_proto::Event::Stream(event) => match event {

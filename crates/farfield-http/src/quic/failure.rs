@@ -1,7 +1,7 @@
 //! How a connection can end, grouped by what a user can do about it.
 
 use crate::tls::TlsFailure;
-use farfield_base::Outcome;
+use farfield_base::{Detail, Outcome, Sender, Signal};
 use quinn_proto::ConnectionError;
 
 /// Why a connection is over, other than because the client closed it.
@@ -84,6 +84,24 @@ impl QuicFailure {
         })
     }
 
+    /// What more is known: the code and the words of whoever closed, or why the certificate was `refused`.
+    pub(super) fn detail_of(error: &ConnectionError, refused: Option<&Detail>) -> Option<Detail> {
+        Some(match error {
+            ConnectionError::TransportError(error) => match refused {
+                Some(detail) => detail.clone(),
+                None => closed(u64::from(error.code), Sender::Client).with(error.reason.as_bytes()),
+            },
+            ConnectionError::ConnectionClosed(close) => {
+                closed(u64::from(close.error_code), Sender::Server).with(&close.reason)
+            }
+            ConnectionError::ApplicationClosed(close) => {
+                let code = close.error_code.into_inner();
+                Detail::sent(Signal::CloseHttp3, code, Sender::Server).with(&close.reason)
+            }
+            _ => return None,
+        })
+    }
+
     /// What a sample of a request on the connection records.
     pub const fn outcome(self) -> Outcome {
         match self {
@@ -97,5 +115,13 @@ impl QuicFailure {
             QuicFailure::ClosedWith { .. } => Outcome::GoneAway,
             QuicFailure::Violated(_) => Outcome::BadQuic,
         }
+    }
+}
+
+/// A CONNECTION_CLOSE of QUIC's own, which may carry an alert of TLS.
+fn closed(code: u64, by: Sender) -> Detail {
+    match ALERTS.contains(&code) {
+        true => Detail::sent(Signal::Alert, code - ALERTS.start, by),
+        false => Detail::sent(Signal::CloseQuic, code, by),
     }
 }

@@ -14,6 +14,7 @@ pub use settings::{Alpn, Pin, ProcessorClock, Settings, SettingsError, Trust, ce
 pub(crate) use witness::{Verified, Witness};
 
 use farfield_base::Instant;
+use identity::Asked;
 use rustls::client::Resumption;
 use rustls::client::danger::ServerCertVerifier;
 use rustls::pki_types::{ServerName, UnixTime};
@@ -31,6 +32,8 @@ pub struct Client {
     config: Arc<ClientConfig>,
     time: Arc<GivenTime>,
     tickets: Arc<Tickets>,
+    /// Knows whether a server asked for a certificate.
+    asked: Arc<Asked>,
     started_unix_s: u64,
     clock: Option<ProcessorClock>,
     alpn: Alpn,
@@ -63,10 +66,9 @@ impl Client {
             .expect("the settings were checked against their provider")
             .dangerous()
             .with_custom_certificate_verifier(verifier);
-        let mut config = match &settings.identities {
-            Some(own) => builder.with_client_cert_resolver(own.resolver(Arc::clone(&tickets))),
-            None => builder.with_no_client_auth(),
-        };
+        let own = settings.identities.as_ref().map(|own| own.resolver(Arc::clone(&tickets)));
+        let asked = Arc::new(Asked::of(own));
+        let mut config = builder.with_client_cert_resolver(Arc::clone(&asked) as _);
         config.alpn_protocols = alpn.ids().iter().map(|id| id.to_vec()).collect();
         config.resumption = match settings.resumption {
             true => Resumption::store(tickets.clone()),
@@ -78,7 +80,7 @@ impl Client {
         }
         let (name, config) = (settings.name.clone(), Arc::new(config));
         let Settings { started_unix_s, clock, .. } = *settings;
-        Client { name, config, time, tickets, started_unix_s, clock, alpn }
+        Client { name, config, time, tickets, asked, started_unix_s, clock, alpn }
     }
 
     /// A session of `user`, whose first message is ready to be taken.

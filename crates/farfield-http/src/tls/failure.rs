@@ -1,6 +1,6 @@
 //! What can be wrong with a server's TLS, grouped by what a user can do about it.
 
-use farfield_base::Outcome;
+use farfield_base::{Detail, Outcome, Rule, Sender, Signal};
 use rustls::{AlertDescription, CertificateError, Error, PeerMisbehaved};
 
 /// Why a session cannot go on. Its connection is of no further use.
@@ -67,6 +67,17 @@ impl TlsFailure {
         TlsFailure::of(&Error::AlertReceived(AlertDescription::from(number)))
     }
 
+    /// The failure of a session that ended within its handshake, where the server has asked for a
+    /// certificate of the client's. TLS 1.2 has no alert that says that one is lacking: a server that
+    /// requires one, such as OpenSSL's, ends the handshake with handshake_failure (RFC 5246 section 7.4.6),
+    /// long after version, suite and group were agreed on.
+    pub(crate) fn of_asked(error: &Error) -> TlsFailure {
+        match error {
+            Error::AlertReceived(AlertDescription::HandshakeFailure) => TlsFailure::CertificateRefused,
+            _ => TlsFailure::of(error),
+        }
+    }
+
     /// The failure of a session that was ended here with an alert of this number, where no more is known.
     pub(crate) fn of_own_alert(number: u8) -> TlsFailure {
         match AlertDescription::from(number) {
@@ -95,6 +106,89 @@ impl TlsFailure {
             TlsFailure::BadRecord => Outcome::BadRecord,
         }
     }
+}
+
+/// What more is known of a session's failure: the alert that came, or the rule that the server does not keep
+/// to.
+pub(crate) fn detail_of(error: &Error) -> Detail {
+    match error {
+        Error::AlertReceived(alert) => {
+            Detail::sent(Signal::Alert, u64::from(u8::from(*alert)), Sender::Server)
+        }
+        Error::InvalidCertificate(error) => {
+            let rule = rule_of_certificate(error);
+            match error {
+                // The library's sentences of these name instants and names.
+                CertificateError::ExpiredContext { .. }
+                | CertificateError::NotValidYetContext { .. }
+                | CertificateError::NotValidForNameContext { .. }
+                | CertificateError::InvalidPurposeContext { .. } => {
+                    Detail::broken(rule).with(error.to_string().as_bytes())
+                }
+                _ => Detail::broken(rule),
+            }
+        }
+        Error::NoCertificatesPresented => {
+            Detail::broken(Rule::new("the server presents no certificate", "RFC 8446 §4.4.2"))
+        }
+        Error::PeerIncompatible(error) => {
+            let wrong = "the server's TLS has nothing in common with what was offered";
+            Detail::broken(Rule::new(wrong, "RFC 8446 §4.1.1")).with(format!("{error:?}").as_bytes())
+        }
+        Error::PeerMisbehaved(error) => {
+            let wrong = "a message of the handshake breaks the protocol";
+            Detail::broken(Rule::new(wrong, "RFC 8446 §4")).with(format!("{error:?}").as_bytes())
+        }
+        Error::InappropriateMessage { .. } | Error::InappropriateHandshakeMessage { .. } => {
+            let rule = Rule::new("a message is out of place", "RFC 8446 §4");
+            Detail::broken(rule).with(error.to_string().as_bytes())
+        }
+        Error::InvalidMessage(error) => {
+            let rule = Rule::new("a message cannot be read", "RFC 8446 §4");
+            Detail::broken(rule).with(format!("{error:?}").as_bytes())
+        }
+        Error::DecryptError => Detail::broken(Rule::new("a record cannot be decrypted", "RFC 8446 §5.2")),
+        Error::PeerSentOversizedRecord => {
+            Detail::broken(Rule::new("a record is longer than records may be", "RFC 8446 §5.1"))
+        }
+        Error::NoApplicationProtocol => {
+            Detail::broken(Rule::new("the server chose none of the protocols offered", "RFC 7301 §3.2"))
+        }
+        _ => {
+            let rule = Rule::new("the session cannot go on", "RFC 8446 §6.2");
+            Detail::broken(rule).with(error.to_string().as_bytes())
+        }
+    }
+}
+
+/// The rule that a certificate does not keep to.
+fn rule_of_certificate(error: &CertificateError) -> Rule {
+    let (wrong, section) = match error {
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+            ("the certificate has expired", "RFC 5280 §4.1.2.5")
+        }
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            ("the certificate is not valid yet", "RFC 5280 §4.1.2.5")
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            ("the certificate is for other names", "RFC 9525 §6")
+        }
+        CertificateError::UnknownIssuer => ("the certificate leads to no trusted root", "RFC 5280 §6.1"),
+        CertificateError::BadSignature => ("a certificate's signature is wrong", "RFC 5280 §6.1.3"),
+        CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
+            ("the certificate is not for servers", "RFC 5280 §4.2.1.12")
+        }
+        CertificateError::BadEncoding => ("a certificate cannot be read", "RFC 5280 §4.1"),
+        CertificateError::Revoked => ("the certificate is revoked", "RFC 5280 §5"),
+        CertificateError::UnhandledCriticalExtension => {
+            ("the certificate has a critical extension that is not known", "RFC 5280 §4.2")
+        }
+        CertificateError::ApplicationVerificationFailure => {
+            ("the certificate's key is none of `tls.pins`", "")
+        }
+        _ => ("the certificate does not verify", "RFC 5280 §6.1"),
+    };
+    Rule::new(wrong, section)
 }
 
 /// Whether `bytes`, the first answer to a request in plain HTTP, are of TLS: an alert, or a handshake. What a

@@ -3,7 +3,7 @@
 use super::failure::TlsFailure;
 use super::model::Offer;
 use super::{Settings, encrypted, model};
-use farfield_base::{Duration, Instant, TlsStats};
+use farfield_base::{Detail, Duration, Instant, TlsStats};
 use std::sync::Arc;
 
 /// What the sessions of a run are made from.
@@ -84,6 +84,14 @@ impl Session {
             }
             (End::Modelled(session), Common::Modelled(client)) => session.receive(client, bytes, plain),
             _ => unreachable!("a session is of its client's kind"),
+        }
+    }
+
+    /// What more is known of the failure that [`receive`](Self::receive) returned.
+    pub fn detail(&self) -> Option<&Detail> {
+        match &self.0 {
+            End::Encrypted(session) => session.detail(),
+            End::Modelled(session) => session.detail(),
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::scene::*;
 use farfield_http::http2::ConnectionError::*;
 use farfield_http::http2::hpack::HpackError;
-use farfield_http::http2::{ConnectionError, Limits, RequestHead, Settings};
+use farfield_http::http2::{ConnectionError, ErrorCode, Limits, RequestHead, Settings};
 
 /// The bytes end the connection so, and GOAWAY gives the code.
 #[track_caller]
@@ -203,8 +203,8 @@ fn heads_that_are_malformed() {
     ] {
         fails(&[headers(1, 0, fields)], "Malformed(BadHead)", 1);
     }
-    fails(&[headers(1, END, &[(":status", "103")])], "Malformed(BadHead)", 1);
-    fails(&[data(1, END, b"")], "Malformed(BadHead)", 1);
+    fails(&[headers(1, END, &[(":status", "103")])], "Unanswered", 1);
+    fails(&[data(1, END, b"")], "DataFirst", 1);
     // Trailers that do not end the stream, and with a field that no trailer has.
     fails(&[ok(1), headers(1, 0, &[("x-a", "b")])], "Malformed(BadHead)", 1);
     fails(&[ok(1), headers(1, END, &[status])], "Malformed(BadHead)", 1);
@@ -217,9 +217,10 @@ fn bodies_that_are_not_as_long_as_their_heads_say() {
         fails(&[of(length)], "Malformed(BadLength)", 1);
     }
     fails(&[of("5"), data(1, 0, b"hello!")], "Malformed(BadLength)", 1);
-    fails(&[of("5"), data(1, END, b"hell")], "Malformed(BadLength)", 1);
-    fails(&[of("5"), data(1, 0, b"hell"), headers(1, END, &[])], "Malformed(BadLength)", 1);
-    fails(&[headers(1, END, &[(":status", "200"), ("content-length", "1")])], "Malformed(BadLength)", 1);
+    // As over HTTP/1, what ends before its length is cut.
+    fails(&[of("5"), data(1, END, b"hell")], "Malformed(Truncated)", 1);
+    fails(&[of("5"), data(1, 0, b"hell"), headers(1, END, &[])], "Malformed(Truncated)", 1);
+    fails(&[headers(1, END, &[(":status", "200"), ("content-length", "1")])], "Malformed(Truncated)", 1);
     fails(&[headers(1, 0, &[(":status", "204")]), data(1, 0, b"x")], "Malformed(BadLength)", 1);
     let mut scene = Scene::with(&Settings::default(), &[]);
     scene.ask(&RequestHead { method: "HEAD", ..get() }, b"").expect("room");
@@ -266,18 +267,51 @@ fn replies_beyond_a_limit() {
     assert_eq!(events, ["1 head 200", "1 body four", "1 done 200 4 bytes"]);
 }
 
+/// A head that is too large is the end of its stream alone: its block is decoded all the same, in as many
+/// frames as it has, since later blocks refer to what it puts into the table.
+#[test]
+fn a_head_beyond_the_limit_costs_its_stream_alone() {
+    for length in [70_000, 300_000, 1_000_000] {
+        for piece in [999, 16_000] {
+            let mut bytes = block(&[(":status", "200"), ("long", &"x".repeat(length))]);
+            // Into the table goes `a: b`, which the reply on stream 3 names.
+            bytes.extend_from_slice(b"\x40\x01a\x01b");
+            let mut pieces = bytes.chunks(piece).peekable();
+            let mut frames = frame(HEADERS, 0, 1, pieces.next().expect("a piece"));
+            while let Some(piece) = pieces.next() {
+                let flags = if pieces.peek().is_none() { END_HEADERS } else { 0 };
+                frames.extend(frame(CONTINUATION, flags, 1, piece));
+            }
+            let mut scene = Scene::asking(2);
+            scene.to_send.clear();
+            let events = scene.receive(&frames).expect("the connection goes on");
+            assert_eq!(events, ["1 failed: Malformed(HeadTooLarge)"], "{length} in pieces of {piece}");
+            assert_eq!(scene.sent(), ["1 reset 8"]);
+            let other = scene.receive(&frame(HEADERS, END_HEADERS | END, 3, b"\x88\xbe"));
+            assert_eq!(
+                other.as_deref(),
+                Ok(["3 head 200".to_owned(), "3 done 200 0 bytes".to_owned()].as_slice())
+            );
+            assert_eq!(scene.heads.fields().collect::<Vec<_>>(), [(b"a".as_slice(), b"b".as_slice())]);
+        }
+    }
+}
+
 #[test]
 fn header_blocks_without_end() {
     let small = Limits { head_bytes: 200, ..Limits::default() };
-    assert_eq!(limited(small).receive(&frame(HEADERS, 0, 1, &[0x88; 201])), Err(BlockTooLarge));
+    // Sixteen times the limit, or 256 KiB, are decoded; more are not gathered.
     let mut bytes = frame(HEADERS, 0, 1, b"\x88");
-    (0..200).for_each(|_| bytes.extend(frame(CONTINUATION, 0, 1, b"\x88")));
+    (0..17).for_each(|_| bytes.extend(frame(CONTINUATION, 0, 1, &[0x88; 16_000])));
     assert_eq!(limited(small).receive(&bytes), Err(BlockTooLarge));
+    let mut bytes = frame(HEADERS, 0, 1, b"\x88");
+    (0..66).for_each(|_| bytes.extend(frame(CONTINUATION, 0, 1, &[0x88; 16_000])));
+    assert_eq!(Scene::asking(1).receive(&bytes), Err(BlockTooLarge));
     assert_eq!(BlockTooLarge.code().0, 11);
     // The frame's header is enough, where frames may be large.
-    let mut scene = Scene::with(&Settings { frame_bytes: 1 << 20, ..Settings::default() }, &[]);
+    let mut scene = Scene::with(&Settings { frame_bytes: 2 << 20, ..Settings::default() }, &[]);
     scene.ask(&get(), b"").expect("room");
-    assert_eq!(scene.receive(&frame(HEADERS, 0, 1, &[0x88; 70_000])[..9]), Err(BlockTooLarge));
+    assert_eq!(scene.receive(&frame(HEADERS, 0, 1, &vec![0x88; 1_100_000])[..9]), Err(BlockTooLarge));
     let mut scene = Scene::with(&Settings { frame_bytes: 1 << 20, ..Settings::default() }, &[]);
     assert_eq!(scene.receive(&frame(SETTINGS, 0, 0, &[0; 60_000])[..9]), Err(Flood));
     // Empty ones, on a stream that counts no longer.
@@ -324,4 +358,88 @@ fn a_last_stream_that_grows() {
     with_words.extend(b"words");
     let events = Scene::asking(2).receive(&[with_words, ok(1)].concat()).expect("a sound server");
     assert_eq!(events, ["going away 2", "3 failed: Refused", "1 head 200"]);
+}
+
+/// What more is known of a failure than its outcome: the rule with its section, and what broke it.
+#[test]
+fn failures_name_the_rule_and_what_broke_it() {
+    let lost = |bytes: &[u8]| {
+        let mut scene = Scene::asking(1);
+        let error = scene.receive(bytes).expect_err("the connection ends");
+        scene.connection.detail_of(error, bytes).to_string()
+    };
+    let setting = "a setting has a value that it cannot have (RFC 9113 §6.5.2): ";
+    assert_eq!(lost(&settings(&[(2, 2)])), format!("{setting}SETTINGS_ENABLE_PUSH was 2"));
+    assert_eq!(lost(&settings(&[(3, 7), (5, 9)])), format!("{setting}SETTINGS_MAX_FRAME_SIZE was 9"));
+    let ping = lost(&frame(PING, 0, 0, &[0; 9]));
+    assert_eq!(
+        ping,
+        "a frame does not have its kind's size (RFC 9113 §6): PING of 9 bytes with flags 0x0 on stream 0"
+    );
+    let late = lost(&[ok(1), data(1, END, b"x"), data(1, 0, b"y")].concat());
+    assert!(late.ends_with("(RFC 9113 §5.1): DATA of 1 bytes with flags 0x0 on stream 1"), "{late}");
+    let index = lost(&frame(HEADERS, END_HEADERS, 1, b"\xff\x00"));
+    assert!(index.starts_with("a header block refers to an entry that the table does not have (RFC 7541"));
+    let mut scene = Scene::silent(&Settings::default());
+    let error = scene.receive(b"HTTP/1.1 400 Bad\x1b[2J\r\n").expect_err("no HTTP/2");
+    let detail = scene.connection.detail_of(error, b"HTTP/1.1 400 Bad\x1b[2J\r\n").to_string();
+    assert!(detail.ends_with("(RFC 9113 §3.4): HTTP/1.1 400 Bad\\u001B[2J"), "{detail}");
+}
+
+/// Each error has a section of its RFC, and no two of a connection say the same.
+#[test]
+fn every_error_has_a_rule() {
+    let all = [
+        NotHttp2,
+        FrameTooLarge,
+        FrameLength,
+        WrongStream,
+        IdleStream,
+        ClosedStream,
+        BadPadding,
+        ContinuationExpected,
+        ContinuationUnexpected,
+        Pushed,
+        BadSetting,
+        WindowSetting,
+        UnaskedAcknowledgement,
+        ZeroIncrement,
+        WindowOverflow,
+        WindowExceeded,
+        Compression(HpackError::BadHuffman),
+        BlockTooLarge,
+        Flood,
+        LastStreamRaised,
+        Truncated,
+    ];
+    let mut rules: Vec<&str> = all.iter().map(|error| error.rule().wrong).collect();
+    assert!(all.iter().all(|error| error.rule().section.starts_with("RFC ")));
+    rules.sort_unstable();
+    rules.dedup();
+    assert_eq!(rules.len(), all.len());
+}
+
+/// What a server says in GOAWAY is kept as far as it fits, in however many pieces it comes.
+#[test]
+fn the_words_of_a_goaway_are_kept() {
+    for (words, shown) in [
+        ("", String::new()),
+        ("too_many_pings", ": too_many_pings".to_owned()),
+        (&"é".repeat(9000), format!(": {}…", "é".repeat(128))),
+    ] {
+        let mut payload = vec![0, 0, 0, 1, 0, 0, 0, 11];
+        payload.extend_from_slice(words.as_bytes());
+        payload.truncate(16_000);
+        let bytes = frame(GOAWAY, 0, 0, &payload);
+        for piece in [1, 7, bytes.len()] {
+            let mut scene = Scene::asking(1);
+            for piece in bytes.chunks(piece) {
+                scene.receive(piece).expect("the connection goes on");
+            }
+            let detail = scene.connection.detail_of_goaway(ErrorCode(11)).to_string();
+            assert_eq!(detail, format!("GOAWAY with ENHANCE_YOUR_CALM (0xb), sent by the server{shown}"));
+            // The frame is read to its end.
+            assert!(scene.receive(&[ok(1), data(1, END, b"x")].concat()).is_ok());
+        }
+    }
 }

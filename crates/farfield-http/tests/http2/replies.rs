@@ -183,7 +183,7 @@ fn what_comes_on_a_stream_that_was_given_up_is_let_pass() {
     // Many are given up because of what came on them, more than are remembered one by one.
     for stream in &streams[1..] {
         let events = scene.receive(&data(*stream, 0, b"no head")).expect("the connection goes on");
-        assert_eq!(events, [format!("{stream} failed: Malformed(BadHead)")]);
+        assert_eq!(events, [format!("{stream} failed: DataFirst")]);
     }
     for stream in &streams {
         let late = [named(*stream), data(*stream, 0, b"late"), rst_stream(*stream, 1)].concat();

@@ -49,7 +49,16 @@ pub fn goaway(last: u32, code: u32) -> Vec<u8> {
 
 /// A header block of literals that leave the table alone.
 pub fn block(fields: &[(&str, &str)]) -> Vec<u8> {
-    let text = |text: &str| [&[text.len() as u8], text.as_bytes()].concat();
+    let text = |text: &str| {
+        // RFC 7541, 5.1: a length with a prefix of seven bits.
+        let mut bytes = vec![text.len().min(127) as u8];
+        let mut rest = text.len().checked_sub(127);
+        while let Some(more) = rest {
+            bytes.push((more & 127) as u8 | if more > 127 { 128 } else { 0 });
+            rest = (more > 127).then_some(more >> 7);
+        }
+        [&bytes, text.as_bytes()].concat()
+    };
     fields.iter().flat_map(|(name, value)| [vec![0], text(name), text(value)].concat()).collect()
 }
 

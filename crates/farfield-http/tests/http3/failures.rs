@@ -166,3 +166,60 @@ fn datagrams_of_others_are_passed_over() {
     scene.settle();
     assert!(matches!(scene.take()[..], [Event::Head(0, _), Event::Done(0, _)]));
 }
+
+/// Whoever closes says with which code and why, and that is kept.
+#[test]
+fn what_closed_the_connection_is_kept() {
+    let detail = |scene: &Scene| scene.connection.detail().expect("a detail").to_string();
+    let mut scene = Scene::secured(&Terms::default());
+    let now = scene.now_of_library();
+    scene.server.quic().close(
+        now,
+        VarInt::from_u32(0x102),
+        bytes::Bytes::from_static(b"out of \x1b[2Jmemory"),
+    );
+    scene.settle();
+    assert_eq!(lost(&mut scene).outcome(), Outcome::GoneAway);
+    assert_eq!(
+        detail(&scene),
+        "CONNECTION_CLOSE of HTTP/3 with H3_INTERNAL_ERROR (0x102), sent by the server: out of \\u001B[2Jmemory"
+    );
+    // A handshake that the server ends with an alert, and one that this end does.
+    let terms = Terms { alpn: b"hq-interop", ..Terms::default() };
+    let mut scene = Scene::new(&terms);
+    scene.settle();
+    assert_eq!(lost(&mut scene), Lost::Quic(QuicFailure::Tls(TlsFailure::AlpnRefused)));
+    let alert = detail(&scene);
+    assert!(alert.starts_with("alert 120 (no_application_protocol), sent by the server"), "{alert}");
+    let server = Server::new(&Terms::default());
+    let trusted = server.certificate.clone();
+    let mut scene = Scene::between(&settings("other.test", Trust::Roots(vec![trusted])), server);
+    scene.settle();
+    assert_eq!(lost(&mut scene), Lost::Quic(QuicFailure::Tls(TlsFailure::NameMismatch)));
+    assert!(
+        detail(&scene).starts_with("the certificate is for other names (RFC 9525 §6)"),
+        "{}",
+        detail(&scene)
+    );
+}
+
+/// A stream that the server resets fails with the code by its name.
+#[test]
+fn what_reset_a_stream_is_kept() {
+    for (code, shown) in [
+        (0x102, "RESET_STREAM with H3_INTERNAL_ERROR (0x102), sent by the server"),
+        (0x10c, "RESET_STREAM with H3_REQUEST_CANCELLED (0x10c), sent by the server"),
+        (0x4242, "RESET_STREAM with a code without a name, sent by the server: code 0x4242"),
+    ] {
+        let mut scene = Scene::secured(&Terms::default());
+        scene.ask("/", b"");
+        scene.settle();
+        let stream = super::scene::request(0);
+        scene.server.quic().send_stream(stream).reset(VarInt::from_u32(code)).expect("open");
+        scene.settle();
+        let events = scene.take();
+        let [Event::Failed(0, _, error)] = &events[..] else { panic!("{events:?}") };
+        assert_eq!(error.outcome(), Outcome::StreamReset);
+        assert_eq!(error.detail().expect("a code").to_string(), shown);
+    }
+}

@@ -2,6 +2,10 @@
 
 mod early;
 mod failures;
+#[path = "../http2/scene.rs"]
+#[expect(dead_code, reason = "the tests of HTTP/2 use all of it")]
+mod http2;
+mod names;
 mod replies;
 mod requests;
 mod scene;

@@ -82,7 +82,7 @@ fn replies_without_a_body_have_none_whatever_they_say_of_its_length() {
 fn malformed_replies_fail_alone() {
     let malformed = |malformed| Wrong::Stream(StreamError::Malformed(malformed));
     let cases: [(&[Vec<u8>], Malformed); 8] = [
-        (&[head(&[OK, ("content-length", "2")]), data(b"x")], Malformed::BadLength),
+        (&[head(&[OK, ("content-length", "2")]), data(b"x")], Malformed::Truncated),
         (&[head(&[OK, ("content-length", "2")]), data(b"xyz")], Malformed::BadLength),
         (&[head(&[OK, ("content-length", "many")])], Malformed::BadLength),
         (&[head(&[("x", "y")])], Malformed::BadHead),

@@ -300,6 +300,11 @@ impl Scene {
         self.drive_server();
     }
 
+    /// The time, as the server's library knows it.
+    pub fn now_of_library(&self) -> std::time::Instant {
+        self.std_now()
+    }
+
     fn std_now(&self) -> std::time::Instant {
         self.began + std::time::Duration::from_nanos(self.now.as_ns())
     }

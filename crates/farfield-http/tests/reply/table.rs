@@ -213,7 +213,7 @@ fn interim_replies_come_before_the_final_one() {
         format!("HTTP/1.1 100 Continue\r\n\r\n{early}{early}{last}"),
         "interim 100, interim 103, interim 103, 1.1 200 keep length 1, <a>",
     );
-    check("HTTP/1.1 100 Continue\r\n\r\n", "interim 100, Truncated");
+    check("HTTP/1.1 100 Continue\r\n\r\n", "interim 100");
     check("HTTP/1.1 199\r\n\r\nHTTP", "interim 199, Truncated");
     check(
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
@@ -406,5 +406,76 @@ fn every_fault_has_an_outcome_of_the_protocol() {
     use Malformed::*;
     for fault in [BadHead, HeadTooLarge, BadLength, BadChunk, Truncated, BodyTooLarge] {
         assert_eq!(fault.outcome().fault(), farfield_base::Fault::Protocol, "{fault:?}");
+    }
+}
+
+/// What more is known of a malformed reply: the rule, with its section, and the line that breaks it, however
+/// the reply is cut.
+#[test]
+fn a_malformed_reply_names_the_rule() {
+    for (reply, outcome, detail) in [
+        (
+            "HTTP/1.1 2x0 OK\r\n\r\n".to_owned(),
+            Malformed::BadHead,
+            "the status is not three digits, from 100 (RFC 9112 §4): HTTP/1.1 2x",
+        ),
+        (
+            "SSH-2.0-x\r\n".to_owned(),
+            Malformed::BadHead,
+            "the reply does not begin with a status line of HTTP/1 (RFC 9112 §4): SSH-2.0-x",
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nServer: x\r\na b: c\r\n\r\n".to_owned(),
+            Malformed::BadHead,
+            "a field's name has a character that it cannot have, or no colon (RFC 9112 §5): a",
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nSet-Cookie: secret\0\r\n\r\n".to_owned(),
+            Malformed::BadHead,
+            "a field's value has a character that it cannot have (RFC 9110 §5.5): Set-Cookie",
+        ),
+        (
+            ok("Content-Length: 5, 6", ""),
+            Malformed::BadLength,
+            "Content-Length is no number, or several, or Transfer-Encoding contradicts itself (RFC 9112 §6.3)",
+        ),
+        (
+            chunked("5\r\nhello\r\nxyz\r\n"),
+            Malformed::BadChunk,
+            "a chunk's size is no hexadecimal number of 64 bits (RFC 9112 §7.1)",
+        ),
+        (
+            chunked("5\r\nhelloX\r\n"),
+            Malformed::BadChunk,
+            "a chunk's data is not followed by CRLF (RFC 9112 §7.1)",
+        ),
+        (
+            chunked("0\r\na b\r\n\r\n"),
+            Malformed::BadChunk,
+            "the trailer section cannot be read (RFC 9112 §7.1.2)",
+        ),
+    ] {
+        for piece in [1, 3, reply.len()] {
+            let (mut reader, mut found) = (ReplyReader::new(), None);
+            'pieces: for piece in reply.as_bytes().chunks(piece) {
+                let mut rest = piece;
+                loop {
+                    match reader.read(rest, Answering::Other, &Limits::default()) {
+                        Ok((_, farfield_http::http1::Event::NeedMore)) => break,
+                        Ok((taken, _)) => rest = &rest[taken..],
+                        Err(malformed) => {
+                            found = Some((malformed, reader.detail_of(malformed, rest)));
+                            break 'pieces;
+                        }
+                    }
+                }
+            }
+            let (malformed, found) = found.expect("it is malformed");
+            assert_eq!(malformed, outcome, "{reply:?}");
+            let found = found.expect("a rule").to_string();
+            // Of what is no HTTP at all the line is shown as far as it came.
+            assert!(detail.starts_with(&found) && found.contains("(RFC 9"), "{found}, in pieces of {piece}");
+            assert!(found == detail || piece == 1 || piece == 3 && reply.starts_with("SSH"), "{found}");
+        }
     }
 }

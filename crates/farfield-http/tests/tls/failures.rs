@@ -1,8 +1,8 @@
 //! Servers that are no servers of TLS, or broken ones: each gets its name, and none a panic.
 
-use crate::scene::{Scene, Server};
+use crate::scene::{Authority, Scene, Server, VALID_FROM_UNIX_S, VALID_TO_UNIX_S};
 use farfield_base::Outcome;
-use farfield_http::tls::{Alpn, TlsFailure, Version, answers_plaintext};
+use farfield_http::tls::{Alpn, TlsFailure, Trust, Version, answers_plaintext};
 
 /// What a client makes of these bytes as the answer to its first message.
 fn answered(bytes: &[u8]) -> Result<(), TlsFailure> {
@@ -203,4 +203,67 @@ fn failures_are_outcomes() {
     assert_eq!(outcomes.len(), all.len());
     assert!(outcomes.iter().all(|outcome| outcome.is_of_tls()));
     assert!(!Outcome::BadCoding.is_of_tls() && Outcome::TlsExpected.is_of_tls());
+}
+
+/// TLS 1.2 has no alert for a certificate that is lacking: OpenSSL's servers end the handshake with
+/// handshake_failure, which before a certificate was asked for has another meaning.
+#[test]
+fn a_handshake_that_fails_behind_a_request_for_a_certificate_is_about_that() {
+    let fails_with = |number: u8, asks: bool| {
+        let authority = Authority::new();
+        let mut server = Server::speaking(Version::Tls12);
+        if asks {
+            server.ask_for_certificates(&authority, Version::Tls12);
+        }
+        let mut ends = Scene { server, ..Scene::default() }.begin();
+        let flight = ends.first_answer();
+        assert_eq!(ends.receive(&flight), Ok(()));
+        let failed = ends.receive(&[21, 3, 3, 0, 2, 2, number]);
+        (failed, ends.client.detail().expect("an alert").to_string())
+    };
+    let alert = "alert 40 (handshake_failure), sent by the server".to_owned();
+    assert_eq!(fails_with(40, true), (Err(TlsFailure::CertificateRefused), alert.clone()));
+    assert_eq!(fails_with(40, false), (Err(TlsFailure::Incompatible), alert));
+    assert_eq!(fails_with(42, true).0, Err(TlsFailure::CertificateRefused));
+    assert_eq!(fails_with(70, true).0, Err(TlsFailure::Incompatible));
+    assert_eq!(fails_with(80, true).0, Err(TlsFailure::Alert));
+}
+
+/// Whatever ends a session, more is known of it than the outcome.
+#[test]
+fn failures_say_which_alert_or_which_rule() {
+    let detail = |bytes: &[u8]| {
+        let mut ends = Scene::default().begin();
+        ends.receive(bytes).expect_err("a failure");
+        ends.client.detail().expect("a detail").to_string()
+    };
+    assert_eq!(detail(&[21, 3, 3, 0, 2, 2, 112]), "alert 112 (unrecognized_name), sent by the server");
+    assert_eq!(detail(&[21, 3, 3, 0, 2, 2, 255]), "an alert without a name, sent by the server: alert 255");
+    assert_eq!(
+        detail(b"HTTP/1.1 400 Bad\x1b[2J Request\r\nServer: x\r\n\r\n"),
+        "what comes is no record of TLS (RFC 8446 §5.1): HTTP/1.1 400 Bad\\u001B[2J Request"
+    );
+    assert!(detail(&[23, 3, 3, 0, 3, 1, 2, 3]).contains("RFC 8446 §"));
+    let certificate = |scene: &Scene| {
+        let mut ends = scene.begin();
+        ends.shake_hands().expect_err("a certificate that does not do");
+        ends.client.detail().expect("a detail").to_string()
+    };
+    let authority = Authority::new();
+    let trust = Trust::Roots(vec![authority.certificate()]);
+    let of = |name: &str, unix_s: u64| Scene {
+        server: Server::of(&authority, name),
+        trust: Some(trust.clone()),
+        unix_s,
+        ..Scene::default()
+    };
+    let expired = certificate(&of("shop.test", VALID_TO_UNIX_S + 1000));
+    assert!(expired.starts_with("the certificate has expired (RFC 5280 §4.1.2.5): "), "{expired}");
+    let early = certificate(&of("shop.test", VALID_FROM_UNIX_S - 1000));
+    assert!(early.starts_with("the certificate is not valid yet (RFC 5280 §4.1.2.5): "), "{early}");
+    let other = certificate(&of("other.test", VALID_FROM_UNIX_S + 1000));
+    assert!(other.starts_with("the certificate is for other names (RFC 9525 §6)"), "{other}");
+    assert!(other.contains("other.test"), "{other}");
+    let stranger = Scene { trust: Some(trust), ..Scene::default() };
+    assert_eq!(certificate(&stranger), "the certificate leads to no trusted root (RFC 5280 §6.1)");
 }

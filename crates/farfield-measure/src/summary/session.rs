@@ -1,8 +1,9 @@
-//! Sessions and their failures in a summary.
+//! Sessions and failures in a summary.
 
 use super::TimingSummary;
 use crate::failures::FailureKind;
 use crate::fold::Fold;
+use farfield_base::Instant;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -54,7 +55,7 @@ impl SessionsSummary {
     }
 }
 
-/// Requests of sessions that failed in one way.
+/// Requests that failed in one way: of sessions, and others of which more is known than the outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FailureSummary {
     /// The state that the user was in; empty where users are in no states.
@@ -64,9 +65,19 @@ pub struct FailureSummary {
     pub what: Option<String>,
     /// Outcome of the requests.
     pub outcome: String,
+    /// The cause: a rule that what came does not keep to, or a code and who sent it; null where no more is
+    /// known than the outcome.
+    #[serde(default)]
+    pub cause: Option<String>,
     /// Requests due in the measured part.
     pub count: u64,
-    /// The unexpected value at the first failure, in one line.
+    /// When the first of these failed, from the beginning of the run.
+    #[serde(default)]
+    pub first_ns: Option<u64>,
+    /// When the last of them failed.
+    #[serde(default)]
+    pub last_ns: Option<u64>,
+    /// The unexpected value at the first failure, or the peer's words, in one line.
     pub instead: Option<String>,
 }
 
@@ -79,7 +90,10 @@ impl FailureSummary {
             state: kind.state.to_owned(),
             what: Some(kind.what.to_owned()).filter(|what| !what.is_empty()),
             outcome: kind.outcome.name().to_owned(),
+            cause: kind.cause.map(|cause| cause.to_string()),
             count: kind.count,
+            first_ns: kind.first.map(Instant::as_ns),
+            last_ns: kind.last.map(Instant::as_ns),
             instead: kind.instead.map(str::to_owned),
         };
         fold.failures().kinds().into_iter().take(FailureSummary::MOST).map(summary).collect()

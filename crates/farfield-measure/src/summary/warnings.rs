@@ -28,9 +28,8 @@ pub(super) fn warnings(fold: &Fold, stats: &EngineStats, verdict: &Verdict, unti
     }
     let other_kinds = fold.failures().left_out();
     if other_kinds > 0 {
-        warnings.push(format!(
-            "{other_kinds} failures in sessions are of kinds beyond those that are counted separately."
-        ));
+        warnings
+            .push(format!("{other_kinds} failures are of kinds beyond those that are counted separately."));
     }
     if stats.unasked > 0 {
         warnings.push(format!(

@@ -13,7 +13,7 @@
 use super::{Check, CheckState, Unit};
 use crate::fold::{Fold, PhaseStats};
 use crate::summary::SummaryContext;
-use farfield_base::Outcome;
+use farfield_base::{Cause, Fault, Outcome, Rule};
 
 pub fn something_succeeded(context: SummaryContext<'_>, fold: &Fold) -> Check {
     let (name, what) = ("something-succeeded", "At least a small share of the requests succeeded.");
@@ -27,7 +27,7 @@ pub fn something_succeeded(context: SummaryContext<'_>, fold: &Fold) -> Check {
     let check = Check::at_least(name, what, share, limit, Unit::Share);
     let failed = check.state == CheckState::Failed;
     let Some(most) = failed.then(|| most_frequent_failure(steady)).flatten() else { return check };
-    check.noted(Some(outcome_sentence(steady, most))).advised(|| remedy(most).to_owned())
+    check.noted(Some(outcome_sentence(steady, most))).advised(|| advice(fold, most))
 }
 
 /// The reason why the check does not apply, if it does not.
@@ -55,6 +55,22 @@ fn most_frequent_failure(part: &PhaseStats) -> Option<Outcome> {
 fn outcome_sentence(part: &PhaseStats, most: Outcome) -> String {
     let (ok, all, count) = (part.count(Outcome::Ok), part.requests(), part.count(most));
     format!("{ok} of {all} requests succeeded and {count} were {}", most.name())
+}
+
+/// The remedy for requests with this outcome, with the cause that most of them had. Where the server breaks
+/// a protocol, that is what is to be mended.
+fn advice(fold: &Fold, outcome: Outcome) -> String {
+    let remedy = remedy(outcome);
+    let Some((cause, found)) = fold.failures().cause_of(outcome) else { return remedy.to_owned() };
+    let found = found.map(|found| format!(": {found}")).unwrap_or_default();
+    match cause {
+        Cause::Broken(Rule { wrong, section })
+            if outcome.fault() == Fault::Protocol && !section.is_empty() =>
+        {
+            format!("see that the target keeps to {section}: {wrong}{found}")
+        }
+        _ => format!("{remedy}: {cause}{found}"),
+    }
 }
 
 /// The remedy for requests with this outcome.

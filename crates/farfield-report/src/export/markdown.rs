@@ -18,6 +18,7 @@ pub fn render(summary: &Summary) -> String {
     thresholds(&mut text, summary);
     times(&mut text, summary);
     outcomes(&mut text, summary);
+    failures(&mut text, summary);
     classes(&mut text, summary);
     if let Some(bottleneck) = &summary.bottleneck {
         let _ = writeln!(text, "Bottleneck: {}\n", plain(&bottleneck.in_words));
@@ -136,6 +137,24 @@ fn outcomes(text: &mut String, summary: &Summary) {
         let _ = writeln!(text, "| {name} | {fault} | {} |", count(outcome.count));
     }
     text.push('\n');
+}
+
+fn failures(text: &mut String, summary: &Summary) {
+    for failure in summary.failures.iter().take(ROWS) {
+        let _ = write!(text, "- {} {}", count(failure.count), plain(&failure.outcome));
+        if !failure.state.is_empty() {
+            let _ = write!(text, " in {}", plain(&failure.state));
+        }
+        let parts = [&failure.what, &failure.cause, &failure.instead];
+        for part in parts.into_iter().flatten() {
+            let _ = write!(text, ": {}", plain(part));
+        }
+        text.push('\n');
+    }
+    more(text, summary.failures.len(), "kinds of failures");
+    if !summary.failures.is_empty() {
+        text.push('\n');
+    }
 }
 
 fn classes(text: &mut String, summary: &Summary) {

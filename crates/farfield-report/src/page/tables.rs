@@ -3,7 +3,7 @@
 use super::{NAMES, escaped, sentence, table};
 use crate::figures::{bytes_rate, count, percent, rate, time};
 use crate::terminal::quantity;
-use farfield_measure::summary::{PartSummary, ProgramSummary, TimingSummary};
+use farfield_measure::summary::{FailureSummary, PartSummary, ProgramSummary, TimingSummary};
 use farfield_measure::verdict::{Check, CheckState};
 use farfield_measure::{Quantile, Summary};
 use std::fmt::Write;
@@ -222,6 +222,34 @@ pub(super) fn named(
 fn other(requests: impl Iterator<Item = u64>) -> Option<Vec<String>> {
     let (names, requests) = requests.fold((0, 0), |(names, sum), requests| (names + 1, sum + requests));
     (names > 0).then(|| named(&format!("{names} others"), requests, None, None))
+}
+
+/// Failures by cause, the most frequent first; nothing where there are none to tell of.
+pub(super) fn failures(page: &mut String, summary: &Summary) {
+    if summary.failures.is_empty() {
+        return;
+    }
+    page.push_str("<h2>What failed, and why</h2>\n");
+    let instant = |ns: Option<u64>| ns.map_or_else(|| "–".to_owned(), time);
+    let row = |failure: &FailureSummary| {
+        let of = [Some(failure.state.as_str()).filter(|state| !state.is_empty()), failure.what.as_deref()];
+        let of: Vec<String> = of.into_iter().flatten().map(escaped).collect();
+        let came = [failure.cause.as_deref(), failure.instead.as_deref()];
+        let came: Vec<String> = came.into_iter().flatten().map(escaped).collect();
+        vec![
+            escaped(&failure.outcome),
+            count(failure.count),
+            of.join(": "),
+            came.join("<br>"),
+            instant(failure.first_ns),
+            instant(failure.last_ns),
+        ]
+    };
+    let mut rows: Vec<Vec<String>> = summary.failures.iter().take(NAMES).map(row).collect();
+    if let Some(rest) = summary.failures.len().checked_sub(NAMES).filter(|rest| *rest > 0) {
+        rows.push(vec![format!("{rest} more kinds, in summary.json"), String::new()]);
+    }
+    table(page, &["outcome", "requests", "state and check", "cause, and what came", "first", "last"], &rows);
 }
 
 pub(super) fn outcomes(page: &mut String, summary: &Summary) {

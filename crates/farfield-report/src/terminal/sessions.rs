@@ -1,4 +1,5 @@
-//! Sessions and what failed in them: a few lines of what became of sessions, and the most frequent failures.
+//! Sessions, and what failed: a few lines of what became of sessions, and the most frequent failures with
+//! their causes.
 
 use super::{COLUMNS, LABEL, fit, labelled, list};
 use crate::figures::{count, time};
@@ -9,6 +10,8 @@ use farfield_measure::summary::{FailureSummary, SessionsSummary};
 
 /// Kinds of failures that have lines; how many more there are is said.
 const FAILURES: usize = 6;
+/// Lines of a failure with its cause at most.
+const CAUSE_LINES: usize = 3;
 
 /// The outcomes of sessions, and a blank line behind them; nothing where there are none.
 pub(super) fn lines(sessions: Option<&SessionsSummary>) -> Vec<String> {
@@ -36,8 +39,8 @@ pub(super) fn lines(sessions: Option<&SessionsSummary>) -> Vec<String> {
     lines
 }
 
-/// The most frequent failures, two lines each, where the first are kept, and a blank line; nothing where
-/// nothing failed.
+/// The most frequent failures, a few lines each, where the first are kept, and a blank line; nothing where
+/// there are none to tell of.
 pub(super) fn failures(summary: &Summary) -> Vec<String> {
     let failures = &summary.failures;
     if failures.is_empty() {
@@ -48,20 +51,60 @@ pub(super) fn failures(summary: &Summary) -> Vec<String> {
         lines.push(labelled("", &format!("and {rest} more kinds of failures, in summary.json")));
     }
     if summary.failures_file.is_some() {
-        lines.push(labelled("", &format!("the first with request and reply are in {FAILURES_FILE}")));
+        let with = match failures.iter().any(|failure| failure.cause.is_none()) {
+            true => " with request and reply",
+            false => "",
+        };
+        lines.push(labelled("", &format!("the first{with} are in {FAILURES_FILE}")));
     }
     lines.push(String::new());
     lines
 }
 
 fn failure(failure: &FailureSummary) -> Vec<String> {
-    let FailureSummary { state, what, outcome, count: times, instead } = failure;
+    let FailureSummary { state, what, outcome, cause, count: times, first_ns, last_ns, instead } = failure;
     let what = what.as_ref().map(|what| format!(": {what}")).unwrap_or_default();
     let state = if state.is_empty() { String::new() } else { format!(" in {state}") };
     let label = fit(&format!("{}x", count(*times)), LABEL - 2);
-    let mut lines =
-        vec![labelled(&format!("{label:>width$}", width = LABEL - 2), &format!("{outcome}{state}{what}"))];
+    let label = format!("{label:>width$}", width = LABEL - 2);
+    let mut lines = match cause {
+        Some(cause) => {
+            let mut lines = wrapped(&format!("{outcome}{state}{what}: {cause}"), CAUSE_LINES).into_iter();
+            let first = labelled(&label, &lines.next().unwrap_or_default());
+            std::iter::once(first).chain(lines.map(|line| labelled("", &line))).collect()
+        }
+        None => vec![labelled(&label, &format!("{outcome}{state}{what}"))],
+    };
     lines.extend(instead.as_ref().map(|instead| labelled("", &format!("came: {instead}"))));
+    if let (Some(_), Some(first), Some(last)) = (cause, first_ns, last_ns) {
+        let when = match first == last {
+            true => format!("at {}", time(*first)),
+            false => format!("the first at {}, the last at {}", time(*first), time(*last)),
+        };
+        lines.push(labelled("", &when));
+    }
+    lines
+}
+
+/// Text in lines of the column behind the labels, cut behind so many.
+fn wrapped(text: &str, most: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.last_mut().expect("there is a line");
+        let begins = last.is_empty();
+        if begins || last.chars().count() + 1 + word.chars().count() <= COLUMNS - LABEL {
+            if !begins {
+                last.push(' ');
+            }
+            last.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    let rest = lines.split_off(most.min(lines.len()));
+    if let Some(last) = lines.last_mut().filter(|_| !rest.is_empty()) {
+        last.push_str(" …");
+    }
     lines
 }
 
@@ -71,8 +114,10 @@ mod tests {
     use super::super::scene::Scene;
     use super::super::tests::plain;
     use farfield_base::{
-        Duration, Instant, KeptExchange, Note, Outcome, SessionBegin, SessionEnd, SessionFailure,
+        Detail, Duration, Instant, KeptExchange, Note, Outcome, Sender, SessionBegin, SessionEnd,
+        SessionFailure, Signal,
     };
+    use std::sync::Arc;
 
     fn scene() -> Scene {
         let mut scene = Scene::good();
@@ -101,6 +146,7 @@ mod tests {
             outcome: Outcome::CheckFailed,
             status: 200,
             what: what.into(),
+            detail: None,
             instead: Some("status 200 and 9 bytes that begin `Sorry \u{9b}2J`".into()),
             exchange: Some(Box::new(KeptExchange {
                 request: [].into(),
@@ -134,6 +180,29 @@ mod tests {
         assert!(text.contains(expected), "{text}");
         assert!(text.contains("the first with request and reply are in failures.txt\n"), "{text}");
         assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
+    }
+
+    #[test]
+    fn a_failure_has_its_cause_and_the_words_of_the_peer() {
+        let mut scene = Scene::good();
+        let sent = |code: u64, words: &str| {
+            let Note::Failed(mut failure) = failure(SessionFailure::NO_STATE, "") else { unreachable!() };
+            let detail = Detail::sent(Signal::CloseHttp3, code, Sender::Server).with(words.as_bytes());
+            (failure.detail, failure.outcome) = (Some(Arc::new(detail)), Outcome::GoneAway);
+            (failure.exchange, failure.instead) = (None, None);
+            Note::Failed(failure)
+        };
+        scene.notes.extend((0..3).map(|_| sent(0x102, "shutting\x1b[2Jdown")));
+        scene.notes.push(sent(0x3f3f, ""));
+        let text = plain(&scene.summary());
+        let expected = "\n        3x  gone-away: CONNECTION_CLOSE of HTTP/3 with H3_INTERNAL_ERROR (0x102),\n            \
+                        sent by the server\n            came: shutting\\u001B[2Jdown\n            at 1.5s\n        1x  \
+                        gone-away: CONNECTION_CLOSE of HTTP/3 with a code without a name,\n            \
+                        sent by the server\n            came: code 0x3f3f\n";
+        assert!(text.contains(expected), "{text}");
+        assert!(text.contains("            the first are in failures.txt\n"), "{text}");
+        assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
+        assert!(text.lines().all(|line| line.chars().count() <= COLUMNS), "{text}");
     }
 
     #[test]

@@ -8,7 +8,7 @@
 use super::mask::Mask;
 use super::request::Written;
 use crate::itinerary::ReplyHead;
-use farfield_base::{Instant, KeptExchange, Note, Outcome, SessionFailure};
+use farfield_base::{Cause, Detail, Instant, KeptExchange, Note, Outcome, SessionFailure};
 use farfield_http::http1::Fields;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -24,7 +24,7 @@ const LINE_BYTES: usize = 200;
 pub(crate) struct Failures {
     notes: Vec<Note>,
     /// The number of each kind that had their exchange kept.
-    kinds: BTreeMap<(u16, u8, Arc<str>), usize>,
+    kinds: BTreeMap<(u16, u8, Arc<str>, Option<Cause>), usize>,
     kept: usize,
     /// Covers values of the environment, which are kept nowhere.
     mask: Arc<Mask>,
@@ -41,6 +41,8 @@ pub(crate) struct Failed<'a> {
     pub outcome: Outcome,
     /// The reply's status, if its head came.
     pub status: Option<u16>,
+    /// What more is known of a failure of the connection or of the reply.
+    pub detail: Option<&'a Arc<Detail>>,
     /// The request, if it could be written.
     pub request: Option<&'a Written>,
     /// The reply's head as [`head`] writes it.
@@ -72,13 +74,23 @@ impl Failures {
 
     /// True for a kind of failure of which none was noted, so that what came instead is to be said.
     pub fn is_new(&self, state: u16, outcome: Outcome, what: &Arc<str>) -> bool {
-        self.kinds.len() < KINDS_MAX && !self.kinds.contains_key(&(state, outcome.code(), Arc::clone(what)))
+        self.kinds.len() < KINDS_MAX
+            && !self.kinds.contains_key(&(state, outcome.code(), Arc::clone(what), None))
+    }
+
+    /// A detail without values of the environment, which a server may send back.
+    fn covered(&self, detail: &Arc<Detail>) -> Arc<Detail> {
+        let Some(found) = &detail.found else { return Arc::clone(detail) };
+        match self.mask.text(found.to_string()) {
+            text if *text == **found => Arc::clone(detail),
+            text => Arc::new(Detail { cause: detail.cause, found: Some(text.into()) }),
+        }
     }
 
     /// Notes that a request `failed` for `what`; `instead` says what came, if it is wanted.
     pub fn note(&mut self, failed: Failed<'_>, what: Arc<str>, instead: impl FnOnce() -> String) {
-        let Failed { at, due, user, session, state, outcome, status, .. } = failed;
-        let key = (state, outcome.code(), Arc::clone(&what));
+        let Failed { at, due, user, session, state, outcome, status, detail, .. } = failed;
+        let key = (state, outcome.code(), Arc::clone(&what), detail.map(|detail| detail.cause));
         let full = self.kinds.len() >= KINDS_MAX;
         let (mut first, mut exchange) = (None, None);
         if let Some(kept) = self.kinds.get_mut(&key).filter(|kept| **kept < KeptExchange::OF_A_KIND) {
@@ -94,6 +106,7 @@ impl Failures {
             exchange = keeps.then(|| Box::new(failed.exchange(&self.mask)));
             first = Some(self.mask.text(instead()).into_boxed_str());
         }
+        let detail = detail.map(|detail| self.covered(detail));
         self.notes.push(Note::Failed(Box::new(SessionFailure {
             at,
             due,
@@ -103,6 +116,7 @@ impl Failures {
             outcome,
             status: status.unwrap_or(0),
             what,
+            detail,
             instead: first,
             exchange,
         })));
@@ -211,6 +225,7 @@ mod tests {
             state: 3,
             outcome: Outcome::CheckFailed,
             status: Some(200),
+            detail: None,
             request: None,
             head: b"HTTP 200\r\n",
             body: b"ok",

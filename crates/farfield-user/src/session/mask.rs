@@ -56,6 +56,7 @@ impl Mask {
                 let fields = reply.fields.into_iter().map(|(name, value)| (name, self.bytes(value)));
                 reply.fields = fields.collect();
                 reply.body = self.bytes(reply.body);
+                reply.detail = reply.detail.map(|detail| self.text(detail));
                 TraceEvent::Reply(reply)
             }
             TraceEvent::Extracted { name, value, by_default } => {

@@ -19,7 +19,7 @@ use crate::connection::Job;
 use crate::itinerary::ReplyHead;
 use crate::user::User;
 use farfield_base::random::Stream;
-use farfield_base::{Instant, KeptExchange, Outcome};
+use farfield_base::{Ending, Instant, KeptExchange, Outcome};
 use farfield_http::http1::Fields;
 use farfield_traffic::session::extract::Wanted;
 use farfield_traffic::session::{Extraction, PageLoad, State, ValueSource};
@@ -222,12 +222,13 @@ impl Sessions {
         job: Job,
         now: Instant,
         status: Option<u16>,
-        outcome: Outcome,
+        ending: &Ending,
     ) -> Outcome {
+        let outcome = ending.outcome;
         let PendingRequest { written, kind, mut intake, traced, .. } =
             self.pending.remove(job.written().index());
         if let Some(traced) = traced {
-            self.traced(|_| traced.over(now, status, outcome));
+            self.traced(|_| traced.over(now, status, ending));
         }
         self.count_decoded(&mut intake);
         let session = Arc::clone(&self.session);
@@ -240,6 +241,7 @@ impl Sessions {
             state: visit.state,
             outcome,
             status,
+            detail: ending.detail.as_ref(),
             request: Some(&written),
             head: &[],
             body: &[],

@@ -10,7 +10,7 @@ use super::request::Written;
 use super::{RequestRole, Sessions};
 use crate::itinerary::ReplyHead;
 use crate::user::User;
-use farfield_base::{Duration, Instant, Outcome};
+use farfield_base::{Duration, Ending, Instant, Outcome};
 use farfield_http::http1::Fields;
 use farfield_traffic::session::course::Condition;
 use std::fmt;
@@ -132,6 +132,8 @@ pub struct TracedReply {
     pub body: Vec<u8>,
     /// The outcome, as far as the connection and the status decide it.
     pub outcome: Outcome,
+    /// What more is known of a failure of the connection or of the reply.
+    pub detail: Option<String>,
 }
 
 impl TracedReply {
@@ -193,9 +195,10 @@ impl Traced {
     }
 
     /// The request is over.
-    pub fn over(mut self, now: Instant, status: Option<u16>, outcome: Outcome) -> TraceEvent {
+    pub fn over(mut self, now: Instant, status: Option<u16>, ending: &Ending) -> TraceEvent {
         self.reply.took = now.since(self.begun);
-        self.reply.outcome = outcome;
+        self.reply.outcome = ending.outcome;
+        self.reply.detail = ending.detail.as_ref().map(|detail| detail.to_string());
         if status.is_none() {
             self.reply.status = None;
         }
@@ -277,6 +280,7 @@ impl Sessions {
             body_bytes: 0,
             body: Vec::new(),
             outcome: Outcome::Ok,
+            detail: None,
         };
         Some(Box::new(Traced { begun: now, reply, decoder: None }))
     }

@@ -2,7 +2,7 @@
 
 mod stage;
 
-use farfield_base::{Outcome, Sample};
+use farfield_base::{Note, Outcome, Sample};
 use h2::Reason;
 use stage::{Answer, Seen, Server, Stage, ms, play, play_session};
 
@@ -182,6 +182,56 @@ fn an_error_in_goaway_is_the_outcome() {
     let stage = play("", post, Server { answer, ..Server::default() });
     assert_eq!(stage.count(Outcome::Ok), 1);
     assert_eq!(stage.samples[1].outcome, Outcome::GoneAway, "{:?}", stage.samples[1]);
+    // Each that failed has its note, with the code and its name.
+    let causes = causes(&stage);
+    assert_eq!(causes.len(), stage.count(Outcome::GoneAway));
+    let goaway = "GOAWAY with INTERNAL_ERROR (0x2), sent by the server";
+    assert!(causes.len() > 3 && causes.iter().all(|cause| cause == goaway), "{causes:?}");
+}
+
+/// What is known of failures beyond their outcomes.
+fn causes(stage: &Stage) -> Vec<String> {
+    let cause = |note: &Note| match note {
+        Note::Failed(failure) => failure.detail.as_ref().map(|detail| detail.to_string()),
+        _ => None,
+    };
+    stage.notes.iter().filter_map(cause).collect()
+}
+
+/// A stream that is reset has the code, and a request that succeeds has no note.
+#[test]
+fn a_failed_stream_has_its_cause() {
+    let answer = |path: &str, _| match path {
+        "/4" => Answer::Reset(Reason::ENHANCE_YOUR_CALM),
+        _ => Answer::Reply(200, 2),
+    };
+    let stage = play("", PAGE, Server { answer, ..Server::default() });
+    let causes = causes(&stage);
+    assert_eq!((causes.len(), stage.notes.len()), (stage.count(Outcome::StreamReset), causes.len()));
+    let reset = "RST_STREAM with ENHANCE_YOUR_CALM (0xb), sent by the server";
+    assert!(!causes.is_empty() && causes.iter().all(|cause| cause == reset), "{causes:?}");
+}
+
+/// Requests on their way when a connection is lost have one fate, whatever their streams' order: none goes
+/// again on a connection that never brought a reply, and all do on one that has.
+#[test]
+fn requests_of_a_lost_connection_are_treated_alike() {
+    let policy = "policy = 'multiplexed'\nstreams = 5";
+    let never = |_: &str, _| Answer::Close;
+    let stage = play(policy, ROOT, Server { answer: never, ..Server::default() });
+    has_only(&stage, Outcome::ClosedUnanswered);
+    assert_eq!(stage.tally.resent, 0);
+    let numbers: std::collections::BTreeSet<u32> = stage.samples.iter().map(|own| own.number).collect();
+    assert_eq!(numbers.into_iter().collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+    // The first five are answered; the next five find the connection closed, and all go again.
+    let once = |_: &str, done: usize| if done == 5 { Answer::Close } else { Answer::Reply(200, 2) };
+    let stage = play(policy, ROOT, Server { answer: once, ..Server::default() });
+    assert_eq!(stage.tally.resent, 5, "{:?}", &stage.samples[..20]);
+    let outcomes = |part: &[Sample]| part.iter().map(|own| own.outcome).collect::<Vec<_>>();
+    assert_eq!(outcomes(&stage.samples[..5]), [Outcome::Ok; 5]);
+    // The server closes the next connection as well, and nothing goes a third time.
+    assert_eq!(outcomes(&stage.samples[5..10]), [Outcome::ClosedUnanswered; 5]);
+    assert!(stage.samples[5..10].iter().all(|own| own.connection == 1), "{:?}", &stage.samples[5..10]);
 }
 
 /// What may be sent twice is, once, if the connection had been used before.

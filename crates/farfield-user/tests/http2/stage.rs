@@ -6,7 +6,7 @@
 
 use bytes::Bytes;
 use farfield_base::random::Seed;
-use farfield_base::{Duration, Instant, Outcome, Sample, Window};
+use farfield_base::{Duration, Instant, Note, Outcome, Sample, Window};
 use farfield_http::http1::RequestError;
 use farfield_net::Wheel;
 use farfield_traffic::session::SessionSpec;
@@ -151,6 +151,7 @@ pub struct Seen {
 pub struct Stage {
     pub now: Instant,
     pub samples: Vec<Sample>,
+    pub notes: Vec<Note>,
     pub tally: Tally,
     /// Connections begun.
     pub attempts: usize,
@@ -208,6 +209,10 @@ impl Transport for Stage {
     fn record(&mut self, sample: Sample) {
         assert!(sample.is_ordered(), "{sample:?}");
         self.samples.push(sample);
+    }
+
+    fn note(&mut self, note: Note) {
+        self.notes.push(note);
     }
 }
 
@@ -400,6 +405,7 @@ fn play_itinerary(policy: &str, itinerary: Result<Itinerary, RequestError>, serv
     let mut stage = Stage {
         now: Instant::ZERO,
         samples: Vec::new(),
+        notes: Vec::new(),
         tally: Tally::default(),
         attempts: 0,
         asked: BTreeMap::new(),

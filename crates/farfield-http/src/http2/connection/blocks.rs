@@ -4,14 +4,25 @@
 
 use super::receive::Step;
 use super::{Block, Connection, Event};
-use crate::http1::{Answering, Malformed};
+use crate::http1::Answering;
 use crate::http2::StreamId;
 use crate::http2::error::{ConnectionError, StreamError};
 use crate::http2::frame::{END_HEADERS, END_STREAM, HEADER_BYTES, Header, PADDED, PRIORITY};
-use crate::http2::head::{Heads, Section};
+use crate::http2::head::{Coding, Flaw, Heads, Section};
 use crate::http2::stream::Found;
 
+/// A block that exceeds the limit of a head up to so many times, or has no more than so many bytes, costs
+/// its stream alone: it is decoded for the table that later blocks depend on, and its fields are thrown
+/// away.
+const DECODED_TIMES: usize = 16;
+const DECODED_BYTES: usize = 256 << 10;
+
 impl Connection {
+    /// Bytes that a header block may have before the connection cannot go on.
+    pub(super) fn block_bytes_max(&self) -> usize {
+        (self.limits.head_bytes as usize).saturating_mul(DECODED_TIMES).max(DECODED_BYTES)
+    }
+
     pub(super) fn take_headers<'b>(
         &mut self,
         heads: &mut Heads,
@@ -31,9 +42,6 @@ impl Connection {
         let length = fragment.len().checked_sub(padding).ok_or(ConnectionError::BadPadding)?;
         let fragment = &fragment[..length];
         let end_stream = header.has(END_STREAM);
-        if fragment.len() > self.limits.head_bytes as usize {
-            return Err(ConnectionError::BlockTooLarge);
-        }
         let framing_bytes = (HEADER_BYTES + payload.len() - fragment.len()) as u32;
         if header.has(END_HEADERS) {
             return self.take_block(heads, header.stream, end_stream, fragment, framing_bytes, to_send);
@@ -50,10 +58,11 @@ impl Connection {
         payload: &[u8],
         to_send: &mut Vec<u8>,
     ) -> Step<'b> {
+        let block_bytes_max = self.block_bytes_max();
         let Some(block) = &mut self.block else { return Ok(None) };
         block.bytes.extend_from_slice(payload);
         block.framing_bytes += HEADER_BYTES as u32;
-        if block.bytes.len() > self.limits.head_bytes as usize {
+        if block.bytes.len() > block_bytes_max {
             return Err(ConnectionError::BlockTooLarge);
         }
         if header.has(END_HEADERS)
@@ -82,12 +91,15 @@ impl Connection {
         let section = if stream.in_body { Section::Trailers } else { Section::Head };
         let read = heads.read(&mut self.decoder, block, section, &self.limits)?;
         let counted = stream.count_bodiless(block.len() as u32 + framing_bytes, &self.limits);
-        let head = match read.and_then(|head| counted.map(|()| head)) {
-            // 8.1: trailers end the stream, and interim heads do not. 8.6: there is no 101.
-            Ok(_) if section == Section::Trailers && !end_stream => Err(Malformed::BadHead),
-            Ok(head) if head.status == 101 => Err(Malformed::BadHead),
+        // 8.1: trailers end the stream, and interim heads do not. 8.6: there is no 101.
+        let head = match counted.and(read) {
+            Ok(_) if section == Section::Trailers && !end_stream => {
+                Err(heads.malformed(Flaw::TrailersGoOn, Coding::Hpack))
+            }
+            Ok(head) if head.status == 101 => Err(heads.malformed(Flaw::Switches, Coding::Hpack)),
             Ok(head) if section == Section::Head && head.status < 200 && end_stream => {
-                Err(Malformed::BadHead)
+                stream.status = head.status;
+                return Ok(self.fail(id, StreamError::Unanswered, to_send));
             }
             read => read,
         };

@@ -1,23 +1,24 @@
 //! What comes: frame by frame, to events. Header blocks are in `blocks`.
 
 use super::{Connection, Event, Place};
-use crate::http1::Malformed;
 use crate::http2::StreamId;
 use crate::http2::error::{ConnectionError, ErrorCode, StreamError};
 use crate::http2::frame::{self, ACK, END_STREAM, HEADER_BYTES, Header, Kind, LEAST_FRAME_BYTES, PADDED};
 use crate::http2::head::Heads;
-use crate::http2::peer::Change;
+use crate::http2::peer::{self, Change};
 use crate::http2::stream::{Found, Stream};
+use farfield_base::Detail;
 
 /// Frames in a row that may lead to nothing: no head, no body, no stream that ends. A server that keeps a
 /// connection alive sends a few.
 const IDLE_FRAMES_MAX: u32 = 10_000;
 
-/// The bytes of GOAWAY that matter; the server's words may follow them.
+/// The bytes of GOAWAY before the server's words, and those of its words that are kept.
 const GOAWAY_BYTES: u32 = 8;
+const GOAWAY_WORDS: u32 = Detail::FOUND_BYTES as u32 + 1;
 
 /// The most that HEADERS can have beside a block: priority, and padding with its length.
-const BESIDE_BLOCK_BYTES: u32 = 5 + 1 + 255;
+const BESIDE_BLOCK_BYTES: usize = 5 + 1 + 255;
 
 /// The place in a payload of DATA.
 #[derive(Debug, Clone, Copy)]
@@ -66,7 +67,10 @@ impl Connection {
                     event => event,
                 },
                 Place::Payload(header) => {
-                    let kept = if header.kind == Kind::GoAway { GOAWAY_BYTES } else { header.length };
+                    let kept = match header.kind {
+                        Kind::GoAway => header.length.min(GOAWAY_BYTES + GOAWAY_WORDS),
+                        _ => header.length,
+                    };
                     let Some(payload) = self.frames.payload(rest, kept as usize) else {
                         return Ok(Event::NeedMore);
                     };
@@ -112,6 +116,7 @@ impl Connection {
 
     /// The header of a frame has come.
     fn begin_frame<'b>(&mut self, header: Header, to_send: &mut Vec<u8>) -> Step<'b> {
+        self.frame = header;
         if !self.is_begun && (header.kind != Kind::Settings || header.has(ACK)) {
             return Err(ConnectionError::NotHttp2);
         }
@@ -132,7 +137,7 @@ impl Connection {
         match header.kind {
             Kind::PushPromise => return Err(ConnectionError::Pushed),
             Kind::Headers | Kind::Continuation
-                if header.length > self.limits.head_bytes.saturating_add(BESIDE_BLOCK_BYTES) =>
+                if header.length as usize > self.block_bytes_max() + BESIDE_BLOCK_BYTES =>
             {
                 return Err(ConnectionError::BlockTooLarge);
             }
@@ -168,7 +173,7 @@ impl Connection {
         let counted = if !stream.receive.count(header.length) {
             Err(StreamError::WindowExceeded)
         } else if !stream.in_body {
-            Err(StreamError::Malformed(Malformed::BadHead))
+            Err(StreamError::DataFirst)
         } else {
             let framing = HEADER_BYTES as u32 + u32::from(header.has(PADDED));
             stream.count_bodiless(framing, &self.limits).map_err(StreamError::Malformed)
@@ -249,7 +254,10 @@ impl Connection {
             Kind::Settings => self.take_settings(header, payload, to_send).map(|()| None),
             Kind::RstStream => Ok(self.take_rst_stream(header.stream, number(payload))),
             Kind::WindowUpdate => self.take_window_update(header.stream, number(payload), to_send),
-            Kind::GoAway => self.take_goaway(number(payload), number(&payload[4..])).map(Some),
+            Kind::GoAway => {
+                let (fixed, words) = payload.split_at(GOAWAY_BYTES as usize);
+                self.take_goaway(number(fixed), number(&fixed[4..]), words).map(Some)
+            }
             Kind::Ping => {
                 if !header.has(ACK) {
                     frame::write_ping_ack(payload, to_send);
@@ -278,13 +286,20 @@ impl Connection {
         }
         for setting in payload.chunks_exact(6) {
             let identifier = u16::from_be_bytes([setting[0], setting[1]]);
-            if let Change::Windows(change) = self.peer.set(identifier, number(&setting[2..]))? {
+            let value = number(&setting[2..]);
+            let set = self.peer.set(identifier, value).and_then(|change| match change {
                 // 6.9.2: the windows of all open streams change, too.
-                let all_fit = self.streams.iter_mut().all(|stream| stream.send.adjust(change));
-                if !all_fit {
-                    return Err(ConnectionError::WindowSetting);
+                Change::Windows(change)
+                    if !self.streams.iter_mut().all(|stream| stream.send.adjust(change)) =>
+                {
+                    Err(ConnectionError::WindowSetting)
                 }
+                _ => Ok(()),
+            });
+            if set.is_err() {
+                self.words = Some(format!("{} was {value}", peer::name_of(identifier)).into_bytes().into());
             }
+            set?;
         }
         frame::write_settings_ack(to_send);
         self.send_bodies(to_send);
@@ -320,12 +335,13 @@ impl Connection {
         Ok(None)
     }
 
-    fn take_goaway<'b>(&mut self, last: u32, code: u32) -> Result<Event<'b>, ConnectionError> {
+    fn take_goaway<'b>(&mut self, last: u32, code: u32, words: &[u8]) -> Result<Event<'b>, ConnectionError> {
         let last = last & 0x7fff_ffff;
         if self.going_away.is_some_and(|before| last > before) {
             return Err(ConnectionError::LastStreamRaised);
         }
         self.going_away = Some(last);
+        self.words = (ErrorCode(code) != ErrorCode::NO_ERROR && !words.is_empty()).then(|| words.into());
         Ok(Event::GoingAway(ErrorCode(code)))
     }
 

@@ -1,6 +1,7 @@
 //! What comes: from events of QUIC to events of requests.
 
 use super::{Connection, Event, Lost, Reader};
+use crate::http1::Malformed;
 use crate::http2::Heads;
 use crate::http3::control::ControlEvent;
 use crate::http3::error::{ConnectionError, ErrorCode, StreamError};
@@ -17,6 +18,9 @@ const OPENING_BYTES: u64 = 1 << 10;
 impl Connection {
     /// Goes on up to the next event.
     pub(super) fn step(&mut self, heads: &mut Heads) -> Result<Option<Event>, ConnectionError> {
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
         loop {
             if std::mem::take(&mut self.goes_away) {
                 return Ok(Some(Event::GoingAway));
@@ -114,6 +118,11 @@ impl Connection {
                         Ok(reply) => {
                             self.end(place);
                             return Ok(Some(Event::Done(number, reply)));
+                        }
+                        // The reply is cut, and the connection ends behind that (RFC 9114, 7.1).
+                        Err(Wrong::Connection(error)) => {
+                            self.error = Some(error);
+                            Err(Wrong::Stream(StreamError::Malformed(Malformed::Truncated)))
                         }
                         Err(wrong) => Err(wrong),
                     },

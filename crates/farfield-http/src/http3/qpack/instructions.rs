@@ -1,25 +1,49 @@
 //! The server's two streams of QPACK instructions (RFC 9204, 4.3 and 4.4), where neither side has a dynamic
 //! table. Each is a reader of bytes in pieces of any size that keeps nothing but its place.
 
+use farfield_base::Rule;
+use std::fmt;
+
 /// An instruction that a server without a dynamic table on either side cannot give. The connection ends with
 /// it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InstructionError {
     /// The server inserts an entry, duplicates one, or sets a capacity, though none was advertised (RFC
     /// 9204, 3.2.2 and 3.2.3: QPACK_ENCODER_STREAM_ERROR).
-    #[error("the server fills a dynamic table for which no capacity was advertised")]
     Insertion,
     /// The server acknowledges a section or an insertion that was never sent (RFC 9204, 4.4.1 and 4.4.3:
     /// QPACK_DECODER_STREAM_ERROR).
-    #[error("the server acknowledges table entries that were never sent")]
     Acknowledgement,
     /// The number of a cancelled stream has more than 62 bits (RFC 9204, 4.1.1:
     /// QPACK_DECODER_STREAM_ERROR).
-    #[error("the server cancels a stream whose number exceeds 62 bits")]
     StreamNumber,
 }
 
+impl fmt::Display for InstructionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.rule().wrong)
+    }
+}
+
+impl std::error::Error for InstructionError {}
+
 impl InstructionError {
+    /// The rule that the instruction does not keep to.
+    pub const fn rule(self) -> Rule {
+        let (wrong, section) = match self {
+            InstructionError::Insertion => {
+                ("the server fills a dynamic table for which no capacity was advertised", "RFC 9204 §3.2.3")
+            }
+            InstructionError::Acknowledgement => {
+                ("the server acknowledges table entries that were never sent", "RFC 9204 §4.4")
+            }
+            InstructionError::StreamNumber => {
+                ("the server cancels a stream whose number exceeds 62 bits", "RFC 9204 §4.1.1")
+            }
+        };
+        Rule::new(wrong, section)
+    }
+
     /// The error code that closes the connection (RFC 9204, 6).
     pub const fn code(self) -> u64 {
         match self {

@@ -9,6 +9,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::ParsedCertificate;
 use rustls::sign::{CertifiedKey, SigningKey};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Certificates with their keys: user number n has the one of number n modulo their count.
 #[derive(Debug, Clone)]
@@ -97,6 +98,36 @@ impl Identities {
 
 fn is_of(certificate: &ParsedCertificate<'_>, key: &dyn SigningKey) -> bool {
     key.public_key().is_some_and(|public| public == certificate.subject_public_key_info())
+}
+
+/// Notes that a server asks for a certificate, and answers it with one of `own`, or with none.
+#[derive(Debug)]
+pub(super) struct Asked {
+    own: Option<Arc<dyn ResolvesClientCert>>,
+    /// A server has asked since this was last taken.
+    asked: AtomicBool,
+}
+
+impl Asked {
+    pub(super) fn of(own: Option<Arc<dyn ResolvesClientCert>>) -> Asked {
+        Asked { own, asked: AtomicBool::new(false) }
+    }
+
+    /// Whether the session at work was asked since this was last called.
+    pub(super) fn take(&self) -> bool {
+        self.asked.swap(false, Ordering::Relaxed)
+    }
+}
+
+impl ResolvesClientCert for Asked {
+    fn resolve(&self, hints: &[&[u8]], schemes: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        self.asked.store(true, Ordering::Relaxed);
+        self.own.as_ref()?.resolve(hints, schemes)
+    }
+
+    fn has_certs(&self) -> bool {
+        self.own.as_ref().is_some_and(|own| own.has_certs())
+    }
 }
 
 #[derive(Debug)]

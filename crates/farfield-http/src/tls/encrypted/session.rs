@@ -3,8 +3,8 @@
 use super::records::Records;
 use super::settings::HTTP2;
 use super::{Alpn, Client};
-use crate::tls::TlsFailure;
-use farfield_base::{Duration, EarlyData, Instant, TlsStats, TlsVersion};
+use crate::tls::{TlsFailure, failure};
+use farfield_base::{Detail, Duration, EarlyData, Instant, Rule, TlsStats, TlsVersion};
 use rustls::{ClientConnection, HandshakeKind, ProtocolVersion};
 use std::io::{BufRead, Write};
 
@@ -18,6 +18,10 @@ pub struct Session {
     /// The peer has said that it sends nothing more (RFC 8446 section 6.1).
     closed_by_peer: bool,
     failed: bool,
+    /// What more is known of the failure.
+    detail: Option<Box<Detail>>,
+    /// The server has asked for a certificate of the client's.
+    is_asked: bool,
     /// Plaintext was sealed within the handshake.
     is_early: bool,
     /// Processor time of the handshake that was not taken yet.
@@ -29,7 +33,8 @@ impl Session {
         // Requests are handed over whole, and what is sealed is taken at once.
         connection.set_buffer_limit(None);
         let (records, closed_by_peer, failed, is_early) = (Records::default(), false, false, false);
-        Session { connection, records, user, closed_by_peer, failed, is_early, spent }
+        let (detail, is_asked) = (None, false);
+        Session { connection, records, user, closed_by_peer, failed, detail, is_asked, is_early, spent }
     }
 
     /// As [`Session::receive`](crate::tls::Session::receive).
@@ -45,14 +50,23 @@ impl Session {
         if !handshaking {
             return self.read(false, bytes, plain);
         }
+        client.asked.take();
         let (read, took) = client.timed(|| self.read(true, bytes, plain));
         self.spent = self.spent + took;
+        self.is_asked |= client.asked.take();
         // RFC 9113, 3.2: a server that does not agree to HTTP/2 speaks something else.
         if read.is_ok() && client.alpn == Alpn::Http2 && self.is_secured() && !self.speaks_http2() {
             self.failed = true;
+            let wrong = "the server agrees to none of the protocols offered";
+            self.detail = Some(Box::new(Detail::broken(Rule::new(wrong, "RFC 9113 §3.2"))));
             return Err(TlsFailure::AlpnRefused);
         }
         read
+    }
+
+    /// What more is known of the failure.
+    pub fn detail(&self) -> Option<&Detail> {
+        self.detail.as_deref()
     }
 
     /// Processor time of the handshake since this was last asked.
@@ -63,6 +77,11 @@ impl Session {
     fn read(&mut self, handshaking: bool, bytes: &[u8], plain: &mut Vec<u8>) -> Result<(), TlsFailure> {
         if !self.records.follow(bytes) {
             self.failed = true;
+            let rule = Rule::new("what comes is no record of TLS", "RFC 8446 §5.1");
+            let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+            // Within a record's bytes there is nothing to be read.
+            let detail = Detail::broken(rule).with(if handshaking { first } else { b"" });
+            self.detail = Some(Box::new(detail));
             return Err(if handshaking { TlsFailure::NotTls } else { TlsFailure::BadRecord });
         }
         let mut rest = bytes;
@@ -82,7 +101,9 @@ impl Session {
                 Ok(state) => self.closed_by_peer = state.peer_has_closed(),
                 Err(error) => {
                     self.failed = true;
-                    return Err(TlsFailure::of(&error));
+                    self.detail = Some(Box::new(failure::detail_of(&error)));
+                    let asked = handshaking && self.is_asked;
+                    return Err(if asked { TlsFailure::of_asked(&error) } else { TlsFailure::of(&error) });
                 }
             }
             if read == 0 {

@@ -1,22 +1,23 @@
 //! A witness of verification, for sessions inside QUIC: its library says of a certificate that was refused no
 //! more than an alert, and of a session that was resumed nothing.
 
-use crate::tls::TlsFailure;
+use crate::tls::{TlsFailure, failure};
+use farfield_base::Detail;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What became of the certificate of a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) enum Verified {
     /// None came, as where an earlier session is resumed (RFC 8446 section 2.2).
     #[default]
     NotSeen,
     /// It was accepted.
     Accepted,
-    /// It was not.
-    Refused(TlsFailure),
+    /// It was not, and what more is known of why.
+    Refused(TlsFailure, Box<Detail>),
 }
 
 /// A verifier that remembers what it said last.
@@ -39,7 +40,7 @@ impl Witness {
     fn note<T>(&self, said: Result<T, Error>) -> Result<T, Error> {
         let verified = match &said {
             Ok(_) => Verified::Accepted,
-            Err(error) => Verified::Refused(TlsFailure::of(error)),
+            Err(error) => Verified::Refused(TlsFailure::of(error), Box::new(failure::detail_of(error))),
         };
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = verified;
         said

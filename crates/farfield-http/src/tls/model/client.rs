@@ -4,7 +4,7 @@ use super::message::{self, Answer, Ticket};
 use super::record::{self, Messages, Reader};
 use super::{Group, Offer, Protection, Version};
 use crate::tls::TlsFailure;
-use farfield_base::{EarlyData, Instant, TlsStats};
+use farfield_base::{Detail, EarlyData, Instant, Sender, Signal, TlsStats};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -146,6 +146,8 @@ struct State {
     to_send: Vec<u8>,
     closed_by_peer: bool,
     failed: bool,
+    /// The alert that came.
+    detail: Option<Box<Detail>>,
 }
 
 impl Session {
@@ -175,6 +177,7 @@ impl Session {
             to_send,
             closed_by_peer: false,
             failed: false,
+            detail: None,
         };
         Session { reader: Reader::default(), state }
     }
@@ -185,6 +188,11 @@ impl Session {
         let received = reader.read(bytes, |kind, payload| state.take(client, kind, payload, plain));
         state.failed |= received.is_err();
         received
+    }
+
+    /// As [`Session::detail`](crate::tls::Session::detail).
+    pub fn detail(&self) -> Option<&Detail> {
+        self.state.detail.as_deref()
     }
 
     pub fn is_secured(&self) -> bool {
@@ -276,7 +284,11 @@ impl State {
                     self.closed_by_peer = true;
                     Ok(())
                 }
-                [_, number] => Err(TlsFailure::of_alert(number)),
+                [_, number] => {
+                    let detail = Detail::sent(Signal::Alert, u64::from(number), Sender::Server);
+                    self.detail = Some(Box::new(detail));
+                    Err(TlsFailure::of_alert(number))
+                }
                 _ => Err(TlsFailure::BadRecord),
             },
             _ => Err(TlsFailure::BadRecord),

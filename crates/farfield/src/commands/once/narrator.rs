@@ -141,7 +141,10 @@ impl Narrator {
     fn reply(&mut self, reply: TracedReply, out: &mut String) {
         self.open.remove(&reply.number);
         let what = match reply.status {
-            None => format!("no reply: {}", reply.outcome.name()),
+            None => {
+                let cause = reply.detail.as_ref().map(|detail| format!(": {}", cut(detail, 3 * VALUE_CHARS)));
+                format!("no reply: {}{}", reply.outcome.name(), cause.unwrap_or_default())
+            }
             Some(status) => {
                 let media =
                     reply.field("content-type").map(|media| String::from_utf8_lossy(media).into_owned());
@@ -313,6 +316,7 @@ mod tests {
             body_bytes: body.len() as u64,
             body: body.as_bytes().to_vec(),
             outcome,
+            detail: None,
         })
     }
 

@@ -1,0 +1,183 @@
+//! What is known of a failure comes to whoever looks: in the printed result, in summary.json, in
+//! failures.txt, in the page, in Markdown, in the advice and in `farfield try`. Servers are played by hand.
+
+mod common;
+
+use common::secure::Authority;
+use common::{Ended, Place};
+use farfield_measure::summary::FailureSummary;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::thread;
+
+/// A server that answers each connection, once something has come on it, with `says`, and then waits for the
+/// client to close; or closes itself if it `closes`.
+fn server(says: Vec<u8>, closes: bool) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let says = says.clone();
+            thread::spawn(move || answer(stream, &says, closes));
+        }
+    });
+    address
+}
+
+/// A connection may be gone at any time.
+fn answer(mut stream: TcpStream, says: &[u8], closes: bool) -> Option<()> {
+    let mut buffer = [0; 4096];
+    // A client of HTTP/2 may send its preface and its request apart; both fit into less than the buffer.
+    if stream.read(&mut buffer).ok()? == 0 {
+        return None;
+    }
+    stream.write_all(says).ok()?;
+    if closes {
+        stream.shutdown(Shutdown::Write).ok()?;
+    }
+    while stream.read(&mut buffer).ok()? > 0 {}
+    Some(())
+}
+
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = (payload.len() as u32).to_be_bytes();
+    [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
+}
+
+fn settings(payload: &[u8]) -> Vec<u8> {
+    frame(4, 0, 0, payload)
+}
+
+const SOON: &str = "-n 3 -c 1 -d 20s --policy one-request --set connections.pause-after-failure=10ms";
+
+/// The one kind of failure of a run.
+#[track_caller]
+fn only_failure(ended: &Ended) -> FailureSummary {
+    let summary = ended.summary();
+    let [failure] = &summary.failures[..] else { panic!("{:?} {}", summary.failures, ended.stdout) };
+    assert_eq!((failure.count, summary.steady.requests), (3, 3), "{failure:?}");
+    let (first, last) = (failure.first_ns.expect("an instant"), failure.last_ns.expect("an instant"));
+    assert!(first < last, "{failure:?}");
+    failure.clone()
+}
+
+/// All on one line, as it was before it was wrapped.
+fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn each_output_has_the_cause() {
+    let place = Place::new();
+    let goaway = [&[0, 0, 0, 1, 0, 0, 0, 11][..], b"too_many_pings\x1b[2J"].concat();
+    for (says, closes, version, outcome, cause, came) in [
+        (
+            settings(&[0, 2, 0, 0, 0, 2]),
+            false,
+            "2",
+            "bad-frame",
+            "a setting has a value that it cannot have (RFC 9113 §6.5.2)",
+            Some("SETTINGS_ENABLE_PUSH was 2"),
+        ),
+        (
+            [settings(&[]), frame(7, 0, 0, &goaway)].concat(),
+            true,
+            "2",
+            "gone-away",
+            "GOAWAY with ENHANCE_YOUR_CALM (0xb), sent by the server",
+            Some("too_many_pings\\u001B[2J"),
+        ),
+        (
+            [settings(&[]), frame(3, 0, 1, &[0, 0, 0, 2])].concat(),
+            false,
+            "2",
+            "stream-reset",
+            "RST_STREAM with INTERNAL_ERROR (0x2), sent by the server",
+            None,
+        ),
+        (
+            b"HTTP/1.1 2x0 OK\r\n\r\n".to_vec(),
+            false,
+            "1.1",
+            "bad-head",
+            "the status is not three digits, from 100 (RFC 9112 §4)",
+            Some("HTTP/1.1 2x"),
+        ),
+        (
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n".to_vec(),
+            false,
+            "1.1",
+            "bad-chunk",
+            "a chunk's size is no hexadecimal number of 64 bits (RFC 9112 §7.1)",
+            None,
+        ),
+    ] {
+        let address = server(says, closes);
+        let ended = place.run(&format!("http://{address}/ --http {version} {SOON}")).exits(3);
+        let failure = only_failure(&ended);
+        assert_eq!((failure.outcome.as_str(), failure.cause.as_deref()), (outcome, Some(cause)));
+        assert_eq!(failure.instead.as_deref(), came);
+        let came = came.unwrap_or_default();
+        let printed = unwrapped(&ended.stdout);
+        assert!(printed.contains(&format!("3x {outcome}: {cause}")), "{}", ended.stdout);
+        let kept = fs::read_to_string(ended.directory.join("failures.txt")).expect("the first failures");
+        assert!(
+            kept.contains(&format!(": {outcome}\n")) && kept.contains(&format!("cause: {cause}\n")),
+            "{kept}"
+        );
+        assert!(kept.contains(came), "{kept}");
+        let summary = ended.summary();
+        let checks = summary.verdict.checks.iter().filter(|check| check.name == "something-succeeded");
+        let advice: String = checks.filter_map(|check| check.advice.clone()).collect();
+        assert!(advice.contains(cause.split(" (RFC").next().expect("words")), "{advice}");
+        assert!(advice.contains(came), "{advice}");
+        let directory = ended.directory.display();
+        place.farfield(&format!("report {directory} --format markdown --out result.md")).exits(0);
+        let markdown = fs::read_to_string(place.path("result.md")).expect("Markdown");
+        // Signs that Markdown would take for its own stand behind a backslash.
+        let plain = markdown.replace('\\', "");
+        assert!(plain.contains(&cause.replace('\\', "")), "{markdown}");
+        place.farfield(&format!("report {directory} --format html --out result.html")).exits(0);
+        let page = fs::read_to_string(place.path("result.html")).expect("a page");
+        assert!(page.contains(&cause.replace('\'', "&#39;")) || page.contains(cause), "{cause}");
+        let all = [&printed, &kept, &markdown, &page, &ended.stderr];
+        assert!(all.iter().all(|text| !text.contains('\x1b')), "nothing acts on a terminal");
+    }
+}
+
+#[test]
+fn a_session_that_is_tried_says_the_cause() {
+    let place = Place::new();
+    let address = server([settings(&[]), frame(6, 0, 0, &[0; 7])].concat(), false);
+    let session = "[[session.state]]\nname = 'home'\npath = '/'\n";
+    place.write("visit.toml", format!("target = 'http://{address}/'\nhttp = '2'\n{session}"));
+    let tried = place.farfield("try visit.toml").exits(99);
+    let cause = "bad-frame: a frame does not have its kind's size (RFC 9113 §6): PING of 7 bytes with flags 0x0 on \
+                 stream 0";
+    assert!(tried.stdout.contains(&format!("no reply: {cause}")), "{}", tried.stdout);
+}
+
+/// An alert by its number and name, whoever sends it, and the reason why a certificate does not verify.
+#[test]
+fn failures_of_tls_have_causes() {
+    let place = Place::new();
+    for (number, outcome, cause) in [
+        (80, "tls-alert", "alert 80 (internal_error), sent by the server"),
+        (40, "tls-incompatible", "alert 40 (handshake_failure), sent by the server"),
+        (116, "tls-certificate-refused", "alert 116 (certificate_required), sent by the server"),
+    ] {
+        let address = server(vec![21, 3, 3, 0, 2, 2, number], true);
+        let ended = place.run(&format!("https://{address}/ --insecure --http 1.1 {SOON}")).exits(3);
+        let failure = only_failure(&ended);
+        assert_eq!((failure.outcome.as_str(), failure.cause.as_deref()), (outcome, Some(cause)));
+    }
+    let authority = Authority::new(&place);
+    authority.certify(&place, "shop.test", (2001, 2002));
+    let served = place.serve("--tls --cert shop.test.pem --key shop.test.key");
+    let words = "/ --cacert ca.pem --set tls.server-name=shop.test --http 1.1";
+    let ended = place.run(&format!("{}{words} {SOON}", served.url)).exits(3);
+    let failure = only_failure(&ended);
+    assert_eq!(failure.outcome, "tls-untrusted");
+    assert_eq!(failure.cause.as_deref(), Some("the certificate has expired (RFC 5280 §4.1.2.5)"));
+}
