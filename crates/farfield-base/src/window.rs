@@ -13,6 +13,15 @@ pub struct Window {
 }
 
 impl Window {
+    /// Length of the measured part of a run that ends with a number of requests or sessions, where none was
+    /// asked for: in effect no end. Written as 24h.
+    pub const BY_COUNT: Duration = Duration::from_secs(24 * 3600);
+
+    /// True if the load is to end by count, and not with its time.
+    pub fn ends_by_count(&self) -> bool {
+        self.measure_to.since(self.measure_from) >= Window::BY_COUNT
+    }
+
     /// True if `instant` is in the steady part.
     pub fn contains(&self, instant: Instant) -> bool {
         self.measure_from <= instant && instant < self.measure_to

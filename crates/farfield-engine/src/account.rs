@@ -8,7 +8,7 @@ use crate::plane::Plane;
 use crate::run::Settings;
 use crate::testbed::RunningServer;
 use crate::worker_report::{self, WorkerReport};
-use farfield_base::{Bytes, Instant, Window};
+use farfield_base::{Bytes, Duration, Instant, Window};
 use farfield_emulator::{CrossCounts, Drops};
 use farfield_measure::engine_stats::{Arrivals, CrossTrafficStats, NetworkDrops, NetworkStats, ServerLimits};
 use farfield_measure::sessions::WholeRun;
@@ -18,19 +18,22 @@ use farfield_measure::{
 use std::io;
 use std::num::NonZeroU32;
 
-/// Adds up the workers' reports.
+/// Adds up the workers' reports of a run that has come to `until`.
 pub(crate) fn add_up(
     stats: &mut EngineStats,
     settings: &Settings,
-    window: Window,
+    (window, until): (Window, Instant),
     finished: Vec<WorkerReport>,
 ) {
     let (mut lateness, mut turns) = (Histogram::new(), Histogram::new());
-    let expected = settings.load.expected_arrivals(window.measure_from, window.measure_to);
+    // A load by count is over with its last request.
+    let load_over = if window.ends_by_count() { until } else { window.measure_to };
+    let expected = settings.load.expected_arrivals(window.measure_from, load_over);
     let mut arrivals = Arrivals { expected, ..Arrivals::default() };
     let mut area = 0;
     let mut later = [0, 0];
     let (mut migrated, mut broken_by_moves) = (0, 0);
+    let (mut unbegun, mut given_up): (u64, Option<Duration>) = (0, None);
     for worker in finished {
         if let Some(network) = &worker.network {
             add_network(stats, network);
@@ -46,6 +49,8 @@ pub(crate) fn add_up(
         stats.unasked += worker.tally.unasked;
         migrated += worker.tally.migrated;
         broken_by_moves += worker.tally.broken_by_moves;
+        unbegun += worker.tally.unbegun;
+        given_up = given_up.max(worker.tally.given_up);
         stats.datagrams_lost += worker.datagrams_lost;
         stats.alternatives.add(&worker.tally.alternatives);
         stats.coded_bytes += worker.tally.coded_bytes;
@@ -61,6 +66,12 @@ pub(crate) fn add_up(
         stats.writer_stalls += worker.stalls;
         stats.workers.push(worker.stats);
     }
+    if let Some(silent) = given_up {
+        stats.interrupted.get_or_insert(given_up_in_words(silent, settings.requests_max, unbegun));
+    } else if stats.interrupted.is_none() && until >= window.measure_to {
+        stats.warnings.extend(settings.requests_max.and_then(|asked| cut_by_time(asked, unbegun)));
+    }
+    stats.load_ended = stats.interrupted.is_none();
     if let Some(network) = &mut stats.network {
         (network.migrated, network.broken_by_moves) = (migrated, broken_by_moves);
     }
@@ -75,6 +86,26 @@ pub(crate) fn add_up(
     stats
         .warnings
         .extend(settings.visitors_bound.and_then(|bound| dropped_arrivals(bound, arrivals.dropped)));
+}
+
+/// The reason why a load by count was given up.
+fn given_up_in_words(silent: Duration, asked: Option<u64>, unbegun: u64) -> String {
+    let silent = silent.as_secs_f64();
+    let begun = asked.map_or_else(String::new, |asked| {
+        format!(", and {} of {asked} requests had been begun", asked.saturating_sub(unbegun))
+    });
+    format!("nothing came from the server for {silent:.1} s while requests waited{begun}")
+}
+
+/// The warning that the measured part was over before as many requests as were asked for.
+fn cut_by_time(asked: u64, unbegun: u64) -> Option<String> {
+    (unbegun > 0).then(|| {
+        format!(
+            "run.requests: {} of {asked} requests were begun before the measured part was over; make run.duration longer, \
+             or leave it out (`--duration`) to go on until all are done",
+            asked.saturating_sub(unbegun)
+        )
+    })
 }
 
 /// The warning about datagrams that came, and were not read in time: to QUIC they are lost as on a path.

@@ -211,6 +211,7 @@ fn in_words(bytes: u64) -> String {
 pub fn disk<P>(settings: &Settings<P>, keep: Keep, budget: Bytes, directory: &Path) -> Option<String> {
     let end = Instant::ZERO + settings.warm_up + settings.duration;
     let samples = settings.load.expected_pages(Instant::ZERO, end)?;
+    let samples = settings.requests_max.map_or(samples, |most| samples.min(most as f64));
     let share = match keep {
         Keep::All => 1.0,
         Keep::EveryKth(k) => 1.0 / f64::from(k.get()),

@@ -263,9 +263,8 @@ pub fn run_with_clocks(
     if stop.load(Ordering::Relaxed) {
         collector.stats.interrupted.get_or_insert("it was interrupted".to_owned());
     }
-    collector.stats.load_ended = collector.stats.interrupted.is_none();
     account::describe_programs(&mut collector.stats, ended);
-    account::add_up(&mut collector.stats, settings, window, finished);
+    account::add_up(&mut collector.stats, settings, (window, until), finished);
     account::describe_network(&mut collector.stats, settings);
     collector.stats.warnings.extend(account::no_session_completed(settings, &collector.fold));
     collector.stats.warnings.extend(account::too_few_sessions(settings, &collector.fold));

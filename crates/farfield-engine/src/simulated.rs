@@ -86,9 +86,8 @@ pub(crate) fn run(
         collector.stats.clock = Some(RunClock { start_unix_ns: 0, drift_ns: 0 });
         collector.opened = Some(std::mem::take(&mut simulated.opened));
     }
-    collector.stats.load_ended = collector.stats.interrupted.is_none();
     let until = simulated.ended.min(phases.window.measure_to);
-    account::add_up(&mut collector.stats, settings, phases.window, vec![finished(&simulated)]);
+    account::add_up(&mut collector.stats, settings, (phases.window, until), vec![finished(&simulated)]);
     account::describe_network(&mut collector.stats, settings);
     collector.stats.warnings.extend(account::no_session_completed(settings, &collector.fold));
     collector.stats.warnings.extend(account::too_few_sessions(settings, &collector.fold));

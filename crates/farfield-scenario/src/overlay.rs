@@ -4,6 +4,7 @@
 //! file cannot, and an invalid value gets the same message.
 
 use crate::ScenarioError;
+use farfield_base::Window;
 use std::path::PathBuf;
 use toml::{Table, Value};
 
@@ -313,8 +314,10 @@ pub fn lay_over(document: &mut Table, settings: &[Setting]) -> Result<(), Scenar
     if let Some(run) = document.get_mut("run").and_then(Value::as_table_mut)
         && (run.contains_key("requests") || run.contains_key("sessions"))
     {
-        // A few requests or sessions would all be over within the default warm-up.
+        // A few requests or sessions would all be over within the default warm-up, and many would not be
+        // over with the default measured part.
         run.entry("warm-up").or_insert_with(|| Value::from("0s"));
+        run.entry("duration").or_insert_with(|| Value::from(Window::BY_COUNT.to_string()));
     }
     if let Some(load) = document.get_mut("load").and_then(Value::as_table_mut) {
         load.entry("model").or_insert_with(|| Value::from("closed"));
@@ -357,10 +360,12 @@ mod tests {
         assert_eq!(laid, expected.parse().expect("TOML"));
     }
 
-    /// The default warm-up would outlast a few requests, and nothing would be measured.
+    /// The default warm-up would outlast a few requests, and nothing would be measured; the default length
+    /// would cut many.
     #[test]
-    fn a_number_of_requests_goes_without_a_warm_up() {
-        let expected = "load = { model = 'closed' }\nrun = { requests = 5, warm-up = '0s' }";
+    fn a_number_of_requests_goes_without_a_warm_up_and_to_its_end() {
+        let expected =
+            "load = { model = 'closed' }\nrun = { requests = 5, warm-up = '0s', duration = '24h' }";
         let expected: Table = expected.parse().expect("TOML");
         let with = |document: &str, flags: Overlay| {
             let mut laid = laid(document, &flags);
@@ -371,11 +376,18 @@ mod tests {
         assert_eq!(with("", Overlay { requests: Some(5), ..Overlay::default() }), expected);
         let sets = vec!["run.requests=5".to_owned()];
         assert_eq!(with("", Overlay { sets, ..Overlay::default() }), expected);
-        let sessions = "load = { model = 'closed' }\nrun = { sessions = 5, warm-up = '0s' }";
+        let sessions =
+            "load = { model = 'closed' }\nrun = { sessions = 5, warm-up = '0s', duration = '24h' }";
         let flags = Overlay { sessions: Some(5), ..Overlay::default() };
         assert_eq!(with("", flags), sessions.parse().expect("TOML"));
         let kept = with("run = { requests = 5, warm-up = '2s' }", Overlay::default());
         assert_eq!(kept["run"]["warm-up"].as_str(), Some("2s"));
+        let both = Overlay { duration: Some("3s".to_owned()), requests: Some(5), ..Overlay::default() };
+        assert_eq!(with("", both)["run"]["duration"].as_str(), Some("3s"));
+        assert_eq!(
+            with("run.duration = '4s'\nrun.requests = 7", Overlay::default())["run"]["duration"].as_str(),
+            Some("4s")
+        );
     }
 
     #[test]

@@ -29,6 +29,7 @@ mod replay;
 mod secure;
 mod session;
 mod settle;
+mod silence;
 mod slots;
 mod stalls;
 mod streams;

@@ -12,6 +12,7 @@ use crate::load::{Model, Worker, model_of};
 use crate::outgoing::Outgoing;
 use crate::policy::Policy;
 use crate::pool::Pools;
+use crate::silence::Silence;
 use crate::slots::{ConnectionSlot, UserSlot};
 use crate::table::Table;
 use crate::transport::{ConnectionKey, Failure, Transport, Wake};
@@ -106,6 +107,10 @@ pub struct Tally {
     pub migrated: u64,
     /// Connections that ended when their client moved, over the whole run.
     pub broken_by_moves: u64,
+    /// Requests of a load by count that were not begun.
+    pub unbegun: u64,
+    /// How long nothing had come from the server when a load by count was given up.
+    pub given_up: Option<Duration>,
 }
 
 impl Tally {
@@ -133,8 +138,13 @@ impl Tally {
         self.alternatives.add(&other.alternatives);
         self.migrated += other.migrated;
         self.broken_by_moves += other.broken_by_moves;
+        self.unbegun += other.unbegun;
+        self.given_up = self.given_up.max(other.given_up);
     }
 }
+
+/// More requests than any load by count has: of one that is not counted, as many are left and more.
+const UNCOUNTED: u64 = u64::MAX / 2;
 
 /// The users of one shard.
 #[derive(Debug)]
@@ -175,6 +185,7 @@ pub struct Population {
     /// Requests that were sent, or were ready to be sent on a stream, over the whole run.
     pub(crate) requests_sent: u64,
     pub(crate) requests_left: u64,
+    pub(crate) silence: Silence,
     /// Sessions that this worker's users may yet begin.
     pub(crate) sessions_left: u64,
     /// Sessions that have begun and are not over.
@@ -216,6 +227,7 @@ impl Population {
             connections_begun: 0,
             requests_sent: 0,
             requests_left: requests_max.unwrap_or(u64::MAX),
+            silence: Silence::of(window, &policy),
             sessions_left: own_sessions(sessions.most, worker, model.users()),
             sessions_open: 0,
             held_back: 0,
@@ -275,6 +287,7 @@ impl Population {
             decoded_bytes: counts.decoded_bytes,
             objects_left_out: counts.objects_left_out,
             forms_unlike: counts.forms_unlike,
+            unbegun: if self.requests_left < UNCOUNTED { self.requests_left } else { 0 },
             ..self.tally
         }
     }
@@ -544,7 +557,7 @@ impl Population {
 
     /// True while users may begin more.
     pub(crate) fn goes_on(&self) -> bool {
-        !self.finished && self.requests_left > 0
+        !self.finished && self.requests_left > 0 && self.tally.given_up.is_none()
     }
 
     /// True if the count of requests has ended the load.

@@ -126,6 +126,7 @@ impl Population {
     ) {
         (sample.outcome, sample.page) = self.led_to(now, user, job, status, &ending);
         sample.session = self.users[user.index()].session;
+        self.note_silence(&sample);
         record(transport, sample);
         self.hand_notes(transport);
         self.in_system.leave(now);
@@ -191,10 +192,18 @@ impl Population {
             let done = sample.done;
             (_, sample.page) = self.led_to(done, gone.user, exchange.job, None, &ending);
             sample.session = self.users[gone.user.index()].session;
+            self.note_silence(&sample);
             record(transport, sample);
             self.hand_notes(transport);
             self.in_system.leave(done);
             self.request_over(transport, done, gone.user, outcome);
+        }
+    }
+
+    /// Gives a load by count up whose server has been silent for too long.
+    fn note_silence(&mut self, sample: &Sample) {
+        if let Some(silent) = self.silence.note(sample, self.last_received()) {
+            self.tally.given_up.get_or_insert(silent);
         }
     }
 

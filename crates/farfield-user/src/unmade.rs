@@ -16,7 +16,7 @@ impl Population {
     /// falls behind is found out: each is a request that was never begun and is unfinished.
     pub(crate) fn record_missed<T: Transport>(&mut self, transport: &mut T, now: Instant) {
         let end = now.min(self.window.measure_to);
-        if self.requests_ran_out() || self.sessions_ran_out() {
+        if self.requests_ran_out() || self.sessions_ran_out() || self.tally.given_up.is_some() {
             return;
         }
         while let Some((number, due)) = self.model.next_missed(end) {

@@ -2,7 +2,7 @@
 
 mod scene;
 
-use farfield_base::{Duration, Instant, Outcome, Sample};
+use farfield_base::{Duration, Instant, Outcome, Sample, Window};
 use farfield_user::Tally;
 use scene::{Scene, Server, ms};
 
@@ -228,4 +228,57 @@ fn a_walk_goes_on_from_page_to_page() {
             "{asked:?}"
         );
     }
+}
+
+/// A load by count goes on until all are done, however slow the server is.
+#[test]
+fn a_load_by_count_has_no_other_end() {
+    let mut scene = Scene::of("{ model = 'closed', users = 2 }");
+    (scene.length, scene.requests_max) = (Window::BY_COUNT, Some(400));
+    scene.server.service = ms(500);
+    let stage = scene.play();
+    assert_eq!((stage.count(Outcome::Ok), stage.samples.len()), (400, 400));
+    assert_eq!((stage.tally.unbegun, stage.tally.given_up), (0, None));
+    let last = stage.samples.last().expect("the last").done;
+    assert!(last > Instant::ZERO + ms(100_000), "{last:?}");
+    // With a length, whichever comes first.
+    scene.length = Duration::from_secs(10);
+    let stage = scene.play();
+    assert!(stage.samples.len() < 50 && stage.tally.unbegun > 350, "{}", stage.tally.unbegun);
+    assert_eq!(stage.samples.len() as u64 + stage.tally.unbegun, 400);
+}
+
+/// Before a server that is dead it is given up once nothing has come for two time limits of a request; not
+/// before one that pauses for less, nor where users think for longer.
+#[test]
+fn a_load_by_count_is_given_up_where_the_server_is_dead() {
+    let mut scene = Scene::of("{ model = 'closed', users = 3 }");
+    (scene.length, scene.requests_max) = (Window::BY_COUNT, Some(1000));
+    scene.policy.request_timeout = Some(Duration::from_secs(4));
+    for server in [
+        Server { mute: true, ..Server::default() },
+        Server { deaf: true, ..Server::default() },
+        Server { refuses: true, ..Server::default() },
+    ] {
+        scene.server = server;
+        let stage = scene.play();
+        let last = stage.samples.last().expect("some failed").done;
+        assert!(
+            (Instant::ZERO + Duration::from_secs(8)..Instant::ZERO + Duration::from_secs(14)).contains(&last)
+        );
+        assert!(stage.samples.len() < 1000 && stage.count(Outcome::Ok) == 0);
+        let silent = stage.tally.given_up.expect("it was given up");
+        assert!((Duration::from_secs(8)..Duration::from_secs(14)).contains(&silent), "{silent:?}");
+        assert_eq!(stage.samples.len() as u64 + stage.tally.unbegun, 1000);
+    }
+    // A load with a length is not.
+    scene.length = Duration::from_secs(60);
+    let stage = scene.play();
+    assert_eq!(stage.tally.given_up, None);
+    // Users who think for a minute are answered each time.
+    let mut scene = Scene::of("{ model = 'closed', users = 1, think = '1m' }");
+    (scene.length, scene.requests_max) = (Window::BY_COUNT, Some(20));
+    scene.policy.request_timeout = Some(Duration::from_secs(4));
+    let stage = scene.play();
+    assert_eq!((stage.count(Outcome::Ok), stage.tally.given_up), (20, None));
 }

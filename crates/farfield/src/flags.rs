@@ -99,7 +99,8 @@ pub struct RunFlags {
     /// Open load: pages arrive at this rate, as a Poisson process
     #[arg(short = 'R', long, value_name = "RATE", allow_hyphen_values = true)]
     pub rate: Option<String>,
-    /// End after this many requests; without a warm-up, unless --warm-up sets one
+    /// End after this many requests, however long they take unless --duration bounds it; without a warm-up,
+    /// unless --warm-up sets one
     #[arg(short = 'n', long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u64>)]
     pub requests: Option<u64>,
     /// End after this many sessions, completed or broken off; without a warm-up, unless --warm-up sets one

@@ -7,7 +7,7 @@ use crate::metrics::{Exporter, MetricsTargets};
 use crate::output;
 use crate::problem::Problem;
 use crate::workbench::single::RunPage;
-use farfield_base::{Duration, Instant};
+use farfield_base::{Instant, Window};
 use farfield_engine::Settings;
 use farfield_measure::Quantile;
 use std::io::IsTerminal;
@@ -155,12 +155,15 @@ impl Lines {
     }
 
     fn print(&mut self, run: &farfield_engine::Progress<'_>) {
-        let (phase, left) = if run.now < self.measure_from {
-            ("warming up", self.measure_from.since(run.now))
+        let window = Window { measure_from: self.measure_from, measure_to: self.measure_to };
+        let phase = if run.now < self.measure_from {
+            format!("warming up, {:.0} s left", self.measure_from.since(run.now).as_secs_f64())
+        } else if run.now < self.measure_to && window.ends_by_count() {
+            "measuring, to the last request".to_owned()
         } else if run.now < self.measure_to {
-            ("measuring", self.measure_to.since(run.now))
+            format!("measuring, {:.0} s left", self.measure_to.since(run.now).as_secs_f64())
         } else {
-            ("draining", Duration::ZERO)
+            "draining, 0 s left".to_owned()
         };
         let ended: u64 = [run.fold.warm_up(), run.fold.steady()].iter().map(|part| part.requests()).sum();
         let passed = run.now.since(self.printed_at).as_secs_f64().max(1e-3);
@@ -170,10 +173,8 @@ impl Lines {
         let p99 = p99.map_or(String::new(), |p99| format!(", p99 {:.1} ms", p99.as_secs_f64() * 1e3));
         let live = run.live;
         let line = format!(
-            "{phase}, {:.0} s left: {rate:.0} requests/s{p99}, {} connections, {} waiting",
-            left.as_secs_f64(),
-            live.connections,
-            live.in_system
+            "{phase}: {rate:.0} requests/s{p99}, {} connections, {} waiting",
+            live.connections, live.in_system
         );
         output::put_progress(&line, self.terminal);
     }

@@ -111,6 +111,7 @@ fn draw_phase(frame: &mut Frame<'_>, area: Rect, view: &View, at: Instant, palet
         _ if view.paused => "display paused; the run goes on".to_owned(),
         Phase::WarmUp(left) => format!("warming up, {}", seconds(left)),
         Phase::Measuring(left) => format!("measuring, {}", seconds(left)),
+        Phase::Counting => "measuring, to the last request".to_owned(),
         Phase::Draining => "draining: open requests may end".to_owned(),
     };
     let gauge = Gauge::default().ratio(view.facts.passed(now)).label(words).gauge_style(palette.first);

@@ -1,6 +1,6 @@
 //! What the live view knows of a run: facts that hold from its start, and figures once a second.
 
-use farfield_base::{Duration, Instant};
+use farfield_base::{Duration, Instant, Window};
 use farfield_engine::Settings;
 use farfield_measure::Summary;
 use farfield_measure::series::SeriesRow;
@@ -45,6 +45,8 @@ pub enum Phase {
     WarmUp(Duration),
     /// In the measured part.
     Measuring(Duration),
+    /// In that of a load that ends with its last request.
+    Counting,
     /// After it: what is open may end.
     Draining,
 }
@@ -54,6 +56,8 @@ impl RunFacts {
     pub fn phase(&self, now: Instant) -> Phase {
         if now < self.measure_from {
             Phase::WarmUp(self.measure_from.since(now))
+        } else if now < self.measure_to && self.ends_by_count() {
+            Phase::Counting
         } else if now < self.measure_to {
             Phase::Measuring(self.measure_to.since(now))
         } else {
@@ -61,8 +65,17 @@ impl RunFacts {
         }
     }
 
-    /// The share of warm-up and measured part that has passed at `now`.
+    /// Whether the load ends with its last request or session, and with no time.
+    pub fn ends_by_count(&self) -> bool {
+        let RunFacts { measure_from, measure_to, .. } = *self;
+        Window { measure_from, measure_to }.ends_by_count()
+    }
+
+    /// The share of warm-up and measured part that has passed at `now`; none of a load that ends by count.
     pub fn passed(&self, now: Instant) -> f64 {
+        if self.ends_by_count() {
+            return 0.0;
+        }
         let all = self.measure_to.since(Instant::ZERO).as_secs_f64();
         if all > 0.0 { (now.since(Instant::ZERO).as_secs_f64() / all).min(1.0) } else { 1.0 }
     }

@@ -27,6 +27,7 @@ pub fn shown(view: &View, at: Instant) -> Value {
         _ if view.ending => "ending: what was measured is kept".to_owned(),
         Phase::WarmUp(time) => format!("warming up, {}", left(time)),
         Phase::Measuring(time) => format!("measuring, {}", left(time)),
+        Phase::Counting => "measuring, to the last request".to_owned(),
         Phase::Draining => "draining: open requests may end".to_owned(),
     };
     let summary = view.figures.summary.as_ref();
@@ -168,7 +169,10 @@ fn checks(summary: &Summary) -> Value {
 
 fn charts(view: &View) -> Vec<String> {
     let rows: Vec<&SeriesRow> = view.shown().collect();
-    let until = view.facts.measure_to.as_ns() as f64 / 1e9;
+    let until = match view.facts.ends_by_count() {
+        true => rows.last().map_or(1.0, |row| row.second as f64 + 1.0),
+        false => view.facts.measure_to.as_ns() as f64 / 1e9,
+    };
     let seconds = Seconds { until: until.min(3600.0), warm_up: view.facts.measure_from.as_ns() as f64 / 1e9 };
     let second = || Axis::linear("second of the run");
     let line = |name: &str, value: &dyn Fn(&SeriesRow) -> Option<f64>| {
