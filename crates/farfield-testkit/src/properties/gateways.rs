@@ -241,7 +241,7 @@ impl Ordeal {
         }
         if let Some(stamps) = asked.options.timestamps {
             let echo =
-                farfield_tcp::Timestamps { value: self.now.as_ns() as u32 / 1_000_000, echo: stamps.value };
+                farfield_tcp::Timestamps { value: (self.now.as_ns() / 1_000_000) as u32, echo: stamps.value };
             segment.options.timestamps = (kinds & 8 == 0).then_some(echo);
         }
         if segment.flags.syn {
