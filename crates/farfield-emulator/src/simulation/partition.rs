@@ -53,6 +53,11 @@ impl Partition {
     /// Does what is due before `end`, or less if it is to stop; returns how much that was.
     pub fn run(&mut self, end: Instant, remote: &Remote) -> u64 {
         let before = self.events;
+        // A partition that has not begun its window does not begin it: there may be as many as there are
+        // events between two looks.
+        if remote.stops() {
+            return 0;
+        }
         if !self.finished && end > self.window.measure_to {
             self.run_until(self.window.measure_to, remote);
             self.shard.finish();

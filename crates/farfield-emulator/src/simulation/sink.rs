@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Samples that are worth handing on.
 const BATCH: usize = 16_384;
-/// Events between two looks at whether to stop: less than a tenth of a second of work.
-pub(crate) const EVENTS_A_LOOK: u64 = 4_096;
+/// Events between two looks at whether to stop: a few milliseconds of work, also where each event begins a
+/// connection.
+pub(crate) const EVENTS_A_LOOK: u64 = 256;
 
 /// The results of a simulation since the last batch.
 #[derive(Debug)]
@@ -68,7 +69,7 @@ pub struct Remote {
 }
 
 impl Remote {
-    /// Ends the simulation within some thousand events, with what it has.
+    /// Ends the simulation within some hundred events, with what it has.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
@@ -87,7 +88,7 @@ impl Remote {
 pub(crate) struct Outlet<'a> {
     sink: &'a mut dyn Sink,
     /// When the last batch ended.
-    handed_until: Instant,
+    pub handed_until: Instant,
 }
 
 /// Samples that partitions hold.

@@ -294,8 +294,11 @@ impl<T: Tap> Machine<'_, T> {
         // not come to was not due.
         let stopped = self.stopped.into_inner();
         let is_cut_short = stopped && self.remote.stops();
+        let mut outlet = self.outlet.into_inner().expect("no thread panicked");
+        // All have come to the end of the last window that was handed on, whether they did anything in it.
+        let reached = |partition: &Partition| partition.reached().max(outlet.handed_until);
         if is_cut_short {
-            whole.ended = partitions.iter().map(Partition::reached).max().unwrap_or(ended).min(ended);
+            whole.ended = partitions.iter().map(reached).max().unwrap_or(ended).min(ended);
         }
         // A load that is over before its time leaves the rest of the measured part empty.
         let until = match stopped {
@@ -303,7 +306,7 @@ impl<T: Tap> Machine<'_, T> {
             false => ended.max(self.measure_to.min(self.drain_until)),
         };
         let (mut left, mut notes_left) = (Vec::new(), Vec::new());
-        let own_end = |partition: &Partition| if is_cut_short { partition.reached() } else { until };
+        let own_end = |partition: &Partition| if is_cut_short { reached(partition) } else { until };
         for ended in end_all(&mut partitions, own_end) {
             left.extend(ended.samples);
             notes_left.extend(ended.notes);
@@ -320,7 +323,6 @@ impl<T: Tap> Machine<'_, T> {
         }
         whole.opened.sort_unstable_by_key(|opened| opened.connection);
         let standing = Standing { connects: whole.connects, ..Standing::default() };
-        let mut outlet = self.outlet.into_inner().expect("no thread panicked");
         outlet.hand_on_ordered(left, notes_left, standing, until);
         // Gigabytes take their time to free; the sink works on the last samples meanwhile.
         drop(partitions);

@@ -7,6 +7,7 @@ mod scene;
 
 use farfield_base::{Duration, Instant, Outcome};
 use farfield_emulator::ServerPlan;
+use farfield_emulator::simulation::{Remote, simulate_into};
 use farfield_tcp::rtt::RtoLimits;
 use farfield_tcp::{Config, InitialWindow, ReceiveBuffer};
 use farfield_user::HttpVersion;
@@ -27,6 +28,20 @@ fn one_client_makes_a_transaction_every_three_round_trips() {
         let rate = ok(&scene.play()).count() as f64 / 100.0;
         assert!((rate - 1.0).abs() < 0.03, "{rate} of 1/(3r) at {rtt} ms");
     }
+}
+
+/// A simulation that is to stop ends within some hundred events, however much its partitions have to do in
+/// their window.
+#[test]
+fn a_stopped_simulation_begins_nothing_more() {
+    let mut scene = Scene::crowd(16_384, ms(20));
+    scene.length = Duration::from_secs(2);
+    let remote = Remote::default();
+    remote.stop();
+    let mut samples = Vec::new();
+    let simulated = simulate_into(&scene.simulation(), (), &mut samples, &remote).expect("a simulation");
+    assert!(simulated.events < 1_000, "{} events", simulated.events);
+    assert_eq!(simulated.tally.begun, samples.len() as u64);
 }
 
 /// Every request and reply that clients saw is one that the server saw.
