@@ -195,9 +195,9 @@ mod tests {
         scene.notes.extend((0..3).map(|_| sent(0x102, "shutting\x1b[2Jdown")));
         scene.notes.push(sent(0x3f3f, ""));
         let text = plain(&scene.summary());
-        let expected = "\n        3x  gone-away: CONNECTION_CLOSE of HTTP/3 with H3_INTERNAL_ERROR (0x102),\n            \
-                        sent by the server\n            came: shutting\\u001B[2Jdown\n            at 1.5s\n        1x  \
-                        gone-away: CONNECTION_CLOSE of HTTP/3 with a code without a name,\n            \
+        let expected = "\n        3x  gone-away: CONNECTION_CLOSE of HTTP/3 with H3_INTERNAL_ERROR\n            \
+                        (0x102), sent by the server\n            came: shutting\\u001B[2Jdown\n            at 1.50s\n        \
+                        1x  gone-away: CONNECTION_CLOSE of HTTP/3 with a code without a name,\n            \
                         sent by the server\n            came: code 0x3f3f\n";
         assert!(text.contains(expected), "{text}");
         assert!(text.contains("            the first are in failures.txt\n"), "{text}");

@@ -224,14 +224,14 @@ fn requests_of_a_lost_connection_are_treated_alike() {
     let numbers: std::collections::BTreeSet<u32> = stage.samples.iter().map(|own| own.number).collect();
     assert_eq!(numbers.into_iter().collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
     // The first five are answered; the next five find the connection closed, and all go again.
-    let once = |_: &str, done: usize| if done == 5 { Answer::Close } else { Answer::Reply(200, 2) };
+    let once =
+        |_: &str, done: usize| if (5..10).contains(&done) { Answer::Close } else { Answer::Reply(200, 2) };
     let stage = play(policy, ROOT, Server { answer: once, ..Server::default() });
     assert_eq!(stage.tally.resent, 5, "{:?}", &stage.samples[..20]);
     let outcomes = |part: &[Sample]| part.iter().map(|own| own.outcome).collect::<Vec<_>>();
     assert_eq!(outcomes(&stage.samples[..5]), [Outcome::Ok; 5]);
-    // The server closes the next connection as well, and nothing goes a third time.
+    // The server closes on them again, and nothing goes a third time.
     assert_eq!(outcomes(&stage.samples[5..10]), [Outcome::ClosedUnanswered; 5]);
-    assert!(stage.samples[5..10].iter().all(|own| own.connection == 1), "{:?}", &stage.samples[5..10]);
 }
 
 /// What may be sent twice is, once, if the connection had been used before.
