@@ -4,10 +4,13 @@
 //!
 //! Nothing here reads a clock, opens a file or knows a protocol.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 pub mod backoff;
 pub mod calendar;
 pub mod cause;
 mod error_code;
+pub mod credentials;
 pub mod http_stats;
 pub mod index;
 pub mod note;
@@ -26,10 +29,11 @@ pub mod window;
 
 pub use backoff::Backoff;
 pub use cause::{Cause, Detail, Ending, Rule, Sender, Signal};
+pub use credentials::{is_credential, without_credentials, without_userinfo};
 pub use http_stats::{AlternativeCounts, HttpStats, SpokenVersion};
 pub use note::{KeptExchange, Note, SessionBegin, SessionEnd, SessionFailure};
 pub use opened::Opened;
-pub use printable::{printable, without_authorization};
+pub use printable::printable;
 pub use quantity::QuantityError;
 pub use rate::Rate;
 pub use sample::{EarlyData, Fault, Outcome, PagePart, Sample, Stamp, TcpStats, TlsStats, TlsVersion};

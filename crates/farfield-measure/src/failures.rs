@@ -8,7 +8,7 @@
 
 use crate::sessions::name;
 use farfield_base::{
-    Cause, Instant, KeptExchange, Outcome, Sample, SessionFailure, Window, printable, without_authorization,
+    Cause, Instant, KeptExchange, Outcome, Sample, SessionFailure, Window, printable, without_credentials,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -214,7 +214,11 @@ impl Failures {
         match head.is_empty() {
             true => writeln!(text, "\n---- no reply")?,
             false => {
-                let bytes = ExchangePart { shown: &plain(head), kept: whole(head), whole: whole(head) };
+                let bytes = ExchangePart {
+                    shown: &without_credentials(&plain(head)),
+                    kept: whole(head),
+                    whole: whole(head),
+                };
                 write_exchange_part(text, "head of the reply", &bytes)?;
             }
         }
@@ -267,8 +271,8 @@ fn plain(bytes: &[u8]) -> String {
 fn hidden(request: &[u8]) -> String {
     let text = plain(request);
     match text.split_once("\n\n") {
-        Some((head, body)) => format!("{}\n\n{body}", without_authorization(head)),
-        None => without_authorization(&text),
+        Some((head, body)) => format!("{}\n\n{body}", without_credentials(head)),
+        None => without_credentials(&text),
     }
 }
 
@@ -294,7 +298,7 @@ mod tests {
             exchange: Some(Box::new(KeptExchange {
                 request: (*b"POST / HTTP/1.1\r\nAuthorization: Basic YTpi\r\n\r\na=1").into(),
                 request_bytes: 49,
-                head: (*b"HTTP 200\r\nX: \x1b[2J\r\n").into(),
+                head: (*b"HTTP 200\r\nX: \x1b[2J\r\nX-Auth-Token: SECRET\r\n").into(),
                 body: (*b"<p>no\x07\x9b</p>").into(),
                 body_bytes: 40_000,
             })),
@@ -324,7 +328,7 @@ mod tests {
             "==== failure 1 of 1: check-failed in state buy\nat 0.011000 s, user 1, session 7\n",
             "failed: check.contains `Welcome`\ninstead: came at 11\n",
             "---- request: 49 bytes\nPOST / HTTP/1.1\nAuthorization: Basic (not shown)\n\na=1\n",
-            "X: \\u001B[2J\n",
+            "X: \\u001B[2J\nX-Auth-Token: (not shown)\n",
             "body of the reply, as far as it was looked at: 40000 bytes, of which the first 11 follow\n<p>no\\u0007",
         ] {
             assert!(text.contains(part), "{part} is not in {text}");

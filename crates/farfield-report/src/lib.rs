@@ -6,6 +6,8 @@
 //! other; [`export`] writes a run's files for other programs; [`page`] is a run as HTML. [`audit`], [`fit`]
 //! and [`chart`] are handed numbers and open nothing.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 pub mod audit;
 pub mod chart;
 pub mod comparison;
@@ -17,6 +19,7 @@ mod html;
 mod markdown;
 pub mod page;
 pub mod runs;
+mod secrets;
 pub mod terminal;
 pub mod verification;
 

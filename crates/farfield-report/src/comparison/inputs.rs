@@ -3,6 +3,7 @@
 
 use super::side::Side;
 use crate::directory::{self, RunDirectory};
+use crate::secrets::masked;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -28,7 +29,10 @@ const BYTES_MAX: u64 = 1 << 24;
 
 /// The keys that differ between the first runs of two sides.
 pub(super) fn changes(base: &Side, other: &Side) -> Vec<InputChange> {
-    let [mut base, mut other] = [base, other].map(|side| keys(&side.runs()[0]));
+    let sides = [base, other].map(|side| &side.runs()[0]);
+    let [mut base, mut other] = sides.map(|run| keys(run, Clone::clone));
+    // A secret that differs is a difference, and is not shown.
+    let [base_shown, other_shown] = sides.map(|run| keys(run, masked));
     // Beside a file that cannot be read, each key of the other's would seem to differ.
     for (file, part) in FILES {
         let file = &format!("the file {file}");
@@ -45,15 +49,15 @@ pub(super) fn changes(base: &Side, other: &Side) -> Vec<InputChange> {
     differs
         .map(|name| InputChange {
             key: name.strip_prefix("scenario.").unwrap_or(name).to_owned(),
-            base: base.get(name).cloned(),
-            other: other.get(name).cloned(),
+            base: base.contains_key(name).then(|| base_shown.get(name).cloned()).flatten(),
+            other: other.contains_key(name).then(|| other_shown.get(name).cloned()).flatten(),
         })
         .collect()
 }
 
-/// The scenario's keys and the machine's, each with its value as text. A file that is missing or damaged
-/// has none.
-fn keys(run: &RunDirectory) -> BTreeMap<String, String> {
+/// The keys of what `seen` makes of the scenario, and the machine's, each with its value as text. A file that
+/// is missing or damaged has none.
+fn keys(run: &RunDirectory, seen: impl Fn(&toml::Table) -> toml::Table) -> BTreeMap<String, String> {
     let mut keys = BTreeMap::new();
     let read = |name: &str| {
         let mut text = String::new();
@@ -69,7 +73,7 @@ fn keys(run: &RunDirectory) -> BTreeMap<String, String> {
         keys.insert(format!("the file {file}"), state.to_owned());
     }
     if let Some(scenario) = scenario {
-        flatten_toml(scenario_part, &toml::Value::Table(scenario), &mut keys);
+        flatten_toml(scenario_part, &toml::Value::Table(seen(&scenario)), &mut keys);
     }
     if let Some(machine) = machine {
         flatten_json(machine_part, &machine, &mut keys);

@@ -3,6 +3,7 @@
 use super::{escaped, missing, table, text_of};
 use crate::comparison::inputs::flatten_json;
 use crate::directory::RunDirectory;
+use crate::secrets;
 use crate::terminal::Look;
 use farfield_verify::Verification;
 use std::collections::BTreeMap;
@@ -56,11 +57,14 @@ pub(super) fn again(page: &mut String, run: &RunDirectory) {
     let Some(scenario) = text_of(run, "scenario.toml", BYTES_MAX) else {
         return missing(page, "scenario.toml is absent");
     };
+    let Some(scenario) = secrets::shown(&scenario) else {
+        return missing(page, "scenario.toml is damaged");
+    };
     let shown: Vec<String> =
         scenario.chars().take(SCENARIO_MAX).collect::<String>().lines().map(escaped).collect();
     let _ = writeln!(
         page,
-        "<details><summary>The scenario, with all defaults</summary><pre>{}</pre></details>",
+        "<details><summary>The scenario, with all defaults, and without credentials</summary><pre>{}</pre></details>",
         shown.join("\n")
     );
 }

@@ -4,7 +4,7 @@
 //! to [`crate::output`], which lets none reach a terminal; line ends in values are written as `\n`, so that
 //! a value is one line.
 
-use farfield_base::{Duration, Outcome, without_authorization};
+use farfield_base::{Duration, Outcome, without_credentials};
 use farfield_user::{TraceEvent, TraceRole, TracedReply, TracedRequest};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -122,7 +122,7 @@ impl Narrator {
             let _ = writeln!(out, "  {} {}", request.method, cut(&request.url, 4 * VALUE_CHARS));
         }
         if self.whole {
-            lines(out, "    > ", &without_authorization(&String::from_utf8_lossy(&request.head)));
+            lines(out, "    > ", &without_credentials(&String::from_utf8_lossy(&request.head)));
             body(out, "    > ", &request.body);
             return;
         }
@@ -164,7 +164,7 @@ impl Narrator {
         if self.whole && reply.status.is_some() {
             for (name, value) in &reply.fields {
                 let (name, value) = (String::from_utf8_lossy(name), String::from_utf8_lossy(value));
-                lines(out, "    < ", &format!("{name}: {value}"));
+                lines(out, "    < ", &without_credentials(&format!("{name}: {value}")));
             }
             body(out, "    < ", &reply.body);
         } else if let Some(location) = reply.field("location").filter(|_| reply.role != TraceRole::Object) {
