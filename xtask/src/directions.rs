@@ -14,8 +14,9 @@ type Row = (&'static str, &'static [&'static str]);
 
 /// The crates, each below all that it depends on. What a row lacks is as deliberate as what it has: `net`
 /// knows no TCP, `tcp` no links, `report` no engine, `xtask` no product.
-const ALLOWED: [Row; 21] = [
+const ALLOWED: [Row; 22] = [
     ("farfield-base", &[]),
+    ("farfield-files", &["farfield-base"]),
     ("farfield-wire", &["farfield-base"]),
     ("farfield-capture", &["farfield-base", "farfield-wire"]),
     ("farfield-tcp", &["farfield-base", "farfield-wire"]),
@@ -47,6 +48,7 @@ const ALLOWED: [Row; 21] = [
         &[
             "farfield-base",
             "farfield-emulator",
+            "farfield-files",
             "farfield-http",
             "farfield-measure",
             "farfield-net",
@@ -55,13 +57,14 @@ const ALLOWED: [Row; 21] = [
             "farfield-wire",
         ],
     ),
-    ("farfield-origin", &["farfield-base"]),
+    ("farfield-origin", &["farfield-base", "farfield-files"]),
     (
         "farfield-scenario",
         &[
             "farfield-base",
             "farfield-emulator",
             "farfield-engine",
+            "farfield-files",
             "farfield-http",
             "farfield-log",
             "farfield-measure",
@@ -76,6 +79,7 @@ const ALLOWED: [Row; 21] = [
         "farfield-report",
         &[
             "farfield-base",
+            "farfield-files",
             "farfield-fit",
             "farfield-log",
             "farfield-measure",
@@ -90,6 +94,7 @@ const ALLOWED: [Row; 21] = [
             "farfield-capture",
             "farfield-emulator",
             "farfield-engine",
+            "farfield-files",
             "farfield-fit",
             "farfield-http",
             "farfield-log",

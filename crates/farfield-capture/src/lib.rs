@@ -34,6 +34,8 @@
 //! reply that is delimited by the end of the connection ends with the server's FIN, because its last byte
 //! is known as such only then.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod connection;
 mod duplicate;
 mod file;

@@ -14,6 +14,8 @@
 //! Where the systems of the papers are: IP-TNE (Williamson, Simmonds and Arlitt 2004), the delay router of
 //! Banga and Druschel (1999), WASP (Nahum et al. 2001).
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 pub mod capture;
 mod client;
 mod client_side;

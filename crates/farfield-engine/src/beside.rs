@@ -16,9 +16,9 @@ use crate::shell::seat::Surroundings;
 use crate::testbed::{TestbedError, TestbedSpec};
 use farfield_base::{Instant, Window};
 use farfield_emulator::{ClientId, NetworkPlan};
+use farfield_files::create_private;
 use farfield_measure::ProgramStats;
 use std::ffi::OsString;
-use std::fs::File;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -129,14 +129,11 @@ impl Beside {
         for (number, (inside, program)) in self.insides.iter().zip(&self.programs).enumerate() {
             let surroundings = Surroundings::of(inside, network, &self.names);
             running.serve_names(surroundings.resolver(inside));
-            let folder = std::env::temp_dir().join(format!("farfield-names-{}-{number}", std::process::id()));
             let words = program.words();
             let failed = |source| ShellError::Start { program: words[0].clone(), source };
             let child = streams(number, program, directory)
                 .map_err(failed)
-                .and_then(|streams| surroundings.start(inside, &words, streams, &folder));
-            // What lies over the program's files of names is there without its own name.
-            let _ = std::fs::remove_dir_all(&folder);
+                .and_then(|streams| surroundings.start(inside, &words, streams));
             match child {
                 Ok(child) => started.push(child),
                 Err(error) => {
@@ -169,7 +166,7 @@ fn streams(number: usize, program: &BesideProgram, directory: Option<&Path>) -> 
         return Ok([Stdio::inherit(), Stdio::inherit(), Stdio::inherit()]);
     }
     let Some(directory) = directory else { return Ok([Stdio::null(), Stdio::null(), Stdio::null()]) };
-    let log = File::create(directory.join(log_of(number)))?;
+    let log = create_private(&directory.join(log_of(number)))?;
     Ok([Stdio::null(), log.try_clone()?.into(), log.into()])
 }
 

@@ -7,9 +7,9 @@
 use crate::os::clock::thread_cpu;
 use crate::os::processors;
 use crate::plane::Capture;
-use crate::run_directory::create_private;
 use farfield_base::{Duration, Instant};
 use farfield_emulator::Captured;
+use farfield_files::create_private;
 use farfield_wire::pcapng::{
     Direction, Interface, InterfaceId, LinkType, PacketMetadata, Statistics, Writer,
 };

@@ -1,9 +1,9 @@
 //! The machine of a run, for `environment.json`: it distinguishes figures taken on different machines.
 
 use crate::os::processors;
+use farfield_files::system;
 use rustix::process::{Resource, getrlimit};
 use serde::Serialize;
-use std::fs;
 
 /// The machine and its limits, as far as they affect the figures. A value that could not be read is absent.
 #[derive(Debug, Clone, Serialize)]
@@ -70,13 +70,13 @@ impl Environment {
 
 /// The value of a kernel setting, by its dotted name.
 pub fn setting(name: &str) -> Option<String> {
-    let text = fs::read_to_string(format!("/proc/sys/{}", name.replace('.', "/"))).ok()?;
+    let text = system::read_text(format!("/proc/sys/{}", name.replace('.', "/"))).ok()?;
     Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// The first `name: value` of a file of such lines.
 pub(crate) fn field_of(path: &str, name: &str) -> Option<String> {
-    let text = fs::read_to_string(path).ok()?;
+    let text = system::read_text(path).ok()?;
     let line = text.lines().find(|line| line.split(':').next().is_some_and(|key| key.trim() == name))?;
     Some(line.split_once(':')?.1.trim().to_owned())
 }

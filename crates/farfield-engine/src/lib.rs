@@ -5,6 +5,8 @@
 //! the kernel's own [sockets], and clients [emulated] on a network of their own in front of a server in a
 //! [testbed].
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod account;
 pub mod beside;
 mod capture_file;

@@ -13,8 +13,8 @@ use crate::other_processes::OtherProcesses;
 use crate::server_threads::{self, ServerThreads};
 use crate::testbed::RunningServer;
 use farfield_base::Duration;
+use farfield_files::system;
 use farfield_measure::{EngineStats, MachineStats, ServerTime};
-use std::fs;
 
 /// The server of a run, if its processes are known: their work is no other load.
 #[derive(Debug, Clone, Copy)]
@@ -102,13 +102,13 @@ impl MachineBefore {
             others: OtherProcesses::read(),
             threads: ServerThreads::read(&server.processes()),
             used: Used::read(server, receive_cpu),
-            stat: fs::read_to_string("/proc/stat").ok()?,
+            stat: system::read_text("/proc/stat").ok()?,
         })
     }
 
     /// Records the machine's load since this reading, with the same server, and what it cost the server.
     pub fn describe(&self, stats: &mut EngineStats, server: ServerHere<'_>, receive_cpu: Duration) {
-        let Ok(text) = fs::read_to_string("/proc/stat") else { return };
+        let Ok(text) = system::read_text("/proc/stat") else { return };
         let used = Used::read(server, receive_cpu).since(self.used);
         let ticks =
             |processors: &[usize]| Ticks::of(&text, processors).since(&Ticks::of(&self.stat, processors));
@@ -180,7 +180,7 @@ impl Used {
 /// Processes that the kernel killed for want of memory since boot, if it counts them (`/proc/vmstat`),
 /// without those killed by the server's own limits.
 fn oom_kills(server: ServerHere<'_>) -> u64 {
-    let text = fs::read_to_string("/proc/vmstat").unwrap_or_default();
+    let text = system::read_text("/proc/vmstat").unwrap_or_default();
     let all = text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.parse::<u64>().ok()).unwrap_or(0);
     let limits = match server {
         ServerHere::Started(server) => server.limits(),
@@ -196,7 +196,7 @@ fn time_of(ticks: u64) -> Duration {
 
 /// The load average of the last minute.
 fn load() -> Option<f64> {
-    fs::read_to_string("/proc/loadavg").ok()?.split_whitespace().next()?.parse().ok()
+    system::read_text("/proc/loadavg").ok()?.split_whitespace().next()?.parse().ok()
 }
 
 impl Ticks {

@@ -5,8 +5,8 @@
 
 use crate::environment;
 use crate::os::control_group::{self, OwnGroup};
+use farfield_files::system;
 use rustix::process::{Resource, getrlimit};
-use std::fs;
 
 /// Memory is short if less than this share of it is free.
 const SHORT_SHARE: f64 = 0.05;
@@ -87,7 +87,7 @@ fn of_group(group: &OwnGroup) -> Option<Headroom> {
         true => ["memory.limit_in_bytes", "memory.usage_in_bytes", "total_"],
         false => ["memory.max", "memory.current", ""],
     };
-    let read = |name: &str| fs::read_to_string(group.folder.join(name)).ok();
+    let read = |name: &str| system::read_text(group.folder.join(name)).ok();
     let number = |name: &str| read(name)?.trim().parse::<u64>().ok();
     // Version 1 writes "no limit" as the largest number of whole pages.
     let limit = number(limit).filter(|limit| *limit < i64::MAX as u64 / 2)?;
@@ -113,6 +113,7 @@ fn kib(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     const MIB: u64 = 1 << 20;
 

@@ -5,24 +5,27 @@
 //! `samples.parquet` grows in place and is whole at any time. A killed run leaves its last checkpoint. Disk
 //! space for the result is [reserved](Reserve), for a disk that samples fill. A run locks its directory
 //! (flock(2)) while it lives, so that no other run begins in it before this one has written its first file.
+//!
+//! The directory stays open, and its files are made in it whatever becomes of its name: its parent may be
+//! another user's, who can rename it and put a link in its place. A run whose directory has gone says so.
 
+use farfield_files::Folder;
 use farfield_measure::Fold;
 use farfield_measure::failures::FAILURES_FILE;
 use farfield_measure::samples::SampleFile;
-use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
-use std::fs::{self, File};
+use std::ffi::OsStr;
+use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::os::unix::fs::FileExt;
+use std::path::{Component, Path, PathBuf};
 
 /// A run directory being written.
 #[derive(Debug, Clone)]
 pub struct RunDirectory {
-    path: PathBuf,
-    /// The lock, if the file system has locks.
-    _locked: Arc<File>,
+    /// The open directory, which has the lock if the file system has locks.
+    folder: Folder,
 }
 
 /// The error of writing a file of the run directory.
@@ -45,65 +48,64 @@ impl RunDirectory {
     /// which one begins, is an error, so that results are never mixed.
     pub fn create(path: &Path) -> Result<RunDirectory, RunDirectoryError> {
         match RunDirectory::create_new(path) {
-            Err(error) if error.is_taken() && path.is_dir() => RunDirectory::lock(path),
+            Err(error) if error.is_taken() && path.is_dir() => {
+                let refuse = |source| RunDirectoryError { path: path.to_owned(), source };
+                RunDirectory::lock(Folder::open(path).map_err(refuse)?)
+            }
             made => made,
         }
     }
 
     /// Creates the directory; an existing one is an error.
     pub fn create_new(path: &Path) -> Result<RunDirectory, RunDirectoryError> {
-        let parents = path.parent().map_or(Ok(()), fs::create_dir_all);
-        let made = parents.and_then(|()| fs::DirBuilder::new().mode(0o700).create(path));
-        made.map_err(|source| RunDirectoryError { path: path.to_owned(), source })?;
-        RunDirectory::lock(path)
+        let made = Folder::make_private(path);
+        RunDirectory::lock(made.map_err(|source| RunDirectoryError { path: path.to_owned(), source })?)
     }
 
-    fn lock(path: &Path) -> Result<RunDirectory, RunDirectoryError> {
+    fn lock(folder: Folder) -> Result<RunDirectory, RunDirectoryError> {
+        let path = folder.path();
         let refuse = |source| RunDirectoryError { path: path.to_owned(), source };
         let taken = |why| refuse(io::Error::new(io::ErrorKind::AlreadyExists, why));
-        let directory = File::open(path).map_err(refuse)?;
         // Any other error means a file system without locks.
-        if let Err(Errno::WOULDBLOCK) = flock(&directory, FlockOperation::NonBlockingLockExclusive) {
+        if let Err(Errno::WOULDBLOCK) = flock(&folder, FlockOperation::NonBlockingLockExclusive) {
             return Err(taken("another run is being written into it"));
         }
         // Checked with the lock held: its previous owner may have left a run.
         if path.join("summary.json").exists() || path.join("scenario.toml").exists() {
             return Err(taken("it holds a run already"));
         }
-        Ok(RunDirectory { path: path.to_owned(), _locked: Arc::new(directory) })
+        Ok(RunDirectory { folder })
     }
 
     /// The directory's path.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.folder.path()
+    }
+
+    fn refuse(&self, name: impl AsRef<Path>) -> impl Fn(io::Error) -> RunDirectoryError {
+        let path = self.path().join(name);
+        move |source| RunDirectoryError { path: path.clone(), source }
     }
 
     /// Replaces the file `name` with `content`, in one step.
     pub fn replace(&self, name: &str, content: &[u8]) -> Result<(), RunDirectoryError> {
-        let path = self.path.join(name);
-        let draft = self.path.join(format!(".{name}.draft"));
-        let open = create_private(&draft);
-        let written =
-            open.and_then(|mut file| file.write_all(content)).and_then(|()| fs::rename(&draft, &path));
-        written.map_err(|source| {
-            // Half of a file is useless, and removing it frees space on a full disk.
-            let _ = fs::remove_file(&draft);
-            RunDirectoryError { path, source }
-        })
+        if !self.folder.is_at_its_path() {
+            let why = "the directory was removed or renamed meanwhile";
+            return Err(self.refuse(name)(io::Error::new(io::ErrorKind::NotFound, why)));
+        }
+        self.folder.replace(name, |file| file.write_all(content)).map_err(self.refuse(name))
     }
 
     /// Writes the file at `path` below the directory, and creates its folders. An existing file is an error,
     /// since it may be anybody's.
     pub fn keep(&self, path: &Path, content: &[u8]) -> Result<(), RunDirectoryError> {
-        let path = self.path.join(path);
-        let folders = match path.parent() {
-            Some(folder) => fs::DirBuilder::new().recursive(true).mode(0o700).create(folder),
-            None => Ok(()),
+        let name = |component| match component {
+            Component::Normal(name) => Ok(name),
+            _ => Err(io::ErrorKind::InvalidInput.into()),
         };
-        let made = folders
-            .and_then(|()| fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path));
-        let written = made.and_then(|mut file| file.write_all(content));
-        written.map_err(|source| RunDirectoryError { path, source })
+        let names: io::Result<Vec<&OsStr>> = path.components().map(name).collect();
+        let made = names.and_then(|names| self.folder.create_below(&names));
+        made.and_then(|mut file| file.write_all(content)).map_err(self.refuse(path))
     }
 
     /// Writes the first failures of sessions with their requests and replies, if there are any.
@@ -116,38 +118,28 @@ impl RunDirectory {
 
     /// Reserves disk space. A disk without it is too full for a run.
     pub fn reserve(&self) -> Result<Reserve, RunDirectoryError> {
-        let path = self.path.join(".reserve");
-        let held = create_private(&path).and_then(|file| {
+        const NAME: &str = ".reserve";
+        let held = self.folder.create_private(NAME).and_then(|file| {
             // An unlinked file is freed with its process, however that ends.
-            fs::remove_file(&path)?;
+            self.folder.remove(NAME)?;
             let filled = (0..RESERVE / ZEROS.len()).try_for_each(|_| (&file).write_all(&ZEROS));
             match filled {
                 Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Ok(file),
                 filled => filled.map(|()| file),
             }
         });
-        held.map(|file| Reserve(Some(file))).map_err(|source| RunDirectoryError { path, source })
+        held.map(|file| Reserve(Some(file))).map_err(self.refuse(NAME))
     }
 
     /// Begins the file `name`, which grows while the run goes on.
-    pub(crate) fn begin(&self, name: &str) -> Result<File, RunDirectoryError> {
-        let path = self.path.join(name);
-        create_private(&path).map_err(|source| RunDirectoryError { path, source })
+    pub fn begin(&self, name: &str) -> Result<File, RunDirectoryError> {
+        self.folder.create_private(name).map_err(self.refuse(name))
     }
 
     /// Begins the samples file.
     pub fn samples(&self) -> Result<DiskSamples, RunDirectoryError> {
         self.begin("samples.parquet").map(DiskSamples)
     }
-}
-
-/// Creates or empties the file at `path`, which its owner alone may read: the directory may be one that
-/// others made or may read. A symbolic link is refused, since it may lead to any file of whoever runs
-/// farfield.
-pub(crate) fn create_private(path: &Path) -> io::Result<File> {
-    let nofollow = OFlags::NOFOLLOW.bits() as i32;
-    let options = &mut fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true).mode(0o600).custom_flags(nofollow).open(path)
 }
 
 /// Bytes reserved: more than the result of a run of an hour takes.
@@ -182,6 +174,7 @@ impl SampleFile for DiskSamples {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
     /// In a directory that everybody may read, made by somebody else.
@@ -205,5 +198,38 @@ mod tests {
         let refused = directory.samples().expect_err("a link leads elsewhere");
         assert!(refused.to_string().contains("samples.parquet"), "{refused}");
         assert_eq!(fs::read(&other).expect("a file"), b"kept");
+    }
+
+    /// Another user's parent folder: the directory is moved away, and a link put in its place.
+    #[test]
+    fn a_directory_that_was_moved_is_an_error_and_the_link_in_its_place_is_not_followed() {
+        let home = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| home.path().join(name);
+        let directory = RunDirectory::create(&at("run")).expect("a directory");
+        fs::create_dir(at("victim")).expect("a folder");
+        fs::rename(at("run"), at("moved")).expect("moved");
+        std::os::unix::fs::symlink(at("victim"), at("run")).expect("a link");
+        let refused = directory.replace("summary.json", b"{}").expect_err("it has gone").to_string();
+        assert!(refused.contains("removed or renamed"), "{refused}");
+        directory.samples().expect("a file");
+        directory.keep(Path::new("inputs/urls"), b"/").expect("a file");
+        assert_eq!(fs::read_dir(at("victim")).expect("a folder").count(), 0);
+    }
+
+    /// `inputs` of a directory that somebody else made may lead elsewhere, and a scenario names the file.
+    #[test]
+    fn copies_of_inputs_follow_no_link() {
+        let home = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| home.path().join(name);
+        for name in ["run", "victim"] {
+            fs::create_dir(at(name)).expect("a folder");
+        }
+        std::os::unix::fs::symlink(at("victim"), at("run/inputs")).expect("a link");
+        let directory = RunDirectory::create(&at("run")).expect("a directory");
+        for path in ["inputs/urls", "inputs/2/urls", "../victim/urls", "/victim/urls"] {
+            let refused = directory.keep(Path::new(path), b"* * * * *").expect_err("a link leads elsewhere");
+            assert!(refused.to_string().contains("urls"), "{refused}");
+        }
+        assert_eq!(fs::read_dir(at("victim")).expect("a folder").count(), 0);
     }
 }

@@ -30,7 +30,7 @@ use seat::Surroundings;
 use std::ffi::OsString;
 use std::io;
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -41,7 +41,6 @@ pub struct Shell {
     /// The programs' testbeds. They are dropped before the server's.
     insides: Vec<Inside>,
     server: Emulated,
-    directory: PathBuf,
 }
 
 /// What is to be run.
@@ -110,7 +109,7 @@ impl Shell {
         let server = plane.set_up_around(clients, directory)?;
         let inside = |client: &ClientId| Inside::build(&spec, &server.network.plan, *client);
         let insides = clients.iter().map(inside).collect::<Result<Vec<_>, _>>()?;
-        Ok(Shell { insides, server, directory: directory.to_owned() })
+        Ok(Shell { insides, server })
     }
 
     /// The server's addresses.
@@ -206,8 +205,7 @@ impl Shell {
 
     fn start(&self, nth: usize, program: &Program) -> Result<Child, ShellError> {
         let inside = &self.insides[nth];
-        let folder = self.directory.join(format!("names-{nth}"));
         let own = || [Stdio::inherit(), Stdio::inherit(), Stdio::inherit()];
-        self.surroundings(inside).start(inside, &program.command, own(), &folder)
+        self.surroundings(inside).start(inside, &program.command, own())
     }
 }

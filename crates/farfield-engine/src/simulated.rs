@@ -11,7 +11,6 @@ use crate::meters::Phases;
 use crate::os::clock::Clock;
 use crate::plane::{Capture, SimulatedPlane};
 use crate::run::{RunError, Settings, finish, summary_context};
-use crate::run_directory::create_private;
 use crate::sample_channel::LiveCounts;
 use crate::worker_report::{NetworkReport, PortCounts, WorkerReport};
 use farfield_base::{Duration, Instant};
@@ -19,6 +18,7 @@ use farfield_emulator::simulation::{
     Batch, Remote, Simulated, Simulation, Sink, Standing, Tap, simulate_into,
 };
 use farfield_emulator::{CaptureFilter, ClientId, Packet};
+use farfield_files::create_private;
 use farfield_measure::engine_stats::WorkerStats;
 use farfield_measure::{Fold, Histogram, RunClock, Summary};
 use farfield_wire::pcapng::{Direction, Interface, InterfaceId, LinkType, PacketMetadata, Writer};

@@ -21,6 +21,8 @@
 //! "Traffic Model and Performance Evaluation of Web Servers", INRIA RR-3840, 1999, section 2. No file is
 //! opened here: bytes come in as a reader.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 pub mod arrivals;
 mod climb;
 pub mod counts;

@@ -5,6 +5,8 @@
 //! what a user wants with a reply; so the same code runs over kernel sockets, an emulated TCP and a simulated
 //! server. [`tls`] is the layer below them where the scheme is https.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod compression;
 pub mod http1;
 pub mod http2;

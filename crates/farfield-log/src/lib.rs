@@ -7,6 +7,8 @@
 //!
 //! The crate opens no file and knows nothing of sessions, models or HTTP.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod common;
 mod compressed;
 pub mod dates;

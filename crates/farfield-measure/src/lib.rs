@@ -8,6 +8,8 @@
 //! Nothing here reads a clock, opens a file or knows how the load was made: files are whatever
 //! `io::Write` the caller hands in.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod bins;
 pub mod bottleneck;
 pub mod censored;

@@ -2,6 +2,8 @@
 //! [queues](queue), [losses](loss) and [delays](delay), and the [topologies](topology) they make up. Packets
 //! are opaque here: no TCP, no HTTP.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 pub mod access;
 mod bit_rate;
 pub mod closure;

@@ -8,6 +8,8 @@
 //! benchmark and knows no scenario; which processors it runs on is its caller's affair (its threads inherit
 //! the processor set of the thread that calls [`Origin::start`]).
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod body;
 mod clock;
 mod config;

@@ -5,6 +5,7 @@
 //! it is, stands in it percent-encoded, and only then.
 
 use bytes::Bytes;
+use farfield_base::Bytes as Size;
 use hyper::header::HeaderValue;
 use std::collections::BTreeMap;
 use std::fs;
@@ -69,7 +70,7 @@ impl Files {
                 "the files are more than 2 GiB together; serve fewer, or with another server",
             ));
         }
-        fs::read(path).map(Bytes::from)
+        farfield_files::read(path, Size(ROOT_MAX)).map(Bytes::from)
     }
 }
 

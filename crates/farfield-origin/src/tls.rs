@@ -3,11 +3,12 @@
 
 use crate::config::{EARLY_SESSIONS, OriginConfig};
 use crate::origin::OriginError;
+use farfield_files::input::KEY_MAX;
 use quinn::crypto::rustls::QuicServerConfig;
 use rcgen::CertifiedKey;
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use std::{fmt, fs};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::aws_lc_rs;
@@ -99,7 +100,8 @@ fn make() -> Result<Identity, OriginError> {
 /// The certificates of one file and the first key of another, or the same.
 fn read(certificate: &Path, key: &Path) -> Result<Identity, OriginError> {
     let bytes = |path: &Path| {
-        fs::read(path).map_err(|error| failed(&format_args!("read {}: {error}", path.display())))
+        farfield_files::read(path, KEY_MAX)
+            .map_err(|error| failed(&format_args!("read {}: {error}", path.display())))
     };
     let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes(certificate)?).collect();
     let chain = chain.ok().filter(|chain| !chain.is_empty()).ok_or_else(|| {

@@ -3,11 +3,11 @@
 //! A run writes `summary.json` from its first seconds on and again as it goes, marked as not complete
 //! until it has ended. So a directory whose run was killed reads like any other, and says so.
 
+use farfield_files::{NotRegular, input};
 use farfield_measure::Summary;
 use farfield_measure::summary::SCHEMA_VERSION;
-use rustix::fs::{Mode, OFlags};
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The name of the summary in a run directory.
@@ -73,9 +73,9 @@ impl RunDirectory {
             return Err(ReportError::NoDirectory(path));
         }
         let file = path.join(SUMMARY_FILE);
-        let json = match read_regular(&file) {
-            Ok(Some(json)) => json,
-            Ok(None) => return Err(ReportError::NotAFile(file)),
+        let json = match farfield_files::read_text(&file, input::DOCUMENT_MAX) {
+            Ok(json) => json,
+            Err(error) if NotRegular::of(&error).is_some() => return Err(ReportError::NotAFile(file)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(ReportError::NoSummary(path));
             }
@@ -101,15 +101,13 @@ impl RunDirectory {
     }
 }
 
-/// No summary is longer; with thousands of classes and states it is some megabytes.
-const BYTES_MAX: u64 = 1 << 30;
-
 /// A regular file, open to be read; `None` if it is something else. Nothing is waited for: a FIFO without a
 /// writer is opened like any.
 pub(crate) fn open_regular(path: &Path) -> io::Result<Option<fs::File>> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = fs::File::from(rustix::fs::open(path, flags, Mode::empty())?);
-    Ok(file.metadata()?.is_file().then_some(file))
+    match farfield_files::open_regular(path) {
+        Err(error) if NotRegular::of(&error).is_some() => Ok(None),
+        opened => opened.map(Some),
+    }
 }
 
 /// A file of a run, open to be read.
@@ -117,21 +115,13 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<Option<fs::File>> {
 /// # Errors
 /// Those of the system, and that it is no regular file, which might never end.
 pub fn open(path: &Path) -> io::Result<fs::File> {
-    open_regular(path)?.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"))
+    farfield_files::open_regular(path)
 }
 
 /// Whether a directory is that of a run: it has something of the summary's name, if only a link that leads
 /// nowhere.
 pub fn is_run(path: &Path) -> bool {
     path.join(SUMMARY_FILE).symlink_metadata().is_ok()
-}
-
-/// The text of a regular file; `None` if it is something else.
-fn read_regular(path: &Path) -> io::Result<Option<String>> {
-    let Some(file) = open_regular(path)? else { return Ok(None) };
-    let mut text = String::new();
-    file.take(BYTES_MAX).read_to_string(&mut text)?;
-    Ok(Some(text))
 }
 
 /// The version is looked at first: a later schema must be named as such, not as a missing field.
@@ -150,6 +140,7 @@ fn parse(file: &Path, json: &str) -> Result<Summary, ReportError> {
 mod tests {
     use super::*;
     use crate::terminal::scene::{Scene, killed};
+    use rustix::fs::Mode;
 
     /// An empty directory of this test's own.
     fn empty(name: &str) -> PathBuf {

@@ -10,9 +10,10 @@
 use crate::Scenario;
 use crate::ScenarioError;
 use farfield_engine::RunDirectory;
+use farfield_files::input::{SCENARIO_FILES_MAX, SCENARIO_MAX};
+use farfield_files::{Budget, open_regular, read_text};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
@@ -28,6 +29,8 @@ const SCENARIO: &str = "scenario.toml";
 pub struct Inputs {
     beside: PathBuf,
     largest_copy: u64,
+    /// What is left of the room for all files together: a scenario may name many large ones.
+    room: Budget,
     files: Vec<Input>,
 }
 
@@ -73,10 +76,7 @@ impl Print {
 
     /// The digest of the file at `path`, which may be larger than memory.
     fn of_file(path: &Path) -> io::Result<Print> {
-        let mut file = File::open(path)?;
-        if !file.metadata()?.is_file() {
-            return Err(io::Error::other("it is not a regular file"));
-        }
+        let mut file = open_regular(path)?;
         let (mut digest, mut bytes, mut part) = (Sha256::new(), 0, vec![0; 1 << 16]);
         loop {
             match file.read(&mut part)? {
@@ -97,7 +97,12 @@ fn hex(digest: &[u8]) -> String {
 impl Inputs {
     /// The files of a scenario whose relative paths begin at the folder `beside`.
     pub fn beside(beside: &Path) -> Inputs {
-        Inputs { beside: beside.to_owned(), largest_copy: LARGEST_COPY, files: Vec::new() }
+        Inputs {
+            beside: beside.to_owned(),
+            largest_copy: LARGEST_COPY,
+            room: Budget::new(SCENARIO_FILES_MAX),
+            files: Vec::new(),
+        }
     }
 
     /// The folder in which relative paths begin.
@@ -106,15 +111,19 @@ impl Inputs {
     }
 
     /// Reads the file at `path`, and keeps it for the run directory.
+    ///
+    /// # Errors
+    /// Those of the system; that it is no regular file, or that the scenario's files are too large together.
     pub fn read(&mut self, path: &Path) -> io::Result<Vec<u8>> {
         let known = self.files.iter().find(|file| file.written == path);
         if let Some(content) = known.and_then(|file| file.content.as_ref()) {
             return Ok(content.clone());
         }
-        let bytes = fs::read(self.beside.join(path))?;
         if known.is_some() {
-            return Ok(bytes);
+            // It is too large to keep, and has had its room.
+            return farfield_files::read(&self.beside.join(path), SCENARIO_FILES_MAX);
         }
+        let bytes = self.room.read(&self.beside.join(path))?;
         let may_be_copied = bytes.len() as u64 <= self.largest_copy && !has_private_key(&bytes);
         let content = may_be_copied.then(|| bytes.clone());
         self.files.push(Input { written: path.to_owned(), content, print: Print::of(&bytes) });
@@ -252,7 +261,7 @@ pub fn checked_scenario(directory: &Path) -> Result<PathBuf, ScenarioError> {
     let refuse = |why: String| {
         ScenarioError::invalid(format!("cannot repeat the run in {shown}: {LIST} {why}; {otherwise}"))
     };
-    let text = fs::read_to_string(&list).map_err(|error| refuse(format!("cannot be read ({error})")))?;
+    let text = read_text(&list, SCENARIO_MAX).map_err(|error| refuse(format!("cannot be read ({error})")))?;
     let list: List = serde_json::from_str(&text).map_err(|error| refuse(format!("is damaged ({error})")))?;
     let own = Listed { written: SCENARIO.into(), path: SCENARIO.into(), print: list.scenario };
     for file in std::iter::once(&own).chain(&list.files) {
@@ -288,6 +297,7 @@ mod tests {
     use crate::from_text;
     use crate::overlay::Overlay;
     use std::collections::BTreeSet;
+    use std::fs;
 
     /// The scenario `text` beside `files`, kept in a run directory; a file of more than `largest_copy` bytes
     /// is not copied.

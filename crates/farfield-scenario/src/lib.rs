@@ -4,6 +4,8 @@
 //! mistake with file, line and key. [`RunPlan::prepare`] adds what depends on the machine and returns the
 //! engine's settings. Terminals and exit codes belong to the program.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod activity;
 mod cross_traffic;
 mod document;

@@ -24,6 +24,7 @@ use farfield_engine::plane::{
 use farfield_engine::sockets::Sources;
 use farfield_engine::testbed::{Command, Limits, Prefix, Ready, ServerSpec, TestbedSpec};
 use farfield_engine::{MonitorSettings, Settings, preflight, reach};
+use farfield_files::TempDir;
 use farfield_measure::{Heading, LoadKind};
 use farfield_origin::{Origin, OriginConfig};
 use farfield_traffic::LoadSpec;
@@ -34,7 +35,6 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tempfile::TempDir;
 
 /// The name of the built-in server's certificate.
 pub(crate) const BUILT_IN_NAME: &str = "localhost";
@@ -149,6 +149,7 @@ impl RunPlan {
         };
         warnings.extend(scenario.warnings_of_tls());
         warnings.extend(way_in);
+        warnings.extend(built_in.left_out);
         warnings.extend(asked.warnings);
         let starts = itinerary.starts();
         let is_recorded = starts.is_some();

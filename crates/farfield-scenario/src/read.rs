@@ -5,6 +5,8 @@ use crate::error::ScenarioError;
 use crate::overlay::Overlay;
 use crate::plan::RunPlan;
 use crate::values::Url;
+use farfield_files::input::SCENARIO_MAX;
+use std::io;
 use std::path::Path;
 use toml::{Table, Value};
 
@@ -24,18 +26,25 @@ use toml::{Table, Value};
 /// # Errors
 /// The first mistake, with file, line and key, and what would do.
 pub fn read(path: impl AsRef<Path>) -> Result<RunPlan, ScenarioError> {
-    from_file(path.as_ref(), &Overlay::default())
+    let path = path.as_ref();
+    let text = farfield_files::read_text(path, SCENARIO_MAX);
+    from_text(&text.map_err(|error| unreadable(path, &error))?, Some(path), &Overlay::default())
 }
 
-/// The scenario in the file at `path`, with `flags` laid over it.
+/// The scenario in the file at `path`, whose name a user typed, with `flags` laid over it. It may be a pipe.
+///
+/// # Errors
+/// As [`read`].
 pub fn from_file(path: &Path, flags: &Overlay) -> Result<RunPlan, ScenarioError> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        ScenarioError::invalid(format!(
-            "cannot read the scenario {}: {error}; a server's URL begins with http://",
-            path.display()
-        ))
-    })?;
-    from_text(&text, Some(path), flags)
+    let text = farfield_files::read_typed_text(path, SCENARIO_MAX);
+    from_text(&text.map_err(|error| unreadable(path, &error))?, Some(path), flags)
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> ScenarioError {
+    ScenarioError::invalid(format!(
+        "cannot read the scenario {}: {error}; a server's URL begins with http://",
+        path.display()
+    ))
 }
 
 /// The plan of a run that requests `url`, with `flags` laid over it.

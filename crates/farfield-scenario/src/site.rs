@@ -7,16 +7,18 @@ use crate::ScenarioError;
 use crate::site_folder;
 use farfield_emulator::server::{Known, Objects};
 use farfield_engine::PlaneKind;
+use farfield_files::{TempDir, temporary_folder};
 use farfield_origin::OriginConfig;
 use farfield_traffic::file::Load;
 use farfield_traffic::site::{Object, Site};
-use tempfile::TempDir;
 
 /// Settings and files of the built-in server.
 pub struct BuiltIn {
     pub config: OriginConfig,
     /// The files that it serves, which are gone with this; it reads them when it starts.
     pub files: Option<TempDir>,
+    /// What the files lack of the site, as a sentence.
+    pub left_out: Option<String>,
 }
 
 impl Scenario {
@@ -34,17 +36,16 @@ impl Scenario {
         let mut config = self.origin.clone().unwrap_or_default();
         let elsewhere = self.plane == PlaneKind::Simulated || self.target.is_some() || self.is_started();
         if elsewhere || config.root.is_some() {
-            return Ok(BuiltIn { config, files: None });
+            return Ok(BuiltIn { config, files: None, left_out: None });
         }
-        let Some(site) = site else { return Ok(BuiltIn { config, files: None }) };
+        let Some(site) = site else { return Ok(BuiltIn { config, files: None, left_out: None }) };
         let failed =
             |what: String| ScenarioError::unavailable(format!("cannot write the site to serve: {what}"));
-        let files = tempfile::Builder::new().prefix("farfield-site-").tempdir();
-        let files = files.map_err(|error| failed(error.to_string()))?;
-        site_folder::write(site, files.path())
+        let files = temporary_folder("farfield-site-").map_err(|error| failed(error.to_string()))?;
+        let made = site_folder::write(site, files.path())
             .map_err(|(path, error)| failed(format!("{}: {error}", path.display())))?;
         config.root = Some(files.path().to_owned());
-        Ok(BuiltIn { config, files: Some(files) })
+        Ok(BuiltIn { config, files: Some(files), left_out: made.left_out() })
     }
 
     /// Whether the scenario says how to start a server, or which one runs.

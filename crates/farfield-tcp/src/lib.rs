@@ -9,6 +9,8 @@
 //! ECN, D-SACK, undoing of false recoveries, keep-alives. RACK-TLP, PRR, HyStart and F-RTO are absent, too:
 //! what that changes beside Linux is measured in docs/accuracy.md.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod acknowledge;
 mod arrival;
 pub mod challenge;

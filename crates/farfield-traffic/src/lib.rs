@@ -16,6 +16,8 @@
 //!
 //! Nothing here reads a clock or opens a file, and nothing knows HTTP's bytes or the network.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 pub mod alias;
 pub mod amount;
 pub mod arrival;

@@ -8,6 +8,8 @@
 //!
 //! Every request ends as one [`Sample`](farfield_base::Sample), whatever became of it.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod alternatives;
 pub mod book;
 mod connection;

@@ -14,6 +14,8 @@
 //!
 //! Nothing here opens a file or reads a clock.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 pub mod audit;
 pub mod clock;
 pub mod concurrency;

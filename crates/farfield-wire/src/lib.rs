@@ -24,6 +24,8 @@
 //! Nothing here allocates, except reassembly (fragments are rare) and reading captures (which tests and
 //! reports do).
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod arp;
 mod checksum;
 mod ecn;

@@ -3,6 +3,8 @@
 //! The command line: [flags] become a plan of a run ([`farfield_scenario`]), the engine runs it, and the
 //! program ends with an [exit code](exit). All else is in the other crates.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod commands;
 mod exit;
 mod flags;

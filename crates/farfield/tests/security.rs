@@ -283,6 +283,128 @@ fn a_password_is_sent_and_not_shown() {
     assert!(!refused.stderr.contains("sesame"), "{}", refused.stderr);
 }
 
+/// Credentials in headers, with a scheme and without, in forms and in the URL: they are in the scenario that
+/// repeats the run, and in no output that is passed on.
+#[test]
+fn credentials_are_in_no_output() {
+    let place = Place::new();
+    let served = place.serve("");
+    let address = served.url.strip_prefix("http://").expect("a URL");
+    for (file, secret) in [("one.toml", "SECRET1"), ("two.toml", "SECRET2")] {
+        place.write(
+            file,
+            format!(
+                "target = 'http://Aladdin:{secret}A@{address}/'\n\
+                 [[session.state]]\nname = 'a'\npath = '/'\ncheck.status = 299\n\
+                 [session.state.headers]\nauthorization = '{secret}B'\nproxy-authorization = 'Bearer {secret}C'\n\
+                 x-api-key = '{secret}D'\nx-auth-token = '{secret}E'\nprivate-token = 'my own {secret}F'\n"
+            ),
+        );
+    }
+    let runs = ["one.toml", "two.toml"].map(|file| place.run(&format!("{file} -n 20 -c 1")));
+    let mut outputs: Vec<(String, String)> = Vec::new();
+    for run in &runs {
+        outputs.push(("run".to_owned(), format!("{}{}", run.stdout, run.stderr)));
+        for entry in fs::read_dir(&run.directory).expect("a run").flatten() {
+            let name = entry.file_name().into_string().expect("a name");
+            // The scenario repeats the run, and the list of its files is of digests.
+            if name != "scenario.toml" && entry.path().is_file() {
+                let bytes = fs::read(entry.path()).expect("a file");
+                outputs.push((name, String::from_utf8_lossy(&bytes).into_owned()));
+            }
+        }
+    }
+    let failures = outputs.iter().find(|(name, _)| name == "failures.txt").expect("a failed check");
+    assert!(failures.1.contains("authorization: (not shown)"), "{}", failures.1);
+    assert!(failures.1.to_lowercase().contains("proxy-authorization: bearer (not shown)"), "{}", failures.1);
+    for words in [
+        "report run-1",
+        "report run-1 --format html",
+        "report run-1 --format json",
+        "report run-1 --format junit",
+        "report run-1 --format markdown",
+        "report run-1 --format csv",
+        "compare run-1 run-2",
+        "compare run-1 run-2 --format html",
+        "compare run-1 run-2 --format markdown",
+        "compare run-1 run-2 --format json",
+        "runs .",
+        "try one.toml",
+        "try one.toml --trace",
+    ] {
+        let ended = place.farfield(words);
+        outputs.push((words.to_owned(), format!("{}{}", ended.stdout, ended.stderr)));
+    }
+    for (name, text) in &outputs {
+        assert!(!text.contains("SECRET"), "{name}: {text}");
+    }
+    let of = |words: &str| &outputs.iter().find(|(name, _)| name == words).expect(words).1;
+    assert!(of("compare run-1 run-2").contains("(not shown)"), "a secret that differs is a difference");
+    assert!(of("report run-1 --format html").contains("(not shown)"), "the scenario is shown without it");
+    let kept = fs::read_to_string(place.path("run-1/scenario.toml")).expect("a scenario");
+    assert!(kept.contains("SECRET1A") && kept.contains("SECRET1F"), "{kept}");
+}
+
+/// A scenario that would start a program, write files and send requests.
+#[test]
+fn showing_a_scenario_runs_nothing() {
+    let place = Place::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let marker = place.path("started");
+    for text in [
+        format!("target = 'http://{address}/'\n[output]\ndirectory = 'run'\n"),
+        format!(
+            "[server]\ncommand = 'touch {0}; sleep 9'\n[[network.program]]\ncommand = 'touch {0}'\n",
+            marker.display()
+        ),
+    ] {
+        place.write("s.toml", &text);
+        let before = fs::read_dir(place.path("")).unwrap().count();
+        let shown = place.farfield("run s.toml --show-scenario").exits(0);
+        assert!(shown.stdout.contains("[load]"), "{}", shown.stdout);
+        // Its own two outputs, which the test takes.
+        assert_eq!(fs::read_dir(place.path("")).unwrap().count(), before + 2, "{text}");
+    }
+    assert!(!marker.exists());
+    listener.set_nonblocking(true).unwrap();
+    assert!(listener.accept().is_err(), "nobody came");
+}
+
+/// With folders of its own for temporary files and for what a user has at home.
+#[test]
+fn a_run_writes_into_its_directory_alone() {
+    let place = Place::new();
+    let planes: &[&str] = match may_build("a_run_writes_into_its_directory_alone") {
+        true => &["sockets", "simulated", "emulated"],
+        false => &["sockets", "simulated"],
+    };
+    for folder in ["tmp", "home", "here"] {
+        fs::create_dir(place.path(folder)).unwrap();
+    }
+    place.write(
+        "model.toml",
+        "pages = 3\ndocuments = 1\nembedded-objects = 2\nembedded = 1\nlinks = 1\n\
+        sizes = { body = { distribution = 'constant', value = 900 } }\n",
+    );
+    for plane in planes {
+        // The built-in server gets the site as files.
+        let line = format!(
+            "export TMPDIR=$PWD/tmp HOME=$PWD/home; cd here && exec FARFIELD run --plane {plane} -n 20 -c 1 -q \
+             --set requests.site='../model.toml' --out run-{plane} {}",
+            common::CALM
+        );
+        let ended = common::shell(&place, &line);
+        assert!(matches!(ended.code, Some(0 | 3)), "{plane}: {ended:?}");
+        for folder in ["tmp", "home"] {
+            let left: Vec<_> = fs::read_dir(place.path(folder)).unwrap().flatten().collect();
+            assert!(left.is_empty(), "{plane}: {left:?}");
+        }
+        fs::remove_dir_all(place.path(&format!("here/run-{plane}"))).expect("the run");
+        assert_eq!(fs::read_dir(place.path("here")).unwrap().count(), 0, "{plane}");
+    }
+}
+
 /// As root a setting's name once reached any file below `/`.
 #[test]
 fn settings_are_those_of_a_network_namespace() {

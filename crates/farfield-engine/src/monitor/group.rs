@@ -5,8 +5,8 @@ use super::modes::Modes;
 use super::proc_file::{Counter, ProcFile, field};
 use super::subject::Subject;
 use crate::os::control_group::CpuUsage;
+use farfield_files::system;
 use farfield_measure::monitor::{MonitorLog, metric};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The folders of a group: one in version 2, one for each controller in version 1.
@@ -79,12 +79,12 @@ impl Group {
 }
 
 fn number(path: &Path) -> Option<f64> {
-    fs::read_to_string(path).ok()?.trim().parse().ok()
+    system::read_text(path).ok()?.trim().parse().ok()
 }
 
 /// The quota in `cpu.max` of version 2, or in the two files of version 1.
 fn quota(folder: &Path) -> Option<f64> {
-    if let Ok(text) = fs::read_to_string(folder.join("cpu.max")) {
+    if let Ok(text) = system::read_text(folder.join("cpu.max")) {
         let (quota, period) = text.trim().split_once(' ')?;
         return Some(quota.parse::<f64>().ok()? / period.parse::<f64>().ok()?);
     }
@@ -104,6 +104,7 @@ mod tests {
     use super::*;
     use farfield_base::Instant;
     use farfield_measure::monitor::Source;
+    use std::fs;
 
     /// Both versions, in folders of plain files.
     #[test]

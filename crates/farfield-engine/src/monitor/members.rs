@@ -3,6 +3,7 @@
 use super::proc_file::ProcFile;
 use super::process;
 use crate::os::namespace;
+use farfield_files::system;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -81,7 +82,7 @@ fn descendants(roots: &[u32], found: &mut BTreeSet<u32>) {
 
 /// The words of a process's command with spaces between them; empty for a kernel thread.
 fn command_line(pid: u32) -> Vec<u8> {
-    let mut line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let mut line = system::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     line.iter_mut().filter(|byte| **byte == 0).for_each(|byte| *byte = b' ');
     line
 }
@@ -95,7 +96,7 @@ pub(super) fn pids_in(folder: &Path) -> Vec<u32> {
     let mut pids = Vec::new();
     let mut look = vec![folder.to_owned()];
     while let Some(folder) = look.pop() {
-        let text = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
+        let text = system::read_text(folder.join("cgroup.procs")).unwrap_or_default();
         pids.extend(text.lines().filter_map(|pid| pid.parse::<u32>().ok()).filter(|pid| *pid != 0));
         let below = fs::read_dir(&folder).into_iter().flatten().flatten();
         look.extend(

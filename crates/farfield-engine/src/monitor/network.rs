@@ -9,9 +9,9 @@ use super::subject::Subject;
 use crate::os::clock::thread_cpu;
 use crate::os::namespace::Namespace;
 use crate::os::sock_diag::{STATES, SocketTables, TcpSocket};
+use farfield_files::system;
 use farfield_measure::monitor::{MonitorLog, Source, metric};
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 use std::net::SocketAddr;
 
@@ -291,13 +291,14 @@ fn interface(line: &str) -> Option<(&str, [u64; 6])> {
 
 /// What an interface can carry, in bytes a second; devices that are none report -1 or nothing.
 fn speed(name: &str) -> Option<f64> {
-    let text = fs::read_to_string(format!("/sys/class/net/{name}/speed")).ok()?;
+    let text = system::read_text(format!("/sys/class/net/{name}/speed")).ok()?;
     text.trim().parse::<f64>().ok().filter(|megabits| *megabits > 0.0).map(|megabits| megabits * 125_000.0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn counters_are_found_by_protocol_and_name() {

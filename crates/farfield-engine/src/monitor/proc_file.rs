@@ -1,6 +1,7 @@
 //! Files of `/proc` and `/sys` that are read again and again: kept open, and read into a buffer that all of
 //! them share.
 
+use farfield_files::system;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -15,7 +16,7 @@ pub(super) struct ProcFile(File);
 impl ProcFile {
     /// Opens the file at `path`.
     pub fn open(path: &str) -> io::Result<ProcFile> {
-        File::open(path).map(ProcFile)
+        system::open(path).map(ProcFile)
     }
 
     /// Its bytes now, in `buffer`, which grows only once.

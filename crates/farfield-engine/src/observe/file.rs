@@ -3,7 +3,7 @@
 //! What has been [committed](PacketFile::commit) stays readable whatever happens next. After the first error,
 //! usually a full disk, the file ends with the last whole commit, and everything after it is counted only.
 
-use crate::run_directory::create_private;
+use farfield_files::create_private;
 use farfield_wire::pcapng::{
     Direction, Interface, InterfaceId, LinkType, PacketMetadata, Statistics, Writer,
 };

@@ -1,6 +1,7 @@
 //! The clock of the real planes: nanoseconds of `CLOCK_MONOTONIC` since the start of the run.
 
 use farfield_base::{Duration, Instant};
+use farfield_files::system;
 use rustix::time::{ClockId, clock_gettime};
 
 /// The run's clock. Every thread has a copy, and all count from the same start.
@@ -70,7 +71,7 @@ pub fn thread_cpu() -> Duration {
 /// Total time for which the calling thread was ready to run and had no processor; `None` if the kernel does
 /// not count it (`CONFIG_SCHED_INFO`). The second of the three numbers of `/proc/thread-self/schedstat`.
 pub fn thread_waited() -> Option<Duration> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let text = system::read_text("/proc/thread-self/schedstat").ok()?;
     text.split_whitespace().nth(1)?.parse().ok().map(Duration::from_ns)
 }
 

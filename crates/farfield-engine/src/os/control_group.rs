@@ -21,10 +21,11 @@ pub use usage::CpuUsage;
 use crate::placement::listed;
 use crate::testbed::{LimitUse, Limits};
 use farfield_base::{Bytes, Duration};
+use farfield_files::system;
 use hierarchy::{Parent, Version, parent, parent_that_accounts};
 use rustix::fd::OwnedFd;
 use rustix::process::{Signal, pidfd_send_signal};
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -97,7 +98,7 @@ impl ControlGroupPlan {
         name: &str,
     ) -> Result<ControlGroupPlan, ControlGroupError> {
         let read = |path: &str| {
-            fs::read_to_string(path).map_err(|source| ControlGroupError::File { path: path.into(), source })
+            system::read_text(path).map_err(|source| ControlGroupError::File { path: path.into(), source })
         };
         let (mounts, own) = (read("/proc/self/mountinfo")?, read("/proc/self/cgroup")?);
         let group = |wanted: bool, controller| -> Result<Option<Group>, ControlGroupError> {
@@ -159,11 +160,11 @@ impl ControlGroupPlan {
     pub fn make(self) -> Result<ControlGroup, ControlGroupError> {
         let mut group = ControlGroup { plan: self };
         for path in group.plan.folders_of_limits() {
-            fs::create_dir(&path).map_err(|source| ControlGroupError::File { path, source })?;
+            system::create_folder(&path).map_err(|source| ControlGroupError::File { path, source })?;
         }
         group.keep_to_processors();
         if let Some(path) = group.plan.folder_that_only_accounts()
-            && fs::create_dir(path).is_err()
+            && system::create_folder(path).is_err()
         {
             group.plan.account = None;
         }
@@ -222,7 +223,7 @@ impl ControlGroup {
     pub fn entries(&self) -> Result<Vec<OwnedFd>, ControlGroupError> {
         let open = |folder: PathBuf| {
             let path = folder.join("cgroup.procs");
-            let file = File::options().write(true).open(&path);
+            let file = system::open_to_write(&path);
             file.map(OwnedFd::from).map_err(|source| ControlGroupError::File { path, source })
         };
         self.plan.folders_to_join().into_iter().map(open).collect()
@@ -231,14 +232,14 @@ impl ControlGroup {
     /// The file by which a process joins the group that only counts, if there is one.
     pub fn account_entry(&self) -> Option<OwnedFd> {
         let path = self.plan.folder_that_only_accounts()?.join("cgroup.procs");
-        File::options().write(true).open(path).ok().map(OwnedFd::from)
+        system::open_to_write(path).ok().map(OwnedFd::from)
     }
 
     /// The folder of the group that counts processor time, once a process has joined it; `None` if none
     /// could.
     pub fn account_folder(&self) -> Option<&Path> {
         let folder = self.plan.account.as_ref()?.folder.as_path();
-        let members = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
+        let members = system::read_text(folder.join("cgroup.procs")).unwrap_or_default();
         // A process that has ended already has left its time.
         let has_some = !members.is_empty() || CpuUsage::read(folder).is_some_and(|usage| usage.total_ns > 0);
         has_some.then_some(folder)
@@ -297,11 +298,11 @@ impl Group {
 
     fn write(&self, file: &str, value: &str) -> Result<(), ControlGroupError> {
         let path = self.folder.join(file);
-        fs::write(&path, value).map_err(|source| ControlGroupError::File { path, source })
+        system::write(&path, value).map_err(|source| ControlGroupError::File { path, source })
     }
 
     fn read(&self, file: &str) -> Option<String> {
-        fs::read_to_string(self.folder.join(file)).ok()
+        system::read_text(self.folder.join(file)).ok()
     }
 
     /// The number behind a name, in a file of such lines.
@@ -330,7 +331,7 @@ pub fn remove(folder: &Path) {
 }
 
 fn kill_all(folder: &Path) {
-    let pids = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
+    let pids = system::read_text(folder.join("cgroup.procs")).unwrap_or_default();
     for pid in pids.lines().filter_map(|pid| pid.parse().ok()).filter(|pid| *pid != 0) {
         if let Ok(process) = super::init::descriptor_of(pid) {
             // It may have ended by itself.

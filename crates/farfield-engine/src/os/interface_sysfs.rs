@@ -29,6 +29,7 @@ impl InterfaceSysfs {
     ///
     /// # Errors
     /// `NotFound` if the kernel has no such attribute, or the kernel's error about the value.
+    #[expect(clippy::disallowed_methods, reason = "a file of the kernel's, in its own mount")]
     pub fn write(&self, interface: &str, attribute: &str, value: &str) -> io::Result<()> {
         let path = format!("class/net/{interface}/{attribute}");
         let file = openat(&self.root, path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;

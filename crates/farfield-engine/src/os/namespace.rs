@@ -4,6 +4,7 @@
 //! Namespaces belong to threads: a thread that enters one leaves the other threads of the process where they
 //! are.
 
+use farfield_files::{open_regular, system};
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
@@ -71,7 +72,7 @@ impl Namespace {
     }
 
     fn open(path: &Path) -> io::Result<Namespace> {
-        Ok(Namespace { link: Arc::new(File::open(path)?.into()) })
+        Ok(Namespace { link: Arc::new(open_regular(path)?.into()) })
     }
 
     /// Runs `work` in a thread of its own inside, and waits for it. Threads and processes that `work` starts
@@ -135,9 +136,9 @@ pub fn enter_user_namespace() -> io::Result<()> {
     let group = rustix::process::getegid().as_raw();
     unshare(UnshareFlags::NEWUSER)?;
     // A group may be mapped only once the process can no longer drop groups (user_namespaces(7)).
-    fs::write("/proc/self/setgroups", "deny")?;
-    fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
-    fs::write("/proc/self/gid_map", format!("{group} {group} 1"))
+    system::write("/proc/self/setgroups", "deny")?;
+    system::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
+    system::write("/proc/self/gid_map", format!("{group} {group} 1"))
 }
 
 /// Moves the calling process, which must have one thread, into the user namespace of another process of the
@@ -146,7 +147,7 @@ pub fn enter_user_namespace() -> io::Result<()> {
 /// # Errors
 /// `EINVAL` with more than one thread or if it is there already, `EPERM` if the namespace is another user's.
 pub fn enter_user_namespace_of(pid: u32) -> io::Result<()> {
-    let link = File::open(format!("/proc/{pid}/ns/user"))?;
+    let link = system::open(format!("/proc/{pid}/ns/user"))?;
     Ok(move_into_link_name_space(link.as_fd(), Some(LinkNameSpaceType::User))?)
 }
 

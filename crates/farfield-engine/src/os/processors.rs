@@ -1,6 +1,7 @@
 //! Processor affinity and scheduling of the generator's threads.
 
 use farfield_base::Duration;
+use farfield_files::system;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::Timespec;
@@ -75,7 +76,7 @@ pub struct IdleTimes {
 impl IdleTimes {
     /// Reads the kernel's counts (proc_stat(5)).
     pub fn read(processors: [usize; 2]) -> io::Result<IdleTimes> {
-        let account = std::fs::read_to_string("/proc/stat")?;
+        let account = system::read_text("/proc/stat")?;
         let idle = |processor: usize| {
             let name = format!("cpu{processor}");
             let line = account.lines().find(|line| line.split(' ').next() == Some(name.as_str()))?;

@@ -8,6 +8,7 @@
 
 use crate::os::interface_sysfs::InterfaceSysfs;
 use crate::os::processors;
+use farfield_files::system;
 use rustix::process::Pid;
 use std::{fs, io};
 
@@ -62,7 +63,7 @@ fn threads_of(interface: &str) -> io::Result<Vec<Pid>> {
     for entry in fs::read_dir("/proc")? {
         let Ok(number) = entry?.file_name().to_string_lossy().parse() else { continue };
         // A process may have ended since.
-        let Ok(name) = fs::read_to_string(format!("/proc/{number}/comm")) else { continue };
+        let Ok(name) = system::read_text(format!("/proc/{number}/comm")) else { continue };
         if name.starts_with(begins)
             && let Some(pid) = Pid::from_raw(number)
         {

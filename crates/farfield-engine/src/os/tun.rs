@@ -44,6 +44,7 @@ impl Tun {
     /// # Errors
     /// `NotFound` or `PermissionDenied` where `/dev/net/tun` is closed, `EPERM` without `CAP_NET_ADMIN`,
     /// `EINVAL` or `E2BIG` for too many queues.
+    #[expect(clippy::disallowed_methods, reason = "a device of the kernel's, by its own name")]
     pub fn open(options: TunOptions<'_>) -> io::Result<Tun> {
         let mut tun =
             Tun { name: options.name.to_owned(), queues: Vec::with_capacity(options.queues), rows: true };

@@ -7,7 +7,6 @@ use crate::os::mounts;
 use farfield_emulator::NetworkPlan;
 use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// What a program finds in its namespace.
@@ -35,7 +34,7 @@ impl Surroundings {
         inside.testbed.inside(|| Resolver::bind(hosts)).and_then(|bound| bound).ok()
     }
 
-    /// Starts a program inside. Its files of names lie in `folder`, which nobody else has.
+    /// Starts a program inside.
     ///
     /// # Errors
     /// If it cannot be started.
@@ -44,15 +43,14 @@ impl Surroundings {
         inside: &Inside,
         command: &[OsString],
         [input, output, error]: [Stdio; 3],
-        folder: &Path,
     ) -> Result<Child, ShellError> {
         let (name, arguments) = command.split_first().expect("a program");
         let failed = |source| ShellError::Start { program: name.clone(), source };
         let hosts = self.hosts.iter().map(|(name, address)| (*address, name.as_str())).collect::<Vec<_>>();
         let started = inside.testbed.inside(|| {
-            // Where names cannot be added, the program still has the address.
-            let _ = std::fs::create_dir_all(folder)
-                .and_then(|()| mounts::add_names(&hosts, Some(names::ADDRESS), folder));
+            // Where names cannot be added, the program still has the address. The files are needed until it
+            // has started.
+            let _files = mounts::add_names(&hosts, Some(names::ADDRESS));
             Command::new(name)
                 .args(arguments)
                 .env("FARFIELD_SERVER", self.server.to_string())

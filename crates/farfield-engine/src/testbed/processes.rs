@@ -3,6 +3,7 @@
 use crate::os::init;
 use crate::os::namespace::{self, Namespace};
 use farfield_base::Duration;
+use farfield_files::system;
 use rustix::process::{Signal, pidfd_send_signal};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -58,7 +59,7 @@ struct Stat {
 
 /// `/proc/PID/stat` (proc_pid_stat(5)). The second field is a name that may hold anything, in parentheses.
 fn stat(pid: u32) -> Option<Stat> {
-    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let text = system::read_text(format!("/proc/{pid}/stat")).ok()?;
     let (_, rest) = text.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_whitespace().collect();
     // The first of these is the third field of the file.

@@ -9,10 +9,16 @@
 //! is trusted only if nobody else can have written it: in a folder and a file that are ours and that others
 //! may not write.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the folder's name is known to all, so its owner and mode are checked, and files are opened in it"
+)]
+
 use super::host::Handle;
 use super::{HostNamespace, processes, settings};
 use crate::os::control_group;
 use crate::os::namespace::Namespace;
+use farfield_files::system;
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
@@ -293,7 +299,7 @@ fn read(file: &File) -> Option<RecordContent> {
 }
 
 fn boot() -> Option<String> {
-    fs::read_to_string("/proc/sys/kernel/random/boot_id").ok().map(|id| id.trim().to_owned())
+    system::read_text("/proc/sys/kernel/random/boot_id").ok().map(|id| id.trim().to_owned())
 }
 
 fn is_of_this_boot(content: &RecordContent) -> bool {

@@ -7,8 +7,8 @@ mod spec;
 pub use error::ServerError;
 pub use spec::{Command, Ready, ReadyError, ServerSpec};
 
+use super::processes;
 use super::{LimitUse, Limits};
-use super::{processes, record};
 use crate::os::clock::{Clock, monotonic_ns};
 use crate::os::control_group::{ControlGroup, ControlGroupError, ControlGroupPlan, CpuUsage};
 use crate::os::init::{self, ChildSetup};
@@ -17,13 +17,12 @@ use crate::os::namespace::{self, Namespace};
 use crate::os::processors;
 use crate::os::user::User;
 use farfield_base::{Duration, Instant, printable};
+use farfield_files::{TempDir, create_private, open_regular};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
 use rustix::process::{Signal, pidfd_send_signal};
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::net::{IpAddr, SocketAddr, TcpStream};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::mpsc;
@@ -324,9 +323,8 @@ fn run_keeper(
         Err(error) => Containment::ProcessGroup { why: error.to_string() },
     };
     init::put_under_init(&mut command, containment == Containment::PidNamespace, server)?;
-    let names = NameFiles::lay_over(hosts);
+    let names = add_names(hosts);
     let mut child = command.spawn()?;
-    // What lies over the machine's files is there without its own name.
     drop(names);
     let init = child.id();
     let descriptor = match init::descriptor_of(init) {
@@ -344,28 +342,14 @@ fn run_keeper(
     Ok(status)
 }
 
-/// The folder of the files that show a server names of hosts, for as long as it needs its own name.
-struct NameFiles(PathBuf);
-
-impl NameFiles {
-    /// Lets the calling thread, and what it starts, know `hosts`. Where names cannot be added, addresses are
-    /// reached all the same.
-    fn lay_over(hosts: &[(String, IpAddr)]) -> Option<NameFiles> {
-        if hosts.is_empty() {
-            return None;
-        }
-        let files = NameFiles(std::env::temp_dir().join(record::unique_name()));
-        let hosts: Vec<(IpAddr, &str)> =
-            hosts.iter().map(|(name, address)| (*address, name.as_str())).collect();
-        let _ = std::fs::create_dir_all(&files.0).and_then(|()| mounts::add_names(&hosts, None, &files.0));
-        Some(files)
+/// Lets the calling thread, and what it starts, know `hosts`; the folder of the files that show them is needed
+/// until the server has started. Where names cannot be added, addresses are reached all the same.
+fn add_names(hosts: &[(String, IpAddr)]) -> Option<TempDir> {
+    if hosts.is_empty() {
+        return None;
     }
-}
-
-impl Drop for NameFiles {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+    let hosts: Vec<(IpAddr, &str)> = hosts.iter().map(|(name, address)| (*address, name.as_str())).collect();
+    mounts::add_names(&hosts, None).ok()
 }
 
 /// The location of the server's control group; `None` if its limits need none, and none can count either.
@@ -420,9 +404,7 @@ fn command(spec: &ServerSpec, user: Option<&User>) -> Result<process::Command, S
         }
     };
     let failed = |source| ServerError::Log { path: spec.log.clone(), source };
-    // Mode 0600: a server's log may hold secrets.
-    let log = File::options().write(true).create(true).truncate(true).mode(0o600).open(&spec.log);
-    let log = log.map_err(failed)?;
+    let log = create_private(&spec.log).map_err(failed)?;
     let errors = log.try_clone().map_err(failed)?;
     if let Some(user) = user {
         // Servers may open /dev/stderr again by its name.
@@ -453,7 +435,7 @@ fn last_words(log: &Path) -> String {
 fn tail(log: &Path) -> String {
     const BYTES: u64 = 16 * 1024;
     let read = || -> io::Result<Vec<u8>> {
-        let mut file = File::open(log)?;
+        let mut file = open_regular(log)?;
         let length = file.seek(SeekFrom::End(0))?;
         file.seek(SeekFrom::Start(length.saturating_sub(BYTES)))?;
         let mut end = Vec::new();

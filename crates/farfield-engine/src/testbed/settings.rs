@@ -3,9 +3,10 @@
 
 use crate::testbed::{ServerSetting, ServerTcp, TestbedError};
 use farfield_base::Bytes;
+use farfield_files::system;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-use std::{fmt, fs, io};
+use std::{fmt, io};
 
 /// The name of a setting of a network namespace, such as `net.ipv4.tcp_fin_timeout`. It always names a file
 /// below `/proc/sys/net`.
@@ -244,14 +245,14 @@ pub(crate) fn report(wanted: &[WantedSetting]) -> Vec<ServerSetting> {
 
 /// A setting's value, its words separated by one space.
 pub(crate) fn read(name: &str) -> Option<String> {
-    let text = fs::read_to_string(path(name)).ok()?;
+    let text = system::read_text(path(name)).ok()?;
     Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// Writes a setting. Invalid names are always an error: names come from records on the disk as well.
 fn write(name: &str, value: &str) -> io::Result<()> {
     let name = SettingName::try_from(name.to_owned()).map_err(io::Error::other)?;
-    fs::write(path(&name.0), value)
+    system::write(path(&name.0), value)
 }
 
 /// Dots stand for slashes, and slashes for the dots of interfaces' names (sysctl(8)).

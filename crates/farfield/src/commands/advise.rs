@@ -6,9 +6,11 @@ use crate::exit::Exit;
 use crate::flags::fit::{AdviseFlags, Advised, KeepaliveFlags};
 use crate::output;
 use crate::problem::Problem;
+use farfield_files::input::DOCUMENT_MAX;
 use farfield_fit::keepalive::KeepAlive;
 use farfield_fit::{FitReport, Model, Variable};
 use std::fmt::Write;
+use std::io;
 
 /// Timeouts of the work-load curve, in seconds.
 const CURVE_S: [f64; 10] = [0.0, 0.2, 0.5, 1.0, 2.0, 5.0, 15.0, 30.0, 75.0, 300.0];
@@ -30,14 +32,17 @@ fn report(flags: &KeepaliveFlags) -> Result<FitReport, Problem> {
         && path.extension().is_some_and(|extension| extension == "json")
     {
         let refuse = |error: &dyn std::fmt::Display| Problem::usage(format!("{}: {error}", path.display()));
-        let text = std::fs::read_to_string(path).map_err(|error| refuse(&error))?;
-        // A log may be lines of JSON.
-        match serde_json::from_str(&text) {
-            Ok(report) => return Ok(report),
-            Err(error) if text.starts_with("{\n") => {
-                return Err(refuse(&format_args!("not what `farfield fit` writes: {error}")));
-            }
-            Err(_) => {}
+        // A log may be lines of JSON, and of any length.
+        match farfield_files::read_text(path, DOCUMENT_MAX) {
+            Ok(text) => match serde_json::from_str(&text) {
+                Ok(report) => return Ok(report),
+                Err(error) if text.starts_with("{\n") => {
+                    return Err(refuse(&format_args!("not what `farfield fit` writes: {error}")));
+                }
+                Err(_) => {}
+            },
+            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {}
+            Err(error) => return Err(refuse(&error)),
         }
     }
     fitted(&flags.log, &settings(&flags.log)?)

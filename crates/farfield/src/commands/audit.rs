@@ -16,6 +16,7 @@ use crate::problem::Problem;
 use farfield_capture::{Capture, Options, ServerFilter};
 use farfield_engine::observe::{CaptureSettings, PacketCapture};
 use farfield_engine::{RunDirectory, descriptors, interrupt};
+use farfield_files::open_regular;
 use farfield_origin::{Origin, OriginConfig};
 use farfield_report::audit::{page, text};
 use farfield_verify::audit::{Agreement, Audit, AuditInput, Tolerance};
@@ -23,7 +24,7 @@ use reports::ReportFile;
 use server::ServerName;
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::BufReader;
+use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -163,10 +164,9 @@ impl AuditSetup {
         self.directory.path().join(name)
     }
 
-    /// An empty file that only its owner may read.
-    fn empty(&self, name: &str) -> Result<PathBuf, Problem> {
-        self.directory.replace(name, b"").map_err(Problem::failed)?;
-        Ok(self.file(name))
+    /// A new file that only its owner may read.
+    fn begin(&self, name: &str) -> Result<File, Problem> {
+        self.directory.begin(name).map_err(Problem::failed)
     }
 
     /// Removes what an audit of nothing has written. The directory stays if anything else is in it.
@@ -191,7 +191,7 @@ impl AuditSetup {
                 None
             }
         };
-        let (output, errors) = (self.empty(OUTPUT)?, self.empty(ERRORS)?);
+        let (output, errors) = (self.begin(OUTPUT)?, self.begin(ERRORS)?);
         let tool = tool::Tool {
             command: &self.command,
             environment: vec![
@@ -220,7 +220,7 @@ impl AuditSetup {
         let cannot = |error: &dyn std::fmt::Display| {
             Problem::failed(format!("the capture {} cannot be read: {error}", path.display()))
         };
-        let file = File::open(path).map_err(|error| cannot(&error))?;
+        let file = open_regular(path).map_err(|error| cannot(&error))?;
         let server = ServerFilter { address: None, port: Some(self.server.port) };
         let options = Options { server, ..Options::default() };
         farfield_capture::read(BufReader::with_capacity(1 << 20, file), &options)
@@ -267,7 +267,7 @@ impl AuditSetup {
         self.directory.replace(PAGE, html.as_bytes()).map_err(Problem::failed)?;
         self.directory.replace(AUDIT, json.as_bytes()).map_err(Problem::failed)?;
         if let Some(path) = &flags.page {
-            fs::write(path, &html)
+            farfield_files::output::put(path, html.as_bytes())
                 .map_err(|error| Problem::failed(format!("cannot write {}: {error}", path.display())))?;
         }
         match flags.format {
@@ -283,9 +283,20 @@ impl AuditSetup {
 /// The last line that a tool printed.
 fn last_words(files: &[&Path]) -> String {
     let last = |path: &&Path| {
-        let text = fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).ok()?;
+        let text = end_of(path).ok()?;
         let line = text.lines().rev().find(|line| !line.trim().is_empty())?;
         Some(line.trim().chars().take(300).collect::<String>())
     };
     files.iter().find_map(last).unwrap_or_else(|| "none".to_owned())
+}
+
+/// The end of what a tool printed.
+fn end_of(path: &Path) -> std::io::Result<String> {
+    const BYTES: u64 = 64 << 10;
+    let mut file = open_regular(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(BYTES)))?;
+    let mut bytes = Vec::new();
+    file.take(BYTES).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -13,7 +13,6 @@ use crate::problem::Problem;
 use drawn::DrawnSession;
 use farfield_scenario::{HttpVersion, Prepared, RunPlan};
 use farfield_user::Reuse;
-use std::fs;
 use std::path::Path;
 
 /// Sessions that httperf 0.9 reads of a file (`MAX_SESSION_TEMPLATES` in its wsesslog.c).
@@ -78,6 +77,6 @@ fn summary(sessions: &[DrawnSession], wsesslog: Option<&Path>) -> String {
 }
 
 fn write(file: &Path, text: &str) -> Result<(), Problem> {
-    fs::write(file, text)
+    farfield_files::output::put(file, text.as_bytes())
         .map_err(|error| Problem::failed(format!("{} cannot be written: {error}", file.display())))
 }

@@ -20,7 +20,6 @@ use farfield_scenario::site_folder;
 use farfield_scenario::{HttpVersion, RunSpec, Scenario, Url};
 use serde::Serialize;
 use std::fmt::Write;
-use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::Path;
 
@@ -53,7 +52,8 @@ pub fn fit(flags: &FitFlags) -> Result<Exit, Problem> {
     traffic.words.extend(pace.words());
     let site = site_folder::as_json(&report.to_site(flags.log.seed).map_err(Problem::failed)?);
     let scenario = scenario(&traffic, target, flags, &pace);
-    fs::create_dir_all(&flags.out).map_err(|error| unwritable(&flags.out, &error))?;
+    let folder =
+        farfield_files::output::folder(&flags.out).map_err(|error| unwritable(&flags.out, &error))?;
     let contents = [
         (heading(&report, &traffic, &pace) + &scenario.to_toml()).into_bytes(),
         site,
@@ -61,7 +61,8 @@ pub fn fit(flags: &FitFlags) -> Result<Exit, Problem> {
         page(&report, &traffic).into_bytes(),
     ];
     for (file, content) in FILES.iter().zip(contents) {
-        write(&flags.out.join(file), &content)?;
+        let made = folder.publish_below(&[file]).and_then(|mut made| made.write_all(&content));
+        made.map_err(|error| unwritable(&flags.out.join(file), &error))?;
     }
     let takes = pace.takes(&report, &scenario);
     output::put(&summary(&report, &traffic, &flags.out, &takes))?;
@@ -169,12 +170,6 @@ fn heading(report: &FitReport, traffic: &FittedTraffic, pace: &Pace) -> String {
 
 fn written(value: &impl Serialize) -> String {
     serde_json::to_string_pretty(value).expect("it is JSON") + "\n"
-}
-
-fn write(path: &Path, content: &[u8]) -> Result<(), Problem> {
-    let file = OpenOptions::new().write(true).create_new(true).open(path);
-    let written = file.and_then(|mut file| file.write_all(content));
-    written.map_err(|error| unwritable(path, &error))
 }
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Problem {

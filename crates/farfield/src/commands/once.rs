@@ -40,7 +40,7 @@ pub fn once(flags: &TryFlags) -> Result<Exit, Problem> {
     of_one_session(&mut settings);
     preflight::check(&settings).map_err(Problem::failed)?;
     super::run::announce(&settings.plane, false)?;
-    let log = tempfile::tempdir()
+    let log = farfield_files::temporary_folder("farfield-")
         .map_err(|error| Problem::failed(format!("cannot make a folder for the server's log: {error}")))?;
     let mut settings = super::run::set_up(settings, log.path())?;
     drop(files);

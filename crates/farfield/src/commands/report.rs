@@ -7,10 +7,8 @@ use crate::problem::Problem;
 use farfield_measure::Summary;
 use farfield_report::export::{self, ExportError, Layout, SamplesExported};
 use farfield_report::{Look, ReportError, RunDirectory, page};
-use std::fs::{self, File};
-use std::io::{self, BufWriter, IsTerminal, Write};
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::io::{IsTerminal, Write};
+use std::path::Path;
 
 /// Prints the result of a run, or exports a part of it.
 pub fn report(flags: &ReportFlags) -> Result<Exit, Problem> {
@@ -74,7 +72,7 @@ fn exported(
 ) -> Result<Exit, Problem> {
     let written = match &flags.out {
         None => output::put_export(&write),
-        Some(out) => replace(out, &write),
+        Some(out) => farfield_files::replace(out, &write),
     };
     match (written, run) {
         (Ok(()), Ok(run)) => Ok(Exit::of_run(run.summary(), false, false)),
@@ -111,27 +109,6 @@ fn put(out: Option<&Path>, text: &str) -> Result<(), Problem> {
 }
 
 fn to_file(out: &Path, text: &str) -> Result<(), Problem> {
-    let written = replace(out, |to| Ok(to.write_all(text.as_bytes())?));
-    written.map_err(|error| Problem::failed(format_args!("`{}`: {error}", out.display())))
-}
-
-/// Replaces a file in one step, so that half an export is not taken for one; what is no regular file, such as
-/// a pipe, is written to.
-fn replace(out: &Path, write: impl Fn(&mut dyn Write) -> Result<(), ExportError>) -> Result<(), ExportError> {
-    if fs::metadata(out).is_ok_and(|found| !found.is_file()) {
-        let mut to = BufWriter::new(File::options().write(true).open(out)?);
-        write(&mut to)?;
-        return Ok(to.flush()?);
-    }
-    let folder = match out.parent() {
-        Some(folder) if folder != Path::new("") => folder.to_owned(),
-        _ => PathBuf::from("."),
-    };
-    // As a file that the user had made: readable by whom the umask allows.
-    let mut named = tempfile::Builder::new();
-    let mut draft = BufWriter::new(named.permissions(fs::Permissions::from_mode(0o666)).tempfile_in(folder)?);
-    write(&mut draft)?;
-    let draft = draft.into_inner().map_err(io::IntoInnerError::into_error)?;
-    draft.persist(out).map_err(|error| error.error)?;
-    Ok(())
+    farfield_files::output::put(out, text.as_bytes())
+        .map_err(|error| Problem::failed(format_args!("`{}`: {error}", out.display())))
 }

@@ -34,7 +34,7 @@ pub fn shell(flags: &ShellFlags) -> Result<Exit, Problem> {
     let clients = clients_of(&plane.network, &classes)
         .map_err(|error| Problem::usage(format!("--as or --beside: {error}")))?;
     let round_trip = plane.network.round_trips;
-    let directory = tempfile::tempdir()
+    let directory = farfield_files::temporary_folder("farfield-")
         .map_err(|error| Problem::failed(format!("no folder for the server's log can be made: {error}")))?;
     let shell = Shell::set_up(*plane, &clients, directory.path()).map_err(|error| match error {
         SetUpError::Testbed(error) => Problem::forbidden(error),

@@ -12,6 +12,8 @@ use crawl::{Bounds, Crawled, crawl};
 use farfield_base::Bytes;
 use farfield_base::random::Seed;
 use farfield_engine::interrupt;
+use farfield_files::Budget;
+use farfield_files::input::{PAGE_MAX, SCENARIO_FILES_MAX};
 use farfield_scenario::Url;
 use farfield_scenario::site_folder as folder;
 use farfield_traffic::request::SiteSource;
@@ -44,9 +46,10 @@ fn make(flags: &MakeFlags) -> Result<Exit, Problem> {
     let source = SiteSource::try_from(flags.model.clone()).map_err(Problem::usage)?;
     let beside = Path::new(&flags.model).parent().unwrap_or(Path::new(""));
     // A file that a model names lies beside it; the model itself is named as it was typed.
+    let mut room = Budget::new(SCENARIO_FILES_MAX);
     let mut load = |path: &Path| match path == Path::new(&flags.model) {
-        true => fs::read(path),
-        false => fs::read(beside.join(path)),
+        true => room.read(path),
+        false => room.read(&beside.join(path)),
     };
     let site = source.site(&mut load, Seed(flags.seed)).map_err(Problem::usage)?;
     let directory = &flags.directory;
@@ -56,7 +59,7 @@ fn make(flags: &MakeFlags) -> Result<Exit, Problem> {
             path.display()
         ))
     };
-    fs::create_dir_all(directory).map_err(|error| failed(directory, error))?;
+    farfield_files::output::folder(directory).map_err(|error| failed(directory, error))?;
     let mut there = fs::read_dir(directory).map_err(|error| failed(directory, error))?;
     if there.next().is_some() {
         return Err(Problem::usage(format!(
@@ -64,8 +67,12 @@ fn make(flags: &MakeFlags) -> Result<Exit, Problem> {
             directory.display()
         )));
     }
-    let manifest = folder::write(&site, directory).map_err(|(path, error)| failed(&path, error))?;
-    output::put(&figures(&site, &manifest))?;
+    let made = folder::write(&site, directory).map_err(|(path, error)| failed(&path, error))?;
+    let mut text = figures(&site, &made.manifest);
+    if let Some(left_out) = made.left_out() {
+        text += &format!("{left_out}\n");
+    }
+    output::put(&text)?;
     Ok(Exit::Fine)
 }
 
@@ -76,7 +83,7 @@ fn read(directory: &Path, out: &Path) -> Result<Exit, Problem> {
     })?;
     let site = files::read(found)
         .map_err(|error| Problem::usage(format!("{} is no site: {error}", directory.display())))?;
-    fs::write(out, folder::as_json(&site))
+    farfield_files::output::put(out, &folder::as_json(&site))
         .map_err(|error| Problem::failed(format!("cannot write {}: {error}", out.display())))?;
     output::put(&figures(&site, out))?;
     Ok(Exit::Fine)
@@ -87,12 +94,13 @@ fn take_from_server(flags: &CrawlFlags) -> Result<Exit, Problem> {
     let start: Url = url.parse().map_err(Problem::usage)?;
     let stop =
         interrupt::flag().map_err(|error| Problem::failed(format!("cannot listen for Ctrl-C: {error}")))?;
-    let Crawled { files, refused, broken, left, ended } = crawl(&start, Bounds::of(*objects_max), &stop)?;
+    let Crawled { files, refused, broken, left, too_long, ended } =
+        crawl(&start, Bounds::of(*objects_max), &stop)?;
     let site = files::read(files).map_err(|error| {
         let why = refused.first().map_or(String::new(), |(path, status)| format!(": {path} is {status}"));
         Problem::failed(format!("{url} shows no site{why}; {error}"))
     })?;
-    fs::write(out, folder::as_json(&site))
+    farfield_files::output::put(out, &folder::as_json(&site))
         .map_err(|error| Problem::failed(format!("cannot write {}: {error}", out.display())))?;
     let mut text = figures(&site, out);
     if let Some((path, status)) = refused.first() {
@@ -101,6 +109,9 @@ fn take_from_server(flags: &CrawlFlags) -> Result<Exit, Problem> {
     if let Some((path, why)) = broken.first() {
         text +=
             &format!("{} answers did not come or broke off, such as that to {path}: {why}\n", broken.len());
+    }
+    if let (count, Some(path)) = &too_long {
+        text += &format!("{count} paths were left out, such as {path}: no folder has names this long\n");
     }
     match ended {
         Some(why) => {
@@ -126,7 +137,9 @@ fn collect(folder: &Path, path: &str, found: &mut Vec<FoundFile>) -> io::Result<
             collect(&entry.path(), &format!("{below}/"), found)?;
         } else if described.is_file() {
             let html = match ObjectKind::of_path(&below) {
-                ObjectKind::Html => Some(String::from_utf8_lossy(&fs::read(entry.path())?).into_owned()),
+                ObjectKind::Html => Some(
+                    String::from_utf8_lossy(&farfield_files::read(&entry.path(), PAGE_MAX)?).into_owned(),
+                ),
                 _ => None,
             };
             found.push(FoundFile { path: below, size: Bytes(described.len()), html });

@@ -11,6 +11,7 @@ use crate::problem::Problem;
 use farfield_base::random::Seed;
 use farfield_base::{Instant, Sample, Window};
 use farfield_capture::{Capture, Options, ServerFilter};
+use farfield_files::{Folder, open_regular, open_stream};
 use farfield_measure::samples::{Keep, SamplesFile};
 use farfield_measure::summary::PartSummary;
 use farfield_measure::verdict::CaptureAgreement;
@@ -26,8 +27,7 @@ use farfield_verify::{
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, IsTerminal, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The capture that a run takes.
 const CAPTURE_FILE: &str = "capture.pcapng";
@@ -169,7 +169,7 @@ fn hold(directory: &Path, summary: &Summary, capture: &Path) -> Result<Verificat
     let limits =
         scenario.as_ref().map_or_else(|_| AgreementLimits::default(), |plan| limits(plan.scenario()));
     let record = record(directory, summary, &samples, all_kept, Origin::of(capture, directory))?;
-    let read = read_capture(capture, &record)?;
+    let read = read_capture(capture, Origin::of(capture, directory), &record)?;
     let asked = scenario.as_ref().ok().map(asked);
     let mut verified = farfield_verify::verify(&samples, &read, &record, asked.as_ref(), limits);
     if let Err(error) = &scenario {
@@ -202,8 +202,13 @@ fn unreadable(path: &Path, error: impl Display) -> Problem {
     Problem::failed(format!("`{}` cannot be read: {error}", path.display()))
 }
 
-fn read_capture(path: &Path, record: &RunRecord) -> Result<Capture, Problem> {
-    let file = File::open(path).map_err(|error| unreadable(path, error))?;
+fn read_capture(path: &Path, origin: Origin, record: &RunRecord) -> Result<Capture, Problem> {
+    let file = match origin {
+        Origin::Run | Origin::RunsKernel => open_regular(path),
+        // Its name was typed: it may be a pipe.
+        Origin::Other => open_stream(path),
+    };
+    let file = file.map_err(|error| unreadable(path, error))?;
     let mut options = Options::default();
     // A capture may hold other servers' traffic. Where the run had one server, only that is looked at.
     let mut servers = record.connections.iter().flatten().map(|row| row.server);
@@ -336,20 +341,9 @@ fn replace(
     name: &str,
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> io::Result<()> {
-    let draft: PathBuf = directory.join(format!(".{name}.draft"));
-    // A draft that was left over goes first: it may be a link to anywhere.
-    match std::fs::remove_file(&draft) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let opened = File::options().write(true).create_new(true).mode(0o600).open(&draft);
-    let written = opened.and_then(|file| {
-        let mut to = BufWriter::new(file);
+    Folder::open(directory)?.replace(name, |file| {
+        let mut to = BufWriter::new(file.try_clone()?);
         write(&mut to)?;
         to.flush()
-    });
-    written.and_then(|()| std::fs::rename(&draft, directory.join(name))).inspect_err(|_| {
-        // Half of a file is useless, and removing it frees space on a full disk.
-        let _ = std::fs::remove_file(&draft);
     })
 }

@@ -12,7 +12,6 @@
 use super::{Answer, one};
 use hyper::header::{self, HeaderMap, HeaderName};
 use hyper::{Method, StatusCode};
-use std::fs::File;
 use std::io::{self, Read};
 use std::net::{IpAddr, SocketAddr};
 
@@ -72,7 +71,7 @@ impl Guard {
         let is_local = address.ip().is_loopback();
         if !is_local {
             // The name of this machine, by which others of its network know it.
-            let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+            let name = farfield_files::system::read_text("/proc/sys/kernel/hostname").unwrap_or_default();
             names.extend(Some(name.trim().to_lowercase()).filter(|name| !name.is_empty()));
         }
         Guard { names, is_local, token: None }
@@ -81,7 +80,7 @@ impl Guard {
     /// The guard of a server at `address` that only who has the token may use, and the token.
     pub fn with_token(address: SocketAddr) -> io::Result<(Guard, String)> {
         let mut random = [0; TOKEN_BYTES];
-        File::open("/dev/urandom")?.read_exact(&mut random)?;
+        farfield_files::system::open("/dev/urandom")?.read_exact(&mut random)?;
         let token: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
         Ok((Guard { token: Some(token.clone()), ..Guard::open(address) }, token))
     }

@@ -107,7 +107,7 @@ impl Children {
         if all.runs.iter().filter(is_running).count() >= AT_ONCE {
             return Err(format!("{AT_ONCE} runs are under way, and more would disturb each other; stop one"));
         }
-        std::fs::create_dir_all(&self.folder)
+        farfield_files::output::folder(&self.folder)
             .map_err(|error| format!("cannot make the folder {}: {error}", self.folder.display()))?;
         let directory = free_directory(&self.folder, scenario);
         let program = std::env::current_exe().map_err(|error| format!("cannot find farfield: {error}"))?;

@@ -2,7 +2,7 @@
 
 use super::programs;
 use crate::problem::Problem;
-use farfield_base::printable;
+use farfield_base::{Bytes, printable};
 use farfield_measure::{Quantile, Summary};
 use farfield_report::RunDirectory;
 use farfield_report::comparison::side::run_directories;
@@ -13,7 +13,7 @@ use farfield_scenario::{Overlay, RunPlan};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
@@ -163,12 +163,8 @@ impl ScenarioFiles {
     /// The text of a file.
     pub fn text(&self, name: &str) -> Result<String, String> {
         let path = self.folder.join(self.existing(name)?);
-        let mut text = String::new();
-        let file = fs::File::open(&path).map_err(|error| format!("{name}: {error}"))?;
-        file.take(SCENARIO_BYTES_MAX)
-            .read_to_string(&mut text)
-            .map_err(|error| format!("{}: {error}", printable(name, &[])))?;
-        Ok(text)
+        farfield_files::read_text(&path, Bytes(SCENARIO_BYTES_MAX))
+            .map_err(|error| format!("{}: {error}", printable(name, &[])))
     }
 
     /// Writes a file; one that is there only to `replace` it.

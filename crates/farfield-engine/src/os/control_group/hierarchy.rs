@@ -2,7 +2,7 @@
 //! `/proc/self/cgroup` (cgroups(7)).
 
 use super::ControlGroupError;
-use std::fs;
+use farfield_files::system;
 use std::path::{Path, PathBuf};
 
 /// A hierarchy of groups that has a controller, and the group in it below which ours is made.
@@ -31,7 +31,7 @@ pub struct OwnGroup {
 
 /// The groups with `controller` that this process is in, its own first, as far up as they are mounted.
 pub fn own_groups(controller: &str) -> Vec<OwnGroup> {
-    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let read = |path: &str| system::read_text(path).unwrap_or_default();
     groups_above(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"), controller)
 }
 
@@ -70,14 +70,14 @@ pub(super) fn parent(mounts: &str, own: &str, controller: &'static str) -> Resul
     }
     let missing = ControlGroupError::NoController { controller };
     let Some(mount) = mounts.iter().find(|mount| mount.controllers.is_none()) else { return Err(missing) };
-    let offered = fs::read_to_string(Path::new(mount.at).join("cgroup.controllers")).unwrap_or_default();
+    let offered = system::read_text(Path::new(mount.at).join("cgroup.controllers")).unwrap_or_default();
     if !has(offered.trim(), ' ', controller) {
         return Err(missing);
     }
     let mine = own.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/");
     let mut folder = mount.folder_of(mine);
     loop {
-        let passed_on = fs::read_to_string(folder.join("cgroup.subtree_control")).unwrap_or_default();
+        let passed_on = system::read_text(folder.join("cgroup.subtree_control")).unwrap_or_default();
         if has(passed_on.trim(), ' ', controller) {
             return Ok(Parent { folder, version: Version::Two });
         }

@@ -4,7 +4,7 @@
 //!
 //! The time of a process that runs just now is counted up to the scheduler's last tick.
 
-use std::fs;
+use farfield_files::system;
 use std::path::Path;
 
 /// Processor time since the group was made.
@@ -19,12 +19,12 @@ pub struct CpuUsage {
 impl CpuUsage {
     /// Of the group at `folder`; `None` if it is gone, or has no such count.
     pub fn read(folder: &Path) -> Option<CpuUsage> {
-        let number = |file: &str| fs::read_to_string(folder.join(file)).ok()?.trim().parse::<u64>().ok();
+        let number = |file: &str| system::read_text(folder.join(file)).ok()?.trim().parse::<u64>().ok();
         if let Some(total_ns) = number("cpuacct.usage") {
             let modes = ["cpuacct.usage_user", "cpuacct.usage_sys"].map(|file| number(file).unwrap_or(0));
             return Some(CpuUsage { total_ns, modes });
         }
-        let text = fs::read_to_string(folder.join("cpu.stat")).ok()?;
+        let text = system::read_text(folder.join("cpu.stat")).ok()?;
         let field = |name: &str| {
             text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse::<u64>().ok())
         };
@@ -36,6 +36,7 @@ impl CpuUsage {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn both_versions_are_read() {

@@ -2,7 +2,7 @@
 
 use super::server::option;
 use farfield_verify::audit::{Reported, Tool, read_report};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ impl ReportFile {
 
     /// What the tool wrote.
     fn text(&self) -> Option<String> {
-        let mut file = File::open(&self.path).ok()?;
+        let mut file = farfield_files::open_regular(&self.path).ok()?;
         let length = file.metadata().ok()?.len();
         let is_log = self.path.extension().is_some_and(|extension| extension == "jtl");
         if is_log && self.length_before > 0 && length > self.length_before {

@@ -42,10 +42,10 @@ pub struct Tool<'a> {
     pub command: &'a [OsString],
     /// Its environment besides this process's own.
     pub environment: Vec<(&'static str, String)>,
-    /// The file for its standard output, which exists.
-    pub output: &'a Path,
+    /// The file for its standard output.
+    pub output: &'a File,
     /// The file for its standard error, which exists.
-    pub errors: &'a Path,
+    pub errors: &'a File,
 }
 
 impl Tool<'_> {
@@ -82,11 +82,9 @@ impl Tool<'_> {
             };
             Problem::failed(format!("cannot start {}: {error}{hint}", program.to_string_lossy()))
         };
-        let file = |path: &Path| {
-            File::options()
-                .append(true)
-                .open(path)
-                .map_err(|error| Problem::failed(format!("cannot write {}: {error}", path.display())))
+        let file = |file: &File| {
+            file.try_clone()
+                .map_err(|error| Problem::failed(format!("cannot write what the tool prints: {error}")))
         };
         let mut command = Command::new(program);
         command.args(&self.command[1..]).envs(self.environment.iter().map(|(name, value)| (*name, value)));
@@ -257,7 +255,7 @@ impl Drop for Watch<'_> {
 
 /// A `stat` file of a process or a thread; proc_pid_stat(5).
 fn read_stat(path: &Path) -> Option<Process> {
-    let text = fs::read_to_string(path).ok()?;
+    let text = farfield_files::system::read_text(path).ok()?;
     let pid = text.split_whitespace().next()?.parse().ok()?;
     // The name in brackets may hold anything.
     let fields: Vec<&str> = text.rsplit_once(") ")?.1.split_whitespace().collect();
@@ -272,7 +270,7 @@ fn read_stat(path: &Path) -> Option<Process> {
 
 /// Processor seconds of all children that have ended, with theirs.
 fn children_cpu_s() -> f64 {
-    let text = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let text = farfield_files::system::read_text("/proc/self/stat").unwrap_or_default();
     let fields: Vec<&str> =
         text.rsplit_once(") ").map(|(_, rest)| rest.split_whitespace().collect()).unwrap_or_default();
     let number = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok()).unwrap_or(0);

@@ -3,10 +3,10 @@
 use crate::flags::fit::{LogFlags, LogLayout, Unit};
 use crate::problem::Problem;
 use farfield_base::random::Seed;
+use farfield_files::open_stream;
 use farfield_fit::session::{RequestKinds, Thresholds};
 use farfield_fit::{FitReport, FitSettings, Limits, LogSettings, Trials, Visits};
 use farfield_log::{FieldMap, LogFormat, LogParser, LogReader, TransferUnit, decompressed};
-use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::path::Path;
 
@@ -68,7 +68,7 @@ pub fn fitted(flags: &LogFlags, settings: &FitSettings) -> Result<FitReport, Pro
 }
 
 fn open(path: &Path) -> io::Result<Box<dyn Read>> {
-    if path == Path::new("-") { decompressed(io::stdin()) } else { decompressed(File::open(path)?) }
+    if path == Path::new("-") { decompressed(io::stdin()) } else { decompressed(open_stream(path)?) }
 }
 
 fn format(flags: &LogFlags, start: &[u8], path: &Path) -> Result<LogFormat, Problem> {
