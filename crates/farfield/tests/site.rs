@@ -245,3 +245,46 @@ fn a_hostile_server_writes_nothing_outside_the_folder() {
         .says(&["hostile.json", "/%2e%2e/%2e%2e/out"]);
     assert!(!place.path("out").exists() && !place.path("deep/out").exists());
 }
+
+/// A page with links to names that a server has and no disk: they are left out, and what is kept can be made.
+#[test]
+fn names_too_long_for_a_file_are_left_out_of_a_crawl() {
+    let place = Place::new();
+    let (name, way) = ("n".repeat(300), "/d".repeat(1_500));
+    let page = format!(
+        "<a href='/{name}.html'>long</a><a href='/{name}/a.html'>in it</a><a href='{way}/b.html'>deep</a>\
+         <a href='/fine.html'>fine</a>"
+    );
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/", listener.local_addr().expect("an address"));
+    std::thread::spawn(move || {
+        for connection in listener.incoming() {
+            let mut connection = connection.expect("a connection");
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                let mut byte = [0];
+                match std::io::Read::read(&mut connection, &mut byte) {
+                    Ok(1) => head.push(byte[0]),
+                    _ => break,
+                }
+            }
+            let reply = format!(
+                "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{page}",
+                page.len()
+            );
+            let _ = std::io::Write::write_all(&mut connection, reply.as_bytes());
+        }
+    });
+    let ended = place.farfield(&format!("site crawl {url} -o seen.json")).exits(0);
+    assert!(ended.stdout.contains("3 paths were left out, such as /nnnn"), "{}", ended.stdout);
+    place.farfield("site make seen.json www").exits(0);
+    assert!(place.path("www/fine.html").is_file());
+    // As another program may have written it.
+    let written = format!(
+        r#"{{"seed":1,"objects":[{{"path":"/","kind":"other","size":3}},{{"path":"/{name}","kind":"other","size":3}}],"pages":[{{"object":0,"weight":1}}]}}"#
+    );
+    place.write("long.json", written);
+    let made = place.farfield("site make long.json other").exits(0);
+    assert!(made.stdout.contains("1 of the site's objects have no file, such as /nnn"), "{}", made.stdout);
+    place.farfield("run -n 5 -c 1 -q --set requests.site='long.json' --out run").exits(0);
+}

@@ -28,6 +28,19 @@ pub fn on_disk(path: &str) -> Option<Vec<String>> {
     Some(whole.split('/').map(str::to_owned).collect())
 }
 
+/// The longest name of a file or folder that the file systems in use hold, in bytes.
+pub const NAME_BYTES_MAX: usize = 255;
+/// The longest way from a site's folder to a file, in bytes: with the folder's own path it stays below the 4096
+/// of Linux (`PATH_MAX`).
+pub const WAY_BYTES_MAX: usize = 2048;
+
+/// Whether a folder of files can hold the object at `path`. A server may have longer names than a disk.
+pub fn has_file(path: &str) -> bool {
+    let Some(names) = on_disk(path) else { return false };
+    let way: usize = names.iter().map(|name| name.len() + 1).sum();
+    way <= WAY_BYTES_MAX && names.iter().all(|name| name.len() <= NAME_BYTES_MAX)
+}
+
 /// True of a name in a folder, which leads neither up nor nowhere.
 pub fn is_name(name: &[u8]) -> bool {
     !matches!(name, b"" | b"." | b"..") && !name.contains(&b'/') && !name.contains(&0)
@@ -82,6 +95,17 @@ mod tests {
         ] {
             assert_eq!(on_disk(path).map(|names| names.join("/")).as_deref(), Some(file), "{path}");
         }
+    }
+
+    #[test]
+    fn names_are_as_long_as_a_disk_holds() {
+        let name = |letter: &str, count| format!("/{}", letter.repeat(count));
+        assert!(has_file("/") && has_file(&name("a", 255)) && has_file(&(name("a", 255) + "/")));
+        // Percent-encoded it is three times as long, and on the disk it is not.
+        assert!(has_file(&name("%41", 255)) && !has_file(&name("%41", 256)));
+        assert!(!has_file(&name("a", 256)) && !has_file(&(name("a", 256) + "/x")));
+        assert!(has_file(&name("a/", 1000).replace("a//", "a/")) && !has_file(&"/a".repeat(1025)));
+        assert!(!has_file("/../x"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::problem::Problem;
 use farfield_base::Bytes;
 use farfield_scenario::Url;
 use farfield_traffic::site::files::{FoundFile, named};
-use farfield_traffic::site::path::is_path;
+use farfield_traffic::site::path::{has_file, is_path};
 use std::collections::{BTreeSet, VecDeque};
 use std::io::{self, Read};
 use std::num::NonZeroU32;
@@ -34,6 +34,8 @@ pub struct Crawled {
     pub broken: Vec<(String, String)>,
     /// Paths that were named and not requested.
     pub left: usize,
+    /// Paths that were not requested since no folder of files can hold them, and the first of them.
+    pub too_long: (usize, Option<String>),
     /// Why the crawl ended before it had `objects_max` objects or all that there is.
     pub ended: Option<String>,
 }
@@ -81,9 +83,9 @@ pub fn crawl(start: &Url, bounds: Bounds, stop: &AtomicBool) -> Result<Crawled, 
     }
     let agent = Agent::new_with_config(config);
     let first = start.path().split('?').next().unwrap_or("/");
-    if !is_path(first) {
+    if !has_file(first) {
         return Err(Problem::usage(format!(
-            "{start}: a site has no path `{first}`; name one without `..` and `//`"
+            "{start}: a site has no path `{first}`; name one without `..` and `//`, and of names of 255 bytes at most"
         )));
     }
     let mut paths = Paths::default();
@@ -132,6 +134,7 @@ pub fn crawl(start: &Url, bounds: Bounds, stop: &AtomicBool) -> Result<Crawled, 
         }
     }
     crawled.left = paths.waiting.len() + paths.left;
+    crawled.too_long = (paths.too_long, paths.first_too_long);
     Ok(crawled)
 }
 
@@ -142,21 +145,22 @@ struct Paths {
     waiting: VecDeque<String>,
     bytes: usize,
     left: usize,
+    too_long: usize,
+    first_too_long: Option<String>,
 }
 
 impl Paths {
-    /// Longer ones are no server's own (RFC 9110 section 4.1 recommends to support 8,000).
-    const LENGTH_MAX: usize = 8_000;
-
     fn add(&mut self, path: String, bounds: Bounds) {
         if self.known.contains(&path) {
             return;
         }
+        if !has_file(&path) {
+            self.too_long += 1;
+            self.first_too_long.get_or_insert_with(|| path.chars().take(60).collect::<String>() + "…");
+            return;
+        }
         let bytes = self.bytes + path.len();
-        if self.known.len() == bounds.paths_max
-            || bytes > bounds.path_bytes_max
-            || path.len() > Paths::LENGTH_MAX
-        {
+        if self.known.len() == bounds.paths_max || bytes > bounds.path_bytes_max {
             self.left += 1;
             return;
         }
