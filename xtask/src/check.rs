@@ -1,10 +1,11 @@
 //! `cargo xtask check`: format, lints, docs and the rules for code, generated
-//! documents, directions of dependencies, licences; a warning is an error.
+//! documents, directions of dependencies, tests that pages promise, licences; a warning is an error.
 
 use crate::dependencies;
 use crate::directions;
 use crate::docs;
 use crate::house;
+use crate::promises;
 use anyhow::{Result, bail};
 use xtask::process;
 
@@ -15,6 +16,7 @@ pub fn run() -> Result<()> {
     process::run(process::cargo().args(["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"]))?;
     rules()?;
     directions::check()?;
+    promises::check()?;
     process::run(process::cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
     process::run(
         process::cargo().args(["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"),

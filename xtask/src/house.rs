@@ -17,6 +17,11 @@ const BANNED: &[(&str, &str)] = &[
     (concat!("fn ", "get_"), "name what it returns"),
 ];
 
+/// Calls that read a clock or wait for a length of time, in tests as elsewhere. A file with one says why, in an
+/// `expect` of the lint that refuses it.
+const CLOCKS: [&str; 3] =
+    [concat!("thread::sl", "eep("), concat!("Instant::n", "ow("), concat!("SystemTime::n", "ow(")];
+
 /// Names that say nothing of what a file holds.
 const EMPTY_NAMES: [&str; 5] = ["util", "utils", "misc", "helper", "helpers"];
 
@@ -117,12 +122,18 @@ fn inspect_file(file: &Path, text: &str) -> Vec<Complaint> {
     if !text.starts_with("//!") {
         broken.push(complain(1, "open the file with `//!`: what it does, and what it does not".to_owned()));
     }
+    let says_why = text.contains("clippy::disallowed_methods");
     // Examples in docs stand between fences.
     let mut in_example = false;
     for (index, line) in text.lines().enumerate() {
         in_example ^= line.trim_start().starts_with("//") && line.contains("```");
         if !in_example && is_too_wide(line) {
             broken.push(complain(index + 1, format!("a comment is wider than {COMMENT_WIDTH} columns")));
+        }
+        let is_comment = line.trim_start().starts_with("//");
+        for call in CLOCKS.iter().filter(|call| !says_why && !is_comment && line.contains(**call)) {
+            broken
+                .push(complain(index + 1, format!("`{call})`: time is handed in; say why with an `expect`")));
         }
         let found = BANNED.iter().filter(|(banned, _)| line.contains(banned));
         broken.extend(found.map(|(banned, why)| complain(index + 1, format!("`{banned}`: {why}"))));
@@ -149,6 +160,16 @@ mod tests {
         for (banned, why) in BANNED {
             let text = format!("//! A file.\nfn f() {{}}\n{banned}\n");
             assert_eq!(complaints("a.rs", &text), [format!("a.rs:3: `{banned}`: {why}")]);
+        }
+    }
+
+    #[test]
+    fn clocks_are_read_with_a_reason() {
+        for call in CLOCKS {
+            let text = format!("//! A file.\nfn f() {{ {call}) }}\n// {call})\n");
+            assert_eq!(complaints("a.rs", &text).len(), 1, "{call}");
+            let reason = format!("{text}#[expect(clippy::disallowed_methods, reason = \"it measures\")]\n");
+            assert!(complaints("a.rs", &reason).is_empty(), "{call}");
         }
     }
 

@@ -16,6 +16,7 @@ mod fuzz;
 mod house;
 mod leftovers;
 mod pictures;
+mod promises;
 mod python;
 mod test;
 
