@@ -9,8 +9,8 @@
 pub mod backoff;
 pub mod calendar;
 pub mod cause;
-mod error_code;
 pub mod credentials;
+mod error_code;
 pub mod http_stats;
 pub mod index;
 pub mod note;

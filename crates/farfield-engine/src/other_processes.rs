@@ -4,6 +4,7 @@
 //! `/proc/PID/stat` counts in ticks of mostly 10 ms, and of children only those that have ended and were
 //! waited for: a build that starts a thousand compilers is one process here, the one that started them.
 
+use farfield_files::system;
 use farfield_measure::OtherProcess;
 use std::collections::BTreeMap;
 use std::fs;
@@ -31,7 +32,7 @@ impl OtherProcesses {
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
         let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
         let used = pids.filter_map(|pid| {
-            let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+            let text = system::read_text(format!("/proc/{pid}/stat")).ok()?;
             let (start, used) = parse(&text)?;
             Some(((pid, start), used))
         });

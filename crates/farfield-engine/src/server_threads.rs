@@ -5,6 +5,7 @@
 
 use crate::os::processors;
 use farfield_base::Duration;
+use farfield_files::system;
 use farfield_measure::ServerBeside;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -34,7 +35,7 @@ impl ServerThreads {
     pub fn read(processes: &[u32]) -> ServerThreads {
         let threads = processes.iter().flat_map(|pid| threads_of(*pid).map(|thread| (*pid, thread)));
         let times = threads.take(THREADS_MAX).filter_map(|(pid, thread)| {
-            let text = fs::read_to_string(format!("/proc/{pid}/task/{thread}/schedstat")).ok()?;
+            let text = system::read_text(format!("/proc/{pid}/task/{thread}/schedstat")).ok()?;
             Some(((pid, thread), times(&text)?))
         });
         ServerThreads { times: times.collect() }
@@ -87,7 +88,7 @@ impl ServerThreads {
             }
             shared.extend(on_workers);
             beside.threads += 1;
-            let stat = fs::read_to_string(format!("/proc/{pid}/task/{thread}/stat")).unwrap_or_default();
+            let stat = system::read_text(format!("/proc/{pid}/task/{thread}/stat")).unwrap_or_default();
             if let Some((name, goes_first)) = name_and_precedence(&stat) {
                 beside.name = name;
                 beside.goes_first |= goes_first;
@@ -116,7 +117,7 @@ pub(crate) fn held_up(demand: Demand, others: Duration, own: Duration) -> Durati
 
 /// Processor time that threads have used, each the first of its process.
 pub(crate) fn ran(threads: &[u32]) -> Duration {
-    let ran = |thread: &u32| times(&fs::read_to_string(format!("/proc/{thread}/schedstat")).ok()?);
+    let ran = |thread: &u32| times(&system::read_text(format!("/proc/{thread}/schedstat")).ok()?);
     threads.iter().filter_map(ran).fold(Duration::ZERO, |sum, [ran, _]| sum + ran)
 }
 

@@ -178,7 +178,7 @@ impl ControlGroup {
     fn keep_to_processors(&mut self) {
         let Some((group, processors)) = &self.plan.cpuset else { return };
         let is_new = !self.plan.folders_of_limits().contains(&group.folder);
-        let made = if is_new { fs::create_dir(&group.folder) } else { Ok(()) };
+        let made = if is_new { system::create_folder(&group.folder) } else { Ok(()) };
         if made.is_ok() && group.keep_to(processors).is_ok() {
             return;
         }
@@ -292,7 +292,7 @@ impl Group {
             return Ok(());
         }
         let path = self.folder.with_file_name("cpuset.mems");
-        let nodes = fs::read_to_string(&path).map_err(|source| ControlGroupError::File { path, source })?;
+        let nodes = system::read_text(&path).map_err(|source| ControlGroupError::File { path, source })?;
         self.write("cpuset.mems", nodes.trim())
     }
 
