@@ -48,7 +48,7 @@ complete -c farfield -n "__fish_farfield_needs_command" -f -a "help" -d 'Print t
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s c -l users -d 'Number of users of a closed load, or the most users that an open load may have at once' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s d -l duration -d 'Length of the measured part' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s R -l rate -d 'Open load: pages arrive at this rate, as a Poisson process' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -s n -l requests -d 'End after this many requests; without a warm-up, unless --warm-up sets one' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -s n -l requests -d 'End after this many requests, however long they take unless --duration bounds it; without a warm-up, unless --warm-up sets one' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l sessions -d 'End after this many sessions, completed or broken off; without a warm-up, unless --warm-up sets one' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s t -l workers -d 'Number of worker threads; on the emulated plane, of shards' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l warm-up -d 'Length of the warm-up, before the measured part' -r
