@@ -93,7 +93,7 @@ fn what_no_server_should_do_is_named() {
         ("/endless", Outcome::TimedOut),
         ("/bomb", Outcome::HeadTooLarge),
         ("/settings-twice", Outcome::BadFrame),
-        ("/wrong-length", Outcome::BadLength),
+        ("/wrong-length", Outcome::Truncated),
         ("/too-many-streams", Outcome::BadQuic),
     ] {
         let ended = oracle.run(path, "-n 4 -c 2 --set connections.request-timeout=500ms").exits(3);
