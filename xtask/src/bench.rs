@@ -18,6 +18,7 @@ mod host;
 mod lab;
 mod machine;
 mod memory;
+mod memory_hour;
 mod open;
 mod overload;
 mod page;
@@ -68,6 +69,9 @@ pub struct BenchArgs {
     /// The program of an earlier farfield, for the bench `before-after`.
     #[arg(long, value_name = "PROGRAM")]
     against: Option<PathBuf>,
+    /// Measures this farfield, instead of one that is built as users have it.
+    #[arg(long, value_name = "PROGRAM")]
+    farfield: Option<PathBuf>,
     /// Installs generators that Debian does not have (oha, k6) into the build folder.
     #[arg(long)]
     install_peers: bool,
@@ -123,6 +127,8 @@ pub const BENCHES: &[Bench] = &[
     Bench { name: "users-memory", run: memory::users, beside: Beside::Servers },
     Bench { name: "tls-memory", run: memory::secure_users, beside: Beside::Servers },
     Bench { name: "samples-memory", run: memory::samples, beside: Beside::Servers },
+    Bench { name: "memory-hour", run: memory_hour::an_hour, beside: Beside::Sharing },
+    Bench { name: "memory-virtual", run: memory_hour::virtual_seconds, beside: Beside::Nothing },
     Bench { name: "report", run: report::of_ten_million, beside: Beside::Nothing },
 ];
 
@@ -138,8 +144,14 @@ pub fn run(args: &BenchArgs) -> Result<()> {
     if args.install_peers {
         peers::install()?;
     }
-    lab::build()?;
     let lab = Lab::new(extent(args))?.with_earlier(args.against.clone());
+    let lab = match &args.farfield {
+        Some(farfield) => lab.with_farfield(farfield.clone()),
+        None => {
+            lab::build()?;
+            lab
+        }
+    };
     let awake = if args.keep_awake { Some(Awake::begin(machine::processors())?) } else { None };
     for bench in BENCHES.iter().filter(|bench| is_wanted(&args.names, bench.name)) {
         if bench.name == "before-after" && args.names.is_empty() && args.against.is_none() {

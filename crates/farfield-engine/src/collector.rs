@@ -201,6 +201,7 @@ impl<'a> Collector<'a> {
         for sample in samples {
             self.fold.record(sample);
         }
+        self.fold.settle();
         // After an error the writer only counts samples.
         if let Some(files) = &mut self.files
             && let Err(error) = files.samples.write(samples)

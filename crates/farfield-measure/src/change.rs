@@ -25,11 +25,11 @@ const INTERVALS: usize = 30;
 /// The warning, if response times changed before `until`.
 pub(crate) fn warning(fold: &Fold, until: Instant) -> Option<String> {
     let window = fold.window();
-    let rows = fold.series().rows(&[]);
+    let rows = fold.series().copy(&[], &|| {});
     let (from, to) = (window.measure_from.as_ns(), window.measure_to.min(until).as_ns());
     const SECOND: u64 = 1_000_000_000;
     let whole = rows.iter().filter(|row| row.second * SECOND >= from && (row.second + 1) * SECOND <= to);
-    let change = find(&whole.cloned().collect::<Vec<_>>())?;
+    let change = find(whole)?;
     let ms = |ns: u64| Duration::from_ns(ns).as_secs_f64() * 1e3;
     let (before, after) = (ms(change.before_ns), ms(change.after_ns));
     let second = change.from_second;
@@ -64,12 +64,12 @@ struct Interval {
     requests: u64,
 }
 
-fn find(rows: &[SeriesRow]) -> Option<Change> {
-    let second = |row: &SeriesRow| {
+fn find(rows: impl IntoIterator<Item = SeriesRow>) -> Option<Change> {
+    let second = |row: SeriesRow| {
         let (from_second, median_ns, requests) = (row.second, row.response_p50_ns?, row.completed);
         Some(Interval { from_second, median_ns, requests })
     };
-    let seconds: Vec<Interval> = rows.iter().filter_map(second).collect();
+    let seconds: Vec<Interval> = rows.into_iter().filter_map(second).collect();
     let together = seconds.len().div_ceil(INTERVALS).max(1);
     let interval = |part: &[Interval]| Interval {
         from_second: part[0].from_second,
@@ -123,9 +123,9 @@ mod tests {
             response_p50_ns: Some(ms * 1_000_000),
             ..SeriesRow::default()
         };
-        let rows: Vec<SeriesRow> = (0..).zip(medians_ms).map(row).collect();
         let ms = |ns| ns / 1_000_000;
-        find(&rows).map(|change| (change.from_second, ms(change.before_ns), ms(change.after_ns)))
+        find((0..).zip(medians_ms).map(row))
+            .map(|change| (change.from_second, ms(change.before_ns), ms(change.after_ns)))
     }
 
     #[test]
@@ -177,8 +177,8 @@ mod tests {
             response_p50_ns: Some(ms * 1_000_000),
             ..SeriesRow::default()
         };
-        let rows: Vec<_> = (0..8).map(|n| if n < 4 { of(n, 100, 10) } else { of(n, 3, 900) }).collect();
-        assert_eq!(find(&rows).map(|change| change.from_second), Some(4));
+        let rows = (0..8).map(|n| if n < 4 { of(n, 100, 10) } else { of(n, 3, 900) });
+        assert_eq!(find(rows).map(|change| change.from_second), Some(4));
         assert_eq!(warning(&run(50), Instant::from_ns(7_900_000_000)), None);
     }
 }

@@ -117,7 +117,7 @@ mod tests {
             assert!(matches!(refused, ConnectionsError::Parquet(_)), "{refused}");
         }
         let mut series = Vec::new();
-        crate::series::write_parquet(&[crate::series::SeriesRow::default()], &mut series).unwrap();
+        crate::series::write_parquet([crate::series::SeriesRow::default()], &mut series).unwrap();
         read_parquet(Bytes::from(series)).unwrap_err();
     }
 }

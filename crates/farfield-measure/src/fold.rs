@@ -298,6 +298,12 @@ impl Fold {
         }
     }
 
+    /// Settles the seconds of the [series](Series::settle) that are long over, so that a long run takes little
+    /// memory. A fold that is to be merged is not settled.
+    pub fn settle(&mut self) {
+        self.series.settle();
+    }
+
     /// Counts what happened in a session.
     pub fn note(&mut self, note: &Note) {
         match note {
@@ -323,7 +329,7 @@ impl Fold {
     /// Adds what `other` counted of other samples of the same run.
     ///
     /// # Panics
-    /// If the two are of different windows, classes or states.
+    /// If the two are of different windows, classes or states, or seconds of either are settled.
     pub fn merge(&mut self, other: &Fold) {
         assert_eq!(self.window, other.window, "folds of one run share its window");
         assert_eq!(self.classes.len(), other.classes.len(), "folds of one run share its classes");

@@ -29,6 +29,7 @@ pub mod outcomes;
 pub mod pages;
 pub mod quantile;
 pub mod reuse;
+mod rows;
 pub mod samples;
 pub mod series;
 pub mod sessions;
@@ -39,6 +40,7 @@ pub mod table;
 pub mod threshold;
 pub mod timing;
 pub mod unanswered;
+mod varint;
 pub mod verdict;
 
 pub use bottleneck::Bottleneck;

@@ -10,16 +10,19 @@
 
 mod file;
 pub mod metric;
+mod readings;
 
 pub use file::{Snapshot, Watched, read_parquet, write_parquet};
 
 use farfield_base::Instant;
+use readings::{Reading, Readings};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// Most numbers that a log keeps before it is thinned: 64 MB.
-const NUMBERS_MAX: usize = 4_000_000;
+/// Most numbers that a log keeps before it is thinned, in 4 to 18 MB: three hours of a machine and a server of
+/// a few processes, second by second.
+const NUMBERS_MAX: usize = 2_000_000;
 /// Most series of a log. The numbers of further ones are counted, not kept.
 const SERIES_MAX: usize = 4_096;
 /// Characters of a name that are kept: labels may be of any length.
@@ -93,22 +96,13 @@ pub struct SeriesName {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SeriesId(u32);
 
-/// The numbers of one reading.
-#[derive(Debug, Clone, PartialEq)]
-struct Reading {
-    second: u64,
-    at: Instant,
-    values: Vec<(SeriesId, f64)>,
-}
-
 /// Readings of a run.
 #[derive(Debug, Clone)]
 pub struct MonitorLog {
     series: Vec<Arc<SeriesName>>,
     ids: BTreeMap<Arc<SeriesName>, SeriesId>,
-    readings: Vec<Arc<Reading>>,
+    readings: Readings,
     open: Reading,
-    numbers: usize,
     numbers_max: usize,
     /// Only seconds that are multiples of this are kept.
     every: u64,
@@ -121,9 +115,8 @@ impl Default for MonitorLog {
         MonitorLog {
             series: Vec::new(),
             ids: BTreeMap::new(),
-            readings: Vec::new(),
-            open: Reading { second: 0, at: Instant::ZERO, values: Vec::new() },
-            numbers: 0,
+            readings: Readings::default(),
+            open: Reading::default(),
             numbers_max: NUMBERS_MAX,
             every: 1,
             left_out: 0,
@@ -174,12 +167,10 @@ impl MonitorLog {
         if values.is_empty() || !self.open.second.is_multiple_of(self.every) {
             return;
         }
-        self.numbers += values.len();
-        self.readings.push(Arc::new(Reading { second: self.open.second, at: self.open.at, values }));
-        while self.numbers > self.numbers_max && self.readings.len() > 1 {
+        self.readings.push(Reading { second: self.open.second, at: self.open.at, values });
+        while self.readings.numbers() > self.numbers_max && self.readings.len() > 1 {
             self.every *= 2;
-            self.readings.retain(|reading| reading.second.is_multiple_of(self.every));
-            self.numbers = self.readings.iter().map(|reading| reading.values.len()).sum();
+            self.readings = self.readings.thinned(self.every);
         }
     }
 
@@ -212,7 +203,7 @@ impl MonitorLog {
 
     /// Whether nothing was read.
     pub fn is_empty(&self) -> bool {
-        self.readings.is_empty()
+        self.readings.len() == 0
     }
 
     /// All series with what they are called, in the order in which they appeared.
@@ -224,7 +215,7 @@ impl MonitorLog {
     /// value)`. If a second has several, the last one holds.
     pub(crate) fn by_series(&self) -> Vec<Vec<(u64, f64)>> {
         let mut values: Vec<Vec<(u64, f64)>> = vec![Vec::new(); self.series.len()];
-        for reading in &self.readings {
+        self.readings.for_each(|reading| {
             for (series, value) in &reading.values {
                 let of = &mut values[series.0 as usize];
                 match of.last_mut() {
@@ -232,7 +223,7 @@ impl MonitorLog {
                     _ => of.push((reading.second, *value)),
                 }
             }
-        }
+        });
         values
     }
 
@@ -242,8 +233,11 @@ impl MonitorLog {
             let name = &self.series[id.0 as usize];
             name.source == source && name.metric == metric
         };
-        let values = self.readings.iter().flat_map(|reading| &reading.values);
-        values.filter(|(id, _)| wanted(id)).map(|(_, value)| *value).collect()
+        let mut values = Vec::new();
+        self.readings.for_each(|reading| {
+            values.extend(reading.values.iter().filter(|(id, _)| wanted(id)).map(|(_, value)| *value));
+        });
+        values
     }
 
     /// A copy of the numbers so far, to be encoded elsewhere. It shares them with the log.

@@ -8,19 +8,34 @@
 //! dense and packed when a later one begins. A sample that comes for a packed second unpacks nothing: its
 //! second is opened anew and added on packing, so quantiles are the same in any order of samples.
 //! Recording allocates only when a new second begins (about 2 KB a second).
+//!
+//! A series that grows for days is [settled](Series::settle): seconds that ended a minute before the latest
+//! reply become a [row](crate::rows) of some 25 bytes, 16 MB for the longest series. What happened in them and
+//! comes late, such as the arrival of a request that ends an hour after it, is added to their counts, sums and
+//! maxima; their quantiles stay those of the replies before.
 
 use crate::bins::{Bins, Packed};
 use crate::quantile::Quantile;
+use crate::rows::Rows;
 use crate::table::{self, TableError, begin_differences, optional};
-use farfield_base::{Duration, Fault, Instant, Outcome, Sample};
+use farfield_base::{Fault, Instant, Outcome, Sample};
 use parquet::data_type::Int64Type;
 use parquet::errors::ParquetError;
 use parquet::file::reader::ChunkReader;
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
 
 /// A series ends after a week; later events are counted as outside, not kept.
 const SECONDS_MAX: u64 = 7 * 24 * 3600;
+/// Seconds before the latest reply that are not settled: replies are recorded out of order by less.
+const UNSETTLED: usize = 60;
+/// Settled seconds with late events that wait to be added to their rows.
+const LATE_MAX: usize = 1_024;
+/// Numbers of a settled second.
+const NUMBERS: usize = 14;
+/// Rows of a row group of the file: they are in memory at once.
+const GROUP_ROWS: usize = 8_192;
 
 /// One second, as it is written.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -60,9 +75,31 @@ pub struct SeriesRow {
 /// The series of one worker, or of several merged.
 #[derive(Debug, Clone, Default)]
 pub struct Series {
-    seconds: Vec<Second>,
+    /// The seconds that are settled, from the first on.
+    settled: Rows<NUMBERS>,
+    /// Events of settled seconds that have come since.
+    late: BTreeMap<usize, Second>,
+    /// The seconds behind them.
+    recent: VecDeque<Second>,
     open: [Open; 2],
     outside: u64,
+}
+
+/// The rows of a series, copied: settled ones are shared with it.
+#[derive(Debug, Clone, Default)]
+pub struct SeriesRows {
+    settled: Rows<NUMBERS>,
+    recent: Vec<SeriesRow>,
+    connections_open: Vec<u64>,
+}
+
+impl SeriesRows {
+    /// The rows, one a second from the start of the run.
+    pub fn iter(&self) -> impl Iterator<Item = SeriesRow> + '_ {
+        let open = |at: usize| self.connections_open.get(at).copied();
+        let settled = self.settled.iter().enumerate();
+        settled.map(move |(at, numbers)| row_of(&numbers, at, open(at))).chain(self.recent.iter().cloned())
+    }
 }
 
 #[derive(Debug, Clone, Default)]
@@ -101,19 +138,41 @@ impl Series {
             let response = sample.response_time();
             second.response_sum_ns += u128::from(response.as_ns());
             second.response_max_ns = second.response_max_ns.max(response.as_ns());
-            self.open(index(sample.done)).record(response);
+            let done = index(sample.done);
+            if done >= self.settled.len() {
+                self.open(done).record(response);
+            }
+        }
+    }
+
+    /// Settles the seconds that ended long before the latest event. Costs a comparison where there are none.
+    pub fn settle(&mut self) {
+        while self.recent.len() > UNSETTLED {
+            let at = self.settled.len();
+            let open = &mut self.open[at % 2];
+            if open.second == at
+                && let Some(first) = self.recent.front_mut()
+            {
+                open.bins.pack(&mut first.responses);
+            }
+            let Some(second) = self.recent.pop_front() else { return };
+            self.settled.push(second.numbers());
         }
     }
 
     /// Adds the events of `other`.
+    ///
+    /// # Panics
+    /// If seconds of either are settled: their response times are no longer there to be added up.
     pub fn merge(&mut self, other: &Series) {
+        assert!(self.settled.len() + other.settled.len() == 0, "what is settled is not merged");
         self.pack();
         let mut other = other.clone();
         other.pack();
-        if self.seconds.len() < other.seconds.len() {
-            self.seconds.resize_with(other.seconds.len(), Second::default);
+        if self.recent.len() < other.recent.len() {
+            self.recent.resize_with(other.recent.len(), Second::default);
         }
-        for (mine, theirs) in self.seconds.iter_mut().zip(&other.seconds) {
+        for (mine, theirs) in self.recent.iter_mut().zip(&other.recent) {
             mine.merge(theirs);
         }
         self.outside += other.outside;
@@ -127,27 +186,42 @@ impl Series {
     /// One row a second from the start of the run; `connections_open` is the engine's count for each
     /// second, as far as it goes.
     pub fn rows(&self, connections_open: &[u64]) -> Vec<SeriesRow> {
-        self.rows_pausing(connections_open, &|| {})
+        self.copy(connections_open, &|| {}).iter().collect()
     }
 
-    /// The rows, like `rows`; `pause` is called between two of them, which take a microsecond or two each,
-    /// except the two latest.
-    pub fn rows_pausing(&self, connections_open: &[u64], pause: &dyn Fn()) -> Vec<SeriesRow> {
+    /// A copy of the rows; `pause` is called between two that are not settled, which take a microsecond or
+    /// two each, except the two latest.
+    pub fn copy(&self, connections_open: &[u64], pause: &dyn Fn()) -> SeriesRows {
+        let mut settled = self.settled.clone();
+        add_late(&mut settled, &self.late);
+        let recent = self.settled.len()..self.settled.len() + self.recent.len();
         let row = |at: usize| {
             pause();
             self.row(at, connections_open.get(at).copied())
         };
-        (0..self.seconds.len()).filter_map(row).collect()
+        SeriesRows {
+            settled,
+            recent: recent.filter_map(row).collect(),
+            connections_open: connections_open.to_vec(),
+        }
     }
 
     /// The row of one second; `None` if nothing has happened from it on. `connections_open` is the engine's
     /// count.
     pub fn row(&self, at: usize, connections_open: Option<u64>) -> Option<SeriesRow> {
-        let second = self.seconds.get(at)?;
-        Some(match &self.open[at % 2] {
-            open if open.second == at => second.and(open.bins.clone()).row(at, connections_open),
-            _ => second.row(at, connections_open),
-        })
+        let Some(recent) = at.checked_sub(self.settled.len()) else {
+            let mut numbers = self.settled.get(at)?;
+            if let Some(late) = self.late.get(&at) {
+                late.add_to(&mut numbers);
+            }
+            return Some(row_of(&numbers, at, connections_open));
+        };
+        let second = self.recent.get(recent)?;
+        let numbers = match &self.open[at % 2] {
+            open if open.second == at => second.and(open.bins.clone()).numbers(),
+            _ => second.numbers(),
+        };
+        Some(row_of(&numbers, at, connections_open))
     }
 
     fn second(&mut self, instant: Instant) -> Option<&mut Second> {
@@ -156,17 +230,25 @@ impl Series {
             self.outside += 1;
             return None;
         }
-        if second >= self.seconds.len() {
-            self.seconds.resize_with(second + 1, Second::default);
+        let Some(recent) = second.checked_sub(self.settled.len()) else {
+            if self.late.len() >= LATE_MAX {
+                add_late(&mut self.settled, &self.late);
+                self.late.clear();
+            }
+            return Some(self.late.entry(second).or_default());
+        };
+        if recent >= self.recent.len() {
+            self.recent.resize_with(recent + 1, Second::default);
         }
-        self.seconds.get_mut(second)
+        self.recent.get_mut(recent)
     }
 
-    /// The dense bins of `second`, which is in `seconds`.
+    /// The dense bins of `second`, which is not settled.
     fn open(&mut self, second: usize) -> &mut Bins {
         let open = &mut self.open[second % 2];
         if open.second != second {
-            if let Some(over) = self.seconds.get_mut(open.second) {
+            let over = open.second.checked_sub(self.settled.len());
+            if let Some(over) = over.and_then(|over| self.recent.get_mut(over)) {
                 open.bins.pack(&mut over.responses);
             }
             open.second = second;
@@ -176,7 +258,7 @@ impl Series {
 
     fn pack(&mut self) {
         for open in &mut self.open {
-            if let Some(second) = self.seconds.get_mut(open.second) {
+            if let Some(second) = self.recent.get_mut(open.second) {
                 open.bins.pack(&mut second.responses);
             }
         }
@@ -204,27 +286,81 @@ impl Second {
         self.responses.merge(&other.responses);
     }
 
-    fn row(&self, second: usize, connections_open: Option<u64>) -> SeriesRow {
-        let [completed, failed_server, failed_network, failed_client, failed_protocol] = self.ended;
-        let quantile = |quantile| self.responses.quantile(quantile).map(Duration::as_ns);
-        SeriesRow {
-            second: second as u64,
-            offered: self.offered,
-            sent: self.sent,
+    /// Its numbers, in the order in which [`row_of`] takes them. The sum of the response times is their mean
+    /// and a remainder, which are small. A quantile of nothing is 0, others are one more than they are.
+    fn numbers(&self) -> [u64; NUMBERS] {
+        let [completed, ..] = self.ended;
+        let [server, network, client, protocol] = [1, 2, 3, 4].map(|place| self.ended[place]);
+        let (mean, rest) = mean_and_rest(self.response_sum_ns, completed);
+        let quantile = |quantile| self.responses.quantile(quantile).map_or(0, |time| time.as_ns() + 1);
+        let (p50, p99) = (quantile(Quantile::P50), quantile(Quantile::P99));
+        let (body, reply, max) = (self.body_bytes, self.reply_bytes, self.response_max_ns);
+        [
+            self.offered,
+            self.sent,
             completed,
-            failed_server,
-            failed_network,
-            failed_client,
-            failed_protocol,
-            body_bytes: self.body_bytes,
-            reply_bytes: self.reply_bytes,
-            response_mean_ns: self.response_sum_ns.checked_div(u128::from(completed)).map(|mean| mean as u64),
-            response_max_ns: (completed > 0).then_some(self.response_max_ns),
-            response_p50_ns: quantile(Quantile::P50),
-            response_p99_ns: quantile(Quantile::P99),
-            connections_open,
-        }
+            server,
+            network,
+            client,
+            protocol,
+            body,
+            reply,
+            mean,
+            rest,
+            max,
+            p50,
+            p99,
+        ]
     }
+
+    /// Adds its counts to those of a settled second.
+    fn add_to(&self, numbers: &mut [u64; NUMBERS]) {
+        let [offered, sent, completed, server, network, client, protocol, body, reply, mean, rest, max, _, _] =
+            numbers;
+        let sum = u128::from(*mean) * u128::from(*completed) + u128::from(*rest) + self.response_sum_ns;
+        *offered += self.offered;
+        *sent += self.sent;
+        let ended = [&mut *completed, server, network, client, protocol];
+        ended.into_iter().zip(self.ended).for_each(|(mine, late)| *mine += late);
+        *body += self.body_bytes;
+        *reply += self.reply_bytes;
+        (*mean, *rest) = mean_and_rest(sum, *completed);
+        *max = self.response_max_ns.max(*max);
+    }
+}
+
+/// The row of a second with these numbers.
+fn row_of(numbers: &[u64; NUMBERS], second: usize, connections_open: Option<u64>) -> SeriesRow {
+    let [offered, sent, completed, server, network, client, protocol, body, reply, mean, _, max, p50, p99] =
+        *numbers;
+    SeriesRow {
+        second: second as u64,
+        offered,
+        sent,
+        completed,
+        failed_server: server,
+        failed_network: network,
+        failed_client: client,
+        failed_protocol: protocol,
+        body_bytes: body,
+        reply_bytes: reply,
+        response_mean_ns: (completed > 0).then_some(mean),
+        response_max_ns: (completed > 0).then_some(max),
+        response_p50_ns: p50.checked_sub(1),
+        response_p99_ns: p99.checked_sub(1),
+        connections_open,
+    }
+}
+
+fn mean_and_rest(sum_ns: u128, count: u64) -> (u64, u64) {
+    match u128::from(count) {
+        0 => (0, 0),
+        count => ((sum_ns / count) as u64, (sum_ns % count) as u64),
+    }
+}
+
+fn add_late(settled: &mut Rows<NUMBERS>, late: &BTreeMap<usize, Second>) {
+    settled.change(late.keys().copied(), |at, numbers| late[&at].add_to(numbers));
 }
 
 fn index(instant: Instant) -> usize {
@@ -267,15 +403,28 @@ const COLUMNS: [Column; 15] = [
 ///
 /// In virtual time a minute has a hundred thousand rows and more, and whoever ends such a run waits for them:
 /// differences between neighbours take a quarter of a dictionary's time, and a tenth of its bytes.
-pub fn write_parquet<W: Write + Send>(rows: &[SeriesRow], to: W) -> Result<(), ParquetError> {
+pub fn write_parquet<W: Write + Send>(
+    rows: impl IntoIterator<Item = SeriesRow>,
+    to: W,
+) -> Result<(), ParquetError> {
     let fields = COLUMNS.map(|(name, _)| format!("optional int64 {name} (integer(64,false));")).join(" ");
     let mut file = begin_differences(&format!("message series {{ {fields} }}"), to)?;
-    let mut group = file.next_row_group()?;
-    for (_, value) in COLUMNS {
-        // Parquet stores unsigned integers by their bits.
-        optional::<Int64Type, _, _>(&mut group, rows, |row| value(row).map(u64::cast_signed))?;
+    let mut rows = rows.into_iter().peekable();
+    let mut in_group = Vec::new();
+    // A file without rows has a row group, too.
+    while in_group.is_empty() || rows.peek().is_some() {
+        in_group.clear();
+        in_group.extend(rows.by_ref().take(GROUP_ROWS));
+        let mut group = file.next_row_group()?;
+        for (_, value) in COLUMNS {
+            // Parquet stores unsigned integers by their bits.
+            optional::<Int64Type, _, _>(&mut group, &in_group, |row| value(row).map(u64::cast_signed))?;
+        }
+        group.close()?;
+        if in_group.is_empty() {
+            break;
+        }
     }
-    group.close()?;
     file.close()?;
     Ok(())
 }
@@ -371,7 +520,7 @@ mod tests {
         let samples: Vec<_> = (0..50).map(|n| sample(n * SECOND / 7, n * SECOND / 5 + 1)).collect();
         let rows = of(&samples).rows(&[u64::MAX, 2]);
         let mut file = Vec::new();
-        write_parquet(&rows, &mut file).expect("memory takes all");
+        write_parquet(rows.clone(), &mut file).expect("memory takes all");
         let file = bytes::Bytes::from(file);
         assert_eq!(read_parquet(file.clone()).expect("our own file"), rows);
         assert!(read_parquet(file.slice(..file.len() / 2)).is_err(), "half of a file");
@@ -384,6 +533,74 @@ mod tests {
                 let expected = value(row).map_or(parquet::record::Field::Null, parquet::record::Field::ULong);
                 assert_eq!(*field, expected, "{name}");
             }
+        }
+    }
+
+    /// Twenty requests a second, some of them slow.
+    fn second_of_load(second: u64) -> impl Iterator<Item = Sample> {
+        (0..20).map(move |n| {
+            let due = second * SECOND + n * SECOND / 20;
+            sample(due, due + (n * 37 + second * 11) % 900 * 1_000_000 + n)
+        })
+    }
+
+    #[test]
+    fn settled_seconds_have_the_rows_that_they_had() {
+        let (mut plain, mut settled) = (Series::default(), Series::default());
+        for second in 0..3_000 {
+            for sample in second_of_load(second) {
+                plain.record(&sample);
+                settled.record(&sample);
+            }
+            settled.settle();
+        }
+        assert!(settled.recent.len() <= UNSETTLED && plain.recent.len() >= 3_000);
+        assert_eq!(settled.rows(&[7, 8]), plain.rows(&[7, 8]));
+        // Requests that were due long ago, of more seconds than may wait, end only now.
+        for second in (0..2_500).step_by(2).rev() {
+            let unfinished =
+                Sample { outcome: Outcome::Unfinished, ..sample(second * SECOND, 3_000 * SECOND) };
+            plain.record(&unfinished);
+            settled.record(&unfinished);
+            assert!(settled.late.len() <= LATE_MAX);
+        }
+        assert_eq!(settled.rows(&[7, 8]), plain.rows(&[7, 8]));
+        assert!((0..3_002).all(|at| settled.row(at, None) == plain.row(at, None)));
+    }
+
+    /// A reply that is recorded after its second was settled counts in all but the quantiles.
+    #[test]
+    fn a_late_reply_is_counted_and_moves_no_quantile() {
+        let mut series = Series::default();
+        for second in 0..200 {
+            second_of_load(second).for_each(|sample| series.record(&sample));
+            series.settle();
+        }
+        let before = series.rows(&[]).remove(10);
+        let late = Sample { body_bytes: 5, ..sample(9 * SECOND, 10 * SECOND + SECOND / 2) };
+        series.record(&late);
+        let after = series.rows(&[]).remove(10);
+        let sum = |row: &SeriesRow| row.response_mean_ns.expect("replies") * row.completed;
+        assert_eq!(after.completed, before.completed + 1);
+        assert_eq!(after.response_max_ns, Some(SECOND + SECOND / 2));
+        assert!(sum(&after).abs_diff(sum(&before) + SECOND + SECOND / 2) <= 2 * after.completed);
+        assert_eq!(
+            (after.response_p50_ns, after.response_p99_ns),
+            (before.response_p50_ns, before.response_p99_ns)
+        );
+        assert_eq!(series.rows(&[])[9].offered, 21);
+    }
+
+    #[test]
+    fn a_series_of_several_row_groups_is_read_back() {
+        let rows = |count: u64| {
+            (0..count).map(|second| SeriesRow { second, sent: second % 7, ..SeriesRow::default() })
+        };
+        for count in [0, 1, GROUP_ROWS as u64, 2 * GROUP_ROWS as u64 + 5] {
+            let mut file = Vec::new();
+            write_parquet(rows(count), &mut file).expect("memory takes all");
+            let read = read_parquet(bytes::Bytes::from(file)).expect("our own file");
+            assert!(read == rows(count).collect::<Vec<_>>(), "{count} rows");
         }
     }
 

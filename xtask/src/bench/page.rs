@@ -1,10 +1,16 @@
-//! The page of results: tables in Markdown, and the places in `docs/performance.md` where they stand.
+//! The pages of results: tables in Markdown, and the places in `docs/performance.md` and `docs/memory.md` where
+//! they stand.
 
 use anyhow::{Context, Result, bail};
 use std::fs;
 
-/// The page that keeps the results.
-const PAGE: &str = "docs/performance.md";
+/// The page that keeps the results of the bench `name`.
+fn page_of(name: &str) -> &'static str {
+    match name {
+        "memory-hour" | "memory-virtual" => "docs/memory.md",
+        _ => "docs/performance.md",
+    }
+}
 
 /// A table in Markdown; the first column to the left, the others to the right.
 #[derive(Debug, Clone)]
@@ -49,9 +55,10 @@ impl Table {
 
 /// Puts `body` into the page, at the place of the bench `name`.
 pub fn keep(name: &str, body: &str) -> Result<()> {
-    let page = fs::read_to_string(PAGE).with_context(|| format!("cannot read {PAGE}"))?;
-    let page = replace(&page, name, body).with_context(|| format!("in {PAGE}"))?;
-    fs::write(PAGE, page).with_context(|| format!("cannot write {PAGE}"))
+    let path = page_of(name);
+    let page = fs::read_to_string(path).with_context(|| format!("cannot read {path}"))?;
+    let page = replace(&page, name, body).with_context(|| format!("in {path}"))?;
+    fs::write(path, page).with_context(|| format!("cannot write {path}"))
 }
 
 /// `page` with what stands between the marks of `name` replaced by `body`.
@@ -97,9 +104,12 @@ mod tests {
     }
 
     #[test]
-    fn the_kept_page_has_a_place_for_each_bench() {
-        let page = include_str!("../../../docs/performance.md");
+    fn the_kept_pages_have_a_place_for_each_bench() {
         for bench in crate::bench::BENCHES {
+            let page = match page_of(bench.name) {
+                "docs/memory.md" => include_str!("../../../docs/memory.md"),
+                _ => include_str!("../../../docs/performance.md"),
+            };
             replace(page, bench.name, "x").unwrap();
         }
     }

@@ -14,7 +14,7 @@ use crate::os::processors;
 use crate::run_directory::{RunDirectory, RunDirectoryError};
 use farfield_base::{Duration, Instant};
 use farfield_measure::hlog::{self, Line};
-use farfield_measure::series::{self, SeriesRow};
+use farfield_measure::series::{self, SeriesRows};
 use farfield_measure::{EngineStats, Fold};
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -29,7 +29,7 @@ const PART_OF_RUN: u64 = 1_000;
 /// A copy of the data to encode.
 #[derive(Debug)]
 struct Copied {
-    rows: Vec<SeriesRow>,
+    rows: SeriesRows,
     lines: Vec<Line<'static>>,
 }
 
@@ -81,7 +81,7 @@ impl SideFiles {
             return;
         }
         self.next_copy = now + Duration::from_ns(now.as_ns() / PART_OF_RUN);
-        let rows = fold.series().rows_pausing(&stats.connections_open, pause);
+        let rows = fold.series().copy(&stats.connections_open, pause);
         let copied = Copied { rows, lines: hlog::snapshot(fold, stats, now, pause) };
         self.busy = self.copies.send(copied).is_ok();
     }
@@ -103,7 +103,7 @@ impl SideFiles {
 fn encode(copied: Copied, started: Duration) -> io::Result<Encoded> {
     let mut encoded = Encoded { series: Vec::new(), histograms: Vec::new(), _copied: copied };
     let Copied { rows, lines } = &encoded._copied;
-    series::write_parquet(rows, &mut encoded.series).map_err(io::Error::other)?;
+    series::write_parquet(rows.iter(), &mut encoded.series).map_err(io::Error::other)?;
     hlog::write_lines(lines, started, &mut encoded.histograms)?;
     Ok(encoded)
 }

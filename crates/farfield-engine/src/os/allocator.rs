@@ -22,6 +22,20 @@ pub fn keep_freed_memory() {
     }
 }
 
+/// Bytes that the process has allocated and not freed; `None` if the allocator is not glibc's.
+#[cfg_attr(target_env = "gnu", expect(unsafe_code, reason = "the call has no safe wrapper"))]
+pub fn allocated_bytes() -> Option<u64> {
+    #[cfg(target_env = "gnu")]
+    {
+        // SAFETY: mallinfo2(3) takes nothing and returns numbers; it locks one arena after the other.
+        let info = unsafe { libc::mallinfo2() };
+        // `uordblks` adds up all arenas; blocks with a mapping of their own are apart.
+        Some(info.uordblks as u64 + info.hblkhd as u64)
+    }
+    #[cfg(not(target_env = "gnu"))]
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,17 +1,19 @@
 //! `monitors.parquet`: one row a number.
 
-use super::{Reading, SeriesName};
+use super::readings::Readings;
+use super::{SeriesId, SeriesName};
 use crate::table::{self, TableError, begin, optional, required, text};
+use farfield_base::Instant;
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::reader::ChunkReader;
-use parquet::file::writer::SerializedRowGroupWriter;
+use parquet::file::writer::SerializedFileWriter;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
 
-/// Rows of a row group: it is encoded in memory.
-const GROUP_ROWS: usize = 1 << 18;
+/// Rows of a row group, and those of a reading more: it is encoded in memory.
+const GROUP_ROWS: usize = 1 << 15;
 
 const SCHEMA: &str = "message monitors {
     required int64 second (integer(64,false));
@@ -28,14 +30,37 @@ const SCHEMA: &str = "message monitors {
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     pub(super) series: Vec<Arc<SeriesName>>,
-    pub(super) readings: Vec<Arc<Reading>>,
+    pub(super) readings: Readings,
 }
 
 /// One row of the file.
-struct Row<'a> {
-    reading: &'a Reading,
-    series: &'a SeriesName,
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    second: u64,
+    at: Instant,
+    series: SeriesId,
     value: f64,
+}
+
+/// The columns of a series: all its rows share them.
+struct Texts {
+    source: ByteArray,
+    tier: ByteArray,
+    name: ByteArray,
+    pid: Option<i64>,
+    metric: ByteArray,
+}
+
+impl Texts {
+    fn of(series: &SeriesName) -> Texts {
+        Texts {
+            source: text(series.source.name()),
+            tier: text(&series.tier),
+            name: text(&series.name),
+            pid: series.pid.map(i64::from),
+            metric: text(&series.metric),
+        }
+    }
 }
 
 /// Writes the numbers as a Parquet file of eight columns: `second`, `at_ns`, `source`, `tier`, `name`, `pid`
@@ -45,47 +70,50 @@ struct Row<'a> {
 /// Of the writer `to`.
 pub fn write_parquet<W: Write + Send>(snapshot: &Snapshot, to: W) -> Result<(), ParquetError> {
     let mut file = begin(SCHEMA, to)?;
-    let mut readings = snapshot.readings.as_slice();
-    while !readings.is_empty() {
-        let mut rows = 0;
-        let fitting = readings.iter().take_while(|reading| {
-            rows += reading.values.len();
-            rows <= GROUP_ROWS
-        });
-        let (now, rest) = readings.split_at(fitting.count().max(1));
-        readings = rest;
-        let mut group = file.next_row_group()?;
-        write_group(&mut group, &rows_of(snapshot, now))?;
-        group.close()?;
+    let texts: Vec<Texts> = snapshot.series.iter().map(|series| Texts::of(series)).collect();
+    let mut rows = Vec::new();
+    let mut written = Ok(());
+    snapshot.readings.for_each(|reading| {
+        if written.is_err() {
+            return;
+        }
+        let row = |(series, value): &(SeriesId, f64)| Row {
+            second: reading.second,
+            at: reading.at,
+            series: *series,
+            value: *value,
+        };
+        rows.extend(reading.values.iter().map(row));
+        if rows.len() >= GROUP_ROWS {
+            written = write_group(&mut file, &rows, &texts);
+            rows.clear();
+        }
+    });
+    written?;
+    if !rows.is_empty() {
+        write_group(&mut file, &rows, &texts)?;
     }
     file.close()?;
     Ok(())
 }
 
-fn rows_of<'a>(snapshot: &'a Snapshot, readings: &'a [Arc<Reading>]) -> Vec<Row<'a>> {
-    let of_reading = |reading: &'a Arc<Reading>| {
-        let row = |(id, value): &(super::SeriesId, f64)| Row {
-            reading,
-            series: &snapshot.series[id.0 as usize],
-            value: *value,
-        };
-        reading.values.iter().map(row)
-    };
-    readings.iter().flat_map(of_reading).collect()
-}
-
 fn write_group<W: Write + Send>(
-    group: &mut SerializedRowGroupWriter<'_, W>,
-    rows: &[Row<'_>],
+    file: &mut SerializedFileWriter<W>,
+    rows: &[Row],
+    texts: &[Texts],
 ) -> Result<(), ParquetError> {
-    required::<Int64Type, _, _>(group, rows, |row| row.reading.second.cast_signed())?;
-    required::<Int64Type, _, _>(group, rows, |row| row.reading.at.as_ns().cast_signed())?;
-    required::<ByteArrayType, _, _>(group, rows, |row| text(row.series.source.name()))?;
-    required::<ByteArrayType, _, _>(group, rows, |row| text(&row.series.tier))?;
-    required::<ByteArrayType, _, _>(group, rows, |row| text(&row.series.name))?;
-    optional::<Int64Type, _, _>(group, rows, |row| row.series.pid.map(i64::from))?;
-    required::<ByteArrayType, _, _>(group, rows, |row| text(&row.series.metric))?;
-    required::<DoubleType, _, _>(group, rows, |row| row.value)
+    let of = |row: &Row| &texts[row.series.0 as usize];
+    let mut group = file.next_row_group()?;
+    required::<Int64Type, _, _>(&mut group, rows, |row| row.second.cast_signed())?;
+    required::<Int64Type, _, _>(&mut group, rows, |row| row.at.as_ns().cast_signed())?;
+    required::<ByteArrayType, _, _>(&mut group, rows, |row| of(row).source.clone())?;
+    required::<ByteArrayType, _, _>(&mut group, rows, |row| of(row).tier.clone())?;
+    required::<ByteArrayType, _, _>(&mut group, rows, |row| of(row).name.clone())?;
+    optional::<Int64Type, _, _>(&mut group, rows, |row| of(row).pid)?;
+    required::<ByteArrayType, _, _>(&mut group, rows, |row| of(row).metric.clone())?;
+    required::<DoubleType, _, _>(&mut group, rows, |row| row.value)?;
+    group.close()?;
+    Ok(())
 }
 
 /// A series that was read back, by its names as they stand in the file.
@@ -141,7 +169,6 @@ pub fn read_parquet<R: ChunkReader + 'static>(
 mod tests {
     use super::super::{MonitorLog, Source};
     use super::*;
-    use farfield_base::Instant;
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::Field;
 

@@ -35,7 +35,7 @@ fn directory(scene: &Scene, summary: &Summary) -> TempDir {
     write(SAMPLES_FILE, writer.file());
     let fold = scene.fold();
     let mut bytes = Vec::new();
-    series::write_parquet(&fold.series().rows(&[4, 4, 4]), &mut bytes).expect("memory takes all");
+    series::write_parquet(fold.series().rows(&[4, 4, 4]), &mut bytes).expect("memory takes all");
     write("series.parquet", &bytes);
     let mut log = Vec::new();
     let until = Instant::from_ns(3_000_000_000);
