@@ -6,6 +6,7 @@
 
 use crate::os::clock::thread_cpu;
 use crate::os::processors;
+use crate::os::signals::LeftToOthers;
 use crate::plane::Capture;
 use farfield_base::{Duration, Instant};
 use farfield_emulator::Captured;
@@ -108,6 +109,7 @@ impl CaptureFile {
         let writer = std::thread::Builder::new().name("capture".to_owned()).spawn(move || {
             // Keeps the processor free for workers; if refused, lateness shows the cost.
             let _ = processors::set_background();
+            let _signals = LeftToOthers::begin();
             write_all(writer, interfaces, &packets, &start, &backlog)
         })?;
         Ok(CaptureFile { sender, start_unix_ns, writer })

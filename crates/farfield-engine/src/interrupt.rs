@@ -1,7 +1,7 @@
 //! Signals that end a run early, such as Ctrl-C; it keeps its results so far.
 
+use crate::os::signals::is_ignored;
 use crate::os::terminal;
-use farfield_files::system;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 use std::io;
@@ -41,12 +41,4 @@ pub fn flag_of_a_parent() -> io::Result<Arc<AtomicBool>> {
         flag::register(SIGHUP, Arc::clone(&raised))?;
     }
     Ok(raised)
-}
-
-/// Whether this process was started with the signal ignored; proc_pid_status(5), `SigIgn`.
-fn is_ignored(signal: i32) -> bool {
-    let status = system::read_text("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }

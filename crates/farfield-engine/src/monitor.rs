@@ -30,6 +30,7 @@ pub use tier::TierSpec;
 
 use crate::os::clock::{Clock, thread_cpu};
 use crate::os::processors;
+use crate::os::signals::LeftToOthers;
 use crate::plane::Plane;
 use crate::run::Settings;
 use crate::run_directory::RunDirectory;
@@ -125,6 +126,7 @@ impl Monitors {
     fn run(mut self, clock: Clock, directory: Option<RunDirectory>, stop: &Receiver<()>) -> MonitorLog {
         // If refused, it has the priority of a worker for a millisecond a second.
         let _ = processors::set_background();
+        let _signals = LeftToOthers::begin();
         let mut files = directory.and_then(|directory| MonitorFiles::start(directory).ok());
         for target in std::mem::take(&mut self.targets) {
             match Exporter::start(target, clock) {

@@ -27,6 +27,7 @@ use crate::os::namespace::Namespace;
 use crate::os::netlink::Netlink;
 use crate::os::packet_ring::{PacketRing, RETIRE_AFTER_MS};
 use crate::os::processors;
+use crate::os::signals::LeftToOthers;
 use farfield_base::{Bytes, Duration};
 use farfield_wire::pcapng::Direction;
 use file::PacketFile;
@@ -221,7 +222,11 @@ impl PacketCapture {
             report: CaptureReport { interface, ..CaptureReport::default() },
         };
         let thread = std::thread::Builder::new().name("packet capture".to_owned());
-        let writer = thread.spawn(move || writer.run()).map_err(CaptureError::Thread)?;
+        let run = move || {
+            let _signals = LeftToOthers::begin();
+            writer.run()
+        };
+        let writer = thread.spawn(run).map_err(CaptureError::Thread)?;
         Ok(PacketCapture { stop, writer: Some(writer) })
     }
 

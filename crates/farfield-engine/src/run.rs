@@ -16,6 +16,7 @@ use crate::observe::CaptureError;
 use crate::os::allocator;
 use crate::os::clock::{Clock, Readings, unix_seconds};
 use crate::os::processors;
+use crate::os::signals::LeftToOthers;
 use crate::plane::{Plane, PreparedPlane};
 use crate::run_directory::{RunDirectory, RunDirectoryError};
 use crate::sample_channel::SampleSender;
@@ -180,7 +181,7 @@ pub fn run_with_clocks(
 
     // A flag of our own, apart from `stop`: workers end the same way at the run's end and on an interrupt.
     let halt = Arc::new(AtomicBool::new(false));
-    let workers = Workers { settings, phases, halt: &halt, captures: &captures };
+    let workers = Workers { settings, phases, halt: &halt, stop, captures: &captures };
     let users = workers.make_users()?;
     let worker_count = users.len();
     let (out, chunks) = SampleSender::channel(worker_count);
@@ -243,7 +244,9 @@ pub fn run_with_clocks(
         }
         clock.now()
     };
+    let signals = LeftToOthers::begin();
     collector.collect(&chunks, &returns, now, &mut on_progress, end);
+    drop(signals);
     end();
     collector.monitored = monitors.map(RunningMonitors::stop);
     drop(chunks);
@@ -254,7 +257,9 @@ pub fn run_with_clocks(
     let mut finished: Vec<WorkerReport> =
         threads.into_iter().filter_map(|thread| thread.join().expect("a worker does not panic")).collect();
 
-    let until = clock.now().min(window.measure_to);
+    // The collector may have waited for a disk since.
+    let worked_until = finished.iter().map(|worker| worker.ended).max().unwrap_or_else(|| clock.now());
+    let until = worked_until.min(window.measure_to);
     let drift_ns = clock.start_unix_ns().cast_signed() - start_unix_ns.cast_signed();
     collector.stats.clock = Some(RunClock { start_unix_ns, drift_ns });
     if captures.any() {

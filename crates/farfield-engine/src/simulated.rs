@@ -224,6 +224,7 @@ fn simulation(settings: &Settings, plane: &SimulatedPlane, phases: Phases) -> Si
 /// The simulation's report in the form of a worker's, without lateness.
 fn finished(simulated: &Simulated) -> WorkerReport {
     WorkerReport {
+        ended: simulated.ended,
         stats: WorkerStats::default(),
         lateness: Histogram::new(),
         turns: Histogram::new(),

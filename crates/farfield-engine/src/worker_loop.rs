@@ -20,18 +20,19 @@ pub(crate) struct WorkerLoop {
     pub phases: Phases,
     pub meters: Meters,
     turns: Histogram,
-    halt: Arc<AtomicBool>,
+    /// Flags of which either ends the worker.
+    halts: [Arc<AtomicBool>; 2],
     next_heartbeat: Instant,
 }
 
 impl WorkerLoop {
-    pub fn new(clock: Clock, phases: Phases, halt: Arc<AtomicBool>) -> WorkerLoop {
+    pub fn new(clock: Clock, phases: Phases, halts: [Arc<AtomicBool>; 2]) -> WorkerLoop {
         WorkerLoop {
             clock,
             phases,
             meters: Meters::new(phases.window),
             turns: Histogram::new(),
-            halt,
+            halts,
             next_heartbeat: Instant::ZERO + HEARTBEAT,
         }
     }
@@ -78,7 +79,7 @@ impl WorkerLoop {
 
     /// Whether the run was halted from outside.
     pub fn is_halted(&self) -> bool {
-        self.halt.load(Ordering::Relaxed)
+        self.halts.iter().any(|halt| halt.load(Ordering::Relaxed))
     }
 
     /// The report of the worker at its end, `now`.
@@ -92,6 +93,7 @@ impl WorkerLoop {
     ) -> WorkerReport {
         let tally = population.tally();
         WorkerReport {
+            ended: now,
             stats: WorkerStats { handshakes: tally.handshake_cpu, ..self.meters.stats(now) },
             lateness,
             turns: self.turns,

@@ -11,6 +11,8 @@ use std::io;
 /// The report of one worker, on any plane.
 #[derive(Debug)]
 pub(crate) struct WorkerReport {
+    /// The end of its work.
+    pub ended: Instant,
     pub stats: WorkerStats,
     /// Lateness of the wakes that begin load.
     pub lateness: Histogram,

@@ -34,7 +34,10 @@ use std::thread::JoinHandle;
 pub(crate) struct Workers<'a> {
     pub settings: &'a Settings,
     pub phases: Phases,
+    /// Ends the workers, as does `stop`.
     pub halt: &'a Arc<AtomicBool>,
+    /// The user's wish to end the run: the workers read it themselves, since the collector may wait for a disk.
+    pub stop: &'a Arc<AtomicBool>,
     pub captures: &'a Captures,
 }
 
@@ -210,7 +213,7 @@ impl Workers<'_> {
     }
 
     fn course(&self, clock: Clock) -> WorkerLoop {
-        WorkerLoop::new(clock, self.phases, Arc::clone(self.halt))
+        WorkerLoop::new(clock, self.phases, [self.halt, self.stop].map(Arc::clone))
     }
 
     /// TLS from now on, with its secrets written where they are asked for.

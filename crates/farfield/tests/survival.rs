@@ -250,6 +250,52 @@ fn ctrl_c_while_draining_keeps_the_partial_result() {
     assert!(!summary.complete && ended.samples_file().kept() == all_requests(&summary));
 }
 
+/// A disk that takes nothing for seconds: Ctrl-C ends the load meanwhile, and what was measured is kept once the
+/// disk goes on.
+#[test]
+fn ctrl_c_ends_the_load_while_the_disk_is_frozen() {
+    let place = Place::new();
+    let may_mount =
+        Command::new("unshare").args(["-m", "true"]).status().is_ok_and(|status| status.success());
+    if !may_mount {
+        let test = "ctrl_c_ends_the_load_while_the_disk_is_frozen";
+        return common::skip(test, "no mount namespace may be made");
+    }
+    for plane in ["", "--plane emulated --rtt 2ms"] {
+        place.write(
+            "inside",
+            "mount --make-rprivate / && mkdir -p disk && truncate -s 64M image && mkfs.ext4 -qF image || exit 77\n\
+             mount -o loop image disk || exit 77\n\
+             trap 'fsfreeze -u disk 2> thawed; umount -l disk' EXIT\n\
+             FARFIELD run -q -c 2 --think 5ms PLANE -d 60s -t 1 -o disk/run & run=$!\n\
+             until grep -qs '\"requests\": *[1-9]' disk/run/summary.json; do sleep 0.02; done\n\
+             fsfreeze -f disk || exit 77\n\
+             until cat /proc/$run/task/*/stat | grep -q ') D '; do kill -0 $run || exit 1; sleep 0.02; done\n\
+             date +%s%N > interrupted; kill -INT $run\n\
+             sleep 2.5; fsfreeze -u disk\n\
+             wait $run; code=$?; rm -rf run; cp -r disk/run run; exit $code\n"
+                .replace("FARFIELD", env!("CARGO_BIN_EXE_farfield"))
+                .replace("PLANE", plane),
+        );
+        let ended = shell(&place, "exec unshare -m sh inside");
+        if ended.code == Some(77) {
+            let test = "ctrl_c_ends_the_load_while_the_disk_is_frozen";
+            return common::skip(test, "no file system of its own may be mounted and frozen");
+        }
+        let ended = ended.exits(130);
+        let summary = is_whole(&ended.directory);
+        let interrupted = fs::read_to_string(place.path("interrupted")).expect("an instant");
+        let interrupted: u64 = interrupted.trim().parse().expect("nanoseconds");
+        let start = summary.clock.expect("a clock").start_unix_ns;
+        let samples = ended.samples();
+        let last = samples.iter().filter_map(|sample| sample.sent.instant()).max().expect("requests");
+        let went_on = (start + last.as_ns()).saturating_sub(interrupted);
+        assert!(went_on < 1_000_000_000, "{plane}: load went on for {went_on} ns");
+        assert!(summary.phases.steady_ns <= last.as_ns() + 1_000_000_000, "{:?}", summary.phases);
+        assert_eq!(samples.len() as u64, all_requests(&summary), "{plane}: all are kept");
+    }
+}
+
 #[test]
 fn the_second_ctrl_c_ends_at_once_with_the_last_checkpoint() {
     let place = Place::new();
@@ -329,8 +375,12 @@ fn ctrl_c_ends_a_simulation_with_the_partial_result() {
 
 /// The most memory that a run of so many seconds of virtual time takes, in KiB.
 fn memory_of_a_simulation(place: &Place, seconds: u32) -> u64 {
-    let words = format!("run {SIMULATED} -d {seconds}s -q -o run-{seconds}");
-    let run = place.begin(&words);
+    memory_of_a_run(place, &format!("{SIMULATED} -d {seconds}s"), &format!("run-{seconds}"))
+}
+
+/// The most memory that a run with these words takes, in KiB.
+fn memory_of_a_run(place: &Place, words: &str, name: &str) -> u64 {
+    let run = place.begin(&format!("run {words} -q -o {name}"));
     let mut most = 0;
     poll("the run to end", || {
         let status = fs::read_to_string(format!("/proc/{}/status", run.id())).expect("it was not waited for");
@@ -350,6 +400,17 @@ fn the_length_of_a_simulation_takes_no_memory() {
     let place = Place::new();
     let [short, long] = [10, 40].map(|seconds| memory_of_a_simulation(&place, seconds));
     assert!(short > 0 && long * 10 < short * 12, "{short} KiB and {long} KiB");
+}
+
+/// Nor does the length of its time: of each second little is kept, where 40,000 of them took 30 MB.
+#[test]
+fn the_seconds_of_a_simulation_take_little_memory() {
+    let place = Place::new();
+    let [short, long] = [1_000, 40_000].map(|seconds| {
+        let words = format!("--plane simulated -R 0.02 -d {seconds}s");
+        memory_of_a_run(&place, &words, &format!("run-{seconds}"))
+    });
+    assert!(short > 0 && long < short + (12 << 10), "{short} KiB and {long} KiB");
 }
 
 /// A threshold that aborts is compared with what came of each second of virtual time: where it is broken, the
