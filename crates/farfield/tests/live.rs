@@ -5,14 +5,16 @@ mod common;
 mod watched;
 
 use common::Place;
+use farfield_engine::os::terminal;
 use rustix::fd::OwnedFd;
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
+use rustix::termios::{LocalModes, OptionalActions, Winsize, tcgetattr, tcsetattr, tcsetwinsize};
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
-use std::process::{Child, Command, Stdio};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
@@ -36,6 +38,14 @@ impl Session {
     /// `farfield run` with these words, in a terminal of this size.
     fn begin(words: &str, columns: u16, lines: u16, variables: &[(&str, &str)]) -> Session {
         let place = Place::new();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_farfield"));
+        command.arg("run").args(words.split_whitespace()).arg("--out").arg(place.path("run"));
+        command.envs(variables.iter().copied());
+        Session::of(&command, place, columns, lines)
+    }
+
+    /// A command with these words and variables, in a terminal of this size.
+    fn of(words: &Command, place: Place, columns: u16, lines: u16) -> Session {
         let keyboard = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo-terminal");
         grantpt(&keyboard).and_then(|()| unlockpt(&keyboard)).expect("its other end");
         let name = ptsname(&keyboard, Vec::new()).expect("its name").into_string().expect("UTF-8");
@@ -45,10 +55,9 @@ impl Session {
         let end = || Stdio::from(terminal.try_clone().expect("a descriptor"));
         // setsid(1) gives the program a terminal of its own, in whose foreground it is.
         let mut command = Command::new("setsid");
-        command.args(["--ctty", "--wait", env!("CARGO_BIN_EXE_farfield"), "run"]);
-        command.args(words.split_whitespace()).arg("--out").arg(place.path("run"));
+        command.args(["--ctty", "--wait"]).arg(words.get_program()).args(words.get_args());
         command.current_dir(place.path("")).env("TERM", "xterm-256color").env_remove("NO_COLOR");
-        command.envs(variables.iter().copied());
+        command.envs(words.get_envs().filter_map(|(name, value)| Some((name, value?))));
         let stdout = File::create(place.path("stdout")).expect("own file");
         let child = command.stdin(end()).stderr(end()).stdout(stdout).spawn().expect("setsid");
         let keyboard = File::from(keyboard);
@@ -98,8 +107,15 @@ impl Session {
     /// Waits for its end; returns its exit code and what it printed on standard output. The terminal must be
     /// as it was.
     #[track_caller]
-    fn end(mut self) -> (Option<i32>, String, Vec<u8>) {
-        let code = self.child.wait().expect("its end").code();
+    fn end(self) -> (Option<i32>, String, Vec<u8>) {
+        let (status, printed, all) = self.end_with_status();
+        (status.code(), printed, all)
+    }
+
+    /// Waits for its end like `end`; returns how it ended.
+    #[track_caller]
+    fn end_with_status(mut self) -> (ExitStatus, String, Vec<u8>) {
+        let status = self.child.wait().expect("its end");
         while let Ok(bytes) = self.written.recv_timeout(Duration::from_millis(200)) {
             self.take(&bytes);
         }
@@ -108,7 +124,7 @@ impl Session {
         let modes = tcgetattr(&self.terminal).expect("a terminal").local_modes;
         assert!(modes.contains(LocalModes::ECHO | LocalModes::ICANON), "{modes:?}");
         let printed = fs::read_to_string(self.place.path("stdout")).expect("own file");
-        (code, printed, self.all)
+        (status, printed, self.all)
     }
 }
 
@@ -190,6 +206,44 @@ fn a_second_signal_leaves_the_terminal_as_it_was() {
         }
     });
     ends_at_once(&|session| session.press("\x03\x03"));
+}
+
+/// Signals that end a process, from outside, by a limit or by a fault of its own, end this one as they do any
+/// other, and yet leave the terminal as it was.
+#[test]
+fn any_signal_that_ends_the_process_leaves_the_terminal_as_it_was() {
+    for signal in [Signal::QUIT, Signal::ABORT, Signal::USR1, Signal::XCPU] {
+        let mut session = Session::begin(&words("10m"), 80, 24, &[]);
+        session.shows("measuring,");
+        session.signal(signal);
+        let (status, printed, _) = session.end_with_status();
+        assert_eq!(status.signal(), Some(signal.as_raw()), "{status}");
+        assert_eq!(printed, "");
+    }
+}
+
+/// Its message is on the screen that stays. The test is its own child, which panics in a terminal that it has
+/// taken as the view does.
+#[test]
+fn a_panic_leaves_the_terminal_as_it_was() {
+    const CHILD: &str = "THIS_TEST_PANICS";
+    if std::env::var_os(CHILD).is_some() {
+        terminal::keep(b"\x1b[?1049l\x1b[?25h").expect("a terminal");
+        let mut modes = tcgetattr(std::io::stdin()).expect("a terminal");
+        modes.make_raw();
+        tcsetattr(std::io::stdin(), OptionalActions::Now, &modes).expect("a terminal");
+        eprint!("\x1b[?1049h\x1b[?25l");
+        assert!(terminal::is_kept());
+        std::thread::spawn(|| panic!("a fault of its own")).join().expect("it does not panic");
+    }
+    let mut command = Command::new(std::env::current_exe().expect("a program"));
+    command.args(["--exact", "a_panic_leaves_the_terminal_as_it_was", "--nocapture"]).env(CHILD, "yes");
+    let session = Session::of(&command, Place::new(), 80, 24);
+    let (status, printed, all) = session.end_with_status();
+    assert_eq!(status.code(), Some(101), "{printed}");
+    let text = String::from_utf8_lossy(&all);
+    let (before, after) = text.split_once("\x1b[?1049l").expect("the second screen is left");
+    assert!(before.contains("\x1b[?1049h") && after.contains("a fault of its own"), "{text}");
 }
 
 #[test]

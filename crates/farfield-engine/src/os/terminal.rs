@@ -1,13 +1,22 @@
 //! The terminal of a view that takes it over, given back when the process ends without the view: by a second
-//! SIGINT or SIGTERM.
+//! SIGINT or SIGTERM, by any other signal that can be caught and ends a process, or by a panic.
 //!
 //! `restore` runs in a signal handler, and so calls only what is async-signal-safe (signal-safety(7)):
 //! tcsetattr(3), poll(2), write(2) and atomics. The view itself leaves the terminal in every other case.
 
-use std::io;
-use std::ptr;
-use std::sync::Arc;
+use super::signals::is_ignored;
+use signal_hook::consts::{
+    SIGABRT, SIGALRM, SIGBUS, SIGPROF, SIGQUIT, SIGSYS, SIGTRAP, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU,
+};
+use signal_hook::low_level::{emulate_default_handler, register};
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::{Arc, Once};
+use std::{io, panic, ptr};
+
+/// Signals that end the process at once, since nothing else catches them: from outside, such as SIGQUIT; by a
+/// limit, such as SIGXCPU; or by a fault of our own, such as SIGABRT where memory ends.
+const ENDING: [i32; 11] =
+    [SIGABRT, SIGALRM, SIGBUS, SIGPROF, SIGQUIT, SIGSYS, SIGTRAP, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU];
 
 /// The terminal to give back, null if none is taken. What it points to is never freed: the handler may be
 /// reading it on any thread.
@@ -21,7 +30,7 @@ struct Taken {
 }
 
 /// Keeps the modes of the terminal on standard input, before a view changes them. `restore` sets them
-/// again, and writes `leaving` on standard error.
+/// again, and writes `leaving` on standard error. From the first call on the process has its handlers.
 #[expect(unsafe_code, reason = "plain modes, of which a handler makes one call, have no safe wrapper")]
 pub fn keep(leaving: &'static [u8]) -> io::Result<()> {
     // SAFETY: all-zero is a valid `termios`; the pointer is that of a live one.
@@ -33,7 +42,18 @@ pub fn keep(leaving: &'static [u8]) -> io::Result<()> {
         modes
     };
     TAKEN.store(Box::leak(Box::new(Taken { modes, leaving })), Ordering::Release);
+    static HANDLERS: Once = Once::new();
+    HANDLERS.call_once(|| {
+        // A signal that cannot be caught leaves the terminal as the view has it.
+        ENDING.into_iter().filter(|signal| !is_ignored(*signal)).for_each(|signal| drop(restore_at(signal)));
+        restore_at_panics();
+    });
     Ok(())
+}
+
+/// Whether the terminal is taken: false once it has been given back, after which nothing more is drawn.
+pub fn is_kept() -> bool {
+    !TAKEN.load(Ordering::Acquire).is_null()
 }
 
 /// The view has left the terminal itself: there is nothing left to restore.
@@ -69,5 +89,26 @@ pub(crate) fn restore_on(signal: i32, raised: Arc<AtomicBool>) -> io::Result<()>
         }
     };
     // SAFETY: the action is async-signal-safe, as the module's text says, and does not panic.
-    unsafe { signal_hook::low_level::register(signal, action) }.map(|_| ())
+    unsafe { register(signal, action) }.map(|_| ())
+}
+
+/// Makes `signal` give the terminal back, and then do what it does by default.
+#[expect(unsafe_code, reason = "what a handler may do cannot be checked")]
+fn restore_at(signal: i32) -> io::Result<()> {
+    let action = move || {
+        restore();
+        // It ends the process.
+        let _ = emulate_default_handler(signal);
+    };
+    // SAFETY: both are async-signal-safe, and neither panics.
+    unsafe { register(signal, action) }.map(|_| ())
+}
+
+/// Makes a panic give the terminal back before its message is printed, which the second screen would hide.
+fn restore_at_panics() {
+    let print = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| {
+        restore();
+        print(panic);
+    }));
 }

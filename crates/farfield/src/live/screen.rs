@@ -35,8 +35,11 @@ impl Screen {
         }
     }
 
-    /// Draws what has changed.
+    /// Draws what has changed; an error if the process is ending, and the terminal was given back.
     pub fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        if !before::is_kept() {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
         self.terminal.draw(draw).map(|_| ())
     }
 
@@ -58,8 +61,11 @@ impl Drop for Screen {
     }
 }
 
-/// Leaves the second screen and raw mode. What fails cannot be mended: the terminal is gone.
+/// Leaves the second screen and raw mode, once. What fails cannot be mended: the terminal is gone.
 pub fn leave() {
+    if !before::is_kept() {
+        return;
+    }
     let _ = terminal::disable_raw_mode();
     let _ = execute!(io::stderr(), LeaveAlternateScreen, cursor::Show);
     before::forget();
