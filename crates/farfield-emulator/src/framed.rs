@@ -6,7 +6,7 @@
 //! has a rate, a queue, losses or jitter of its own. Where neighbours leave together they are one run again,
 //! as a kernel that forwards joins them (GRO). The checksum stays as undone as it came.
 
-use crate::offload::IncomingError;
+use crate::offload::{IncomingError, is_checksum_within};
 use crate::packet::Packet;
 use bytes::Bytes;
 use farfield_wire::{
@@ -64,14 +64,13 @@ impl Framed {
     pub fn parse(bytes: Bytes) -> Result<Framed, IncomingError> {
         let header = VnetHeader::parse(&bytes)?;
         let packet = &bytes[VnetHeader::LEN..];
-        let len = VnetHeader::LEN + IpPacket::parse(packet)?.bytes().len();
+        let ip = IpPacket::parse(packet)?;
+        let len = VnetHeader::LEN + ip.bytes().len();
         let count = match header.gso {
             Some(gso) => Large::new(packet, gso).map_err(|_| IncomingError::OtherKind)?.packets(),
             None => 1,
         };
-        if let ChecksumNeed::Partial { start, offset } = header.checksum
-            && usize::from(start) + usize::from(offset) + 2 > packet.len()
-        {
+        if !is_checksum_within(header.checksum, &ip) {
             return Err(farfield_wire::ParseError::Length.into());
         }
         let count = u16::try_from(count).map_err(|_| farfield_wire::ParseError::Length)?;

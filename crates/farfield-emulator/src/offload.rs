@@ -42,6 +42,9 @@ pub fn take_apart(
     mut each: impl FnMut(Packet),
 ) -> Result<(), IncomingError> {
     let ip = IpPacket::parse(bytes)?;
+    if !is_checksum_within(header.checksum, &ip) {
+        return Err(ParseError::Length.into());
+    }
     match header.gso {
         Some(Gso { kind: GsoKind::TcpV4 | GsoKind::TcpV6, size, .. }) => return cut(&ip, bytes, size, each),
         Some(Gso { kind: GsoKind::Udp, size, .. }) => return cut_row(&ip, bytes, size, each),
@@ -57,6 +60,14 @@ pub fn take_apart(
     }
     each(packet);
     Ok(())
+}
+
+/// Whether a checksum that is left to be done lies in the payload of the IP packet: done elsewhere, it would
+/// overwrite what was parsed.
+pub(crate) fn is_checksum_within(need: ChecksumNeed, ip: &IpPacket<'_>) -> bool {
+    let ChecksumNeed::Partial { start, offset } = need else { return true };
+    let (start, offset) = (usize::from(start), usize::from(offset));
+    start >= ip.header_len() && start + offset + 2 <= ip.bytes().len()
 }
 
 fn cut(
@@ -322,6 +333,24 @@ mod tests {
         let header = VnetHeader { gso: Some(Gso { kind: GsoKind::Udp, size: 1400, ecn: false }), ..header };
         let segment = Bytes::from(packet(9_000, Flags::ACK).to_bytes());
         assert_eq!(take_apart(&header, &segment, |_| unreachable!()), Err(IncomingError::OtherKind));
+    }
+
+    /// A program with a packet socket may leave any checksum to be done; done within the headers, it would
+    /// make another packet of what was read.
+    #[test]
+    fn a_checksum_that_is_to_be_done_lies_behind_the_headers() {
+        let plain = Bytes::from(datagram(ADDRESSES, 100, Ecn::Ect0).to_bytes());
+        for (start, offset, is_within) in
+            [(0, 0, false), (0, 10, false), (19, 6, false), (20, 107, false), (120, 7, false), (20, 6, true)]
+        {
+            let checksum = ChecksumNeed::Partial { start, offset };
+            let header = VnetHeader { checksum, ..VnetHeader::default() };
+            let mut packets = 0;
+            let taken = take_apart(&header, &plain, |_| packets += 1);
+            assert_eq!((taken.is_ok(), packets), (is_within, usize::from(is_within)), "{checksum:?}");
+            let framed = crate::Framed::parse([&header.emit()[..], &plain[..]].concat().into());
+            assert_eq!(framed.is_ok(), is_within, "{checksum:?}");
+        }
     }
 
     /// What an ordinary host leaves out or adds stays as it is, as bytes with a whole checksum.
