@@ -36,7 +36,7 @@ pub(crate) struct Workers<'a> {
     pub phases: Phases,
     /// Ends the workers, as does `stop`.
     pub halt: &'a Arc<AtomicBool>,
-    /// The user's wish to end the run: the workers read it themselves, since the collector may wait for a disk.
+    /// The user's wish to end the run. Workers read it themselves: the collector may wait for a disk.
     pub stop: &'a Arc<AtomicBool>,
     pub captures: &'a Captures,
 }

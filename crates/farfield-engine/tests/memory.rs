@@ -1,5 +1,5 @@
-//! Memory of what a run measures, in virtual time: what is kept of each second is bounded, so that an hour and
-//! a day take little more than a minute.
+//! Memory of what a run measures, in virtual time: what is kept of each second is bounded, so that an hour
+//! and a day take little more than a minute.
 
 use farfield_base::{Bytes, Duration, Instant, Outcome, Window};
 use farfield_engine::os::allocator::allocated_bytes;

@@ -298,8 +298,8 @@ impl Fold {
         }
     }
 
-    /// Settles the seconds of the [series](Series::settle) that are long over, so that a long run takes little
-    /// memory. A fold that is to be merged is not settled.
+    /// Settles the seconds of the [series](Series::settle) that are long over, so that a long run takes
+    /// little memory. A fold that is to be merged is not settled.
     pub fn settle(&mut self) {
         self.series.settle();
     }

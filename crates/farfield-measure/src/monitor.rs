@@ -20,8 +20,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// Most numbers that a log keeps before it is thinned, in 4 to 18 MB: three hours of a machine and a server of
-/// a few processes, second by second.
+/// Most numbers that a log keeps before it is thinned, in 4 to 18 MB: three hours of a machine and a server
+/// of a few processes, second by second.
 const NUMBERS_MAX: usize = 2_000_000;
 /// Most series of a log. The numbers of further ones are counted, not kept.
 const SERIES_MAX: usize = 4_096;

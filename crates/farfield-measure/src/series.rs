@@ -10,9 +10,9 @@
 //! Recording allocates only when a new second begins (about 2 KB a second).
 //!
 //! A series that grows for days is [settled](Series::settle): seconds that ended a minute before the latest
-//! reply become a [row](crate::rows) of some 25 bytes, 16 MB for the longest series. What happened in them and
-//! comes late, such as the arrival of a request that ends an hour after it, is added to their counts, sums and
-//! maxima; their quantiles stay those of the replies before.
+//! reply become a row of some 25 bytes, 16 MB for the longest series. What happened in them and comes late,
+//! such as the arrival of a request that ends an hour after it, is added to their counts, sums and maxima;
+//! their quantiles stay those of the replies before.
 
 use crate::bins::{Bins, Packed};
 use crate::quantile::Quantile;

@@ -250,8 +250,8 @@ fn ctrl_c_while_draining_keeps_the_partial_result() {
     assert!(!summary.complete && ended.samples_file().kept() == all_requests(&summary));
 }
 
-/// A disk that takes nothing for seconds: Ctrl-C ends the load meanwhile, and what was measured is kept once the
-/// disk goes on.
+/// A disk that takes nothing for seconds: Ctrl-C ends the load meanwhile, and what was measured is kept once
+/// the disk goes on.
 #[test]
 fn ctrl_c_ends_the_load_while_the_disk_is_frozen() {
     let place = Place::new();

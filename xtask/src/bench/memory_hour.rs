@@ -24,7 +24,7 @@ const GROWTH_MIB_MAX: f64 = 16.0;
 /// Seconds that a simulation may take.
 const PATIENCE_S: u32 = 1_800;
 
-/// The loads that run side by side: names and flags. Real-time shards would take the processors from all others.
+/// The loads that run side by side: names and flags. Real-time shards would take the processors from others.
 const LOADS: [(&str, &str); 4] = [
     ("sockets, 4 users thinking 100 ms", "-c 4 --think 100ms"),
     ("sockets, open, 800/s", "-R 800"),

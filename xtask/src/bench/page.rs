@@ -1,5 +1,5 @@
-//! The pages of results: tables in Markdown, and the places in `docs/performance.md` and `docs/memory.md` where
-//! they stand.
+//! The pages of results: tables in Markdown, and the places in `docs/performance.md` and `docs/memory.md`
+//! where they stand.
 
 use anyhow::{Context, Result, bail};
 use std::fs;
