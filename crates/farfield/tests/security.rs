@@ -355,7 +355,8 @@ fn showing_a_scenario_runs_nothing() {
     for text in [
         format!("target = 'http://{address}/'\n[output]\ndirectory = 'run'\n"),
         format!(
-            "[server]\ncommand = 'touch {0}; sleep 9'\n[[network.program]]\ncommand = 'touch {0}'\n",
+            "plane = 'emulated'\n[server]\ncommand = 'touch {0}; sleep 9'\n[network]\nrtt = '2ms'\n\
+             [[network.program]]\nclass = 'clients'\ncommand = 'touch {0}'\n",
             marker.display()
         ),
     ] {
