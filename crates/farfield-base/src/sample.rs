@@ -392,11 +392,14 @@ pub enum Outcome {
     BadQuic = 44,
     /// The client left the network that its connection was on, such as Wi-Fi.
     NetworkChanged = 45,
+    /// The server sent frames, records or packets that lead to nothing without end, or had answers to such
+    /// pile up that it does not read: the connection was ended.
+    Flooded = 46,
 }
 
 impl Outcome {
     /// All of them, in order of their codes.
-    pub const ALL: [Outcome; 46] = {
+    pub const ALL: [Outcome; 47] = {
         use Outcome::*;
         [
             Ok,
@@ -445,6 +448,7 @@ impl Outcome {
             QuicIdle,
             BadQuic,
             NetworkChanged,
+            Flooded,
         ]
     };
 
@@ -490,7 +494,8 @@ impl Outcome {
             | StreamReset
             | StreamRefused
             | GoneAway
-            | NoQuicVersion => Fault::Server,
+            | NoQuicVersion
+            | Flooded => Fault::Server,
             ConnectRefused | ConnectTimedOut | Unreachable | Reset | QuicIdle | NetworkChanged => {
                 Fault::Network
             }
@@ -552,6 +557,7 @@ impl Outcome {
             QuicIdle => "quic-idle",
             BadQuic => "bad-quic",
             NetworkChanged => "network-changed",
+            Flooded => "flooded",
         }
     }
 }

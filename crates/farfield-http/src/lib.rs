@@ -7,6 +7,7 @@
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
+mod allowance;
 mod compression;
 pub mod http1;
 pub mod http2;

@@ -13,6 +13,7 @@
 mod client;
 mod connection;
 mod failure;
+mod flood;
 mod identifiers;
 mod model;
 mod server;

@@ -22,6 +22,7 @@ use super::head::{Head, Heads};
 use super::hpack::{DEFAULT_TABLE_BYTES, Decoder};
 use super::peer::{self, Peer};
 use super::stream::Streams;
+use crate::allowance::Allowance;
 use crate::http1::{Limits, Reply};
 use farfield_base::{Detail, Sender, Signal};
 
@@ -97,12 +98,16 @@ pub struct Connection {
     going_away: Option<u32>,
     /// A stream that the server has ended, which is still to be reported.
     ended: Option<u32>,
-    /// Frames since the last that led to something.
-    idle_frames: u32,
     /// The frame that is being read, or was read last.
     frame: Header,
     /// What the server says in a GOAWAY with an error, or the setting that is wrong.
     words: Option<Box<[u8]>>,
+    /// For frames that lead to nothing.
+    allowance: Allowance,
+    /// Bytes of answers to the server's frames that were written and not [taken](Self::take_answer_bytes).
+    answer_bytes: usize,
+    /// Bytes of bodies' frames that were written, over the connection's life.
+    body_frame_bytes: usize,
 }
 
 /// The place in the bytes that come.
@@ -164,9 +169,11 @@ impl Connection {
             table: send::Table::NEW,
             going_away: None,
             ended: None,
-            idle_frames: 0,
             frame: Header { length: 0, kind: frame::Kind::Settings, flags: 0, stream: 0 },
             words: None,
+            allowance: Allowance::FULL,
+            answer_bytes: 0,
+            body_frame_bytes: 0,
         }
     }
 
@@ -183,7 +190,10 @@ impl Connection {
         to_send: &mut Vec<u8>,
     ) -> Result<(usize, Event<'b>), ConnectionError> {
         let mut rest = bytes;
-        match self.next_event(heads, &mut rest, to_send) {
+        let (before, bodies) = (to_send.len(), self.body_frame_bytes);
+        let event = self.next_event(heads, &mut rest, to_send);
+        self.answer_bytes += to_send.len() - before - (self.body_frame_bytes - bodies);
+        match event {
             Ok(event) => Ok((bytes.len() - rest.len(), event)),
             Err(error) => {
                 frame::write_goaway(0, error.code(), to_send);
@@ -226,6 +236,12 @@ impl Connection {
             false => Err(ConnectionError::NotHttp2),
             true => Ok(()),
         }
+    }
+
+    /// Bytes of all that was sent since this was last asked beside requests and their bodies: what the server
+    /// asks for by its frames (acknowledgements, windows, resets).
+    pub fn take_answer_bytes(&mut self) -> usize {
+        std::mem::take(&mut self.answer_bytes)
     }
 
     /// Streams whose reply is not over.

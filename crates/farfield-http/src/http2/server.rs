@@ -26,6 +26,7 @@ use super::frame;
 use super::frames::FrameReader;
 use super::hpack::{DEFAULT_TABLE_BYTES, Decoder};
 use super::peer::{self, Peer};
+use crate::allowance::Allowance;
 use std::collections::VecDeque;
 
 /// What a server says of itself in its first SETTINGS, and how it cuts bodies.
@@ -98,8 +99,8 @@ pub struct ServerConnection {
     turns: VecDeque<u32>,
     /// The last stream that is served, once GOAWAY was sent.
     going_away: Option<u32>,
-    /// Frames since the last that led to something.
-    idle_frames: u32,
+    /// For frames that lead to nothing.
+    allowance: Allowance,
 }
 
 /// The place in the bytes that come.
@@ -162,7 +163,7 @@ impl ServerConnection {
             last: 0,
             turns: VecDeque::new(),
             going_away: None,
-            idle_frames: 0,
+            allowance: Allowance::FULL,
         }
     }
 

@@ -64,6 +64,7 @@ impl Lost {
     pub const fn outcome(self) -> Outcome {
         match self {
             Lost::Quic(failure) => failure.outcome(),
+            Lost::Http3(ConnectionError::Flood) => Outcome::Flooded,
             Lost::Http3(_) => Outcome::BadFrame,
         }
     }
@@ -96,6 +97,7 @@ pub struct Connection {
     going_away: Option<u64>,
     /// Its first GOAWAY is still to be reported.
     goes_away: bool,
+    /// Bytes on the server's own streams that led to nothing, less what events of requests earned.
     useless_bytes: u64,
     /// What ends the connection behind the event that was reported last.
     error: Option<ConnectionError>,

@@ -6,12 +6,10 @@
 use super::error::{ConnectionError, StreamError};
 use super::frame;
 use super::varint::Varint;
+use crate::allowance::Allowance;
 use crate::http1::{Answering, Limits, Malformed, Reply};
 use crate::http2::{Coding, Flaw, Head, Heads, Section};
 use bytes::{Buf, Bytes};
-
-/// Frames in a row that may lead to nothing: no head, and no body.
-const IDLE_FRAMES_MAX: u32 = 10_000;
 
 /// What the reader found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,8 +65,8 @@ pub struct ReplyStream {
     bodiless_bytes: u64,
     /// Bytes of unknown frames since then.
     unknown_bytes: u64,
-    /// Frames since the last that led to something.
-    idle_frames: u32,
+    /// For frames that lead to nothing: no head, and no body.
+    allowance: Allowance,
 }
 
 /// Where in a frame the next byte is.
@@ -107,7 +105,7 @@ impl ReplyStream {
             reply_bytes: 0,
             bodiless_bytes: 0,
             unknown_bytes: 0,
-            idle_frames: 0,
+            allowance: Allowance::FULL,
         }
     }
 
@@ -192,19 +190,19 @@ impl ReplyStream {
 
     /// Whether the frame may come here and now.
     fn check_kind(&mut self, kind: u64) -> Result<(), Wrong> {
-        self.idle_frames += 1;
+        let is_flood = self.allowance.spend(1).is_err();
         let error = match kind {
             // 4.1: a head comes before the body, and nothing behind trailers.
             frame::DATA if self.stage != Stage::Body => ConnectionError::UnexpectedFrame,
             frame::HEADERS if self.stage == Stage::Trailers => ConnectionError::UnexpectedFrame,
-            frame::DATA | frame::HEADERS if self.idle_frames <= IDLE_FRAMES_MAX => return Ok(()),
+            frame::DATA | frame::HEADERS if !is_flood => return Ok(()),
             frame::CANCEL_PUSH | frame::SETTINGS | frame::GOAWAY | frame::MAX_PUSH_ID => {
                 ConnectionError::UnexpectedFrame
             }
             frame::PUSH_PROMISE => ConnectionError::Pushed,
             kind if frame::is_of_http2(kind) => ConnectionError::UnexpectedFrame,
-            _ if self.idle_frames <= IDLE_FRAMES_MAX => return Ok(()),
-            _ => ConnectionError::Flood,
+            _ if is_flood => ConnectionError::Flood,
+            _ => return Ok(()),
         };
         Err(error.into())
     }
@@ -282,7 +280,7 @@ impl ReplyStream {
         if head.status < 200 {
             return Ok(Some(Found::Interim(head.status)));
         }
-        self.idle_frames = 0;
+        self.allowance.earn(1);
         self.stage = Stage::Body;
         // RFC 9110, 6.4.1: no body, whatever the head says of its length.
         let has_none = self.answering == Answering::Head || matches!(head.status, 204 | 304);
@@ -301,7 +299,8 @@ impl ReplyStream {
         let piece = bytes.split_to(count as usize);
         self.body_bytes += count;
         self.reply_bytes += count;
-        (self.bodiless_bytes, self.unknown_bytes, self.idle_frames) = (0, 0, 0);
+        (self.bodiless_bytes, self.unknown_bytes) = (0, 0);
+        self.allowance.earn(1);
         self.place = if left == count { Place::Type } else { Place::Data { left: left - count } };
         Ok(Found::Body(piece))
     }

@@ -150,6 +150,11 @@ impl ServerConnection {
                     self.is_lost = true;
                     return Some(ServerEvent::Lost);
                 }
+                quic::Event::Flooded => {
+                    self.quic.close(Instant::ZERO, ErrorCode::EXCESSIVE_LOAD.0);
+                    self.is_lost = true;
+                    return Some(ServerEvent::Lost);
+                }
                 quic::Event::Opened => self.accept(),
                 quic::Event::Readable(stream) if stream.request().is_some() => self.reading.push_back(stream),
                 quic::Event::Readable(stream) => self.pass_over(stream),

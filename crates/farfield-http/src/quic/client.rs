@@ -191,6 +191,7 @@ impl Client {
         } else {
             handle(library);
         }
+        connection.watch_for_floods();
         match self.tls.take_verified() {
             Verified::NotSeen => connection.note_agreed(),
             Verified::Accepted => connection.verified = true,

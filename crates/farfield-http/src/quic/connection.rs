@@ -1,6 +1,7 @@
 //! One connection: its streams, its timers, and the datagrams that it sends.
 
 use super::failure::QuicFailure;
+use super::flood::FloodWatch;
 use super::model::Agreed;
 use crate::tls::TlsFailure;
 use bytes::Bytes;
@@ -53,6 +54,8 @@ pub(crate) enum Event {
     Connected,
     /// The connection is over.
     Lost(QuicFailure),
+    /// The other end sends without end what leads to nothing: the connection is to be closed.
+    Flooded,
     /// The server opened unidirectional streams.
     Opened,
     /// There is something to be read on a stream.
@@ -117,6 +120,7 @@ pub struct Connection {
     connected: bool,
     /// Processor time of the handshake that was not taken yet.
     pub(super) spent: Duration,
+    flood: FloodWatch,
 }
 
 impl Connection {
@@ -134,6 +138,14 @@ impl Connection {
             drained: false,
             connected: false,
             spent: Duration::ZERO,
+            flood: FloodWatch::default(),
+        }
+    }
+
+    /// A datagram was handed to the library: whether what came so far is a flood is looked at now and then.
+    pub(super) fn watch_for_floods(&mut self) {
+        if self.flood.is_due() {
+            self.flood.check(&self.library.connection.stats());
         }
     }
 
@@ -234,6 +246,9 @@ impl Connection {
 
     /// The next thing that happened.
     pub(crate) fn next_event(&mut self) -> Option<Event> {
+        if self.flood.take_found() {
+            return Some(Event::Flooded);
+        }
         loop {
             let event = match self.library.connection.poll()? {
                 quinn_proto::Event::Connected => {
@@ -315,8 +330,14 @@ impl Connection {
         let mut receiver = self.library.connection.recv_stream(stream.library());
         let Ok(mut chunks) = receiver.read(true) else { return Piece::Nothing };
         let piece = match chunks.next(usize::MAX) {
-            Ok(Some(chunk)) => Piece::Bytes(chunk.bytes),
-            Ok(None) => Piece::End,
+            Ok(Some(chunk)) => {
+                self.flood.pieces += 1;
+                Piece::Bytes(chunk.bytes)
+            }
+            Ok(None) => {
+                self.flood.pieces += 1;
+                Piece::End
+            }
             Err(ReadError::Blocked) => Piece::Nothing,
             Err(ReadError::Reset(code)) => Piece::Reset(code.into_inner()),
         };

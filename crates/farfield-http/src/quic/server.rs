@@ -121,6 +121,7 @@ impl Server {
     pub fn hand_over(&mut self, connection: &mut Connection, now: Instant, datagram: Datagram) {
         connection.advance(now);
         connection.library.connection.handle_event(datagram.0);
+        connection.watch_for_floods();
         self.exchange(connection);
     }
 

@@ -30,6 +30,9 @@ pub enum TlsFailure {
     /// A record or message that cannot be read, or that the protocol forbids.
     #[error("a record cannot be read")]
     BadRecord,
+    /// Records without text, updates of keys or warnings without end.
+    #[error("the server floods the session with records that lead to nothing")]
+    Flooded,
 }
 
 impl TlsFailure {
@@ -58,6 +61,12 @@ impl TlsFailure {
                 | AlertDescription::AccessDenied,
             ) => TlsFailure::CertificateRefused,
             Error::AlertReceived(_) => TlsFailure::Alert,
+            Error::PeerMisbehaved(
+                PeerMisbehaved::TooManyKeyUpdateRequests
+                | PeerMisbehaved::TooManyWarningAlertsReceived
+                | PeerMisbehaved::TooManyRenegotiationRequests
+                | PeerMisbehaved::TooManyEmptyFragments,
+            ) => TlsFailure::Flooded,
             _ => TlsFailure::BadRecord,
         }
     }
@@ -104,6 +113,7 @@ impl TlsFailure {
             TlsFailure::Alert => Outcome::TlsAlert,
             TlsFailure::NotTls => Outcome::NotTls,
             TlsFailure::BadRecord => Outcome::BadRecord,
+            TlsFailure::Flooded => Outcome::Flooded,
         }
     }
 }

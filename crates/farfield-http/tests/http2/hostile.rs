@@ -350,6 +350,80 @@ fn floods_of_frames_that_lead_to_nothing() {
     }
 }
 
+/// So many of `one` for each reply, and for each byte of a body, on one connection; how it ends within so
+/// many turns.
+fn ends_with_replies(one: &[u8], each: usize, turns: u32) -> [Result<(), ConnectionError>; 2] {
+    let useless = one.repeat(each);
+    let mut of_replies = Scene::asking(0);
+    let replies = (0..turns).try_for_each(|turn| {
+        of_replies.ask(&get(), b"").expect("room");
+        let reply = headers(2 * turn + 1, END, &[(":status", "200")]);
+        of_replies.receive(&[&useless[..], &reply].concat())?;
+        of_replies.to_send.clear();
+        Ok(())
+    });
+    let mut of_body = Scene::asking(1);
+    of_body.receive(&ok(1)).expect("a sound server");
+    let body = (0..turns).try_for_each(|_| {
+        of_body.receive(&[&useless[..], &data(1, 0, b"x")].concat())?;
+        of_body.to_send.clear();
+        Ok(())
+    });
+    [replies, body]
+}
+
+/// A reply now and then does not set a flood back.
+#[test]
+fn floods_between_replies() {
+    let kinds = [
+        settings(&[]),
+        settings(&[(3, 100), (0xfefe, 7)]),
+        frame(PING, 0, 0, &[0; 8]),
+        frame(PING, END, 0, &[0; 8]),
+        frame(PRIORITY, 0, 1, &[0; 5]),
+        frame(0xee, 0, 0, b"unknown"),
+        window_update(0, 1),
+    ];
+    for one in kinds {
+        assert_eq!(ends_with_replies(&one, 9_000, 3), [Err(Flood); 2], "{one:?}");
+        assert_eq!(ends_with_replies(&one, 100, 400), [Err(Flood); 2], "{one:?}");
+        // What a server sends beside its replies is no flood, for as long as it goes on.
+        assert_eq!(ends_with_replies(&one, 10, 1_500), [Ok(()); 2], "{one:?}");
+    }
+}
+
+/// A server that takes a body byte by byte, and says so each time, is a slow one and no flood.
+#[test]
+fn windows_that_let_a_body_on_are_no_flood() {
+    let mut scene = Scene::with(&Settings::default(), &[(4, 0)]);
+    let body = vec![7; 30_000];
+    let head = RequestHead { method: "POST", body_length: Some(30_000), ..get() };
+    scene.ask(&head, &body).expect("room");
+    for _ in 0..30_000 {
+        scene.receive(&[window_update(1, 1), window_update(0, 1)].concat()).expect("no flood");
+        scene.to_send.clear();
+    }
+    // With nothing left to send, they are.
+    let more = (0..20_000).try_for_each(|_| scene.receive(&window_update(0, 1)).map(|_| ()));
+    assert_eq!(more, Err(Flood));
+}
+
+/// Answers are counted by their bytes, and requests and bodies are none.
+#[test]
+fn answers_are_counted_and_requests_are_not() {
+    let mut scene = Scene::with(&Settings::default(), &[(4, 10)]);
+    assert_eq!(scene.connection.take_answer_bytes(), 9, "the acknowledgement of SETTINGS");
+    let head = RequestHead { method: "POST", body_length: Some(100), ..get() };
+    scene.ask(&head, &[1; 100]).expect("room");
+    scene.receive(&window_update(1, 90)).expect("a sound server");
+    assert_eq!((scene.connection.take_answer_bytes(), scene.sent().len()), (0, 3));
+    let bytes =
+        [frame(PING, 0, 0, &[0; 8]), settings(&[]), window_update(1, 0), frame(PING, END, 0, &[0; 8])];
+    scene.receive(&bytes.concat()).expect("a stream's error");
+    assert_eq!(scene.connection.take_answer_bytes(), 17 + 9 + 13, "PING, SETTINGS, RST_STREAM");
+    assert_eq!(scene.connection.take_answer_bytes(), 0);
+}
+
 #[test]
 fn a_last_stream_that_grows() {
     ends(&[goaway(1, 0), goaway(3, 0)], LastStreamRaised, 1);

@@ -339,3 +339,28 @@ fn the_preface_is_known_from_its_first_line() {
         assert_eq!(begins_http2(other), Some(false));
     }
 }
+
+/// A request now and then does not set a flood back.
+#[test]
+fn floods_of_a_client_end_its_connection() {
+    let ping = [&[0, 0, 8, 6, 0, 0, 0, 0, 0][..], &[7; 8]].concat();
+    let window = [0, 0, 4, 8, 0, 0, 0, 0, 0, 0, 0, 0, 1].to_vec();
+    let unknown = [0, 0, 0, 0xee, 0, 0, 0, 0, 0].to_vec();
+    for one in [ping, SETTINGS.to_vec(), window, unknown] {
+        let turns = |each: usize, turns: u32| {
+            let mut server = Server::new(ServerSettings::default());
+            server.receive(&[PREFACE, SETTINGS].concat()).expect("a sound beginning");
+            (0..turns).try_for_each(|turn| {
+                // GET / of http, all from the static table (RFC 7541, appendix A).
+                let stream = (2 * turn + 1).to_be_bytes();
+                let request = [&[0, 0, 3, 1, 5][..], &stream, &[0x82, 0x84, 0x86]].concat();
+                server.receive(&[one.repeat(each), request].concat())?;
+                server.take_to_send();
+                Ok(())
+            })
+        };
+        assert_eq!(turns(9_000, 3), Err(ErrorCode::ENHANCE_YOUR_CALM), "{one:?}");
+        assert_eq!(turns(200, 200), Err(ErrorCode::ENHANCE_YOUR_CALM), "{one:?}");
+        assert_eq!(turns(20, 2_000), Ok(()), "{one:?}");
+    }
+}

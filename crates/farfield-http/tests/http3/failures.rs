@@ -103,7 +103,8 @@ fn what_is_wrong_with_http3_closes_the_connection_with_its_code() {
         scene.settle();
         let lost_by = lost(&mut scene);
         assert!(matches!(lost_by, Lost::Http3(error) if error.code().0 == code), "{lost_by:?} for {code:#x}");
-        assert_eq!(lost_by.outcome(), Outcome::BadFrame);
+        let outcome = if code == 0x107 { Outcome::Flooded } else { Outcome::BadFrame };
+        assert_eq!(lost_by.outcome(), outcome);
         assert_eq!(scene.closed_with(), Some(code));
     };
     let says = |scene: &mut Scene, bytes: &[u8]| {
@@ -138,6 +139,45 @@ fn what_is_wrong_with_http3_closes_the_connection_with_its_code() {
                 let quic = scene.server.quic();
                 let Some(stream) = quic.streams().open(quinn_proto::Dir::Uni) else { break };
                 quic.send_stream(stream).finish().expect("open");
+                scene.settle();
+            }
+        },
+        0x107,
+    );
+    // A reply between them does not set them back.
+    closes(
+        &|scene| {
+            let stream = scene.server.say(&[0x21]);
+            for number in 0..60 {
+                (0..4).for_each(|_| {
+                    scene.server.write(stream, &[0; 10_000]);
+                    scene.settle();
+                });
+                scene.server.answer(number, &head(&[(":status", "204")]));
+                scene.settle();
+                if scene.connection.lost().is_some() {
+                    break;
+                }
+                scene.ask("/", b"");
+                scene.settle();
+            }
+        },
+        0x107,
+    );
+    // Packets that lead to nothing, with a reply behind each fifteen hundred of them.
+    closes(
+        &|scene| {
+            for number in 0..12 {
+                for _ in 0..1_500 {
+                    scene.server.quic().ping();
+                    scene.settle();
+                }
+                scene.server.answer(number, &head(&[(":status", "204")]));
+                scene.settle();
+                if scene.connection.lost().is_some() {
+                    break;
+                }
+                scene.ask("/", b"");
                 scene.settle();
             }
         },

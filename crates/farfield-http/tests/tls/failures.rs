@@ -76,6 +76,50 @@ fn a_server_without_our_protocol_or_version_is_named() {
     }
 }
 
+/// Updates of keys that want an answer, records of a byte, and warnings: each without end.
+#[test]
+fn floods_have_a_name() {
+    let mut ends = Scene::default().begin();
+    ends.shake_hands().expect("a sound server");
+    let updates = (0..100).try_for_each(|_| {
+        ends.server.refresh_traffic_keys().expect("a session of TLS 1.3");
+        ends.server_says(b"");
+        let bytes = ends.take_from_server();
+        ends.receive(&bytes)
+    });
+    assert_eq!(updates, Err(TlsFailure::Flooded));
+    assert_eq!(TlsFailure::Flooded.outcome(), Outcome::Flooded);
+    // What is answered is one message, whatever was asked.
+    let mut sent = Vec::new();
+    ends.client.take_to_send(&mut sent);
+    assert!(sent.len() < 1000, "{} bytes", sent.len());
+
+    // A message of the handshake, byte by byte, with an end that is far.
+    let begun = [22, 3, 3, 0, 4, 2, 0, 0xf0, 0];
+    let mut ends = Scene::default().begin();
+    ends.receive(&begun).expect("the beginning of a message");
+    let records = (0..20_000).try_for_each(|_| ends.receive(&[22, 3, 3, 0, 1, 0]));
+    assert_eq!(records, Err(TlsFailure::Flooded));
+
+    let mut ends = Scene { versions: vec![Version::Tls12], ..Scene::default() }.begin();
+    let warnings = (0..100).try_for_each(|_| ends.receive(&[21, 3, 3, 0, 2, 1, 100]));
+    assert_eq!(warnings, Err(TlsFailure::Flooded));
+}
+
+/// Updates of keys now and then, beside text, are a sound server's.
+#[test]
+fn updates_of_keys_beside_text_are_no_flood() {
+    let mut ends = Scene::default().begin();
+    ends.shake_hands().expect("a sound server");
+    for _ in 0..2_000 {
+        ends.server.refresh_traffic_keys().expect("a session of TLS 1.3");
+        ends.server_says(b"text");
+        let bytes = ends.take_from_server();
+        ends.receive(&bytes).expect("no flood");
+    }
+    assert_eq!(ends.heard.len(), 8_000);
+}
+
 /// An alert in the clear behind each record of the server's first answer. Once something of TLS 1.3 came
 /// encrypted, such an alert could be anybody's.
 #[test]

@@ -19,6 +19,25 @@ fn the_corpus_has_the_properties() {
     corpus::check(&[("tls_session", handshakes::of_stream, 20)]);
 }
 
+/// A server that gives tickets without end: a user keeps the last few.
+#[test]
+fn resumption_uses_four_tickets_at_most() {
+    let (mut generous, mut frugal) = (Server::default(), Server::default());
+    generous.config_mut().send_tls13_tickets = 50;
+    frugal.share_sessions_of(&generous);
+    frugal.config_mut().send_tls13_tickets = 0;
+    let scene = |server| Scene { server, versions: vec![Version::Tls13], ..Scene::default() };
+    let (first, later) = (scene(generous), scene(frugal));
+    let common = first.client();
+    first.begin_of(&common, 7).shake_hands().expect("a sound server");
+    let resumed = (0..10).filter(|_| {
+        let mut ends = later.begin_of(&common, 7);
+        ends.shake_hands().expect("a sound server");
+        ends.is_resumed()
+    });
+    assert_eq!(resumed.count(), 4);
+}
+
 /// A request goes out whole and its reply comes in whole, whatever pieces the bytes come in.
 #[test]
 fn plaintext_goes_through_in_pieces_of_any_size() {

@@ -100,6 +100,9 @@ pub(super) fn remedy(outcome: Outcome) -> &'static str {
         Outcome::NoQuicVersion => "let the server speak QUIC version 1, or write another `http` (`--http`)",
         Outcome::QuicIdle => "see that the server, and what lies before it, keeps answering on UDP",
         Outcome::NetworkChanged => "that is what `migrate` asks for; over HTTP/3 connections go on",
+        Outcome::Flooded => {
+            "see why the server sends without end what leads to nothing: pings, settings, updates of keys"
+        }
         Outcome::BadQuic => "see that the target keeps to RFC 9000",
         Outcome::BodyTooLarge => "ask for smaller objects",
         Outcome::RedirectLoop => {

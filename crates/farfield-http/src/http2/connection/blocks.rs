@@ -127,7 +127,7 @@ impl Connection {
             Section::Trailers => None,
             Section::Head if head.status < 200 => Some(Event::Interim(StreamId(id), head.status)),
             Section::Head => {
-                self.idle_frames = 0;
+                self.allowance.earn(1);
                 Some(Event::Head(StreamId(id), head))
             }
         })
@@ -135,7 +135,7 @@ impl Connection {
 
     /// The server has ended a stream as it should.
     pub(super) fn end_of_reply(&mut self, id: u32) {
-        self.idle_frames = 0;
+        self.allowance.earn(1);
         self.ended = Some(id);
     }
 }

@@ -9,10 +9,6 @@ use crate::http2::peer::{self, Change};
 use crate::http2::stream::{Found, Stream};
 use farfield_base::Detail;
 
-/// Frames in a row that may lead to nothing: no head, no body, no stream that ends. A server that keeps a
-/// connection alive sends a few.
-const IDLE_FRAMES_MAX: u32 = 10_000;
-
 /// The bytes of GOAWAY before the server's words, and those of its words that are kept.
 const GOAWAY_BYTES: u32 = 8;
 const GOAWAY_WORDS: u32 = Detail::FOUND_BYTES as u32 + 1;
@@ -129,10 +125,9 @@ impl Connection {
             None if header.kind == Kind::Continuation => return Err(ConnectionError::ContinuationUnexpected),
             _ => {}
         }
-        self.idle_frames += 1;
-        if self.idle_frames > IDLE_FRAMES_MAX {
-            return Err(ConnectionError::Flood);
-        }
+        // Heads, bodies and ends of streams earn it back, and so do frames of ours that the server makes room
+        // for.
+        self.allowance.spend(1).map_err(|_| ConnectionError::Flood)?;
         // What is gathered is bounded, however large frames may be.
         match header.kind {
             Kind::PushPromise => return Err(ConnectionError::Pushed),
@@ -223,7 +218,7 @@ impl Connection {
             *rest = behind;
             data.left -= piece.len() as u32;
             self.place = Place::Data(data);
-            self.idle_frames = 0;
+            self.allowance.earn(1);
             stream.count_body(piece.len() as u64);
             return Ok(Some(Event::Body(StreamId(data.stream), piece)));
         }
@@ -309,7 +304,7 @@ impl Connection {
     fn take_rst_stream<'b>(&mut self, id: u32, code: u32) -> Option<Event<'b>> {
         let Found::Open(place) = self.streams.find(id) else { return None };
         let stream = self.streams.remove(place);
-        self.idle_frames = 0;
+        self.allowance.earn(1);
         Some(failed(&stream, ErrorCode(code), !self.is_closing()))
     }
 

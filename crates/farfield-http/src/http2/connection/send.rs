@@ -146,11 +146,13 @@ impl Connection {
                     break;
                 }
                 let last = bytes == stream.unsent.len();
+                let before = to_send.len();
                 frame::write_data(stream.id, &stream.unsent[..bytes], last, to_send);
                 stream.unsent.advance(bytes);
                 stream.send.take(bytes);
                 self.send.take(bytes);
-                self.idle_frames = 0;
+                self.body_frame_bytes += to_send.len() - before;
+                self.allowance.earn(1);
             }
         }
     }

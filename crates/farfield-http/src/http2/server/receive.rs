@@ -10,9 +10,6 @@ use crate::http2::frame::{
 };
 use crate::http2::peer::{self, Change};
 
-/// Frames in a row that may lead to nothing.
-const IDLE_FRAMES_MAX: u32 = 10_000;
-
 /// Buffers for the heads of requests; all connections of a server share them.
 #[derive(Debug, Default)]
 pub struct RequestHeads {
@@ -134,10 +131,7 @@ impl ServerConnection {
         if self.block.as_ref().map(|block| block.stream) != continues.then_some(header.stream) {
             return Err(ErrorCode::PROTOCOL_ERROR);
         }
-        self.idle_frames += 1;
-        if self.idle_frames > IDLE_FRAMES_MAX {
-            return Err(ErrorCode::ENHANCE_YOUR_CALM);
-        }
+        self.allowance.spend(1).map_err(|_| ErrorCode::ENHANCE_YOUR_CALM)?;
         // 5.1: on a stream that was never opened, only HEADERS and PRIORITY may come.
         let needs_stream = matches!(header.kind, Kind::Data | Kind::RstStream | Kind::WindowUpdate);
         if needs_stream && header.stream > self.last {
@@ -177,7 +171,7 @@ impl ServerConnection {
             frame::write_window_update(header.stream, increment, to_send);
         }
         if header.length > 0 {
-            self.idle_frames = 0;
+            self.allowance.earn(1);
         }
         Ok(())
     }
@@ -279,7 +273,7 @@ impl ServerConnection {
             frame::write_rst_stream(id, ErrorCode::PROTOCOL_ERROR, to_send);
             return Ok(());
         };
-        self.idle_frames = 0;
+        self.allowance.earn(1);
         self.streams.push(Stream {
             id,
             is_asked: false,

@@ -72,7 +72,7 @@ impl ServerConnection {
         } else {
             self.turns.push_back(stream.0);
         }
-        self.idle_frames = 0;
+        self.allowance.earn(1);
         ends
     }
 
@@ -101,6 +101,7 @@ impl ServerConnection {
             }
             let flags = if ends { END_STREAM } else { 0 };
             let header = frame::header(payload.len(), Kind::Data, flags, id);
+            self.allowance.earn(1);
             return Some(Piece { header, payload, ends: ends.then_some(StreamId(id)) });
         }
         None

@@ -10,8 +10,10 @@ use crate::http3::server_streams::{Role, ServerStream};
 use crate::quic::{self, Piece, StreamId};
 use bytes::Bytes;
 
-/// Bytes on a server's own streams that may lead to nothing, between two events of requests.
+/// Bytes on a server's own streams that may lead to nothing.
 const USELESS_BYTES_MAX: u64 = 1 << 20;
+/// What an event of a request earns of them: a count between two events would be set back by every reply.
+const EARNED_BYTES: u64 = 4 << 10;
 /// What the opening of such a stream counts for: one may end before it has a byte.
 const OPENING_BYTES: u64 = 1 << 10;
 
@@ -32,7 +34,7 @@ impl Connection {
                 match self.read_reply(stream, piece, heads)? {
                     None => continue,
                     event => {
-                        self.useless_bytes = 0;
+                        self.useless_bytes = self.useless_bytes.saturating_sub(EARNED_BYTES);
                         return Ok(event);
                     }
                 }
@@ -47,6 +49,7 @@ impl Connection {
                     self.lost = Some(Lost::Quic(failure));
                     return Ok(self.lost.map(Event::Lost));
                 }
+                quic::Event::Flooded => return Err(ConnectionError::Flood),
                 quic::Event::Opened => {
                     while let Some(stream) = self.quic.accept() {
                         self.count_useless(OPENING_BYTES)?;

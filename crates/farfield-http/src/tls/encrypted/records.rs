@@ -12,12 +12,19 @@ pub(super) struct Records {
     header_read: u8,
     /// Bytes of the record's content that have not come.
     content_left: u16,
+    /// Headers of records that have come and were not [taken](Self::take_count).
+    count: u64,
 }
 
 impl Records {
     /// True if what has come is whole records.
     pub fn are_whole(&self) -> bool {
         self.header_read == 0 && self.content_left == 0
+    }
+
+    /// Records that began since this was last asked.
+    pub fn take_count(&mut self) -> u64 {
+        std::mem::take(&mut self.count)
     }
 
     /// Follows `bytes`; false if they begin what is no record.
@@ -37,6 +44,7 @@ impl Records {
             }
             if usize::from(self.header_read) == HEADER {
                 self.header_read = 0;
+                self.count += 1;
                 self.content_left = u16::from_be_bytes([self.header[3], self.header[4]]);
             }
         }
@@ -65,7 +73,10 @@ mod tests {
             let mut records = Records::default();
             assert!(records.follow(&bytes[..cut]));
             assert_eq!(records.are_whole(), [0, 7, 12, 18].contains(&cut), "cut at {cut}");
+            let begun = [5, 12, 17].into_iter().filter(|header| *header <= cut).count() as u64;
+            assert_eq!(records.take_count(), begun, "cut at {cut}");
             assert!(records.follow(&bytes[cut..]) && records.are_whole(), "cut at {cut}");
+            assert_eq!(records.take_count(), 3 - begun, "cut at {cut}");
         }
     }
 

@@ -3,6 +3,7 @@
 use super::records::Records;
 use super::settings::HTTP2;
 use super::{Alpn, Client};
+use crate::allowance::Allowance;
 use crate::tls::{TlsFailure, failure};
 use farfield_base::{Detail, Duration, EarlyData, Instant, Rule, TlsStats, TlsVersion};
 use rustls::{ClientConnection, HandshakeKind, ProtocolVersion};
@@ -13,6 +14,8 @@ use std::io::{BufRead, Write};
 pub struct Session {
     connection: ClientConnection,
     records: Records,
+    /// For records without text: empty ones, updates of keys, tickets.
+    allowance: Allowance,
     /// The user on whose behalf the connection was opened, whose tickets it uses.
     user: u32,
     /// The peer has said that it sends nothing more (RFC 8446 section 6.1).
@@ -32,9 +35,21 @@ impl Session {
     pub(super) fn new(mut connection: ClientConnection, user: u32, spent: Duration) -> Session {
         // Requests are handed over whole, and what is sealed is taken at once.
         connection.set_buffer_limit(None);
-        let (records, closed_by_peer, failed, is_early) = (Records::default(), false, false, false);
+        let (records, allowance) = (Records::default(), Allowance::FULL);
+        let (closed_by_peer, failed, is_early) = (false, false, false);
         let (detail, is_asked) = (None, false);
-        Session { connection, records, user, closed_by_peer, failed, detail, is_asked, is_early, spent }
+        Session {
+            connection,
+            records,
+            allowance,
+            user,
+            closed_by_peer,
+            failed,
+            detail,
+            is_asked,
+            is_early,
+            spent,
+        }
     }
 
     /// As [`Session::receive`](crate::tls::Session::receive).
@@ -84,7 +99,7 @@ impl Session {
             self.detail = Some(Box::new(detail));
             return Err(if handshaking { TlsFailure::NotTls } else { TlsFailure::BadRecord });
         }
-        let mut rest = bytes;
+        let (mut rest, before) = (bytes, plain.len());
         while !rest.is_empty() && !self.closed_by_peer {
             // Fails only where plaintext was not taken.
             let read = self.connection.read_tls(&mut rest).map_err(|_| TlsFailure::BadRecord)?;
@@ -110,7 +125,11 @@ impl Session {
                 break;
             }
         }
-        Ok(())
+        self.allowance.earn((plain.len() - before) as u64);
+        self.allowance.spend(self.records.take_count()).map_err(|_| {
+            self.failed = true;
+            TlsFailure::Flooded
+        })
     }
 
     pub fn is_secured(&self) -> bool {

@@ -1,0 +1,157 @@
+//! Floods within QUIC: frames that come without end and lead to nothing, such as PING, MAX_DATA,
+//! NEW_CONNECTION_ID and PATH_CHALLENGE.
+//!
+//! What the library stores for them and answers is bounded by the library; what is bounded here is their
+//! number, against what the connection is for: pieces of streams that are read, and frames of streams that are
+//! sent, be it again. The library counts the frames.
+
+use crate::allowance::Allowance;
+use quinn_proto::{ConnectionStats, FrameStats};
+
+/// Datagrams from one look to the next: a look copies all of the library's counters.
+const DATAGRAMS: u8 = 16;
+
+/// What came on one connection, against what it was for.
+#[derive(Debug)]
+pub(super) struct FloodWatch {
+    /// Datagrams since the last look.
+    datagrams: u8,
+    /// Pieces and ends of streams that were read.
+    pub pieces: u64,
+    /// Frames that had come, and what had earned them, at the last look.
+    received: u64,
+    useful: u64,
+    allowance: Allowance,
+    is_flooded: bool,
+    is_reported: bool,
+}
+
+impl Default for FloodWatch {
+    fn default() -> FloodWatch {
+        FloodWatch {
+            datagrams: 0,
+            pieces: 0,
+            received: 0,
+            useful: 0,
+            allowance: Allowance::FULL,
+            is_flooded: false,
+            is_reported: false,
+        }
+    }
+}
+
+impl FloodWatch {
+    /// One more datagram came: whether it is time to look.
+    pub fn is_due(&mut self) -> bool {
+        self.datagrams = (self.datagrams + 1) % DATAGRAMS;
+        self.datagrams == 0
+    }
+
+    /// Looks at what has come so far. What was useful is earned first, since one look covers both.
+    pub fn check(&mut self, stats: &ConnectionStats) {
+        let received = frames_in(&stats.frame_rx);
+        let useful = self.pieces + stats.frame_tx.stream;
+        self.allowance.earn(useful - self.useful);
+        self.is_flooded |= self.allowance.spend(received - self.received).is_err();
+        (self.received, self.useful) = (received, useful);
+    }
+
+    /// True once, if it is a flood.
+    pub fn take_found(&mut self) -> bool {
+        self.is_flooded && !std::mem::replace(&mut self.is_reported, true)
+    }
+}
+
+/// Frames of all kinds.
+fn frames_in(frames: &FrameStats) -> u64 {
+    [
+        frames.acks,
+        frames.ack_frequency,
+        frames.crypto,
+        frames.connection_close,
+        frames.data_blocked,
+        frames.datagram,
+        u64::from(frames.handshake_done),
+        frames.immediate_ack,
+        frames.max_data,
+        frames.max_stream_data,
+        frames.max_streams_bidi,
+        frames.max_streams_uni,
+        frames.new_connection_id,
+        frames.new_token,
+        frames.path_challenge,
+        frames.path_response,
+        frames.ping,
+        frames.reset_stream,
+        frames.retire_connection_id,
+        frames.stream_data_blocked,
+        frames.streams_blocked_bidi,
+        frames.streams_blocked_uni,
+        frames.stop_sending,
+        frames.stream,
+    ]
+    .into_iter()
+    .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Looks after each of `looks`, which says how many frames of the kind and how many pieces came.
+    fn is_flood(kind: fn(&mut FrameStats) -> &mut u64, looks: impl IntoIterator<Item = (u64, u64)>) -> bool {
+        let (mut watch, mut stats) = (FloodWatch::default(), ConnectionStats::default());
+        for (frames, pieces) in looks {
+            *kind(&mut stats.frame_rx) += frames;
+            watch.pieces += pieces;
+            watch.check(&stats);
+        }
+        watch.take_found()
+    }
+
+    #[test]
+    fn every_kind_of_frame_counts() {
+        let kinds: [fn(&mut FrameStats) -> &mut u64; 12] = [
+            |own| &mut own.ping,
+            |own| &mut own.max_data,
+            |own| &mut own.max_stream_data,
+            |own| &mut own.new_connection_id,
+            |own| &mut own.retire_connection_id,
+            |own| &mut own.path_challenge,
+            |own| &mut own.new_token,
+            |own| &mut own.crypto,
+            |own| &mut own.acks,
+            |own| &mut own.max_streams_uni,
+            |own| &mut own.stream_data_blocked,
+            |own| &mut own.stream,
+        ];
+        for kind in kinds {
+            assert!(is_flood(kind, [(20_000, 0)]), "at once");
+            assert!(is_flood(kind, (0..300).map(|_| (100, 1))), "a piece between them does not help");
+            assert!(!is_flood(kind, (0..300).map(|_| (100, 10))), "a sound server");
+        }
+    }
+
+    /// An upload: the server acknowledges every other packet and says nothing for minutes.
+    #[test]
+    fn what_is_sent_earns_its_acknowledgements() {
+        let (mut watch, mut stats) = (FloodWatch::default(), ConnectionStats::default());
+        for _ in 0..10_000 {
+            stats.frame_tx.stream += 32;
+            stats.frame_rx.acks += 16;
+            stats.frame_rx.max_stream_data += 8;
+            watch.check(&stats);
+        }
+        assert!(!watch.take_found());
+    }
+
+    #[test]
+    fn a_flood_is_reported_once() {
+        let (mut watch, mut stats) = (FloodWatch::default(), ConnectionStats::default());
+        stats.frame_rx.ping = 1 << 40;
+        watch.check(&stats);
+        assert!(watch.take_found() && !watch.take_found());
+        watch.check(&stats);
+        assert!(!watch.take_found());
+    }
+}
