@@ -10,10 +10,15 @@ use bytes::Bytes;
 use farfield_base::{Duration, Instant, Note, Opened, Sample, TcpStats};
 use farfield_net::loss::Memory;
 use farfield_tcp::{Connection, Event as TcpEvent, Failure as TcpFailure, Numbers, SeqNumber, Transmit};
-use farfield_user::{ConnectionKey, Datagrams, Failure, Transport, Wake};
+use farfield_user::{Backlog, ConnectionKey, Datagrams, Failure, Transport, Wake};
 use farfield_wire::Ecn;
 use std::num::{NonZeroU8, NonZeroU32};
 use std::sync::Arc;
+
+/// Bytes that wait to be acknowledged behind which small pieces are copied.
+const CROWDED_BYTES: u64 = 4 << 10;
+/// Such pieces have fewer bytes.
+const SMALL_BYTES: usize = 1 << 10;
 
 impl Transport for ClientSide {
     /// Each client is a machine, with an address and links of its own.
@@ -52,12 +57,22 @@ impl Transport for ClientSide {
     }
 
     fn send(&mut self, key: ConnectionKey, bytes: &Bytes) -> Instant {
-        if let Some(slot) = self.socket_of(key)
-            && self.connections[slot.index()].tcp.write(bytes.clone()).is_ok()
-        {
-            self.flush(slot);
+        if let Some(slot) = self.socket_of(key) {
+            let tcp = &mut self.connections[slot.index()].tcp;
+            // Small pieces behind others would keep the buffers alive that they are cut from, each one its own.
+            let crowds = tcp.unacknowledged() > CROWDED_BYTES && bytes.len() < SMALL_BYTES;
+            let piece = if crowds { Bytes::copy_from_slice(bytes) } else { bytes.clone() };
+            if tcp.write(piece).is_ok() {
+                self.flush(slot);
+            }
         }
         self.transit.now
+    }
+
+    fn backlog(&self, key: ConnectionKey) -> Backlog {
+        let Some(slot) = self.socket_of(key) else { return Backlog::default() };
+        let (handed, kept) = self.connections[slot.index()].tcp.written_and_unsent();
+        Backlog { handed, kept }
     }
 
     fn open_datagrams(&mut self, key: ConnectionKey, user: u32, port: Option<u16>) -> Instant {

@@ -6,6 +6,7 @@
 pub(crate) mod arrivals;
 pub mod sources;
 pub mod transport;
+mod unsent;
 pub mod worker;
 
 pub use sources::{Sources, SourcesError};

@@ -233,6 +233,14 @@ impl Connection {
         self.send.buffer.len()
     }
 
+    /// Bytes that were ever written, and those of them, the last, that were never sent.
+    pub fn written_and_unsent(&self) -> (u64, u64) {
+        let written = self.send.buffer.end();
+        // The SYN is the first position of the sequence.
+        let sent = self.send.max.saturating_sub(1).max(0) as u64;
+        (written, written.saturating_sub(sent))
+    }
+
     /// True if there is nothing more to do: closed, and all is sent.
     pub fn is_done(&self) -> bool {
         self.state == State::Closed && self.reset.is_none() && !self.ack_due

@@ -1,5 +1,6 @@
 //! One connection of a user: its state, and the requests on it that wait for replies.
 
+use crate::answers::Answers;
 use crate::http2::Multiplexer;
 use crate::http3::Http3;
 use crate::pool::Idle;
@@ -125,6 +126,9 @@ pub(crate) struct Connection {
     pub attempt: Option<Attempt>,
     /// The server has closed its side: what has come of it is read, and nothing more is asked.
     pub ending: bool,
+    /// The server floods it: it is dropped with all that waits to be sent, since to hand that over in good
+    /// order could take for ever.
+    pub flooded: bool,
     pub connect_begun: Instant,
     pub connected: Stamp,
     /// The session between the transport's bytes and the reader, where the scheme is https.
@@ -141,6 +145,8 @@ pub(crate) struct Connection {
     pub repeats: bool,
     /// The reader of replies over HTTP/1.
     pub reader: ReplyReader,
+    /// Answers to the server's frames and records on their way out.
+    pub answers: Answers,
     /// The streams, once it can send requests over HTTP/2.
     pub http2: Option<Box<Multiplexer>>,
     /// The connection of QUIC and its streams, where requests go over HTTP/3.
@@ -164,6 +170,7 @@ impl Connection {
             spoken: None,
             attempt: None,
             ending: false,
+            flooded: false,
             connect_begun: Instant::ZERO,
             connected: Stamp::NEVER,
             tls: None,
@@ -173,6 +180,7 @@ impl Connection {
             answered: 0,
             repeats: true,
             reader: ReplyReader::new(),
+            answers: Answers::default(),
             http2: None,
             http3: None,
             in_flight: SmallVec::new(),

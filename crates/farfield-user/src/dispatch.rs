@@ -92,11 +92,13 @@ impl Population {
         connections.min_by_key(rank).copied()
     }
 
-    /// An open connection of the user's that nothing is asked on.
+    /// An open connection of the user's that nothing is asked on, though the server lets it.
     fn idle_connection(&self, slot: UserSlot) -> Option<ConnectionSlot> {
         let idle = |connection: &&ConnectionSlot| {
             let connection = self.table.at(**connection);
-            connection.state == State::Open && connection.in_flight.is_empty()
+            // A server that allows no stream is waited for: it would allow none on another connection, either.
+            let waits = connection.http2.as_ref().is_some_and(|own| !own.is_over() && !own.has_room());
+            connection.state == State::Open && connection.in_flight.is_empty() && !waits
         };
         self.users[slot.index()].connections.iter().find(idle).copied()
     }
@@ -210,7 +212,11 @@ impl Population {
         let key = self.table.key(slot);
         self.say_goodbye(transport, slot);
         let tcp = transport.tcp_stats(key);
-        transport.close(key);
+        if self.table.at(slot).flooded {
+            transport.abandon(key);
+        } else {
+            transport.close(key);
+        }
         self.release_quic(slot);
         let connection = Connection { tcp, ..self.table.remove(slot) };
         self.forget(&connection, slot);

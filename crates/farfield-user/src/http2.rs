@@ -148,6 +148,7 @@ fn outcome_of_connection(error: ConnectionError, bytes: &[u8], over_tls: bool) -
         ConnectionError::NotHttp2 if !over_tls && tls::answers_plaintext(bytes) => Outcome::TlsExpected,
         ConnectionError::NotHttp2 => Outcome::NotHttp2,
         ConnectionError::BlockTooLarge => Outcome::HeadTooLarge,
+        ConnectionError::Flood => Outcome::Flooded,
         _ => Outcome::BadFrame,
     }
 }
@@ -189,6 +190,7 @@ impl Population {
             }
         };
         own.to_send.clear();
+        connection.answers.count(own.core.take_answer_bytes());
         let Some(sent) = sent else { return };
         let first = own.unsent_from;
         for exchange in connection.in_flight.iter_mut().rev().take_while(|own| own.number >= first) {
@@ -218,6 +220,7 @@ impl Population {
         self.reading = None;
         if self.table.find(key).is_some() {
             self.flush_frames(transport, key.slot);
+            self.end_if_unread(transport, now, key);
         }
     }
 

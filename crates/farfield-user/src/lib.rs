@@ -11,6 +11,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod alternatives;
+mod answers;
 pub mod book;
 mod connection;
 mod dispatch;
@@ -49,4 +50,4 @@ pub use policy::{Policy, Reuse};
 pub use population::{Plan, Population, SessionLimits, Tally};
 pub use session::trace::{TRACED_BODY_BYTES, TraceEvent, TraceRole, TracedReply, TracedRequest};
 pub use slots::{ConnectionSlot, UserSlot};
-pub use transport::{ConnectionKey, Datagrams, Failure, Transport, Wake};
+pub use transport::{Backlog, ConnectionKey, Datagrams, Failure, Transport, Wake};

@@ -9,7 +9,7 @@ use crate::outgoing::Outgoing;
 use crate::population::Population;
 use crate::slots::{ConnectionSlot, UserSlot};
 use crate::transport::{ConnectionKey, Transport};
-use farfield_base::{Ending, Instant, SpokenVersion};
+use farfield_base::{Ending, Instant, Outcome, SpokenVersion};
 use farfield_http::tls::{Session, TlsFailure};
 use std::sync::Arc;
 
@@ -70,6 +70,8 @@ impl Population {
         connection.ending |= closed;
         let secured = received.is_ok() && session.is_secured() && connection.state == State::Securing;
         if !secured {
+            session.take_to_send(&mut self.sealed);
+            connection.answers.count(self.sealed.len());
             send_of(session, transport, key, &mut self.sealed, &mut self.outgoing);
         } else {
             // The end of the handshake goes with the request, unless that went before.
@@ -92,7 +94,22 @@ impl Population {
             Err(failure) => self.fail_session(transport, now, key, failure),
             // The end of what the server sends: the end of the connection may not come behind it.
             Ok(()) if closed => self.handle_closed(transport, now, key),
-            Ok(()) => {}
+            Ok(()) => self.end_if_unread(transport, now, key),
+        }
+    }
+
+    /// Ends a connection whose server has answers pile up that it does not read.
+    pub(crate) fn end_if_unread<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        now: Instant,
+        key: ConnectionKey,
+    ) {
+        let Some(connection) = self.table.find(key) else { return };
+        if connection.answers.are_too_many(|| transport.backlog(key)) {
+            // Nobody would read a word of farewell.
+            connection.ending = true;
+            self.lose(transport, now, key.slot, Outcome::Flooded);
         }
     }
 

@@ -147,6 +147,7 @@ impl Population {
         if self.table.at(slot).attempt.is_some() {
             return self.fall_back(transport, now, slot, outcome);
         }
+        self.table.at_mut(slot).flooded = outcome == Outcome::Flooded;
         let mut lost = self.drop_connection(transport, slot);
         if lost.idle.is_some() {
             return;

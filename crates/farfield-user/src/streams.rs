@@ -14,7 +14,7 @@
 use crate::connection::{Connection, Exchange, Job};
 use crate::population::Population;
 use crate::slots::ConnectionSlot;
-use crate::transport::{ConnectionKey, Transport};
+use crate::transport::{Backlog, ConnectionKey, Transport};
 use farfield_base::{Detail, Ending, Instant, Outcome, Stamp};
 use farfield_http::http1::Reply;
 use farfield_http::http2::Head;
@@ -23,6 +23,9 @@ use std::sync::Arc;
 /// How often a request is sent again that the server refused without processing it. Clients differ: Go's
 /// sends it six times more, and curl five.
 pub(crate) const REFUSALS_MAX: u8 = 5;
+
+/// Bytes that may wait to leave a connection on which a request was given up, so that further ones are sent.
+const BACKLOG_MAX: u64 = 1 << 20;
 
 /// What came of a reply of which nothing came.
 const NOTHING: Reply = Reply { status: 0, persistent: false, body_bytes: 0, reply_bytes: 0 };
@@ -195,6 +198,7 @@ impl Population {
             }
             let number = oldest.number;
             let reply = connection.cancel(number, sent).unwrap_or(NOTHING);
+            connection.retire_if_full(transport.backlog(key));
             self.end_stream(transport, now, key, number, reply, Some(Outcome::TimedOut.into()));
         }
     }
@@ -244,6 +248,14 @@ impl Connection {
             own.cancel(number);
         }
         reply
+    }
+
+    /// A request was given up: no more are sent where too many that were given up wait to leave, on a
+    /// connection that the server says something on and does not read.
+    fn retire_if_full(&mut self, backlog: Backlog) {
+        if let Some(own) = &mut self.http2 {
+            own.is_retired |= backlog.kept > BACKLOG_MAX;
+        }
     }
 
     /// The reply to request `number` comes, and may have begun now. Returns the request.

@@ -124,6 +124,16 @@ pub struct Datagrams<'a> {
     pub bytes: &'a Bytes,
 }
 
+/// Bytes of a connection on their way out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Backlog {
+    /// All that were ever handed to the transport.
+    pub handed: u64,
+    /// Those of them, the last, that the transport keeps, since they cannot go yet: the server or the path
+    /// does not take them. What a kernel keeps has bounds of its own, and is none of these.
+    pub kept: u64,
+}
+
 /// The plane, seen from a population. No call re-enters the population: what follows from one is handed in
 /// later by `handle_*`.
 pub trait Transport {
@@ -132,6 +142,12 @@ pub trait Transport {
 
     /// Hands all of `bytes` to the transport, which keeps what cannot go at once, and returns when that was.
     fn send(&mut self, connection: ConnectionKey, bytes: &Bytes) -> Instant;
+
+    /// What was [sent](Self::send) on the connection and what of it the transport keeps. A transport that
+    /// keeps nothing may leave this out.
+    fn backlog(&self, _connection: ConnectionKey) -> Backlog {
+        Backlog::default()
+    }
 
     /// Opens a socket for datagrams to the server (UDP), as client `user`, and returns when that was; to its
     /// port `port`, which it reaches, or the one that connections have if that is absent.
@@ -155,7 +171,7 @@ pub trait Transport {
     /// Closes in good order. Nothing more is heard of the connection.
     fn close(&mut self, connection: ConnectionKey);
 
-    /// Drops an attempt to connect without a word to the server.
+    /// Drops an attempt to connect without a word to the server, or a connection with all that waits on it.
     fn abandon(&mut self, connection: ConnectionKey);
 
     /// Schedules `wake` at `at`: it is handed in then, or as soon after as can be.

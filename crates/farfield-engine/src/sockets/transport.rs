@@ -8,10 +8,11 @@ use crate::os::socket::{
 use crate::sample_channel::SampleSender;
 use crate::sockets::Sources;
 use crate::sockets::arrivals::Arrivals;
+use crate::sockets::unsent::Unsent;
 use bytes::Bytes;
 use farfield_base::{Instant, Note, Opened, Sample};
 use farfield_net::Wheel;
-use farfield_user::{ConnectionKey, ConnectionSlot, Datagrams, Failure, Transport, Wake};
+use farfield_user::{Backlog, ConnectionKey, ConnectionSlot, Datagrams, Failure, Transport, Wake};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -62,7 +63,9 @@ struct Socket {
     connecting: Option<Instant>,
     /// Whether the poll also reports when it is writable.
     polls_writable: bool,
-    unsent: VecDeque<Bytes>,
+    unsent: Unsent,
+    /// Bytes that users have sent.
+    handed: u64,
     /// The error of the first failed send. The kernel reports it once; of a reset it then reports only the
     /// end of the data, once all is read.
     broken: Option<Failure>,
@@ -202,7 +205,7 @@ impl SocketsTransport {
 
     /// Sends the bytes that the kernel did not accept before.
     pub fn flush(&mut self, key: ConnectionKey) {
-        while let Some(bytes) = self.find_mut(key).and_then(|socket| socket.unsent.pop_front()) {
+        while let Some(bytes) = self.find_mut(key).and_then(|socket| socket.unsent.pop()) {
             if !self.write(key, &bytes) {
                 return;
             }
@@ -228,7 +231,7 @@ impl SocketsTransport {
         if sent == bytes.len() {
             return true;
         }
-        socket.unsent.push_front(bytes.slice(sent..));
+        socket.unsent.put_back(bytes.slice(sent..));
         if !socket.polls_writable {
             socket.polls_writable = true;
             let interest = READABLE | EventFlags::OUT;
@@ -295,7 +298,8 @@ impl SocketsTransport {
             serial: key.serial,
             connecting,
             polls_writable: connecting.is_some(),
-            unsent: VecDeque::new(),
+            unsent: Unsent::default(),
+            handed: 0,
             broken: None,
             unread: false,
             ecn,
@@ -358,15 +362,19 @@ impl Transport for SocketsTransport {
     fn send(&mut self, key: ConnectionKey, bytes: &Bytes) -> Instant {
         let sent = self.clock.now();
         self.last_sent = sent;
-        match self.find_mut(key) {
-            Some(socket) if socket.broken.is_some() => {}
-            Some(socket) if !socket.unsent.is_empty() => socket.unsent.push_back(bytes.clone()),
-            Some(_) => {
-                self.write(key, bytes);
-            }
-            None => {}
+        let Some(socket) = self.find_mut(key).filter(|socket| socket.broken.is_none()) else { return sent };
+        socket.handed += bytes.len() as u64;
+        if socket.unsent.is_empty() {
+            self.write(key, bytes);
+        } else {
+            socket.unsent.push(bytes);
         }
         sent
+    }
+
+    fn backlog(&self, key: ConnectionKey) -> Backlog {
+        let of = |socket: &Socket| Backlog { handed: socket.handed, kept: socket.unsent.bytes() };
+        self.find(key).map(of).unwrap_or_default()
     }
 
     fn open_datagrams(&mut self, key: ConnectionKey, user: u32, port: Option<u16>) -> Instant {

@@ -142,13 +142,6 @@ fn what_waits_for_a_stream_has_a_time_limit() {
     assert!(never.clone().all(|own| own.connection == Sample::NO_CONNECTION && own.http.version().is_none()));
 }
 
-/// A server that allows no stream at all refuses what was sent before it said so, and is not asked for ever.
-#[test]
-fn a_server_without_streams_is_given_up_by_name() {
-    let stage = play("request-timeout = '200ms'", PAGE, Server { streams_max: Some(0), ..Server::default() });
-    has_only(&stage, Outcome::StreamRefused);
-}
-
 /// Where nothing at all comes, the next request takes another connection.
 #[test]
 fn a_silent_connection_takes_no_more_requests() {
@@ -275,6 +268,55 @@ fn another_protocol_is_named() {
         has_only(&stage, outcome);
         assert_eq!(stage.attempts, stage.samples.len());
     }
+}
+
+/// A server that allows no streams is waited for, and gets no further connection: what waits ends with its
+/// time limit. The first request is sent before the server has said so, and refused.
+#[test]
+fn a_server_that_allows_no_streams_is_waited_for() {
+    let stage = play("", ROOT, Server { streams_max: Some(0), ..Server::default() });
+    has_only(&stage, Outcome::TimedOut);
+    assert_eq!((stage.attempts, stage.tally.refused), (1, 1));
+    assert!(stage.samples.iter().all(|sample| sample.connection == Sample::NO_CONNECTION));
+}
+
+/// A server that asks for answers and does not read them: the connection ends before they are many, with its
+/// requests, and users go on. One that reads them is only slow.
+#[test]
+fn answers_that_nobody_reads_end_the_connection() {
+    let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0].as_slice();
+    let ping = [&[0, 0, 8, 6, 0, 0, 0, 0, 0][..], &[7; 8]].concat();
+    for (one, answer_bytes) in [(ping.as_slice(), 17), (settings, 9)] {
+        let pieces = 9_900;
+        let says: &'static [u8] = Vec::leak([settings, &one.repeat(pieces)].concat());
+        let deaf = play("", ROOT, Server { says: Some(says), deaf: true, ..Server::default() });
+        has_only(&deaf, Outcome::Flooded);
+        assert!(deaf.attempts > 1);
+        // All of it comes at once here, and so do the answers: no more of them than came.
+        let most = deaf.sent.iter().map(|(_, _, bytes)| *bytes).max().expect("answers");
+        assert!((64 << 10..=pieces * answer_bytes + 100).contains(&most), "{most}");
+        let slow = play("", ROOT, Server { says: Some(says), ..Server::default() });
+        has_only(&slow, Outcome::TimedOut);
+    }
+}
+
+/// A server that says something now and then, allows all there is, and reads nothing: what is asked next goes
+/// over another connection once much waits on this one that was given up.
+#[test]
+fn requests_that_were_given_up_do_not_pile_up() {
+    let body_bytes = 100_000;
+    let post = format!("[[request]]\npath = '/'\nmethod = 'POST'\nbody = '{}'", "x".repeat(body_bytes));
+    // Windows of 2^30 bytes on every stream, and on all together.
+    let windows =
+        [&[0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 64, 0, 0, 0][..], &[0, 0, 4, 8, 0, 0, 0, 0, 0, 63, 0, 0, 0]];
+    let says: &'static [u8] = Vec::leak(windows.concat());
+    let policy = "policy = 'multiplexed'\nstreams = 20\nrequest-timeout = '100ms'\nparallel = 1";
+    let stage = play(policy, &post, Server { says: Some(says), deaf: true, ..Server::default() });
+    has_only(&stage, Outcome::TimedOut);
+    let mut sent = std::collections::BTreeMap::new();
+    stage.sent.iter().for_each(|(_, connection, bytes)| *sent.entry(connection).or_insert(0) += bytes);
+    let most = *sent.values().max().expect("requests");
+    assert!((1_500_000..21 * (body_bytes + 1000)).contains(&most), "{most}");
 }
 
 /// A limit of requests a connection, and one request a connection, hold over HTTP/2 as well.

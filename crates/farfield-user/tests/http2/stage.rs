@@ -12,7 +12,8 @@ use farfield_net::Wheel;
 use farfield_traffic::session::SessionSpec;
 use farfield_traffic::{LoadSpec, RequestSetSpec};
 use farfield_user::{
-    ConnectionKey, HttpVersion, Itinerary, Plan, Population, SessionLimits, Tally, Target, Transport, Wake,
+    Backlog, ConnectionKey, HttpVersion, Itinerary, Plan, Population, SessionLimits, Tally, Target,
+    Transport, Wake,
 };
 use h2::server::{Connection, SendResponse, handshake};
 use h2::{Reason, RecvStream};
@@ -57,6 +58,8 @@ pub struct Server {
     pub halves: bool,
     /// It speaks first, and this is what it says in place of HTTP/2.
     pub says: Option<&'static [u8]>,
+    /// It reads nothing: all that is sent stays with the transport.
+    pub deaf: bool,
 }
 
 impl Default for Server {
@@ -69,6 +72,7 @@ impl Default for Server {
             answer: |_, _| Answer::Reply(200, 2),
             halves: false,
             says: None,
+            deaf: false,
         }
     }
 }
@@ -192,6 +196,12 @@ impl Transport for Stage {
         self.sent.push((self.now, key.serial, bytes.len()));
         self.wheel.schedule(self.now + self.half_trip(), Event::Sent(key, bytes.clone()));
         self.now
+    }
+
+    fn backlog(&self, key: ConnectionKey) -> Backlog {
+        let own = self.sent.iter().filter(|(_, serial, _)| *serial == key.serial);
+        let handed = own.map(|(_, _, bytes)| *bytes as u64).sum();
+        Backlog { handed, kept: if self.server.deaf { handed } else { 0 } }
     }
 
     fn close(&mut self, key: ConnectionKey) {
