@@ -56,6 +56,8 @@ pub(crate) struct Reading {
 
 /// The longest head that is read.
 const HEAD_LEN_MAX: usize = 16 * 1024;
+/// Requests that may wait behind others on a connection; one more is answered as a malformed one.
+const PIPELINED_MAX: usize = 10_000;
 
 impl Reading {
     /// All that has come, with `bytes` at its end, where it may be the beginning of another protocol.
@@ -89,6 +91,11 @@ impl Reading {
                 return;
             }
             match head_of(rest, objects) {
+                Some((len, _, _)) if asks.len() >= PIPELINED_MAX => {
+                    self.broken = true;
+                    asks.push(Ask::MALFORMED);
+                    rest = &rest[len..];
+                }
                 Some((len, ask, body)) => {
                     (self.broken, self.begun) = (ask.malformed, true);
                     asks.push(ask);
@@ -108,8 +115,7 @@ impl Reading {
 fn head_of(bytes: &[u8], objects: &Objects) -> Option<(usize, Ask, u64)> {
     let mut headers = [httparse::EMPTY_HEADER; 32];
     let mut request = httparse::Request::new(&mut headers);
-    let malformed =
-        Ask { known: None, fixed: None, keeping: Keeping::Close, head_only: false, malformed: true };
+    let malformed = Ask::MALFORMED;
     let len = match request.parse(bytes) {
         Ok(httparse::Status::Complete(len)) => len,
         Ok(httparse::Status::Partial) if bytes.len() < HEAD_LEN_MAX => return None,
@@ -137,6 +143,10 @@ fn head_of(bytes: &[u8], objects: &Objects) -> Option<(usize, Ask, u64)> {
 }
 
 impl Ask {
+    /// What is no request, and ends its connection.
+    const MALFORMED: Ask =
+        Ask { known: None, fixed: None, keeping: Keeping::Close, head_only: false, malformed: true };
+
     /// A request for `path`, after which the connection is kept.
     pub fn of(method: &str, path: &str, objects: &Objects) -> Ask {
         let (known, fixed) = (objects.of(path), objects.reply_to(method, path));
@@ -252,6 +262,15 @@ mod tests {
         for cut in 1..text.len() {
             assert_eq!(read(&[&text[..cut], &text[cut..]]), [first, second], "cut at {cut}");
         }
+    }
+
+    /// A client that asks without end and reads no reply.
+    #[test]
+    fn requests_that_wait_are_bounded() {
+        let many = b"GET / HTTP/1.1\r\n\r\n".repeat(1000);
+        let asks = read(&vec![many.as_slice(); 20]);
+        assert_eq!(asks.len(), PIPELINED_MAX + 1);
+        assert!(asks.last().is_some_and(|last| last.malformed && last.keeping == Keeping::Close));
     }
 
     #[test]

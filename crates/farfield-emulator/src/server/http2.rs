@@ -21,6 +21,9 @@ use farfield_http::tls::model::RECORD_BYTES_MAX;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 
+/// Bytes of heads and answers that may wait beyond what the send buffer holds: bodies wait elsewhere.
+const ANSWERS_MAX: u64 = 64 << 10;
+
 /// The streams of a connection.
 #[derive(Debug)]
 pub(crate) struct Multiplexer {
@@ -35,7 +38,7 @@ pub(crate) struct Multiplexer {
     unannounced: u32,
     /// Requests that are served.
     served: SmallVec<[(StreamId, Ask); 1]>,
-    /// The client was sent its error.
+    /// The client was sent its error, or does not read what it asks for.
     is_broken: bool,
 }
 
@@ -193,6 +196,12 @@ impl Core {
             let Some(own) = &mut connection.http2 else { return };
             let mut parts: SmallVec<[Bytes; 8]> = SmallVec::new();
             let mut bytes = own.to_send.len();
+            if connection.tcp.unacknowledged() + bytes as u64 > room + ANSWERS_MAX {
+                // A client that asks and does not read.
+                own.is_broken = true;
+                own.to_send.clear();
+                return;
+            }
             if bytes > 0 {
                 parts.push(self.outgoing.keep(&own.to_send));
                 own.to_send.clear();

@@ -141,6 +141,17 @@ mod tests {
         kept(lines).map(|kept| kept.fresh_until.since(at(100)).as_ns() / 1_000_000_000)
     }
 
+    /// A site that names objects without end, with validators as long as they may be and longer.
+    #[test]
+    fn a_cache_keeps_so_many_objects() {
+        let (mut cache, most) = (Cache::default(), "e".repeat(VALIDATOR_BYTES_MAX));
+        for number in 0..5_000 {
+            cache.keep(number, kept(&format!("ETag: {most}\r\n")).expect("a validator"), false);
+            assert_eq!(kept(&format!("ETag: {most}e\r\n")), None);
+        }
+        assert_eq!(cache.objects.len(), OBJECTS_MAX);
+    }
+
     #[test]
     fn freshness_follows_the_rfc() {
         const DATE: &str = "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n";

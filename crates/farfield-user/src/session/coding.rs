@@ -78,6 +78,8 @@ enum Stream {
         inner: raw::Decoder<'static>,
         over: bool,
     },
+    /// No more is looked at: a decoder's window may take as much as all that it gave.
+    Full,
 }
 
 /// The output of a decoder, up to what there is room for.
@@ -143,9 +145,13 @@ impl Decoder {
             }
             Stream::Inflate { inner, over } => inflate(inner, over, bytes, self.room, &mut out),
             Stream::Zstd { inner, over } => unzstd(inner, over, bytes, self.room, &mut out),
+            Stream::Full => Ok(()),
         };
         out.truncate(self.room);
         self.room -= out.len();
+        if self.room == 0 {
+            self.stream = Stream::Full;
+        }
         self.decoded_bytes += out.len() as u64;
         // Of what there is no room for nothing is known.
         self.wrong = read.is_err() && self.room > 0;
@@ -160,7 +166,7 @@ impl Decoder {
         let whole = match &mut self.stream {
             Stream::Gzip(decoder) => decoder.try_finish().is_ok(),
             Stream::Brotli(decoder) => decoder.close().is_ok(),
-            Stream::Deflate => false,
+            Stream::Deflate | Stream::Full => false,
             Stream::Inflate { over, .. } | Stream::Zstd { over, .. } => *over,
         };
         if whole && !self.wrong { Ok(()) } else { Err(Wrong) }

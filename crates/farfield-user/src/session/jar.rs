@@ -13,6 +13,8 @@ use farfield_base::{Duration, Instant};
 const COOKIES_MAX: usize = 64;
 /// Bytes of a cookie's name and value; longer ones are refused (section 6.1 asks for 4096).
 const BYTES_MAX: usize = 4096;
+/// Bytes of a cookie's path; one with a longer path is refused.
+const PATH_BYTES_MAX: usize = 1024;
 
 /// The cookies of one user.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -108,6 +110,9 @@ impl Jar {
             }
         }
         let path = path.unwrap_or_else(|| default_path(setter.target));
+        if path.len() > PATH_BYTES_MAX {
+            return;
+        }
         let ends = ending(max_age, expires, setter);
         let same = |old: &&mut Cookie| old.name() == name && old.value() == value && old.path() == path;
         if let Some(known) = self.cookies.iter_mut().find(same)
@@ -281,6 +286,23 @@ mod tests {
         let pairs =
             jar.pairs(target.as_bytes(), at(seconds)).map(|pair| String::from_utf8_lossy(pair).into_owned());
         pairs.collect::<Vec<_>>().join("; ")
+    }
+
+    /// A server that sets cookies without end, each as long as it may be and longer.
+    #[test]
+    fn a_jar_takes_so_much_and_no_more() {
+        let mut own = Jar::default();
+        for number in 0..10_000 {
+            let (long, path) = ("v".repeat(BYTES_MAX - 5), "p".repeat(PATH_BYTES_MAX - 1));
+            own.set(format!("{number:05}={long}; Path=/{path}").as_bytes(), setter("/"));
+            own.set(format!("{number:05}={long}v").as_bytes(), setter("/"));
+            own.set(format!("{number:05}=v; Path=/{path}p").as_bytes(), setter("/"));
+            own.set(format!("{number:05}=v").as_bytes(), setter(&format!("/{path}p/x")));
+        }
+        assert_eq!(own.cookies.len(), COOKIES_MAX);
+        let bytes: usize = own.cookies.iter().map(|own| own.pair.len() + own.path().len()).sum();
+        assert!(bytes <= COOKIES_MAX * (BYTES_MAX + 1 + PATH_BYTES_MAX), "{bytes}");
+        assert!(own.cookies.iter().all(|own| own.path().len() == PATH_BYTES_MAX));
     }
 
     #[test]

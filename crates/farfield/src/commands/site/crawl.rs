@@ -232,6 +232,26 @@ fn on_server(start: &Url, path: &str, location: &str) -> Option<String> {
 mod tests {
     use super::*;
 
+    /// A site that names paths without end, and some that no file can have.
+    #[test]
+    fn paths_of_a_crawl_are_bounded() {
+        let objects_max = NonZeroU32::new(10).expect("ten");
+        let bounds = Bounds { paths_max: 100, path_bytes_max: 10_000, ..Bounds::of(objects_max) };
+        let mut many = Paths::default();
+        (0..1_000).for_each(|number| many.add(format!("/{number}"), bounds));
+        assert_eq!((many.waiting.len(), many.left), (100, 900));
+        let mut long = Paths::default();
+        (0..1_000).for_each(|number| long.add(format!("/{number:0200}"), bounds));
+        assert!(long.bytes <= 10_000 && long.left > 900);
+        let mut unfit = Paths::default();
+        for path in [format!("/{}", "n".repeat(256)), format!("/a/{}/b", "n".repeat(300)), "/n".repeat(2_000)]
+        {
+            unfit.add(path, bounds);
+        }
+        unfit.add(format!("/{}", "n".repeat(255)), bounds);
+        assert_eq!((unfit.waiting.len(), unfit.left), (1, 3));
+    }
+
     #[test]
     fn redirects_are_followed_on_the_server_alone() {
         let start: Url = "http://a.example:8080/".parse().expect("a URL");
