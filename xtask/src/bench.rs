@@ -12,6 +12,7 @@ mod far_overload;
 mod far_valid;
 mod first_commands;
 mod first_requests;
+mod floods;
 mod generator;
 mod handshakes;
 mod host;
@@ -129,6 +130,7 @@ pub const BENCHES: &[Bench] = &[
     Bench { name: "samples-memory", run: memory::samples, beside: Beside::Servers },
     Bench { name: "memory-hour", run: memory_hour::an_hour, beside: Beside::Sharing },
     Bench { name: "memory-virtual", run: memory_hour::virtual_seconds, beside: Beside::Nothing },
+    Bench { name: "floods", run: floods::beyond_calm, beside: Beside::Sharing },
     Bench { name: "report", run: report::of_ten_million, beside: Beside::Nothing },
 ];
 

@@ -59,7 +59,7 @@ impl Transport for ClientSide {
     fn send(&mut self, key: ConnectionKey, bytes: &Bytes) -> Instant {
         if let Some(slot) = self.socket_of(key) {
             let tcp = &mut self.connections[slot.index()].tcp;
-            // Small pieces behind others would keep the buffers alive that they are cut from, each one its own.
+            // Small pieces behind others would each keep a buffer alive that they are cut from.
             let crowds = tcp.unacknowledged() > CROWDED_BYTES && bytes.len() < SMALL_BYTES;
             let piece = if crowds { Bytes::copy_from_slice(bytes) } else { bytes.clone() };
             if tcp.write(piece).is_ok() {

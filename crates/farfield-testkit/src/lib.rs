@@ -4,6 +4,7 @@
 //! - [`corpus`]: holds the fuzzer's finds, and input near them, to properties; [`corpus_tests!`] writes the
 //!   two tests;
 //! - [`draws`]: seeded random draws, and what holds them against theory;
+//! - [`floods`]: servers that send without end;
 //! - [`keys`]: values of keys, read and written as scenarios have them;
 //! - [`samples`]: a request as a sample;
 //! - [`properties`]: what must hold for any bytes. The fuzz targets of `fuzz/` and the crates' own tests
@@ -15,6 +16,7 @@
 
 pub mod corpus;
 pub mod draws;
+pub mod floods;
 pub mod keys;
 pub mod properties;
 pub mod samples;

@@ -96,7 +96,7 @@ impl Population {
     fn idle_connection(&self, slot: UserSlot) -> Option<ConnectionSlot> {
         let idle = |connection: &&ConnectionSlot| {
             let connection = self.table.at(**connection);
-            // A server that allows no stream is waited for: it would allow none on another connection, either.
+            // A server that allows no stream is waited for: it would allow none elsewhere, either.
             let waits = connection.http2.as_ref().is_some_and(|own| !own.is_over() && !own.has_room());
             connection.state == State::Open && connection.in_flight.is_empty() && !waits
         };

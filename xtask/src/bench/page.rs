@@ -8,6 +8,7 @@ use std::fs;
 fn page_of(name: &str) -> &'static str {
     match name {
         "memory-hour" | "memory-virtual" => "docs/memory.md",
+        "floods" => "docs/limits.md",
         _ => "docs/performance.md",
     }
 }
@@ -108,6 +109,7 @@ mod tests {
         for bench in crate::bench::BENCHES {
             let page = match page_of(bench.name) {
                 "docs/memory.md" => include_str!("../../../docs/memory.md"),
+                "docs/limits.md" => include_str!("../../../docs/limits.md"),
                 _ => include_str!("../../../docs/performance.md"),
             };
             replace(page, bench.name, "x").unwrap();

@@ -96,6 +96,14 @@ https://localhost:{} {{
         Server::start(&origin, "http", address, cpu)
     }
 
+    /// A server that floods, or a calm one beside it, by the name that the example `program` knows.
+    pub fn flood(program: &Path, name: &str, scheme: &str) -> Result<Server> {
+        let address = free_address()?;
+        let mut flood = Command::new(program);
+        flood.arg(name).arg(address.to_string());
+        Server::start(&flood, if scheme == "https" { "https" } else { "http" }, address, None)
+    }
+
     /// The URL of `path`.
     pub fn url(&self, path: &str) -> String {
         let Server { scheme, address, .. } = self;

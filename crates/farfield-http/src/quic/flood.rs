@@ -2,8 +2,8 @@
 //! NEW_CONNECTION_ID and PATH_CHALLENGE.
 //!
 //! What the library stores for them and answers is bounded by the library; what is bounded here is their
-//! number, against what the connection is for: pieces of streams that are read, and frames of streams that are
-//! sent, be it again. The library counts the frames.
+//! number, against what the connection is for: pieces of streams that are read, and frames of streams that
+//! are sent, be it again. The library counts the frames.
 
 use crate::allowance::Allowance;
 use quinn_proto::{ConnectionStats, FrameStats};

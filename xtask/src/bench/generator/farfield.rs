@@ -125,6 +125,15 @@ impl Summary {
         named.filter_map(|outcome| outcome["count"].as_u64()).sum()
     }
 
+    /// The outcome of most requests of the measured part, with their number.
+    pub fn commonest(&self) -> String {
+        let counts = self.0.pointer("/steady/outcomes").and_then(Value::as_array);
+        let count = |outcome: &&Value| outcome["count"].as_u64();
+        let most = counts.into_iter().flatten().max_by_key(count);
+        let words = most.and_then(|own| Some(format!("{} {}", count(&own)?, own["name"].as_str()?)));
+        words.unwrap_or_else(|| "none".to_owned())
+    }
+
     /// Whether the run calls itself valid.
     pub fn is_valid(&self) -> bool {
         self.0.pointer("/verdict/valid").and_then(Value::as_bool) == Some(true)

@@ -249,7 +249,7 @@ mod tests {
             unfit.add(path, bounds);
         }
         unfit.add(format!("/{}", "n".repeat(255)), bounds);
-        assert_eq!((unfit.waiting.len(), unfit.left), (1, 3));
+        assert_eq!((unfit.waiting.len(), unfit.left + unfit.too_long), (1, 3));
     }
 
     #[test]

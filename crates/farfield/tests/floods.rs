@@ -1,0 +1,190 @@
+//! Servers that flood: what each sends without end is named by the outcome of the requests that it met, the
+//! run ends in its time, and its memory stays that of a run before a calm server.
+
+mod common;
+
+use common::wan::{CALM_PACKETS, may_build};
+use common::{Ended, Place, Running, count, poll};
+use farfield_base::Outcome;
+use farfield_testkit::floods::{FloodServer, Protocol, named};
+use std::fs;
+
+/// What a run before a flooding server may take beyond one before a calm server, in KiB.
+const BEYOND_CALM_KIB: u64 = 64 << 10;
+
+/// The name of the flood for a test that serves; see [`serves_where_it_is_asked_to`].
+const ASKED: &str = "FARFIELD_TEST_FLOOD";
+
+/// Users, time, and how long they wait for a reply.
+const LOAD: &str = "-c 8 -d 2s --warm-up 0s --set connections.request-timeout=800ms --set run.drain=3s";
+
+/// A run to its end, and the most memory that it had, in KiB.
+fn watched(running: Running) -> (Ended, u64) {
+    let mut most = 0;
+    poll("the run to end", || {
+        let status = fs::read_to_string(format!("/proc/{}/status", running.id())).unwrap_or_default();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.split_whitespace().next());
+        most = most.max(peak.and_then(|kib| kib.parse().ok()).unwrap_or(0));
+        running.is_gone().then_some(())
+    });
+    (running.ended(), most)
+}
+
+/// Runs before the server of this name, on sockets.
+fn sockets(place: &Place, name: &str) -> (Ended, u64) {
+    let server = FloodServer::start(name, "127.0.0.1:0").expect("a free port");
+    let (url, version) = (server.url(), server.protocol().version());
+    if name != "gzip" {
+        return watched(place.begin_run(&format!("{url} {LOAD} --insecure --http {version}")));
+    }
+    // Content is decoded where a page is looked at.
+    let text = format!("target = '{url}'\nsession.page-load = 'browser'\n[[session.state]]\nname = 'home'");
+    let file = place.write("pages.toml", text);
+    watched(place.begin_run(&format!("{} {LOAD}", file.display())))
+}
+
+/// Runs before it as emulated clients; it is this program, in a place of its own.
+fn emulated(place: &Place, name: &str) -> (Ended, u64) {
+    let (protocol, _) = named(name).expect("a flood");
+    let program = std::env::current_exe().expect("this program");
+    let scheme = if protocol.is_secure() { "https" } else { "http" };
+    let scenario = format!(
+        "plane = 'emulated'
+        target = '{scheme}://server:8080/'
+        http = '{}'
+        server.command = ['env', '{ASKED}={name}', '{}', '--exact', 'serves_where_it_is_asked_to']
+        server.ready = 'tcp:8080'
+        network.rtt = '10ms'
+        network.clients = 8
+        ",
+        protocol.version(),
+        program.display(),
+    );
+    let file = place.write(&format!("{name}.toml"), scenario);
+    let insecure = if protocol.is_secure() { "--insecure" } else { "" };
+    watched(place.begin_run(&format!("{} {CALM_PACKETS} {LOAD} {insecure}", file.display())))
+}
+
+/// Where this program is a server of a run's, it serves until it is ended; else there is nothing to do.
+#[test]
+fn serves_where_it_is_asked_to() {
+    let Ok(name) = std::env::var(ASKED) else { return };
+    let _server = FloodServer::start(&name, "0.0.0.0:8080").expect("a place of its own");
+    loop {
+        std::thread::park();
+    }
+}
+
+/// Each of `floods` ends in this outcome at least once, in nothing but what `others` allows beside it, and
+/// takes no more than so much beyond what the calm server takes.
+#[track_caller]
+fn hold(run: fn(&Place, &str) -> (Ended, u64), calm: &str, floods: &[(&str, Outcome)]) {
+    let place = Place::new();
+    let (calm, calm_kib) = run(&place, calm);
+    assert!(count(&calm.summary().steady, Outcome::Ok) > 0, "{}", calm.stderr);
+    for (name, outcome) in floods {
+        let (ended, kib) = run(&place, name);
+        let summary = ended.summary();
+        assert!(summary.complete, "{name}: {}", ended.stderr);
+        let steady = &summary.steady;
+        assert!(count(steady, *outcome) > 0, "{name}: {:?}", steady.outcomes);
+        let named = [*outcome, Outcome::Ok, Outcome::TimedOut, Outcome::Unfinished];
+        let of_these: u64 = named.iter().map(|own| count(steady, *own)).sum();
+        assert_eq!(of_these, steady.requests, "{name}: {:?}", steady.outcomes);
+        assert!(kib <= calm_kib + BEYOND_CALM_KIB, "{name}: {kib} KiB, and {calm_kib} before a calm server");
+    }
+}
+
+const OF_HTTP1: &[(&str, Outcome)] = &[
+    ("interim", Outcome::HeadTooLarge),
+    ("head", Outcome::HeadTooLarge),
+    ("trailers", Outcome::BadChunk),
+    ("chunk-extension", Outcome::BadChunk),
+    ("gzip", Outcome::TimedOut),
+];
+const OF_FRAMES: &[(&str, Outcome)] = &[
+    ("ping", Outcome::Flooded),
+    ("settings", Outcome::Flooded),
+    ("window-update", Outcome::Flooded),
+    ("rst-stream", Outcome::Flooded),
+];
+const OF_REPLIES: &[(&str, Outcome)] = &[
+    ("continuation", Outcome::Flooded),
+    ("empty-data", Outcome::HeadTooLarge),
+    ("interim-http2", Outcome::HeadTooLarge),
+];
+const UNREAD: &[(&str, Outcome)] =
+    &[("ping-and-body", Outcome::Flooded), ("settings-and-body", Outcome::Flooded)];
+const OF_QUIC: &[(&str, Outcome)] = &[
+    ("quic-ping", Outcome::Flooded),
+    ("max-data", Outcome::Flooded),
+    ("path-challenge", Outcome::Flooded),
+    ("new-connection-id", Outcome::Flooded),
+];
+
+#[test]
+fn endless_heads_trailers_and_content_over_http1() {
+    hold(sockets, "calm-http1", OF_HTTP1);
+}
+
+#[test]
+fn endless_frames_with_replies_between_them() {
+    hold(sockets, "calm-http2", OF_FRAMES);
+}
+
+#[test]
+fn endless_replies_over_http2() {
+    hold(sockets, "calm-http2", OF_REPLIES);
+}
+
+#[test]
+fn answers_that_nobody_reads() {
+    hold(sockets, "calm-http2", UNREAD);
+}
+
+#[test]
+fn answers_that_nobody_reads_over_tls() {
+    hold(sockets, "calm-https2", &[("ping-and-body-tls", Outcome::Flooded)]);
+    // As many updates as the library allows for each byte of text: it goes on until the time limit.
+    hold(sockets, "calm-https1", &[("key-update", Outcome::TimedOut)]);
+}
+
+#[test]
+fn endless_frames_of_quic() {
+    hold(sockets, "calm-http3", OF_QUIC);
+}
+
+#[test]
+fn floods_at_emulated_clients_over_http1() {
+    if may_build("floods_at_emulated_clients_over_http1") {
+        hold(emulated, "calm-http1", &OF_HTTP1[..4]);
+    }
+}
+
+#[test]
+fn floods_at_emulated_clients_over_http2() {
+    if may_build("floods_at_emulated_clients_over_http2") {
+        hold(emulated, "calm-http2", &[OF_FRAMES[0], OF_REPLIES[0], UNREAD[0], UNREAD[1]]);
+    }
+}
+
+#[test]
+fn floods_at_emulated_clients_over_tls_and_quic() {
+    if may_build("floods_at_emulated_clients_over_tls_and_quic") {
+        hold(emulated, "calm-https2", &[("ping-and-body-tls", Outcome::Flooded)]);
+        hold(emulated, "calm-http3", &OF_QUIC[..2]);
+    }
+}
+
+/// Every flood has a test here, by its protocol.
+#[test]
+fn no_flood_is_left_out() {
+    let held = [OF_HTTP1, OF_FRAMES, OF_REPLIES, UNREAD, OF_QUIC].concat();
+    let held: Vec<_> =
+        held.iter().map(|(name, _)| *name).chain(["key-update", "ping-and-body-tls"]).collect();
+    for (name, protocol, kind) in farfield_testkit::floods::ALL {
+        let is_calm = *kind == farfield_testkit::floods::Kind::Calm;
+        assert!(is_calm || held.contains(name), "{name} of {protocol:?}");
+    }
+    assert!(Protocol::Http3.is_secure());
+}
