@@ -28,6 +28,7 @@ pub mod monitor;
 pub mod observe;
 pub mod os;
 mod other_processes;
+mod own_limits;
 pub mod path;
 pub mod placement;
 pub mod plane;

@@ -10,6 +10,7 @@ use crate::emulated::JoinedServer;
 use crate::os::clock::process_cpu;
 use crate::os::processors;
 use crate::other_processes::OtherProcesses;
+use crate::own_limits::OwnLimits;
 use crate::server_threads::{self, ServerThreads};
 use crate::testbed::RunningServer;
 use farfield_base::Duration;
@@ -62,6 +63,8 @@ pub(crate) struct MachineBefore {
     workers_apart: bool,
     used: Used,
     oom_kills: u64,
+    limits: OwnLimits,
+    throttled: Option<Duration>,
     threads: ServerThreads,
     others: OtherProcesses,
 }
@@ -94,11 +97,14 @@ impl MachineBefore {
         if of_workers.is_empty() {
             of_workers.clone_from(&processors);
         }
+        let limits = OwnLimits::find();
         Some(MachineBefore {
             processors,
             of_workers,
             workers_apart,
             oom_kills: oom_kills(server),
+            throttled: limits.throttled(),
+            limits,
             others: OtherProcesses::read(),
             threads: ServerThreads::read(&server.processes()),
             used: Used::read(server, receive_cpu),
@@ -126,6 +132,8 @@ impl MachineBefore {
             stolen: all.stolen_share().unwrap_or(0.0),
             stolen_from_workers: ticks(&self.of_workers).stolen_share(),
             oom_kills: oom_kills(server).saturating_sub(self.oom_kills),
+            quota: self.limits.processors(),
+            throttled: self.limits.throttled().map(|now| now - self.throttled.unwrap_or(Duration::ZERO)),
         });
         let processes = server.processes();
         let seconds = all.time().as_secs_f64() / self.processors.len().max(1) as f64;

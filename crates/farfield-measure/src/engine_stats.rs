@@ -64,6 +64,9 @@ pub struct EngineStats {
     pub connections_open: Vec<u64>,
     /// The reason why the run ended early, if it did.
     pub interrupted: Option<String>,
+    /// That is that something else on the machine took a part of the run's network away.
+    #[serde(default)]
+    pub network_taken: bool,
     /// The load came to an end of its own: its count of requests was reached, or its arrivals ran out. The
     /// measured part then is as long as it lasted.
     pub load_ended: bool,
@@ -186,6 +189,13 @@ pub struct MachineStats {
     /// run's own limits on its server cost.
     #[serde(default)]
     pub oom_kills: u64,
+    /// The quota of farfield's own control groups on processor time, in processors; `None` without one.
+    #[serde(default)]
+    pub quota: Option<f64>,
+    /// Time for which the kernel kept these groups from running because their quota was used up (throttled),
+    /// added up over processors; `None` without a quota.
+    #[serde(default)]
+    pub throttled: Option<Duration>,
 }
 
 /// A process that is neither farfield's nor the server's, over the whole run.

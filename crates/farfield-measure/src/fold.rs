@@ -20,6 +20,7 @@ use crate::handshakes::Handshakes;
 use crate::histogram::Histogram;
 use crate::http::HttpCounts;
 use crate::kaplan_meier::Estimate;
+use crate::outcome_times::OutcomeTimes;
 use crate::outcomes::OutcomeCounts;
 use crate::pages::{PageTimes, Pages};
 use crate::reuse::Reuse;
@@ -215,6 +216,7 @@ pub struct Fold {
     failures: Failures,
     unanswered: Unanswered,
     waited: Tenths,
+    outcome_times: OutcomeTimes,
 }
 
 /// Time that requests spent due and not done, inside the window: Little's λW, as a sum.
@@ -252,6 +254,7 @@ impl Fold {
             failures: Failures::default(),
             unanswered: Unanswered::default(),
             waited: Tenths::default(),
+            outcome_times: OutcomeTimes::default(),
         }
     }
 
@@ -293,6 +296,7 @@ impl Fold {
         self.residence.requests += u64::from(!inside.is_zero());
         self.pages.record(sample, self.window);
         self.unanswered.record(sample);
+        self.outcome_times.record(sample);
         if let Some(begun) = sample.begun() {
             self.waited.add_between(begun, sample.done);
         }
@@ -350,6 +354,7 @@ impl Fold {
         self.failures.merge(&other.failures);
         self.unanswered.merge(&other.unanswered);
         self.waited.merge(&other.waited);
+        self.outcome_times.merge(&other.outcome_times);
     }
 
     /// The outcomes of sessions.
@@ -437,6 +442,11 @@ impl Fold {
     /// Tenths of a second through which some request had been begun and was not over.
     pub fn waited(&self) -> &Tenths {
         &self.waited
+    }
+
+    /// Ended requests by tenth of a second and outcome.
+    pub fn outcome_times(&self) -> &OutcomeTimes {
+        &self.outcome_times
     }
 
     /// Time that requests spent in the window, due and not done.

@@ -21,6 +21,7 @@ pub use timing::{QuantileSummary, TimingSummary};
 use crate::bottleneck::Bottleneck;
 use crate::change;
 use crate::engine_stats::{CaptureStats, EngineStats, RunClock, ServerLimits};
+use crate::failing;
 use crate::failures::FAILURES_FILE;
 use crate::fold::Fold;
 use crate::handshakes::HandshakesSummary;
@@ -284,6 +285,7 @@ impl Summary {
     pub fn new(context: SummaryContext<'_>, fold: &Fold, stats: &EngineStats, until: Instant) -> Summary {
         let mut summary = Summary::pausing(context, fold, stats, until, &|| {});
         summary.warnings.extend(change::warning(fold, until));
+        summary.warnings.extend(failing::warning(fold, until, summary.verdict.judges_the_end()));
         summary
     }
 
@@ -305,7 +307,11 @@ impl Summary {
             incomplete_reason,
             phases,
             thresholds: context.thresholds.iter().map(|threshold| threshold.evaluate(fold, until)).collect(),
-            steady: PartSummary::of(fold.steady(), Duration::from_ns(phases.steady_ns), pause),
+            steady: PartSummary::of(fold.steady(), Duration::from_ns(phases.steady_ns), pause).with_arrivals(
+                context.heading.load,
+                stats.arrivals,
+                phases.steady_ns,
+            ),
             classes: ClassSummary::of_all(fold, Duration::from_ns(phases.steady_ns), pause),
             warm_up: PartSummary::of(fold.warm_up(), Duration::from_ns(phases.warm_up_ns), pause),
             pages: fold.pages().map(|pages| PagesSummary::of(pages, fold.pages_unfinished(None))),

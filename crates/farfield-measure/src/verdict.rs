@@ -3,8 +3,8 @@
 //! Each [`Check`] compares one possible fault of the generator with its limit. A run is valid if no check
 //! failed. A check that does not apply to a run is not omitted but [skipped](CheckState::Skipped), with the
 //! reason; so is a share or a percentile of too few values. The verdict does not judge the server's speed:
-//! [thresholds](crate::threshold) do. But a server that is absent (`server`), and requests of which none
-//! succeed (`succeeded`), leave nothing to measure.
+//! [thresholds](crate::threshold) do. But a server that is absent (`server`, `server_failing`), and requests
+//! of which none succeed (`succeeded`), leave nothing to measure.
 //!
 //! A failed check has a remedy (`advice`) and names the failure that it follows from (`causes`), so that a
 //! reader sees the first cause instead of its five symptoms.
@@ -15,8 +15,10 @@ mod causes;
 mod limits;
 mod machine;
 mod programs;
+mod rate;
 mod response_time_law;
 mod server;
+mod server_failing;
 mod server_processors;
 mod server_receive;
 mod succeeded;
@@ -105,12 +107,16 @@ impl Verdict {
     pub fn judge(context: SummaryContext<'_>, fold: &Fold, stats: &EngineStats, until: Instant) -> Verdict {
         let limits = context.limits;
         let run = RunView { context, fold, stats, until };
+        let silent = server::silent(&run);
+        let failing = server_failing::failing(&run, silent.state);
         let mut checks = vec![
             completed(stats, fold, until),
             generator_lacked(fold, stats, limits),
             server::ended(stats),
             server_receive::taken(&run),
-            server::silent(&run),
+            silent,
+            failing,
+            machine::throttled(&run),
             machine::busy(&run),
             machine::steal(&run),
             timing::worker_busy(&run),
@@ -122,7 +128,7 @@ impl Verdict {
             timing::crossing_lateness(&run),
             timing::gateway_overruns(&run),
             dropped_arrivals(stats, limits),
-            achieved_rate(&run),
+            rate::achieved(&run),
             samples_lost(stats),
             littles_law(fold, stats, limits),
             something_measured(fold),
@@ -134,9 +140,13 @@ impl Verdict {
         // Before what may be late because of it.
         let at = checks.iter().position(|check| check.name == machine::BUSY).unwrap_or(0);
         checks.splice(at..at, server_processors::checks(&run));
-        let explains = |cause: &str, check: &str| match cause {
-            server_receive::NAME => server_receive::explains(&run, check),
-            _ => machine::explains(&run, cause, check),
+        let explains = |cause: &str, check: &str| {
+            rate::explains(&run, cause, check).unwrap_or_else(|| match cause {
+                server_receive::NAME => server_receive::explains(&run, check),
+                // Who interrupts a run has not silenced its server.
+                "completed" if check != "something-measured" => stats.network_taken,
+                _ => machine::explains(&run, cause, check),
+            })
         };
         machine::excuse_punctual(&run, &mut checks, explains);
         server_processors::excuse_punctual(&mut checks);
@@ -156,6 +166,11 @@ impl Verdict {
     /// The checks that failed.
     pub fn failed(&self) -> impl Iterator<Item = &Check> {
         self.checks.iter().filter(|check| check.state == CheckState::Failed)
+    }
+
+    /// Whether a failed check says that no request succeeded up to the end of the load.
+    pub(crate) fn judges_the_end(&self) -> bool {
+        self.failed().any(|check| ["server-silent", server_failing::NAME].contains(&check.name.as_str()))
     }
 
     /// The failed check that the others, or most of them, follow from.
@@ -231,24 +246,6 @@ fn something_measured(fold: &Fold) -> Check {
 }
 
 const CLOSED_ONLY: &str = "users of this load do not come back when they are answered";
-const CLOSED: &str = "a closed loop has no intended rate: its users come back when they are answered";
-
-fn achieved_rate(run: &RunView<'_>) -> Check {
-    let what = "As many arrivals were begun as the load scheduled.";
-    let (stats, limit) = (run.stats, run.context.limits.rate_error.as_f64());
-    let skip = |why| Check::skipped("achieved-rate", what, limit, Unit::Share, why);
-    match stats.arrivals {
-        None => skip(CLOSED),
-        Some(arrivals) if arrivals.scheduled == 0 && arrivals.begun == 0 => skip("no arrival was scheduled"),
-        Some(arrivals) => {
-            let (begun, scheduled) = (arrivals.begun as f64, arrivals.scheduled as f64);
-            let error = (begun - scheduled).abs() / scheduled.max(1.0);
-            let note = (error > limit).then(|| format!("{begun} of {scheduled} arrivals were begun"));
-            let check = Check::at_most("achieved-rate", what, error, limit, Unit::Share).noted(note);
-            check.advised(|| run.keep_up())
-        }
-    }
-}
 
 fn dropped_arrivals(stats: &EngineStats, limits: &VerdictLimits) -> Check {
     let what = "No arrival was dropped for want of users.";
@@ -264,7 +261,7 @@ fn dropped_arrivals(stats: &EngineStats, limits: &VerdictLimits) -> Check {
                 )
             })
         }
-        None => Check::skipped("dropped-arrivals", what, limit, Unit::Count, CLOSED),
+        None => Check::skipped("dropped-arrivals", what, limit, Unit::Count, rate::CLOSED),
     }
 }
 

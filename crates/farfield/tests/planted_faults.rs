@@ -317,8 +317,73 @@ fn too_little_memory_is_refused() {
     // A gigabyte: enough to start in, and not for 4 million users.
     let line = "ulimit -v 1000000; exec FARFIELD run --set plane=simulated -c 4000000 --set network.clients=1000 -d 1s -q -o run";
     let refused = shell(&place, line).exits(1);
-    refused.says(&["4000000 users take at least 1.2 GB of memory", "`ulimit -v`", "ask for fewer users"]);
+    refused.says(&["4000000 users take at least 9.4 GB of memory", "`ulimit -v`", "ask for fewer users"]);
     assert!(!refused.directory.exists());
+}
+
+/// A thousand million arrivals a second: no machine begins as many, and the run is refused. A number of
+/// requests that is offered at once is no rate.
+#[test]
+fn a_rate_that_no_machine_offers_is_refused() {
+    let place = Place::new();
+    let server = place.serve("");
+    let refused = place.run(&format!("{}/bytes/100 -R 1e9 -d 2s -t 2", server.url)).exits(1);
+    refused.says(&["1.000e9 arrivals a second", "2e7 with 2 workers", "offer less (`load.arrivals`, `-R`)"]);
+    assert!(!refused.directory.exists(), "a run that never was leaves no directory");
+    let ended = place.run(&format!("{}/bytes/100 -R 1e9 -n 20 -d 2s", server.url));
+    assert_eq!(ended.summary().steady.requests, 20);
+}
+
+/// A rate that is far beyond this machine, and too few descriptors meanwhile: the cause is the rate.
+#[test]
+fn a_rate_far_beyond_this_machine_is_the_first_cause() {
+    let place = Place::new();
+    let server = place.serve("--service-time 1s");
+    let load = "-R 2e6 -d 300ms --warm-up 0s -t 1 --set run.drain=100ms";
+    let ended =
+        shell(&place, &format!("ulimit -n 100; exec FARFIELD run {}/bytes/100 {load} -q -o run", server.url));
+    let cause = cause(&ended);
+    assert_eq!(cause.name, "achieved-rate", "{}", ended.stdout);
+    let note = cause.note.expect("a note");
+    assert!(note.starts_with("2,000,000/s were offered, more than this machine can begin: "), "{note}");
+    let verdict = ended.summary().verdict;
+    let lacked = verdict.checks.iter().find(|check| check.name == "generator-lacked").expect("the check");
+    assert_eq!(lacked.follows_from.as_deref(), Some("achieved-rate"), "{lacked:?}");
+    let offered = ended.summary().steady.rates.expect("rates").offered_per_s;
+    assert!((1.9e6..2.1e6).contains(&offered), "{offered}");
+}
+
+/// Somebody removes what leads to the clients in mid-run: the run says what, by whom not and when, and does
+/// not take it for the server's silence.
+#[test]
+fn a_way_to_clients_that_is_taken_away_is_named() {
+    let test = "a_way_to_clients_that_is_taken_away_is_named";
+    let Some(_) = common::wan::find(test, "ip") else { return };
+    let own = "set -- $(ip -o -4 route show | grep ' via ')";
+    for (taken, named) in [
+        ("ip route del $1", "removed the route to "),
+        ("ip route add blackhole ${1%%/*}", "routed "),
+        ("ip address flush dev $5", "removed the address "),
+        ("ip link set $5 down", "interface"),
+    ] {
+        let line = format!("{FARFIELD} serve 0.0.0.0:80 & sleep 2.5; {own}; {taken}; wait");
+        let Some(wan) = Wan::of(test, vec!["/bin/sh".into(), "-c".into(), line]) else { return };
+        let scenario = "load = { model = 'open', arrivals = '50/s' }\nnetwork = { clients = 20, rtt = '10ms' }\n\
+                        run = { warm-up = '100ms', duration = '4s', drain = '200ms' }";
+        let ended = wan.run(scenario, "");
+        assert_eq!(ended.code, Some(3), "{taken}: {}", ended.stdout);
+        let verdict = ended.summary().verdict;
+        let cause = verdict.first_cause().expect("a cause");
+        assert_eq!(cause.name, "completed", "{taken}: {}", ended.stdout);
+        let note = cause.note.as_deref().expect("a note");
+        assert!(note.contains("something ") && note.contains(named), "{taken}: {note}");
+        let begins: String = note.chars().take(50).collect();
+        assert!(ended.stdout.contains(&format!("INCOMPLETE  {begins}")), "{taken}: {}", ended.stdout);
+        // A server that cannot be reached is silent, and that follows.
+        let silent = check(&ended, "server-silent");
+        let follows = silent.follows_from.as_deref() == Some("completed");
+        assert!(silent.state != CheckState::Failed || follows || named == "interface", "{taken}: {silent:?}");
+    }
 }
 
 /// Before a server that answers nobody, visitors of an open load are as many as memory holds, and not ever

@@ -1,7 +1,8 @@
 //! A part of the run in a summary: its rates, times and outcomes, also by class of clients; its pages; its
 //! states.
 
-use super::{EstimateSummary, TimingSummary};
+use super::{EstimateSummary, LoadKind, TimingSummary};
+use crate::engine_stats::Arrivals;
 use crate::fold::{EventCounts, Fold, PhaseStats};
 use crate::outcomes::OutcomeCounts;
 use crate::pages::PageTimes;
@@ -109,6 +110,23 @@ impl PartSummary {
             unfinished: part.unfinished.histogram().and_then(TimingSummary::of),
             outcomes: OutcomeCount::of_all(&part.outcomes),
         }
+    }
+}
+
+impl PartSummary {
+    /// Counts arrivals of an open load as offered that workers never came to and that have no row: far more
+    /// than are worth one each were offered.
+    pub(super) fn with_arrivals(
+        mut self,
+        load: LoadKind,
+        arrivals: Option<Arrivals>,
+        steady_ns: u64,
+    ) -> PartSummary {
+        if let (LoadKind::Open, Some(arrivals), Some(rates)) = (load, arrivals, &mut self.rates) {
+            let scheduled_per_s = arrivals.scheduled as f64 / Duration::from_ns(steady_ns).as_secs_f64();
+            rates.offered_per_s = rates.offered_per_s.max(scheduled_per_s);
+        }
+        self
     }
 }
 

@@ -202,7 +202,7 @@ pub fn percent(share: f64) -> String {
 }
 
 /// Two digits that count, with commas.
-fn rounded(number: f64) -> String {
+pub fn rounded(number: f64) -> String {
     if number < 10.0 {
         return format!("{number:.1}");
     }

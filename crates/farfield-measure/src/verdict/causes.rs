@@ -3,14 +3,15 @@
 //!
 //! Not inferred from the run but known beforehand: a worker without a processor is late with everything it
 //! does. The causes of a check are listed with the strongest first, and the first of them that failed is its
-//! cause.
+//! cause. A rate that no machine of this kind could offer is the strongest of all.
 
-use super::{Check, CheckState};
+use super::{Check, CheckState, rate};
 
 /// A check, and those whose failure explains its own.
 type Causes = (&'static str, &'static [&'static str]);
 
 const LATE: &[&str] = &[
+    "throttled",
     "server-apart",
     "machine-busy",
     "host-steal",
@@ -19,17 +20,28 @@ const LATE: &[&str] = &[
     "loop-lag",
     "send-lateness",
 ];
-const NO_SERVER: &[&str] = &["server-ended", "server-silent", "server-receive"];
+const NO_SERVER: &[&str] =
+    &["completed", "server-ended", "server-silent", "server-failing", "server-receive"];
 
-const CAUSES: [Causes; 17] = [
+const CAUSES: [Causes; 19] = [
     ("server-held-up", &["machine-busy"]),
-    ("server-silent", &["server-ended", "server-receive"]),
-    ("worker-cpu", &["server-apart", "machine-busy", "host-steal", "server-receive"]),
-    ("longest-stall", &["server-apart", "machine-busy", "host-steal", "worker-cpu"]),
-    ("loop-lag", &["server-apart", "machine-busy", "host-steal", "worker-cpu", "longest-stall"]),
+    ("server-silent", &["completed", "server-ended", "server-receive"]),
+    ("server-failing", &["completed", "server-ended"]),
+    ("machine-busy", &["throttled"]),
+    ("worker-cpu", &["throttled", "server-apart", "machine-busy", "host-steal", "server-receive"]),
+    ("longest-stall", &["throttled", "server-apart", "machine-busy", "host-steal", "worker-cpu"]),
+    ("loop-lag", &["throttled", "server-apart", "machine-busy", "host-steal", "worker-cpu", "longest-stall"]),
     (
         "send-lateness",
-        &["server-apart", "machine-busy", "host-steal", "worker-cpu", "longest-stall", "loop-lag"],
+        &[
+            "throttled",
+            "server-apart",
+            "machine-busy",
+            "host-steal",
+            "worker-cpu",
+            "longest-stall",
+            "loop-lag",
+        ],
     ),
     ("departure-lateness", LATE),
     ("arrival-lateness", LATE),
@@ -39,6 +51,7 @@ const CAUSES: [Causes; 17] = [
     (
         "achieved-rate",
         &[
+            "throttled",
             "server-apart",
             "machine-busy",
             "host-steal",
@@ -51,13 +64,23 @@ const CAUSES: [Causes; 17] = [
     ),
     ("littles-law", &["samples-lost"]),
     ("unfinished", NO_SERVER),
-    ("response-time-law", &["server-ended", "server-silent", "unfinished", "samples-lost"]),
+    ("response-time-law", &["server-ended", "server-silent", "server-failing", "unfinished", "samples-lost"]),
     ("something-measured", &["completed"]),
     (
         "something-succeeded",
-        &["generator-lacked", "server-ended", "server-silent", "server-receive", "something-measured"],
+        &[
+            "generator-lacked",
+            "server-ended",
+            "server-silent",
+            "server-failing",
+            "server-receive",
+            "something-measured",
+        ],
     ),
 ];
+
+/// What a rate that is far too high ([`rate`]) does not explain.
+const BESIDE_RATE: [&str; 3] = [rate::NAME, "completed", "server-ended"];
 
 /// The possible causes of the failure of `check`.
 fn of(check: &str) -> &'static [&'static str] {
@@ -79,8 +102,10 @@ pub fn note_causes(checks: &mut [Check], explains: impl Fn(&str, &str) -> bool) 
         .collect();
     let has_failed = |name: &str| failed.iter().any(|failed| failed == name);
     for check in checks.iter_mut().filter(|check| check.state == CheckState::Failed) {
-        check.follows_from = of(&check.name)
-            .iter()
+        let of_rate = (!BESIDE_RATE.contains(&check.name.as_str())).then_some(&rate::NAME);
+        check.follows_from = of_rate
+            .into_iter()
+            .chain(of(&check.name))
             .find(|cause| has_failed(cause) && explains(cause, &check.name))
             .map(|name| (*name).to_owned());
     }

@@ -43,11 +43,18 @@ pub struct VerdictLimits {
     /// The largest share of the time of the workers' processors that the host of a virtual machine may take
     /// away; judged where something was late. Default 0.002.
     pub host_steal: Share,
+    /// The largest share of the workers' time for which the quota of farfield's control group may be used up;
+    /// judged where something was late. Default 0.002.
+    pub throttled: Share,
     /// Requests that may fail for want of a descriptor or a local address. Default 0.
     pub generator_lacked: u64,
     /// The longest time, at the end of the load, in which no byte comes from the server though requests are
     /// due. Default 1 s, in runs shorter than 10 s a tenth of the measured part.
     pub server_silent: Duration,
+    /// The longest time, at the end of the load, in which requests fail by resets, broken replies or statuses
+    /// of 500 and more, and none succeeds. Default 1 s, in runs shorter than 10 s a tenth of the measured
+    /// part.
+    pub server_failing: Duration,
     /// The largest mean absolute error of a time against the packets of a capture; less than 1 % of the
     /// time's mean is never an error. Default 100 µs.
     pub capture_error: Duration,
@@ -75,8 +82,10 @@ impl Default for VerdictLimits {
             machine_busy: share(0.02),
             server_held_up: share(0.05),
             host_steal: share(0.002),
+            throttled: share(0.002),
             generator_lacked: 0,
             server_silent: Duration::from_secs(1),
+            server_failing: Duration::from_secs(1),
             capture_error: Duration::from_us(100),
             capture_unmatched: share(0.001),
         }

@@ -1,11 +1,12 @@
-//! Checks that neither other load on the machine, nor the machine's host, kept a worker from its processor.
+//! Checks that neither other load on the machine, nor the machine's host, nor a quota of farfield's own
+//! control group, kept a worker from its processor.
 //!
 //! Other load is measured at the workers: the share of its time for which a worker was ready to run and had
 //! no processor (`/proc/PID/task/TID/schedstat`), if the kernel counts that; otherwise the share of other
 //! processes in the processors' time. The time that a virtual machine's host took from the workers'
-//! processors (steal) is the kernel's count.
+//! processors (steal) is the kernel's count, and so is the time for which a quota was used up.
 //!
-//! Neither makes a run invalid by itself: if nothing was late the check does not apply. If something was
+//! None of them makes a run invalid by itself: if nothing was late the check does not apply. If something was
 //! late, it is the first cause, unless the worker would have been too busy by itself.
 //!
 //! In a closed load without think times users ask again as soon as they are answered, and ask for the less
@@ -14,7 +15,7 @@
 
 use super::advice::RunView;
 use super::{Check, CheckState, Unit, timing};
-use farfield_base::Duration;
+use farfield_base::{Duration, Instant};
 
 /// Other load below this share of the processors delays no worker.
 const OTHERS_LEAST: f64 = 0.1;
@@ -23,6 +24,7 @@ const OTHERS_MOST: f64 = 0.5;
 
 pub const BUSY: &str = "machine-busy";
 const STEAL: &str = "host-steal";
+const THROTTLED: &str = "throttled";
 
 pub fn busy(run: &RunView<'_>) -> Check {
     let what = match is_judged_alone(run) {
@@ -76,6 +78,36 @@ fn is_judged_alone(run: &RunView<'_>) -> bool {
     run.stats.asks_at_once && run.fold.steady().requests() >= timing::FEW
 }
 
+/// The quota of a control group is used up a part of each period, of mostly 100 ms, and nothing in the group
+/// runs for the rest of it: like steal, a small share makes a p99 late.
+pub fn throttled(run: &RunView<'_>) -> Check {
+    let what = "Where something was late, the quota of farfield's control group was not used up.";
+    let limit = run.context.limits.throttled.as_f64();
+    let skip = |why: &str| Check::skipped(THROTTLED, what, limit, Unit::Share, why);
+    let Some((machine, time)) = run.stats.machine.and_then(|machine| Some((machine, machine.throttled?)))
+    else {
+        return skip("no control group limits farfield's processor time");
+    };
+    let wall = run.until.since(Instant::ZERO).as_secs_f64();
+    if wall <= 0.0 {
+        return skip("no time has passed");
+    }
+    let share = (time.as_secs_f64() / wall / run.stats.workers.len().max(1) as f64).min(1.0);
+    let processors = machine.quota.map_or(String::new(), |quota| format!(" of {quota:.2} processors"));
+    let check = Check::at_most(THROTTLED, what, share, limit, Unit::Share);
+    let note = (check.state == CheckState::Failed).then(|| {
+        format!(
+            "the quota{processors} of farfield's control group was used up, and it waited for {:.2} s in all",
+            time.as_secs_f64()
+        )
+    });
+    check.noted(note).advised(|| {
+        "give farfield's control group more processor time (`cpu.max`, in version 1 `cpu.cfs_quota_us`; a container's \
+         `--cpus`), run outside it, or offer less"
+            .to_owned()
+    })
+}
+
 /// Whether a worker computed for longer than it may: it would have been late whatever else ran.
 fn is_full(run: &RunView<'_>) -> bool {
     let limit = run.context.limits.worker_busy.as_f64();
@@ -101,11 +133,14 @@ pub fn explains(run: &RunView<'_>, cause: &str, check: &str) -> bool {
     held.is_none_or(|held| 2.0 * held >= stall.as_secs_f64())
 }
 
-/// Takes a failure of either check back where all the same nothing was late for it; that of other load only
-/// where a schedule shows what is late.
+/// Takes a failure of these checks back where all the same nothing was late for it. Other load, and a quota
+/// that was used up, stay one where no schedule shows what is late: users who come back at once are slower
+/// for it.
 pub fn excuse_punctual(run: &RunView<'_>, checks: &mut [Check], explains: impl Fn(&str, &str) -> bool) {
-    let names: &[&str] = if is_judged_alone(run) { &[STEAL] } else { &[BUSY, STEAL] };
-    for name in names.iter().copied() {
+    let is_alone = is_judged_alone(run);
+    let nothing_is_due = run.stats.network.is_none() && run.stats.lateness.count() < timing::FEW;
+    let names = [(BUSY, is_alone), (STEAL, false), (THROTTLED, is_alone || nothing_is_due)];
+    for name in names.into_iter().filter_map(|(name, stays)| (!stays).then_some(name)) {
         let late = checks.iter().any(|check| {
             check.state == CheckState::Failed && timing::is_of_time(check) && explains(name, &check.name)
         });

@@ -35,6 +35,8 @@ pub fn good_run() -> (Fold, EngineStats) {
             stolen: 0.0,
             stolen_from_workers: Some(0.0),
             oom_kills: 0,
+            quota: Some(2.0),
+            throttled: Some(Duration::ZERO),
         }),
         ..EngineStats::default()
     };

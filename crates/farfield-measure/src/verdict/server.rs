@@ -7,7 +7,7 @@
 //! request was due. Errors of the kernel (a refused connection) are not bytes of the server.
 
 use super::advice::RunView;
-use super::{Check, Unit};
+use super::{Check, Unit, VerdictLimits};
 use crate::engine_stats::{EngineStats, OutOfMemory};
 use farfield_base::{Duration, Instant};
 
@@ -47,7 +47,7 @@ pub fn ended(stats: &EngineStats) -> Check {
 
 pub fn silent(run: &RunView<'_>) -> Check {
     let (name, what) = ("server-silent", "The server sent something for as long as requests were due.");
-    let limit = limit(run);
+    let limit = limit(run, |limits| limits.server_silent);
     let skip = |why: &str| Check::skipped(name, what, limit.as_ns() as f64, Unit::Ns, why);
     if run.stats.plane == "simulated" {
         return skip("the server is a model");
@@ -79,13 +79,13 @@ pub fn silent(run: &RunView<'_>) -> Check {
     })
 }
 
-/// Longest silence of a server that passes.
-fn limit(run: &RunView<'_>) -> Duration {
-    let asked = run.context.limits.server_silent;
+/// Longest absence of a server that passes, of the kind whose limit is `key`.
+pub(super) fn limit(run: &RunView<'_>, key: fn(&VerdictLimits) -> Duration) -> Duration {
+    let asked = key(run.context.limits);
     let measured = run.fold.window().elapsed(run.until);
     let brief = Duration::from_ns(measured.as_ns() / 10).max(LEAST);
     let longest = run.fold.steady().times.response.max().unwrap_or(Duration::ZERO);
-    let by_default = asked == super::VerdictLimits::default().server_silent;
+    let by_default = asked == key(&VerdictLimits::default());
     let limit = if by_default { asked.min(brief) } else { asked };
     limit.max(Duration::from_ns(longest.as_ns().saturating_mul(RESPONSES)))
 }

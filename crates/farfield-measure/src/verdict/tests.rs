@@ -1,6 +1,7 @@
 //! Each check against runs in which it should and should not fail.
 
 mod closed;
+mod failing;
 mod refused;
 
 use super::scene::{END, good_run};
@@ -83,7 +84,7 @@ fn a_good_run_is_valid_with_every_check_passed() {
     let verdict = judge(&fold, &stats);
     assert!(verdict.valid);
     assert!(verdict.checks.iter().all(|check| check.state == CheckState::Passed), "{verdict:?}");
-    assert_eq!((verdict.checks.len(), verdict.changed_limits.len()), (23, 0));
+    assert_eq!((verdict.checks.len(), verdict.changed_limits.len()), (25, 0));
 }
 
 /// Breaks one thing of a good run at a time: that check fails, and no other.
@@ -337,6 +338,71 @@ fn time_that_the_host_took_is_the_first_cause() {
     let full = judge(&fold, &stats);
     assert_eq!(full.first_cause().map(|cause| cause.name.as_str()), Some("worker-cpu"));
     assert_eq!(check(&full, "host-steal").state, CheckState::Passed);
+}
+
+/// A quota that was used up for 40 ms of a second is the first cause where something was late, and none
+/// where all was on time.
+#[test]
+fn a_quota_that_is_used_up_is_the_first_cause() {
+    let (fold, mut stats) = good_run();
+    let quota = Some(0.5);
+    let throttled = Some(Duration::from_ms(40));
+    stats.machine = stats.machine.map(|machine| MachineStats { quota, throttled, others: 0.5, ..machine });
+    let punctual = judge(&fold, &stats);
+    assert!(punctual.valid);
+    assert_eq!(check(&punctual, "throttled").state, CheckState::Skipped);
+    add(&mut stats.lateness, 50, Duration::from_ms(9));
+    stats.workers[0].slept = Duration::ZERO;
+    stats.workers[0].waited = Some(Duration::from_ms(400));
+    let late = judge(&fold, &stats);
+    assert_eq!(failed(&late), ["throttled", "machine-busy", "worker-cpu", "send-lateness"]);
+    let cause = late.first_cause().expect("a cause");
+    assert_eq!((cause.name.as_str(), cause.measured), ("throttled", Some(0.04)));
+    let note = "the quota of 0.50 processors of farfield's control group was used up, and it waited for 0.04 s in all";
+    assert_eq!(cause.note.as_deref(), Some(note));
+    assert!(cause.advice.as_ref().expect("advice").contains("`cpu.max`"), "{cause:?}");
+    assert!(
+        late.failed()
+            .all(|check| check.name == "throttled" || check.follows_from.as_deref() == Some("throttled"))
+    );
+    // Users who come back at once are late for nothing, and slower.
+    let (fold, mut closed) = good_run();
+    (closed.machine, closed.arrivals, closed.network) = (stats.machine, None, None);
+    closed.lateness = Histogram::new();
+    assert_eq!(failed(&judge(&fold, &closed)), ["throttled"]);
+    // Without a quota nothing is said of it.
+    stats.machine = stats.machine.map(|machine| MachineStats { quota: None, throttled: None, ..machine });
+    assert_eq!(check(&judge(&fold, &stats), "throttled").state, CheckState::Skipped);
+}
+
+/// A rate of a thousand times what the workers begin is the cause of all that they lack and of all that is
+/// late; one that they just miss is not.
+#[test]
+fn a_rate_that_no_share_of_the_machine_could_begin_is_the_first_cause() {
+    let far = |scheduled| {
+        let (_, mut stats) = good_run();
+        let samples: Vec<Sample> =
+            (0..200).map(|n| Sample { outcome: Outcome::NoDescriptor, ..sample(n, n + 500) }).collect();
+        stats.workers[0].slept = Duration::ZERO;
+        stats.arrivals = Some(Arrivals { expected: None, scheduled, begun: 200, dropped: 0 });
+        stats.samples_lost = scheduled - 200;
+        stats.memory_short = Some("after 0.4 s 1 MiB of memory were left".to_owned());
+        add(&mut stats.lateness, 50, Duration::from_secs(1));
+        let asking = Asking { load: LoadKind::Open, ..Asking::default() };
+        asking.judge(&fold(window(0, 1000), &samples), &stats, END)
+    };
+    let verdict = far(200_000);
+    let cause = verdict.first_cause().expect("a cause");
+    assert_eq!(cause.name, "achieved-rate");
+    let note = "200,000/s were offered, more than this machine can begin: 200 of 200000 arrivals were begun";
+    assert_eq!(cause.note.as_deref(), Some(note));
+    assert!(cause.advice.as_deref().expect("advice").starts_with("offer a rate that fits this machine"));
+    let follow =
+        verdict.failed().filter(|check| check.follows_from.as_deref() == Some("achieved-rate")).count();
+    assert_eq!(follow + 1, verdict.failed().count(), "{:?}", verdict.failed().collect::<Vec<_>>());
+    assert!(follow >= 4);
+    // Nine of ten were begun: descriptors are the cause.
+    assert_eq!(far(222).first_cause().map(|check| check.name.as_str()), Some("generator-lacked"));
 }
 
 /// Other work that had the processor for 100 ms of it explains no stall of a second: that is a cause of its

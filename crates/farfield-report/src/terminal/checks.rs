@@ -9,9 +9,12 @@ use std::iter;
 /// The indent of each line that belongs to a failed check.
 const MARGIN: &str = "    ";
 
-/// The failed checks in at most `room` lines. That a run is not complete has a line of its own elsewhere.
+/// The failed checks in at most `room` lines. That a run is not complete has a line of its own elsewhere, and
+/// what follows from that needs none.
 pub(super) fn failed(verdict: &Verdict, room: usize) -> Vec<String> {
-    let failed: Vec<&Check> = verdict.failed().filter(|check| check.name != "completed").collect();
+    let all: Vec<&Check> = verdict.failed().collect();
+    let failed = all.iter().copied().filter(|check| root(&all, check).name != "completed");
+    let failed: Vec<&Check> = failed.collect();
     let causes: Vec<&Check> =
         failed.iter().copied().filter(|check| root(&failed, check).name == check.name).collect();
     let follow = |cause: &Check| -> Vec<&Check> {

@@ -33,7 +33,7 @@ fn a_good_run_reads_so() {
 quick · http://127.0.0.1:8080/index.html                    2026-03-01T12:00:00Z
 open loop, constant 500/s · 2.00s after 1.00s · sockets · seed 42
 
-VALID       12 checks passed, 11 do not apply
+VALID       13 checks passed, 12 do not apply
 
 rate        offered 500/s   sent 500/s   completed 500/s
 traffic     500kB/s of bodies, 600kB/s in all
@@ -63,7 +63,7 @@ fn the_worst_run_still_fits_and_is_loud() {
     // Six warnings have seven lines beside the rest, and one says that there are more.
     assert_eq!(text.lines().count(), LINES + 8, "no room is wasted:\n{text}");
     let begins = |word: &str| text.lines().any(|line| line.starts_with(word));
-    for word in ["INCOMPLETE", "INVALID     14 of 23", "  ! ", "thresholds  5 of 5 FAILED", "directory"] {
+    for word in ["INCOMPLETE", "INVALID     14 of 25", "  ! ", "thresholds  5 of 5 FAILED", "directory"] {
         assert!(begins(word), "{word}:\n{text}");
     }
     for fault in ["  server", "  network", "  client", "  protocol"] {
@@ -82,7 +82,7 @@ fn a_failed_check_has_its_line() {
     let text = plain(&scene.summary());
     assert!(
         text.contains(
-            "INVALID     1 of 23 checks failed, 11 do not apply\n  ! worker-cpu        97%, limit 90%\n    → offer at most about 300/s here\n"
+            "INVALID     1 of 25 checks failed, 12 do not apply\n  ! worker-cpu        97%, limit 90%\n    → offer at most about 300/s here\n"
         ),
         "{text}"
     );
@@ -135,7 +135,7 @@ fn a_run_of_errors_says_what_mends_it() {
     scene.samples.iter_mut().for_each(|sample| sample.outcome = Outcome::NoDescriptor);
     let text = plain(&scene.summary());
     let expected = "\
-INVALID     2 of 23 checks failed, 10 do not apply
+INVALID     2 of 25 checks failed, 11 do not apply
   ! generator-lacked  1,500, limit 0 (1500 requests found no descriptor)
     → raise the limit of open files, `ulimit -n`, or ask for fewer connections
     from it follow: something-succeeded 0%
@@ -157,7 +157,7 @@ fn the_first_cause_comes_first() {
     (0..10).for_each(|_| scene.stats.lateness.record(Duration::from_ms(13)));
     let text = plain(&scene.summary());
     let expected = "\
-INVALID     4 of 23 checks failed, 10 do not apply
+INVALID     4 of 25 checks failed, 11 do not apply
   ! machine-busy      75%, limit 2%
     load 7.0 on 2 processors, other processes took 85 % of them
     → stop other work (the server counts, if it runs here), or give the workers
@@ -175,7 +175,7 @@ fn limits_that_the_scenario_changed_stand_beside_valid() {
     scene.limits.departure_lateness_p99 = Duration::from_ms(5);
     let text = plain(&scene.summary());
     let expected = "\
-VALID       12 checks passed, 11 do not apply
+VALID       13 checks passed, 12 do not apply
             set by the scenario: departure-lateness-p99 5ms
 ";
     assert!(text.contains(expected), "{text}");
@@ -201,7 +201,7 @@ VALID       12 checks passed, 11 do not apply
 fn checks_that_do_not_apply_are_named() {
     let mut scene = Scene::good();
     scene.stats.arrivals = None;
-    assert!(plain(&scene.summary()).contains("VALID       10 checks passed, 13 do not apply\n"));
+    assert!(plain(&scene.summary()).contains("VALID       11 checks passed, 14 do not apply\n"));
 }
 
 /// Classes are a table of their own beside the 24 lines: a third of the 1,000 requests each, which take 1 to
