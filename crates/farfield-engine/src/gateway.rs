@@ -33,6 +33,7 @@ pub(crate) use queue::Framing;
 use rustix::fd::OwnedFd;
 use serde::{Deserialize, Serialize};
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// Approximate kernel memory of a packet in a full queue: most hold one MSS.
@@ -51,6 +52,21 @@ pub enum Device {
     Packet,
     /// Packet sockets on a network card to whose own address others route the clients' block.
     Route,
+}
+
+/// What a gateway's interface was given, which must stay while a run lasts.
+#[derive(Debug, Clone)]
+pub(crate) struct Watched {
+    /// The interface.
+    pub interface: u32,
+    /// Its name.
+    pub name: String,
+    /// Blocks that are routed to it, with their lengths in bits.
+    pub blocks: Vec<(IpAddr, u8)>,
+    /// Its addresses.
+    pub addresses: Vec<IpAddr>,
+    /// Next hops whose neighbour entries were made.
+    pub neighbours: Vec<IpAddr>,
 }
 
 /// A device that is up, with its queues.
@@ -79,6 +95,8 @@ pub(crate) struct Gateway {
     maps: Vec<AddressMap>,
     /// The network card, if the device is one.
     card: Option<Card>,
+    /// What the interface was given; `None` for a network card, which has it from others.
+    pub watched: Option<Watched>,
 }
 
 impl Gateway {
@@ -122,6 +140,7 @@ impl Gateway {
             loopback: None,
             maps: Vec::new(),
             card: Some(card),
+            watched: None,
         })
     }
 

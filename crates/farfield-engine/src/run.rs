@@ -22,7 +22,7 @@ use crate::run_directory::{RunDirectory, RunDirectoryError};
 use crate::sample_channel::SampleSender;
 use crate::shell::ShellError;
 use crate::simulated;
-use crate::testbed::RunningServer;
+use crate::testbed::{NetworkWatch, RunningServer};
 use crate::worker_report::WorkerReport;
 use crate::workers::Workers;
 use farfield_base::random::Seed;
@@ -31,7 +31,7 @@ use farfield_http::tls;
 use farfield_measure::samples::{Keep, RunLabel, SamplesWriter};
 use farfield_measure::summary::SummaryContext;
 use farfield_measure::{
-    Fold, Heading, RunClock, Summary, Threshold, VerdictLimits, connections, hlog, series,
+    EngineStats, Fold, Heading, RunClock, Summary, Threshold, VerdictLimits, connections, hlog, series,
 };
 use farfield_traffic::Distribution;
 use farfield_traffic::load::LoadModel;
@@ -197,6 +197,7 @@ pub fn run_with_clocks(
     let clock = Clock::starting_in(LEAD);
     let start_unix_ns = clock.start_unix_ns();
     captures.start_at(start_unix_ns);
+    let network_watch = watch_network(&settings.plane, clock);
     let threads = workers.start(users, threads, clock, senders)?;
     let programs = match start_programs(settings, clock, stop) {
         Ok(programs) => programs,
@@ -271,6 +272,7 @@ pub fn run_with_clocks(
     account::describe_programs(&mut collector.stats, ended);
     account::add_up(&mut collector.stats, settings, (window, until), finished);
     account::describe_network(&mut collector.stats, settings);
+    describe_watch(&mut collector.stats, network_watch);
     collector.stats.warnings.extend(account::no_session_completed(settings, &collector.fold));
     collector.stats.warnings.extend(account::too_few_sessions(settings, &collector.fold));
     collector.stats.asks_at_once = settings.asks_at_once();
@@ -288,6 +290,26 @@ pub fn run_with_clocks(
         collector.monitored.as_ref().and_then(|log| monitor::bottleneck(log, &settings.plane, until));
     captures.finish(&mut collector.stats);
     Ok(finish(collector, until, started, on_progress))
+}
+
+/// Watches what testbeds have set up, if there are any.
+fn watch_network(plane: &Plane, clock: Clock) -> io::Result<Option<NetworkWatch>> {
+    let Plane::Emulated(emulated) = plane else { return Ok(None) };
+    NetworkWatch::begin(emulated.testbeds().map(|(_, testbed)| testbed), clock).map(Some)
+}
+
+/// Records what somebody else changed of it: the run is over from then on.
+fn describe_watch(stats: &mut EngineStats, watch: io::Result<Option<NetworkWatch>>) {
+    match watch {
+        Ok(None) => {}
+        Ok(Some(watch)) => {
+            if let Some(change) = watch.end() {
+                stats.network_taken = true;
+                stats.interrupted.get_or_insert(change);
+            }
+        }
+        Err(error) => stats.warnings.push(format!("nobody watched the routes to clients: {error}")),
+    }
 }
 
 /// Starts the programs beside the users, if there are any.

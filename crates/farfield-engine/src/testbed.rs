@@ -24,6 +24,7 @@ mod report;
 mod server;
 pub(crate) mod settings;
 mod spec;
+mod watch;
 
 pub use crate::os::namespace::Namespace;
 pub use diverted::{InTheWay, Surroundings};
@@ -39,8 +40,9 @@ pub use server::{
 };
 pub use settings::{SettingName, SettingNameError};
 pub use spec::{ServerTcp, TestbedSpec};
+pub(crate) use watch::NetworkWatch;
 
-use crate::gateway::{CardSpec, Equipment, Gateway, Queue, ReceiveWork};
+use crate::gateway::{CardSpec, Equipment, Gateway, Queue, ReceiveWork, Watched};
 use crate::os::control_group::ControlGroup;
 use crate::os::namespace;
 use crate::os::netlink::Netlink;
@@ -206,6 +208,11 @@ impl Testbed {
     /// If the interface is gone.
     pub fn drops(&self) -> io::Result<GatewayDrops> {
         self.gateway.lock().unwrap_or_else(PoisonError::into_inner).drops()
+    }
+
+    /// What the gateway's interface was given; `None` on a network card.
+    pub(crate) fn watched(&self) -> Option<Watched> {
+        self.gateway.lock().unwrap_or_else(PoisonError::into_inner).watched.clone()
     }
 
     /// Whether its gateway is on a network card, and the server on another machine.

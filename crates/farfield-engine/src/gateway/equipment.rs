@@ -1,10 +1,10 @@
 //! What a gateway's interface is given: its size, addresses, routes to clients and receive work.
 
-use super::Gateway;
 use super::blocks::width;
 use super::queue::Framing;
 use super::receive_work::receive_work;
 use super::veth::NEXT_HOP_ETHERNET;
+use super::{Gateway, Watched};
 use crate::os::netlink::{Netlink, Route};
 use crate::os::packet_socket;
 use crate::testbed::settings::{self, WantedSetting};
@@ -83,7 +83,9 @@ impl Gateway {
         netlink.up(interface).map_err(failed(format!("interface {}", self.name)))?;
         self.receive = receive_work(&self.name, spec, tun)
             .map_err(failed(format!("receive processors {:?}", spec.receive_processors)))?;
-        for route in routes(spec, interface, equipment) {
+        let routes = routes(spec, interface, equipment);
+        let next_hops = routes.iter().filter_map(|route| route.gateway).filter(|_| !tun).collect();
+        for route in routes {
             let what = format!("route to {}/{}", route.to, route.to_bits);
             if let (false, Some(next_hop)) = (tun, route.gateway) {
                 netlink
@@ -92,6 +94,13 @@ impl Gateway {
             }
             netlink.add_route(&route).map_err(failed(what))?;
         }
+        self.watched = Some(Watched {
+            interface,
+            name: self.name.clone(),
+            blocks: equipment.blocks.clone(),
+            addresses: equipment.added.clone(),
+            neighbours: next_hops,
+        });
         for address in &equipment.servers {
             wait_until_local(netlink, *address).map_err(failed(format!("address {address}")))?;
         }

@@ -40,5 +40,6 @@ pub(super) fn open(spec: &TestbedSpec) -> Result<Gateway, TestbedError> {
         loopback: None,
         maps: spec.maps.clone(),
         card: None,
+        watched: None,
     })
 }

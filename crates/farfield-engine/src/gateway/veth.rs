@@ -53,6 +53,7 @@ pub(super) fn open(spec: &TestbedSpec) -> io::Result<Gateway> {
         loopback: None,
         maps: spec.maps.clone(),
         card: None,
+        watched: None,
     })
 }
 

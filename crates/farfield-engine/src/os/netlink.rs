@@ -2,9 +2,11 @@
 //! each sent and acknowledged before the call returns.
 
 mod card;
+mod notices;
 mod tables;
 
 pub use card::CardEntry;
+pub use notices::{Notice, Notices};
 pub use tables::{AddressEntry, RouteEntry};
 
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};

@@ -93,7 +93,7 @@ impl Netlink {
     }
 }
 
-fn route(body: &[u8]) -> Option<RouteEntry> {
+pub(super) fn route(body: &[u8]) -> Option<RouteEntry> {
     let (family, bits) = (*body.first()?, *body.get(1)?);
     let attributes = body.get(ROUTE_HEADER_LEN..)?;
     let to = match attribute(attributes, libc::RTA_DST) {
@@ -105,7 +105,7 @@ fn route(body: &[u8]) -> Option<RouteEntry> {
     Some(RouteEntry { to, bits, interface: interface.map(u32::from_ne_bytes) })
 }
 
-fn address(body: &[u8]) -> Option<AddressEntry> {
+pub(super) fn address(body: &[u8]) -> Option<AddressEntry> {
     let bits = *body.get(1)?;
     let interface = u32::from_ne_bytes(body.get(4..8)?.try_into().ok()?);
     let attributes = body.get(ADDRESS_HEADER_LEN..)?;
@@ -114,7 +114,7 @@ fn address(body: &[u8]) -> Option<AddressEntry> {
     Some(AddressEntry { address: address_of(own?)?, bits, interface })
 }
 
-fn address_of(bytes: &[u8]) -> Option<IpAddr> {
+pub(super) fn address_of(bytes: &[u8]) -> Option<IpAddr> {
     match bytes.len() {
         4 => <[u8; 4]>::try_from(bytes).ok().map(IpAddr::from),
         16 => <[u8; 16]>::try_from(bytes).ok().map(IpAddr::from),
