@@ -34,8 +34,18 @@ impl MemoryBounds {
 
     /// The headroom under the tightest bound; `None` if no bound is known.
     pub fn headroom(&self) -> Option<Headroom> {
-        let bounds = self.groups.iter().filter_map(of_group).chain(of_machine()).chain(of_process());
+        let bounds = [self.headroom_of_pages(), self.headroom_of_addresses()].into_iter().flatten();
         bounds.min_by_key(|bound| bound.free)
+    }
+
+    /// The headroom for pages that are written.
+    pub fn headroom_of_pages(&self) -> Option<Headroom> {
+        self.groups.iter().filter_map(of_group).chain(of_machine()).min_by_key(|bound| bound.free)
+    }
+
+    /// The headroom for addresses, of which a process reserves more than it uses.
+    pub fn headroom_of_addresses(&self) -> Option<Headroom> {
+        of_process()
     }
 
     /// A sentence about the first bound under which memory is short, if there is one.

@@ -1,14 +1,15 @@
 //! Check of a run's needs against the machine: a run that cannot work is refused before it begins.
 //!
 //! Only needs that are known beforehand are checked: each user of a closed load holds a connection, a
-//! connection takes a descriptor and a local port, a user takes memory. The number of connections of an open
-//! load depends on the server; if a resource runs out during the run, the verdict reports it
-//! (`generator-lacked`). A shortage without harm is a warning.
+//! connection takes a descriptor and a local port, a user takes memory, a worker a thread, and an arrival
+//! time. The number of connections of an open load depends on the server; if a resource runs out during the
+//! run, the verdict reports it (`generator-lacked`). A shortage without harm is a warning.
 
 use crate::descriptors;
 use crate::environment;
-use crate::memory::MemoryBounds;
-use crate::plane::{Plane, PreparedPlane};
+use crate::memory::{Headroom, MemoryBounds};
+use crate::own_limits::{OwnLimits, TasksLeft};
+use crate::plane::{Plane, PlaneKind, PreparedPlane, Server};
 use crate::run::Settings;
 use farfield_base::{Bytes, Instant};
 use farfield_measure::samples::Keep;
@@ -17,8 +18,27 @@ use farfield_user::{HttpVersion, Reuse};
 use std::num::NonZeroU32;
 use std::path::Path;
 
+/// Least memory of a run without users that it does not hold yet when it is checked, in private pages: of
+/// histograms, tables and buffers. Measured with one user, the whole process holds 12 MiB on the sockets
+/// plane, 19 MiB on the emulated plane and 12 MiB on the simulated plane, of which a third is there.
+const RUN_BYTES: [(PlaneKind, u64); 3] =
+    [(PlaneKind::Sockets, 6 << 20), (PlaneKind::Emulated, 14 << 20), (PlaneKind::Simulated, 6 << 20)];
+/// Addresses that a run's threads reserve, of which few become memory: a bound on addresses (`ulimit -v`)
+/// must leave room for them. Of each thread a stack of 2 MiB, and what the C library and the kernel map for it.
+const THREAD_ADDRESSES: u64 = 4 << 20;
+/// Addresses of a run without its threads.
+const RUN_ADDRESSES: u64 = 24 << 20;
+/// Threads that a run needs beside its workers; it does without those of monitors.
+const THREADS_BESIDE: u64 = 1;
+/// Most arrivals a second that a worker can begin, of which each takes more than 100 ns on any machine.
+const ARRIVALS_A_SECOND: f64 = 1e7;
 /// Least memory of a user on a plane of emulated clients.
 const USER_BYTES: u64 = 300;
+/// Least memory of an emulated client's end of an open connection: 3,000 of them take 8 to 13 MiB.
+const EMULATED_BYTES: u64 = 2 * 1024;
+/// Least memory of the server's end of a connection, mostly the kernel's, where the server is charged for it
+/// with this process.
+const SERVER_BYTES: u64 = 3 * 1024;
 /// Least memory of a user with a connection on the sockets plane, mostly the kernel's.
 const SOCKET_BYTES: u64 = 3 * 1024;
 /// Least memory of a connection of QUIC in this process, TLS included.
@@ -41,7 +61,7 @@ const SAMPLE_BYTES: u64 = 24;
 const YET_TO_OPEN: u64 = 16;
 
 /// A resource that the machine lacks for this run.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Lack {
     /// Descriptors.
     #[error(
@@ -90,31 +110,129 @@ pub enum Lack {
         /// The bound on memory.
         by: &'static str,
     },
+    /// Memory of a run with any number of users.
+    #[error("a run takes at least {needed} of memory, and {available} are free ({by}): raise that limit")]
+    MemoryOfAny {
+        /// Memory that it needs.
+        needed: String,
+        /// Free memory.
+        available: String,
+        /// The bound on memory.
+        by: &'static str,
+    },
+    /// Threads.
+    #[error(
+        "the run has {threads} threads, and {available} more may begin (pids.max of its control group is {limit}): raise \
+         that limit, or ask for fewer workers"
+    )]
+    Threads {
+        /// Threads of the run.
+        threads: u64,
+        /// Threads that may still begin.
+        available: u64,
+        /// The limit of the group.
+        limit: u64,
+    },
+    /// Time to begin arrivals in.
+    #[error(
+        "the load offers {rate:.3e} arrivals a second, and no machine begins more than {most:.0e} with {workers} \
+         {noun}: offer less (`load.arrivals`, `-R`)"
+    )]
+    Rate {
+        /// Arrivals a second.
+        rate: f64,
+        /// Most that the workers could begin.
+        most: f64,
+        /// Workers.
+        workers: u32,
+        /// "worker" or "workers".
+        noun: &'static str,
+    },
 }
+
+impl Eq for Lack {}
 
 /// Checks the run's needs against the machine.
 ///
 /// # Errors
 /// The first resource that is known to be too small.
 pub fn check(settings: &Settings<PreparedPlane>) -> Result<(), Lack> {
-    let Some(users) = settings.load.users().map(|users| users.get().into()) else { return Ok(()) };
-    let user_bytes = match &settings.plane {
-        Plane::Sockets(sockets) => {
-            if holds_connections(settings) {
-                let available = descriptors::for_connections().saturating_sub(YET_TO_OPEN);
-                descriptors_suffice(users, available, descriptors::limits().soft)?;
-                ports_suffice(users, sockets.sources.count(), local_ports())?;
-            }
-            SOCKET_BYTES
-        }
-        Plane::Emulated(_) | Plane::Simulated(_) => USER_BYTES,
-    };
-    let free = MemoryBounds::find().headroom().map(|headroom| (headroom.free, headroom.bound));
-    let protocol_bytes = match holds_connections(settings) && !matches!(settings.plane, Plane::Simulated(_)) {
+    let real = settings.plane.kind() != PlaneKind::Simulated;
+    if real {
+        rate_suffices(settings)?;
+    }
+    let workers = u64::from(settings.workers.get());
+    threads_suffice(workers + THREADS_BESIDE, OwnLimits::find().tasks_left())?;
+    let users = settings.load.users().map_or(0, |users| users.get().into());
+    let holds = holds_connections(settings);
+    if let Plane::Sockets(sockets) = &settings.plane
+        && holds
+    {
+        let available = descriptors::for_connections().saturating_sub(YET_TO_OPEN);
+        descriptors_suffice(users, available, descriptors::limits().soft)?;
+        ports_suffice(users, sockets.sources.count(), local_ports())?;
+    }
+    let protocol_bytes = match holds && real {
         true => protocol_bytes(settings.tls.is_some(), settings.itinerary.version()),
         false => 0,
     };
-    memory_suffices(users, user_bytes + protocol_bytes, free)
+    let each = user_bytes(&settings.plane, holds) + protocol_bytes;
+    let bounds = MemoryBounds::find();
+    let addresses = RUN_ADDRESSES + (workers + THREADS_BESIDE) * THREAD_ADDRESSES;
+    memory_suffices(users, each, addresses, bounds.headroom_of_addresses())?;
+    memory_suffices(users, each, run_bytes(settings.plane.kind()), bounds.headroom_of_pages())
+}
+
+/// The warning that the control group of this process leaves less processor time than its workers use, each
+/// of which may need a whole processor.
+pub fn quota(workers: NonZeroU32) -> Option<String> {
+    let processors = OwnLimits::find().processors()?;
+    (processors < f64::from(workers.get())).then(|| {
+        format!(
+            "the control group of this process may use {processors:.2} processors (`cpu.max`, in version 1 \
+             `cpu.cfs_quota_us`), and its {workers} workers may need one each: where that time is used up, nothing of \
+             farfield runs for the rest of a period"
+        )
+    })
+}
+
+/// Least memory of a user, whose connection is open if it `holds` one, without what is spoken on it.
+fn user_bytes(plane: &PreparedPlane, holds: bool) -> u64 {
+    let connection = |server_is_ours: bool| EMULATED_BYTES + u64::from(server_is_ours) * SERVER_BYTES;
+    match plane {
+        Plane::Sockets(_) => SOCKET_BYTES,
+        Plane::Emulated(_) | Plane::Simulated(_) if !holds => USER_BYTES,
+        Plane::Emulated(emulated) => USER_BYTES + connection(matches!(emulated.server, Server::Started(_))),
+        Plane::Simulated(_) => USER_BYTES + connection(false),
+    }
+}
+
+fn run_bytes(plane: PlaneKind) -> u64 {
+    RUN_BYTES.iter().find(|(kind, _)| *kind == plane).map_or(0, |(_, bytes)| *bytes)
+}
+
+fn threads_suffice(threads: u64, left: Option<TasksLeft>) -> Result<(), Lack> {
+    match left {
+        Some(TasksLeft { free, limit }) if threads > free => {
+            Err(Lack::Threads { threads, available: free, limit })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a rate that no machine could offer; a number of requests that is offered all at once has none.
+fn rate_suffices(settings: &Settings<PreparedPlane>) -> Result<(), Lack> {
+    let length = settings.warm_up + settings.duration;
+    let expected = settings.load.expected_arrivals(Instant::ZERO, Instant::ZERO + length);
+    let (Some(expected), false) = (expected, length.is_zero()) else { return Ok(()) };
+    let arrivals = settings.requests_max.map_or(expected, |most| expected.min(most as f64));
+    rate_fits(arrivals / length.as_secs_f64(), settings.workers)
+}
+
+fn rate_fits(rate: f64, workers: NonZeroU32) -> Result<(), Lack> {
+    let most = ARRIVALS_A_SECOND * f64::from(workers.get());
+    let noun = if workers.get() == 1 { "worker" } else { "workers" };
+    if rate > most { Err(Lack::Rate { rate, most, workers: workers.get(), noun }) } else { Ok(()) }
 }
 
 /// Least memory that an open connection takes for what is spoken on it. QUIC contains TLS.
@@ -177,14 +295,19 @@ fn ports_suffice(connections: u64, addresses: u128, ports: Option<u64>) -> Resul
     Err(Lack::Ports { connections, addresses, noun, ports, available })
 }
 
-fn memory_suffices(users: u64, each: u64, free: Option<(u64, &'static str)>) -> Result<(), Lack> {
-    let needed = users.saturating_mul(each);
-    match free {
-        Some((available, by)) if needed > available => {
-            Err(Lack::Memory { users, needed: in_words(needed), available: in_words(available), by })
-        }
-        _ => Ok(()),
+/// Whether `users` of so many bytes each fit beside the `run`, which has none yet.
+fn memory_suffices(users: u64, each: u64, run: u64, free: Option<Headroom>) -> Result<(), Lack> {
+    let Some(Headroom { free, bound: by, .. }) = free else { return Ok(()) };
+    let of_users = users.saturating_mul(each);
+    let needed = of_users.saturating_add(run);
+    if needed <= free {
+        return Ok(());
     }
+    let available = in_words(free);
+    Err(match run > free || users == 0 {
+        true => Lack::MemoryOfAny { needed: in_words(run), available, by },
+        false => Lack::Memory { users, needed: in_words(needed), available, by },
+    })
 }
 
 /// Number of local ports for each address.
@@ -296,9 +419,29 @@ mod tests {
 
     #[test]
     fn memory_names_what_bounds_it() {
-        assert_eq!(memory_suffices(10, 300, Some((3000, "x"))), Ok(()));
-        let lack = memory_suffices(11, 300, Some((3000, "`ulimit -v`"))).expect_err("too many");
-        assert!(lack.to_string().contains("free (`ulimit -v`)"), "{lack}");
-        assert_eq!(memory_suffices(u64::MAX, 300, None), Ok(()));
+        let free = |free| Some(Headroom { free, limit: 9000, bound: "`ulimit -v`" });
+        assert_eq!(memory_suffices(10, 300, 500, free(3500)), Ok(()));
+        let lack = memory_suffices(11, 300, 500, free(3500)).expect_err("too many");
+        assert_eq!(
+            lack.to_string(),
+            "11 users take at least 3.8 kB of memory, and 3.5 kB are free (`ulimit -v`): ask for fewer users"
+        );
+        let lack = memory_suffices(11, 300, 4000, free(3500)).expect_err("too little for a run");
+        assert!(lack.to_string().starts_with("a run takes at least 4.0 kB of memory, and 3.5 kB"), "{lack}");
+        assert_eq!(memory_suffices(u64::MAX, 300, 0, None), Ok(()));
+    }
+
+    #[test]
+    fn threads_and_rates_that_do_not_fit_are_refused_with_their_numbers() {
+        let left = Some(TasksLeft { free: 4, limit: 20 });
+        assert_eq!((threads_suffice(4, left), threads_suffice(u64::MAX, None)), (Ok(()), Ok(())));
+        let lack = threads_suffice(5, left).expect_err("too many").to_string();
+        assert!(lack.contains("5 threads") && lack.contains("4 more") && lack.contains("is 20"), "{lack}");
+        let workers = |workers| NonZeroU32::new(workers).unwrap();
+        assert_eq!(rate_fits(2e7, workers(2)), Ok(()));
+        let lack = rate_fits(1e9, workers(2)).expect_err("too fast").to_string();
+        let expected = "the load offers 1.000e9 arrivals a second, and no machine begins more than 2e7 with 2 workers: offer \
+                        less (`load.arrivals`, `-R`)";
+        assert_eq!(lack, expected);
     }
 }

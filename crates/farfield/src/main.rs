@@ -17,8 +17,13 @@ mod web;
 mod workbench;
 
 use clap::Parser;
+use farfield_engine::os::allocator::Allocator;
 use flags::{Command, Flags};
 use std::process::ExitCode;
+
+/// Ends the program with a message where memory runs out.
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator;
 
 fn main() -> ExitCode {
     let flags = match Flags::try_parse() {

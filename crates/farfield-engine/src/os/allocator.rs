@@ -1,9 +1,75 @@
-//! Settings of the C library's allocator, so that it keeps the memory that every checkpoint allocates and
-//! frees.
+//! The C library's allocator: its settings, so that it keeps the memory that every checkpoint allocates and
+//! frees, and what happens where it has no memory left.
+//!
+//! An allocation that fails ends the process with a message and the exit code 1: Rust's own answer is an
+//! abort, with a core and a stack trace that say nothing of the limit ([`Allocator`]).
 //!
 //! Once a second the collector copies some megabytes of histograms. By default glibc returns such memory to
 //! the kernel at once, and the next second has a page fault for each 4 KiB of it: 900 a second, a third of
 //! what checkpoints cost.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+
+/// The system's allocator, which ends the process where memory has run out.
+#[derive(Debug, Clone, Copy)]
+pub struct Allocator;
+
+// SAFETY: every call is handed on to the system's allocator, which keeps the contract of the trait; a null
+// pointer is not returned, since the process ends.
+#[expect(unsafe_code, reason = "an allocator is unsafe to implement")]
+unsafe impl GlobalAlloc for Allocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller keeps the contract.
+        checked(unsafe { System.alloc(layout) }, layout.size())
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the contract.
+        unsafe { System.dealloc(block, layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller keeps the contract.
+        checked(unsafe { System.alloc_zeroed(layout) }, layout.size())
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: the caller keeps the contract.
+        checked(unsafe { System.realloc(block, layout, size) }, size)
+    }
+}
+
+#[inline]
+fn checked(block: *mut u8, size: usize) -> *mut u8 {
+    if block.is_null() { out_of_memory(size) } else { block }
+}
+
+/// Ends the process with a message, for which nothing is allocated.
+#[cold]
+#[expect(unsafe_code, reason = "calls that allocate nothing and take no lock have no safe wrapper")]
+fn out_of_memory(size: usize) -> ! {
+    let mut digits = [0; 20];
+    let mut first = digits.len();
+    let mut rest = size;
+    while rest > 0 || first == digits.len() {
+        first -= 1;
+        digits[first] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    let parts: [&[u8]; 3] = [
+        b"farfield: memory ran out: the system refused ",
+        &digits[first..],
+        b" bytes more. Raise the limit of this process (`ulimit -v`) or of its control group, free memory, or ask for less\n",
+    ];
+    // SAFETY: write(2) reads the part, which is as long as it says; a message that cannot be written is lost.
+    // _exit(2) takes a number and does not return.
+    unsafe {
+        for part in parts {
+            libc::write(libc::STDERR_FILENO, part.as_ptr().cast(), part.len());
+        }
+        libc::_exit(1)
+    }
+}
 
 /// Freed memory that stays with the process.
 const KEPT_BYTES: libc::c_int = 32 << 20;

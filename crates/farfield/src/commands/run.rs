@@ -10,7 +10,7 @@ use crate::metrics::{MetricsTargets, listen};
 use crate::output;
 use crate::problem::Problem;
 use crate::progress::{Progress, Shown, Watch};
-use farfield_engine::plane::{Plane, PreparedPlane};
+use farfield_engine::plane::{Plane, PlaneKind, PreparedPlane};
 use farfield_engine::{
     Output, RunDirectory, RunDirectoryError, SetUpError, Settings, descriptors, interrupt, preflight,
 };
@@ -120,6 +120,9 @@ pub fn drive(mut plan: RunPlan, watch: Watch) -> Result<Done, Problem> {
     let (keep, budget) = (scenario.output.samples.0, scenario.output.disk_budget);
     let disk_of = asked.as_deref().unwrap_or(Path::new(RUNS));
     settings.warnings.extend(preflight::disk(&settings, keep, budget, disk_of));
+    if settings.plane.kind() != PlaneKind::Simulated {
+        settings.warnings.extend(preflight::quota(settings.workers));
+    }
     let created = match &asked {
         Some(asked) => RunDirectory::create(asked),
         None => new_directory(&scenario.name),
