@@ -24,7 +24,8 @@ use std::path::Path;
 const RUN_BYTES: [(PlaneKind, u64); 3] =
     [(PlaneKind::Sockets, 6 << 20), (PlaneKind::Emulated, 14 << 20), (PlaneKind::Simulated, 6 << 20)];
 /// Addresses that a run's threads reserve, of which few become memory: a bound on addresses (`ulimit -v`)
-/// must leave room for them. Of each thread a stack of 2 MiB, and what the C library and the kernel map for it.
+/// must leave room for them. Of each thread a stack of 2 MiB, and what the C library and the kernel map for
+/// it.
 const THREAD_ADDRESSES: u64 = 4 << 20;
 /// Addresses of a run without its threads.
 const RUN_ADDRESSES: u64 = 24 << 20;

@@ -1,6 +1,6 @@
 //! Outages that answer: what stands before a server goes on to accept connections when the server behind it
-//! is gone, and resets them, sends garbage, breaks replies off or answers with 502. Each is judged as the dead
-//! server is, with the instant from which everything failed; one that ends again is reported with its
+//! is gone, and resets them, sends garbage, breaks replies off or answers with 502. Each is judged as the
+//! dead server is, with the instant from which everything failed; one that ends again is reported with its
 //! seconds.
 
 mod common;
@@ -318,7 +318,7 @@ fn a_proxy_before_a_dead_server_is_judged() {
     nginx.end();
 }
 
-/// The same across the emulated network: the proxy is the server that the run started, and goes on.
+/// A proxy across the emulated network: it is the server that the run started, and goes on.
 #[test]
 fn a_proxy_in_an_emulated_network_is_judged() {
     let test = "a_proxy_in_an_emulated_network_is_judged";

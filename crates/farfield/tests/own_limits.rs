@@ -1,6 +1,6 @@
 //! Limits on farfield itself: of its control groups, on memory, processor time and threads, and of the
-//! process on addresses. What does not fit is refused before the run with its numbers; what takes time away in
-//! mid-run is the first cause of what is late.
+//! process on addresses. What does not fit is refused before the run with its numbers; what takes time away
+//! in mid-run is the first cause of what is late.
 //!
 //! The groups are the kernel's, of whichever version has the controller; without root, or where none can be
 //! made, a test skips by name.
@@ -158,7 +158,9 @@ fn processor_time_that_a_quota_takes_away_is_the_first_cause() {
     assert!(warned, "{:?}", summary.warnings);
     group.bound_time(1_000);
     let rich = Place::new();
-    let ended = inner.run(&rich, &format!("{}/bytes/100 -c 2 --think 50ms -d 1s -t 1 {CALM}", server.url));
+    let load = "-c 2 --think 50ms -d 1s -t 1";
+    let limits = format!("{CALM} --set verdict.throttled=0.002");
+    let ended = inner.run(&rich, &format!("{}/bytes/100 {load} {limits}", server.url));
     let checks = ended.exits(0).summary().verdict.checks;
     let throttled = checks.iter().find(|check| check.name == "throttled").expect("the check");
     assert_ne!(throttled.state, CheckState::Failed, "{throttled:?}");

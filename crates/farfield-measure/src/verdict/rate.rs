@@ -2,9 +2,9 @@
 //! time could have begun.
 //!
 //! A worker that is a little too slow is late with everything, and the rate is a symptom. A rate of many
-//! times what its workers begin is the cause itself: they never come to most arrivals, and what they lack meanwhile
-//! (descriptors, memory, samples) they would not lack at a rate that fits. [`explains`] tells one from the
-//! other by what the workers would have begun had they computed all the time.
+//! times what its workers begin is the cause itself: they never come to most arrivals, and what they lack
+//! meanwhile (descriptors, memory, samples) they would not lack at a rate that fits. [`explains`] tells one
+//! from the other by what the workers would have begun had they computed all the time.
 
 use super::advice::{RunView, rounded};
 use super::{Check, Unit};

@@ -35,12 +35,12 @@ pub use rustix::process::Signal;
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// What the verdict says of this machine is not what most tests are about: with these limits its own
-/// slowness, other work, or its host's, makes no run invalid and is the cause of nothing. Little's law and
-/// the count of lost samples are still compared with theirs.
+/// slowness, a quota, other work, or its host's, makes no run invalid and is the cause of nothing. Little's
+/// law and the count of lost samples are still compared with theirs.
 pub const CALM: &str = "--set verdict.lateness-p99=1m --set verdict.loop-lag-p99=1m --set verdict.worker-busy=1 \
                         --set verdict.rate-error=1 --set verdict.longest-stall=1m \
                         --set verdict.host-steal=1 --set verdict.machine-busy=1 --set verdict.server-held-up=1 \
-                        --set verdict.capture-error=1m";
+                        --set verdict.throttled=1 --set verdict.capture-error=1m";
 
 /// A folder of a test's own, in which it runs farfield and servers.
 pub struct Place {
