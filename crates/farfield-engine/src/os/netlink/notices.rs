@@ -128,6 +128,7 @@ mod tests {
         for kind in [libc::RTM_NEWLINK, libc::RTM_DELADDR, libc::RTM_NEWROUTE, libc::RTM_NEWNEIGH] {
             assert_eq!(notice(kind, &[2, 24]), None, "{kind}");
         }
-        assert!(Notices::open().unwrap().read().is_empty(), "nothing changes here");
+        // Others may change something here meanwhile; to read what there is waits for nothing.
+        Notices::open().unwrap().read();
     }
 }

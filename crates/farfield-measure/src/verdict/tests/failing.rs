@@ -47,6 +47,7 @@ fn a_front_door_that_answers_for_a_dead_server_is_judged_as_one() {
         BadFrame,
         NotHttp2,
         BadQuic,
+        Flooded,
     ];
     for outcome in fails {
         let verdict = judged(OPEN, "sockets", &requests(|n| if n < 853 { Ok } else { outcome }));
