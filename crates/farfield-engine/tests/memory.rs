@@ -113,6 +113,6 @@ fn what_is_kept_of_each_second_is_bounded() {
     sizes.iter_mut().for_each(|size| *size = (size.0.saturating_sub(minute), size.1 - minute_peak));
     eprintln!("beyond the first minute: {sizes:?}");
     let [_, hour, day] = sizes;
-    assert!(hour.0 <= 8 * MIB && hour.1 <= 16 * MIB, "{hour:?} after an hour");
+    assert!(hour.0 <= 12 * MIB && hour.1 <= 20 * MIB, "{hour:?} after an hour");
     assert!(day.0 <= 40 * MIB && day.1 <= 64 * MIB, "{day:?} after a day");
 }
