@@ -234,7 +234,7 @@ fn a_panic_leaves_the_terminal_as_it_was() {
         tcsetattr(std::io::stdin(), OptionalActions::Now, &modes).expect("a terminal");
         eprint!("\x1b[?1049h\x1b[?25l");
         assert!(terminal::is_kept());
-        std::thread::spawn(|| panic!("a fault of its own")).join().expect("it does not panic");
+        panic!("a fault of its own");
     }
     let mut command = Command::new(std::env::current_exe().expect("a program"));
     command.args(["--exact", "a_panic_leaves_the_terminal_as_it_was", "--nocapture"]).env(CHILD, "yes");
