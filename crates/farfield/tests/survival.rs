@@ -272,7 +272,7 @@ fn ctrl_c_ends_the_load_while_the_disk_is_frozen() {
              fsfreeze -f disk || exit 77\n\
              until cat /proc/$run/task/*/stat | grep -q ') D '; do kill -0 $run || exit 1; sleep 0.02; done\n\
              date +%s%N > interrupted; kill -INT $run\n\
-             sleep 2.5; fsfreeze -u disk\n\
+             sleep 4; fsfreeze -u disk\n\
              wait $run; code=$?; rm -rf run; cp -r disk/run run; exit $code\n"
                 .replace("FARFIELD", env!("CARGO_BIN_EXE_farfield"))
                 .replace("PLANE", plane),
@@ -290,8 +290,9 @@ fn ctrl_c_ends_the_load_while_the_disk_is_frozen() {
         let samples = ended.samples();
         let last = samples.iter().filter_map(|sample| sample.sent.instant()).max().expect("requests");
         let went_on = (start + last.as_ns()).saturating_sub(interrupted);
-        assert!(went_on < 1_000_000_000, "{plane}: load went on for {went_on} ns");
-        assert!(summary.phases.steady_ns <= last.as_ns() + 1_000_000_000, "{:?}", summary.phases);
+        // Some milliseconds, of which a busy machine makes more; the disk is frozen for four seconds.
+        assert!(went_on < 2_500_000_000, "{plane}: load went on for {went_on} ns");
+        assert!(summary.phases.steady_ns < last.as_ns() + 2_500_000_000, "{:?}", summary.phases);
         assert_eq!(samples.len() as u64, all_requests(&summary), "{plane}: all are kept");
     }
 }
