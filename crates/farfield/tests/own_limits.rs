@@ -131,8 +131,9 @@ fn memory_that_holds_no_run_is_refused() {
     ]);
 }
 
-/// A fifth of a processor for a worker that needs a whole one: said before, and the first cause of what is
-/// late. A quota that is never used up is no cause.
+/// A tenth of a processor for a worker that needs a whole one: said before, and the first cause of what is
+/// late. (It is so little that a worker uses it up on a busy machine as well.) A quota that is never used up
+/// is no cause.
 #[test]
 fn processor_time_that_a_quota_takes_away_is_the_first_cause() {
     let test = "processor_time_that_a_quota_takes_away_is_the_first_cause";
@@ -140,19 +141,19 @@ fn processor_time_that_a_quota_takes_away_is_the_first_cause() {
     let Some(group) = Group::new(test, "cpu") else { return };
     let place = Place::new();
     let server = place.serve("");
-    group.bound_time(20);
+    group.bound_time(10);
     let inner = group.below();
     let ended = inner.run(&place, &format!("{}/bytes/100 -c 4 -d 2s -t 1", server.url)).exits(3);
     let summary = ended.summary();
     let cause = summary.verdict.first_cause().expect("a cause");
     assert_eq!(cause.name, "throttled", "{}", ended.stdout);
-    assert!(cause.measured.expect("a share") > 0.02, "{cause:?}");
+    assert!(cause.measured.expect("a share") > 0.01, "{cause:?}");
     assert!(
-        cause.note.as_deref().expect("a note").starts_with("the quota of 0.20 processors of"),
+        cause.note.as_deref().expect("a note").starts_with("the quota of 0.10 processors of"),
         "{cause:?}"
     );
     let warned = summary.warnings.iter().any(|warning| {
-        warning.starts_with("the control group of this process may use 0.20 processors")
+        warning.starts_with("the control group of this process may use 0.10 processors")
             && warning.contains("1 workers")
     });
     assert!(warned, "{:?}", summary.warnings);
