@@ -9,7 +9,7 @@ use crate::outgoing::Outgoing;
 use crate::population::Population;
 use crate::slots::{ConnectionSlot, UserSlot};
 use crate::transport::{ConnectionKey, Transport};
-use farfield_base::{Ending, Instant, Outcome, SpokenVersion};
+use farfield_base::{Detail, Ending, Instant, Outcome, Rule, SpokenVersion};
 use farfield_http::tls::{Session, TlsFailure};
 use std::sync::Arc;
 
@@ -109,7 +109,9 @@ impl Population {
         if connection.answers.are_too_many(|| transport.backlog(key)) {
             // Nobody would read a word of farewell.
             connection.ending = true;
-            self.lose(transport, now, key.slot, Outcome::Flooded);
+            let wrong = "answers pile up that the server does not read";
+            let ending = Ending::because(Outcome::Flooded, Detail::broken(Rule::new(wrong, "")));
+            self.lose(transport, now, key.slot, ending);
         }
     }
 
