@@ -10,7 +10,7 @@ mod side_files;
 
 use crate::memory::MemoryBounds;
 use crate::run_directory::{DiskSamples, Reserve, RunDirectory, RunDirectoryError};
-use crate::sample_channel::{Chunk, ChunkReturn, LiveCounts};
+use crate::sample_channel::{Chunk, ChunkReturn, LiveCounts, give_back};
 use farfield_base::{Duration, Instant, Note, Opened, Sample};
 use farfield_measure::samples::{Keep, SamplesWriteError, SamplesWriter};
 use farfield_measure::summary::SummaryContext;
@@ -184,16 +184,14 @@ impl<'a> Collector<'a> {
         Progress { now, fold: &self.fold, live, summary: Some(summary), ended: true, pace: &self.pace }
     }
 
-    fn take(&mut self, mut chunk: Chunk, returns: &[ChunkReturn]) {
+    fn take(&mut self, chunk: Chunk, returns: &[ChunkReturn]) {
         for piece in chunk.samples.chunks(PIECE) {
             self.record(piece);
             self.pace.pause_if_due();
         }
         self.note(&chunk.notes);
         self.live[chunk.worker] = chunk.live;
-        chunk.samples.clear();
-        // A worker that has ended needs no empty chunks.
-        let _ = returns[chunk.worker].try_send(chunk.samples);
+        give_back(&returns[chunk.worker], chunk.samples);
     }
 
     /// Folds samples, and writes those to keep.

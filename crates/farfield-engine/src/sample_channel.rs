@@ -2,13 +2,16 @@
 //!
 //! Chunks are recycled, so that recording a sample is a copy into memory that is allocated already. A worker
 //! whose channel is full waits for the collector, and counts the wait: no sample is lost silently, and
-//! memory does not grow.
+//! memory does not grow. What a heartbeat sends is mostly a few samples, which go as a copy of their own
+//! size: a collector that comes seconds late at a small load has kilobytes waiting for it, not megabytes.
 
 use farfield_base::{Note, Sample};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
 /// Samples in a chunk.
 const CHUNK_LEN: usize = 1024;
+/// Samples below which a copy is sent, and the chunk stays.
+const FEW: usize = CHUNK_LEN / 4;
 /// Bound on the chunks of one worker in the channel: seconds of samples at any rate that a worker reaches,
 /// so that a collector that is delayed delays no worker. Memory is allocated only as far as the collector
 /// falls behind.
@@ -51,6 +54,15 @@ pub(crate) struct SampleSender {
 /// The collector's end of the way back of one worker's empty chunks.
 pub(crate) type ChunkReturn = SyncSender<Vec<Sample>>;
 
+/// Gives a chunk's memory back to its worker; a copy of a few samples is freed.
+pub(crate) fn give_back(to: &ChunkReturn, mut samples: Vec<Sample>) {
+    if samples.capacity() >= CHUNK_LEN {
+        samples.clear();
+        // A worker that has ended needs no empty chunks.
+        let _ = to.try_send(samples);
+    }
+}
+
 impl SampleSender {
     /// The sender of `worker`, into `out`.
     pub fn new(worker: usize, out: SyncSender<Chunk>) -> (SampleSender, ChunkReturn) {
@@ -82,8 +94,12 @@ impl SampleSender {
 
     /// Sends the chunk, even one that holds nothing but the live counts.
     pub fn flush(&mut self) {
-        let empty = self.back.try_recv().unwrap_or_else(|_| Vec::with_capacity(CHUNK_LEN));
-        let samples = std::mem::replace(&mut self.samples, empty);
+        let samples = if self.samples.len() < FEW {
+            self.samples.drain(..).collect()
+        } else {
+            let empty = self.back.try_recv().unwrap_or_else(|_| Vec::with_capacity(CHUNK_LEN));
+            std::mem::replace(&mut self.samples, empty)
+        };
         let notes = std::mem::take(&mut self.notes);
         let chunk = Chunk { worker: self.worker, samples, notes, live: self.live };
         if let Err(TrySendError::Full(chunk)) = self.out.try_send(chunk) {
@@ -91,5 +107,48 @@ impl SampleSender {
             // A disconnected collector has failed; the run reports that when it joins it.
             let _ = self.out.send(chunk);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use farfield_base::{Instant, Outcome};
+
+    /// Capacities of the chunks of this many heartbeats of so many samples, which wait for the collector.
+    fn waiting(heartbeats: usize, samples: usize) -> Vec<usize> {
+        let (out, chunks) = SampleSender::channel(1);
+        let (mut sender, returns) = SampleSender::new(0, out);
+        for _ in 0..heartbeats {
+            for _ in 0..samples {
+                sender.push(farfield_testkit::samples::request(Instant::ZERO, Instant::ZERO, Outcome::Ok));
+            }
+            sender.flush();
+        }
+        drop(sender);
+        let chunks: Vec<Chunk> = chunks.iter().collect();
+        assert_eq!(chunks.iter().map(|chunk| chunk.samples.len()).sum::<usize>(), heartbeats * samples);
+        let capacities = chunks.iter().map(|chunk| chunk.samples.capacity()).collect();
+        chunks.into_iter().for_each(|chunk| give_back(&returns, chunk.samples));
+        capacities
+    }
+
+    #[test]
+    fn few_samples_take_little_while_they_wait() {
+        assert!(waiting(100, 4).iter().sum::<usize>() < 2 * 100 * 4);
+        assert!(waiting(100, 0).iter().all(|capacity| *capacity == 0));
+        assert!(waiting(10, FEW).iter().all(|capacity| *capacity == CHUNK_LEN));
+        assert_eq!(waiting(3, CHUNK_LEN).iter().filter(|capacity| **capacity == CHUNK_LEN).count(), 3);
+    }
+
+    /// A whole chunk comes back to its worker, a copy does not.
+    #[test]
+    fn only_chunks_come_back() {
+        let (out, _chunks) = SampleSender::channel(1);
+        let (sender, returns) = SampleSender::new(0, out);
+        give_back(&returns, Vec::with_capacity(4));
+        assert!(sender.back.try_recv().is_err());
+        give_back(&returns, Vec::with_capacity(CHUNK_LEN));
+        assert!(sender.back.try_recv().is_ok_and(|chunk| chunk.capacity() >= CHUNK_LEN));
     }
 }
