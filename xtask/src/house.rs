@@ -17,8 +17,8 @@ const BANNED: &[(&str, &str)] = &[
     (concat!("fn ", "get_"), "name what it returns"),
 ];
 
-/// Calls that read a clock or wait for a length of time, in tests as elsewhere. A file with one says why, in an
-/// `expect` of the lint that refuses it.
+/// Calls that read a clock or wait for a length of time, in tests as elsewhere. A file with one says why, in
+/// an `expect` of the lint that refuses it.
 const CLOCKS: [&str; 3] =
     [concat!("thread::sl", "eep("), concat!("Instant::n", "ow("), concat!("SystemTime::n", "ow(")];
 
