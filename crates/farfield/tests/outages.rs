@@ -157,9 +157,9 @@ fn check(ended: &Ended, name: &str) -> Check {
     checks.into_iter().find(|check| check.name == name).expect("a check of that name")
 }
 
-/// The second that a sentence names after these words.
+/// The second, or another number, that a sentence names after these words.
 #[track_caller]
-fn second_after(words: &str, text: &str) -> f64 {
+fn number_after(words: &str, text: &str) -> f64 {
     let (_, rest) = text.split_once(words).unwrap_or_else(|| panic!("`{words}` is not in `{text}`"));
     rest.split(' ').next().and_then(|second| second.parse().ok()).unwrap_or_else(|| panic!("{text}"))
 }
@@ -168,16 +168,16 @@ fn end_s(sample: &Sample) -> f64 {
     sample.done.since(Instant::ZERO).as_secs_f64()
 }
 
-/// The first and the last end of a request with this outcome, in seconds.
-fn ends_of(ended: &Ended, outcome: Outcome) -> (f64, f64) {
+/// The first and the last end of a request with such an outcome, in seconds.
+fn ends_of(ended: &Ended, which: fn(Outcome) -> bool) -> (f64, f64) {
     let samples = ended.samples();
-    let ends = || samples.iter().filter(|sample| sample.outcome == outcome).map(end_s);
+    let ends = || samples.iter().filter(|sample| which(sample.outcome)).map(end_s);
     (ends().fold(f64::MAX, f64::min), ends().fold(0.0, f64::max))
 }
 
 /// By the samples, the ends of the last success and of the first failure after it.
 fn edge(ended: &Ended) -> (f64, f64) {
-    let (_, last_success) = ends_of(ended, Outcome::Ok);
+    let (_, last_success) = ends_of(ended, |outcome| outcome == Outcome::Ok);
     let samples = ended.samples();
     let failures = samples.iter().filter(|sample| sample.outcome != Outcome::Ok).map(end_s);
     (last_success, failures.filter(|end| *end >= last_success).fold(f64::MAX, f64::min))
@@ -197,16 +197,18 @@ fn is_judged(ended: &Ended, case: &str) {
     let begins = note.split(" on (").next().expect("words");
     assert!(shown.contains(begins), "{case}: {}", ended.stdout);
     let (last_success, first_failure) = edge(ended);
-    let second = second_after("from second ", note);
+    let second = number_after("from second ", note);
     assert!(
         last_success - 0.1 <= second && second <= first_failure.max(last_success + 0.1),
         "{case}: {note}, and by the samples {last_success} to {first_failure}"
     );
 }
 
-/// Lets a run come to its first checkpoint.
+/// Lets a run come to its first checkpoint. So few requests in so long a time that a busy machine answers
+/// them as well, and a pause of its own is no silence.
 fn begin(place: &Place, url: &str, words: &str) -> Running {
-    let run = place.begin_run(&format!("{url}/bytes/5000 -R 100 -d 2s --set run.drain=500ms {words}"));
+    let load = "-R 25 -d 4s --set run.drain=1s --set verdict.server-silent=1s";
+    let run = place.begin_run(&format!("{url}/bytes/5000 {load} {words}"));
     run.await_checkpoint();
     run
 }
@@ -250,10 +252,11 @@ fn an_outage_that_ends_is_a_warning() {
     let place = Place::new();
     let server = place.serve("");
     let door = FrontDoor::before(address_of(&server.url));
-    let run = place.begin_run(&format!("http://{}/bytes/5000 -R 100 -d 4s", door.address));
+    let load = "-R 50 -d 5s --set verdict.server-silent=1s";
+    let run = place.begin_run(&format!("http://{}/bytes/5000 {load}", door.address));
     run.await_checkpoint();
     door.turn(Door::Reset);
-    let _ = common::try_poll::<()>(std::time::Duration::from_millis(1_000), || None);
+    let _ = common::try_poll::<()>(std::time::Duration::from_millis(1_500), || None);
     door.turn(Door::Open);
     let ended = run.ended().exits(0);
     assert_eq!(check(&ended, "server-failing").state, CheckState::Passed);
@@ -262,9 +265,10 @@ fn an_outage_that_ends_is_a_warning() {
     let warning = warnings.iter().find(|warning| warning.starts_with(begins));
     let warning = warning.unwrap_or_else(|| panic!("{warnings:?}"));
     assert!(warning.contains("reset): "), "{warning}");
-    let (from, to) = (second_after(begins, warning), second_after(" and ", warning));
-    let (first, last) = ends_of(&ended, Outcome::Reset);
-    assert!((from - first).abs() <= 0.1 && (to - last).abs() <= 0.1, "{warning}; {first} to {last}");
+    let (from, to) = (number_after(begins, warning), number_after(" and ", warning));
+    // A cell with both is of neither.
+    let (first, last) = ends_of(&ended, |outcome| outcome != Outcome::Ok);
+    assert!((from - first).abs() <= 0.2 && (to - last).abs() <= 0.2, "{warning}; {first} to {last}");
     let shown = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(shown.contains(begins), "{shown}");
 }
@@ -275,17 +279,20 @@ fn a_share_that_fails_from_an_instant_on_is_a_warning() {
     let place = Place::new();
     let server = place.serve("");
     let door = FrontDoor::before(address_of(&server.url));
-    let load = "-R 200 -d 3s --set connections.policy=one-request";
+    let load = "-R 100 -d 5s --set connections.policy=one-request";
     let run = place.begin_run(&format!("http://{}/bytes/100 {load}", door.address));
     run.await_checkpoint();
     door.turn(Door::HalfReset);
     let ended = run.ended().exits(0);
     let warnings = ended.summary().warnings;
-    let warning = warnings.iter().find(|warning| warning.starts_with("errors rose from 0 % to "));
+    let warning = warnings.iter().find(|warning| warning.starts_with("errors rose from "));
     let warning = warning.unwrap_or_else(|| panic!("{warnings:?}"));
     assert!(warning.contains("reset): "), "{warning}");
-    let (first_reset, _) = ends_of(&ended, Outcome::Reset);
-    assert!((second_after(" at second ", warning) - first_reset).abs() <= 0.1, "{warning}; {first_reset}");
+    // The first of them may count as an odd one before the change.
+    let (before, after) = (number_after("rose from ", warning), number_after(" % to ", warning));
+    assert!(before < 5.0 && (30.0..=70.0).contains(&after), "{warning}");
+    let (first_reset, _) = ends_of(&ended, |outcome| outcome == Outcome::Reset);
+    assert!((number_after(" at second ", warning) - first_reset).abs() <= 0.2, "{warning}; {first_reset}");
 }
 
 /// A proxy whose server is killed answers with 502 from then on.
@@ -299,13 +306,14 @@ fn a_proxy_before_a_dead_server_is_judged() {
     let nginx = Nginx::start(&program, &place, "access_log off;", &pass);
     let secure_place = Place::new();
     Authority::new(&secure_place).certify(&secure_place, "shop.test", VALID);
-    let directives = format!("http2 on; {pass}");
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port");
+    let directives = format!("listen {free} ssl http2; {pass}");
     let secure =
         SecureNginx::start_with(test, &secure_place, "shop.test", &directives).expect("nginx is here");
-    let plain = place.begin_run(&format!("http://{}/bytes/100 -R 100 -d 2s", nginx.address));
-    let [tls, http2] = ["--http 1.1", "--http 2"].map(|http| {
-        secure_place
-            .begin_run(&format!("https://{}/bytes/100 --insecure {http} -R 100 -d 2s", secure.address))
+    let load = "-R 25 -d 4s --set verdict.server-silent=1s";
+    let plain = place.begin_run(&format!("http://{}/bytes/100 {load}", nginx.address));
+    let [tls, http2] = [("--http 1.1", secure.address), ("--http 2", free)].map(|(http, address)| {
+        secure_place.begin_run(&format!("https://{address}/bytes/100 --insecure {http} {load}"))
     });
     [&plain, &tls, &http2].into_iter().for_each(Running::await_checkpoint);
     server.end(Signal::KILL);
