@@ -131,7 +131,7 @@ fn memory_that_holds_no_run_is_refused() {
     ]);
 }
 
-/// A tenth of a processor for a worker that needs a whole one: said before, and the first cause of what is
+/// A twentieth of a processor for a worker that needs a whole one: said before, and the first cause of what is
 /// late. (It is so little that a worker uses it up on a busy machine as well.) A quota that is never used up
 /// is no cause.
 #[test]
@@ -141,19 +141,21 @@ fn processor_time_that_a_quota_takes_away_is_the_first_cause() {
     let Some(group) = Group::new(test, "cpu") else { return };
     let place = Place::new();
     let server = place.serve("");
-    group.bound_time(10);
+    group.bound_time(5);
     let inner = group.below();
-    let ended = inner.run(&place, &format!("{}/bytes/100 -c 4 -d 2s -t 1", server.url)).exits(3);
+    // A worker that does not run hears nothing from the server either.
+    let load = "-c 4 -d 2s -t 1 --set verdict.server-silent=1m";
+    let ended = inner.run(&place, &format!("{}/bytes/100 {load}", server.url)).exits(3);
     let summary = ended.summary();
     let cause = summary.verdict.first_cause().expect("a cause");
     assert_eq!(cause.name, "throttled", "{}", ended.stdout);
     assert!(cause.measured.expect("a share") > 0.01, "{cause:?}");
     assert!(
-        cause.note.as_deref().expect("a note").starts_with("the quota of 0.10 processors of"),
+        cause.note.as_deref().expect("a note").starts_with("the quota of 0.05 processors of"),
         "{cause:?}"
     );
     let warned = summary.warnings.iter().any(|warning| {
-        warning.starts_with("the control group of this process may use 0.10 processors")
+        warning.starts_with("the control group of this process may use 0.05 processors")
             && warning.contains("1 workers")
     });
     assert!(warned, "{:?}", summary.warnings);
