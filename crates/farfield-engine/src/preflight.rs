@@ -189,10 +189,14 @@ pub fn check(settings: &Settings<PreparedPlane>) -> Result<(), Lack> {
 pub fn quota(workers: NonZeroU32) -> Option<String> {
     let processors = OwnLimits::find().processors()?;
     (processors < f64::from(workers.get())).then(|| {
+        let need = match workers.get() {
+            1 => "worker may need a whole one".to_owned(),
+            workers => format!("{workers} workers may need one each"),
+        };
         format!(
             "the control group of this process may use {processors:.2} processors (`cpu.max`, in version 1 \
-             `cpu.cfs_quota_us`), and its {workers} workers may need one each: where that time is used up, nothing of \
-             farfield runs for the rest of a period"
+             `cpu.cfs_quota_us`), and its {need}: where that time is used up, nothing of farfield runs for the rest of a \
+             period"
         )
     })
 }

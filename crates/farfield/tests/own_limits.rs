@@ -131,9 +131,9 @@ fn memory_that_holds_no_run_is_refused() {
     ]);
 }
 
-/// A twentieth of a processor for a worker that needs a whole one: said before, and the first cause of what is
-/// late. (It is so little that a worker uses it up on a busy machine as well.) A quota that is never used up
-/// is no cause.
+/// A twentieth of a processor for a worker that needs a whole one: said before, and the first cause of what
+/// is late. (It is so little that a worker uses it up on a busy machine as well.) A quota that is never used
+/// up is no cause.
 #[test]
 fn processor_time_that_a_quota_takes_away_is_the_first_cause() {
     let test = "processor_time_that_a_quota_takes_away_is_the_first_cause";
@@ -156,7 +156,7 @@ fn processor_time_that_a_quota_takes_away_is_the_first_cause() {
     );
     let warned = summary.warnings.iter().any(|warning| {
         warning.starts_with("the control group of this process may use 0.05 processors")
-            && warning.contains("1 workers")
+            && warning.contains("its worker may need a whole one")
     });
     assert!(warned, "{:?}", summary.warnings);
     group.bound_time(1_000);
