@@ -158,7 +158,8 @@ impl Detail {
         let cut = &words[..words.len().min(Detail::FOUND_BYTES)];
         let text = String::from_utf8_lossy(cut);
         // A character that the cut has split is none.
-        let text = if cut.len() < words.len() { text.trim_end_matches('\u{fffd}') } else { &text };
+        let split = if cut.len() < words.len() { text.strip_suffix('\u{fffd}') } else { None };
+        let text = split.unwrap_or(&text);
         let text = printable(text.trim(), &[]).into_owned();
         if text.is_empty() {
             return self;
