@@ -42,7 +42,7 @@ pub fn replace<E: From<io::Error>>(
 /// Replaces the file at `path` with `content`, as [`replace`].
 ///
 /// # Errors
-/// The same.
+/// As for [`replace`].
 pub fn put(path: &Path, content: &[u8]) -> io::Result<()> {
     replace(path, |to| to.write_all(content))
 }

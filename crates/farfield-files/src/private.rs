@@ -51,8 +51,8 @@ impl Folder {
         Ok(Folder { at: Arc::new(at), path: path.to_owned() })
     }
 
-    /// Makes a new folder at `path`, which its owner alone may read, and the folders above it, in which its owner
-    /// alone may rename it.
+    /// Makes a new folder at `path`, which its owner alone may read, and the folders above it, in which its
+    /// owner alone may rename it.
     ///
     /// # Errors
     /// Those of the system; `AlreadyExists` for whatever is there.
@@ -108,7 +108,7 @@ impl Folder {
     /// As [`create_below`](Folder::create_below), and others may read what the umask lets them.
     ///
     /// # Errors
-    /// The same.
+    /// As for [`create_below`](Folder::create_below).
     pub fn publish_below(&self, names: &[impl AsRef<OsStr>]) -> io::Result<File> {
         let (folders, file) = (Mode::from_raw_mode(0o777), Mode::from_raw_mode(0o666));
         self.create_with(names, folders, file)

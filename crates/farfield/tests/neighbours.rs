@@ -258,7 +258,7 @@ fn a_planted_link_under_a_results_name_is_refused() {
 fn a_scenario_reads_regular_files_alone() {
     let place = Place::new();
     let at = |name: &str| place.path(name);
-    // A site is told by the end of its file's name.
+    // The end of a file's name says that it is a site.
     symlink("/dev/zero", at("zero.json")).expect("a link");
     mkfifoat(CWD, at("pipe.json"), Mode::RUSR | Mode::WUSR).expect("a pipe");
     fs::create_dir(at("folder.json")).expect("a folder");

@@ -23,7 +23,7 @@ fn typed(wan: &Wan, more: &str) -> Ended {
     typed_before(wan, &server, more)
 }
 
-/// The same with another line of shell as its server.
+/// A run with another line of shell as its server.
 fn typed_before(wan: &Wan, server: &str, more: &str) -> Ended {
     let directory = wan.place.path("typed");
     let out = directory.to_str().expect("a plain path");

@@ -342,8 +342,8 @@ fn run_keeper(
     Ok(status)
 }
 
-/// Lets the calling thread, and what it starts, know `hosts`; the folder of the files that show them is needed
-/// until the server has started. Where names cannot be added, addresses are reached all the same.
+/// Lets the calling thread, and what it starts, know `hosts`; the folder of the files that show them is
+/// needed until the server has started. Where names cannot be added, addresses are reached all the same.
 fn add_names(hosts: &[(String, IpAddr)]) -> Option<TempDir> {
     if hosts.is_empty() {
         return None;

@@ -1,3 +1,5 @@
+//! Changes of the share of failures in series whose change is known, and in series without one.
+
 use super::*;
 use crate::fold::scene::{fold, sample, window};
 use farfield_base::Sample;

@@ -30,8 +30,8 @@ pub fn on_disk(path: &str) -> Option<Vec<String>> {
 
 /// The longest name of a file or folder that the file systems in use hold, in bytes.
 pub const NAME_BYTES_MAX: usize = 255;
-/// The longest way from a site's folder to a file, in bytes: with the folder's own path it stays below the 4096
-/// of Linux (`PATH_MAX`).
+/// The longest way from a site's folder to a file, in bytes: with the folder's own path it stays below the
+/// 4096 of Linux (`PATH_MAX`).
 pub const WAY_BYTES_MAX: usize = 2048;
 
 /// Whether a folder of files can hold the object at `path`. A server may have longer names than a disk.
