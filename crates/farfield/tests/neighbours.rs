@@ -278,7 +278,7 @@ fn a_scenario_reads_regular_files_alone() {
         ("zero.json", "but a device", "but a device"),
         // A pipe may be a scenario where its name is typed, but this one has no writer.
         ("pipe.json", "but a pipe", "a pipe that nobody writes into"),
-        ("folder.json", "but a directory", "but a directory"),
+        ("folder.json", "but a directory", "is no run directory"),
         ("socket.json", "but a socket", "but a socket"),
         ("large.json", "more than 2GiB", "more than 16MiB"),
     ] {

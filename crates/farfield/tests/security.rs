@@ -295,7 +295,8 @@ fn credentials_are_in_no_output() {
             file,
             format!(
                 "target = 'http://Aladdin:{secret}A@{address}/'\n\
-                 [[session.state]]\nname = 'a'\npath = '/'\ncheck.status = 299\n\
+                 [[session.state]]\nname = 'fine'\npath = '/'\n\
+                 [[session.state]]\nname = 'failing'\npath = '/'\ncheck.status = 299\n\
                  [session.state.headers]\nauthorization = '{secret}B'\nproxy-authorization = 'Bearer {secret}C'\n\
                  x-api-key = '{secret}D'\nx-auth-token = '{secret}E'\nprivate-token = 'my own {secret}F'\n"
             ),

@@ -154,13 +154,19 @@ impl Paths {
         if self.known.contains(&path) {
             return;
         }
+        let bytes = self.bytes + path.len();
+        let is_full = self.known.len() == bounds.paths_max || bytes > bounds.path_bytes_max;
         if !has_file(&path) {
             self.too_long += 1;
             self.first_too_long.get_or_insert_with(|| path.chars().take(60).collect::<String>() + "…");
+            // Each is counted once, as long as there is room to know it again.
+            if !is_full {
+                self.bytes = bytes;
+                self.known.insert(path);
+            }
             return;
         }
-        let bytes = self.bytes + path.len();
-        if self.known.len() == bounds.paths_max || bytes > bounds.path_bytes_max {
+        if is_full {
             self.left += 1;
             return;
         }
