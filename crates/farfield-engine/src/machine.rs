@@ -64,7 +64,7 @@ pub(crate) struct MachineBefore {
     used: Used,
     oom_kills: u64,
     limits: OwnLimits,
-    throttled: Option<Duration>,
+    throttled: Vec<Option<Duration>>,
     threads: ServerThreads,
     others: OtherProcesses,
 }
@@ -133,7 +133,7 @@ impl MachineBefore {
             stolen_from_workers: ticks(&self.of_workers).stolen_share(),
             oom_kills: oom_kills(server).saturating_sub(self.oom_kills),
             quota: self.limits.processors(),
-            throttled: self.limits.throttled().map(|now| now - self.throttled.unwrap_or(Duration::ZERO)),
+            throttled: self.limits.throttled_since(&self.throttled),
         });
         let processes = server.processes();
         let seconds = all.time().as_secs_f64() / self.processors.len().max(1) as f64;

@@ -43,12 +43,20 @@ impl OwnLimits {
         self.pids.iter().filter_map(left).min_by_key(|tasks| tasks.free)
     }
 
-    /// Time for which the groups with a quota have been throttled, added up over processors.
-    pub fn throttled(&self) -> Option<Duration> {
-        let limited = self.cpu.iter().filter(|group| quota(group).is_some());
-        let times: Vec<Duration> = limited.filter_map(throttled).collect();
-        let sum = |sum: Duration, time: &Duration| sum + *time;
-        (!times.is_empty()).then(|| times.iter().fold(Duration::ZERO, sum))
+    /// Time for which each group has been throttled, added up over processors.
+    pub fn throttled(&self) -> Vec<Option<Duration>> {
+        self.cpu.iter().map(throttled).collect()
+    }
+
+    /// The longest time for which a group with a quota has been throttled since an `earlier` reading. A group
+    /// that is throttled keeps those below it from running too, so that times of several are no sum.
+    pub fn throttled_since(&self, earlier: &[Option<Duration>]) -> Option<Duration> {
+        let limited = self.cpu.iter().zip(earlier).filter(|(group, _)| quota(group).is_some());
+        let times = limited.filter_map(|(group, before)| {
+            let now = throttled(group)?;
+            Some(now - before.unwrap_or(Duration::ZERO))
+        });
+        times.max()
     }
 }
 
@@ -115,17 +123,25 @@ mod tests {
     }
 
     #[test]
-    fn only_groups_with_a_quota_are_throttled() {
+    fn of_groups_with_a_quota_the_longest_throttled_counts() {
         let stat_one = ("cpu.stat", "nr_periods 9\nnr_throttled 3\nthrottled_time 7000\n");
         let stat_two = ("cpu.stat", "usage_usec 1\nnr_throttled 3\nthrottled_usec 5\n");
         let (_a, limited) =
             group(true, &[stat_one, ("cpu.cfs_quota_us", "1000"), ("cpu.cfs_period_us", "2000")]);
         let (_b, free) = group(true, &[stat_one, ("cpu.cfs_quota_us", "-1"), ("cpu.cfs_period_us", "2000")]);
         let (_c, two) = group(false, &[stat_two, ("cpu.max", "1000 2000")]);
-        let of = |cpu| OwnLimits { cpu, pids: Vec::new() }.throttled();
-        assert_eq!(of(vec![free.clone()]), None);
-        assert_eq!(of(vec![limited.clone(), free]), Some(Duration::from_us(7)));
-        assert_eq!(of(vec![limited, two]), Some(Duration::from_us(12)));
+        let us = Duration::from_us;
+        let since = |cpu, earlier: &[Option<Duration>]| {
+            OwnLimits { cpu, pids: Vec::new() }.throttled_since(earlier)
+        };
+        assert_eq!(since(vec![free.clone()], &[None]), None);
+        assert_eq!(since(vec![limited.clone(), free], &[None, None]), Some(us(7)));
+        assert_eq!(since(vec![limited.clone(), two.clone()], &[None, None]), Some(us(7)));
+        // What was before is none of the run's, in whichever group.
+        assert_eq!(since(vec![limited.clone(), two.clone()], &[Some(us(6)), Some(us(1))]), Some(us(4)));
+        let limits = OwnLimits { cpu: vec![limited, two], pids: Vec::new() };
+        assert_eq!(limits.throttled(), [Some(us(7)), Some(us(5))]);
+        assert_eq!(limits.throttled_since(&limits.throttled()), Some(Duration::ZERO));
     }
 
     #[test]

@@ -29,7 +29,7 @@ const RUN_BYTES: [(PlaneKind, u64); 3] =
 const THREAD_ADDRESSES: u64 = 4 << 20;
 /// Addresses of a run without its threads.
 const RUN_ADDRESSES: u64 = 24 << 20;
-/// Threads that a run needs beside its workers; it does without those of monitors.
+/// Threads that every run needs beside its workers; it does without those of monitors.
 const THREADS_BESIDE: u64 = 1;
 /// Most arrivals a second that a worker can begin, of which each takes more than 100 ns on any machine.
 const ARRIVALS_A_SECOND: f64 = 1e7;
@@ -162,8 +162,10 @@ pub fn check(settings: &Settings<PreparedPlane>) -> Result<(), Lack> {
     if real {
         rate_suffices(settings)?;
     }
-    let workers = u64::from(settings.workers.get());
-    threads_suffice(workers + THREADS_BESIDE, OwnLimits::find().tasks_left())?;
+    // One more watches over the routes to emulated clients.
+    let watches = u64::from(settings.plane.kind() == PlaneKind::Emulated);
+    let threads = u64::from(settings.workers.get()) + THREADS_BESIDE + watches;
+    threads_suffice(threads, OwnLimits::find().tasks_left())?;
     let users = settings.load.users().map_or(0, |users| users.get().into());
     let holds = holds_connections(settings);
     if let Plane::Sockets(sockets) = &settings.plane
@@ -179,7 +181,7 @@ pub fn check(settings: &Settings<PreparedPlane>) -> Result<(), Lack> {
     };
     let each = user_bytes(&settings.plane, holds) + protocol_bytes;
     let bounds = MemoryBounds::find();
-    let addresses = RUN_ADDRESSES + (workers + THREADS_BESIDE) * THREAD_ADDRESSES;
+    let addresses = RUN_ADDRESSES + threads * THREAD_ADDRESSES;
     memory_suffices(users, each, addresses, bounds.headroom_of_addresses())?;
     memory_suffices(users, each, run_bytes(settings.plane.kind()), bounds.headroom_of_pages())
 }

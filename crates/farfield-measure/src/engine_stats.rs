@@ -192,8 +192,8 @@ pub struct MachineStats {
     /// The quota of farfield's own control groups on processor time, in processors; `None` without one.
     #[serde(default)]
     pub quota: Option<f64>,
-    /// Time for which the kernel kept these groups from running because their quota was used up (throttled),
-    /// added up over processors; `None` without a quota.
+    /// Time for which the kernel kept one of these groups from running because its quota was used up
+    /// (throttled), of that where it was longest, added up over processors; `None` without a quota.
     #[serde(default)]
     pub throttled: Option<Duration>,
 }

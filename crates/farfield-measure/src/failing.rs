@@ -22,7 +22,7 @@ use farfield_base::{Duration, Instant, Outcome};
 use std::ops::Range;
 
 /// A shorter stretch is never reported.
-const LEAST: Duration = Duration::from_ms(300);
+pub(crate) const LEAST: Duration = Duration::from_ms(300);
 /// A stretch without a success is longer than this many median response times: a slow server succeeds at
 /// intervals.
 const MEDIANS: u64 = 10;

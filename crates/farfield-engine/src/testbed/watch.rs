@@ -139,9 +139,29 @@ impl Watcher {
             Notice::Neighbour(link, address) if *link == own && watched.neighbours.contains(address) => {
                 Some(format!("changed the neighbour {address}, behind which clients are,"))
             }
+            Notice::Lost => missing(watched, netlink),
             _ => None,
         }
     }
+}
+
+/// What is ours and not in the kernel's tables; for when notices of it may have been lost.
+fn missing(watched: &Watched, netlink: &mut Netlink) -> Option<String> {
+    let Watched { interface: own, name, blocks, addresses, .. } = watched;
+    if netlink.name_of(*own).is_err() {
+        return Some(format!("removed the gateway's interface {name}"));
+    }
+    let held = netlink.addresses().ok()?;
+    let is_held = |own_address: IpAddr| {
+        held.iter().any(|entry| entry.interface == *own && entry.address == own_address)
+    };
+    if let Some(address) = addresses.iter().find(|address| !is_held(**address)) {
+        return Some(format!("removed the address {address} of the gateway's interface {name}"));
+    }
+    // The address of a default route is nobody's.
+    let mut blocks = blocks.iter().filter(|(_, bits)| *bits > 0);
+    let (to, bits) = blocks.find(|(to, _)| netlink.interface_towards(*to).ok() != Some(*own))?;
+    Some(format!("changed the way to {to}/{bits}"))
 }
 
 /// Whether two addresses have their first `bits` bits in common.
@@ -205,6 +225,12 @@ mod tests {
             Notice::Neighbour(7, [169, 254, 0, 2].into()),
         ];
         others.iter().for_each(|notice| assert_eq!(watcher.concerns(notice), None, "{notice:?}"));
+        // Of all this nothing is there.
+        let lost = watcher.concerns(&Notice::Lost);
+        assert!(lost.is_some_and(|words| words.starts_with("removed the ")));
+        let (blocks, addresses, neighbours) = (Vec::new(), Vec::new(), Vec::new());
+        watcher.watched = Watched { interface: 1, name: "lo".to_owned(), blocks, addresses, neighbours };
+        assert_eq!(watcher.concerns(&Notice::Lost), None, "every namespace has a loopback interface");
         let at = Instant::from_ns(2_149_000_000);
         let words = "something else removed the route to 10.1.0.0/16 at second 2.1";
         assert_eq!(in_words("removed the route to 10.1.0.0/16", at), words);

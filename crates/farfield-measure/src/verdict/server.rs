@@ -47,7 +47,7 @@ pub fn ended(stats: &EngineStats) -> Check {
 
 pub fn silent(run: &RunView<'_>) -> Check {
     let (name, what) = ("server-silent", "The server sent something for as long as requests were due.");
-    let limit = limit(run, |limits| limits.server_silent);
+    let limit = limit(run, LEAST, |limits| limits.server_silent);
     let skip = |why: &str| Check::skipped(name, what, limit.as_ns() as f64, Unit::Ns, why);
     if run.stats.plane == "simulated" {
         return skip("the server is a model");
@@ -79,11 +79,12 @@ pub fn silent(run: &RunView<'_>) -> Check {
     })
 }
 
-/// Longest absence of a server that passes, of the kind whose limit is `key`.
-pub(super) fn limit(run: &RunView<'_>, key: fn(&VerdictLimits) -> Duration) -> Duration {
+/// Longest absence of a server that passes, of the kind whose limit is `key` and by default no less than
+/// `least`.
+pub(super) fn limit(run: &RunView<'_>, least: Duration, key: fn(&VerdictLimits) -> Duration) -> Duration {
     let asked = key(run.context.limits);
     let measured = run.fold.window().elapsed(run.until);
-    let brief = Duration::from_ns(measured.as_ns() / 10).max(LEAST);
+    let brief = Duration::from_ns(measured.as_ns() / 10).max(least);
     let longest = run.fold.steady().times.response.max().unwrap_or(Duration::ZERO);
     let by_default = asked == key(&VerdictLimits::default());
     let limit = if by_default { asked.min(brief) } else { asked };

@@ -20,7 +20,7 @@ pub const NAME: &str = "server-failing";
 /// `silent` is what the check of the server's silence came to.
 pub fn failing(run: &RunView<'_>, silent: CheckState) -> Check {
     let what = "The server did not fail everything from some instant to the end of the load.";
-    let limit = limit(run, |limits| limits.server_failing);
+    let limit = limit(run, failing::LEAST, |limits| limits.server_failing);
     let skip = |why: &str| Check::skipped(NAME, what, limit.as_ns() as f64, Unit::Ns, why);
     if run.stats.plane == "simulated" {
         return skip("the server is a model");

@@ -35,6 +35,8 @@ pub enum Notice {
     Rules,
     /// The entry of a neighbour on an interface was made, changed or removed.
     Neighbour(u32, IpAddr),
+    /// The kernel had no room for some notices.
+    Lost,
 }
 
 /// A socket to which the kernel sends what changes in the network namespace in which it was opened.
@@ -56,14 +58,19 @@ impl Notices {
         Ok(Notices { socket, buffer: vec![0; 32 << 10] })
     }
 
-    /// What has changed since the last call. Notices that the kernel had no room for are lost.
+    /// What has changed since the last call. Where the kernel had no room for all notices, [`Notice::Lost`]
+    /// stands for those that are missing.
     pub fn read(&mut self) -> Vec<Notice> {
         let mut notices = Vec::new();
         loop {
             let count = match recv(self.socket.as_fd(), &mut self.buffer[..], RecvFlags::empty()) {
                 Ok((count, _)) => count,
-                // What follows is there still.
-                Err(rustix::io::Errno::NOBUFS | rustix::io::Errno::INTR) => continue,
+                Err(rustix::io::Errno::INTR) => continue,
+                Err(rustix::io::Errno::NOBUFS) => {
+                    notices.push(Notice::Lost);
+                    // What follows is there still.
+                    continue;
+                }
                 Err(_) => return notices,
             };
             let mut rest = &self.buffer[..count];
