@@ -156,7 +156,7 @@ pub enum ConnectionError {
     WindowExceeded,
     /// A header block cannot be decoded.
     Compression(HpackError),
-    /// A header block is many times longer than [`Limits::head_bytes`](super::Limits::head_bytes), encoded.
+    /// A header block is over twice as long as [`Limits::head_bytes`](super::Limits::head_bytes), encoded.
     BlockTooLarge,
     /// Frame upon frame that leads to nothing (RFC 9113, 10.5).
     Flood,
@@ -217,7 +217,7 @@ impl ConnectionError {
             WindowExceeded => ("more came of bodies than the connection's window allows", "RFC 9113 §5.2.1"),
             Compression(error) => return error.rule(),
             BlockTooLarge => {
-                ("a header block is many times longer than the limit of a head", "RFC 9113 §10.5.1")
+                ("a header block is over twice as long as the limit of a head", "RFC 9113 §10.5.1")
             }
             Flood => ("frames come without end that lead to nothing", "RFC 9113 §10.5"),
             LastStreamRaised => ("a later GOAWAY has a greater last stream", "RFC 9113 §6.8"),

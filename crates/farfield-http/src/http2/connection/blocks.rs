@@ -11,11 +11,27 @@ use crate::http2::frame::{END_HEADERS, END_STREAM, HEADER_BYTES, Header, PADDED,
 use crate::http2::head::{Coding, Flaw, Heads, Section};
 use crate::http2::stream::Found;
 
-/// A block that exceeds the limit of a head up to so many times, or has no more than so many bytes, costs
-/// its stream alone: it is decoded for the table that later blocks depend on, and its fields are thrown
-/// away.
-const DECODED_TIMES: usize = 16;
-const DECODED_BYTES: usize = 256 << 10;
+/// A block of up to so many times the limit of a head, or of no more than so many bytes, costs its stream
+/// alone: it is decoded for the table that later blocks depend on, and its fields are thrown away. Each
+/// connection may keep as much, so it is little.
+const DECODED_TIMES: usize = 2;
+const DECODED_BYTES: usize = 64 << 10;
+
+impl Block {
+    /// Appends a fragment. The memory doubles as it fills, and never exceeds `bytes_max`.
+    fn append(&mut self, fragment: &[u8], bytes_max: usize) -> Result<(), ConnectionError> {
+        let length = self.bytes.len() + fragment.len();
+        if length > bytes_max {
+            return Err(ConnectionError::BlockTooLarge);
+        }
+        if length > self.bytes.capacity() {
+            let capacity = length.max(2 * self.bytes.capacity()).min(bytes_max);
+            self.bytes.reserve_exact(capacity - self.bytes.len());
+        }
+        self.bytes.extend_from_slice(fragment);
+        Ok(())
+    }
+}
 
 impl Connection {
     /// Bytes that a header block may have before the connection cannot go on.
@@ -60,11 +76,8 @@ impl Connection {
     ) -> Step<'b> {
         let block_bytes_max = self.block_bytes_max();
         let Some(block) = &mut self.block else { return Ok(None) };
-        block.bytes.extend_from_slice(payload);
+        block.append(payload, block_bytes_max)?;
         block.framing_bytes += HEADER_BYTES as u32;
-        if block.bytes.len() > block_bytes_max {
-            return Err(ConnectionError::BlockTooLarge);
-        }
         if header.has(END_HEADERS)
             && let Some(Block { stream, end_stream, bytes, framing_bytes }) = self.block.take()
         {
@@ -137,5 +150,49 @@ impl Connection {
     pub(super) fn end_of_reply(&mut self, id: u32) {
         self.allowance.earn(1);
         self.ended = Some(id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http2::connection::Settings;
+    use crate::http2::frame::{self, Kind};
+    use crate::http2::request::{CommonFields, RequestHead};
+    use bytes::Bytes;
+
+    /// Twice the limit of a head, which is 64 KiB by default, in fragments of any size.
+    #[test]
+    fn what_is_kept_of_a_block_is_bounded() {
+        let get = RequestHead {
+            method: "GET",
+            scheme: "http",
+            authority: "server",
+            target: "/",
+            headers: &[],
+            body_length: None,
+        };
+        let get = get.encode(&CommonFields::default()).expect("a good head");
+        for fragment_bytes in [999, 5_000, 16_384] {
+            let (mut heads, mut to_send) = (Heads::default(), Vec::new());
+            let mut connection = Connection::new(&Settings::default(), &mut to_send);
+            connection.request(&get, &Bytes::new(), &mut to_send).expect("room");
+            let mut bytes = Vec::new();
+            frame::begin(0, Kind::Settings, 0, 0, &mut bytes);
+            connection.read(&mut heads, &bytes, &mut to_send).expect("a sound server");
+            let (mut kind, mut most) = (Kind::Headers, 0);
+            let error = loop {
+                bytes.clear();
+                frame::begin(fragment_bytes, kind, 0, 1, &mut bytes);
+                bytes.resize(HEADER_BYTES + fragment_bytes, 0x88);
+                if let Err(error) = connection.read(&mut heads, &bytes, &mut to_send) {
+                    break error;
+                }
+                most = most.max(connection.block.as_ref().expect("a block").bytes.capacity());
+                kind = Kind::Continuation;
+            };
+            assert_eq!(error, ConnectionError::BlockTooLarge);
+            assert!((120 << 10..=128 << 10).contains(&most), "{most} in fragments of {fragment_bytes}");
+        }
     }
 }

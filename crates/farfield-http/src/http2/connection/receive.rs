@@ -129,10 +129,11 @@ impl Connection {
         // for.
         self.allowance.spend(1).map_err(|_| ConnectionError::Flood)?;
         // What is gathered is bounded, however large frames may be.
+        let gathered = self.block.as_ref().map_or(0, |block| block.bytes.len());
         match header.kind {
             Kind::PushPromise => return Err(ConnectionError::Pushed),
             Kind::Headers | Kind::Continuation
-                if header.length as usize > self.block_bytes_max() + BESIDE_BLOCK_BYTES =>
+                if gathered + header.length as usize > self.block_bytes_max() + BESIDE_BLOCK_BYTES =>
             {
                 return Err(ConnectionError::BlockTooLarge);
             }
