@@ -19,6 +19,7 @@ mod frame;
 mod frames;
 mod head;
 pub mod hpack;
+mod late;
 mod peer;
 mod request;
 pub mod server;

@@ -20,6 +20,7 @@ use super::frame::{self, GREATEST_FRAME_BYTES, Header, LEAST_FRAME_BYTES};
 use super::frames::FrameReader;
 use super::head::{Head, Heads};
 use super::hpack::{DEFAULT_TABLE_BYTES, Decoder};
+use super::late::Late;
 use super::peer::{self, Peer};
 use super::stream::Streams;
 use crate::allowance::Allowance;
@@ -104,6 +105,8 @@ pub struct Connection {
     words: Option<Box<[u8]>>,
     /// For frames that lead to nothing.
     allowance: Allowance,
+    /// What may still come on streams that were given up.
+    late: Late,
     /// Bytes of answers to the server's frames that were written and not [taken](Self::take_answer_bytes).
     answer_bytes: usize,
     /// Bytes of bodies' frames that were written, over the connection's life.
@@ -172,6 +175,7 @@ impl Connection {
             frame: Header { length: 0, kind: frame::Kind::Settings, flags: 0, stream: 0 },
             words: None,
             allowance: Allowance::FULL,
+            late: Late::new(connection_window),
             answer_bytes: 0,
             body_frame_bytes: 0,
         }

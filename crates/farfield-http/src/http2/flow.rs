@@ -53,6 +53,11 @@ impl ReceiveWindow {
         left.is_some()
     }
 
+    /// Bytes that may still come.
+    pub(super) const fn left(self) -> u32 {
+        self.left
+    }
+
     /// The increment to allow now, if it is worth a frame.
     pub(super) fn credit(&mut self) -> Option<u32> {
         let increment = self.size - self.left;

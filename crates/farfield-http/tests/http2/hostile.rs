@@ -3,7 +3,7 @@
 use crate::scene::*;
 use farfield_http::http2::ConnectionError::*;
 use farfield_http::http2::hpack::HpackError;
-use farfield_http::http2::{ConnectionError, ErrorCode, Limits, RequestHead, Settings};
+use farfield_http::http2::{ConnectionError, ErrorCode, Limits, RequestHead, Settings, StreamId};
 
 /// The bytes end the connection so, and GOAWAY gives the code.
 #[track_caller]
@@ -386,10 +386,57 @@ fn floods_between_replies() {
     ];
     for one in kinds {
         assert_eq!(ends_with_replies(&one, 9_000, 3), [Err(Flood); 2], "{one:?}");
-        assert_eq!(ends_with_replies(&one, 100, 400), [Err(Flood); 2], "{one:?}");
+        assert_eq!(ends_with_replies(&one, 200, 400), [Err(Flood); 2], "{one:?}");
         // What a server sends beside its replies is no flood, for as long as it goes on.
         assert_eq!(ends_with_replies(&one, 10, 1_500), [Ok(()); 2], "{one:?}");
     }
+}
+
+/// Requests that are all given up and answered afterwards, each with so many pieces of body.
+fn answers_late(requests: u32, pieces: usize) -> Result<(), ConnectionError> {
+    let mut scene = Scene::asking(0);
+    (0..requests / 100).try_for_each(|turn| {
+        let streams: Vec<StreamId> =
+            (0..100).map(|number| StreamId::of_request(100 * turn + number)).collect();
+        for stream in &streams {
+            assert_eq!(scene.ask(&get(), b""), Ok(*stream));
+        }
+        for stream in &streams {
+            scene.connection.cancel(*stream, &mut scene.to_send);
+        }
+        for stream in streams.iter().map(|stream| stream.number()) {
+            let reply = [ok(stream), data(stream, 0, b"piece").repeat(pieces), data(stream, END, b"")];
+            assert_eq!(scene.receive(&reply.concat())?, Vec::<String>::new());
+        }
+        scene.to_send.clear();
+        Ok(())
+    })
+}
+
+/// A server that answers all requests after they were given up is a slow one and no flood.
+#[test]
+fn replies_that_come_late_are_no_flood() {
+    assert_eq!(answers_late(50_000, 2), Ok(()));
+    assert_eq!(answers_late(2_000, 60), Ok(()));
+}
+
+/// What a stream that was given up can earn is bounded: a head, an end, and its window.
+#[test]
+fn a_stream_that_was_given_up_is_no_source_of_frames_without_end() {
+    for one in [ok(1), headers(1, END, &[]), data(1, 0, b""), data(1, END, b""), data(1, 0, b"x")] {
+        let mut scene = limited(Limits::default());
+        scene.connection.cancel(StreamId::of_request(0), &mut scene.to_send);
+        let end = (0..20_000).try_for_each(|_| scene.receive(&one).map(|_| ()));
+        let has_body = one.len() == 10;
+        assert_eq!(end.is_ok(), has_body, "{one:?}");
+    }
+    // Byte by byte a window is a long way, and ends.
+    let own = Settings { stream_window_bytes: 1_000, ..Settings::default() };
+    let mut scene = Scene::with(&own, &[]);
+    let stream = scene.ask(&get(), b"").expect("room");
+    scene.connection.cancel(stream, &mut scene.to_send);
+    let sent = (0..20_000).take_while(|_| scene.receive(&data(1, 0, b"x")).is_ok()).count();
+    assert!((10_000..=11_100).contains(&sent), "{sent}");
 }
 
 /// A server that takes a body byte by byte, and says so each time, is a slow one and no flood.

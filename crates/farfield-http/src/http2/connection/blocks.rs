@@ -98,6 +98,9 @@ impl Connection {
     ) -> Step<'b> {
         let Found::Open(place) = self.streams.find(id) else {
             heads.discard(&mut self.decoder, block)?;
+            if self.late.take_mark() {
+                self.allowance.earn(1);
+            }
             return Ok(None);
         };
         let stream = self.streams.at(place);

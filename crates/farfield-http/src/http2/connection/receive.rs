@@ -99,6 +99,7 @@ impl Connection {
         let place = self.streams.last_above(self.going_away?)?;
         let stream = self.streams.remove(place);
         self.streams.give_up(stream.id);
+        self.late.give_up(&stream);
         Some(failed(&stream, ErrorCode::REFUSED_STREAM, false))
     }
 
@@ -125,8 +126,8 @@ impl Connection {
             None if header.kind == Kind::Continuation => return Err(ConnectionError::ContinuationUnexpected),
             _ => {}
         }
-        // Heads, bodies and ends of streams earn it back, and so do frames of ours that the server makes room
-        // for.
+        // Requests, heads, bodies and ends of streams earn it back, be they late, and so do frames of ours
+        // that the server makes room for.
         self.allowance.spend(1).map_err(|_| ConnectionError::Flood)?;
         // What is gathered is bounded, however large frames may be.
         let gathered = self.block.as_ref().map_or(0, |block| block.bytes.len());
@@ -163,9 +164,14 @@ impl Connection {
             frame::write_window_update(0, increment, to_send);
         }
         self.place = Place::Skip(header.length);
-        let Found::Open(place) = found else { return Ok(None) };
-        let stream = self.streams.at(place);
         let end_stream = header.has(END_STREAM);
+        let Found::Open(place) = found else {
+            if self.late.take_data(header.length, end_stream) {
+                self.allowance.earn(1);
+            }
+            return Ok(None);
+        };
+        let stream = self.streams.at(place);
         let counted = if !stream.receive.count(header.length) {
             Err(StreamError::WindowExceeded)
         } else if !stream.in_body {
@@ -356,8 +362,9 @@ impl Connection {
     /// Resets a stream, if it is open.
     pub(super) fn abandon(&mut self, id: u32, code: ErrorCode, to_send: &mut Vec<u8>) {
         if let Found::Open(place) = self.streams.find(id) {
-            self.streams.remove(place);
+            let stream = self.streams.remove(place);
             self.streams.give_up(id);
+            self.late.give_up(&stream);
             frame::write_rst_stream(id, code, to_send);
         }
     }

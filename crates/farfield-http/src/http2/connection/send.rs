@@ -124,6 +124,8 @@ impl Connection {
             reply_bytes: 0,
             bodiless_bytes: 0,
         });
+        // However late it is answered, it is what the connection is for.
+        self.allowance.earn(1);
         if !body.is_empty() {
             self.send_bodies(to_send);
         }
