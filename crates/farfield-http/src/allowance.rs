@@ -15,6 +15,7 @@ pub const EARNED: u32 = 32;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Allowance {
     left: u32,
+    advance: u32,
 }
 
 /// The allowance is used up: the peer floods.
@@ -23,7 +24,12 @@ pub(crate) struct Spent;
 
 impl Allowance {
     /// All of the advance.
-    pub(crate) const FULL: Allowance = Allowance { left: ADVANCE };
+    pub(crate) const FULL: Allowance = Allowance::of(ADVANCE);
+
+    /// All of an advance of so many units.
+    pub(crate) const fn of(advance: u32) -> Allowance {
+        Allowance { left: advance, advance }
+    }
 
     /// Spends `units`.
     pub(crate) fn spend(&mut self, units: u64) -> Result<(), Spent> {
@@ -35,7 +41,7 @@ impl Allowance {
     /// Earns what `units` that lead to something are worth; never more than the advance is kept.
     pub(crate) fn earn(&mut self, units: u64) {
         let left = u64::from(self.left).saturating_add(units.saturating_mul(u64::from(EARNED)));
-        self.left = left.min(u64::from(ADVANCE)) as u32;
+        self.left = left.min(u64::from(self.advance)) as u32;
     }
 }
 

@@ -29,7 +29,7 @@ const IDLE: Duration = Duration::from_secs(30);
 /// Bytes of body that a server may send on a stream, and on all of a connection, before it is allowed more:
 /// as over HTTP/2.
 const STREAM_WINDOW: u32 = 6 << 20;
-const CONNECTION_WINDOW: u32 = 15 << 20;
+pub(super) const CONNECTION_WINDOW: u32 = 15 << 20;
 /// Unidirectional streams that a server may have open: three are needed (RFC 9114, 6.2), and extensions and
 /// reserved types may come beside them.
 const SERVER_STREAMS: u32 = 16;

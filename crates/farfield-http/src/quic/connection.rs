@@ -331,11 +331,11 @@ impl Connection {
         let Ok(mut chunks) = receiver.read(true) else { return Piece::Nothing };
         let piece = match chunks.next(usize::MAX) {
             Ok(Some(chunk)) => {
-                self.flood.pieces += 1;
+                self.flood.read(chunk.bytes.len());
                 Piece::Bytes(chunk.bytes)
             }
             Ok(None) => {
-                self.flood.pieces += 1;
+                self.flood.read(0);
                 Piece::End
             }
             Err(ReadError::Blocked) => Piece::Nothing,
