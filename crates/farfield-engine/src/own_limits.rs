@@ -131,9 +131,8 @@ mod tests {
         let (_b, free) = group(true, &[stat_one, ("cpu.cfs_quota_us", "-1"), ("cpu.cfs_period_us", "2000")]);
         let (_c, two) = group(false, &[stat_two, ("cpu.max", "1000 2000")]);
         let us = Duration::from_us;
-        let since = |cpu, earlier: &[Option<Duration>]| {
-            OwnLimits { cpu, pids: Vec::new() }.throttled_since(earlier)
-        };
+        let since =
+            |cpu, earlier: &[Option<Duration>]| OwnLimits { cpu, pids: Vec::new() }.throttled_since(earlier);
         assert_eq!(since(vec![free.clone()], &[None]), None);
         assert_eq!(since(vec![limited.clone(), free], &[None, None]), Some(us(7)));
         assert_eq!(since(vec![limited.clone(), two.clone()], &[None, None]), Some(us(7)));

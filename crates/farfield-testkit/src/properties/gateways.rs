@@ -234,7 +234,7 @@ impl Ordeal {
             segment.seq = own + input.step() as u32;
         }
         if kinds & 2 != 0 {
-            segment.ack = segment.ack + input.step() as u32;
+            segment.ack += input.step() as u32;
         }
         if kinds & 4 != 0 {
             segment.window = input.word();
