@@ -95,7 +95,8 @@ impl Faulty {
         let body = (!self.body.is_empty()).then(|| replies::data(self.body.as_bytes()));
         let bytes = heads.chain(body).collect::<Vec<_>>().concat();
         let mut scene = scene::Scene::secured(&scene::Terms::default());
-        (scene.ask("/", b""), scene.ask("/", b""));
+        scene.ask("/", b"");
+        scene.ask("/", b"");
         scene.settle();
         scene.server.answer(0, &bytes);
         scene.server.answer(1, &replies::head(&[(":status", "200")]));
@@ -157,7 +158,8 @@ fn a_reply_that_ends_in_a_frame_is_truncated() {
     let whole = [head.clone(), body].concat();
     for cut in [head.len() - 1, head.len() + 1, head.len() + 4] {
         let mut scene = scene::Scene::secured(&scene::Terms::default());
-        (scene.ask("/", b""), scene.ask("/", b""));
+        scene.ask("/", b"");
+        scene.ask("/", b"");
         scene.settle();
         scene.server.answer(0, &whole[..cut]);
         scene.settle();

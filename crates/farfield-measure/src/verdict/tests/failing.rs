@@ -63,12 +63,13 @@ fn a_front_door_that_answers_for_a_dead_server_is_judged_as_one() {
 /// from the start.
 #[test]
 fn a_server_that_is_there_fails_nothing() {
+    type OutcomeOf = fn(u64) -> Outcome;
     use Outcome::*;
     for outcome in [Status4xx, CheckFailed, ExtractFailed, RedirectLoop, TimedOut, NoDescriptor, Unfinished] {
         let state = state(OPEN, "sockets", |n| if n < 700 { Ok } else { outcome });
         assert_eq!(state, CheckState::Passed, "{outcome:?}");
     }
-    let cases: [(&str, fn(u64) -> Outcome); 5] = [
+    let cases: [(&str, OutcomeOf); 5] = [
         ("it ends again", |n| if (500..980).contains(&n) { Reset } else { Ok }),
         ("shorter than the limit", |n| if n < 910 { Ok } else { Reset }),
         ("from the start", |_| Reset),
