@@ -175,12 +175,14 @@ fn ends_of(ended: &Ended, which: fn(Outcome) -> bool) -> (f64, f64) {
     (ends().fold(f64::MAX, f64::min), ends().fold(0.0, f64::max))
 }
 
-/// By the samples, the ends of the last success and of the first failure after it.
+/// By the samples, the ends of the last success and of the first failure in a later tenth of a second.
 fn edge(ended: &Ended) -> (f64, f64) {
     let (_, last_success) = ends_of(ended, |outcome| outcome == Outcome::Ok);
     let samples = ended.samples();
     let failures = samples.iter().filter(|sample| sample.outcome != Outcome::Ok).map(end_s);
-    (last_success, failures.filter(|end| *end >= last_success).fold(f64::MAX, f64::min))
+    let tenth = |end: f64| (end * 10.0) as u64;
+    let later = failures.filter(|end| tenth(*end) > tenth(last_success));
+    (last_success, later.fold(f64::MAX, f64::min))
 }
 
 /// The run is invalid since from some instant on everything failed, and says from which tenth of a second on:
