@@ -36,6 +36,12 @@ pub fn send_lateness(run: &RunView<'_>) -> Check {
     let what = "The p99 of how late the generator acted, against when it meant to, is small.";
     let (limit, none) = (run.context.limits.lateness_p99, "nothing was scheduled by time");
     let limit = if run.stats.asks_at_once { limit.max(tenth_of_median_response(run)) } else { limit };
+    let requests = run.fold.steady().requests();
+    if run.stats.asks_at_once && requests < FEW {
+        // All users begin at once, and some of them with nothing left to ask for.
+        let why = format!("{requests} of at least {FEW} requests: so few have no p99");
+        return Check::skipped("send-lateness", what, limit.as_ns() as f64, Unit::Ns, &why);
+    }
     p99_at_most("send-lateness", what, &run.stats.lateness, limit, none).advised(|| run.keep_up())
 }
 
