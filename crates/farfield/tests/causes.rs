@@ -138,7 +138,7 @@ fn each_output_has_the_cause() {
         // Signs that Markdown would take for its own stand behind a backslash.
         let plain = markdown.replace('\\', "");
         assert!(plain.contains(&cause.replace('\\', "")), "{markdown}");
-        place.farfield(&format!("report {directory} --format html --out result.html")).exits(0);
+        place.farfield(&format!("report {directory} --format html --out result.html")).exits(3);
         let page = fs::read_to_string(place.path("result.html")).expect("a page");
         assert!(page.contains(&cause.replace('\'', "&#39;")) || page.contains(cause), "{cause}");
         let all = [&printed, &kept, &markdown, &page, &ended.stderr];
