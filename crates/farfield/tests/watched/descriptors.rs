@@ -116,8 +116,15 @@ fn the_built_in_server_that_cannot_begin_says_why() {
         return;
     }
     let place = Place::new();
+    let mut refused = 0;
     for descriptors in 4..10 {
-        let ended = place.begin_limited(descriptors, "serve 127.0.0.1:0 --threads 4").ended().exits(1);
-        assert!(ended.stderr.contains("Too many open files"), "{descriptors}: {}", ended.stderr);
+        let ended = place.begin_limited(descriptors, "serve 127.0.0.1:0 --threads 4").ended();
+        // Too few for the loader to find the program's libraries: nothing of it has begun.
+        if ended.code != Some(127) {
+            let ended = ended.exits(1);
+            assert!(ended.stderr.contains("Too many open files"), "{descriptors}: {}", ended.stderr);
+            refused += 1;
+        }
     }
+    assert!(refused > 0, "the loader fails with nine descriptors");
 }
