@@ -1,5 +1,5 @@
-//! Names of faults over HTTP/1.1, HTTP/2 and HTTP/3: each fault has one, whatever the version, and that of one
-//! reply is the end of its stream alone.
+//! Names of faults over HTTP/1.1, HTTP/2 and HTTP/3: each fault has one, whatever the version, and that of
+//! one reply is the end of its stream alone.
 
 use super::http2::{self, DATA, END, END_HEADERS, HEADERS};
 use super::{replies, scene};
