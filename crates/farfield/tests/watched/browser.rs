@@ -312,7 +312,7 @@ fn the_token_is_where_its_user_expects_it() {
     browser.wait(shows);
     browser.open(&bench.origin);
     browser.wait(shows);
-    // The same port once more, with another token, while the page is open: it says so, and takes the new URL.
+    // Another workbench on that port, with another token: the open page says so, and takes the new URL.
     let port = bench.origin.rsplit(':').next().expect("a port").to_owned();
     bench.running.signal(Signal::INT);
     bench.running.ended().exits(0);
