@@ -17,9 +17,10 @@ impl Window {
     /// asked for: in effect no end. Written as 24h.
     pub const BY_COUNT: Duration = Duration::from_secs(24 * 3600);
 
-    /// True if the load is to end by count, and not with its time.
+    /// True if the load is to end by count, and not with its time. A load of exactly [`Self::BY_COUNT`] is
+    /// taken for one.
     pub fn ends_by_count(&self) -> bool {
-        self.measure_to.since(self.measure_from) >= Window::BY_COUNT
+        self.measure_to.since(self.measure_from) == Window::BY_COUNT
     }
 
     /// True if `instant` is in the steady part.
