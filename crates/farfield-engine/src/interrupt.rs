@@ -8,6 +8,9 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+/// Exit code of a process that a second signal ends: 128 and the number of SIGINT, as shells have it.
+const INTERRUPTED: i32 = 130;
+
 /// A flag that the first SIGINT, SIGTERM or SIGHUP sets. A second SIGINT or SIGTERM ends the process at
 /// once, with the results of the last checkpoint and the terminal as it was; several SIGHUPs do not, since a
 /// closed terminal may send several. SIGHUP stays ignored if it was, as under nohup(1). SIGXFSZ is caught, so
@@ -15,11 +18,7 @@ use std::sync::atomic::AtomicBool;
 pub fn flag() -> io::Result<Arc<AtomicBool>> {
     let raised = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
-        // In this order the first signal finds the flag unset, and only sets it; the second gives the
-        // terminal back before it ends the process.
-        terminal::restore_on(signal, Arc::clone(&raised))?;
-        flag::register_conditional_shutdown(signal, 130, Arc::clone(&raised))?;
-        flag::register(signal, Arc::clone(&raised))?;
+        terminal::raise_or_end(signal, Arc::clone(&raised), INTERRUPTED)?;
     }
     if !is_ignored(SIGHUP) {
         flag::register(SIGHUP, Arc::clone(&raised))?;

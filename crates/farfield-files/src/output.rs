@@ -6,10 +6,12 @@
 
 use crate::kind::FileKind;
 use crate::private::Folder;
-use rustix::fs::{AtFlags, CWD, FileType, Stat};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
+use std::ffi::OsStr;
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -52,13 +54,22 @@ pub fn put(path: &Path, content: &[u8]) -> io::Result<()> {
 /// # Errors
 /// Those of the system; that a link at `path` is another user's.
 pub fn folder(path: &Path) -> io::Result<Folder> {
-    if let Ok(named) = rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)
-        && FileKind::of_mode(named.st_mode) == FileKind::Link
-    {
-        refuse_a_strangers(&named)?;
+    // What is looked at is what is opened, whatever takes its name meanwhile.
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let named = match rustix::fs::open(path, flags, Mode::empty()) {
+        Err(Errno::NOENT) => {
+            std::fs::create_dir_all(path)?;
+            rustix::fs::open(path, flags, Mode::empty())?
+        }
+        named => named?,
+    };
+    let found = rustix::fs::fstat(&named)?;
+    if FileKind::of_mode(found.st_mode) != FileKind::Link {
+        return Folder::open_at(&named, path);
     }
-    std::fs::create_dir_all(path)?;
-    Folder::open(path)
+    refuse_a_strangers(&found)?;
+    let to = rustix::fs::readlinkat(&named, "", Vec::new())?;
+    Folder::open(&path.parent().unwrap_or(Path::new("")).join(OsStr::from_bytes(to.as_bytes())))
 }
 
 /// Refuses what another user has put under a name. Root's is trusted, as `/dev/stdout` is.
@@ -101,7 +112,7 @@ fn existing(path: &Path) -> io::Result<Option<File>> {
 mod tests {
     use super::*;
     use crate::temporary_folder;
-    use rustix::fs::{Gid, Mode, Uid, mkfifoat};
+    use rustix::fs::{Gid, Uid, mkfifoat};
     use std::fs;
     use std::io::Read;
     use std::os::unix::fs::symlink;

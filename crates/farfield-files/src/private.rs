@@ -51,6 +51,13 @@ impl Folder {
         Ok(Folder { at: Arc::new(at), path: path.to_owned() })
     }
 
+    /// Opens what `named`, a place that was opened by `path`, is, if it is a folder.
+    pub(crate) fn open_at(named: &OwnedFd, path: &Path) -> io::Result<Folder> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let at = rustix::fs::openat(named, ".", flags, Mode::empty())?;
+        Ok(Folder { at: Arc::new(at), path: path.to_owned() })
+    }
+
     /// Makes a new folder at `path`, which its owner alone may read, and the folders above it, in which its
     /// owner alone may rename it.
     ///

@@ -177,7 +177,7 @@ impl RunPlan {
             workers,
             processors,
             warm_up: scenario.run.warm_up,
-            duration: scenario.run.duration,
+            duration: scenario.run.measured_part(),
             drain: scenario.run.drain,
             visitors_bound,
             ignores_unfinished: scenario.run.unfinished == super::Unfinished::Ignore,

@@ -10,7 +10,7 @@ use crate::server::ServerSpec;
 use crate::simulated::{CaptureSpec, SimulatedSpec};
 use crate::tls::TlsSpec;
 use crate::values::{Samples, Url};
-use farfield_base::{Bytes, Duration};
+use farfield_base::{Bytes, Duration, Window};
 use farfield_engine::{PlaneKind, Sources};
 use farfield_measure::{Threshold, VerdictLimits};
 use farfield_origin::OriginConfig;
@@ -109,6 +109,18 @@ pub struct RunSpec {
     pub unfinished: Unfinished,
 }
 
+impl RunSpec {
+    /// Length of the measured part as the run has it. One that was asked for without a number of requests or
+    /// sessions, and that is as long as [what stands for none](Window::BY_COUNT), is a nanosecond longer.
+    pub(crate) fn measured_part(&self) -> Duration {
+        let ends_by_count = self.requests.is_some() || self.sessions.is_some();
+        match self.duration {
+            Window::BY_COUNT if !ends_by_count => Window::BY_COUNT + Duration::from_ns(1),
+            asked => asked,
+        }
+    }
+}
+
 /// The outcome of requests that are still open when the run ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -202,5 +214,23 @@ impl Scenario {
     /// The scenario as TOML, with every key that has a value.
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("a scenario is written as it was read")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use farfield_base::Instant;
+
+    #[test]
+    fn a_load_of_a_day_ends_with_its_time() {
+        let ends_by_count = |requests: Option<u64>, duration| {
+            let run =
+                RunSpec { requests: requests.and_then(NonZeroU64::new), duration, ..RunSpec::default() };
+            let measure_from = Instant::ZERO;
+            Window { measure_from, measure_to: measure_from + run.measured_part() }.ends_by_count()
+        };
+        assert!(ends_by_count(Some(9), Window::BY_COUNT));
+        assert!(!ends_by_count(Some(9), Duration::from_secs(9)) && !ends_by_count(None, Window::BY_COUNT));
     }
 }

@@ -80,6 +80,8 @@ pub enum Kind {
     RstStream,
     /// CONTINUATION without a byte.
     Continuation,
+    /// CONTINUATION with a field in each.
+    ContinuationWithFields,
     /// DATA without a byte.
     EmptyData,
     /// PING of QUIC.
@@ -113,6 +115,7 @@ pub const ALL: &[(&str, Protocol, Kind)] = &[
     ("window-update", Protocol::Http2, Kind::WindowUpdate),
     ("rst-stream", Protocol::Http2, Kind::RstStream),
     ("continuation", Protocol::Http2, Kind::Continuation),
+    ("continuation-with-fields", Protocol::Http2, Kind::ContinuationWithFields),
     ("empty-data", Protocol::Http2, Kind::EmptyData),
     ("interim-http2", Protocol::Http2, Kind::Interim),
     ("quic-ping", Protocol::Http3, Kind::QuicPing),

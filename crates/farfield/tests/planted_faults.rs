@@ -107,20 +107,19 @@ fn a_server_that_pauses_is_measured() {
 fn a_server_that_stutters_is_reported_as_that() {
     let place = Place::new();
     let server = place.serve("");
-    let run = place.begin_run(&format!("{}/bytes/100 -R 50 -d 4s", server.url));
+    let run = place.begin_run(&format!("{}/bytes/100 -R 50 -d 6s", server.url));
     run.await_checkpoint();
-    for _ in 0..3 {
+    // Those between which a busy machine lets no reply through are one.
+    for _ in 0..4 {
         server.signal(Signal::STOP);
         pass(Duration::from_millis(500));
         server.signal(Signal::CONT);
-        pass(Duration::from_millis(300));
+        pass(Duration::from_millis(500));
     }
     let ended = run.ended().exits(0);
     let silence = warning(&ended, SILENCE).expect("the pauses are reported");
-    assert!(
-        silence.contains("; 2 more such pauses make it ") || silence.contains("; 1 more such"),
-        "{silence}"
-    );
+    let more = (1..=3).any(|count| silence.contains(&format!("; {count} more such pause")));
+    assert!(more, "{silence}");
 }
 
 /// An overload may silence a server, which is what it measures: nothing fails, and the silence is reported.
@@ -479,8 +478,9 @@ fn what_is_due_in_a_closed_load_is_counted() {
     assert_eq!(counted("-c 8 -n 8 -d 1m --set load.ramp=0s"), (16, 8));
     // And a reply for each of the rest.
     assert_eq!(counted("-c 4 -n 40 -d 1m"), (4 + 4 + 36, 40));
-    // A think time for each of the rest.
-    assert_eq!(counted("-c 4 -n 40 -d 1m --think 2ms"), (4 + 4 + 36, 40));
+    // A think time for each of the rest, and for those who find at its end that all has been asked for.
+    let (late, requests) = counted("-c 4 -n 40 -d 1m --think 2ms");
+    assert!((4 + 4 + 36..=4 + 4 + 36 + 3).contains(&late) && requests == 40, "{late} of {requests}");
     // An open load has its arrivals alone, whatever it connects for.
     let (late, requests) = counted("-R 100 -d 400ms --set connections.policy=one-request");
     assert_eq!(late, requests);

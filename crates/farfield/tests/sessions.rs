@@ -4,7 +4,7 @@
 mod common;
 mod shop;
 
-use common::{Ended, Place};
+use common::{CALM, Ended, Place};
 use farfield_base::Outcome;
 use shop::{Shop, VISIT, users};
 use std::collections::BTreeSet;
@@ -175,19 +175,20 @@ fn a_run_is_set_up_and_torn_down() {
     let says = |ended: &Ended, parts: &[&str]| {
         assert!(parts.iter().all(|part| ended.stderr.contains(part)), "{}", ended.stderr);
     };
-    let (ended, asked, left) = run("/none", "run around.toml -d 20s");
+    let run_it = format!("run around.toml -d 20s {CALM}");
+    let (ended, asked, left) = run("/none", &run_it);
     ended.exits(0);
     assert!(left && asked.len() == 2 + 2 * 9, "{asked:?}");
     assert_eq!((asked[0].as_str(), asked[asked.len() - 1].as_str()), ("/make", "/unmake?k7"));
     assert_eq!(asked.iter().filter(|path| *path == "/way?k7").count(), 9);
     assert_eq!(asked.iter().filter(|path| *path == "/out").count(), 9);
-    let (ended, asked, left) = run("/make", "run around.toml -d 20s");
+    let (ended, asked, left) = run("/make", &run_it);
     says(
         &ended.exits(1),
         &["1 make", "FAILED status-5xx", "farfield: the set-up failed, so the run was not begun"],
     );
     assert_eq!((asked, left), (vec!["/make".to_owned()], false));
-    let (ended, asked, _) = run("/unmake", "run around.toml -d 20s");
+    let (ended, asked, _) = run("/unmake", &run_it);
     says(&ended.exits(0), &["1 unmake", "FAILED status-5xx", "warning: the tear-down failed"]);
     assert_eq!(asked.len(), 20);
     let (ended, asked, left) = run("/way", "try around.toml");

@@ -157,9 +157,12 @@ fn a_link_carries_its_rate() {
     }
 }
 
-/// The share of its rate by which a link may seem quicker or slower where the machine takes no time from the
-/// shard or the server. The server's slow start takes a thousandth of an object's time.
-const OFF: f64 = 0.002;
+/// The share of its rate by which a link may seem quicker. The server's slow start takes a thousandth of an
+/// object's time.
+const QUICKER: f64 = 0.002;
+/// The share by which it may seem slower, since other work may take time from the shard or the server: they
+/// are no real-time threads here. On a machine of their own they stay within [`QUICKER`].
+const SLOWER: f64 = 0.01;
 
 /// An object over each of the links at once: those that carried less than their rate.
 ///
@@ -214,8 +217,8 @@ fn slower(wan: &Wan, links: &[Link]) -> Vec<Link> {
         let took = sample.transfer_time().expect("a body").as_secs_f64();
         let theory = bits / 1e6 * bytes as f64 / on_the_wire as f64;
         let off = compare(rate, theory, 8.0 * bytes as f64 / took / 1e6);
-        assert!(off < OFF, "{rate} is exceeded: {off}");
-        if off < -OFF {
+        assert!(off < QUICKER, "{rate} is exceeded: {off}");
+        if off < -SLOWER {
             slower.push(*link);
         }
     }

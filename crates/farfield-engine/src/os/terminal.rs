@@ -8,7 +8,7 @@ use super::signals::is_ignored;
 use signal_hook::consts::{
     SIGABRT, SIGALRM, SIGBUS, SIGPROF, SIGQUIT, SIGSYS, SIGTRAP, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU,
 };
-use signal_hook::low_level::{emulate_default_handler, register};
+use signal_hook::low_level::{emulate_default_handler, exit, register};
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::sync::{Arc, Once};
 use std::{io, panic, ptr};
@@ -79,16 +79,17 @@ fn restore() {
     }
 }
 
-/// Makes `signal` give the terminal back where `raised` is set, which is before this signal ends the process
-/// if that is registered behind this.
+/// Makes `signal` set `raised` or, where it is set, give the terminal back and end the process at once with
+/// exit code `code`. Of two signals at the same instant, on two threads, one is the second.
 #[expect(unsafe_code, reason = "what a handler may do cannot be checked")]
-pub(crate) fn restore_on(signal: i32, raised: Arc<AtomicBool>) -> io::Result<()> {
+pub(crate) fn raise_or_end(signal: i32, raised: Arc<AtomicBool>, code: i32) -> io::Result<()> {
     let action = move || {
-        if raised.load(Ordering::SeqCst) {
+        if raised.swap(true, Ordering::SeqCst) {
             restore();
+            exit(code);
         }
     };
-    // SAFETY: the action is async-signal-safe, as the module's text says, and does not panic.
+    // SAFETY: the action is async-signal-safe, as the module's text says, and does not panic; so is _exit(2).
     unsafe { register(signal, action) }.map(|_| ())
 }
 

@@ -17,13 +17,14 @@ use crate::os::namespace::{self, Namespace};
 use crate::os::processors;
 use crate::os::user::User;
 use farfield_base::{Duration, Instant, printable};
-use farfield_files::{TempDir, create_private, open_regular};
+use farfield_files::{TempDir, create_private};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
 use rustix::process::{Signal, pidfd_send_signal};
-use std::io::{Read, Seek, SeekFrom};
+use std::fs::File;
 use std::net::{IpAddr, SocketAddr, TcpStream};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::sync::{Arc, OnceLock};
@@ -55,7 +56,7 @@ pub struct RunningServer {
     stop_timeout: Duration,
     namespace: Namespace,
     ending: Arc<OnceLock<ServerExit>>,
-    log: PathBuf,
+    log: File,
     limits: Limits,
     /// The control group, removed after the processes in it.
     group: Option<ControlGroup>,
@@ -104,7 +105,8 @@ impl RunningServer {
         group: Option<ControlGroup>,
     ) -> Result<RunningServer, ServerError> {
         let user = spec.user.as_deref().map(user).transpose()?;
-        let command = command(spec, user.as_ref())?;
+        let log = create_private(&spec.log).map_err(|source| no_log(spec, source))?;
+        let command = command(spec, user.as_ref(), &log)?;
         let groups = group.as_ref().map_or(Ok(Vec::new()), ControlGroup::entries);
         let groups = groups.map_err(|source| refused(&spec.limits, source))?;
         let server =
@@ -140,7 +142,7 @@ impl RunningServer {
             stop_timeout: spec.stop_timeout,
             namespace: namespace.clone(),
             ending,
-            log: spec.log.clone(),
+            log,
             limits: spec.limits,
             group,
         };
@@ -172,7 +174,7 @@ impl RunningServer {
                 if self.has_ended_within(BETWEEN_TRIES) {
                     let status =
                         self.stop().map_or_else(|error| error.to_string(), |status| status.to_string());
-                    return Err(ServerError::Ended { command, status, last_words: last_words(&spec.log) });
+                    return Err(ServerError::Ended { command, status, last_words: last_words(&self.log) });
                 }
                 if clock.now() >= deadline {
                     let (ready, timeout) = (spec.ready, spec.ready_timeout);
@@ -180,7 +182,7 @@ impl RunningServer {
                         command,
                         ready,
                         timeout,
-                        last_words: last_words(&spec.log),
+                        last_words: last_words(&self.log),
                     });
                 }
             }
@@ -388,7 +390,11 @@ fn user(name: &str) -> Result<User, ServerError> {
     User::named(name).map_err(failed)
 }
 
-fn command(spec: &ServerSpec, user: Option<&User>) -> Result<process::Command, ServerError> {
+fn no_log(spec: &ServerSpec, source: io::Error) -> ServerError {
+    ServerError::Log { path: spec.log.clone(), source }
+}
+
+fn command(spec: &ServerSpec, user: Option<&User>, log: &File) -> Result<process::Command, ServerError> {
     let mut command = match &spec.command {
         Command::Shell(line) if line.trim().is_empty() => return Err(ServerError::Empty),
         Command::Shell(line) => {
@@ -403,12 +409,11 @@ fn command(spec: &ServerSpec, user: Option<&User>) -> Result<process::Command, S
             command
         }
     };
-    let failed = |source| ServerError::Log { path: spec.log.clone(), source };
-    let log = create_private(&spec.log).map_err(failed)?;
-    let errors = log.try_clone().map_err(failed)?;
+    let failed = |source| no_log(spec, source);
+    let [output, errors] = [log.try_clone().map_err(failed)?, log.try_clone().map_err(failed)?];
     if let Some(user) = user {
         // Servers may open /dev/stderr again by its name.
-        std::os::unix::fs::fchown(&log, Some(user.uid), Some(user.gid)).map_err(failed)?;
+        std::os::unix::fs::fchown(log, Some(user.uid), Some(user.gid)).map_err(failed)?;
         let name = user.name.clone().unwrap_or_else(|| user.uid.to_string());
         command.env("USER", &name).env("LOGNAME", &name);
         command.env("HOME", user.home.as_deref().unwrap_or(Path::new("/")));
@@ -416,12 +421,12 @@ fn command(spec: &ServerSpec, user: Option<&User>) -> Result<process::Command, S
     if let Some(directory) = &spec.directory {
         command.current_dir(directory);
     }
-    command.envs(&spec.env).stdin(Stdio::null()).stdout(log).stderr(errors);
+    command.envs(&spec.env).stdin(Stdio::null()).stdout(output).stderr(errors);
     Ok(command)
 }
 
 /// The last lines of the log, as far as it can be read.
-fn last_words(log: &Path) -> String {
+fn last_words(log: &File) -> String {
     const LINES: usize = 10;
     let text = tail(log);
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
@@ -431,15 +436,14 @@ fn last_words(log: &Path) -> String {
     lines[lines.len().saturating_sub(LINES)..].join("\n")
 }
 
-/// The end of a file of any size, as text without control characters other than line ends.
-fn tail(log: &Path) -> String {
+/// The end of a file of any size, as text without control characters other than line ends. It is the file
+/// that the server writes to, whatever has its name by now, and its own place in it is left alone.
+fn tail(log: &File) -> String {
     const BYTES: u64 = 16 * 1024;
     let read = || -> io::Result<Vec<u8>> {
-        let mut file = open_regular(log)?;
-        let length = file.seek(SeekFrom::End(0))?;
-        file.seek(SeekFrom::Start(length.saturating_sub(BYTES)))?;
-        let mut end = Vec::new();
-        file.take(BYTES).read_to_end(&mut end)?;
+        let length = log.metadata()?.len();
+        let mut end = vec![0; length.min(BYTES) as usize];
+        log.read_exact_at(&mut end, length.saturating_sub(BYTES))?;
         Ok(end)
     };
     let bytes = read().unwrap_or_default();

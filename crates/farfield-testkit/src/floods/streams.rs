@@ -22,6 +22,9 @@ const OK: &[u8] = b"\x88";
 /// `:status: 103`, written out.
 const INTERIM: &[u8] = b"\x08\x03103";
 
+/// A field that enters no table, written out but for its value of 100 bytes.
+const FIELD: &[u8] = b"\x00\x01x\x64";
+
 /// Serves one connection until its client closes.
 pub(super) fn serve(stream: impl Bytes, protocol: Protocol, kind: Kind) -> io::Result<()> {
     match protocol {
@@ -117,6 +120,10 @@ fn serve_http2(mut stream: impl Bytes, kind: Kind) -> io::Result<()> {
         Kind::Continuation => {
             stream.write_all(&frame(HEADERS, 0, 1, OK))?;
             repeat(&mut stream, &frame(CONTINUATION, 0, 1, b""))
+        }
+        Kind::ContinuationWithFields => {
+            stream.write_all(&frame(HEADERS, 0, 1, OK))?;
+            repeat(&mut stream, &frame(CONTINUATION, 0, 1, &[FIELD, &[b'a'; 100]].concat()))
         }
         Kind::EmptyData => {
             stream.write_all(&frame(HEADERS, END_HEADERS, 1, OK))?;
