@@ -291,8 +291,9 @@ fn ctrl_c_ends_the_load_while_the_disk_is_frozen() {
         let last = samples.iter().filter_map(|sample| sample.sent.instant()).max().expect("requests");
         let went_on = (start + last.as_ns()).saturating_sub(interrupted);
         // Some milliseconds, of which a busy machine makes more; the disk is frozen for four seconds.
-        assert!(went_on < 2_500_000_000, "{plane}: load went on for {went_on} ns");
-        assert!(summary.phases.steady_ns < last.as_ns() + 2_500_000_000, "{:?}", summary.phases);
+        println!("{plane}: the load went on for {} ms", went_on / 1_000_000);
+        assert!(went_on < 1_000_000_000, "{plane}: load went on for {went_on} ns");
+        assert!(summary.phases.steady_ns < last.as_ns() + 1_000_000_000, "{:?}", summary.phases);
         assert_eq!(samples.len() as u64, all_requests(&summary), "{plane}: all are kept");
     }
 }
@@ -362,7 +363,7 @@ const SIMULATED: &str =
 #[test]
 fn ctrl_c_ends_a_simulation_with_the_partial_result() {
     let place = Place::new();
-    let mut run = place.begin(&format!("run {SIMULATED} -d 1000000s -o run"));
+    let mut run = place.begin(&format!("run {SIMULATED} --warm-up 0s -d 1000000s -o run"));
     run.directory = place.path("run");
     run.await_checkpoint();
     run.signal(Signal::INT);

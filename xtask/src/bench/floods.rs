@@ -86,7 +86,7 @@ impl Listed {
 
 /// Each flood on each plane.
 pub fn beyond_calm(lab: &Lab) -> Result<String> {
-    let program = lab::example(lab, "farfield-testkit", "flood_server")?;
+    let program = lab::example(lab, "flood_server")?;
     let all = Listed::all(&program)?;
     let heads = ["server", "HTTP", "plane", "peak, MiB", "beyond calm, MiB", "most requests"];
     let (mut table, mut most) = (Table::new(&heads), f64::MIN);

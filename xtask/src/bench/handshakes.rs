@@ -50,7 +50,7 @@ struct Runs {
 
 /// Full and resumed handshakes, each in turn with the library's.
 pub fn a_second(lab: &Lab) -> Result<String> {
-    let example = lab::example(lab, "farfield-http", "handshake_speed")?;
+    let example = lab::example(lab, "handshake_speed")?;
     let (mut full, mut resumed, mut plain) = (Runs::default(), Runs::default(), Vec::new());
     for _ in 0..lab.extent.pairs {
         let without = whole_us(lab, Speaks::default())?;

@@ -238,8 +238,8 @@ fn nginx() -> Result<PathBuf> {
 }
 
 /// Builds an example of a crate of the product; returns its executable.
-pub fn example(lab: &Lab, package: &str, name: &str) -> Result<PathBuf> {
-    process::run(process::cargo().args(["build", "--release", "--package", package, "--example", name]))?;
+pub fn example(lab: &Lab, name: &str) -> Result<PathBuf> {
+    process::run(process::cargo().args(["build", "--release", "--workspace", "--example", name]))?;
     Ok(lab.farfield().parent().context("the program lies in a folder")?.join("examples").join(name))
 }
 

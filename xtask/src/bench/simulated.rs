@@ -111,7 +111,7 @@ fn curve(lab: &Lab, kind: &str) -> Result<(String, Vec<Row>)> {
 
 /// The example's output for these arguments.
 fn example(lab: &Lab, words: &[String]) -> Result<String> {
-    let mut command = Command::new(lab::example(lab, "farfield-emulator", "simulated_speed")?);
+    let mut command = Command::new(lab::example(lab, "simulated_speed")?);
     command.args(words);
     eprintln!("  {}", process::words(&command));
     Ok(String::from_utf8_lossy(&process::output(&mut command)?).into_owned())

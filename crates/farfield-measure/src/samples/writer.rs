@@ -18,8 +18,11 @@ use std::{io, iter};
 /// Rows to a page: encoding a page takes a millisecond or two, which is how long one `write` can take, with
 /// pauses.
 pub(super) const BATCH_ROWS: usize = 16_384;
-/// Rows to a row group, except the last: few groups, because every footer lists all of them.
+/// The most rows to a row group: few groups, because every footer lists all of them.
 pub(super) const GROUP_ROWS: u64 = 8 * BATCH_ROWS as u64;
+/// So many row groups are as long as each other before the next are a page longer, up to the most: a run of
+/// few requests, which may take hours to fill a long group, keeps a short one in memory.
+const GROUPS_ALIKE: usize = 8;
 /// A footer outgrows the one before it by at most this: a row group of 15 columns, longer counts.
 const FOOTER_GROWTH: u64 = 4_096;
 /// Bytes that are written without a pause: some 8 µs of work.
@@ -30,6 +33,11 @@ const FOOTER_END: u64 = 8;
 /// The most that the file grows to, in lengths of a row group with its footer: where it ends, one that was
 /// written before, and the one that is being written.
 const VERSIONS: u64 = 3;
+
+/// Rows to the row group behind so many others.
+fn group_rows(before: usize) -> u64 {
+    (BATCH_ROWS as u64 * (1 + before / GROUPS_ALIKE) as u64).min(GROUP_ROWS)
+}
 
 /// The file that a [`SamplesWriter`] writes.
 pub trait SampleFile {
@@ -84,8 +92,8 @@ pub struct Written<F> {
 /// Writes samples into a Parquet file that can be read at any time, also after the process was killed.
 ///
 /// # Life of a row
-/// Samples become columns; 16,384 of them a page for each column; eight such pages a row group. Finished row
-/// groups stand side by side. Behind them comes the growing row group, and a footer that lists all.
+/// Samples become columns; 16,384 of them a page for each column; one such page, and up to eight where the
+/// file is long, a row group. Finished row groups stand side by side. Behind them comes the growing row group, and a footer that lists all.
 /// [`checkpoint`](SamplesWriter::checkpoint) replaces these two by a new version, with the rows so far.
 ///
 /// # What a kill costs
@@ -97,8 +105,8 @@ pub struct Written<F> {
 /// the rows of the last checkpoint.
 ///
 /// # Memory
-/// A page of every column, a row group's bytes, and about 5 kB for each row group of the file: 5 to 10 MB,
-/// and 1 MB more after 30 million samples.
+/// A page of every column, a row group's bytes, and about 5 kB for each row group of the file: 3 to 5 MB, 5 to
+/// 10 MB after 4 million samples, and 1 MB more after 30 million.
 pub struct SamplesWriter<F> {
     file: F,
     run: RunLabel,
@@ -259,7 +267,7 @@ impl<F: SampleFile> SamplesWriter<F> {
     fn turn_page(&mut self) -> Result<(), SamplesWriteError> {
         self.absorb_batch()?;
         self.batch.clear();
-        if self.group.rows() == GROUP_ROWS {
+        if self.group.rows() >= group_rows(self.groups.len()) {
             let finished = self.settle_group(false)?;
             self.tail = self.length - self.footer_bytes;
             self.version_at = self.tail;
