@@ -19,7 +19,8 @@
 //! the rare long queue, so an interval cannot say by its own width that it is too short. The correlation of
 //! neighbouring batches can, with respect to the median: as many independent requests as n/D, by this
 //! correlation, must lie beyond the percentile as [`BEYOND_MIN`], and a mean needs [`MEAN_MIN`]. What a longer
-//! run would have is taken to grow with its length.
+//! run would have is taken to grow with its length. A rate is refused where its spectrum rises to zero as that
+//! of self-similar arrivals does: their mean is uncertain in a way that no part of a run shows.
 
 use super::Span;
 use super::times::TimeBatches;
@@ -148,6 +149,9 @@ impl Series {
         if events < EVENTS_MIN {
             let least = EVENTS_MIN as f64;
             return Err(NoInterval::beside(events_found, events_found, least, self.span.lasted));
+        }
+        if spectrum::rises_to_zero(&self.residuals) {
+            return Err(NoInterval::because(NoIntervalReason::TooCorrelated));
         }
         let half_width = HALF_WIDTH * self.variance().sqrt();
         Ok([(events_found - half_width).max(0.0), events_found + half_width])
