@@ -1,4 +1,4 @@
-//! The measured part in up to 256 batches of equal time, from which intervals that allow for correlation come.
+//! The measured part in up to 256 batches of equal time, for intervals that allow for correlation.
 //!
 //! Requests of one run are not independent: a queue that is long is long for many of them. What a run says of
 //! a percentile, a mean, a rate or a share is as uncertain as the batches' numbers vary, slow variation above

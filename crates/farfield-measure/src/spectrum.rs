@@ -41,7 +41,7 @@ pub fn variance_per_value(series: &[f64]) -> Option<f64> {
 /// Whether the spectrum of `series`, whose mean is 0, rises as a power of the frequency towards zero, as that
 /// of a long-range dependent series does: the slope of the logarithms against that of the frequency (Geweke
 /// and Porter-Hudak 1983) is below 0 by more than two standard deviations. So it is for 2.3 % of series
-/// without correlation, and for most with a Hurst exponent of 0.8. False for fewer than [`VALUES_MIN`] values.
+/// without correlation, and for most with a Hurst exponent of 0.8. False for fewer than [`VALUES_MIN`].
 pub fn rises_to_zero(series: &[f64]) -> bool {
     if series.len() < VALUES_MIN {
         return false;
@@ -169,7 +169,7 @@ mod tests {
     }
 
     /// Of white noise 2.3 % has a slope that looks like a pole, within four standard deviations of a binomial
-    /// count of 400; a spectrum that falls as the frequency to the power −0.6, built of waves, always has one.
+    /// count of 400; a spectrum that falls as the frequency to the power −0.6, built of waves, has one.
     #[test]
     fn a_pole_is_told_from_noise() {
         let found = (1..=400).filter(|seed| rises_to_zero(&centred(white(250, *seed)))).count();

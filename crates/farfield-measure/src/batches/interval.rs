@@ -18,9 +18,9 @@
 //! **What is refused.** An estimate of a variance from too short a run is too low just where the run missed
 //! the rare long queue, so an interval cannot say by its own width that it is too short. The correlation of
 //! neighbouring batches can, with respect to the median: as many independent requests as n/D, by this
-//! correlation, must lie beyond the percentile as [`BEYOND_MIN`], and a mean needs [`MEAN_MIN`]. What a longer
-//! run would have is taken to grow with its length. A rate is refused where its spectrum rises to zero as that
-//! of self-similar arrivals does: their mean is uncertain in a way that no part of a run shows.
+//! correlation, must lie beyond the percentile as [`BEYOND_MIN`], and a mean needs [`MEAN_MIN`]. What a
+//! longer run would have is taken to grow with its length. A rate is refused where its spectrum rises to zero
+//! as that of self-similar arrivals does: their mean is uncertain in a way that no part of a run shows.
 
 use super::Span;
 use super::times::TimeBatches;
@@ -85,7 +85,7 @@ impl NoInterval {
         NoInterval { reason, needs_ns: None }
     }
 
-    /// Of `count` requests that are worth `worth` independent ones, where `least` independent ones are needed.
+    /// Of `count` requests, worth `worth` independent ones, where `least` independent ones are needed.
     fn beside(count: f64, worth: f64, least: f64, lasted: Duration) -> NoInterval {
         let reason = if count < least { NoIntervalReason::TooFew } else { NoIntervalReason::TooCorrelated };
         let needs_ns = (worth > 0.0).then(|| two_digits_up(lasted.as_ns() as f64 * least / worth));

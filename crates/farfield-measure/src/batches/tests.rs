@@ -119,8 +119,8 @@ fn what_is_missing_is_said_in_time() {
     assert!(times.ranks(Quantile::P90).is_ok());
 }
 
-/// No failure of 1,000 independent requests leaves room for 3.7 in a thousand: 1 − 0.025^(1/1000) (Clopper and
-/// Pearson 1934). None of no requests is nothing.
+/// No failure of 1,000 independent requests leaves room for 3.7 in a thousand: 1 − 0.025^(1/1000) (Clopper
+/// and Pearson 1934). None of no requests is nothing.
 #[test]
 fn a_share_of_no_failures_has_an_upper_end() {
     let [low, high] = repeating(&[1]).error_share(Duration::from_secs(1)).expect("requests");
