@@ -10,6 +10,7 @@
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
+pub mod batches;
 mod bins;
 pub mod bottleneck;
 pub mod censored;
@@ -36,6 +37,7 @@ pub mod samples;
 pub mod series;
 pub mod sessions;
 mod silence;
+mod spectrum;
 pub mod states;
 pub mod summary;
 pub mod table;

@@ -4,25 +4,28 @@
 //! here. Redirects count as requests, since each is asked and answered on its own. A histogram is 304 KiB:
 //! only a state that users reach has one, and no more than [`States::MAX`] states are counted separately.
 
+use crate::batches::Batches;
 use crate::censored::{self, CensoredAges};
 use crate::fold::PhaseStats;
 use crate::histogram::Histogram;
 use crate::kaplan_meier::Estimate;
 use crate::outcomes::OutcomeCounts;
 use crate::timing::Timing;
-use farfield_base::{Outcome, Sample};
+use farfield_base::{Instant, Outcome, Sample};
 
 /// The states of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct States {
     names: Vec<String>,
+    /// The beginning of the measured part.
+    from: Instant,
     /// By number; nothing as long as a state was not asked for.
     counted: Vec<Option<Box<StateCount>>>,
     left_out: usize,
 }
 
 /// Statistics of a state.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct StateCount {
     /// Requests due in the measured part, by the [code](Outcome::code) of what became of them.
     pub outcomes: OutcomeCounts,
@@ -30,9 +33,21 @@ pub struct StateCount {
     pub response: Histogram,
     /// Ages of those that were given up or were open at the end of the run.
     pub censored: CensoredAges,
+    /// The same by batch of time, for intervals.
+    pub batches: Batches,
 }
 
 impl StateCount {
+    /// Nothing yet, of a measured part that begins at `from`.
+    fn new(from: Instant) -> StateCount {
+        StateCount {
+            outcomes: OutcomeCounts::default(),
+            response: Histogram::default(),
+            censored: CensoredAges::default(),
+            batches: Batches::new(from),
+        }
+    }
+
     /// Requests due in the measured part.
     pub fn requests(&self) -> u64 {
         self.outcomes.sum()
@@ -60,18 +75,19 @@ impl States {
     pub const MAX: usize = 100;
 
     /// States with these names, by number: [`Sample::request`] is a state's where it is one of these
-    /// numbers.
-    pub fn named(mut names: Vec<String>) -> States {
+    /// numbers. The measured part begins at `from`.
+    pub fn named(mut names: Vec<String>, from: Instant) -> States {
         let left_out = names.len().saturating_sub(States::MAX);
         names.truncate(States::MAX);
-        States { counted: vec![None; names.len()], names, left_out }
+        States { counted: vec![None; names.len()], names, from, left_out }
     }
 
     /// Counts a `sample` of the measured part, if it is a state's. The ages of unfinished ones count unless
     /// they are ignored.
     pub fn record(&mut self, sample: &Sample, ignores_unfinished: bool) {
         let Some(state) = self.counted.get_mut(sample.request as usize) else { return };
-        let state = state.get_or_insert_default();
+        let state = state.get_or_insert_with(|| Box::new(StateCount::new(self.from)));
+        state.batches.record_response(sample, ignores_unfinished);
         state.outcomes.add(sample.outcome);
         if sample.outcome == Outcome::Ok
             && let Some(time) = Timing::Response.of(sample)
@@ -95,7 +111,8 @@ impl States {
         assert_eq!(self.names, other.names, "folds of one run share its states");
         for (mine, theirs) in self.counted.iter_mut().zip(&other.counted) {
             let Some(theirs) = theirs else { continue };
-            let mine = mine.get_or_insert_default();
+            let mine = mine.get_or_insert_with(|| Box::new(StateCount::new(self.from)));
+            mine.batches.merge(&theirs.batches);
             mine.response.merge(&theirs.response);
             mine.censored.merge(&theirs.censored);
             mine.outcomes.merge(&theirs.outcomes);
@@ -111,7 +128,7 @@ impl States {
     /// by itself.
     pub fn state(&self, name: &str) -> Option<StateCount> {
         let (_, state) = self.counted().find(|(own, _)| *own == name)?;
-        Some(state.cloned().unwrap_or_default())
+        Some(state.cloned().unwrap_or_else(|| StateCount::new(self.from)))
     }
 
     /// Number of states beyond the first [`States::MAX`].
@@ -180,7 +197,7 @@ mod tests {
 
     #[test]
     fn too_many_states_are_left_out_and_counted() {
-        let states = States::named((0..130).map(|n| n.to_string()).collect());
+        let states = States::named((0..130).map(|n| n.to_string()).collect(), Instant::ZERO);
         assert_eq!((states.counted().len(), states.left_out()), (States::MAX, 30));
     }
 }

@@ -283,7 +283,7 @@ pub struct SummaryContext<'a> {
 impl Summary {
     /// The summary of a run that ended at `until`.
     pub fn new(context: SummaryContext<'_>, fold: &Fold, stats: &EngineStats, until: Instant) -> Summary {
-        let mut summary = Summary::pausing(context, fold, stats, until, &|| {});
+        let mut summary = Summary::pausing(context, fold, stats, until, true, &|| {});
         summary.warnings.extend(change::warning(fold, until));
         summary.warnings.extend(failing::warning(fold, until, summary.verdict.judges_the_end()));
         summary
@@ -294,12 +294,14 @@ impl Summary {
         fold: &Fold,
         stats: &EngineStats,
         until: Instant,
+        ended: bool,
         pause: &dyn Fn(),
     ) -> Summary {
         let verdict = Verdict::judge(context, fold, stats, until);
         let completed = verdict.checks.iter().find(|check| check.name == "completed");
         let incomplete_reason = completed.and_then(|check| check.note.clone());
         let phases = phases(fold, until);
+        let steady = Duration::from_ns(phases.steady_ns);
         Summary {
             schema_version: SCHEMA_VERSION,
             heading: context.heading.clone(),
@@ -307,15 +309,15 @@ impl Summary {
             incomplete_reason,
             phases,
             thresholds: context.thresholds.iter().map(|threshold| threshold.evaluate(fold, until)).collect(),
-            steady: PartSummary::of(fold.steady(), Duration::from_ns(phases.steady_ns), pause).with_arrivals(
+            steady: PartSummary::of(fold.steady(), steady, ended, pause).with_arrivals(
                 context.heading.load,
                 stats.arrivals,
                 phases.steady_ns,
             ),
-            classes: ClassSummary::of_all(fold, Duration::from_ns(phases.steady_ns), pause),
-            warm_up: PartSummary::of(fold.warm_up(), Duration::from_ns(phases.warm_up_ns), pause),
+            classes: ClassSummary::of_all(fold, steady, ended, pause),
+            warm_up: PartSummary::of(fold.warm_up(), Duration::from_ns(phases.warm_up_ns), ended, pause),
             pages: fold.pages().map(|pages| PagesSummary::of(pages, fold.pages_unfinished(None))),
-            states: StateSummary::of_all(fold, pause),
+            states: StateSummary::of_all(fold, steady, ended, pause),
             sessions: SessionsSummary::of(fold),
             failures: FailureSummary::of_all(fold),
             failures_file: context
@@ -357,7 +359,7 @@ impl Summary {
         // The statistics hold histograms, which are too large to copy.
         let so_far = "the run had not ended when this was written".to_owned();
         let interrupted = stats.interrupted.replace(so_far);
-        let summary = Summary::pausing(context, fold, stats, until, pause);
+        let summary = Summary::pausing(context, fold, stats, until, false, pause);
         stats.interrupted = interrupted;
         summary
     }

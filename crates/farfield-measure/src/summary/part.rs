@@ -2,12 +2,14 @@
 //! states.
 
 use super::{EstimateSummary, LoadKind, TimingSummary};
+use crate::batches::Batches;
+use crate::batches::interval::{NoInterval, NoIntervalReason};
 use crate::engine_stats::Arrivals;
 use crate::fold::{EventCounts, Fold, PhaseStats};
 use crate::outcomes::OutcomeCounts;
 use crate::pages::PageTimes;
 use crate::states::StateCount;
-use crate::timing::Timings;
+use crate::timing::{Timing, Timings};
 use farfield_base::{Duration, Outcome};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,6 +46,12 @@ pub struct Rates {
     pub sent_per_s: f64,
     /// Replies that completed with success.
     pub completed_per_s: f64,
+    /// The 95 % confidence interval of that rate; null if there is none.
+    #[serde(default)]
+    pub completed_interval_per_s: Option<[f64; 2]>,
+    /// Why that rate has no interval; null if it has one, and in a summary by an older farfield.
+    #[serde(default)]
+    pub no_completed_interval: Option<NoInterval>,
     /// Requests that ended in any way.
     pub ended_per_s: f64,
     /// Attempts to connect.
@@ -55,12 +63,18 @@ pub struct Rates {
 }
 
 impl Rates {
-    pub(super) fn of(events: &EventCounts, over: Duration) -> Option<Rates> {
+    fn of(
+        events: &EventCounts,
+        completed_interval: Result<[f64; 2], NoInterval>,
+        over: Duration,
+    ) -> Option<Rates> {
         let per_s = |count: u64| count as f64 / over.as_secs_f64();
         (!over.is_zero()).then(|| Rates {
             offered_per_s: per_s(events.offered),
             sent_per_s: per_s(events.sent),
             completed_per_s: per_s(events.completed),
+            completed_interval_per_s: completed_interval.ok(),
+            no_completed_interval: completed_interval.err(),
             ended_per_s: per_s(events.ended),
             connects_per_s: per_s(events.connects_begun),
             body_bytes_per_s: per_s(events.body_bytes),
@@ -79,6 +93,12 @@ pub struct PartSummary {
     /// Of those, the share that went wrong, those among them that were unfinished at the end of the run;
     /// null if there were none. Where the scenario says so (`run.unfinished`), unfinished ones are left out.
     pub error_share: Option<f64>,
+    /// The 95 % confidence interval of the error share; null if there is none.
+    #[serde(default)]
+    pub error_share_interval: Option<[f64; 2]>,
+    /// Why the error share has no interval; null if it has one, and in a summary by an older farfield.
+    #[serde(default)]
+    pub no_error_share_interval: Option<NoInterval>,
     /// Rates; null for a part that took no time.
     pub rates: Option<Rates>,
     /// The times of successful requests, and of all connections; null where none was measured.
@@ -96,21 +116,34 @@ pub struct PartSummary {
 }
 
 impl PartSummary {
-    pub(super) fn of(part: &PhaseStats, lasted: Duration, pause: &dyn Fn()) -> PartSummary {
+    /// Of a part that `lasted` so long; with intervals if the run `ended`.
+    pub(super) fn of(part: &PhaseStats, lasted: Duration, ended: bool, pause: &dyn Fn()) -> PartSummary {
+        let batches = batches_of(part.batches(), ended);
+        let error_share_interval = batches.and_then(|batches| batches.error_share(lasted));
+        let completed_interval = batches.and_then(|batches| batches.completed_per_s(lasted));
         PartSummary {
             requests: part.requests(),
             begun: part.begun,
             error_share: part.error_share(),
-            rates: Rates::of(&part.events, lasted),
-            times: part.times.map(|times| {
+            error_share_interval: error_share_interval.ok(),
+            no_error_share_interval: error_share_interval.err(),
+            rates: Rates::of(&part.events, completed_interval, lasted),
+            times: part.times.map_timed(|timing, times| {
                 pause();
-                TimingSummary::of(times)
+                let intervals = batches.and_then(|batches| batches.times(timing, lasted));
+                TimingSummary::with_intervals(times, intervals, pause)
             }),
             estimates: EstimateSummary::of_all(part, pause),
             unfinished: part.unfinished.histogram().and_then(TimingSummary::of),
             outcomes: OutcomeCount::of_all(&part.outcomes),
         }
     }
+}
+
+/// The batches that intervals come from, or why there are none.
+fn batches_of(batches: Option<&Batches>, ended: bool) -> Result<&Batches, NoInterval> {
+    let reason = if ended { NoIntervalReason::NotKept } else { NoIntervalReason::NotEnded };
+    batches.filter(|_| ended).ok_or(NoInterval::because(reason))
 }
 
 impl PartSummary {
@@ -145,12 +178,12 @@ pub struct ClassSummary {
 }
 
 impl ClassSummary {
-    pub(super) fn of_all(fold: &Fold, lasted: Duration, pause: &dyn Fn()) -> Vec<ClassSummary> {
+    pub(super) fn of_all(fold: &Fold, lasted: Duration, ended: bool, pause: &dyn Fn()) -> Vec<ClassSummary> {
         let all = fold.steady().requests();
         let class = |(place, (name, part)): (usize, (&str, &PhaseStats))| ClassSummary {
             name: name.to_owned(),
             share: (all > 0).then(|| part.requests() as f64 / all as f64),
-            steady: PartSummary::of(part, lasted, pause),
+            steady: PartSummary::of(part, lasted, ended, pause),
             pages: fold
                 .pages_of_class(place)
                 .map(|pages| PagesSummary::of(pages, fold.pages_unfinished(Some(place)))),
@@ -201,6 +234,12 @@ pub struct StateSummary {
     pub requests: u64,
     /// Of those, the share that went wrong, as in the whole of the part; null if there were none.
     pub error_share: Option<f64>,
+    /// The 95 % confidence interval of the error share; null if there is none.
+    #[serde(default)]
+    pub error_share_interval: Option<[f64; 2]>,
+    /// Why the error share has no interval; null if it has one, and in a summary by an older farfield.
+    #[serde(default)]
+    pub no_error_share_interval: Option<NoInterval>,
     /// Response times of those that went well; null if there are none.
     pub response: Option<TimingSummary>,
     /// Outcomes of the requests; only those that occurred.
@@ -208,15 +247,21 @@ pub struct StateSummary {
 }
 
 impl StateSummary {
-    pub(super) fn of_all(fold: &Fold, pause: &dyn Fn()) -> Vec<StateSummary> {
+    pub(super) fn of_all(fold: &Fold, lasted: Duration, ended: bool, pause: &dyn Fn()) -> Vec<StateSummary> {
         let ignores_unfinished = fold.steady().ignores_unfinished();
         let state = |(name, state): (&str, Option<&StateCount>)| {
             pause();
+            let batches = batches_of(state.map(|state| &state.batches), ended);
+            let error_share_interval = batches.and_then(|batches| batches.error_share(lasted));
+            let intervals = batches.and_then(|batches| batches.times(Timing::Response, lasted));
             StateSummary {
                 name: name.to_owned(),
                 requests: state.map_or(0, StateCount::requests),
                 error_share: state.and_then(|state| state.error_share(ignores_unfinished)),
-                response: state.and_then(|state| TimingSummary::of(&state.response)),
+                error_share_interval: error_share_interval.ok(),
+                no_error_share_interval: error_share_interval.err(),
+                response: state
+                    .and_then(|state| TimingSummary::with_intervals(&state.response, intervals, pause)),
                 outcomes: state.map_or_else(Vec::new, |state| OutcomeCount::of_all(&state.outcomes)),
             }
         };

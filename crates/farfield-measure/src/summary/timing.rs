@@ -1,5 +1,6 @@
 //! A histogram of times in a summary: moments and percentiles with their intervals.
 
+use crate::batches::interval::{NoInterval, NoIntervalReason, TimeIntervals};
 use crate::histogram::Histogram;
 use crate::quantile::Quantile;
 use farfield_base::Duration;
@@ -17,8 +18,12 @@ pub struct QuantileSummary {
     pub name: String,
     /// Its value, above the true one by less than 0.1 %.
     pub value_ns: u64,
-    /// The 95 % confidence interval, for independent samples; null if there are too few samples.
+    /// The 95 % confidence interval, which allows for correlated requests; null if there is none.
     pub interval_ns: Option<[u64; 2]>,
+    /// Why there is no interval; null if there is one, and in a summary by an older farfield, whose
+    /// intervals took requests for independent.
+    #[serde(default)]
+    pub no_interval: Option<NoInterval>,
 }
 
 /// One of the five times, or of the generator's own.
@@ -30,6 +35,12 @@ pub struct TimingSummary {
     pub clamped: u64,
     /// The mean.
     pub mean_ns: u64,
+    /// The 95 % confidence interval of the mean; null if there is none.
+    #[serde(default)]
+    pub mean_interval_ns: Option<[u64; 2]>,
+    /// Why the mean has no interval; null if it has one, and in a summary by an older farfield.
+    #[serde(default)]
+    pub no_mean_interval: Option<NoInterval>,
     /// The sample standard deviation; null for one value.
     pub sd_ns: Option<u64>,
     /// The shortest.
@@ -41,32 +52,55 @@ pub struct TimingSummary {
 }
 
 impl TimingSummary {
-    /// `None` for a histogram that holds nothing.
+    /// Without intervals; `None` for a histogram that holds nothing.
     pub fn of(times: &Histogram) -> Option<TimingSummary> {
-        // The checkpoint of a run asks for these every second, between requests: one way through the bins
-        // does.
+        let none = NoInterval::because(NoIntervalReason::NotKept);
+        TimingSummary::with_intervals(times, Err(none), &|| {})
+    }
+
+    /// With the intervals of the same times, or the reason why there are none. `pause` is called between
+    /// pieces of work.
+    pub fn with_intervals(
+        times: &Histogram,
+        intervals: Result<TimeIntervals<'_>, NoInterval>,
+        pause: &dyn Fn(),
+    ) -> Option<TimingSummary> {
+        let intervals = intervals.as_ref().map_err(|none| *none);
+        let ranks = QUANTILES.map(|quantile| {
+            pause();
+            intervals.and_then(|intervals| intervals.ranks(quantile))
+        });
+        let mean_factors = intervals.and_then(TimeIntervals::mean_factors);
+        // One way through the bins does for all percentiles and their intervals.
         let count = times.count();
-        let wanted = QUANTILES.map(|quantile| {
-            let (low, high) = quantile.interval_ranks(count).unwrap_or((0, 0));
-            [quantile.rank(count).unwrap_or(0), low, high]
+        let wanted: [[u64; 3]; 6] = std::array::from_fn(|at| {
+            let [low, high] = ranks[at].unwrap_or([0, 0]);
+            [QUANTILES[at].rank(count).unwrap_or(0), low, high]
         });
         let found = times.at_ranks(wanted.as_flattened());
-        let ns = |time: Option<Duration>| time.map(Duration::as_ns);
-        let summarize = |(quantile, found): (Quantile, &[Option<Duration>])| {
-            Some(QuantileSummary {
-                name: quantile.to_string(),
-                value_ns: ns(found[0])?,
-                interval_ns: ns(found[1]).zip(ns(found[2])).map(<[u64; 2]>::from),
-            })
-        };
+        let quantiles =
+            QUANTILES.iter().zip(found.chunks(3)).zip(&ranks).filter_map(|((quantile, found), ranks)| {
+                let interval =
+                    found[1].zip(found[2]).map(|(low, high)| [times.lower_end(low).as_ns(), high.as_ns()]);
+                Some(QuantileSummary {
+                    name: quantile.to_string(),
+                    value_ns: found[0]?.as_ns(),
+                    interval_ns: interval,
+                    no_interval: ranks.err(),
+                })
+            });
+        let mean = times.mean()?.as_ns();
+        let at_factor = |factor: f64| (mean as f64 * factor).round() as u64;
         Some(TimingSummary {
-            count: times.count(),
+            count,
             clamped: times.clamped(),
-            mean_ns: times.mean()?.as_ns(),
+            mean_ns: mean,
+            mean_interval_ns: mean_factors.ok().map(|factors| factors.map(at_factor)),
+            no_mean_interval: mean_factors.err(),
             sd_ns: times.standard_deviation().map(Duration::as_ns),
             min_ns: times.min()?.as_ns(),
             max_ns: times.max()?.as_ns(),
-            quantiles: QUANTILES.into_iter().zip(found.chunks(3)).filter_map(summarize).collect(),
+            quantiles: quantiles.collect(),
         })
     }
 

@@ -3,7 +3,9 @@
 use super::{NAMES, escaped, sentence, table};
 use crate::figures::{bytes_rate, count, percent, rate, time};
 use crate::terminal::quantity;
-use farfield_measure::summary::{FailureSummary, PartSummary, ProgramSummary, TimingSummary};
+use farfield_measure::summary::{
+    FailureSummary, PartSummary, ProgramSummary, QuantileSummary, TimingSummary,
+};
 use farfield_measure::verdict::{Check, CheckState};
 use farfield_measure::{Quantile, Summary};
 use std::fmt::Write;
@@ -117,11 +119,13 @@ pub(super) fn figures(page: &mut String, summary: &Summary) {
     if let Some(rates) = &steady.rates {
         rows.push(vec!["offered".to_owned(), rate(rates.offered_per_s)]);
         rows.push(vec!["sent".to_owned(), rate(rates.sent_per_s)]);
-        rows.push(vec!["completed".to_owned(), rate(rates.completed_per_s)]);
+        let interval = rates.completed_interval_per_s;
+        rows.push(vec!["completed".to_owned(), with_interval(rate(rates.completed_per_s), interval, rate)]);
         rows.push(vec!["bytes of bodies".to_owned(), bytes_rate(rates.body_bytes_per_s)]);
     }
     rows.push(vec!["requests".to_owned(), count(steady.requests)]);
-    rows.push(vec!["errors".to_owned(), steady.error_share.map_or_else(|| "–".to_owned(), percent)]);
+    let errors = |share| with_interval(percent(share), steady.error_share_interval, percent);
+    rows.push(vec!["errors".to_owned(), steady.error_share.map_or_else(|| "–".to_owned(), errors)]);
     let connections = &summary.connections;
     rows.push(vec!["connections opened".to_owned(), count(connections.established)]);
     if let Some(mean) = connections.requests_mean {
@@ -133,16 +137,13 @@ pub(super) fn figures(page: &mut String, summary: &Summary) {
 }
 
 fn times(page: &mut String, part: &PartSummary) {
-    page.push_str("<p>Times of successful requests, with 95 % intervals where there are enough:</p>\n");
+    page.push_str("<p>Times of successful requests, with 95 % intervals where the run is long enough:</p>\n");
     let present = part.times.iter().filter_map(|(timing, times)| Some((timing.name(), times.as_ref()?)));
     let row = |(name, times): (&str, &TimingSummary)| {
-        let quantile = |quantile: &farfield_measure::summary::QuantileSummary| {
-            let interval = quantile.interval_ns.map_or_else(String::new, |[low, high]| {
-                format!("<br><small>{} – {}</small>", time(low), time(high))
-            });
-            format!("{}{interval}", time(quantile.value_ns))
-        };
-        let mut cells = vec![name.to_owned(), time(times.mean_ns)];
+        let quantile =
+            |quantile: &QuantileSummary| with_interval(time(quantile.value_ns), quantile.interval_ns, time);
+        let mean = with_interval(time(times.mean_ns), times.mean_interval_ns, time);
+        let mut cells = vec![name.to_owned(), mean];
         cells.extend(times.quantiles.iter().map(quantile));
         cells.resize(8, String::new());
         cells.extend([time(times.max_ns), count(times.count)]);
@@ -151,6 +152,9 @@ fn times(page: &mut String, part: &PartSummary) {
     let rows: Vec<Vec<String>> = present.map(row).collect();
     let head = ["time", "mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max", "count"];
     table(page, &head, &rows);
+    if let Some(response) = &part.times.response {
+        page.push_str(&without_interval(response));
+    }
     if let Some(estimate) = &part.estimates.response {
         let more = |is_more: bool| if is_more { "more than " } else { "" };
         let _ = writeln!(
@@ -162,6 +166,31 @@ fn times(page: &mut String, part: &PartSummary) {
             time(estimate.mean.value_ns)
         );
     }
+}
+
+/// A number in words with its interval below.
+fn with_interval<T>(number: String, interval: Option<[T; 2]>, in_words: impl Fn(T) -> String) -> String {
+    let interval = interval.map(|ends| ends.map(in_words));
+    let interval = interval.map(|[low, high]| format!("<br><small>{low} – {high}</small>"));
+    format!("{number}{}", interval.unwrap_or_default())
+}
+
+/// A paragraph on the numbers of the response time that have no interval, and how long a run they need;
+/// nothing if all have one, or if it is not known why they have none.
+fn without_interval(response: &TimingSummary) -> String {
+    let mean = response.no_mean_interval.map(|none| ("the mean", none));
+    let quantile = |of: &QuantileSummary| Some((of.name.clone(), of.no_interval?));
+    let quantiles = response.quantiles.iter().filter_map(quantile);
+    let all = mean.map(|(name, none)| (name.to_owned(), none)).into_iter().chain(quantiles);
+    let words = all.map(|(name, none)| {
+        let needs = none.needs_ns.map(|ns| format!("; about {} of measuring would do", time(ns)));
+        format!("{name} ({}{})", none.reason.words(), needs.unwrap_or_default())
+    });
+    let words: Vec<String> = words.collect();
+    if words.is_empty() {
+        return String::new();
+    }
+    format!("<p>No interval of the response time has {}.</p>\n", words.join(", "))
 }
 
 pub(super) fn classes(page: &mut String, summary: &Summary) {

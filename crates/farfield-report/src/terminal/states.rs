@@ -37,7 +37,7 @@ fn shown(states: &[StateSummary]) -> Vec<&StateSummary> {
 /// The share of errors, how many checks and extractions failed among them, and response times of what went
 /// well.
 fn state_row(state: &StateSummary) -> String {
-    let StateSummary { name, requests, error_share, response, outcomes } = state;
+    let StateSummary { name, requests, error_share, response, outcomes, .. } = state;
     let checks =
         outcomes.iter().filter(|outcome| ["check-failed", "extract-failed"].contains(&&*outcome.name));
     let columns = [

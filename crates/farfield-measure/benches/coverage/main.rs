@@ -1,0 +1,57 @@
+//! How often 95 % intervals contain the true number, over many runs of known processes: `cargo bench -p
+//! farfield-measure --bench coverage`. Prints the table of docs/statistics.md.
+
+mod measured;
+mod processes;
+
+use measured::Truth;
+use processes::{Count, Process, Tally};
+
+/// A process, how many requests a run has, and the number of runs.
+const ROWS: [(&str, Process, usize, u64); 16] = [
+    ("independent", Process::Independent, 1_000, 1_000),
+    ("independent", Process::Independent, 12_000, 1_000),
+    ("M/M/1 at 0.5", Process::Queue { load: 0.5 }, 4_000, 1_000),
+    ("M/M/1 at 0.5", Process::Queue { load: 0.5 }, 16_000, 1_000),
+    ("M/M/1 at 0.8", Process::Queue { load: 0.8 }, 4_000, 1_000),
+    ("M/M/1 at 0.8", Process::Queue { load: 0.8 }, 16_000, 1_000),
+    ("M/M/1 at 0.8", Process::Queue { load: 0.8 }, 64_000, 1_000),
+    ("M/M/1 at 0.95", Process::Queue { load: 0.95 }, 16_000, 1_000),
+    ("M/M/1 at 0.95", Process::Queue { load: 0.95 }, 64_000, 1_000),
+    ("M/M/1 at 0.95", Process::Queue { load: 0.95 }, 250_000, 400),
+    ("closed loop, 80 users", Process::Closed { users: 80, think: 100.0 }, 16_000, 1_000),
+    ("closed loop, 80 users", Process::Closed { users: 80, think: 100.0 }, 64_000, 1_000),
+    ("self-similar, no queue", SELF_SIMILAR, 16_000, 1_000),
+    ("self-similar, no queue", SELF_SIMILAR, 64_000, 400),
+    ("self-similar, queue at 0.5", SELF_SIMILAR_QUEUE, 16_000, 1_000),
+    ("self-similar, queue at 0.5", SELF_SIMILAR_QUEUE, 64_000, 400),
+];
+const SELF_SIMILAR: Process = Process::SelfSimilar { hurst: 0.8, load: 0.5, queue: false };
+const SELF_SIMILAR_QUEUE: Process = Process::SelfSimilar { hurst: 0.8, load: 0.5, queue: true };
+
+const COLUMNS: [&str; 7] = ["p50", "p90", "p95", "p99", "mean", "rate", "errors"];
+
+fn main() {
+    println!("| requests | of a run | runs | {} |", COLUMNS.join(" | "));
+    println!("| --- | --- | --- |{}", " --- |".repeat(COLUMNS.len()));
+    for (name, process, requests, runs) in ROWS {
+        let truth = Truth::of(process, (0..runs).map(|seed| process.run(seed, requests)));
+        let mut tally = Tally::default();
+        for seed in 0..runs {
+            measured::count(&mut tally, &process.run(seed, requests), &truth);
+        }
+        let cells = COLUMNS.map(|column| cell(tally.0[column]));
+        println!("| {name} | {requests} | {runs} | {} |", cells.join(" | "));
+    }
+}
+
+/// The share of intervals that contain the true number, and of runs that have one if not all do.
+fn cell(count: Count) -> String {
+    let covered = f64::from(count.covered) / f64::from(count.given.max(1));
+    let given = f64::from(count.given) / f64::from(count.runs);
+    match count.given {
+        0 => "–".to_owned(),
+        _ if count.given == count.runs => format!("{covered:.3}"),
+        _ => format!("{covered:.3} of {:.0} %", 100.0 * given),
+    }
+}

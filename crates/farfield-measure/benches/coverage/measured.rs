@@ -1,0 +1,92 @@
+//! The intervals of a run as a summary has them, from batches and a histogram.
+
+use super::processes::{FAILED, Process, Run, SERVICE_NS, Tally};
+use farfield_base::{Duration, HttpStats, Instant, Outcome, PagePart, Sample, Stamp};
+use farfield_measure::batches::Batches;
+use farfield_measure::summary::TimingSummary;
+use farfield_measure::{Histogram, Quantile, Timing};
+
+/// Percentiles that are looked at.
+pub const QUANTILES: [(&str, Quantile); 4] =
+    [("p50", Quantile::P50), ("p90", Quantile::P90), ("p95", Quantile::P95), ("p99", Quantile::P99)];
+
+/// The true numbers of a process.
+pub struct Truth {
+    quantiles_ns: [f64; 4],
+    mean_ns: f64,
+    completed_per_s: f64,
+}
+
+impl Truth {
+    /// By formula, or else by all `runs` together.
+    pub fn of(process: Process, runs: impl Iterator<Item = Run>) -> Truth {
+        let quantiles = QUANTILES.map(|(_, quantile)| process.quantile(quantile.as_f64()));
+        let completed_per_s = process.rate() / SERVICE_NS * 1e9;
+        if let ([Some(a), Some(b), Some(c), Some(d)], Some(mean)) = (quantiles, process.mean()) {
+            let quantiles_ns = [a, b, c, d].map(|time| time * SERVICE_NS);
+            return Truth { quantiles_ns, mean_ns: mean * SERVICE_NS, completed_per_s };
+        }
+        let mut all = Histogram::new();
+        for request in runs.flat_map(|run| run.requests) {
+            all.record(Duration::from_ns(request.response_ns));
+        }
+        let ns = |quantile| all.quantile(quantile).map_or(0.0, |time| time.as_ns() as f64);
+        let mean_ns = all.sum_ns() as f64 / all.count() as f64;
+        Truth { quantiles_ns: QUANTILES.map(|(_, quantile)| ns(quantile)), mean_ns, completed_per_s }
+    }
+}
+
+/// Counts the intervals of `run` in `tally`.
+pub fn count(tally: &mut Tally, run: &Run, truth: &Truth) {
+    let lasted = Duration::from_ns(run.lasted_ns);
+    let (batches, response) = measured(run);
+    let intervals = batches.times(Timing::Response, lasted);
+    let times = TimingSummary::with_intervals(&response, intervals, &|| {}).expect("requests");
+    for (at, (name, quantile)) in QUANTILES.into_iter().enumerate() {
+        let own = quantile.to_string();
+        let found = times.quantiles.iter().find(|found| found.name == own).expect("a percentile");
+        let interval = found.interval_ns.map(|ends| ends.map(|ns| ns as f64));
+        tally.count(name, interval, truth.quantiles_ns[at]);
+    }
+    tally.count("mean", times.mean_interval_ns.map(|ends| ends.map(|ns| ns as f64)), truth.mean_ns);
+    tally.count("rate", batches.completed_per_s(lasted).ok(), truth.completed_per_s);
+    tally.count("errors", batches.error_share(lasted).ok(), FAILED);
+}
+
+/// The run in batches, and its response times.
+fn measured(run: &Run) -> (Batches, Histogram) {
+    let (mut batches, mut response) = (Batches::new(Instant::ZERO), Histogram::new());
+    for (number, request) in run.requests.iter().enumerate() {
+        let due = Instant::from_ns(request.due_ns);
+        let sample = Sample {
+            due,
+            connect_begun: Stamp::NEVER,
+            connected: Stamp::NEVER,
+            sent: Stamp::at(due),
+            first_byte: Stamp::at(due),
+            done: Instant::from_ns(request.due_ns + request.response_ns),
+            body_bytes: 100,
+            reply_bytes: 150,
+            user: 0,
+            connection: 0,
+            number: number as u32,
+            request: 0,
+            class: 0,
+            status: 200,
+            outcome: if request.failed { Outcome::Reset } else { Outcome::Ok },
+            tcp: None,
+            tls: None,
+            http: HttpStats::UNKNOWN,
+            page: PagePart::Untracked,
+            session: Sample::NO_SESSION,
+        };
+        batches.record_response(&sample, false);
+        if !request.failed {
+            response.record(sample.response_time());
+            if sample.done.as_ns() < run.lasted_ns {
+                batches.record_completed(sample.done);
+            }
+        }
+    }
+    (batches, response)
+}

@@ -1,0 +1,197 @@
+//! The measured part in up to 256 batches of equal time, for intervals that allow for correlation.
+//!
+//! Requests of one run are not independent: a queue that is long is long for many of them. What a run says of
+//! a percentile, a mean, a rate or a share is as uncertain as the batches' numbers vary, slow variation above
+//! all, and not as the number of requests alone has it. So each batch counts its requests, failures and
+//! completed replies, and its times in [bins](times); the [intervals](interval) follow from these.
+//!
+//! A batch is at first 16 µs long. When there are more than 256, neighbours are joined two by two, so that
+//! there are 128 to 256 of them from some milliseconds on, however long a run is. A request belongs to the
+//! batch in which it was due, a completed reply to that in which it ended. All is integer addition, and how
+//! long batches and how wide bins are depends on the set of requests alone: batches of several workers
+//! [merge](Batches::merge) in any order and grouping to the same numbers.
+//!
+//! Recording takes two indices and two additions a time, and allocates when a bin or a batch has its first.
+//! At most 150 KiB for each time that is measured, a third of it where times are alike.
+
+pub mod interval;
+mod times;
+
+use crate::timing::{Timing, Timings};
+use farfield_base::{Duration, Instant, Outcome, Sample};
+use interval::{NoInterval, Series, TimeIntervals};
+use times::{TimeBatches, add, add_all, halve};
+
+/// Most batches, a power of two.
+const BATCHES_MAX: usize = 256;
+/// The shortest batch is two to this power nanoseconds.
+const SHORTEST_BITS: u32 = 14;
+
+/// Requests of a part of the run, by batch of time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Batches {
+    /// The beginning of the first.
+    from: Instant,
+    /// A batch is two to this power nanoseconds.
+    length_bits: u32,
+    times: Timings<TimeBatches>,
+    /// Requests due, without those that are to be ignored.
+    due: Vec<u32>,
+    /// Of those, the ones that ended otherwise than well.
+    failed: Vec<u32>,
+    /// Replies that completed with success.
+    completed: Vec<u32>,
+}
+
+impl Batches {
+    /// Batches from this instant on.
+    pub fn new(from: Instant) -> Batches {
+        Batches {
+            from,
+            length_bits: SHORTEST_BITS,
+            times: Timings::default(),
+            due: Vec::new(),
+            failed: Vec::new(),
+            completed: Vec::new(),
+        }
+    }
+
+    /// Counts a request that was due from the beginning of the batches on, and its times; an unfinished one
+    /// only in its connect time where these are ignored.
+    pub fn record(&mut self, sample: &Sample, ignores_unfinished: bool) {
+        let batch = self.record_outcome(sample, ignores_unfinished);
+        if sample.outcome == Outcome::Ok {
+            for timing in [Timing::Response, Timing::Service, Timing::Reply, Timing::Transfer] {
+                if let Some(time) = timing.of(sample) {
+                    self.times.of_mut(timing).record(batch, time.as_ns());
+                }
+            }
+        }
+        if let Some(time) = sample.connect_time() {
+            self.times.connect.record(batch, time.as_ns());
+        }
+    }
+
+    /// Counts a request as [`Batches::record`] does, but of its times only the response time.
+    pub fn record_response(&mut self, sample: &Sample, ignores_unfinished: bool) {
+        let batch = self.record_outcome(sample, ignores_unfinished);
+        if sample.outcome == Outcome::Ok {
+            self.times.response.record(batch, sample.response_time().as_ns());
+        }
+    }
+
+    fn record_outcome(&mut self, sample: &Sample, ignores_unfinished: bool) -> usize {
+        let batch = self.batch(sample.due);
+        if !(ignores_unfinished && sample.outcome == Outcome::Unfinished) {
+            add(&mut self.due, batch, 1);
+            if sample.outcome != Outcome::Ok {
+                add(&mut self.failed, batch, 1);
+            }
+        }
+        batch
+    }
+
+    /// Counts a reply that completed with success, from the beginning of the batches on.
+    pub fn record_completed(&mut self, done: Instant) {
+        let batch = self.batch(done);
+        add(&mut self.completed, batch, 1);
+    }
+
+    /// Adds what `other` counted.
+    ///
+    /// # Panics
+    /// If the two begin at different instants.
+    pub fn merge(&mut self, other: &Batches) {
+        assert_eq!(self.from, other.from, "batches of one run begin together");
+        while self.length_bits < other.length_bits {
+            self.double();
+        }
+        let mut longer;
+        let mut other = other;
+        if other.length_bits < self.length_bits {
+            longer = other.clone();
+            while longer.length_bits < self.length_bits {
+                longer.double();
+            }
+            other = &longer;
+        }
+        for (timing, times) in other.times.iter() {
+            self.times.of_mut(timing).merge(times);
+        }
+        add_all(&mut self.due, &other.due);
+        add_all(&mut self.failed, &other.failed);
+        add_all(&mut self.completed, &other.completed);
+    }
+
+    /// The intervals of one of the times, over a measured part that lasted so long.
+    pub fn times(&self, timing: Timing, lasted: Duration) -> Result<TimeIntervals<'_>, NoInterval> {
+        TimeIntervals::new(self.times.of(timing), self.span(lasted))
+    }
+
+    /// The interval of the number of completed replies a second.
+    pub fn completed_per_s(&self, lasted: Duration) -> Result<[f64; 2], NoInterval> {
+        let span = self.span(lasted);
+        let counts = of_batches(&self.completed, span.whole);
+        let all = total(&self.completed);
+        let [low, high] = Series::of_counts(&counts, span)?.count_interval(all)?;
+        let seconds = lasted.as_secs_f64();
+        Ok([low / seconds, high / seconds])
+    }
+
+    /// The interval of the share of requests that failed.
+    pub fn error_share(&self, lasted: Duration) -> Result<[f64; 2], NoInterval> {
+        let span = self.span(lasted);
+        let (failed, due) = (of_batches(&self.failed, span.whole), of_batches(&self.due, span.whole));
+        interval::share(&failed, &due, total(&self.failed), total(&self.due), span)
+    }
+
+    fn span(&self, lasted: Duration) -> Span {
+        Span {
+            whole: usize::try_from(lasted.as_ns() >> self.length_bits).unwrap_or(usize::MAX).min(BATCHES_MAX),
+            lasted_batches: lasted.as_ns() as f64 / (1_u64 << self.length_bits) as f64,
+            lasted,
+        }
+    }
+
+    /// The batch of an instant, which may make one of two before.
+    fn batch(&mut self, at: Instant) -> usize {
+        let ns = at.since(self.from).as_ns();
+        while ns >> self.length_bits >= BATCHES_MAX as u64 {
+            self.double();
+        }
+        (ns >> self.length_bits) as usize
+    }
+
+    /// Makes one batch of two.
+    #[cold]
+    fn double(&mut self) {
+        self.length_bits += 1;
+        for timing in Timing::ALL {
+            self.times.of_mut(timing).double();
+        }
+        for counts in [&mut self.due, &mut self.failed, &mut self.completed] {
+            halve(counts, u32::saturating_add);
+        }
+    }
+}
+
+/// The measured part in batches.
+#[derive(Debug, Clone, Copy)]
+struct Span {
+    /// Batches that lie in it as a whole.
+    whole: usize,
+    /// Its length in batches.
+    lasted_batches: f64,
+    lasted: Duration,
+}
+
+fn of_batches(counts: &[u32], batches: usize) -> Vec<f64> {
+    (0..batches).map(|batch| counts.get(batch).map_or(0.0, |count| f64::from(*count))).collect()
+}
+
+fn total(counts: &[u32]) -> u64 {
+    counts.iter().map(|count| u64::from(*count)).sum()
+}
+
+#[cfg(test)]
+mod tests;
