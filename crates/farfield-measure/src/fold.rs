@@ -78,7 +78,7 @@ pub struct PhaseStats {
     pub waited_ns: u128,
     /// Unfinished requests are no errors and their ages do not count: the scenario says so.
     ignores_unfinished: bool,
-    /// The same by batch of time, for intervals; only of the steady part.
+    /// What was counted by batch of time, for intervals; only of the steady part.
     batches: Option<Box<Batches>>,
 }
 

@@ -8,8 +8,8 @@
 //! The confidence interval is distribution-free: the number of values at or below the true quantile is
 //! Binomial(n, p), so the order statistics at two binomial quantiles enclose it (Conover, Practical
 //! Nonparametric Statistics, section 3.2). It takes the values for independent. Samples of one run are not:
-//! queues make neighbours alike, and the interval is then too narrow. It covers the variation within one
-//! run; only repeated runs show more.
+//! queues make neighbours alike, and the interval is then too narrow. So a summary has intervals by
+//! [batches](crate::batches), and this one is for the check of unfinished requests, where it is the stricter.
 
 use std::fmt;
 use std::str::FromStr;

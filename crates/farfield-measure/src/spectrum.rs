@@ -171,7 +171,7 @@ mod tests {
     /// Of white noise 2.3 % has a slope that looks like a pole, within four standard deviations of a binomial
     /// count of 400; a spectrum that falls as the frequency to the power −0.6, built of waves, has one.
     #[test]
-    fn a_pole_is_told_from_noise() {
+    fn noise_has_no_pole() {
         let found = (1..=400).filter(|seed| rises_to_zero(&centred(white(250, *seed)))).count();
         assert!(found <= 22, "{found} of 400");
         let wave = |t: usize| {

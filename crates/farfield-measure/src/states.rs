@@ -33,7 +33,7 @@ pub struct StateCount {
     pub response: Histogram,
     /// Ages of those that were given up or were open at the end of the run.
     pub censored: CensoredAges,
-    /// The same by batch of time, for intervals.
+    /// What was counted by batch of time, for intervals.
     pub batches: Batches,
 }
 

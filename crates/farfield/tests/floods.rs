@@ -81,7 +81,8 @@ fn serves_where_it_is_asked_to() {
 }
 
 /// Each of `floods` ends in this outcome, and in no other failure; those that are counted against what they
-/// bring (`flooded`) may not get to their end in the time limit of a request on a busy machine. It takes no more than so much beyond what the calm server takes.
+/// bring (`flooded`) may not get to their end in the time limit of a request on a busy machine. It takes no
+/// more than so much beyond what the calm server takes.
 #[track_caller]
 fn hold(run: fn(&Place, &str) -> (Ended, u64), calm: &str, floods: &[(&str, Outcome)]) {
     let place = Place::new();

@@ -157,8 +157,8 @@ fn a_silence_in_virtual_time() {
     assert_eq!(check(&ended, "server-silent").state, CheckState::Skipped);
 }
 
-/// One second without a processor in a run of eight, which a busy machine may begin late: no percentile of the turns shows it, the longest stall
-/// does.
+/// One second without a processor in a run of eight, which a busy machine may begin late: no percentile of
+/// the turns shows it, the longest stall does.
 #[test]
 fn a_worker_that_is_held_for_a_second() {
     let _alone = common::alone();

@@ -131,7 +131,7 @@ impl Series {
         spectrum::variance_per_value(&self.residuals).unwrap_or(0.0) * self.span.lasted_batches
     }
 
-    /// The same variance if the series were autoregressive of first order: less exact, and far steadier.
+    /// That variance if the series were autoregressive of first order: less exact, and far steadier.
     fn variance_by_neighbours(&self) -> f64 {
         let squares: f64 = self.residuals.iter().map(|residual| residual * residual).sum();
         if squares == 0.0 {

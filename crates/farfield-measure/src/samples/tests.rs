@@ -376,8 +376,8 @@ fn pauses_come_between_small_pieces_and_change_no_byte() {
     // At most 512 rows of a column at a time; and what is written, twice, at most 16 KiB of a column at a
     // time.
     let least = columns * GROUP_ROWS / 512 + 2 * (paused.bytes().0 - begun).div_ceil(16_384);
-    // A column of a batch is also copied, and the last piece of a column, or of one of two of a footer, may be
-    // small. A short file has a batch to a group.
+    // A column of a batch is also copied, and the last piece of a column, or of one of two of a footer, may
+    // be small. A short file has a batch to a group.
     let groups = GROUP_ROWS / BATCH_ROWS as u64;
     let most = least + groups * (columns + 2 * (columns + 2));
     assert!((least..=most).contains(&PAUSES.get()), "{} of {least} to {most}", PAUSES.get());

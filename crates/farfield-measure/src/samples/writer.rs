@@ -93,8 +93,9 @@ pub struct Written<F> {
 ///
 /// # Life of a row
 /// Samples become columns; 16,384 of them a page for each column; one such page, and up to eight where the
-/// file is long, a row group. Finished row groups stand side by side. Behind them comes the growing row group, and a footer that lists all.
-/// [`checkpoint`](SamplesWriter::checkpoint) replaces these two by a new version, with the rows so far.
+/// file is long, a row group. Finished row groups stand side by side. Behind them comes the growing row
+/// group, and a footer that lists all. [`checkpoint`](SamplesWriter::checkpoint) replaces these two by a new
+/// version, with the rows so far.
 ///
 /// # What a kill costs
 /// Rows since the last checkpoint, whenever it strikes. A version never overlaps the one that the file ends
@@ -105,8 +106,8 @@ pub struct Written<F> {
 /// the rows of the last checkpoint.
 ///
 /// # Memory
-/// A page of every column, a row group's bytes, and about 5 kB for each row group of the file: 3 to 5 MB, 5 to
-/// 10 MB after 4 million samples, and 1 MB more after 30 million.
+/// A page of every column, a row group's bytes, and about 5 kB for each row group of the file: 3 to 5 MB, 5
+/// to 10 MB after 4 million samples, and 1 MB more after 30 million.
 pub struct SamplesWriter<F> {
     file: F,
     run: RunLabel,
