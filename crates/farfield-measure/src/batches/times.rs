@@ -2,8 +2,8 @@
 //!
 //! A bin is at first 1/256 of an octave. When times lie in more than [`BINS_MAX`] bins, neighbours are joined
 //! two by two, until there are so few (Epicoco, Melle, Cafaro et al. 2020, "UDDSketch", IEEE Access 8). So
-//! bins are 0.3 % wide where times are alike, and some 10 % where they spread over many octaves. How fine they
-//! are depends on the set of times alone, not on their order or grouping.
+//! bins are 0.3 % wide where times are alike, and some 10 % where they spread over many octaves. How fine
+//! they are depends on the set of times alone, not on their order or grouping.
 
 /// Bins that hold anything.
 const BINS_MAX: usize = 128;
