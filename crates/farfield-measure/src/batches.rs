@@ -3,7 +3,7 @@
 //! Requests of one run are not independent: a queue that is long is long for many of them. What a run says of
 //! a percentile, a mean, a rate or a share is as uncertain as the batches' numbers vary, slow variation above
 //! all, and not as the number of requests alone has it. So each batch counts its requests, failures and
-//! completed replies, and its times in [bins](times); the [intervals](interval) follow from these.
+//! completed replies, and its times in bins; the [intervals](interval) follow from these.
 //!
 //! A batch is at first 16 µs long. When there are more than 256, neighbours are joined two by two, so that
 //! there are 128 to 256 of them from some milliseconds on, however long a run is. A request belongs to the

@@ -2,7 +2,7 @@
 //!
 //! **A percentile.** The number of times up to a bound, of all n, is a ratio of two sums over batches. Its
 //! variance follows from the batches' residuals, (times up to the bound) − p·(times), whose sum has the
-//! [variance](crate::spectrum) that their correlations give it: that of p is D·p(1 − p)/n, where D is 1 for
+//! variance that their correlations give it: that of p is D·p(1 − p)/n, where D is 1 for
 //! independent requests (the design effect of Kish 1965). The bound is the end of the bin nearest to the
 //! percentile. p lies within t·√(D·p(1 − p)/n) of the share of times that the true percentile has below it,
 //! with t of Student's distribution, and the times at these two ranks enclose it (Woodruff 1952, "Confidence
@@ -18,7 +18,7 @@
 //! **What is refused.** An estimate of a variance from too short a run is too low just where the run missed
 //! the rare long queue, so an interval cannot say by its own width that it is too short. The correlation of
 //! neighbouring batches can, with respect to the median: as many independent requests as n/D, by this
-//! correlation, must lie beyond the percentile as [`BEYOND_MIN`], and a mean needs [`MEAN_MIN`]. What a
+//! correlation, must lie beyond the percentile as `BEYOND_MIN`, and a mean needs `MEAN_MIN`. What a
 //! longer run would have is taken to grow with its length. A rate is refused where its spectrum rises to zero
 //! as that of self-similar arrivals does: their mean is uncertain in a way that no part of a run shows.
 
