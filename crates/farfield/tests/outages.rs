@@ -254,7 +254,7 @@ fn an_outage_that_ends_is_a_warning() {
     let place = Place::new();
     let server = place.serve("");
     let door = FrontDoor::before(address_of(&server.url));
-    let load = "-R 50 -d 5s --set verdict.server-silent=1s";
+    let load = "-R 50 -d 9s --set verdict.server-silent=1s";
     let run = place.begin_run(&format!("http://{}/bytes/5000 {load}", door.address));
     run.await_checkpoint();
     door.turn(Door::Reset);

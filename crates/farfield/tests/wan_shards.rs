@@ -85,27 +85,46 @@ impl Made {
     }
 }
 
-/// Prints both, and holds the second against the first: on a machine that does nothing else they differ by
-/// some percent.
-#[track_caller]
-fn agree(what: &str, one: f64, more: f64, within: f64) {
+/// Prints both, and compares the second with the first: on a machine that does nothing else they differ by
+/// some percent. The sentence says by how much where that is more than `within`.
+fn agree(what: &str, one: f64, more: f64, within: f64) -> Result<(), String> {
     println!("{what} | {one:.4} | {more:.4} | {:+.2} %", 100.0 * (more / one - 1.0));
-    assert!((more / one - 1.0).abs() < within, "{what}: {one} with one shard, {more} with more");
+    if (more / one - 1.0).abs() < within {
+        return Ok(());
+    }
+    Err(format!("{what}: {one} with one shard, {more} with more"))
 }
 
-/// Holds what two and three shards made against what one did.
-#[track_caller]
-fn agree_in_all([one, two, three]: &[Made; 3], within: f64) {
+/// Compares what two and three shards made with what one did.
+fn agree_in_all([one, two, three]: &[Made; 3], within: f64) -> Result<(), String> {
     for (shards, more) in [("two", two), ("three", three)] {
         println!("measure | one shard | {shards} | off");
-        agree("replies a second", one.rate(), more.rate(), within);
+        agree("replies a second", one.rate(), more.rate(), within)?;
         let [one, more] = [one, more].map(Made::response_times);
-        agree("response time at 10 %, s", one[0], more[0], within);
-        agree("response time at 50 %, s", one[1], more[1], within);
+        agree("response time at 10 %, s", one[0], more[0], within)?;
+        agree("response time at 50 %, s", one[1], more[1], within)?;
         // The longer ones are reported, and are the machine's where it has no processor to spare for another
         // shard.
         println!("response time at 90 %, s | {:.4} | {:.4}", one[2], more[2]);
     }
+    Ok(())
+}
+
+/// So many tries at most: other work makes some runs slower, and lets none agree that do not.
+const TRIES: usize = 3;
+
+/// What one, two and three shards made of a load, which agree.
+#[track_caller]
+fn agreed(wan: &Wan, load: &str, within: f64) -> [Made; 3] {
+    let mut differs = String::new();
+    for _ in 0..TRIES {
+        let made = [1, 2, 3].map(|shards| run(wan, load, shards));
+        match agree_in_all(&made, within) {
+            Ok(()) => return made,
+            Err(how) => differs = how,
+        }
+    }
+    panic!("in each of {TRIES} tries, in the last {differs}");
 }
 
 /// More users than the bottleneck can take: it carries its rate in sum, not once for each shard, and users
@@ -115,8 +134,7 @@ fn a_saturated_bottleneck_is_one_bottleneck() {
     let Some(wan) = Wan::new("a_saturated_bottleneck_is_one_bottleneck", Kind::Nginx) else { return };
     let _alone = alone();
     let load = "load = { model = 'closed', users = 132 }\n";
-    let made = [1, 2, 3].map(|shards| run(&wan, load, shards));
-    agree_in_all(&made, 0.2);
+    let made = agreed(&wan, load, 0.2);
     for made in &made {
         let share = made.bits() / RATE;
         println!("{share:.4} of the bottleneck's rate");
@@ -132,8 +150,7 @@ fn a_load_below_the_bottleneck_is_as_quick() {
     let Some(wan) = Wan::new("a_load_below_the_bottleneck_is_as_quick", Kind::Nginx) else { return };
     let _alone = alone();
     let load = "load = { model = 'open', arrivals = '250/s' }\nconnections.policy = 'one-request'\n";
-    let made = [1, 2, 3].map(|shards| run(&wan, load, shards));
-    agree_in_all(&made, 0.5);
+    let made = agreed(&wan, load, 0.5);
     for made in &made {
         for subnet in 1..=4u16 {
             // Subnetwork i is 2i ms away, and 0.2 ms within it: a handshake, and a reply in one window.

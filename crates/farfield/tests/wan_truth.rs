@@ -147,15 +147,18 @@ fn a_link_carries_its_rate() {
     let _alone = alone();
     println!("rate | theory, Mbit/s | goodput, Mbit/s | off");
     for mut links in [LINKS[..4].to_vec(), LINKS[4..].to_vec()] {
-        for _ in 0..RUNS {
+        for _ in 0..TRIES_OF_A_LINK {
             links = slower(&wan, &links);
             if links.is_empty() {
                 break;
             }
         }
-        assert!(links.is_empty(), "slower than their rate each of {RUNS} times: {links:?}");
+        assert!(links.is_empty(), "slower than their rate each of {TRIES_OF_A_LINK} times: {links:?}");
     }
 }
+
+/// A gigabit takes a processor of a build without optimisation: beside other work few tries have it.
+const TRIES_OF_A_LINK: usize = 15;
 
 /// The share of its rate by which a link may seem quicker. The server's slow start takes a thousandth of an
 /// object's time.

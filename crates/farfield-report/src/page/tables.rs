@@ -179,7 +179,7 @@ fn with_interval<T>(number: String, interval: Option<[T; 2]>, in_words: impl Fn(
 /// nothing if all have one, or if it is not known why they have none.
 fn without_interval(response: &TimingSummary) -> String {
     let mean = response.no_mean_interval.map(|none| ("the mean", none));
-    let quantile = |of: &QuantileSummary| Some((of.name.clone(), of.no_interval?));
+    let quantile = |of: &QuantileSummary| Some((escaped(&of.name), of.no_interval?));
     let quantiles = response.quantiles.iter().filter_map(quantile);
     let all = mean.map(|(name, none)| (name.to_owned(), none)).into_iter().chain(quantiles);
     let words = all.map(|(name, none)| {
