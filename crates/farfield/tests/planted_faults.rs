@@ -428,7 +428,8 @@ fn one_request_is_valid() {
 fn changed_limits_stand_beside_valid() {
     let place = Place::new();
     let server = place.serve("");
-    let ended = place.run(&format!("{}/bytes/100 -c 2 --think 5ms -d 300ms", server.url)).exits(0);
+    let short = common::wan::SHORT;
+    let ended = place.run(&format!("{}/bytes/100 -c 2 --think 5ms -d 300ms {short}", server.url)).exits(0);
     let reported = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         reported.contains("set by the scenario: capture-error 1m, host-steal 1, lateness-p99 1m, "),
