@@ -37,7 +37,7 @@ fn took_their_paths(samples: &[Sample]) {
     let answered = samples.iter().filter(|own| own.outcome == Outcome::Ok);
     let sent = |own: &Sample| own.sent.instant().expect("it was sent");
     let (before, after): (Vec<&Sample>, Vec<&Sample>) = answered.partition(|own| sent(own) < MOVE);
-    assert!(before.len() > USERS && after.len() > USERS, "{} and {}", before.len(), after.len());
+    assert!(before.len() > USERS && after.len() >= USERS / 2, "{} and {}", before.len(), after.len());
     assert!(before.iter().all(|own| own.service_time() >= Some(old)));
     assert!(before.iter().filter(|own| own.done < MOVE).any(|own| own.service_time() < Some(new)));
     for sample in after {
