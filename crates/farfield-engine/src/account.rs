@@ -318,6 +318,7 @@ fn add_network(stats: &mut EngineStats, part: &worker_report::NetworkReport) {
         }
     }
     all.departure_lateness.merge(&part.departed);
+    all.delivery_lateness.merge(&part.delivered);
     all.arrival_lateness.merge(&part.arrived);
     all.crossing_lateness.merge(&part.crossed);
     all.packets_up += part.port.sent;
@@ -427,14 +428,25 @@ mod tests {
 
     #[test]
     fn packets_that_the_server_refused_are_no_overruns() {
-        let [departed, arrived, crossed] = [(); 3].map(|()| Histogram::new());
+        let [departed, delivered, arrived, crossed] = [(); 4].map(|()| Histogram::new());
         let port = PortCounts { sent: 150, refused: 50, failed: 3, received: 20, malformed: 2 };
         let cross = vec![CrossCounts { packets: 10, lost: 2, dropped: 1 }];
         let drops = Drops { unreachable: 4, ..Drops::default() };
         let links = vec![LinkCounts { packets: 7, bytes: 700, lost: 1, dropped: 2, refused: 3 }];
         let hosts = Vec::new();
         let part =
-            NetworkReport { departed, arrived, crossed, port, drops, cross, links, hosts, failed: None };
+            NetworkReport {
+                departed,
+                delivered,
+                arrived,
+                crossed,
+                port,
+                drops,
+                cross,
+                links,
+                hosts,
+                failed: None,
+            };
         let mut stats = EngineStats::default();
         add_network(&mut stats, &part);
         add_network(&mut stats, &part);

@@ -9,6 +9,7 @@
 
 pub(crate) mod at_work;
 pub(crate) mod breaks;
+pub(crate) mod delivery;
 pub(crate) mod exchange;
 pub(crate) mod gateway_port;
 pub(crate) mod hosts;

@@ -9,6 +9,7 @@
 mod address_map;
 pub(crate) mod blocks;
 pub(crate) mod card;
+mod door;
 mod equipment;
 mod queue;
 mod receive_work;
@@ -21,6 +22,7 @@ pub use card::{CardAddress, CardError, CardSpec};
 pub use farfield_wire::EthernetAddressError;
 pub use queue::Queue;
 
+pub(crate) use door::Door;
 pub(crate) use equipment::Equipment;
 pub(crate) use receive_work::ReceiveWork;
 
@@ -91,6 +93,8 @@ pub(crate) struct Gateway {
     remains: bool,
     /// Where packets to a server at ::1 are written.
     loopback: Option<Arc<OwnedFd>>,
+    /// Sockets at the server's address for each queue, where they can be had.
+    doors: Vec<Option<Arc<Door>>>,
     /// Other addresses of the server.
     maps: Vec<AddressMap>,
     /// The network card, if the device is one.
@@ -138,6 +142,7 @@ impl Gateway {
             dropped_before: 0,
             remains: false,
             loopback: None,
+            doors: Vec::new(),
             maps: Vec::new(),
             card: Some(card),
             watched: None,
@@ -155,7 +160,8 @@ impl Gateway {
         let equipped = |each: &Arc<OwnedFd>| {
             queue(each).with_loopback(self.loopback.clone()).on_card(card()).with_maps(&self.maps)
         };
-        self.queues.iter().map(equipped).collect()
+        let doors = self.doors.iter().cloned().chain(std::iter::repeat(None));
+        self.queues.iter().map(equipped).zip(doors).map(|(queue, door)| queue.with_door(door)).collect()
     }
 
     /// Packets that the device has lost since it was made.

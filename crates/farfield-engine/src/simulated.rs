@@ -237,6 +237,7 @@ fn finished(simulated: &Simulated) -> WorkerReport {
         datagrams_lost: 0,
         network: Some(NetworkReport {
             departed: Histogram::new(),
+            delivered: Histogram::new(),
             arrived: Histogram::new(),
             crossed: Histogram::new(),
             port: PortCounts {

@@ -45,6 +45,8 @@ impl WorkerReport {
 pub(crate) struct NetworkReport {
     /// Lateness of packets sent to the server.
     pub departed: Histogram,
+    /// How late the server's kernel received what was sent, by probes.
+    pub delivered: Histogram,
     /// Lateness of packets delivered to clients.
     pub arrived: Histogram,
     /// Lateness of packets taken over from other workers, where workers share links.

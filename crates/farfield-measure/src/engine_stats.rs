@@ -278,6 +278,9 @@ pub struct NetworkStats {
     pub round_trip_largest: Duration,
     /// Lateness of each packet sent to the server, against its intended instant.
     pub departure_lateness: Histogram,
+    /// Time from the writing of a probe to its reception by the server's kernel; empty if there are none.
+    #[serde(default)]
+    pub delivery_lateness: Histogram,
     /// Lateness of each packet delivered to its client, against its intended instant.
     pub arrival_lateness: Histogram,
     /// Lateness of each packet taken over from another shard, against its intended instant; empty if shards

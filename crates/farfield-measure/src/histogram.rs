@@ -167,6 +167,11 @@ impl Histogram {
         self.at_rank(quantile.rank(self.count())?)
     }
 
+    /// The ends of what lies between two ranks: of the first's bin the lower one, of the second's the upper.
+    pub fn between_ranks(&self, [low, high]: [u64; 2]) -> Option<[Duration; 2]> {
+        Some([self.lower_end(self.at_rank(low)?), self.at_rank(high)?])
+    }
+
     /// The lower end of the bin of a time that was recorded: below it by less than 0.1 %, and not below the
     /// shortest.
     pub fn lower_end(&self, time: Duration) -> Duration {

@@ -19,8 +19,11 @@
 //! run by their ages: they are those of the [estimate](crate::kaplan_meier). Where such a metric is only
 //! known to be more than a time, `p99<200ms` does not pass, and `p99>200ms` passes if that time is more.
 //!
-//! A metric with nothing to measure does not pass: what cannot be shown is not kept.
+//! A metric with nothing to measure does not pass: what cannot be shown is not kept. Whether a threshold is
+//! kept is decided by the number alone; where its limit lies within the number's confidence interval, the
+//! result [says so](ThresholdResult::is_close).
 
+use crate::batches::Batches;
 use crate::fold::{Fold, PhaseStats};
 use crate::histogram::Histogram;
 use crate::kaplan_meier::Estimate;
@@ -57,12 +60,23 @@ pub struct ThresholdResult {
     /// True if the number is only known to be more than that.
     #[serde(default)]
     pub is_lower_bound: bool,
+    /// The 95 % confidence interval of the number found; null if there is none, as in a run that goes on.
+    #[serde(default)]
+    pub interval: Option<[f64; 2]>,
     /// The number it was compared with.
     pub limit: f64,
-    /// The unit of both.
+    /// The unit of all these numbers.
     pub unit: Unit,
     /// True if the threshold was kept.
     pub passed: bool,
+}
+
+impl ThresholdResult {
+    /// True if the limit lies within the interval of what was measured, so that another run of the same length
+    /// may well come out otherwise.
+    pub fn is_close(&self) -> bool {
+        self.interval.is_some_and(|[low, high]| low <= self.limit && self.limit <= high)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -155,13 +169,15 @@ fn metrics() -> String {
 }
 
 impl Threshold {
-    /// Holds the threshold against what was measured up to `until`, the end of the run or an instant in it.
-    pub fn evaluate(&self, fold: &Fold, until: Instant) -> ThresholdResult {
+    /// Holds the threshold against what was measured up to `until`; with an interval if the run `ended` then.
+    pub fn evaluate(&self, fold: &Fold, until: Instant, ended: bool) -> ThresholdResult {
         let measured = self.measure(fold, until);
+        let interval = if ended { self.interval(fold, until) } else { None };
         ThresholdResult {
             text: self.text.clone(),
             measured: measured.map(|measured| measured.number),
             is_lower_bound: measured.is_some_and(|measured| measured.is_lower_bound),
+            interval,
             limit: self.limit,
             unit: self.metric.unit(),
             passed: measured.is_some_and(|measured| self.comparison.is_shown(measured, self.limit)),
@@ -208,7 +224,51 @@ impl Threshold {
     }
 }
 
+impl Threshold {
+    /// The interval of what was measured up to `until`, where there is one.
+    fn interval(&self, fold: &Fold, until: Instant) -> Option<[f64; 2]> {
+        let lasted = fold.window().elapsed(until);
+        let part = match &self.scope {
+            None => fold.steady(),
+            Some(name) => match fold.class(name) {
+                Some(class) => class,
+                None => {
+                    let state = fold.states().state(name)?;
+                    // A number that is estimated with censored times has none.
+                    let times = |_| state.estimate().is_none().then_some(&state.response);
+                    return self.metric.interval(&state.batches, times, lasted);
+                }
+            },
+        };
+        let times = |timing| part.estimate(timing).is_none().then(|| part.times.of(timing));
+        self.metric.interval(part.batches()?, times, lasted)
+    }
+}
+
 impl Metric {
+    /// By batches of a part that lasted so long, and its times.
+    fn interval<'a>(
+        self,
+        batches: &Batches,
+        times: impl Fn(Timing) -> Option<&'a Histogram>,
+        lasted: Duration,
+    ) -> Option<[f64; 2]> {
+        match self {
+            Metric::Time(Statistic::Quantile(quantile), timing) => {
+                let ranks = batches.times(timing, lasted).ok()?.ranks(quantile).ok()?;
+                times(timing)?.between_ranks(ranks).map(|ends| ends.map(|end| end.as_ns() as f64))
+            }
+            Metric::Time(Statistic::Mean, timing) => {
+                let factors = batches.times(timing, lasted).ok()?.mean_factors().ok()?;
+                let mean = times(timing)?.mean()?.as_ns() as f64;
+                Some(factors.map(|factor| mean * factor))
+            }
+            Metric::Errors => batches.error_share(lasted).ok(),
+            Metric::Rate(Flow::Completed) => batches.completed_per_s(lasted).ok(),
+            Metric::Time(..) | Metric::Rate(_) | Metric::Requests | Metric::Outcome(_) => None,
+        }
+    }
+
     /// Of a part that has lasted for `elapsed`.
     fn measure(self, steady: &PhaseStats, elapsed: Duration) -> Option<Measured> {
         match self {

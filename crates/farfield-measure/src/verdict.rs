@@ -12,6 +12,7 @@
 mod advice;
 mod capture;
 mod causes;
+mod delivery;
 mod limits;
 mod machine;
 mod programs;
@@ -124,6 +125,7 @@ impl Verdict {
             timing::loop_lag(&run),
             timing::send_lateness(&run),
             timing::departure_lateness(&run),
+            delivery::lateness(&run),
             timing::arrival_lateness(&run),
             timing::crossing_lateness(&run),
             timing::gateway_overruns(&run),

@@ -65,6 +65,22 @@ pub fn percent(share: f64) -> String {
     }
 }
 
+/// The ends of an interval: `180ms to 230ms`.
+pub fn from_to<T>(ends: [T; 2], in_words: impl Fn(T) -> String) -> String {
+    ends.map(in_words).join(" to ")
+}
+
+/// How far an interval reaches from its number, to the farther end, as a share of it: `±1.2%`, `±35%`.
+pub fn reach(number: f64, [low, high]: [f64; 2]) -> String {
+    let percent = (number - low).max(high - number) / number * 100.0;
+    match percent {
+        p if !p.is_finite() => "-".to_owned(),
+        p if p < 0.05 => "<±0.1%".to_owned(),
+        p if p < 9.95 => format!("±{p:.1}%"),
+        p => format!("±{}%", count(p.round() as u64)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,7 +11,7 @@ mod programs;
 mod sessions;
 mod states;
 
-use crate::figures::{bytes_rate, count, percent, rate, three_digits, time};
+use crate::figures::{bytes_rate, count, from_to, percent, rate, reach, three_digits, time};
 use farfield_base::printable;
 use farfield_measure::engine_stats::ServerLimits;
 use farfield_measure::http::VersionSummary;
@@ -20,6 +20,7 @@ use farfield_measure::summary::{
 };
 use farfield_measure::verdict::{CheckState, Unit};
 use farfield_measure::{Heading, Quantile, Summary, ThresholdResult};
+use std::fmt::Write as _;
 use std::iter;
 
 /// Lines of a screen.
@@ -135,10 +136,14 @@ fn measured(summary: &Summary) -> Vec<String> {
             labelled(
                 "rate",
                 &format!(
-                    "offered {}   sent {}   completed {}",
+                    "offered {}   sent {}   completed {}{}",
                     rate(rates.offered_per_s),
                     rate(rates.sent_per_s),
-                    rate(rates.completed_per_s)
+                    rate(rates.completed_per_s),
+                    rates
+                        .completed_interval_per_s
+                        .map(|ends| format!(" {}", reach(rates.completed_per_s, ends)))
+                        .unwrap_or_default()
                 ),
             ),
             labelled(
@@ -155,12 +160,38 @@ fn measured(summary: &Summary) -> Vec<String> {
     lines.push(times_head("time"));
     let times = summary.steady.times.iter();
     lines.extend(times.map(|(timing, times)| timing_row(timing.name(), times.as_ref())));
-    if let Some(estimate) = &summary.steady.estimates.response {
-        // Right below the times that it corrects.
-        let response = summary.steady.times.response.as_ref();
-        lines.insert(lines.len() - summary.steady.times.iter().count() + 1, estimate_row(estimate, response));
-    }
+    // Right below the response times: how uncertain they are, and what corrects them.
+    let response = summary.steady.times.response.as_ref();
+    let estimate = summary.steady.estimates.response.as_ref().map(|estimate| estimate_row(estimate, response));
+    let below = lines.len() - summary.steady.times.iter().count() + 1;
+    lines.splice(below..below, response.and_then(interval_row).into_iter().chain(estimate));
     lines
+}
+
+/// How far the 95 % intervals of the response times reach; where none has one, how long a run would need to be
+/// for that of the median, if that is known.
+fn interval_row(times: &TimingSummary) -> Option<String> {
+    let name = "  95 %";
+    let reach_of = |value_ns: u64, ends: Option<[u64; 2]>| {
+        or_dash(ends, |ends| reach(value_ns as f64, ends.map(|end| end as f64)))
+    };
+    let quantile = |quantile: Quantile| {
+        let found = times.quantile(quantile);
+        found.map_or("-".to_owned(), |found| reach_of(found.value_ns, found.interval_ns))
+    };
+    let columns = [
+        reach_of(times.mean_ns, times.mean_interval_ns),
+        quantile(Quantile::P50),
+        quantile(Quantile::P90),
+        quantile(Quantile::P99),
+        quantile(Quantile::P99_9),
+        "-".to_owned(),
+    ];
+    if columns.iter().any(|column| column != "-") {
+        return Some(row(name, columns, ""));
+    }
+    let needs = times.quantile(Quantile::P50)?.no_interval?.needs_ns?;
+    Some(labelled(name, &format!("no intervals from so short a run; {} would do for p50", time(needs))))
 }
 
 /// The response time as it is estimated with requests that timed out or were unfinished, which are counted
@@ -294,6 +325,8 @@ fn ended(summary: &Summary) -> Vec<String> {
     let errors = part
         .error_share
         .map_or("nothing came to an end".to_owned(), |share| format!("{} errors", percent(share)));
+    let interval = part.error_share_interval.filter(|_| part.error_share.is_some_and(|share| share > 0.0));
+    let errors = errors + &interval.map(|ends| format!(" ({})", from_to(ends, percent))).unwrap_or_default();
     let requests = format!("{} ok of {} requests, {errors}", count(ok), count(part.requests));
     let mut lines = vec![labelled("outcomes", &requests)];
     lines
@@ -471,8 +504,11 @@ fn network(network: &NetworkSummary) -> String {
         times.as_ref().and_then(|times| times.quantile_ns(Quantile::P99)).map_or("-".to_owned(), time)
     };
     let packets = count(network.packets_up + network.packets_down);
-    let late =
-        format!("late p99 {} out, {} in", p99(&network.departure_lateness), p99(&network.arrival_lateness));
+    let mut late = format!("late p99 {} out", p99(&network.departure_lateness));
+    if network.delivery_lateness.is_some() {
+        let _ = write!(late, ", {} at the server", p99(&network.delivery_lateness));
+    }
+    let _ = write!(late, ", {} in", p99(&network.arrival_lateness));
     let dropped = network.drops.by_cause();
     let mut dropped: Vec<_> = dropped.iter().filter(|(_, count)| *count > 0).collect();
     dropped.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
@@ -526,7 +562,7 @@ fn server_limits(limits: &ServerLimits) -> String {
 fn thresholds(results: &[ThresholdResult]) -> String {
     let failed: Vec<_> = results.iter().filter(|result| !result.passed).collect();
     if failed.is_empty() {
-        let kept: Vec<_> = results.iter().map(|result| result.text.clone()).collect();
+        let kept: Vec<_> = results.iter().map(|result| format!("{}{}", result.text, if_close(result))).collect();
         let says = "all kept: ";
         return labelled("thresholds", &format!("{says}{}", list(kept, COLUMNS - LABEL - says.len())));
     }
@@ -534,10 +570,17 @@ fn thresholds(results: &[ThresholdResult]) -> String {
     let parts = failed.iter().map(|result| {
         let measured = result.measured.map_or("nothing".to_owned(), |found| quantity(found, result.unit));
         let more_than = if result.is_lower_bound { "more than " } else { "" };
-        format!("{} was {more_than}{measured}", result.text)
+        format!("{} was {more_than}{measured}{}", result.text, if_close(result))
     });
     let parts = list(parts.collect(), COLUMNS - LABEL - says.len());
     labelled("thresholds", &format!("{says}{parts}"))
+}
+
+/// The interval of what a threshold measured, if the limit lies within.
+fn if_close(result: &ThresholdResult) -> String {
+    let interval = result.interval.filter(|_| result.is_close());
+    let in_words = |ends| format!(" (95 %: {})", from_to(ends, |end| quantity(end, result.unit)));
+    interval.map(in_words).unwrap_or_default()
 }
 
 /// A number of a check or a threshold, with its unit.

@@ -515,6 +515,42 @@ fn a_server_that_others_hold_up_is_named() {
     assert!(names.ends_with(" %"), "{note}");
 }
 
+/// Other work, of others' priority or below, that keeps the kernel's receive work from its processor, next to a shard that
+/// outruns it: the time of a connection is that of the path, or the verdict says who kept packets waiting.
+#[test]
+fn packets_that_others_keep_from_the_servers_kernel_are_late() {
+    let test = "packets_that_others_keep_from_the_servers_kernel_are_late";
+    let _alone = common::alone();
+    let command = vec![FARFIELD.to_owned(), "serve".into(), "0.0.0.0:80".into()];
+    let Some(wan) = Wan::of(test, command) else { return };
+    let processors = std::thread::available_parallelism().expect("processors").get();
+    let scenario = "load = { model = 'closed', users = 4, think = '20ms' }\nconnections.policy = 'one-request'\n\
+                    network = { clients = 4, rtt = '20ms' }\nrequests.request = [{ path = '/bytes/100' }]\n\
+                    run = { warm-up = '0s', duration = '3s' }";
+    let limits = ["departure", "delivery", "arrival"].map(|of| format!("--set verdict.{of}-lateness-p99=1ms"));
+    for niceness in [0, 19] {
+        let mut others: Vec<_> = (0..processors)
+            .map(|_| {
+                let line = format!("exec nice -n {niceness} sh -c 'while :; do :; done'");
+                common::Process::start(Command::new("/bin/sh").args(["-c", &line]), &wan.place)
+            })
+            .collect();
+        let ended = wan.run(scenario, &limits.join(" "));
+        others.iter_mut().for_each(|other| other.signal(Signal::KILL));
+        poll("the others to end", || others.iter_mut().all(|other| other.ended().is_some()).then_some(()));
+        let summary = ended.summary();
+        let network = summary.network.as_ref().expect("an emulated network");
+        let probes = network.delivery_lateness.as_ref().map_or(0, |times| times.count);
+        assert!(probes > 50, "niceness {niceness}: {probes} probes arrived");
+        let connect = summary.steady.times.connect.as_ref().expect("connections").quantiles[0].value_ns;
+        let failed: Vec<&str> = summary.verdict.failed().map(|check| check.name.as_str()).collect();
+        let beyond_us = connect.saturating_sub(20_000_000) / 1_000;
+        eprintln!("niceness {niceness}: {beyond_us} µs beyond the path, failed: {failed:?}");
+        let named = failed.iter().any(|name| name.ends_with("-lateness"));
+        assert!(beyond_us <= 100 || named, "niceness {niceness}: {beyond_us} µs beyond the path, {failed:?}");
+    }
+}
+
 /// Other work on every processor: where the run is late for it, that is the first cause, and not the five
 /// symptoms.
 #[test]

@@ -78,7 +78,7 @@ impl Listed {
         }
         if name == "gzip" {
             // Content is decoded where a page is looked at.
-            text += "session.page-load = 'browser'\n[[session.state]]\nname = 'home'\n";
+            text += "session.page-load = 'browser'\n[[session.state]]\nname = 'home'\npath = '/'\n";
         }
         text
     }

@@ -3,6 +3,7 @@
 //! No packet is allocated here: received packets share chunks of memory, and sent ones are written from
 //! where they lie.
 
+use crate::emulated::delivery::Delivery;
 use crate::gateway::Queue;
 use crate::os::clock::Clock;
 use crate::worker_report::PortCounts;
@@ -34,12 +35,15 @@ pub(crate) struct GatewayPort {
     chunk: BytesMut,
     /// Lateness of each packet sent to the server, against its intended instant.
     pub lateness: Histogram,
+    /// How late the server's kernel receives what is sent, where that can be seen.
+    pub delivery: Option<Delivery>,
     pub counts: PortCounts,
 }
 
 impl GatewayPort {
     pub fn new(queue: Queue, clock: Clock, window: Window) -> GatewayPort {
         let chunk = BytesMut::zeroed(CHUNK);
+        let delivery = queue.door().map(|door| Delivery::new(door, clock, window));
         GatewayPort {
             server: 0,
             queue,
@@ -49,6 +53,7 @@ impl GatewayPort {
             hosts: Vec::new(),
             chunk,
             lateness: Histogram::new(),
+            delivery,
             counts: PortCounts::default(),
         }
     }
@@ -68,8 +73,11 @@ impl GatewayPort {
         self.queue.as_fd()
     }
 
-    /// Writes a packet to the server's kernel, which does its receive work during the call.
+    /// Writes a packet to the server's kernel.
     pub fn send(&mut self, departure: &Departure) {
+        if let Some(delivery) = &mut self.delivery {
+            delivery.probe(&mut self.queue);
+        }
         let Packet { ttl, ecn, carried, .. } = &departure.packet;
         let packets = departure.packet.packets();
         if self.window.contains(departure.intended) {

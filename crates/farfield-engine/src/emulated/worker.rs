@@ -383,13 +383,19 @@ impl Worker {
         self.send_samples();
         self.samples.live = self.live_counts();
         self.samples.flush();
-        let (mut departed, mut port) = (Histogram::new(), PortCounts::default());
-        for GatewayPort { lateness, counts, .. } in &self.ports {
+        let (mut departed, mut delivered, mut port) =
+            (Histogram::new(), Histogram::new(), PortCounts::default());
+        for GatewayPort { lateness, delivery, counts, .. } in &mut self.ports {
             departed.merge(lateness);
             port.add(counts);
+            if let Some(delivery) = delivery {
+                delivery.look();
+                delivered.merge(&delivery.lateness);
+            }
         }
         let network = NetworkReport {
             departed,
+            delivered,
             arrived: self.lateness.arrived,
             crossed: self.exchange.map(|exchange| exchange.lateness).unwrap_or_default(),
             port,

@@ -4,7 +4,7 @@ use super::blocks::width;
 use super::queue::Framing;
 use super::receive_work::receive_work;
 use super::veth::NEXT_HOP_ETHERNET;
-use super::{Gateway, Watched};
+use super::{Door, Gateway, Watched};
 use crate::os::netlink::{Netlink, Route};
 use crate::os::packet_socket;
 use crate::testbed::settings::{self, WantedSetting};
@@ -108,6 +108,7 @@ impl Gateway {
             self.check_routes(&equipment.blocks)?;
             self.loopback = self.open_loopback(spec).map_err(failed("way to ::1".to_owned()))?;
         }
+        self.doors = doors(spec, equipment, self.queues.len());
         Ok(())
     }
 
@@ -136,6 +137,14 @@ impl Gateway {
         let loopback = self.netlink.index_of("lo")?;
         packet_socket::open_to_loopback(loopback).map(Arc::new).map(Some)
     }
+}
+
+/// A door for each queue, at the first of the server's addresses. Nothing depends on them: where one cannot be
+/// had, nobody looks.
+fn doors(spec: &TestbedSpec, equipment: &Equipment, queues: usize) -> Vec<Option<Arc<Door>>> {
+    let Some(server) = equipment.servers.first() else { return Vec::new() };
+    let client = spec.last_client(server.is_ipv4());
+    (0..queues).map(|_| Door::open(client, *server).ok().map(Arc::new)).collect()
 }
 
 /// Waits until the kernel accepts packets to `address`: a kernel worker makes a new IPv6 address local a

@@ -4,7 +4,7 @@
 //! device: with packet sockets the Ethernet header is inserted and removed here, and the header's offsets
 //! are adjusted. Reading and writing allocate nothing and never block.
 
-use super::AddressMap;
+use super::{AddressMap, Door};
 use super::card::link::CardPort;
 use crate::os::tun::VNET_LEN;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -29,6 +29,8 @@ pub struct Queue {
     loopback: Option<Arc<OwnedFd>>,
     /// The link of a network card, where the queue is on one.
     card: Option<CardPort>,
+    /// Where what was written can be seen to arrive, if it can.
+    door: Option<Arc<Door>>,
     /// Other addresses of the server.
     maps: Vec<AddressMap>,
     /// A packet being rewritten.
@@ -65,6 +67,7 @@ impl Queue {
             rows: false,
             loopback: None,
             card: None,
+            door: None,
             maps: Vec::new(),
             rewritten: Vec::new(),
         }
@@ -88,6 +91,16 @@ impl Queue {
     /// Sets the link of the network card that the queue is on.
     pub(crate) fn on_card(self, card: Option<CardPort>) -> Queue {
         Queue { card, ..self }
+    }
+
+    /// Sets the door at the server's address.
+    pub(crate) fn with_door(self, door: Option<Arc<Door>>) -> Queue {
+        Queue { door, ..self }
+    }
+
+    /// The door at the server's address, if there is one.
+    pub(crate) fn door(&self) -> Option<Arc<Door>> {
+        self.door.clone()
     }
 
     /// Sets the addresses under which others know the server.

@@ -38,6 +38,7 @@ pub(super) fn open(spec: &TestbedSpec) -> Result<Gateway, TestbedError> {
         dropped_before: 0,
         remains: false,
         loopback: None,
+        doors: Vec::new(),
         maps: spec.maps.clone(),
         card: None,
         watched: None,

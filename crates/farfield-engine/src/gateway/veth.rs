@@ -51,6 +51,7 @@ pub(super) fn open(spec: &TestbedSpec) -> io::Result<Gateway> {
         dropped_before: 0,
         remains: true,
         loopback: None,
+        doors: Vec::new(),
         maps: spec.maps.clone(),
         card: None,
         watched: None,

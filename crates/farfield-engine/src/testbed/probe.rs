@@ -32,16 +32,7 @@ const SOURCE_PORT: u16 = 60_999;
 
 /// Asks the server at `server` as the last client of its family would, whose address is taken for the time.
 pub(crate) fn ask(testbed: &Testbed, spec: &TestbedSpec, server: SocketAddr) -> io::Result<Answer> {
-    ask_from(testbed, spec, last_client(spec, server), server)
-}
-
-/// The last address of the clients of the server's family.
-fn last_client(spec: &TestbedSpec, server: SocketAddr) -> IpAddr {
-    // The last address but one of a block: the last of IPv4 is its broadcast address.
-    match server.ip() {
-        IpAddr::V4(_) => spec.clients_v4.address(spec.clients_v4.host_mask().saturating_sub(1)).into(),
-        IpAddr::V6(_) => spec.clients_v6.address(spec.clients_v6.host_mask().saturating_sub(1)).into(),
-    }
+    ask_from(testbed, spec, spec.last_client(server.is_ipv4()), server)
 }
 
 /// Asks the server at `server` as the client at `source`, of the same family, would.

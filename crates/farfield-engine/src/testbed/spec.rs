@@ -92,6 +92,16 @@ impl TestbedSpec {
         self.steering().queue(index as u32) as usize
     }
 
+    /// The last address of the clients of a family: but one, since the last of IPv4 is a block's broadcast
+    /// address.
+    pub(crate) fn last_client(&self, v4: bool) -> IpAddr {
+        if v4 {
+            self.clients_v4.address(self.clients_v4.host_mask().saturating_sub(1)).into()
+        } else {
+            self.clients_v6.address(self.clients_v6.host_mask().saturating_sub(1)).into()
+        }
+    }
+
     pub(crate) fn steering(&self) -> Steering {
         Steering {
             host_mask_v4: self.clients_v4.host_mask() as u32,

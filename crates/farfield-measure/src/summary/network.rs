@@ -21,6 +21,9 @@ pub struct NetworkSummary {
     pub round_trip_ns_largest: u64,
     /// Lateness of packets sent to the server.
     pub departure_lateness: Option<TimingSummary>,
+    /// How long packets waited before the server's kernel received them, by probes; null if it had none.
+    #[serde(default)]
+    pub delivery_lateness: Option<TimingSummary>,
     /// Lateness of packets delivered to clients.
     pub arrival_lateness: Option<TimingSummary>,
     /// Lateness of packets taken over from other shards; null if shards share no links.
@@ -119,6 +122,7 @@ impl NetworkSummary {
             round_trip_ns_least: stats.round_trip_least.as_ns(),
             round_trip_ns_largest: stats.round_trip_largest.as_ns(),
             departure_lateness: TimingSummary::of(&stats.departure_lateness),
+            delivery_lateness: TimingSummary::of(&stats.delivery_lateness),
             arrival_lateness: TimingSummary::of(&stats.arrival_lateness),
             crossing_lateness: TimingSummary::of(&stats.crossing_lateness),
             packets_up: stats.packets_up,

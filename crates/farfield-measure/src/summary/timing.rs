@@ -104,9 +104,14 @@ impl TimingSummary {
         })
     }
 
+    /// A percentile that the summary holds.
+    pub fn quantile(&self, quantile: Quantile) -> Option<&QuantileSummary> {
+        let name = quantile.to_string();
+        self.quantiles.iter().find(|held| held.name == name)
+    }
+
     /// The value of a percentile that the summary holds, in nanoseconds.
     pub fn quantile_ns(&self, quantile: Quantile) -> Option<u64> {
-        let name = quantile.to_string();
-        self.quantiles.iter().find(|held| held.name == name).map(|held| held.value_ns)
+        self.quantile(quantile).map(|held| held.value_ns)
     }
 }

@@ -21,7 +21,7 @@ fn measured() -> Fold {
 
 fn result(text: &str) -> ThresholdResult {
     let threshold: Threshold = text.parse().unwrap_or_else(|error| panic!("{error}"));
-    threshold.evaluate(&measured(), Instant::from_ns(1000 * MS))
+    threshold.evaluate(&measured(), Instant::from_ns(1000 * MS), true)
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn a_class_is_measured_alone() {
     }
     let measured = |text: &str| {
         let threshold: Threshold = text.parse().expect("a threshold");
-        threshold.evaluate(&fold, Instant::from_ns(1000 * MS)).measured
+        threshold.evaluate(&fold, Instant::from_ns(1000 * MS), true).measured
     };
     assert_eq!(measured("requests{dsl}>1"), Some(90.0));
     assert_eq!(measured("offered { modem }>1"), Some(10.0));
@@ -75,7 +75,7 @@ fn a_state_is_measured_alone() {
     }
     let measured = |text: &str| {
         let threshold: Threshold = text.parse().expect("a threshold");
-        let result = threshold.evaluate(&fold, Instant::from_ns(1000 * MS));
+        let result = threshold.evaluate(&fold, Instant::from_ns(1000 * MS), true);
         (result.measured.map(|found| (found / 1e5).round() / 10.0), result.is_lower_bound)
     };
     assert_eq!(measured("max{home}<1s"), (Some(90.0), false));
@@ -83,7 +83,7 @@ fn a_state_is_measured_alone() {
     assert_eq!(measured("max{login}<1s"), (Some(100.0), true), "it is known to be more");
     let count = |text: &str| {
         let threshold: Threshold = text.parse().expect("a threshold");
-        threshold.evaluate(&fold, Instant::from_ns(1000 * MS)).measured
+        threshold.evaluate(&fold, Instant::from_ns(1000 * MS), true).measured
     };
     assert_eq!(["requests{login}>1", "timed-out{login}<1"].map(count), [Some(10.0), Some(1.0)]);
     assert_eq!(count("errors{login}<1%"), Some(0.1));
@@ -105,7 +105,7 @@ fn what_is_open_is_known_to_take_longer() {
     let fold = fold(window(0, 1000), &samples);
     let result = |text: &str| {
         let threshold: Threshold = text.parse().expect(text);
-        let result = threshold.evaluate(&fold, Instant::from_ns(1000 * MS));
+        let result = threshold.evaluate(&fold, Instant::from_ns(1000 * MS), true);
         let broken = threshold.broken(&fold, Instant::from_ns(1000 * MS));
         let ms = result.measured.map(|ns| (ns / MS as f64).round());
         (ms, result.is_lower_bound, [result.passed, broken])
@@ -166,9 +166,9 @@ fn what_cannot_be_read_is_named_with_what_there_is() {
 fn nothing_measured_neither_passes_nor_breaks() {
     let empty = fold(window(0, 1000), &[]);
     let threshold: Threshold = "p99<1s".parse().expect("a threshold");
-    assert!(!threshold.evaluate(&empty, Instant::ZERO).passed);
+    assert!(!threshold.evaluate(&empty, Instant::ZERO, true).passed);
     assert!(!threshold.broken(&empty, Instant::ZERO));
-    assert!(threshold.evaluate(&measured(), Instant::ZERO).passed);
+    assert!(threshold.evaluate(&measured(), Instant::ZERO, true).passed);
 }
 
 #[test]
@@ -185,4 +185,46 @@ fn a_rate_is_of_the_time_that_has_passed() {
 fn is_its_text_in_a_scenario() {
     let threshold: Threshold = serde_json::from_str(r#""p99 < 200ms""#).expect("a threshold");
     assert_eq!(serde_json::to_string(&threshold).expect("text"), r#""p99 < 200ms""#);
+}
+
+#[test]
+fn a_limit_within_the_interval_is_close() {
+    // Two requests each millisecond, of 1 to 10 ms in turn: the median is 5 ms, and of many.
+    let samples: Vec<_> =
+        (0..4000).map(|n| sample(n * MS / 2, n * MS / 2 + (1 + n * 7 % 10) * MS)).collect();
+    let fold = fold(window(0, 2000), &samples);
+    let until = Instant::from_ns(2000 * MS);
+    let result = |text: &str| {
+        let threshold: Threshold = text.parse().expect(text);
+        threshold.evaluate(&fold, until, true)
+    };
+    for (text, is_close) in [
+        ("mean<5500us", true),
+        ("mean<9ms", false),
+        ("rate>2000", true),
+        ("rate>1000", false),
+        ("errors<1%", false),
+        ("p90<20ms", false),
+    ] {
+        let found = result(text);
+        let [low, high] = found.interval.unwrap_or_else(|| panic!("{text} has an interval"));
+        let measured = found.measured.expect(text);
+        assert!(low <= measured && measured <= high, "{text}: {measured} in {low} to {high}");
+        assert_eq!(found.is_close(), is_close, "{text}: {low} to {high}");
+    }
+    for text in ["max<1s", "requests>1", "offered>1", "p99.99<1s"] {
+        assert_eq!(result(text).interval, None, "{text}");
+    }
+    let goes_on: Threshold = "mean<5500us".parse().expect("a threshold");
+    assert_eq!(goes_on.evaluate(&fold, until, false).interval, None);
+}
+
+#[test]
+fn estimates_with_censored_times_have_no_interval() {
+    let mut samples: Vec<_> = (0..1000).map(|n| sample(n * MS, n * MS + (1 + n % 10) * MS)).collect();
+    samples[900].outcome = Outcome::TimedOut;
+    let fold = fold(window(0, 1000), &samples);
+    let threshold: Threshold = "p50<1s".parse().expect("a threshold");
+    let result = threshold.evaluate(&fold, Instant::from_ns(1000 * MS), true);
+    assert!(result.measured.is_some() && result.interval.is_none(), "{result:?}");
 }

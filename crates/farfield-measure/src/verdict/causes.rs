@@ -23,7 +23,7 @@ const LATE: &[&str] = &[
 const NO_SERVER: &[&str] =
     &["completed", "server-ended", "server-silent", "server-failing", "server-receive"];
 
-const CAUSES: [Causes; 19] = [
+const CAUSES: [Causes; 20] = [
     ("server-held-up", &["machine-busy"]),
     ("server-silent", &["completed", "server-ended", "server-receive"]),
     ("server-failing", &["completed", "server-ended"]),
@@ -44,6 +44,7 @@ const CAUSES: [Causes; 19] = [
         ],
     ),
     ("departure-lateness", LATE),
+    ("delivery-lateness", &["server-held-up", "server-apart", "host-steal"]),
     ("arrival-lateness", LATE),
     ("crossing-lateness", LATE),
     ("gateway-overruns", LATE),

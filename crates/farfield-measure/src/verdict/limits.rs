@@ -28,6 +28,9 @@ pub struct VerdictLimits {
     pub dropped_arrivals: u64,
     /// The longest p99 of how late packets leave an emulated network for the server. Default 1 ms.
     pub departure_lateness_p99: Duration,
+    /// The longest p99 of how long packets wait for the server's kernel, kept from it by others than the server.
+    /// Default 1 ms.
+    pub delivery_lateness_p99: Duration,
     /// The longest p99 of how late packets reach emulated clients. Default 1 ms.
     pub arrival_lateness_p99: Duration,
     /// The longest p99 of how late packets are taken over from another shard. Default 1 ms.
@@ -76,6 +79,7 @@ impl Default for VerdictLimits {
             response_time_law: share(0.1),
             dropped_arrivals: 0,
             departure_lateness_p99: Duration::from_ms(1),
+            delivery_lateness_p99: Duration::from_ms(1),
             arrival_lateness_p99: Duration::from_ms(1),
             crossing_lateness_p99: Duration::from_ms(1),
             longest_stall: Duration::from_ms(100),

@@ -19,7 +19,7 @@ const SHORT: Duration = Duration::from_ms(100);
 pub const NO_NETWORK: &str = "the plane has no emulated network";
 
 /// A check of the p99 of `times`; below 100 values, of the largest but one.
-fn p99_at_most(name: &str, what: &str, times: &Histogram, limit: Duration, none: &str) -> Check {
+pub fn p99_at_most(name: &str, what: &str, times: &Histogram, limit: Duration, none: &str) -> Check {
     let (count, limit) = (times.count(), limit.as_ns() as f64);
     if (1..FEW).contains(&count) {
         let why = format!("{count} of at least {FEW} values: so few have no p99");
@@ -133,12 +133,13 @@ pub fn gateway_overruns(run: &RunView<'_>) -> Check {
 
 /// Whether the check is one of time: what a busy machine makes fail.
 pub fn is_of_time(check: &Check) -> bool {
-    const NAMES: [&str; 9] = [
+    const NAMES: [&str; 10] = [
         "worker-cpu",
         "longest-stall",
         "loop-lag",
         "send-lateness",
         "departure-lateness",
+        "delivery-lateness",
         "arrival-lateness",
         "crossing-lateness",
         "gateway-overruns",

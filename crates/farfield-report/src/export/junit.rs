@@ -4,6 +4,7 @@
 //! A check that does not apply is a skipped case with its reason. A run that is invalid has a failed case
 //! for each failed check, and so has one that was interrupted: `completed` is a check.
 
+use crate::figures::from_to;
 use crate::terminal::quantity;
 use farfield_base::printable;
 use farfield_measure::verdict::{Check, CheckState};
@@ -85,6 +86,8 @@ fn threshold_status(result: &ThresholdResult) -> TestCaseStatus {
         || "nothing was measured".to_owned(),
         |found| format!("was {more_than}{}", quantity(found, result.unit)),
     );
+    let interval = result.interval.map(|ends| from_to(ends, |end| quantity(end, result.unit)));
+    let found = found + &interval.map(|ends| format!(", 95 % interval {ends}")).unwrap_or_default();
     failed("threshold", &found, &format!("{} was not kept: {found}.", result.text))
 }
 

@@ -1,9 +1,9 @@
 //! The result of a run as Markdown, for a pull request or an issue: the verdict first.
 
-use crate::figures::{bytes_rate, count, percent, rate, time};
+use crate::figures::{bytes_rate, count, from_to, percent, rate, time};
 use crate::markdown::{code, plain};
 use crate::terminal::quantity;
-use farfield_measure::summary::TimingSummary;
+use farfield_measure::summary::{QuantileSummary, TimingSummary};
 use farfield_measure::verdict::{Check, CheckState};
 use farfield_measure::{Quantile, Summary};
 use std::fmt::Write;
@@ -77,7 +77,10 @@ fn thresholds(text: &mut String, summary: &Summary) {
             result.measured.map_or_else(|| "nothing".to_owned(), |found| quantity(found, result.unit));
         let more_than = if result.is_lower_bound { "more than " } else { "" };
         let word = if result.passed { "kept" } else { "**failed**" };
-        let _ = writeln!(text, "- threshold {}: {word}, was {more_than}{found}", code(&result.text));
+        let interval = with_interval(result.interval, |end| quantity(end, result.unit));
+        let close = if result.is_close() { ": the limit lies within" } else { "" };
+        let _ =
+            writeln!(text, "- threshold {}: {word}, was {more_than}{found}{interval}{close}", code(&result.text));
     }
     if !summary.thresholds.is_empty() {
         text.push('\n');
@@ -89,13 +92,17 @@ fn times(text: &mut String, summary: &Summary) {
     if let Some(rates) = &steady.rates {
         let _ = writeln!(
             text,
-            "Offered {}, sent {}, completed {}; {} of bodies. {} requests{}.\n",
+            "Offered {}, sent {}, completed {}{}; {} of bodies. {} requests{}.\n",
             rate(rates.offered_per_s),
             rate(rates.sent_per_s),
             rate(rates.completed_per_s),
+            with_interval(rates.completed_interval_per_s, rate),
             bytes_rate(rates.body_bytes_per_s),
             count(steady.requests),
-            steady.error_share.map(|share| format!(", {} errors", percent(share))).unwrap_or_default(),
+            steady.error_share.map(|share| {
+                let interval = with_interval(steady.error_share_interval, percent);
+                format!(", {} errors{interval}", percent(share))
+            }).unwrap_or_default(),
         );
     }
     text.push_str("| time | mean | p50 | p90 | p99 | p99.9 | max | count |\n");
@@ -103,6 +110,9 @@ fn times(text: &mut String, summary: &Summary) {
     for (timing, times) in steady.times.iter() {
         if let Some(times) = times {
             let _ = writeln!(text, "| {} |{} {} |", timing.name(), columns(times), count(times.count));
+        }
+        if let Some(intervals) = times.as_ref().and_then(intervals) {
+            let _ = writeln!(text, "| 95 % |{intervals} |");
         }
     }
     text.push('\n');
@@ -124,6 +134,22 @@ fn columns(times: &TimingSummary) -> String {
     let quantile = |quantile| times.quantile_ns(quantile).map_or_else(|| "–".to_owned(), time);
     let [p50, p90, p99, p99_9] = [Quantile::P50, Quantile::P90, Quantile::P99, Quantile::P99_9].map(quantile);
     format!(" {} | {p50} | {p90} | {p99} | {p99_9} | {} |", time(times.mean_ns), time(times.max_ns))
+}
+
+/// The intervals of these columns; none where no number has one.
+fn intervals(times: &TimingSummary) -> Option<String> {
+    let ends = |ends: Option<[u64; 2]>| ends.map_or_else(|| "–".to_owned(), |ends| from_to(ends, time));
+    let quantile =
+        |quantile| ends(times.quantile(quantile).and_then(|found: &QuantileSummary| found.interval_ns));
+    let [p50, p90, p99, p99_9] = [Quantile::P50, Quantile::P90, Quantile::P99, Quantile::P99_9].map(quantile);
+    let mean = ends(times.mean_interval_ns);
+    let none = [&mean, &p50, &p90, &p99, &p99_9].iter().all(|column| *column == "–");
+    (!none).then(|| format!(" {mean} | {p50} | {p90} | {p99} | {p99_9} | – |"))
+}
+
+/// The ends of an interval in parentheses, where there is one.
+fn with_interval(interval: Option<[f64; 2]>, in_words: impl Fn(f64) -> String) -> String {
+    interval.map(|ends| format!(" ({})", from_to(ends, in_words))).unwrap_or_default()
 }
 
 fn outcomes(text: &mut String, summary: &Summary) {

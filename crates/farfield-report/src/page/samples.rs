@@ -120,7 +120,7 @@ fn by_request(page: &mut String, run: &RunDirectory, passed: &Passed) {
     all.sort_by_key(|(index, of)| (std::cmp::Reverse(of.requests), **index));
     let row = |name: &str, of: &ByRequest| {
         let errors = (of.requests > 0).then(|| of.failed as f64 / of.requests as f64);
-        named(name, of.requests, errors, TimingSummary::of(&of.response).as_ref())
+        named(name, of.requests, errors.map(|share| (share, None)), TimingSummary::of(&of.response).as_ref())
     };
     let name = |index: u32| match paths.get(index as usize) {
         Some(path) => format!("{index}: {path}"),

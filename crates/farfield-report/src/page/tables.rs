@@ -98,7 +98,9 @@ pub(super) fn thresholds(page: &mut String, summary: &Summary) {
         let found = result.measured.map_or_else(|| "–".to_owned(), |found| quantity(found, result.unit));
         let more_than = if result.is_lower_bound { "more than " } else { "" };
         let word = if result.passed { "kept" } else { "<strong>failed</strong>" };
-        vec![escaped(&result.text), word.to_owned(), format!("{more_than}{found}")]
+        let close = if result.is_close() { "<br><small>the limit lies within</small>" } else { "" };
+        let found = with_interval(found, result.interval, |end| quantity(end, result.unit));
+        vec![escaped(&result.text), word.to_owned(), format!("{more_than}{found}{close}")]
     };
     page.push_str("<h2>Thresholds</h2>\n");
     let rows: Vec<Vec<String>> = summary.thresholds.iter().map(row).collect();
@@ -202,7 +204,7 @@ pub(super) fn classes(page: &mut String, summary: &Summary) {
         named(
             &class.name,
             class.steady.requests,
-            class.steady.error_share,
+            class.steady.error_share.map(|share| (share, class.steady.error_share_interval)),
             class.steady.times.response.as_ref(),
         )
     };
@@ -218,7 +220,8 @@ pub(super) fn states(page: &mut String, summary: &Summary) {
     }
     page.push_str("<h2>States of sessions</h2>\n");
     let row = |state: &farfield_measure::summary::StateSummary| {
-        named(&state.name, state.requests, state.error_share, state.response.as_ref())
+        let errors = state.error_share.map(|share| (share, state.error_share_interval));
+        named(&state.name, state.requests, errors, state.response.as_ref())
     };
     let mut rows: Vec<Vec<String>> = summary.states.iter().take(NAMES).map(row).collect();
     rows.extend(other(summary.states.iter().skip(NAMES).map(|state| state.requests)));
@@ -228,20 +231,25 @@ pub(super) fn states(page: &mut String, summary: &Summary) {
 /// The head of a table of [`named`] rows.
 pub(super) const NAMED: [&str; 8] = ["name", "requests", "errors", "mean", "p50", "p90", "p99", "max"];
 
-/// A row of what has a name.
+/// A row of what has a name; errors are a share with its interval, if it has one.
 pub(super) fn named(
     name: &str,
     requests: u64,
-    errors: Option<f64>,
+    errors: Option<(f64, Option<[f64; 2]>)>,
     times: Option<&TimingSummary>,
 ) -> Vec<String> {
     let dash = || "–".to_owned();
-    let errors = errors.map_or_else(dash, percent);
+    let errors =
+        errors.map_or_else(dash, |(share, interval)| with_interval(percent(share), interval, percent));
     let mut cells = vec![format!("<span class=\"name\">{}</span>", escaped(name)), count(requests), errors];
-    cells.push(times.map_or_else(dash, |times| time(times.mean_ns)));
-    for quantile in ["p50", "p90", "p99"] {
-        let found = times.and_then(|times| times.quantiles.iter().find(|held| held.name == quantile));
-        cells.push(found.map_or_else(dash, |found| time(found.value_ns)));
+    cells.push(times.map_or_else(dash, |times| {
+        with_interval(time(times.mean_ns), times.mean_interval_ns, time)
+    }));
+    for quantile in [Quantile::P50, Quantile::P90, Quantile::P99] {
+        let found = times.and_then(|times| times.quantile(quantile));
+        cells.push(
+            found.map_or_else(dash, |found| with_interval(time(found.value_ns), found.interval_ns, time)),
+        );
     }
     cells.push(times.map_or_else(dash, |times| time(times.max_ns)));
     cells

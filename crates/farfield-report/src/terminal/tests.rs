@@ -24,8 +24,8 @@ fn is_as_narrow(text: &str) {
 }
 
 /// The whole screen of a good run. The numbers: service is 0.9, 1.9 … 9.9 ms in equal parts and response
-/// 0.1 ms more, so means are 5.4 and 5.5 ms and the p-quantile of ten equal parts is the ⌈10p⌉-th; a
-/// request every 2 ms is 500/s, of 1,000 and 1,200 bytes; 1,500 requests on four connections are 375
+/// 0.1 ms more, so means are 5.4 and 5.5 ms and the p-quantile of ten equal parts is the ⌈10p⌉-th, whose
+/// interval has the values beside it as its ends; a request every 2 ms is 500/s, of 1,000 and 1,200 bytes; 1,500 requests on four connections are 375
 /// each.
 #[test]
 fn a_good_run_reads_so() {
@@ -33,12 +33,13 @@ fn a_good_run_reads_so() {
 quick · http://127.0.0.1:8080/index.html                    2026-03-01T12:00:00Z
 open loop, constant 500/s · 2.00s after 1.00s · sockets · seed 42
 
-VALID       13 checks passed, 12 do not apply
+VALID       13 checks passed, 13 do not apply
 
-rate        offered 500/s   sent 500/s   completed 500/s
+rate        offered 500/s   sent 500/s   completed 500/s ±0.2%
 traffic     500kB/s of bodies, 600kB/s in all
 time             mean      p50      p90      p99    p99.9      max         count
 response       5.50ms   5.00ms   9.00ms   10.0ms   10.0ms   10.0ms         1,000
+  95 %          ±0.1%     ±20%     ±11%        -        -        -
 service        5.40ms   4.90ms   8.90ms   9.90ms   9.90ms   9.90ms         1,000
 connect             -        -        -        -        -        -             0
 reply          4.90ms   4.40ms   8.40ms   9.40ms   9.40ms   9.40ms         1,000
@@ -48,7 +49,7 @@ outcomes    1,000 ok of 1,000 requests, 0% errors
 connections 4 opened, 4 at once; 375 requests each, 375 at most
 
 generator   late p99 34.0µs, max 34.0µs; lag p99 120µs; worker 34% busy
-thresholds  all kept: p99<200ms, errors<0.1%
+thresholds  all kept: p99<200ms, errors<0.1% (95 %: 0% to 0.37%)
 directory   runs/2026-03-01-quick
 ";
     let summary = Scene::good().summary();
@@ -63,7 +64,7 @@ fn the_worst_run_still_fits_and_is_loud() {
     // Six warnings have seven lines beside the rest, and one says that there are more.
     assert_eq!(text.lines().count(), LINES + 8, "no room is wasted:\n{text}");
     let begins = |word: &str| text.lines().any(|line| line.starts_with(word));
-    for word in ["INCOMPLETE", "INVALID     14 of 25", "  ! ", "thresholds  5 of 5 FAILED", "directory"] {
+    for word in ["INCOMPLETE", "INVALID     14 of 26", "  ! ", "thresholds  5 of 5 FAILED", "directory"] {
         assert!(begins(word), "{word}:\n{text}");
     }
     for fault in ["  server", "  network", "  client", "  protocol"] {
@@ -82,7 +83,7 @@ fn a_failed_check_has_its_line() {
     let text = plain(&scene.summary());
     assert!(
         text.contains(
-            "INVALID     1 of 25 checks failed, 12 do not apply\n  ! worker-cpu        97%, limit 90%\n    → offer at most about 300/s here\n"
+            "INVALID     1 of 26 checks failed, 13 do not apply\n  ! worker-cpu        97%, limit 90%\n    → offer at most about 300/s here\n"
         ),
         "{text}"
     );
@@ -135,7 +136,7 @@ fn a_run_of_errors_says_what_mends_it() {
     scene.samples.iter_mut().for_each(|sample| sample.outcome = Outcome::NoDescriptor);
     let text = plain(&scene.summary());
     let expected = "\
-INVALID     2 of 25 checks failed, 11 do not apply
+INVALID     2 of 26 checks failed, 12 do not apply
   ! generator-lacked  1,500, limit 0 (1500 requests found no descriptor)
     → raise the limit of open files, `ulimit -n`, or ask for fewer connections
     from it follow: something-succeeded 0%
@@ -157,7 +158,7 @@ fn the_first_cause_comes_first() {
     (0..10).for_each(|_| scene.stats.lateness.record(Duration::from_ms(13)));
     let text = plain(&scene.summary());
     let expected = "\
-INVALID     4 of 25 checks failed, 11 do not apply
+INVALID     4 of 26 checks failed, 12 do not apply
   ! machine-busy      75%, limit 2%
     load 7.0 on 2 processors, other processes took 85 % of them
     → stop other work (the server counts, if it runs here), or give the workers
@@ -168,6 +169,18 @@ INVALID     4 of 25 checks failed, 11 do not apply
     fits(&text);
 }
 
+/// A run that is too short for intervals says how long it would need to be; one that goes on says nothing.
+#[test]
+fn what_has_no_interval_says_why() {
+    let mut scene = Scene::good();
+    scene.samples.truncate(530);
+    let text = plain(&scene.summary());
+    assert!(text.contains("\n  95 %      no intervals from so short a run; "), "{text}");
+    assert!(text.contains(" would do for p50\n"), "{text}");
+    let so_far = plain(&killed());
+    assert!(!so_far.contains("  95 %"), "{so_far}");
+}
+
 /// The values beside the verdict's limits are printed where these are not the defaults.
 #[test]
 fn limits_that_the_scenario_changed_stand_beside_valid() {
@@ -175,7 +188,7 @@ fn limits_that_the_scenario_changed_stand_beside_valid() {
     scene.limits.departure_lateness_p99 = Duration::from_ms(5);
     let text = plain(&scene.summary());
     let expected = "\
-VALID       13 checks passed, 12 do not apply
+VALID       13 checks passed, 13 do not apply
             set by the scenario: departure-lateness-p99 5ms
 ";
     assert!(text.contains(expected), "{text}");
@@ -201,7 +214,7 @@ VALID       13 checks passed, 12 do not apply
 fn checks_that_do_not_apply_are_named() {
     let mut scene = Scene::good();
     scene.stats.arrivals = None;
-    assert!(plain(&scene.summary()).contains("VALID       11 checks passed, 14 do not apply\n"));
+    assert!(plain(&scene.summary()).contains("VALID       11 checks passed, 15 do not apply\n"));
 }
 
 /// Classes are a table of their own beside the 24 lines: a third of the 1,000 requests each, which take 1 to

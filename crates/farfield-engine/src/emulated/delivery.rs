@@ -1,0 +1,83 @@
+//! Delivery: how late the server's kernel receives what a shard has written to the gateway.
+//!
+//! Where a thread of the kernel's does the receive work, a packet that has been written waits until that
+//! thread has a processor, which other work on the machine can keep from it for milliseconds; then every
+//! response time is that much too long. So right before a packet, every ten milliseconds at most, a datagram
+//! is written to a [door](crate::gateway::Door) in the server's kernel, and the time until the kernel
+//! receives it is recorded.
+
+use crate::gateway::{Door, Queue};
+use crate::os::clock::Clock;
+use farfield_base::{Duration, Instant, Window};
+use farfield_measure::Histogram;
+use std::io::IoSlice;
+use std::sync::Arc;
+
+/// The least time between two probes.
+const BETWEEN: Duration = Duration::from_ms(10);
+/// A probe that has not arrived by then is lost.
+const LOST_AFTER: Duration = Duration::from_secs(2);
+
+/// The probes of one queue.
+pub(crate) struct Delivery {
+    door: Arc<Door>,
+    clock: Clock,
+    window: Window,
+    number: u64,
+    /// When the last probe was written, if it has not been seen to arrive.
+    under_way: Option<Instant>,
+    next_at: Instant,
+    datagram: Vec<u8>,
+    /// Time from the writing of each probe to its reception by the server's kernel.
+    pub lateness: Histogram,
+}
+
+impl Delivery {
+    pub fn new(door: Arc<Door>, clock: Clock, window: Window) -> Delivery {
+        Delivery {
+            door,
+            clock,
+            window,
+            number: 0,
+            under_way: None,
+            next_at: Instant::ZERO,
+            datagram: Vec::new(),
+            lateness: Histogram::new(),
+        }
+    }
+
+    /// Writes a probe if it is time for one and none is under way. Call it before a packet is written.
+    #[inline]
+    pub fn probe(&mut self, queue: &mut Queue) {
+        let now = self.clock.now();
+        if now >= self.next_at {
+            self.write(queue, now);
+        }
+    }
+
+    fn write(&mut self, queue: &mut Queue, now: Instant) {
+        self.next_at = now + BETWEEN;
+        self.look();
+        if self.under_way.is_some_and(|written| now.since(written) < LOST_AFTER) {
+            return;
+        }
+        self.number += 1;
+        self.door.datagram(self.number, &mut self.datagram);
+        let written = self.clock.now();
+        let accepted = queue.write(&[IoSlice::new(&self.datagram)]);
+        self.under_way = accepted.is_ok_and(|accepted| accepted).then_some(written);
+    }
+
+    /// Records the probe that was under way, if it has arrived.
+    pub fn look(&mut self) {
+        while let Some((number, received_unix_ns)) = self.door.arrived() {
+            let Some(written) = self.under_way.filter(|_| number == self.number) else { continue };
+            self.under_way = None;
+            if self.window.contains(written) {
+                // The wall clock may have been set since the last one.
+                let received = Instant::from_ns(received_unix_ns.saturating_sub(self.clock.start_unix_ns()));
+                self.lateness.record(received.since(written));
+            }
+        }
+    }
+}
