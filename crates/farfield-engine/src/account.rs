@@ -434,19 +434,18 @@ mod tests {
         let drops = Drops { unreachable: 4, ..Drops::default() };
         let links = vec![LinkCounts { packets: 7, bytes: 700, lost: 1, dropped: 2, refused: 3 }];
         let hosts = Vec::new();
-        let part =
-            NetworkReport {
-                departed,
-                delivered,
-                arrived,
-                crossed,
-                port,
-                drops,
-                cross,
-                links,
-                hosts,
-                failed: None,
-            };
+        let part = NetworkReport {
+            departed,
+            delivered,
+            arrived,
+            crossed,
+            port,
+            drops,
+            cross,
+            links,
+            hosts,
+            failed: None,
+        };
         let mut stats = EngineStats::default();
         add_network(&mut stats, &part);
         add_network(&mut stats, &part);

@@ -308,7 +308,11 @@ impl Summary {
             complete: incomplete_reason.is_none(),
             incomplete_reason,
             phases,
-            thresholds: context.thresholds.iter().map(|threshold| threshold.evaluate(fold, until, ended)).collect(),
+            thresholds: context
+                .thresholds
+                .iter()
+                .map(|threshold| threshold.evaluate(fold, until, ended))
+                .collect(),
             steady: PartSummary::of(fold.steady(), steady, ended, pause).with_arrivals(
                 context.heading.load,
                 stats.arrivals,

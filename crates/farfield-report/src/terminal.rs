@@ -162,7 +162,8 @@ fn measured(summary: &Summary) -> Vec<String> {
     lines.extend(times.map(|(timing, times)| timing_row(timing.name(), times.as_ref())));
     // Right below the response times: how uncertain they are, and what corrects them.
     let response = summary.steady.times.response.as_ref();
-    let estimate = summary.steady.estimates.response.as_ref().map(|estimate| estimate_row(estimate, response));
+    let estimate =
+        summary.steady.estimates.response.as_ref().map(|estimate| estimate_row(estimate, response));
     let below = lines.len() - summary.steady.times.iter().count() + 1;
     lines.splice(below..below, response.and_then(interval_row).into_iter().chain(estimate));
     lines
@@ -562,7 +563,8 @@ fn server_limits(limits: &ServerLimits) -> String {
 fn thresholds(results: &[ThresholdResult]) -> String {
     let failed: Vec<_> = results.iter().filter(|result| !result.passed).collect();
     if failed.is_empty() {
-        let kept: Vec<_> = results.iter().map(|result| format!("{}{}", result.text, if_close(result))).collect();
+        let kept: Vec<_> =
+            results.iter().map(|result| format!("{}{}", result.text, if_close(result))).collect();
         let says = "all kept: ";
         return labelled("thresholds", &format!("{says}{}", list(kept, COLUMNS - LABEL - says.len())));
     }

@@ -4,7 +4,7 @@ use crate::figures::{count, percent, three_digits};
 use crate::terminal::{GREEN, LABEL, Look, RED, indented, labelled, paint};
 use farfield_verify::clock::ClockRelation;
 use farfield_verify::errors::TimeErrors;
-use farfield_verify::{TimeKind, Verification};
+use farfield_verify::{Finding, TimeKind, Verification};
 
 /// The verification as text: lines of at most 80 columns, with a line end after each.
 pub fn render(found: &Verification, look: Look<'_>) -> String {
@@ -28,6 +28,9 @@ fn verdict(found: &Verification, look: Look<'_>) -> Vec<String> {
     let mut lines = if found.agrees {
         let said = format!("{} samples and the packets", count(found.matched.requests));
         vec![paint("AGREES", GREEN, &labelled("AGREES", &said), look)]
+    } else if wrong == 1 && found.findings.iter().any(|finding| finding.name == Finding::TOO_LITTLE_COMPARED)
+    {
+        vec![paint("UNKNOWN", RED, &labelled("UNKNOWN", "whether samples and packets agree"), look)]
     } else {
         let said = format!("samples and packets: {}", plural(wrong as u64, "finding"));
         vec![paint("DISAGREES", RED, &labelled("DISAGREES", &said), look)]

@@ -23,6 +23,10 @@ pub struct TimeErrors {
     pub time: TimeKind,
     /// Matched requests that have it on both sides.
     pub pairs: u64,
+    /// The share that these are of all answered samples of the measured part that have it, but for those of
+    /// clients and of times that were not captured; null without such.
+    #[serde(default)]
+    pub compared: Option<f64>,
     /// Mean of the errors' absolute values, in nanoseconds; null without pairs.
     pub mean_absolute_ns: Option<f64>,
     /// The largest absolute value of an error.
@@ -126,13 +130,15 @@ pub fn errors(sides: Sides<'_>, time: TimeKind) -> TimeErrors {
         }
     }
     packets.extend(alone(sides, time));
-    let mut samples = of_samples(sides, time);
+    let mut samples = of_samples(sides, time, SampleCause::is_out_of_reach);
+    let reachable = of_samples(sides, time, SampleCause::is_beyond_capture).len();
     samples.sort_unstable();
     packets.sort_unstable();
     let mean = |sum: i128| (pairs > 0).then(|| sum as f64 / pairs as f64);
     TimeErrors {
         time,
         pairs,
+        compared: (reachable > 0).then(|| pairs as f64 / reachable as f64),
         mean_absolute_ns: mean(sum),
         max_absolute_ns: worst.map(|worst| (worst.sample_ns - worst.packets_ns).abs()),
         mean_ns: mean(signed),
@@ -144,12 +150,10 @@ pub fn errors(sides: Sides<'_>, time: TimeKind) -> TimeErrors {
     }
 }
 
-/// Times of answered samples of the measured part, without those that no packet could be of.
-fn of_samples(sides: Sides<'_>, time: TimeKind) -> Vec<i64> {
-    let out_of_reach = |cause| {
-        matches!(cause, SampleCause::NotCaptured | SampleCause::OutsideCapture | SampleCause::CaptureLossy)
-    };
-    let alone = sides.matching.samples_alone.iter().filter(|(_, cause)| out_of_reach(*cause));
+/// Times of answered samples of the measured part, without those that are alone for a cause that is
+/// `left_out`.
+fn of_samples(sides: Sides<'_>, time: TimeKind, left_out: fn(SampleCause) -> bool) -> Vec<i64> {
+    let alone = sides.matching.samples_alone.iter().filter(|(_, cause)| left_out(*cause));
     let alone: BTreeSet<u32> = alone.map(|(at, _)| *at).collect();
     let each = sides.samples.iter().enumerate().filter(|(at, _)| !alone.contains(&(*at as u32)));
     let measured = each.filter(|(_, sample)| sides.is_measured(sample.due.as_ns() as i64));

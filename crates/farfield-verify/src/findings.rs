@@ -29,6 +29,8 @@ pub struct Finding {
 impl Finding {
     /// Name of the limit that a capture lacks packets.
     pub const CAPTURE_LOSSY: &str = "capture-lossy";
+    /// Name of the finding that too few times were compared to call it agreement.
+    pub const TOO_LITTLE_COMPARED: &str = "too-little-compared";
 
     /// A disagreement.
     fn disagreement(name: &str, evidence: String, advice: &str) -> Finding {
@@ -55,6 +57,7 @@ pub(crate) fn all(sides: Sides<'_>, found: &Verification, asked: Option<&Asked>)
     let mut findings: Vec<Finding> = Vec::new();
     findings.extend(record::nothing_matched(judged));
     findings.extend(record::limits(judged));
+    findings.extend(record::too_little_compared(judged));
     let rounded = timing::rounded(judged);
     let is_rounded = rounded.is_some();
     findings.extend(rounded);
@@ -67,6 +70,7 @@ pub(crate) fn all(sides: Sides<'_>, found: &Verification, asked: Option<&Asked>)
     findings.extend(record::outcomes(judged));
     findings.extend(timing::times(judged, is_off));
     findings.extend(record::summary(judged));
+    findings.extend(record::summary_counts(judged));
     findings.extend(load::omission(judged));
     findings.extend(load::arrivals(judged));
     findings.extend(load::quantities(judged));

@@ -34,6 +34,6 @@ pub mod times;
 pub mod verification;
 
 pub use findings::Finding;
-pub use run::{Asked, AskedPolicy, ReportedTime, RunRecord, RunStart};
+pub use run::{Asked, AskedPolicy, ReportedCounts, ReportedTime, RunRecord, RunStart};
 pub use times::TimeKind;
 pub use verification::{AgreementLimits, Verification, Verified, schema, verify};

@@ -45,6 +45,18 @@ pub enum SampleCause {
     Unexplained,
 }
 
+impl SampleCause {
+    /// Whether no packet of it was to be captured.
+    pub(crate) fn is_beyond_capture(self) -> bool {
+        matches!(self, SampleCause::NotCaptured | SampleCause::OutsideCapture)
+    }
+
+    /// Whether no packet could be matched with it.
+    pub(crate) fn is_out_of_reach(self) -> bool {
+        self.is_beyond_capture() || self == SampleCause::CaptureLossy
+    }
+}
+
 /// Why a transaction has no sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -6,6 +6,7 @@
 use farfield_base::random::Seed;
 use farfield_base::{Instant, Opened, Window};
 use farfield_traffic::LoadModel;
+use std::collections::BTreeMap;
 
 /// What a run directory has, beside its samples.
 #[derive(Debug, Clone)]
@@ -21,6 +22,8 @@ pub struct RunRecord {
     pub connections: Option<Vec<Opened>>,
     /// The times that the summary reports for the measured part.
     pub reported: Vec<ReportedTime>,
+    /// What the summary counts of the measured part, if it is to be judged.
+    pub reported_counts: Option<ReportedCounts>,
     /// Requests that were sent again on another connection, of which only the last attempt is a sample.
     pub resent: u64,
     /// Whether every sample was kept. Where not, packets without a sample say nothing.
@@ -50,6 +53,19 @@ pub struct ReportedTime {
     pub mean_ns: u64,
     /// Percentiles by name, such as `p99`, in nanoseconds.
     pub quantiles_ns: Vec<(String, u64)>,
+}
+
+/// What the summary counts of the measured part.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ReportedCounts {
+    /// Requests that were due.
+    pub requests: u64,
+    /// Of those, how many ended how, by the outcomes' names.
+    pub outcomes: BTreeMap<String, u64>,
+    /// The share that went wrong.
+    pub error_share: Option<f64>,
+    /// Replies that ended with success in it, a second.
+    pub completed_per_s: Option<f64>,
 }
 
 /// What the scenario asked for.

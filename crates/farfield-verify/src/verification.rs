@@ -35,12 +35,20 @@ pub struct AgreementLimits {
     pub error_ns: u64,
     /// The largest share of requests that are unexplained on one side.
     pub unmatched: f64,
+    /// The least share of the answered requests whose times must be compared.
+    #[serde(default = "compared_least")]
+    pub compared: f64,
+}
+
+/// The share in results that have none.
+fn compared_least() -> f64 {
+    AgreementLimits::default().compared
 }
 
 impl Default for AgreementLimits {
-    /// 100 µs, and one request in a thousand.
+    /// 100 µs, one request in a thousand, and nine of ten.
     fn default() -> AgreementLimits {
-        AgreementLimits { error_ns: 100_000, unmatched: 0.001 }
+        AgreementLimits { error_ns: 100_000, unmatched: 0.001, compared: 0.9 }
     }
 }
 

@@ -5,8 +5,8 @@ mod scene;
 
 use farfield_base::{Duration, Instant, Outcome, Sample, Stamp};
 use farfield_capture::{TransactionState, UnixNs};
-use farfield_measure::{Histogram, quantile::Quantile};
-use farfield_verify::{ReportedTime, RunStart, TimeKind, Verification};
+use farfield_measure::{Fold, Histogram, quantile::Quantile};
+use farfield_verify::{Finding, ReportedCounts, ReportedTime, RunStart, TimeKind, Verification};
 use scene::{START, Scene, closed, names, open};
 
 /// The evidence of the finding `name`, which is there.
@@ -454,4 +454,118 @@ fn tables_have_a_row_for_each_transaction_and_event() {
     let rows: Vec<_> = reader.get_row_iter(None).expect("rows").map(|row| row.expect("a row")).collect();
     assert_eq!(rows.len(), 2 * scene.capture.connections.len());
     assert_eq!(rows.last().expect("events").get_long(5).expect("int64"), 0, "all connections were closed");
+}
+
+/// What a summary of these samples counts, by the code that makes summaries.
+fn counted(scene: &Scene) -> ReportedCounts {
+    let window = scene.run.window;
+    let mut fold = Fold::of_classes(window, &["all".to_owned()]);
+    scene.samples.iter().for_each(|sample| fold.record(sample));
+    let steady = fold.steady();
+    let outcomes = Outcome::ALL.into_iter().map(|outcome| (outcome.name().to_owned(), steady.count(outcome)));
+    ReportedCounts {
+        requests: steady.requests(),
+        outcomes: outcomes.filter(|(_, count)| *count > 0).collect(),
+        error_share: steady.error_share(),
+        completed_per_s: Some(
+            steady.events.completed as f64 / window.measure_to.since(window.measure_from).as_secs_f64(),
+        ),
+    }
+}
+
+#[test]
+fn counts_that_samples_do_not_have_are_named() {
+    let mut scene = open().with(|sample| {
+        // One in thirty fails, on both sides.
+        if sample.connection % 30 == 7 {
+            (sample.outcome, sample.status) = (Outcome::Status5xx, 503);
+        }
+    });
+    for transaction in &mut scene.capture.transactions {
+        if transaction.connection % 30 == 7 {
+            transaction.status = 503;
+        }
+    }
+    let truth = counted(&scene);
+    scene.run.reported_counts = Some(truth.clone());
+    assert_eq!(names(&scene.verify()), [""; 0]);
+    let wrong: [(&str, fn(&mut ReportedCounts)); 6] = [
+        ("completed a second for", |counts| *counts.completed_per_s.as_mut().expect("a rate") *= 1.1),
+        ("requests for", |counts| counts.requests -= counts.requests / 100),
+        ("requests for", |counts| counts.requests += 1),
+        ("errors", |counts| counts.error_share = Some(counts.error_share.expect("errors") + 0.01)),
+        ("errors none", |counts| counts.error_share = None),
+        ("ok for", |counts| {
+            *counts.outcomes.get_mut("ok").expect("most") += 1;
+            *counts.outcomes.get_mut("status-5xx").expect("some") -= 1;
+        }),
+    ];
+    for (words, damage) in wrong {
+        let mut counts = truth.clone();
+        damage(&mut counts);
+        scene.run.reported_counts = Some(counts);
+        let found = scene.verify();
+        assert_eq!(names(&found), ["summary-counts-wrong"], "{words}");
+        let said = evidence(&found, "summary-counts-wrong");
+        assert!(said.contains(words), "{said}");
+    }
+    // Where samples are left out, nothing can be counted.
+    scene.run.all_kept = false;
+    assert_eq!(names(&scene.verify()), [""; 0]);
+}
+
+#[test]
+fn one_sample_of_another_outcome_is_named() {
+    let whole = open();
+    let middle = whole.samples.len() / 2;
+    let mut flipped = whole.clone();
+    flipped.run.reported_counts = Some(counted(&whole));
+    (flipped.samples[middle].outcome, flipped.samples[middle].status) = (Outcome::Status5xx, 500);
+    assert_eq!(names(&flipped.verify()), ["outcomes-wrong", "summary-counts-wrong"]);
+    // The summary was changed with it: the packets have the status.
+    flipped.run.reported_counts = Some(counted(&flipped));
+    assert_eq!(names(&flipped.verify()), ["outcomes-wrong"]);
+    let mut shorter = whole;
+    shorter.samples[middle].body_bytes -= 1;
+    assert_eq!(names(&shorter.verify()), ["outcomes-wrong"]);
+}
+
+/// Heads of replies that are cut off show no time, and many of them leave nothing that could agree.
+#[test]
+fn what_was_not_compared_does_not_agree() {
+    let cut = |one_of: usize| {
+        let mut scene = open();
+        let transactions = scene.capture.transactions.iter_mut().enumerate();
+        for (_, transaction) in transactions.filter(|(at, _)| at % one_of == 0) {
+            transaction.state = TransactionState::Lossy;
+            (transaction.reply_first, transaction.reply_last) = (None, None);
+        }
+        scene.verify()
+    };
+    for (one_of, words) in [
+        (1, "of no request"),
+        (2, " of 3405 answered requests (49.99 %)"),
+        (5, " of 3405 answered requests ("),
+    ] {
+        let found = cut(one_of);
+        assert_eq!(names(&found), [Finding::TOO_LITTLE_COMPARED], "{one_of}");
+        let said = evidence(&found, Finding::TOO_LITTLE_COMPARED);
+        assert!(said.contains(words), "{said}");
+        let share = found.times[3].compared.expect("answered requests");
+        assert!((share - (1.0 - 1.0 / one_of as f64)).abs() < 0.02, "{share}");
+    }
+    assert_eq!(names(&cut(30)), [""; 0]);
+}
+
+/// What was not to be captured is not missing.
+#[test]
+fn a_capture_of_some_clients_is_compared_with_theirs() {
+    let mut scene = closed();
+    let of_some = |connection: u32| connection < 5;
+    let users: Vec<bool> = scene.capture.connections.iter().map(|own| of_some(own.id)).collect();
+    scene.capture.transactions.retain(|transaction| users[transaction.connection as usize]);
+    scene.capture.connections.retain(|own| of_some(own.id));
+    let found = scene.verify();
+    assert_eq!(names(&found), [""; 0], "{:?}", found.findings);
+    assert_eq!(found.times[3].compared, Some(1.0));
 }

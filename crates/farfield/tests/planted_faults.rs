@@ -527,7 +527,8 @@ fn packets_that_others_keep_from_the_servers_kernel_are_late() {
     let scenario = "load = { model = 'closed', users = 4, think = '20ms' }\nconnections.policy = 'one-request'\n\
                     network = { clients = 4, rtt = '20ms' }\nrequests.request = [{ path = '/bytes/100' }]\n\
                     run = { warm-up = '0s', duration = '3s' }";
-    let limits = ["departure", "delivery", "arrival"].map(|of| format!("--set verdict.{of}-lateness-p99=1ms"));
+    let limits =
+        ["departure", "delivery", "arrival"].map(|of| format!("--set verdict.{of}-lateness-p99=1ms"));
     for niceness in [0, 19] {
         let mut others: Vec<_> = (0..processors)
             .map(|_| {

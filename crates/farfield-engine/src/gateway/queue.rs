@@ -4,8 +4,8 @@
 //! device: with packet sockets the Ethernet header is inserted and removed here, and the header's offsets
 //! are adjusted. Reading and writing allocate nothing and never block.
 
-use super::{AddressMap, Door};
 use super::card::link::CardPort;
+use super::{AddressMap, Door};
 use crate::os::tun::VNET_LEN;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::{Errno, readv, writev};

@@ -190,8 +190,7 @@ fn is_its_text_in_a_scenario() {
 #[test]
 fn a_limit_within_the_interval_is_close() {
     // Two requests each millisecond, of 1 to 10 ms in turn: the median is 5 ms, and of many.
-    let samples: Vec<_> =
-        (0..4000).map(|n| sample(n * MS / 2, n * MS / 2 + (1 + n * 7 % 10) * MS)).collect();
+    let samples: Vec<_> = (0..4000).map(|n| sample(n * MS / 2, n * MS / 2 + (1 + n * 7 % 10) * MS)).collect();
     let fold = fold(window(0, 2000), &samples);
     let until = Instant::from_ns(2000 * MS);
     let result = |text: &str| {

@@ -64,6 +64,9 @@ pub struct VerdictLimits {
     /// The largest share of requests that a capture has and the samples lack, or the other way round. Default
     /// 0.001.
     pub capture_unmatched: Share,
+    /// The least share of the answered requests whose times must be compared with a capture's to call it
+    /// agreement. Default 0.9.
+    pub capture_compared: Share,
 }
 
 impl Default for VerdictLimits {
@@ -92,6 +95,7 @@ impl Default for VerdictLimits {
             server_failing: Duration::from_secs(1),
             capture_error: Duration::from_us(100),
             capture_unmatched: share(0.001),
+            capture_compared: share(0.9),
         }
     }
 }

@@ -79,8 +79,11 @@ fn thresholds(text: &mut String, summary: &Summary) {
         let word = if result.passed { "kept" } else { "**failed**" };
         let interval = with_interval(result.interval, |end| quantity(end, result.unit));
         let close = if result.is_close() { ": the limit lies within" } else { "" };
-        let _ =
-            writeln!(text, "- threshold {}: {word}, was {more_than}{found}{interval}{close}", code(&result.text));
+        let _ = writeln!(
+            text,
+            "- threshold {}: {word}, was {more_than}{found}{interval}{close}",
+            code(&result.text)
+        );
     }
     if !summary.thresholds.is_empty() {
         text.push('\n');
@@ -99,10 +102,13 @@ fn times(text: &mut String, summary: &Summary) {
             with_interval(rates.completed_interval_per_s, rate),
             bytes_rate(rates.body_bytes_per_s),
             count(steady.requests),
-            steady.error_share.map(|share| {
-                let interval = with_interval(steady.error_share_interval, percent);
-                format!(", {} errors{interval}", percent(share))
-            }).unwrap_or_default(),
+            steady
+                .error_share
+                .map(|share| {
+                    let interval = with_interval(steady.error_share_interval, percent);
+                    format!(", {} errors{interval}", percent(share))
+                })
+                .unwrap_or_default(),
         );
     }
     text.push_str("| time | mean | p50 | p90 | p99 | p99.9 | max | count |\n");

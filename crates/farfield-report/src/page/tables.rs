@@ -242,9 +242,9 @@ pub(super) fn named(
     let errors =
         errors.map_or_else(dash, |(share, interval)| with_interval(percent(share), interval, percent));
     let mut cells = vec![format!("<span class=\"name\">{}</span>", escaped(name)), count(requests), errors];
-    cells.push(times.map_or_else(dash, |times| {
-        with_interval(time(times.mean_ns), times.mean_interval_ns, time)
-    }));
+    cells.push(
+        times.map_or_else(dash, |times| with_interval(time(times.mean_ns), times.mean_interval_ns, time)),
+    );
     for quantile in [Quantile::P50, Quantile::P90, Quantile::P99] {
         let found = times.and_then(|times| times.quantile(quantile));
         cells.push(

@@ -6,6 +6,7 @@ use crate::distribution::nearest_rank;
 use crate::matching::{SampleCause, TransactionCause};
 use crate::times::{TimeKind, is_complete};
 use farfield_base::{Outcome, Sample};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Nothing of the run is in the capture.
 pub(super) fn nothing_matched(judged: Judged<'_>) -> Option<Finding> {
@@ -76,6 +77,35 @@ pub(super) fn limits(judged: Judged<'_>) -> Vec<Finding> {
         ));
     }
     findings
+}
+
+/// What was compared is too little to call it agreement.
+pub(super) fn too_little_compared(judged: Judged<'_>) -> Option<Finding> {
+    let least = judged.found.limits.compared;
+    // Of connections, those that were begun before the capture have no handshake in it.
+    let of_requests = judged.found.times.iter().filter(|errors| errors.time != TimeKind::Connect);
+    let few = of_requests.filter_map(|errors| Some((errors, errors.compared?)));
+    let few: Vec<_> = few.filter(|(_, share)| *share < least).collect();
+    let (errors, share) = few.first()?;
+    let all = (errors.pairs as f64 / share.max(f64::MIN_POSITIVE)).round();
+    let counted = match errors.pairs {
+        0 => "of no request".to_owned(),
+        pairs => format!("of {pairs} of {all} answered requests ({})", percent(*share)),
+    };
+    let times: Vec<&str> = few.iter().map(|(errors, _)| errors.time.name()).collect();
+    Some(Finding::disagreement(
+        Finding::TOO_LITTLE_COMPARED,
+        format!(
+            "{} times were compared {counted}, {} at least are needed; {} packets were cut off and {} bytes are \
+             missing",
+            times.join(", "),
+            percent(least),
+            judged.found.capture.packets_cut,
+            judged.found.capture.missing_bytes
+        ),
+        "capture whole heads of replies (`capture.snap`, `tcpdump -s 0`) and all packets; `verdict.capture-compared` \
+         is the share that is needed",
+    ))
 }
 
 /// Samples that occur more than once.
@@ -166,7 +196,8 @@ pub(super) fn outcomes(judged: Judged<'_>) -> Option<Finding> {
         (replies.failed_but_complete, "failed where packets show a complete reply"),
     ];
     let all: u64 = kinds.iter().map(|(count, _)| count).sum();
-    if all <= allowed {
+    // What both sides read whole is the same, or wrong; how a connection ended they can see differently.
+    if all <= allowed && replies.other_status + replies.other_bytes == 0 {
         return None;
     }
     let words: Vec<String> =
@@ -223,4 +254,62 @@ pub(super) fn summary(judged: Judged<'_>) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// Counts and shares of the summary that its samples do not have.
+pub(super) fn summary_counts(judged: Judged<'_>) -> Option<Finding> {
+    let sides = judged.sides;
+    let said = sides.run.reported_counts.as_ref().filter(|_| sides.run.all_kept)?;
+    let mut outcomes: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut completed = 0_u64;
+    for sample in sides.samples {
+        if sides.is_measured(sample.due.as_ns() as i64) {
+            *outcomes.entry(sample.outcome.name()).or_default() += 1;
+        }
+        completed +=
+            u64::from(sample.outcome == Outcome::Ok && sides.is_measured(sample.done.as_ns() as i64));
+    }
+    let requests: u64 = outcomes.values().sum();
+    let mut wrong = Vec::new();
+    if said.requests != requests {
+        wrong.push(format!("{} requests for {requests}", said.requests));
+    }
+    let names: BTreeSet<&str> =
+        said.outcomes.keys().map(String::as_str).chain(outcomes.keys().copied()).collect();
+    for name in names {
+        let (said, held) =
+            (said.outcomes.get(name).copied().unwrap_or(0), outcomes.get(name).copied().unwrap_or(0));
+        if said != held {
+            wrong.push(format!("{said} {name} for {held}"));
+        }
+    }
+    let count = |outcome: Outcome| outcomes.get(outcome.name()).copied().unwrap_or(0);
+    let (well, unfinished) = (count(Outcome::Ok), count(Outcome::Unfinished));
+    let share_of = |all: u64| (all > 0).then(|| (all - well) as f64 / all as f64);
+    let without_unfinished = requests - unfinished;
+    let shares = [share_of(requests), share_of(without_unfinished)];
+    // Loads that end by count leave their last requests out.
+    let held = shares.iter().any(|share| match (share, said.error_share) {
+        (Some(share), Some(said)) => (share - said).abs() <= 1e-6,
+        (share, said) => share.is_none() && said.is_none(),
+    });
+    if !held {
+        let in_words = |share: Option<f64>| share.map_or("none".to_owned(), percent);
+        wrong.push(format!("errors {} for {}", in_words(said.error_share), in_words(shares[0])));
+    }
+    let window = sides.run.window;
+    let seconds = window.measure_to.since(window.measure_from).as_secs_f64();
+    if let Some(rate) = said.completed_per_s {
+        let held = completed as f64 / seconds;
+        if (rate - held).abs() > 1e-6 * held.max(1.0) {
+            wrong.push(format!("{rate:.3} completed a second for {held:.3}"));
+        }
+    }
+    (!wrong.is_empty()).then(|| {
+        Finding::disagreement(
+            "summary-counts-wrong",
+            format!("the summary counts otherwise than its samples: {}", wrong.join(", ")),
+            "compute the summary from the samples",
+        )
+    })
 }

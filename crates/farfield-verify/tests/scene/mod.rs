@@ -112,6 +112,7 @@ impl Scene {
                 start: RunStart::Exact(START),
                 connections: Some(Vec::new()),
                 reported: Vec::new(),
+                reported_counts: None,
                 resent: 0,
                 all_kept: true,
                 gateway_is_first: false,

@@ -21,8 +21,8 @@ use farfield_scenario::{HttpVersion, RunPlan, Scenario};
 use farfield_traffic::request::Order;
 use farfield_user::Reuse;
 use farfield_verify::{
-    AgreementLimits, Asked, AskedPolicy, Finding, ReportedTime, RunRecord, RunStart, TimeKind, Verification,
-    tables,
+    AgreementLimits, Asked, AskedPolicy, Finding, ReportedCounts, ReportedTime, RunRecord, RunStart,
+    TimeKind, Verification, tables,
 };
 use std::fmt::Display;
 use std::fs::File;
@@ -122,6 +122,11 @@ pub fn at_the_end(directory: &Path, summary: &mut Summary, interrupted: bool) {
 
 fn agreement(found: &Verification) -> CaptureAgreement {
     let wrong: Vec<_> = found.findings.iter().filter(|finding| finding.disagrees).collect();
+    if let [alone] = wrong[..]
+        && alone.name == Finding::TOO_LITTLE_COMPARED
+    {
+        return CaptureAgreement::Unknown { why: alone.evidence.clone() };
+    }
     let Some(first) = wrong.first() else {
         return match found.matched.requests {
             0 => CaptureAgreement::Unknown {
@@ -248,6 +253,7 @@ fn record(
         start: clock.map_or(RunStart::Unknown, |clock| RunStart::Exact(clock.start_unix_ns)),
         connections,
         reported: reported(&summary.steady),
+        reported_counts: Some(reported_counts(&summary.steady)),
         resent: summary.connections.resent_requests + summary.http2.as_ref().map_or(0, |own| own.refused),
         all_kept,
         gateway_is_first: origin != Origin::Other && summary.generator.plane != "sockets",
@@ -273,10 +279,21 @@ fn reported(part: &PartSummary) -> Vec<ReportedTime> {
     reported.collect()
 }
 
+/// What the summary counts of the measured part.
+fn reported_counts(part: &PartSummary) -> ReportedCounts {
+    ReportedCounts {
+        requests: part.requests,
+        outcomes: part.outcomes.iter().map(|outcome| (outcome.name.clone(), outcome.count)).collect(),
+        error_share: part.error_share,
+        completed_per_s: part.rates.map(|rates| rates.completed_per_s),
+    }
+}
+
 fn limits(scenario: &Scenario) -> AgreementLimits {
     AgreementLimits {
         error_ns: scenario.verdict.capture_error.as_ns(),
         unmatched: scenario.verdict.capture_unmatched.as_f64(),
+        compared: scenario.verdict.capture_compared.as_f64(),
     }
 }
 
