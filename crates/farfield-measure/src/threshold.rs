@@ -72,8 +72,8 @@ pub struct ThresholdResult {
 }
 
 impl ThresholdResult {
-    /// True if the limit lies within the interval of what was measured, so that another run of the same length
-    /// may well come out otherwise.
+    /// True if the limit lies within the interval of what was measured, so that another run of the same
+    /// length may well come out otherwise.
     pub fn is_close(&self) -> bool {
         self.interval.is_some_and(|[low, high]| low <= self.limit && self.limit <= high)
     }

@@ -169,8 +169,8 @@ fn measured(summary: &Summary) -> Vec<String> {
     lines
 }
 
-/// How far the 95 % intervals of the response times reach; where none has one, how long a run would need to be
-/// for that of the median, if that is known.
+/// How far the 95 % intervals of the response times reach; where none has one, how long a run would need to
+/// be for that of the median, if that is known.
 fn interval_row(times: &TimingSummary) -> Option<String> {
     let name = "  95 %";
     let reach_of = |value_ns: u64, ends: Option<[u64; 2]>| {

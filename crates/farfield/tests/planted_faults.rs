@@ -515,8 +515,9 @@ fn a_server_that_others_hold_up_is_named() {
     assert!(names.ends_with(" %"), "{note}");
 }
 
-/// Other work, of others' priority or below, that keeps the kernel's receive work from its processor, next to a shard that
-/// outruns it: the time of a connection is that of the path, or the verdict says who kept packets waiting.
+/// Other work, of the usual priority or below, that keeps the kernel's receive work from its processor, next
+/// to a shard that outruns it: the time of a connection is that of the path, or the verdict says that packets
+/// were kept waiting.
 #[test]
 fn packets_that_others_keep_from_the_servers_kernel_are_late() {
     let test = "packets_that_others_keep_from_the_servers_kernel_are_late";

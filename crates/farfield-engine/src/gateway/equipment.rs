@@ -139,8 +139,8 @@ impl Gateway {
     }
 }
 
-/// A door for each queue, at the first of the server's addresses. Nothing depends on them: where one cannot be
-/// had, nobody looks.
+/// A door for each queue, at the first of the server's addresses. Nothing depends on them: where one cannot
+/// be had, nobody looks.
 fn doors(spec: &TestbedSpec, equipment: &Equipment, queues: usize) -> Vec<Option<Arc<Door>>> {
     let Some(server) = equipment.servers.first() else { return Vec::new() };
     let client = spec.last_client(server.is_ipv4());

@@ -28,8 +28,8 @@ pub struct VerdictLimits {
     pub dropped_arrivals: u64,
     /// The longest p99 of how late packets leave an emulated network for the server. Default 1 ms.
     pub departure_lateness_p99: Duration,
-    /// The longest p99 of how long packets wait for the server's kernel, kept from it by others than the server.
-    /// Default 1 ms.
+    /// The longest p99 of how long packets wait for the server's kernel, kept from it by others than the
+    /// server. Default 1 ms.
     pub delivery_lateness_p99: Duration,
     /// The longest p99 of how late packets reach emulated clients. Default 1 ms.
     pub arrival_lateness_p99: Duration,

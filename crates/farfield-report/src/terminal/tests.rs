@@ -25,8 +25,8 @@ fn is_as_narrow(text: &str) {
 
 /// The whole screen of a good run. The numbers: service is 0.9, 1.9 … 9.9 ms in equal parts and response
 /// 0.1 ms more, so means are 5.4 and 5.5 ms and the p-quantile of ten equal parts is the ⌈10p⌉-th, whose
-/// interval has the values beside it as its ends; a request every 2 ms is 500/s, of 1,000 and 1,200 bytes; 1,500 requests on four connections are 375
-/// each.
+/// interval has the values beside it as its ends; a request every 2 ms is 500/s, of 1,000 and 1,200 bytes;
+/// 1,500 requests on four connections are 375 each.
 #[test]
 fn a_good_run_reads_so() {
     let screen = "\
