@@ -489,7 +489,8 @@ fn counts_that_samples_do_not_have_are_named() {
     let truth = counted(&scene);
     scene.run.reported_counts = Some(truth.clone());
     assert_eq!(names(&scene.verify()), [""; 0]);
-    let wrong: [(&str, fn(&mut ReportedCounts)); 6] = [
+    type Damage = fn(&mut ReportedCounts);
+    let wrong: [(&str, Damage); 6] = [
         ("completed a second for", |counts| *counts.completed_per_s.as_mut().expect("a rate") *= 1.1),
         ("requests for", |counts| counts.requests -= counts.requests / 100),
         ("requests for", |counts| counts.requests += 1),
