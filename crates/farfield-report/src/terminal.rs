@@ -57,6 +57,8 @@ pub fn render(summary: &Summary, look: Look<'_>) -> String {
     let ended = ended(summary);
     let generator = generator(summary, look);
     let heading = heading(summary);
+    let bottleneck = bottleneck(summary);
+    let beside = bottleneck.len();
     let taken = heading.len() + measured.len() + ended.len() + generator.len();
     let verdict = verdict(summary, look, LINES - taken);
     let tables = [
@@ -65,18 +67,19 @@ pub fn render(summary: &Summary, look: Look<'_>) -> String {
         states::table(&summary.states),
         sessions::failures(summary),
         classes(summary),
-        bottleneck(summary),
+        bottleneck,
         warnings(&summary.warnings),
     ]
     .concat();
-    page([heading, verdict, measured, ended, generator], &tables)
+    page([heading, verdict, measured, ended, generator], beside, &tables)
 }
 
-/// Joins sections, with blank lines between them as far as there is room, first around the verdict. The
-/// tables of pages, states and classes stand before the last and take no room from the others.
-fn page(sections: [Vec<String>; 5], tables: &[String]) -> String {
+/// Joins sections, with blank lines between them as far as `beside` lines of the tables, which nearly every
+/// run has, leave room, first around the verdict. The tables stand before the last section, and otherwise
+/// take no room from the others.
+fn page(sections: [Vec<String>; 5], beside: usize, tables: &[String]) -> String {
     let lines: usize = sections.iter().map(Vec::len).sum();
-    let blanks = LINES.saturating_sub(lines);
+    let blanks = LINES.saturating_sub(lines + beside);
     let mut page = String::new();
     for (at, section) in sections.iter().enumerate() {
         if at > 0 && at <= blanks {
