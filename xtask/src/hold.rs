@@ -3,9 +3,8 @@
 //!
 //! A hidden task of this program stands between the benches and what they run, since what it sets is
 //! inherited by the program that it turns into. Measuring needs a process of its own too: the kernel sums
-//! processor time over all children that were waited for, and here there is only one. The peak of memory is
-//! that of the child from before it became the program, if that was higher: some megabytes, those of this
-//! program.
+//! processor time over all children that were waited for, and here there is only one, with what it waited for
+//! itself. The peak of memory is the program's alone: a server that it starts may well take more.
 
 pub mod usage;
 
@@ -18,11 +17,14 @@ use nix::unistd::Pid;
 use std::ffi::OsString;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, ExitStatus};
+use std::process::{Child, Command, ExitCode, ExitStatus};
+use std::time::Duration;
 use usage::Usage;
 
 /// Descriptors wanted: those of 10,000 users, and more.
 const DESCRIPTORS: u64 = 65_536;
+/// Time between two looks at a program's memory.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
 /// Runs a program on one processor.
 #[derive(Debug, Args)]
@@ -68,8 +70,10 @@ pub fn run(args: &HoldArgs) -> Result<ExitCode> {
     if let Some(usage) = &args.usage {
         // The alarm ends this process, and its end that of the program.
         nix::unistd::alarm::set(args.limit_s);
-        let status = this_program().arg("--").args(&args.words).status()?;
-        std::fs::write(usage, children_usage()?.to_string())
+        let (status, peak_kib) = watched(&mut this_program().arg("--").args(&args.words).spawn()?)?;
+        let all = children_usage()?;
+        let of_program = Usage { peak_kib: peak_kib.unwrap_or(all.peak_kib), ..all };
+        std::fs::write(usage, of_program.to_string())
             .with_context(|| format!("cannot write {}", usage.display()))?;
         return Ok(ExitCode::from(code(status)));
     }
@@ -95,6 +99,26 @@ fn widen_descriptors() -> Result<()> {
     Ok(())
 }
 
+/// Waits for the program; the most memory that it had resident up to the last look, in KiB, if there was time
+/// for one.
+#[expect(clippy::disallowed_methods, reason = "a real program is looked at by the clock")]
+fn watched(program: &mut Child) -> Result<(ExitStatus, Option<u64>)> {
+    let status_file = format!("/proc/{}/status", program.id());
+    let mut peak_kib = None;
+    loop {
+        // One that has ended has no memory any more, and one that cannot be read has just ended.
+        let status = std::fs::read_to_string(&status_file).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse().ok());
+        peak_kib = kib.or(peak_kib);
+        if let Some(ended) = program.try_wait()? {
+            return Ok((ended, peak_kib));
+        }
+        std::thread::sleep(BETWEEN_LOOKS);
+    }
+}
+
+/// Of the program, and of what it waited for.
 fn children_usage() -> Result<Usage> {
     let used = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     let us = |time: nix::sys::time::TimeVal| time.tv_sec() as u64 * 1_000_000 + time.tv_usec() as u64;
