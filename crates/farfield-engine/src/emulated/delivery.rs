@@ -15,8 +15,10 @@ use std::sync::Arc;
 
 /// The least time between two probes.
 const BETWEEN: Duration = Duration::from_ms(10);
-/// A probe that has not arrived by then is lost.
+/// A probe that has not arrived by then is not waited for any longer.
 const LOST_AFTER: Duration = Duration::from_secs(2);
+/// Datagrams that are read at once: one is under way, and whatever else comes is not ours.
+const READS_MAX: usize = 16;
 
 /// The probes of one queue.
 pub(crate) struct Delivery {
@@ -26,6 +28,8 @@ pub(crate) struct Delivery {
     number: u64,
     /// When the last probe was written, if it has not been seen to arrive.
     under_way: Option<Instant>,
+    /// Whether any has arrived: where none can, none is late.
+    arrives: bool,
     next_at: Instant,
     datagram: Vec<u8>,
     /// Time from the writing of each probe to its reception by the server's kernel.
@@ -40,6 +44,7 @@ impl Delivery {
             window,
             number: 0,
             under_way: None,
+            arrives: false,
             next_at: Instant::ZERO,
             datagram: Vec::new(),
             lateness: Histogram::new(),
@@ -58,8 +63,14 @@ impl Delivery {
     fn write(&mut self, queue: &mut Queue, now: Instant) {
         self.next_at = now + BETWEEN;
         self.look();
-        if self.under_way.is_some_and(|written| now.since(written) < LOST_AFTER) {
-            return;
+        if let Some(written) = self.under_way {
+            let late = now.since(written);
+            if late < LOST_AFTER {
+                return;
+            }
+            if self.arrives {
+                self.record(written, late);
+            }
         }
         self.number += 1;
         self.door.datagram(self.number, &mut self.datagram);
@@ -70,14 +81,19 @@ impl Delivery {
 
     /// Records the probe that was under way, if it has arrived.
     pub fn look(&mut self) {
-        while let Some((number, received_unix_ns)) = self.door.arrived() {
+        for _ in 0..READS_MAX {
+            let Some((number, received_unix_ns)) = self.door.arrived() else { return };
             let Some(written) = self.under_way.filter(|_| number == self.number) else { continue };
-            self.under_way = None;
-            if self.window.contains(written) {
-                // The wall clock may have been set since the last one.
-                let received = Instant::from_ns(received_unix_ns.saturating_sub(self.clock.start_unix_ns()));
-                self.lateness.record(received.since(written));
-            }
+            (self.under_way, self.arrives) = (None, true);
+            // The wall clock may have been set since the last one.
+            let received = Instant::from_ns(received_unix_ns.saturating_sub(self.clock.start_unix_ns()));
+            self.record(written, received.since(written));
+        }
+    }
+
+    fn record(&mut self, written: Instant, late: Duration) {
+        if self.window.contains(written) {
+            self.lateness.record(late);
         }
     }
 }
