@@ -9,6 +9,7 @@
 mod address_map;
 pub(crate) mod blocks;
 pub(crate) mod card;
+mod chunks;
 mod door;
 mod equipment;
 mod queue;
@@ -22,6 +23,7 @@ pub use card::{CardAddress, CardError, CardSpec};
 pub use farfield_wire::EthernetAddressError;
 pub use queue::Queue;
 
+pub(crate) use chunks::Chunks;
 pub(crate) use door::Door;
 pub(crate) use equipment::Equipment;
 pub(crate) use receive_work::ReceiveWork;

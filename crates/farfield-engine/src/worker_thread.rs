@@ -70,6 +70,14 @@ mod tests {
         let names: Vec<_> =
             threads.iter().map(|thread| thread.handle.thread().name().unwrap().to_owned()).collect();
         assert_eq!(names, ["worker-0", "worker-1"]);
+        // Each has named itself and asked for timers without slack: it has run.
+        let own = std::fs::read_dir("/proc/self/task").unwrap().filter_map(|task| {
+            let of_task = std::path::Path::new("/proc").join(task.unwrap().file_name());
+            let read = |file: &str| Some(std::fs::read_to_string(of_task.join(file)).ok()?.trim().to_owned());
+            Some((read("comm")?, read("timerslack_ns")?))
+        });
+        let own: Vec<(String, String)> = own.filter(|(name, _)| names.contains(name)).collect();
+        assert!(own.len() == 2 && own.iter().all(|(_, slack)| slack == "1"), "{own:?}");
         for WorkerThread { work, handle } in threads {
             drop(work);
             assert!(handle.join().unwrap().is_none());

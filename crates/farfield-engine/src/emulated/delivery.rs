@@ -51,13 +51,15 @@ impl Delivery {
         }
     }
 
-    /// Writes a probe if it is time for one and none is under way. Call it before a packet is written.
+    /// Writes a probe if at `now` it is time for one and none is under way; false if it is not time, and
+    /// nothing was done. Call it before a packet is written.
     #[inline]
-    pub fn probe(&mut self, queue: &mut Queue) {
-        let now = self.clock.now();
-        if now >= self.next_at {
+    pub fn probe(&mut self, queue: &mut Queue, now: Instant) -> bool {
+        let is_time = now >= self.next_at;
+        if is_time {
             self.write(queue, now);
         }
+        is_time
     }
 
     fn write(&mut self, queue: &mut Queue, now: Instant) {

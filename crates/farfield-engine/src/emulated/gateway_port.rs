@@ -4,10 +4,9 @@
 //! where they lie.
 
 use crate::emulated::delivery::Delivery;
-use crate::gateway::Queue;
+use crate::gateway::{Chunks, Queue};
 use crate::os::clock::Clock;
 use crate::worker_report::PortCounts;
-use bytes::BytesMut;
 use farfield_base::{Duration, Instant, Window};
 use farfield_emulator::offload::{Frame, take_apart};
 use farfield_emulator::{Carried, Departure, Framed, Packet};
@@ -17,8 +16,8 @@ use std::io::{self, IoSlice};
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Size of one allocation for received packets.
-const CHUNK: usize = 1 << 20;
+/// Chunks of received packets that are kept to be used again, of 1 MiB each.
+const CHUNKS_KEPT: usize = 4;
 /// The kernel takes some hundred packets in this time, a share of those that may wait before it.
 const PAUSE_AFTER_REFUSAL: Duration = Duration::from_ms(1);
 
@@ -32,7 +31,7 @@ pub(crate) struct GatewayPort {
     resumes_at: Instant,
     /// Real hosts among the clients, whose packets stay as the kernel hands them over.
     hosts: Vec<IpAddr>,
-    chunk: BytesMut,
+    chunks: Chunks,
     /// Lateness of each packet sent to the server, against its intended instant.
     pub lateness: Histogram,
     /// How late the server's kernel receives what is sent, where that can be seen.
@@ -42,7 +41,6 @@ pub(crate) struct GatewayPort {
 
 impl GatewayPort {
     pub fn new(queue: Queue, clock: Clock, window: Window) -> GatewayPort {
-        let chunk = BytesMut::zeroed(CHUNK);
         let delivery = queue.door().map(|door| Delivery::new(door, clock, window));
         GatewayPort {
             server: 0,
@@ -51,7 +49,7 @@ impl GatewayPort {
             window,
             resumes_at: Instant::ZERO,
             hosts: Vec::new(),
-            chunk,
+            chunks: Chunks::new(CHUNKS_KEPT),
             lateness: Histogram::new(),
             delivery,
             counts: PortCounts::default(),
@@ -75,13 +73,16 @@ impl GatewayPort {
 
     /// Writes a packet to the server's kernel.
     pub fn send(&mut self, departure: &Departure) {
-        if let Some(delivery) = &mut self.delivery {
-            delivery.probe(&mut self.queue);
+        let mut now = self.clock.now();
+        if let Some(delivery) = &mut self.delivery
+            && delivery.probe(&mut self.queue, now)
+        {
+            now = self.clock.now();
         }
         let Packet { ttl, ecn, carried, .. } = &departure.packet;
         let packets = departure.packet.packets();
         if self.window.contains(departure.intended) {
-            let late = self.clock.now().since(departure.intended);
+            let late = now.since(departure.intended);
             (0..packets).for_each(|_| self.lateness.record(late));
         }
         let written = match carried {
@@ -121,15 +122,12 @@ impl GatewayPort {
     /// # Errors
     /// If the gateway is gone.
     pub fn receive(&mut self, each: impl FnMut(Packet)) -> io::Result<bool> {
-        if self.chunk.len() < Queue::READ_LEN {
-            self.chunk = BytesMut::zeroed(CHUNK);
-        }
-        let Some(length) = self.queue.read(&mut self.chunk)? else { return Ok(false) };
-        let Ok(header) = VnetHeader::parse(&self.chunk[..length.min(VnetHeader::LEN)]) else {
+        let Some(length) = self.queue.read(self.chunks.room(Queue::READ_LEN))? else { return Ok(false) };
+        let framed = self.chunks.take(length);
+        let Ok(header) = VnetHeader::parse(&framed) else {
             self.counts.malformed += 1;
             return Ok(true);
         };
-        let framed = self.chunk.split_to(length).freeze();
         let bytes = framed.slice(VnetHeader::LEN..);
         let (received, mut each) = (&mut self.counts.received, each);
         if is_for(&self.hosts, &bytes) {

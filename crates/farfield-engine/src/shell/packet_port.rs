@@ -6,17 +6,13 @@
 //! Nothing is copied but headers, and nothing allocated for a packet: received ones lie in chunks that are
 //! used again.
 
-use crate::gateway::Queue;
-use bytes::{Bytes, BytesMut};
+use crate::gateway::{Chunks, Queue};
 use farfield_emulator::{Carried, Framed, Head, Packet};
 use farfield_wire::{RowDatagram, VnetHeader};
 use smallvec::SmallVec;
-use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Size of one chunk of received packets.
-const CHUNK: usize = 1 << 20;
 /// Chunks kept to be used again: 32 MiB may be under way without a new one.
 const CHUNKS_KEPT: usize = 32;
 /// The most datagrams that are written as one packet, and the most bytes of their data.
@@ -49,7 +45,14 @@ pub(crate) struct PacketPort {
 
 impl PacketPort {
     pub fn new(queue: Queue) -> PacketPort {
-        PacketPort { queue, chunks: Chunks::new(), pending: None, row: Vec::new(), refused: 0, writes: 0 }
+        PacketPort {
+            queue,
+            chunks: Chunks::new(CHUNKS_KEPT),
+            pending: None,
+            row: Vec::new(),
+            refused: 0,
+            writes: 0,
+        }
     }
 
     /// Reads the next packet, or packets in one.
@@ -150,53 +153,6 @@ fn write_row(queue: &mut Queue, first: &Framed, row: &[Framed], as_of: &Packet) 
     parts.push(IoSlice::new(head.as_bytes()));
     parts.extend(datagrams.iter().map(|datagram| IoSlice::new(datagram.payload())));
     queue.write(&parts)
-}
-
-/// Memory for received packets: chunks that are filled one after the other, and again once nothing of them
-/// is under way.
-struct Chunks {
-    /// The room that is left in the present chunk.
-    room: BytesMut,
-    /// Full ones, the oldest first.
-    full: VecDeque<BytesMut>,
-}
-
-impl Chunks {
-    fn new() -> Chunks {
-        Chunks { room: BytesMut::zeroed(CHUNK), full: VecDeque::with_capacity(CHUNKS_KEPT + 1) }
-    }
-
-    /// Room for `bytes`, at most a chunk.
-    fn room(&mut self, bytes: usize) -> &mut [u8] {
-        if self.room.len() < bytes {
-            let next = self.next();
-            let full = std::mem::replace(&mut self.room, next);
-            self.full.push_back(full);
-            if self.full.len() > CHUNKS_KEPT {
-                self.full.pop_front();
-            }
-        }
-        &mut self.room
-    }
-
-    /// The first `length` bytes of the room.
-    fn take(&mut self, length: usize) -> Bytes {
-        self.room.split_to(length).freeze()
-    }
-
-    /// An empty chunk: the oldest, if nothing of it is under way any more.
-    fn next(&mut self) -> BytesMut {
-        if let Some(oldest) = self.full.front_mut() {
-            oldest.clear();
-            if oldest.try_reclaim(CHUNK)
-                && let Some(mut oldest) = self.full.pop_front()
-            {
-                oldest.resize(CHUNK, 0);
-                return oldest;
-            }
-        }
-        BytesMut::zeroed(CHUNK)
-    }
 }
 
 #[cfg(test)]
@@ -302,25 +258,5 @@ mod tests {
         (0..3).for_each(|_| port.send(datagram(5, &[1; 9])));
         port.flush();
         assert_eq!(port.refused, 3);
-    }
-
-    /// What is under way stays as it is, and what no longer is makes room.
-    #[test]
-    fn chunks_are_used_again() {
-        let mut chunks = Chunks::new();
-        let held: Vec<Bytes> = (0..40u8)
-            .map(|nth| {
-                chunks.room(CHUNK / 2).fill(nth);
-                chunks.take(CHUNK / 2)
-            })
-            .collect();
-        assert!(held.iter().zip(0..).all(|(bytes, nth): (_, u8)| bytes.iter().all(|byte| *byte == nth)));
-        assert_eq!(chunks.full.len(), 19);
-        drop(held);
-        let at = chunks.full[0].as_ptr();
-        chunks.room(CHUNK);
-        let again = chunks.take(CHUNK);
-        assert!((at as usize - again.as_ptr() as usize) <= CHUNK, "the oldest chunk, from its front");
-        assert_eq!(chunks.full.len(), 19);
     }
 }
