@@ -12,8 +12,10 @@ use xtask::process;
 /// Checks everything short of running the tests.
 pub fn run() -> Result<()> {
     process::run(process::cargo().args(["fmt", "--all", "--check"]))?;
-    // A workspace of its own, that needs a nightly compiler to build.
+    // A workspace of its own, that needs a nightly compiler to build, which has to know its dependencies.
     process::run(process::cargo().args(["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"]))?;
+    let locked = ["metadata", "--locked", "--format-version", "1", "--manifest-path", "fuzz/Cargo.toml"];
+    process::output(process::cargo().args(locked))?;
     rules()?;
     directions::check()?;
     promises::check()?;

@@ -10,13 +10,15 @@ mod build;
 mod found;
 mod outcome;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use found::Found;
 use outcome::Outcome;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
-use std::{fs, io};
+use std::sync::Mutex;
+use std::{fs, io, thread};
 
 /// Seeds in the repository.
 const CORPUS: &str = "fuzz/corpus";
@@ -38,6 +40,9 @@ pub struct FuzzArgs {
     /// Prints the targets and runs nothing.
     #[arg(long)]
     list: bool,
+    /// Targets that run side by side; by default one for each processor.
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZero<usize>>,
     /// Afterwards cuts what was kept of each target down to inputs of the same coverage.
     #[arg(long)]
     minimize: bool,
@@ -62,26 +67,45 @@ pub fn run(args: &FuzzArgs) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     println!("{}", Outcome::HEADING);
-    let mut bad = Vec::new();
-    for target in &chosen {
-        let folders = Folders::of(&program, target)?;
-        let outcome = fuzz(&program, target, &folders, args)?;
-        println!("{}", outcome.row(&target.name));
-        bad.extend(outcome.found.iter().map(|found| found.place.display().to_string()));
-        if outcome.ended_badly() {
-            eprintln!("{}", outcome.last_words);
-            bad.push(format!("{}: the program failed without an input", target.name));
+    let jobs = args.jobs.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get);
+    let (left, bad) = (Mutex::new(chosen.iter()), Mutex::new(Vec::new()));
+    let next = || left.lock().ok()?.next();
+    let work = || -> Result<()> {
+        while let Some(target) = next() {
+            let mut found = tried(&program, target, args)?;
+            bad.lock().map_err(|_| anyhow!("another target's thread panicked"))?.append(&mut found);
         }
-        if args.minimize {
-            minimize(&program, target, &folders)?;
-        }
-    }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..jobs).map(|_| scope.spawn(work)).collect();
+        workers
+            .into_iter()
+            .try_for_each(|worker| worker.join().map_err(|_| anyhow!("a target's thread panicked"))?)
+    })?;
+    let bad = bad.into_inner().unwrap_or_default();
     if bad.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
     println!("Bad inputs, which `cargo xtask test` reads from now on:");
     bad.iter().for_each(|place| println!("  {place}"));
     Ok(ExitCode::FAILURE)
+}
+
+/// Runs a target and prints its row; returns where its bad inputs are kept, and failures without one.
+fn tried(program: &Path, target: &Target, args: &FuzzArgs) -> Result<Vec<String>> {
+    let folders = Folders::of(program, target)?;
+    let outcome = fuzz(program, target, &folders, args)?;
+    println!("{}", outcome.row(&target.name));
+    let mut bad: Vec<_> = outcome.found.iter().map(|found| found.place.display().to_string()).collect();
+    if outcome.ended_badly() {
+        eprintln!("{}", outcome.last_words);
+        bad.push(format!("{}: the program failed without an input", target.name));
+    }
+    if args.minimize {
+        minimize(program, target, &folders)?;
+    }
+    Ok(bad)
 }
 
 /// The targets that the program has.

@@ -63,9 +63,8 @@ pub fn run(args: &TestArgs) -> Result<ExitCode> {
         false => run_some(&args.cargo_args, &variables)?,
     };
     let all_well = ran.all_well;
-    let tally = &mut ran.tally;
     let skipped = skipped(&fs::read_to_string(skips.path())?);
-    tally.note_skipped(skipped.len() as u64);
+    ran.tally.note_skipped(skipped.len() as u64);
     for line in &skipped {
         println!("SKIPPED {line}");
     }
@@ -76,17 +75,18 @@ pub fn run(args: &TestArgs) -> Result<ExitCode> {
         println!("PASSED ALONE {test}: it failed beside others, by a defect of the test or of the product");
     }
     println!(
-        "It took {} min; {} holds {}.",
+        "It took {} min, and the programs {} min of the processors; {} holds {}.",
         minutes(began.elapsed()),
+        minutes(ran.processor_time),
         target.display(),
         gigabytes(size(&target))
     );
     let strict = args.strict || is_ci(std::env::var("CI").ok().as_deref());
-    if strict && tally.skipped > 0 {
+    if strict && ran.tally.skipped > 0 {
         println!("A test was skipped, and here none may be.");
     }
-    println!("{tally}");
-    let fine = all_well && left.is_empty() && !(strict && tally.skipped > 0);
+    println!("{}", ran.tally);
+    let fine = all_well && left.is_empty() && !(strict && ran.tally.skipped > 0);
     Ok(if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -24,16 +24,28 @@ const GROWTH_MIB_MAX: f64 = 16.0;
 /// Seconds that a simulation may take.
 const PATIENCE_S: u32 = 1_800;
 
-/// The loads that run side by side: names and flags. Real-time shards would take the processors from others.
-const LOADS: [(&str, &str); 4] = [
-    ("sockets, 4 users thinking 100 ms", "-c 4 --think 100ms"),
-    ("sockets, open, 800/s", "-R 800"),
-    (
-        "emulated, 4 users thinking 100 ms",
-        "--plane emulated --rtt 20ms -c 4 --think 100ms --set network.real-time=false",
-    ),
-    ("emulated, open, 300/s", "--plane emulated --rtt 20ms -R 300 --set network.real-time=false"),
+/// What a load is sent to.
+#[derive(Debug, Clone, Copy)]
+enum Target {
+    Nginx,
+    /// farfield's own server, over TLS.
+    Secured,
+    /// farfield's own server, behind emulated paths.
+    Emulated,
+}
+
+/// The loads that run side by side: names, targets and flags. Real-time shards would take the processors from
+/// others.
+const LOADS: [(&str, Target, &str); 7] = [
+    ("sockets, 4 users thinking 100 ms", Target::Nginx, "-c 4 --think 100ms"),
+    ("sockets, open, 800/s", Target::Nginx, "-R 800"),
+    ("sockets, TLS, open, 200/s", Target::Secured, "-R 200 -k --http 1.1"),
+    ("sockets, HTTP/2 over TLS, open, 200/s", Target::Secured, "-R 200 -k --http 2"),
+    ("sockets, HTTP/3, open, 100/s", Target::Secured, "-R 100 -k --http 3"),
+    ("emulated, 4 users thinking 100 ms", Target::Emulated, "-c 4 --think 100ms"),
+    ("emulated, open, 300/s", Target::Emulated, "-R 300"),
 ];
+const EMULATED: [&str; 6] = ["--plane", "emulated", "--rtt", "20ms", "--set", "network.real-time=false"];
 
 /// Virtual seconds of the simulations.
 const SIMULATED_S: [u32; 3] = [60, 3_600, 1_000_000];
@@ -52,14 +64,17 @@ struct Watched {
 pub fn an_hour(lab: &Lab) -> Result<String> {
     let seconds = if lab.extent.quick { 90 } else { 3_600 };
     let nginx = lab.nginx_anywhere()?;
+    let secured = lab.origin_anywhere(&["--tls"])?;
     let mut runs = Vec::new();
-    for (number, (name, flags)) in LOADS.into_iter().enumerate() {
+    for (number, (name, target, flags)) in LOADS.into_iter().enumerate() {
         let mut command = Command::new(lab.farfield());
         let directory = lab.scratch().join(format!("hour-{number}"));
         command.args(["run", "-q", "-d", &format!("{seconds}s"), "--out"]).arg(directory);
-        if !flags.contains("emulated") {
-            command.arg(nginx.url("/1k"));
-        }
+        match target {
+            Target::Nginx => command.arg(nginx.url("/1k")),
+            Target::Secured => command.arg(secured.url("/bytes/1kB")),
+            Target::Emulated => command.args(EMULATED),
+        };
         command.args(flags.split_whitespace());
         eprintln!("  {}", process::words(&command));
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
@@ -151,10 +166,10 @@ fn resident_mib(pid: u32) -> Option<f64> {
 }
 
 /// Width and height of the picture, and the margins of its plot: left, top, right, bottom.
-const SIZE: (f64, f64) = (720.0, 360.0);
-const MARGINS: [f64; 4] = [48.0, 40.0, 16.0, 40.0];
+const SIZE: (f64, f64) = (720.0, 400.0);
+const MARGINS: [f64; 4] = [48.0, 80.0, 16.0, 40.0];
 /// Colours of the loads, which differ in brightness too.
-const INKS: [&str; 4] = ["#1b4f9c", "#c2571a", "#2a9d6f", "#8e7cc3"];
+const INKS: [&str; 7] = ["#1b4f9c", "#c2571a", "#2a9d6f", "#8e7cc3", "#8a5a00", "#c0398b", "#4d4d4d"];
 
 /// The memory of all runs over time.
 fn drawn(runs: &[Watched]) -> String {
@@ -166,7 +181,7 @@ fn drawn(runs: &[Watched]) -> String {
     let y = |mib: f64| SIZE.1 - bottom - mib / most_mib * (SIZE.1 - top - bottom);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\" \
-         aria-label=\"Resident memory of four runs over an hour\">\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n\
+         aria-label=\"Resident memory of seven runs over an hour\">\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n\
          <g font-family=\"sans-serif\" font-size=\"12\" fill=\"#333\">\n",
         SIZE.0, SIZE.1
     );
@@ -223,7 +238,7 @@ mod tests {
             "{svg}"
         );
         // Ten MiB of thirty, at the left edge; twenty-five at the right one.
-        assert!(svg.contains("48.0,226.7") && svg.contains("704.0,86.7"), "{svg}");
+        assert!(svg.contains("48.0,266.7") && svg.contains("704.0,126.7"), "{svg}");
         run.child.wait().unwrap();
         run.readings.clear();
         assert!(run.at(60.0).is_err());

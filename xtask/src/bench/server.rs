@@ -93,7 +93,7 @@ https://localhost:{} {{
         let address = free_address()?;
         let mut origin = Command::new(program);
         origin.arg("serve").arg(address.to_string()).args(knobs);
-        Server::start(&origin, "http", address, cpu)
+        Server::start(&origin, if knobs.contains(&"--tls") { "https" } else { "http" }, address, cpu)
     }
 
     /// A server that floods, or a calm one beside it, by the name that the example `program` knows.

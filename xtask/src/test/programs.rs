@@ -6,12 +6,16 @@
 
 use super::tally::Ran;
 use anyhow::{Context, Result};
+use nix::sys::wait::{Id, WaitPidFlag, waitid};
+use nix::unistd::Pid;
 use serde::Deserialize;
+use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 use std::thread;
+use std::time::{Duration, Instant};
 use xtask::{process, system};
 
 /// The packages whose tests are of real kernels and real servers.
@@ -115,12 +119,16 @@ fn idle(program: &Path) -> Command {
     command
 }
 
-/// Runs `command`, and prints what it printed once it has ended.
+/// Runs `command`, and prints what it printed once it has ended, and what it took: by the clock, and of the
+/// processors, with all that it started and waited for.
+#[expect(clippy::disallowed_methods, reason = "how long tests take is for whoever makes them quicker")]
 fn run_printing(command: Command, heading: &str) -> Result<Ran> {
     println!("     Running {heading}");
+    let began = Instant::now();
     let (text, ran) = run_reading(command)?;
     let mut out = io::stdout().lock();
-    writeln!(out, "     Ended {heading}")?;
+    let (clock, processors) = (began.elapsed().as_secs_f64(), ran.processor_time.as_secs_f64());
+    writeln!(out, "     Ended {heading} after {clock:.1} s, {processors:.1} s of the processors")?;
     out.write_all(&text)?;
     Ok(ran)
 }
@@ -134,8 +142,12 @@ fn run_reading(mut command: Command) -> Result<(Vec<u8>, Ran)> {
     drop(command);
     let mut text = Vec::new();
     reader.read_to_end(&mut text)?;
+    let pid = Pid::from_raw(child.id().try_into().context("a process number")?);
+    // Its account is open until it is waited for.
+    waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT)?;
+    let processor_time = processor_time(pid).unwrap_or_default();
     let is_well = child.wait()?.success();
-    let ran = Ran::read(&text, is_well);
+    let ran = Ran { processor_time, ..Ran::read(&text, is_well) };
     Ok((text, ran))
 }
 
@@ -191,9 +203,27 @@ pub fn run_again(programs: &[Program], variables: &Variables<'_>, names: &[Strin
     Ok(ran)
 }
 
+/// What a process and those that it has waited for took of the processors (proc_pid_stat(5)).
+fn processor_time(pid: Pid) -> Option<Duration> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // Behind the program's name: the state is field 3, and the four times, in hundredths of a second, 14 to 17.
+    let (_, fields) = stat.rsplit_once(") ")?;
+    let times = fields.split(' ').skip(11).take(4).map(|ticks| ticks.parse::<u64>().ok());
+    let ticks: u64 = times.sum::<Option<u64>>()?;
+    Some(Duration::from_millis(10 * ticks))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_programs_time_is_its_own_and_that_of_its_children() {
+        let busy = program("busy", "sh -c 'n=0; while [ $n -lt 60000 ]; do n=$((n+1)); done'");
+        let (_, ran) = run_reading(busy.command(&[], &[])).unwrap();
+        assert!((10..60_000).contains(&ran.processor_time.as_millis()), "{:?}", ran.processor_time);
+        std::fs::remove_file(busy.executable).unwrap();
+    }
 
     #[test]
     fn cargos_messages_name_the_test_programs() {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::time::Duration;
 
 /// The counts that test runners close with, summed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub struct Ran {
     pub crashed: i64,
     /// All commands reported success.
     pub all_well: bool,
+    /// What the commands took of the processors.
+    pub processor_time: Duration,
 }
 
 impl Ran {
@@ -58,6 +61,7 @@ impl Ran {
         self.failed.extend(other.failed);
         self.crashed += other.crashed;
         self.all_well &= other.all_well;
+        self.processor_time += other.processor_time;
     }
 
     fn add(&mut self, line: &str) {
