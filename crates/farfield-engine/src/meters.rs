@@ -12,7 +12,7 @@ pub(crate) struct Phases {
     pub drain_until: Instant,
 }
 
-/// Stalls below this length are not examined for their cause.
+/// Stalls below this length are neither examined for their cause nor added up.
 const EXAMINED_STALL_MIN: Duration = Duration::from_ms(20);
 
 /// Time after the end of the load in which a late worker begins what was due before: it loses no arrival by
@@ -38,6 +38,7 @@ pub(crate) struct Meters {
     window: Window,
     stall: Duration,
     stall_waited: Option<Duration>,
+    stalled: Duration,
     waited_before: Option<Duration>,
 }
 
@@ -59,6 +60,7 @@ impl Meters {
             window,
             stall: Duration::ZERO,
             stall_waited: None,
+            stalled: Duration::ZERO,
             waited_before: None,
         }
     }
@@ -82,6 +84,9 @@ impl Meters {
     /// Records that the worker handled no events from `from` to `to`; only the part in the window counts.
     pub fn record_stall(&mut self, from: Instant, to: Instant) {
         let stall = self.window.overlap(from, to);
+        if stall >= EXAMINED_STALL_MIN {
+            self.stalled = self.stalled + stall;
+        }
         if stall <= self.stall {
             return;
         }
@@ -113,6 +118,7 @@ impl Meters {
             waited: end.waited.zip(start.waited).map(|(end, start)| end - start),
             stall: Some(self.stall),
             stall_waited: self.stall_waited,
+            stalled: self.stalled,
             handshakes: Duration::ZERO,
         }
     }
@@ -121,6 +127,18 @@ impl Meters {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn stalls_are_measured_within_the_window_and_added_up() {
+        let at = |ms| Instant::ZERO + Duration::from_ms(ms);
+        let mut meters = Meters::new(Window { measure_from: at(1000), measure_to: at(9000) });
+        for (from, to) in [(900, 1150), (2000, 2019), (3000, 3100), (8990, 9500)] {
+            meters.record_stall(at(from), at(to));
+        }
+        let stats = meters.stats(at(9500));
+        // Of the first 150 ms are within, and of the last 10.
+        assert_eq!((stats.stall, stats.stalled), (Some(Duration::from_ms(150)), Duration::from_ms(250)));
+    }
 
     #[test]
     fn what_was_due_before_the_end_is_begun_after_it_for_a_while() {

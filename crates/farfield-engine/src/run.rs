@@ -288,6 +288,8 @@ pub fn run_with_clocks(
     account::describe_server_limits(&mut collector.stats, settings);
     collector.stats.bottleneck =
         collector.monitored.as_ref().and_then(|log| monitor::bottleneck(log, &settings.plane, until));
+    let log = collector.monitored.as_ref();
+    collector.stats.warnings.extend(log.and_then(|log| monitor::sent_again(log, &settings.plane, until)));
     captures.finish(&mut collector.stats);
     Ok(finish(collector, until, started, on_progress))
 }

@@ -503,6 +503,9 @@ pub struct WorkerStats {
     /// The most of that time in which it can have been ready without a processor, where the kernel counts
     /// that.
     pub stall_waited: Option<Duration>,
+    /// All such times of 20 ms at least together.
+    #[serde(default)]
+    pub stalled: Duration,
     /// The part of the processor time that handshakes of TLS took.
     #[serde(default)]
     pub handshakes: Duration,

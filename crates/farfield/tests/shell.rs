@@ -72,6 +72,34 @@ fn what_cannot_be_is_said_in_a_sentence() {
     assert!(ended.stderr.contains("no clients are of the class `home`; there are clients"), "{ended:?}");
 }
 
+/// A run on sockets across a path that loses one packet in ten says so: its times are those of losses.
+#[test]
+fn a_run_across_a_lossy_path_says_so() {
+    let test = "a_run_across_a_lossy_path_says_so";
+    if !may_build(test) {
+        return;
+    }
+    let place = Place::new();
+    place.write(
+        "lossy.toml",
+        "plane = 'emulated'\n[network]\nclients = 1\n[[network.class]]\nname = 'lossy'\n\
+         up = { delay = '2ms', loss = '10%' }\ndown = { delay = '2ms', loss = '10%' }\n",
+    );
+    let warnings = |name: &str, path: &str| {
+        let run = [env!("CARGO_BIN_EXE_farfield"), "run", "http://server/", "-R", "60", "-d", "3s", "-q"];
+        let words = [&["shell", "-q"][..], &path.split(' ').collect::<Vec<_>>(), &["--"], &run];
+        let more = ["--policy", "one-request", "--warm-up", "0s", "--out", name];
+        place.farfield_with(&[&words.concat()[..], &more].concat());
+        let summary = fs::read_to_string(place.path(name).join("summary.json")).expect("a summary");
+        let summary: farfield_measure::Summary = serde_json::from_str(&summary).expect("a summary");
+        summary.warnings
+    };
+    let lossy = warnings("lossy", "--scenario lossy.toml");
+    assert!(lossy.iter().any(|warning| warning.contains("were sent again")), "{lossy:?}");
+    let sound = warnings("sound", "--rtt 4ms");
+    assert!(!sound.iter().any(|warning| warning.contains("were sent again")), "{sound:?}");
+}
+
 /// Asked to end, farfield ends the program, and what that has left in the background.
 #[test]
 fn nothing_is_left_behind() {

@@ -8,7 +8,7 @@ use farfield_base::{
     Bytes, EarlyData, HttpStats, Instant, Outcome, PagePart, Sample, SpokenVersion, Stamp, TcpStats,
     TlsStats, TlsVersion,
 };
-use parquet::basic::Encoding;
+use parquet::basic::{Encoding, Repetition};
 use parquet::column::page::Page;
 use parquet::column::reader::{get_column_reader, get_typed_column_reader};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
@@ -17,6 +17,7 @@ use parquet::file::metadata::{
     ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData,
 };
 use parquet::file::reader::{ChunkReader, SerializedPageReader};
+use parquet::schema::types::{Type, TypePtr};
 use std::num::{NonZeroU8, NonZeroU32};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -55,8 +56,8 @@ pub enum SamplesError {
         /// The value found.
         found: String,
     },
-    /// A column has fewer rows than the footer says.
-    #[error("the column `{column}` has fewer rows than the footer says")]
+    /// A column has fewer values than the footer says, or none where a sample has one.
+    #[error("the column `{column}` has fewer values than the footer says")]
     Short {
         /// The column.
         column: String,
@@ -109,7 +110,7 @@ impl<R: ChunkReader + 'static> SamplesFile<R> {
         if version > VERSION {
             return Err(SamplesError::Newer { found: found.to_owned() });
         }
-        if metadata.file_metadata().schema() != schema_of(version).root_schema() {
+        if !has_columns(metadata.file_metadata().schema(), schema_of(version).root_schema()) {
             return Err(SamplesError::NoFooter);
         }
         if !metadata.row_groups().iter().all(|group| lies_within(group, source.len())) {
@@ -231,6 +232,22 @@ impl<R: ChunkReader + 'static> SamplesFile<R> {
         };
         std::iter::from_fn(&mut row).collect()
     }
+}
+
+/// Whether rows of a file of schema `found` have the columns of `own`, in their order. Programs that write such
+/// a file anew give its root another name, and may make each column optional.
+fn has_columns(found: &Type, own: &Type) -> bool {
+    let is_same = |(found, own): (&TypePtr, &TypePtr)| {
+        let is_one_value = |column: &Type| {
+            let info = column.get_basic_info();
+            column.is_primitive() && info.has_repetition() && info.repetition() != Repetition::REPEATED
+        };
+        is_one_value(found)
+            && found.name() == own.name()
+            && found.get_physical_type() == own.get_physical_type()
+    };
+    let (found, own) = (found.get_fields(), own.get_fields());
+    found.len() == own.len() && found.iter().zip(own).all(is_same)
 }
 
 /// Pages of files that know nothing of pages.
@@ -385,11 +402,20 @@ struct GroupReader<'a, R> {
 
 impl<R: ChunkReader + 'static> GroupReader<'_, R> {
     fn required<T: DataType>(&mut self) -> Result<IntoIter<T::T>, SamplesError> {
-        self.column::<T>().map(|(values, _)| values.into_iter())
+        let (values, present) = self.column::<T>()?;
+        match present.contains(&0) {
+            true => {
+                Err(SamplesError::Short { column: self.group.column(self.next - 1).column_path().string() })
+            }
+            false => Ok(values.into_iter()),
+        }
     }
 
     fn optional<T: DataType>(&mut self) -> Result<IntoIter<Option<T::T>>, SamplesError> {
         let (values, present) = self.column::<T>()?;
+        if self.group.column(self.next - 1).column_descr().max_def_level() == 0 {
+            return Ok(values.into_iter().map(Some).collect::<Vec<_>>().into_iter());
+        }
         let mut values = values.into_iter();
         let value = |level| if level == 0 { None } else { values.next() };
         Ok(present.into_iter().map(value).collect::<Vec<_>>().into_iter())

@@ -524,13 +524,20 @@ fn python(script: &str, path: &Path) -> Option<String> {
     Some(String::from_utf8(output.stdout).expect("digits and names"))
 }
 
-fn other_reader(name: &str, modules: &str, script: &str) {
+/// Whether Python has these modules; if not, the test is skipped.
+fn may_import(name: &str, modules: &str) -> bool {
     let importable = interpreter().arg("-c").arg(format!("import {modules}")).output();
-    if !importable.is_ok_and(|output| output.status.success()) {
-        return farfield_testkit::skip(
-            &format!("samples::tests::{name}"),
-            &format!("python3 cannot import {modules}"),
-        );
+    let may = importable.is_ok_and(|output| output.status.success());
+    if !may {
+        let reason = format!("python3 cannot import {modules}");
+        farfield_testkit::skip(&format!("samples::tests::{name}"), &reason);
+    }
+    may
+}
+
+fn other_reader(name: &str, modules: &str, script: &str) {
+    if !may_import(name, modules) {
+        return;
     }
     // As a kill in the midst of a write leaves it, with the gap that the write was to fill, and values at
     // every edge.
@@ -582,4 +589,38 @@ fn polars_reads_it() {
 #[test]
 fn duckdb_reads_it() {
     other_reader("duckdb_reads_it", "duckdb", DUCKDB);
+}
+
+/// Writes the file `argv[1]` anew: as it is, and with each column optional.
+const REWRITE: &str = r#"
+import sys, pyarrow, pyarrow.parquet as parquet
+table = parquet.read_table(sys.argv[1])
+parquet.write_table(table, sys.argv[1] + ".again")
+schema = pyarrow.schema([field.with_nullable(True) for field in table.schema], table.schema.metadata)
+parquet.write_table(table.cast(schema), sys.argv[1] + ".optional", compression="zstd")
+columns = {name: table[name] for name in table.column_names}
+columns["due_ns"] = pyarrow.array([None] + table["due_ns"].to_pylist()[1:], pyarrow.int64())
+parquet.write_table(pyarrow.table(columns, schema=schema), sys.argv[1] + ".null")
+parquet.write_table(table.drop_columns(["status"]), sys.argv[1] + ".fewer")
+"#;
+
+#[test]
+fn what_pyarrow_has_written_anew_is_read() {
+    if !may_import("what_pyarrow_has_written_anew_is_read", "pyarrow.parquet") {
+        return;
+    }
+    let samples = run(0..20_000);
+    let mut writer = SamplesWriter::create(Vec::new(), label(), Keep::All, None).unwrap();
+    writer.write(&samples).unwrap();
+    writer.checkpoint().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("samples.parquet");
+    std::fs::write(&path, writer.file()).unwrap();
+    python(REWRITE, &path).expect("python3 was there");
+    let read = |ending: &str| read_samples(&std::fs::read(format!("{}{ending}", path.display())).unwrap());
+    assert_eq!(read(".again").unwrap(), samples);
+    assert_eq!(read(".optional").unwrap(), samples);
+    let error = read(".null").unwrap_err().to_string();
+    assert_eq!(error, "the column `due_ns` has fewer values than the footer says");
+    assert!(matches!(read(".fewer"), Err(SamplesError::NoFooter)));
 }

@@ -15,6 +15,10 @@ pub(super) fn warnings(fold: &Fold, stats: &EngineStats, verdict: &Verdict, unti
         .iter()
         .any(|check| check.name == "server-silent" && check.state != CheckState::Skipped);
     warnings.extend(silence::warning(fold, stats, until, judged));
+    let stall = verdict.checks.iter().find(|check| check.name == "longest-stall");
+    let is_timed = stats.workers.iter().any(|worker| worker.stall.is_some());
+    let excused = stall.filter(|check| check.state == CheckState::Skipped && is_timed);
+    warnings.extend(excused.and_then(|check| check.note.clone()));
     let clamped: u64 = fold.steady().times.iter().map(|(_, times)| times.clamped()).sum();
     if clamped > 0 {
         warnings.push(format!("{clamped} times were longer than a day and count as a day."));

@@ -177,9 +177,9 @@ impl RunView<'_> {
         match self.stats.machine {
             Some(machine) if machine.others + machine.stolen > 0.5 => self.stop_other_work(),
             _ => format!(
-                "something held a worker for {}: run where nothing stops or swaps this process out (a debugger, SIGSTOP, \
+                "something held a worker for {:.0} ms: run where nothing stops or swaps this process out (a debugger, SIGSTOP, \
                  a laptop that sleeps, memory that ran short, a virtual machine that moves)",
-                stall
+                stall.as_secs_f64() * 1e3
             ),
         }
     }

@@ -69,11 +69,10 @@ fn share_above(times: &Histogram, limit: Duration) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scene::{END, good_run};
+    use super::super::scene::judge;
     use super::*;
     use crate::engine_stats::{EngineStats, MachineStats, OtherProcess, ServerTime};
-    use crate::summary::{Heading, LoadKind, SummaryContext};
-    use crate::verdict::{Verdict, VerdictLimits};
+    use crate::summary::LoadKind;
 
     /// The check of a run of whose probes `late` of a thousand took 3 ms, beside `others` and a `server`.
     fn check(late: u64, others: f64, server: f64) -> Check {
@@ -96,22 +95,7 @@ mod tests {
     }
 
     fn check_of(change: impl FnOnce(&mut EngineStats)) -> Check {
-        let (fold, mut stats) = good_run();
-        change(&mut stats);
-        let text = String::new;
-        let heading = Heading {
-            farfield: text(),
-            scenario: text(),
-            target: text(),
-            seed: 1,
-            load: LoadKind::Open,
-            load_words: text(),
-            started_at: text(),
-        };
-        let limits = VerdictLimits::default();
-        let context =
-            SummaryContext { heading: &heading, limits: &limits, thresholds: &[], series_file: None };
-        let verdict = Verdict::judge(context, &fold, &stats, END);
+        let verdict = judge(LoadKind::Open, change);
         verdict.checks.into_iter().find(|check| check.name == NAME).expect("the check")
     }
 

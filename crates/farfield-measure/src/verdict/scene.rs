@@ -4,6 +4,7 @@ use super::*;
 use crate::engine_stats::{Arrivals, MachineStats, NetworkStats, ServerStatus, WorkerStats};
 use crate::fold::scene::{fold, sample, window};
 use crate::histogram::Histogram;
+use crate::summary::{Heading, LoadKind, SummaryContext};
 use farfield_base::Duration;
 
 /// A fold of 200 requests of 1 ms each, one every 5 ms, and stats that agree with it in everything.
@@ -20,6 +21,7 @@ pub fn good_run() -> (Fold, EngineStats) {
             waited: Some(Duration::from_ms(10)),
             stall: Some(Duration::from_ms(2)),
             stall_waited: None,
+            stalled: Duration::ZERO,
             handshakes: Duration::ZERO,
         }],
         arrivals: Some(Arrivals { expected: Some(200.0), scheduled: 200, begun: 200, dropped: 0 }),
@@ -49,6 +51,25 @@ pub fn good_run() -> (Fold, EngineStats) {
     fill(&mut network.crossing_lateness, Duration::from_us(5));
     stats.network = Some(network);
     (fold(window(0, 1000), &samples), stats)
+}
+
+/// The verdict on that run under a load of this kind, once `damage` is done to what the engine counted.
+pub fn judge(load: LoadKind, damage: impl FnOnce(&mut EngineStats)) -> Verdict {
+    let (fold, mut stats) = good_run();
+    damage(&mut stats);
+    let text = String::new;
+    let heading = Heading {
+        farfield: text(),
+        scenario: text(),
+        target: text(),
+        seed: 1,
+        load,
+        load_words: text(),
+        started_at: text(),
+    };
+    let limits = VerdictLimits::default();
+    let context = SummaryContext { heading: &heading, limits: &limits, thresholds: &[], series_file: None };
+    Verdict::judge(context, &fold, &stats, END)
 }
 
 /// A hundred times the same time: its p99 is that, and remains it with one other.

@@ -96,29 +96,14 @@ pub fn excuse_punctual(checks: &mut [Check]) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scene::{END, good_run};
+    use super::super::scene;
     use super::*;
     use crate::engine_stats::{EngineStats, MachineStats, OtherProcess};
-    use crate::summary::{Heading, LoadKind, SummaryContext};
-    use crate::verdict::{Verdict, VerdictLimits};
+    use crate::summary::LoadKind;
+    use crate::verdict::Verdict;
 
     fn judge(damage: impl FnOnce(&mut EngineStats)) -> Verdict {
-        let (fold, mut stats) = good_run();
-        damage(&mut stats);
-        let text = String::new;
-        let heading = Heading {
-            farfield: text(),
-            scenario: text(),
-            target: text(),
-            seed: 1,
-            load: LoadKind::Closed,
-            load_words: text(),
-            started_at: text(),
-        };
-        let limits = VerdictLimits::default();
-        let context =
-            SummaryContext { heading: &heading, limits: &limits, thresholds: &[], series_file: None };
-        Verdict::judge(context, &fold, &stats, END)
+        scene::judge(LoadKind::Closed, damage)
     }
 
     fn failed(verdict: &Verdict) -> Vec<(&str, Option<&str>)> {

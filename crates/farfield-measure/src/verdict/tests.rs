@@ -431,6 +431,29 @@ fn a_stall_that_other_work_does_not_explain_is_a_cause() {
     assert_eq!(check(&verdict, "send-lateness").follows_from.as_deref(), Some("machine-busy"));
 }
 
+/// A stall of a long run moves its maximum and no percentile that is shown, which is said; many of them do, and
+/// so does one of a shorter run.
+#[test]
+fn a_stall_in_a_long_run_is_no_failure_if_all_are_little_together() {
+    let (_, mut stats) = good_run();
+    let stall = |stats: &mut EngineStats, minutes: u64, all_ms: u64| {
+        stats.workers[0].stall = Some(Duration::from_ms(145));
+        stats.workers[0].stalled = Duration::from_ms(all_ms);
+        let fold = fold(window(0, minutes * 60_000), &[]);
+        let until = Instant::ZERO + Duration::from_secs(minutes * 60);
+        check(&judge_at(&fold, stats, until), "longest-stall").clone()
+    };
+    let long = stall(&mut stats, 25, 145);
+    assert_eq!(long.state, CheckState::Skipped);
+    let note = "a worker was away from its events for 145 ms; 0.14 s of stalls in 1500 s made at most 0.019 % of the \
+                requests late: percentiles up to the p99.9 hold, the maximum may be farfield's own time";
+    assert_eq!(long.note.as_deref(), Some(note));
+    assert_eq!(stall(&mut stats, 25, 400).state, CheckState::Failed, "many");
+    assert_eq!(stall(&mut stats, 20, 145).state, CheckState::Failed, "shorter");
+    // A worker of another version did not add them up.
+    assert_eq!(stall(&mut stats, 20, 0).state, CheckState::Failed);
+}
+
 /// A worker that has more to do than it can: the check says how much it can here. 200/s kept it busy for 95
 /// %; for 60 % that would be 126/s.
 #[test]

@@ -36,6 +36,7 @@ impl Scene {
                 waited: None,
                 stall: Some(Duration::from_ms(2)),
                 stall_waited: None,
+                stalled: Duration::ZERO,
                 handshakes: Duration::ZERO,
             }],
             arrivals: Some(Arrivals { expected: Some(1000.0), scheduled: 1000, begun: 1000, dropped: 0 }),
@@ -92,6 +93,7 @@ impl Scene {
                 waited: Some(Duration::from_secs(1)),
                 stall: Some(Duration::from_secs(1)),
                 stall_waited: None,
+                stalled: Duration::ZERO,
                 handshakes: Duration::ZERO,
             };
             16
