@@ -56,8 +56,8 @@ impl Machine {
         String::from_utf8(output.stdout).expect("text")
     }
 
-    /// The machine's interfaces, addresses, routes, rules, settings, and rules of its firewall as far as these
-    /// can be listed.
+    /// The machine's interfaces, addresses, routes, rules, settings, and rules of its firewall as far as
+    /// these can be listed.
     pub fn state(&self) -> BTreeMap<String, String> {
         let tables =
             ["-d link", "address", "route show table all", "-6 route show table all", "rule", "-6 rule"];

@@ -350,8 +350,8 @@ fn a_read_only_workbench_shows_and_does_nothing() {
     assert!(!bench.place.path("b.toml").exists());
 }
 
-/// A file that nobody writes into is refused at once, and holds up nobody. Work that really is stuck is in the
-/// tests of `web/work.rs`.
+/// A file that nobody writes into is refused at once, and holds up nobody. Work that really is stuck is in
+/// the tests of `web/work.rs`.
 #[test]
 fn checks_of_a_pipe_are_refused_at_once() {
     let bench = Bench::begin();
