@@ -281,25 +281,30 @@ fn links_and_pipes_in_a_run_directory_are_refused() {
     // Something that answers, and has nothing to say.
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let server = listener.local_addr().expect("an address");
-    let names = |out: &str| words("names.toml", out);
-    let commands: [(&str, &dyn Fn(&str) -> String); 7] = [
-        ("server.log", &names),
-        ("server-b.log", &names),
-        ("program-1.log", &names),
+    let command = |name: &str, out: &str| match name {
         // A log that is given away to the server's user.
-        ("user.log", &|out| words("user.toml", out)),
-        ("capture.pcapng", &|out| format!("{} --capture", words("user.toml", out))),
-        ("keys.log", &|out| {
+        "user.log" => words("user.toml", out),
+        "capture.pcapng" => format!("{} --capture", words("user.toml", out)),
+        "keys.log" => {
             format!("run https://{server}/ --insecure -n 1 -q --out {out} --set tls.key-log=true")
-        }),
-        ("tool-output.txt", &|out| format!("audit -o {out} --origin service-time=1ms -- sh -c 'exit 0'")),
-    ];
-    for (name, command) in commands {
+        }
+        "tool-output.txt" => format!("audit -o {out} --origin service-time=1ms -- sh -c 'exit 0'"),
+        _ => words("names.toml", out),
+    };
+    for name in [
+        "server.log",
+        "server-b.log",
+        "program-1.log",
+        "user.log",
+        "capture.pcapng",
+        "keys.log",
+        "tool-output.txt",
+    ] {
         // All go through one door; that it refuses pipes as well is seen of most.
         let kinds = [("link", "a symbolic link"), ("pipe", "a pipe")];
         let some = if ["user.log", "keys.log", "tool-output.txt"].contains(&name) { 1 } else { 2 };
         for (planted, kind) in kinds.into_iter().take(some) {
-            let words = command(&format!("common/{planted}-{name}"));
+            let words = command(name, &format!("common/{planted}-{name}"));
             let ended = shell(&place, &format!("exec FARFIELD {words}")).exits(1);
             assert!(
                 ended.stderr.contains(&format!("it is no regular file, but {kind}")),
