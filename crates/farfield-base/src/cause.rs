@@ -7,6 +7,7 @@
 //!
 //! Of a request that succeeds there is none, and nothing here is touched.
 
+use crate::credentials::words_without_credentials;
 use crate::error_code;
 use crate::printable::printable;
 use crate::sample::Outcome;
@@ -153,14 +154,15 @@ impl Detail {
     }
 
     /// With words of the peer's or a value from it, after what was found already; as it is if these are
-    /// none.
+    /// none. [Credentials](words_without_credentials) in them are not shown.
     pub fn with(mut self, words: &[u8]) -> Detail {
         let cut = &words[..words.len().min(Detail::FOUND_BYTES)];
         let text = String::from_utf8_lossy(cut);
         // A character that the cut has split is none.
         let split = if cut.len() < words.len() { text.strip_suffix('\u{fffd}') } else { None };
         let text = split.unwrap_or(&text);
-        let text = printable(text.trim(), &[]).into_owned();
+        let text = printable(text.trim(), &[]);
+        let text = words_without_credentials(&text);
         if text.is_empty() {
             return self;
         }

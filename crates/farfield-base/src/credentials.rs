@@ -63,6 +63,62 @@ pub fn without_credentials(head: &str) -> String {
     shown.join("\n")
 }
 
+/// A peer's words in one line, without what they repeat of credentials: nothing is left behind a name that
+/// holds [credentials](is_credential) or cookies with its `:` or `=`, nor the token behind `Bearer` or
+/// `Basic`.
+pub fn words_without_credentials(text: &str) -> Cow<'_, str> {
+    let mut before = "";
+    for (at, word) in words(text) {
+        let end = at + word.len();
+        if let Some(sign) = secret_after(word) {
+            let sign = at + sign + 1;
+            return match text[sign..].trim().is_empty() {
+                true => Cow::Borrowed(text),
+                false => Cow::Owned(format!("{} {NOT_SHOWN}", &text[..sign])),
+            };
+        }
+        let is_scheme = ["Bearer", "Basic"]
+            .iter()
+            .any(|scheme| before.trim_matches(is_mark).eq_ignore_ascii_case(scheme));
+        if is_scheme && is_token(word) {
+            let rest = words_without_credentials(&text[end..]);
+            return Cow::Owned(format!("{}{NOT_SHOWN}{rest}", &text[..at]));
+        }
+        before = word;
+    }
+    Cow::Borrowed(text)
+}
+
+/// The words of a text, each with where it begins.
+fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let begin = |word: &str| word.as_ptr() as usize - text.as_ptr() as usize;
+    text.split_whitespace().map(move |word| (begin(word), word))
+}
+
+/// The place of the sign in `word` behind which a secret begins.
+fn secret_after(word: &str) -> Option<usize> {
+    let mut signs = word.char_indices().filter(|(_, letter)| matches!(letter, ':' | '='));
+    let is_secret = |(at, _): &(usize, char)| {
+        let name = word[..*at].trim_end_matches(is_mark);
+        let name = name
+            .rsplit(|letter: char| is_mark(letter) || "?&;,/".contains(letter))
+            .next()
+            .unwrap_or_default();
+        is_credential(name) || ["cookie", "set-cookie"].iter().any(|one| name.eq_ignore_ascii_case(one))
+    };
+    signs.find(is_secret).map(|(at, _)| at)
+}
+
+const fn is_mark(letter: char) -> bool {
+    matches!(letter, ':' | '=' | '"' | '\'' | '`' | '(' | ')' | '[' | ']' | '{' | '}')
+}
+
+/// Whether `word` behind a scheme is a token, and not a word of a sentence.
+fn is_token(word: &str) -> bool {
+    let word = word.trim_matches(|letter: char| is_mark(letter) || ".,;!".contains(letter));
+    word.len() >= 6 && !word.bytes().all(|byte| byte.is_ascii_lowercase())
+}
+
 /// A credential as it is shown: its scheme, and the names of variables of the environment, `${env.TOKEN}`, in
 /// place of their values.
 pub fn credential_shown(value: &str) -> String {
@@ -134,6 +190,28 @@ mod tests {
             let head = format!("GET / HTTP/1.1\r\nHost: a\r\n{}\r\n\r\n", line.replace('\n', "\r\n"));
             let text = without_credentials(&head);
             assert_eq!(text.trim_end(), format!("GET / HTTP/1.1\nHost: a\n{shown}"));
+        }
+    }
+
+    #[test]
+    fn words_of_a_peer_repeat_no_credentials() {
+        for (text, shown) in [
+            ("too_many_pings", "too_many_pings"),
+            ("Bearer authentication is required", "Bearer authentication is required"),
+            ("invalid token", "invalid token"),
+            ("no token:", "no token:"),
+            ("authorization: Bearer SECRET1", "authorization: (not shown)"),
+            (":authorization: SECRET1", ":authorization: (not shown)"),
+            ("refused {\"access_token\":\"SECRET1\",\"a\":1}", "refused {\"access_token\": (not shown)"),
+            ("bad Cookie: a=SECRET1; b=SECRET2", "bad Cookie: (not shown)"),
+            ("GET /?a=b&token=SECRET1 HTTP/1.1", "GET /?a=b&token= (not shown)"),
+            (
+                "not Bearer SECRET1, nor 'basic U0VDUkVU' here",
+                "not Bearer (not shown) nor 'basic (not shown) here",
+            ),
+            ("é Bearer é.SECRET1", "é Bearer (not shown)"),
+        ] {
+            assert_eq!(words_without_credentials(text), shown);
         }
     }
 

@@ -29,7 +29,7 @@ pub mod window;
 
 pub use backoff::Backoff;
 pub use cause::{Cause, Detail, Ending, Rule, Sender, Signal};
-pub use credentials::{is_credential, without_credentials, without_userinfo};
+pub use credentials::{is_credential, without_credentials, without_userinfo, words_without_credentials};
 pub use http_stats::{AlternativeCounts, HttpStats, SpokenVersion};
 pub use note::{KeptExchange, Note, SessionBegin, SessionEnd, SessionFailure};
 pub use opened::Opened;

@@ -3,7 +3,7 @@
 use farfield_testkit::corpus::{self, Target};
 use farfield_testkit::properties::captures;
 
-const TARGETS: [Target; 1] = [("capture_rebuild", captures::of_a_capture, 16)];
+const TARGETS: [Target; 1] = [("capture_rebuild", captures::of_a_capture, 17)];
 
 #[test]
 fn the_corpus_has_the_property() {

@@ -337,7 +337,8 @@ impl Writer {
     /// worth little, and how much it delays workers is in their lateness.
     fn take_blocks(&mut self) {
         let mut taken = 0;
-        while self.take_block() {
+        // Packets that never pause fill blocks again meanwhile: those are for the next turn.
+        while taken < self.ring.blocks() && self.take_block() {
             taken += 1;
         }
         if 2 * taken > self.ring.blocks() && !self.is_urgent {

@@ -136,6 +136,11 @@ impl RunDirectory {
         self.folder.create_private(name).map_err(self.refuse(name))
     }
 
+    /// Removes the file `name`.
+    pub fn remove(&self, name: &str) -> Result<(), RunDirectoryError> {
+        self.folder.remove(name).map_err(self.refuse(name))
+    }
+
     /// Begins the samples file.
     pub fn samples(&self) -> Result<DiskSamples, RunDirectoryError> {
         self.begin("samples.parquet").map(DiskSamples)

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 #[test]
 fn the_corpus_is_endured() {
-    corpus::check(&[("tcp_connection", connections::of_connection, 10)]);
+    corpus::check(&[("tcp_connection", connections::of_connection, 20)]);
 }
 
 proptest! {

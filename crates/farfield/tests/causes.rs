@@ -146,6 +146,37 @@ fn each_output_has_the_cause() {
     }
 }
 
+/// A server's words, and lines of its that are broken, repeat the credentials that it was sent: they are not
+/// in the files and outputs that quote them.
+#[test]
+fn a_servers_words_repeat_no_credentials() {
+    let place = Place::new();
+    let goaway = |words: &str| {
+        let payload = [&[0, 0, 0, 1, 0, 0, 0, 11][..], words.as_bytes()].concat();
+        [settings(&[]), frame(7, 0, 0, &payload)].concat()
+    };
+    for (says, version, left) in [
+        (goaway("refused Bearer SECRET1, sorry"), "2", "refused Bearer (not shown)"),
+        (goaway("no such Authorization: SECRET1"), "2", "no such Authorization: (not shown)"),
+        (goaway("{\"access_token\":\"SECRET1\"}"), "2", "access_token\": (not shown)"),
+        (goaway("cookie a is known, Cookie: a=SECRET1"), "2", "Cookie: (not shown)"),
+        (b"Set-Cookie: a=SECRET1\r\n\r\n".to_vec(), "1.1", "Set-Cookie: (not shown)"),
+        (b"HTTP/1.1 200 OK\r\nAuthorization: Bearer SECRET1\x01\r\n\r\n".to_vec(), "1.1", "Authorization"),
+        (b"authorization: SECRET1\r\n\r\n".to_vec(), "2", "authorization: (not shown)"),
+    ] {
+        let address = server(says, true);
+        let ended = place.run(&format!("http://{address}/ --http {version} {SOON}")).exits(3);
+        let found = only_failure(&ended).instead.unwrap_or_default();
+        assert!(found.contains(left), "`{left}` is not in: {found}");
+        let report = place.farfield(&format!("report {} --format html", ended.directory.display()));
+        let mut texts = vec![ended.stdout, ended.stderr, report.stdout];
+        for name in ["summary.json", "failures.txt"] {
+            texts.push(fs::read_to_string(ended.directory.join(name)).expect(name));
+        }
+        assert!(texts.iter().all(|text| !text.contains("SECRET")), "{texts:?}");
+    }
+}
+
 #[test]
 fn a_session_that_is_tried_says_the_cause() {
     let place = Place::new();

@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::machine::{ByHand, CARD_V4, Machine, is_as_before};
+use common::machine::{ByHand, CARD_V4, Machine, has_all_of, is_as_before};
 use common::wan::{CALM_PACKETS, find, may_build};
 use common::{Ended, Place, Running, Signal, poll};
 use farfield_engine::os::processors;
@@ -78,6 +78,7 @@ fn what_changes_is_said_before() {
     let Some(nginx) = nginx(test) else { return };
     let (machine, place) = (Machine::new(), Place::new());
     let _server = ByHand::start(&nginx, &place, &["127.0.0.1:8080"], "127.0.0.1:8080");
+    let before = machine.state();
     let running = place.begin("run http://127.0.0.1:8080/1k --rtt 20ms -c 2 -d 60s -o run");
     poll("the interface to be there", || (machine.interfaces() == ["farfield0"]).then_some(()));
     let parts = [
@@ -91,9 +92,37 @@ fn what_changes_is_said_before() {
     poll("what is said", || parts.iter().all(|part| running.said().contains(part)).then_some(()));
     poll("the route to be there", || machine.ip("route").contains("198.18.0.0/15").then_some(()));
     assert!(machine.ip("route").contains("default via 10.20.0.254"), "{}", machine.ip("route"));
+    poll("a checkpoint", || place.path("run/summary.json").exists().then_some(()));
+    // What was there is there, and has not changed.
+    has_all_of(&before, &machine.state(), "farfield0");
+    // The socket that sees packets arrive: at the server's address, to one client's address alone.
+    let sockets = std::fs::read_to_string("/proc/thread-self/net/udp").expect("a table");
+    let ends = |line: &str| {
+        let mut fields = line.split_whitespace().skip(1).map(str::to_owned);
+        (fields.next().expect("an address"), fields.next().expect("an address"))
+    };
+    let [(own, other)] = &sockets.lines().skip(1).map(ends).collect::<Vec<_>>()[..] else {
+        panic!("{sockets}")
+    };
+    // In this table the bytes of 127.0.0.1 and 198.18.x.y or 198.19.x.y stand in reverse.
+    assert!(
+        own.starts_with("0100007F:") && other[4..].starts_with("12C6:") | other[4..].starts_with("13C6:"),
+        "{sockets}"
+    );
+    // A program that sends to a client's address reaches nobody, and no packet of it leaves by the card.
+    let sent = || {
+        let counters = machine.ip("-s link show eth0");
+        counters.lines().last().expect("counters").trim().to_owned()
+    };
+    let before_sending = sent();
+    let client = "198.18.0.1:80".parse().expect("an address");
+    let patience = std::time::Duration::from_millis(300);
+    assert!(std::net::TcpStream::connect_timeout(&client, patience).is_err(), "somebody is there");
+    assert_eq!(sent(), before_sending);
     running.signal(Signal::INT);
     assert_eq!(running.ended().code, Some(130));
     assert_eq!(machine.interfaces(), [""; 0]);
+    is_as_before(&before, &machine.state());
 }
 
 #[test]

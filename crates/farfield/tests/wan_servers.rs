@@ -238,8 +238,27 @@ fn records(owner: u32) -> Vec<PathBuf> {
         .collect()
 }
 
+/// The control groups that this process of farfield has made.
+fn groups(owner: u32) -> Vec<PathBuf> {
+    let (mut groups, mut folders) = (Vec::new(), vec![PathBuf::from("/sys/fs/cgroup")]);
+    let name = format!("farfield-{owner}-");
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        for path in entries
+            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+            .map(|entry| entry.path())
+        {
+            if path.file_name().is_some_and(|file| file.to_string_lossy().starts_with(&name)) {
+                groups.push(path.clone());
+            }
+            folders.push(path);
+        }
+    }
+    groups
+}
+
 /// farfield is killed in the middle of a run: its server goes with it, and what was written down of its place
-/// goes at the next start.
+/// goes at the next start, with its control groups.
 #[test]
 fn a_kill_leaves_no_server() {
     let test = "a_kill_leaves_no_server";
@@ -252,6 +271,8 @@ fn a_kill_leaves_no_server() {
     running.await_checkpoint();
     let id = running.id();
     assert_eq!(records(id).len(), 1);
+    // Even without limits there is one that counts processor time, where one can be made.
+    let made = groups(id);
     assert!(wan.processes().len() > 1, "farfield and its server");
     running.signal(Signal::KILL);
     running.ended();
@@ -260,4 +281,8 @@ fn a_kill_leaves_no_server() {
     let ended = wan.run(&load, "").exits(0);
     accounts(&ended, &wan.take_log());
     assert_eq!(records(id), Vec::<PathBuf>::new());
+    assert_eq!(groups(id), Vec::<PathBuf>::new());
+    if made.is_empty() {
+        common::skip(test, "no control group can be made, and so none is left");
+    }
 }

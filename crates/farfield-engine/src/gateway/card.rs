@@ -123,6 +123,10 @@ const REFRESH: Duration = Duration::from_secs(20);
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 /// A frame of ARP or neighbour discovery is shorter.
 const FRAME_LEN: usize = 256;
+/// Frames that are handled at once: neighbours that never pause keep the thread from nothing else.
+const HEARD_MOST: usize = 64;
+/// Machines of which is kept when they were asked for last, before those of long ago are forgotten.
+const ASKED_MOST: usize = 1 << 16;
 
 impl Card {
     /// Opens a card in the calling thread's network namespace, with a socket for each queue. When it returns,
@@ -274,29 +278,33 @@ impl Talker {
             if let Err(error) = self.hear_for(LOOK) {
                 self.link.fail(CardError::of_running(&self.link.name, error));
             }
-            self.ask_again();
+            self.ask_again(self.clock.now());
         }
     }
 
-    /// Handles what neighbours say, for `wait` if nobody says anything.
+    /// Handles some of what neighbours say, and waits for `wait` if nobody says anything.
     fn hear_for(&mut self, wait: Timespec) -> io::Result<()> {
         // If interrupted, the caller goes on.
         let _ = poll(&mut [PollFd::new(&self.socket, PollFlags::IN)], Some(&wait));
         let mut frame = [0; FRAME_LEN];
-        loop {
+        for _ in 0..HEARD_MOST {
             match rustix::io::read(&self.socket, &mut frame) {
                 Ok(length) => self.handle(&frame[..length]),
                 Err(Errno::AGAIN | Errno::INTR) => return Ok(()),
                 Err(error) => return Err(error.into()),
             }
         }
+        Ok(())
     }
 
     fn handle(&mut self, frame: &[u8]) {
         let Heard { reply, known, claimed } = self.responder.handle(frame);
         if let Some((address, ethernet)) = known.filter(|(address, _)| self.link.peers.matter(*address)) {
             self.link.learn(address, ethernet);
-            self.asked.insert(address, self.clock.now());
+            // Of more machines than the link remembers, nothing is kept here either.
+            if self.link.find(address).is_some() {
+                self.asked.insert(address, self.clock.now());
+            }
         }
         if let Some((address, by)) = claimed {
             let interface = self.link.name.clone();
@@ -313,8 +321,10 @@ impl Talker {
     }
 
     /// Asks for machines that packets wait for, and again for those that were heard long ago.
-    fn ask_again(&mut self) {
-        let now = self.clock.now();
+    fn ask_again(&mut self, now: Instant) {
+        if self.asked.len() > ASKED_MOST {
+            self.asked.retain(|_, asked| now.since(*asked) < ASK_AGAIN);
+        }
         let mut wanted = self.link.take_wanted();
         wanted.retain(|address| self.asked.get(address).is_none_or(|asked| now.since(*asked) >= ASK_AGAIN));
         let known = self.link.known();
@@ -414,6 +424,73 @@ fn some_of(blocks: &[(IpAddr, u8)], most: usize) -> Vec<IpAddr> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+
+    /// A talker on a link with a network of its own, and the other end of its socket.
+    fn talker() -> (Talker, OwnedFd) {
+        let flags = SocketFlags::NONBLOCK;
+        let (own, theirs) =
+            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).expect("two sockets");
+        let card = CardSpec {
+            interface: "eth1".to_owned(),
+            own: vec![("198.18.0.0".parse().unwrap(), 24)],
+            peers: vec![("10.0.0.0".parse().unwrap(), 8)],
+            servers: Vec::new(),
+            next_hops: [None; 2],
+            address: CardAddress::Own,
+            answers: true,
+        };
+        let peers = Peers { blocks: card.peers.clone(), hops: [None; 2] };
+        let link = Arc::new(Link::new(card.interface.clone(), EthernetAddress([2, 0, 0, 0, 0, 1]), peers));
+        (Talker::new(own, link, &card), theirs)
+    }
+
+    /// A frame in which the machine at this address asks for a client.
+    fn question(number: u32) -> Vec<u8> {
+        use farfield_wire::{ArpOperation, ArpRepr};
+        let arp = ArpRepr {
+            operation: ArpOperation::Request,
+            sender: EthernetAddress([2, 0, 0, 0, 0, 9]),
+            sender_ip: (0x0a00_0000 + number).into(),
+            target: EthernetAddress::ZERO,
+            target_ip: [198, 18, 0, 7].into(),
+        };
+        [&[0xff; 6][..], &arp.sender.0, &[0x08, 0x06], &arp.emit()].concat()
+    }
+
+    /// Neighbours that send without a pause hold nothing up: between their frames the thread looks whether it
+    /// is to end, and asks for what it needs.
+    #[test]
+    fn neighbours_that_never_pause_hold_nothing_up() {
+        let (mut talker, theirs) = self::talker();
+        for number in 1..=100 {
+            rustix::io::write(&theirs, &question(number)).expect("room for a frame");
+        }
+        let nothing = Timespec { tv_sec: 0, tv_nsec: 0 };
+        for heard in [HEARD_MOST, 100] {
+            talker.hear_for(nothing).expect("frames");
+            assert_eq!(talker.link.known().len(), heard);
+        }
+    }
+
+    /// Machines that are made up take no memory without end: of more than the link remembers nothing is kept,
+    /// nor of those that were asked for in vain.
+    #[test]
+    fn machines_without_end_are_forgotten() {
+        let machine = |number: u32| IpAddr::V4((0x0a00_0000 + number).into());
+        let (mut talker, _theirs) = self::talker();
+        for number in 1..=ASKED_MOST as u32 {
+            talker.link.learn(machine(number), EthernetAddress([2, 0, 0, 0, 0, 9]));
+        }
+        talker.handle(&question(ASKED_MOST as u32));
+        talker.handle(&question(ASKED_MOST as u32 + 1));
+        assert_eq!(talker.asked.len(), 1, "one that is known, and none that is not");
+
+        let (mut talker, _theirs) = self::talker();
+        talker.asked = (0..=ASKED_MOST as u32).map(|number| (machine(number), Instant::ZERO)).collect();
+        talker.ask_again(Instant::ZERO + ASK_AGAIN);
+        assert!(talker.asked.is_empty());
+    }
 
     #[test]
     fn some_addresses_stand_for_all() {

@@ -15,6 +15,9 @@ use std::sync::Arc;
 
 const ETHERNET_LEN: usize = 14;
 const PARTS_MAX: usize = 32;
+/// Frames of other protocols that are passed over at once: whoever sends them without a pause holds no shard
+/// up.
+const OTHERS_MOST: usize = 64;
 const ETHERTYPE_V4: [u8; 2] = [0x08, 0x00];
 const ETHERTYPE_V6: [u8; 2] = [0x86, 0xdd];
 
@@ -146,18 +149,22 @@ impl Queue {
     fn read_framed(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match self.framing {
             Framing::None => Ok(taken(rustix::io::read(&*self.descriptor, buffer))?),
-            Framing::Ethernet { .. } => loop {
-                let (header, packet) = buffer.split_at_mut(VNET_LEN);
-                let mut ethernet = [0; ETHERNET_LEN];
-                let mut parts =
-                    [IoSliceMut::new(header), IoSliceMut::new(&mut ethernet), IoSliceMut::new(packet)];
-                let Some(length) = taken(readv(&*self.descriptor, &mut parts))? else { return Ok(None) };
-                let ip = ethernet.ends_with(&ETHERTYPE_V4) || ethernet.ends_with(&ETHERTYPE_V6);
-                if ip && length > VNET_LEN + ETHERNET_LEN {
-                    shift(header, |offset| offset.saturating_sub(ETHERNET_LEN as u16));
-                    return Ok(Some(length - ETHERNET_LEN));
+            Framing::Ethernet { .. } => {
+                for _ in 0..OTHERS_MOST {
+                    let (header, packet) = buffer.split_at_mut(VNET_LEN);
+                    let mut ethernet = [0; ETHERNET_LEN];
+                    let mut parts =
+                        [IoSliceMut::new(header), IoSliceMut::new(&mut ethernet), IoSliceMut::new(packet)];
+                    let Some(length) = taken(readv(&*self.descriptor, &mut parts))? else { return Ok(None) };
+                    let ip = ethernet.ends_with(&ETHERTYPE_V4) || ethernet.ends_with(&ETHERTYPE_V6);
+                    if ip && length > VNET_LEN + ETHERNET_LEN {
+                        shift(header, |offset| offset.saturating_sub(ETHERNET_LEN as u16));
+                        return Ok(Some(length - ETHERNET_LEN));
+                    }
                 }
-            },
+                // As a packet without a byte, which nobody takes for one.
+                Ok(Some(VNET_LEN))
+            }
         }
     }
 
@@ -270,5 +277,34 @@ fn shift(header: &mut [u8], moved: impl Fn(u16) -> u16) {
     at(2);
     if checksum_to_do {
         at(6);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+
+    /// Frames of other protocols, as a server's root may send them without end: a read passes over some of
+    /// them and returns.
+    #[test]
+    fn frames_that_are_no_packets_hold_no_reader_up() {
+        let (ours, theirs) =
+            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::NONBLOCK, None)
+                .expect("two sockets");
+        let framing = Framing::Ethernet { server: [2; 6], gateway: [4; 6] };
+        let mut queue = Queue::new(Arc::new(ours), framing);
+        let frame = |ethertype: [u8; 2], packet: &[u8]| {
+            [&[0; VNET_LEN][..], &[2; 6], &[4; 6], &ethertype, packet].concat()
+        };
+        for _ in 0..OTHERS_MOST {
+            rustix::io::write(&theirs, &frame([0x88, 0xcc], b"other")).expect("room for a frame");
+        }
+        rustix::io::write(&theirs, &frame(ETHERTYPE_V4, b"packet")).expect("room for a frame");
+        let mut buffer = vec![0; Queue::READ_LEN];
+        assert_eq!(queue.read(&mut buffer).expect("a socket"), Some(VNET_LEN), "nothing that is a packet");
+        assert_eq!(queue.read(&mut buffer).expect("a socket"), Some(VNET_LEN + 6));
+        assert_eq!(&buffer[VNET_LEN..VNET_LEN + 6], b"packet");
+        assert_eq!(queue.read(&mut buffer).expect("a socket"), None);
     }
 }

@@ -72,7 +72,10 @@ impl Resolver {
         let mut query = [0; 1_232];
         while !halt.load(Ordering::Relaxed) {
             await_input(&self.udp);
-            while let Ok((len, from)) = self.udp.recv_from(&mut query) {
+            // A program that never pauses does not keep it from its end.
+            while !halt.load(Ordering::Relaxed)
+                && let Ok((len, from)) = self.udp.recv_from(&mut query)
+            {
                 if let Some(reply) = self.answer(&query[..len]) {
                     // Whoever asked may be gone.
                     let _ = self.udp.send_to(&reply, from);

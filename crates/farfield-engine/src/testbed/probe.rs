@@ -100,7 +100,10 @@ fn read(
 ) -> io::Result<Answer> {
     let mut buffer = vec![0; Queue::READ_LEN];
     loop {
-        while let Some(length) = queue.read(&mut buffer)? {
+        // Others' packets may come without a pause.
+        while left() > Duration::ZERO
+            && let Some(length) = queue.read(&mut buffer)?
+        {
             let packet = IpPacket::parse(buffer.get(Queue::HEADER_LEN..length).unwrap_or_default());
             let Ok(packet) = packet else { continue };
             let is_answer = packet.addresses().destination() == addresses.source()

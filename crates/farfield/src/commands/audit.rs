@@ -172,7 +172,7 @@ impl AuditSetup {
     /// Removes what an audit of nothing has written. The directory stays if anything else is in it.
     fn remove(&self) {
         for name in [CAPTURE, OUTPUT, ERRORS] {
-            let _ = fs::remove_file(self.file(name));
+            let _ = self.directory.remove(name);
         }
         let _ = fs::remove_dir(self.directory.path());
     }

@@ -56,12 +56,28 @@ impl Machine {
         String::from_utf8(output.stdout).expect("text")
     }
 
-    /// The machine's interfaces, addresses, routes, rules and settings.
+    /// The machine's interfaces, addresses, routes, rules, settings, and rules of its firewall as far as
+    /// these can be listed.
     pub fn state(&self) -> BTreeMap<String, String> {
         let tables =
             ["-d link", "address", "route show table all", "-6 route show table all", "rule", "-6 rule"];
         let tables = tables.iter().map(|words| (format!("ip {words}"), self.ip(words)));
         let mut state: BTreeMap<String, String> = tables.collect();
+        for words in ["nft list ruleset", "iptables-save", "ip6tables-save"] {
+            let (program, arguments) = words.split_once(' ').unwrap_or((words, ""));
+            let listed = Command::new(program).args(arguments.split_whitespace()).output();
+            if let Ok(output) = listed {
+                // A comment has the time.
+                let text = String::from_utf8_lossy(&output.stdout).into_owned();
+                let rules: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+                state.insert(words.to_owned(), rules.join("\n"));
+            }
+        }
+        // Tables and modules show themselves here without any program.
+        for table in ["ip_tables_names", "ip6_tables_names", "arp_tables_names"] {
+            let path = format!("/proc/thread-self/net/{table}");
+            state.insert(path.clone(), fs::read_to_string(path).unwrap_or_default());
+        }
         // Shows this thread its own namespace's.
         settings(Path::new("/proc/sys/net"), &mut state);
         state
@@ -73,6 +89,25 @@ impl Machine {
         let names = text.lines().filter_map(|line| line.split(": ").nth(1));
         names.filter(|name| name.starts_with("farfield")).map(str::to_owned).collect()
     }
+}
+
+/// Holds the state while something is added to the machine against that of before: whatever was there is as
+/// it was, but for what has the name of an interface that was added.
+#[track_caller]
+pub fn has_all_of(before: &BTreeMap<String, String>, during: &BTreeMap<String, String>, added: &str) {
+    for (name, value) in before {
+        let now = during.get(name).unwrap_or_else(|| panic!("{name} is gone"));
+        match name.starts_with("ip ") {
+            true => assert!(
+                value.lines().all(|line| now.lines().any(|own| own == line)),
+                "{name} was\n{value}\nand is\n{now}"
+            ),
+            false => assert_eq!(now, value, "{name}"),
+        }
+    }
+    let new = during.keys().filter(|name| !before.contains_key(*name));
+    let new: Vec<_> = new.filter(|name| !name.split('/').any(|part| part == added)).collect();
+    assert!(new.is_empty(), "{new:?}");
 }
 
 /// Holds the state against that of before, part by part.

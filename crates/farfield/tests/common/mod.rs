@@ -157,6 +157,18 @@ impl Place {
         Served { running, url }
     }
 
+    /// Begins it by a command to which its words are added.
+    pub fn begin_by(&self, command: Command, words: &[&str]) -> Running {
+        self.spawn_by(command, words, PathBuf::new())
+    }
+
+    /// Begins it with a variable of its own in its environment.
+    pub fn begin_knowing(&self, (name, value): (&str, &str), words: &str) -> Running {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_farfield"));
+        command.env(name, value);
+        self.spawn_by(command, &words.split_whitespace().collect::<Vec<_>>(), PathBuf::new())
+    }
+
     /// Begins it as a process that may have so many descriptors open.
     pub fn begin_limited(&self, descriptors: u32, words: &str) -> Running {
         let mut command = Command::new("prlimit");
