@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::wan::{CALM_PACKETS, may_build};
+use common::wan::{CALM_PACKETS, SHORT, may_build};
 use common::{Ended, Place, Running, count, poll};
 use farfield_base::Outcome;
 use farfield_measure::verdict::{Check, CheckState};
@@ -20,14 +20,20 @@ const BEYOND_CALM_KIB: u64 = 64 << 10;
 /// The name of the flood for a test that serves; see [`serves_where_it_is_asked_to`].
 const ASKED: &str = "FARFIELD_TEST_FLOOD";
 
-/// Users, time, and how long they wait for a reply. A machine that is busy with the others' scenes is no
-/// silence.
-const LOAD: &str = "-c 8 -d 2s --warm-up 0s --set connections.request-timeout=800ms --set run.drain=3s \
-                    --set verdict.server-silent=1m";
-
-/// Where nothing is read: on sockets the kernel's buffer takes megabytes of answers before any wait.
-const UNREAD_LOAD: &str = "-c 3 -d 2s --warm-up 0s --set connections.request-timeout=5s --set run.drain=5s \
-                           --set verdict.server-silent=1m";
+/// Users, time, and how long users wait for a reply: long enough for a busy machine to come to the end of an
+/// allowance, or short where a flood goes on until then. A machine that is busy with the others' scenes is
+/// no silence.
+fn load(name: &str, on_sockets: bool) -> String {
+    let (_, kind) = named(name).expect("a flood");
+    let wait = if matches!(kind, Kind::Gzip | Kind::KeyUpdate) { "800ms" } else { "6s" };
+    // Where nothing is read, the kernel's buffer takes megabytes of answers before any wait.
+    let is_unread = matches!(kind, Kind::PingAndBody | Kind::SettingsAndBody);
+    let users = if is_unread && on_sockets { 3 } else { 8 };
+    format!(
+        "-c {users} -d 2s --warm-up 0s --set connections.request-timeout={wait} --set run.drain={wait} {SHORT} \
+         --set verdict.server-silent=1m"
+    )
+}
 
 /// A session of pages, which are decoded.
 const PAGES: &str = "session.page-load = 'browser'\n[[session.state]]\nname = 'home'\npath = '/'\n";
@@ -53,9 +59,7 @@ fn sockets(place: &Place, name: &str) -> (Ended, u64) {
         false => url,
         true => place.write("pages.toml", format!("target = '{url}'\n{PAGES}")).display().to_string(),
     };
-    let (_, kind) = named(name).expect("a flood");
-    let is_unread = matches!(kind, Kind::PingAndBody | Kind::SettingsAndBody);
-    let load = if is_unread { UNREAD_LOAD } else { LOAD };
+    let load = load(name, true);
     watched(place.begin_run(&format!("{target} {load} {insecure} --http {version}")))
 }
 
@@ -84,7 +88,8 @@ fn emulated(place: &Place, name: &str) -> (Ended, u64) {
     let pages = if is_of_content(name) { PAGES } else { "" };
     let file = place.write(&format!("{name}.toml"), scenario + pages);
     let insecure = if protocol.is_secure() { "--insecure" } else { "" };
-    watched(place.begin_run(&format!("{} {CALM_PACKETS} {LOAD} {insecure}", file.display())))
+    let load = load(name, false);
+    watched(place.begin_run(&format!("{} {CALM_PACKETS} {load} {insecure}", file.display())))
 }
 
 /// Where this program is a server of a run's, it serves until it is ended; else there is nothing to do.
