@@ -406,7 +406,7 @@ fn stands_where_it_is_asked_to() {
     }
 }
 
-/// The same front doors across the emulated network: what resets, cuts and lies crosses the emulated TCP of
+/// Front doors before emulated clients: what resets, cuts and lies crosses the emulated TCP of
 /// clients, in an open load and in a closed one.
 #[test]
 fn front_doors_that_break_in_an_emulated_network_are_judged() {
