@@ -156,8 +156,8 @@ impl Monitors {
         }
         for exporter in &mut self.exporters {
             exporter.record(&mut self.log);
-            if let Some(failures) = exporter.failures() {
-                self.log.note(failures);
+            for sentence in [exporter.failures(), exporter.left_out()].into_iter().flatten() {
+                self.log.note(sentence);
             }
         }
         self.log.end();

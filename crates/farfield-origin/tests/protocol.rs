@@ -5,6 +5,9 @@ mod client;
 use client::{Client, Reply, start};
 use farfield_base::random::Seed;
 use farfield_origin::{Origin, OriginConfig, Site, SiteConfig};
+use std::io::Write;
+use std::net::TcpStream;
+use std::time::Duration;
 
 fn origin() -> (Origin, Client) {
     let origin = start(OriginConfig::default());
@@ -217,4 +220,49 @@ fn what_is_not_http_gets_400_and_the_next_client_is_served() {
     client.send("this is not HTTP\r\n\r\n");
     assert_eq!(client.read_head().status, 400);
     assert_eq!(Client::connect(origin.address()).get("/bytes/1").status, 200);
+}
+
+/// Sends `first`, and then `more` again and again, until the connection takes no more; how many bytes it took.
+/// Nothing is read.
+fn pour(origin: &Origin, first: &[u8], more: &[u8]) -> usize {
+    let mut stream = TcpStream::connect(origin.address()).expect("the origin listens");
+    stream.set_write_timeout(Some(Duration::from_millis(300))).expect("a time that there is");
+    stream.write_all(first).expect("the connection takes it");
+    let (most, mut sent) = (256 << 20, 0);
+    while sent < most
+        && let Ok(count) = stream.write(more)
+    {
+        sent += count;
+    }
+    sent
+}
+
+/// Heads and frames without end: what they take is little more than the kernel's buffers hold, and others are
+/// served.
+#[test]
+fn what_a_client_sends_without_end_is_bounded() {
+    let (origin, mut client) = origin();
+    let frame = |kind: u8, stream: u8, payload: &[u8]| {
+        [&[0, 0, payload.len() as u8, kind, 0, 0, 0, 0, stream][..], payload].concat()
+    };
+    let preface = [&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..], &frame(4, 0, b"")].concat();
+    let head = [&preface[..], &frame(1, 1, b"\x82")].concat();
+    let field = [&b"\x00\x01x\x64"[..], &[b'a'; 100]].concat();
+    let floods: [(&str, &[u8], Vec<u8>); 6] = [
+        ("a line", b"GET /", b"x".repeat(10_000)),
+        ("fields", b"GET / HTTP/1.1\r\n", b"X-Field: and one more\r\n".repeat(500)),
+        ("CONTINUATION", &head, frame(9, 1, &field).repeat(100)),
+        ("empty CONTINUATION", &head, frame(9, 1, b"").repeat(1_000)),
+        ("PING", &preface, frame(6, 0, &[7; 8]).repeat(1_000)),
+        ("SETTINGS", &preface, frame(4, 0, b"").repeat(1_000)),
+    ];
+    for (name, first, more) in floods {
+        let sent = pour(&origin, first, &more);
+        assert!(sent < 32 << 20, "{name}: {sent} bytes");
+        assert_eq!(client.get("/bytes/1").status, 200, "{name}");
+    }
+    // 400 KiB are read for a head.
+    let mut long = Client::connect(origin.address());
+    long.send([&b"GET / HTTP/1.1\r\nX-Long: "[..], &b"x".repeat(500_000)].concat());
+    assert_eq!(long.read_head().status, 431);
 }

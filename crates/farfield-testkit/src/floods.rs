@@ -4,17 +4,19 @@
 //! A server is a thread for each connection, which ends when its client closes. It knows no bounds of its
 //! own: those are the client's to have.
 
+mod http3;
 mod quic;
 mod streams;
 
 use rcgen::KeyPair;
+use rustix::net::sockopt::set_socket_recv_buffer_size;
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -88,11 +90,26 @@ pub enum Kind {
     QuicPing,
     /// MAX_DATA of QUIC, each a byte more.
     MaxData,
-    /// NEW_CONNECTION_ID of QUIC, each of which retires those before.
+    /// NEW_CONNECTION_ID of QUIC, again and again the same.
     NewConnectionId,
+    /// NEW_CONNECTION_ID of QUIC, each of which retires those before.
+    RetiredIdentifiers,
     /// PATH_CHALLENGE of QUIC.
     PathChallenge,
+    /// HANDSHAKE_DONE of QUIC.
+    HandshakeDone,
+    /// No flood: each request ends its connection of HTTP/3 with an error code and words.
+    Closes,
+    /// No flood: each request's stream is reset with an error code of HTTP/3.
+    Resets,
+    /// No flood: a reply that begins with SETTINGS.
+    WrongFrame,
+    /// No flood: the connection ends with an error code and words of QUIC's.
+    ClosesQuic,
 }
+
+/// The words with which [`Kind::Closes`] and [`Kind::ClosesQuic`] close.
+pub const FAREWELL: &str = "out of memory";
 
 /// All floods and calm servers there are, by name.
 pub const ALL: &[(&str, Protocol, Kind)] = &[
@@ -107,26 +124,46 @@ pub const ALL: &[(&str, Protocol, Kind)] = &[
     ("chunk-extension", Protocol::Http1, Kind::ChunkExtension),
     ("gzip", Protocol::Http1, Kind::Gzip),
     ("key-update", Protocol::Https1, Kind::KeyUpdate),
+    ("key-update-http2", Protocol::Https2, Kind::KeyUpdate),
     ("ping", Protocol::Http2, Kind::Ping),
     ("ping-and-body", Protocol::Http2, Kind::PingAndBody),
     ("ping-and-body-tls", Protocol::Https2, Kind::PingAndBody),
     ("settings", Protocol::Http2, Kind::Settings),
     ("settings-and-body", Protocol::Http2, Kind::SettingsAndBody),
+    ("settings-tls", Protocol::Https2, Kind::Settings),
     ("window-update", Protocol::Http2, Kind::WindowUpdate),
     ("rst-stream", Protocol::Http2, Kind::RstStream),
     ("continuation", Protocol::Http2, Kind::Continuation),
+    ("continuation-tls", Protocol::Https2, Kind::Continuation),
     ("continuation-with-fields", Protocol::Http2, Kind::ContinuationWithFields),
     ("empty-data", Protocol::Http2, Kind::EmptyData),
     ("interim-http2", Protocol::Http2, Kind::Interim),
+    ("trailers-http2", Protocol::Http2, Kind::Trailers),
+    ("gzip-http2", Protocol::Http2, Kind::Gzip),
     ("quic-ping", Protocol::Http3, Kind::QuicPing),
     ("max-data", Protocol::Http3, Kind::MaxData),
     ("new-connection-id", Protocol::Http3, Kind::NewConnectionId),
+    ("retired-identifiers", Protocol::Http3, Kind::RetiredIdentifiers),
     ("path-challenge", Protocol::Http3, Kind::PathChallenge),
+    ("handshake-done", Protocol::Http3, Kind::HandshakeDone),
+    ("interim-http3", Protocol::Http3, Kind::Interim),
+    ("head-http3", Protocol::Http3, Kind::Head),
+    ("trailers-http3", Protocol::Http3, Kind::Trailers),
+    ("empty-data-http3", Protocol::Http3, Kind::EmptyData),
+    ("gzip-http3", Protocol::Http3, Kind::Gzip),
 ];
 
-/// The flood, or the calm server, of this name.
+/// Servers that are at fault otherwise, by name.
+pub const FAULTS: &[(&str, Protocol, Kind)] = &[
+    ("closes-http3", Protocol::Http3, Kind::Closes),
+    ("resets-http3", Protocol::Http3, Kind::Resets),
+    ("wrong-frame-http3", Protocol::Http3, Kind::WrongFrame),
+    ("closes-quic", Protocol::Http3, Kind::ClosesQuic),
+];
+
+/// The flood, the calm server, or the one at fault, of this name.
 pub fn named(name: &str) -> Option<(Protocol, Kind)> {
-    ALL.iter().find(|(own, ..)| *own == name).map(|(_, protocol, kind)| (*protocol, *kind))
+    ALL.iter().chain(FAULTS).find(|(own, ..)| *own == name).map(|(_, protocol, kind)| (*protocol, *kind))
 }
 
 /// A server that runs until it is dropped.
@@ -134,6 +171,8 @@ pub fn named(name: &str) -> Option<(Protocol, Kind)> {
 pub struct FloodServer {
     protocol: Protocol,
     address: SocketAddr,
+    /// Of HTTP/3: what it does from now on.
+    kind: Arc<Mutex<Kind>>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
     /// Of HTTP/3: who looks by TCP whether there is a server finds one.
@@ -156,14 +195,25 @@ impl FloodServer {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let listener = TcpListener::bind(address)?;
+        if kind != Kind::Calm {
+            // What is not read waits at the client.
+            set_socket_recv_buffer_size(&listener, 4096)?;
+        }
         let address = listener.local_addr()?;
+        let current = Arc::new(Mutex::new(kind));
         let (thread, open) = if protocol == Protocol::Http3 {
             let socket = UdpSocket::bind(address)?;
-            (std::thread::spawn(move || quic::serve(&socket, kind, &stopped)), Some(listener))
+            let current = Arc::clone(&current);
+            (std::thread::spawn(move || quic::serve(&socket, &current, &stopped)), Some(listener))
         } else {
             (std::thread::spawn(move || accept(&listener, protocol, kind, &stopped)), None)
         };
-        Ok(FloodServer { protocol, address, stop, thread: Some(thread), _open: open })
+        Ok(FloodServer { protocol, address, kind: current, stop, thread: Some(thread), _open: open })
+    }
+
+    /// From now on one of HTTP/3 does this, to new requests.
+    pub fn turn(&self, kind: Kind) {
+        *self.kind.lock().unwrap_or_else(PoisonError::into_inner) = kind;
     }
 
     /// Where it is.
@@ -223,7 +273,7 @@ fn accept(listener: &TcpListener, protocol: Protocol, kind: Kind, stop: &AtomicB
         std::thread::spawn(move || {
             let _ = match tls {
                 None => streams::serve(stream, protocol, kind),
-                Some(config) if kind == Kind::KeyUpdate => update_keys(stream, config),
+                Some(config) if kind == Kind::KeyUpdate => update_keys(stream, config, protocol),
                 Some(config) => ServerConnection::new(config)
                     .map_err(io::Error::other)
                     .and_then(|session| streams::serve(StreamOwned::new(session, stream), protocol, kind)),
@@ -233,16 +283,15 @@ fn accept(listener: &TcpListener, protocol: Protocol, kind: Kind, stop: &AtomicB
 }
 
 /// Answers one request with a body without end, in which each byte comes behind thirty updates of keys.
-fn update_keys(stream: TcpStream, config: Arc<ServerConfig>) -> io::Result<()> {
+fn update_keys(stream: TcpStream, config: Arc<ServerConfig>, protocol: Protocol) -> io::Result<()> {
     let session = ServerConnection::new(config).map_err(io::Error::other)?;
     let mut stream = StreamOwned::new(session, stream);
-    streams::request_of_http1(&mut stream)?;
-    stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n")?;
+    let byte = streams::begin_body(&mut stream, protocol)?;
     loop {
         for _ in 0..30 {
             stream.conn.refresh_traffic_keys().map_err(io::Error::other)?;
         }
-        stream.write_all(b"x")?;
+        stream.write_all(&byte)?;
     }
 }
 

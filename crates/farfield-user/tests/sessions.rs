@@ -571,6 +571,50 @@ fn content_that_is_not_in_its_coding_is_reported() {
     assert!(outcomes[..5].iter().all(|outcome| *outcome == Outcome::Ok));
 }
 
+/// A state examines 1 MiB of a body, or `body-limit`.
+#[test]
+fn a_body_is_examined_up_to_its_limit() {
+    const WITHIN: usize = (1 << 20) - "end".len();
+    let session = |limit: &str| {
+        let state =
+            |name: &str| format!("[[state]]\nname = '{name}'\npath = '/{name}'\ncheck.contains = ['end']\n");
+        format!("on-failure = 'go-on'\n{limit}{}{}", state("within"), state("beyond"))
+    };
+    let script = |request: &str| {
+        let bytes = WITHIN + usize::from(line(request).contains("/beyond"));
+        reply(200, "", &("x".repeat(bytes) + "end and more"))
+    };
+    for (limit, beyond) in [("", Outcome::CheckFailed), ("body-limit = '1025KiB'\n", Outcome::Ok)] {
+        let mut scene = scripted(ONE, &session(limit), script);
+        scene.requests_max = Some(2);
+        let stage = scene.play();
+        let outcomes: Vec<Outcome> = stage.samples.iter().map(|sample| sample.outcome).collect();
+        assert_eq!(outcomes, [Outcome::Ok, beyond], "{limit}");
+    }
+}
+
+/// 16 MiB of a page that is coded are decoded for what they embed, and no more.
+#[test]
+fn content_is_decoded_up_to_its_limit() {
+    let script = |request: &str| {
+        if !line(request).starts_with("GET /a ") {
+            return reply(200, "", "");
+        }
+        let [first, last] = ["first", "last"].map(|name| format!("<img src=/{name}>"));
+        coded("gzip", &format!("{first}{}{last}", " ".repeat((16 << 20) - first.len())))
+    };
+    for (limit, asked) in
+        [("", &["/a", "/first"][..]), ("body-limit = '17MiB'\n", &["/a", "/first", "/last"])]
+    {
+        let session = format!("page-load = 'browser'\n{limit}[[state]]\nname = 'a'\npath = '/a'\n");
+        let mut scene = scripted(ONE, &session, script);
+        scene.requests_max = Some(1);
+        let stage = scene.play();
+        let expected: Vec<String> = asked.iter().map(|path| format!("GET {path} HTTP/1.1")).collect();
+        assert_eq!(lines(&stage), expected, "{limit}");
+    }
+}
+
 /// However much a page embeds, so much is fetched; the rest is counted.
 #[test]
 fn a_page_that_embeds_without_end_is_bounded() {

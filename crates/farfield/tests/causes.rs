@@ -4,8 +4,10 @@
 mod common;
 
 use common::secure::Authority;
+use common::wan::{CALM_PACKETS, may_build};
 use common::{Ended, Place};
 use farfield_measure::summary::FailureSummary;
+use farfield_testkit::floods::{FAREWELL, FAULTS, FloodServer};
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -14,7 +16,12 @@ use std::thread;
 /// A server that answers each connection, once something has come on it, with `says`, and then waits for the
 /// client to close; or closes itself if it `closes`.
 fn server(says: Vec<u8>, closes: bool) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    server_at("127.0.0.1:0", says, closes)
+}
+
+/// One at this address.
+fn server_at(address: &str, says: Vec<u8>, closes: bool) -> SocketAddr {
+    let listener = TcpListener::bind(address).expect("a free port");
     let address = listener.local_addr().expect("an address");
     thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
@@ -180,13 +187,148 @@ fn a_servers_words_repeat_no_credentials() {
 #[test]
 fn a_session_that_is_tried_says_the_cause() {
     let place = Place::new();
-    let address = server([settings(&[]), frame(6, 0, 0, &[0; 7])].concat(), false);
-    let session = "[[session.state]]\nname = 'home'\npath = '/'\n";
-    place.write("visit.toml", format!("target = 'http://{address}/'\nhttp = '2'\n{session}"));
-    let tried = place.farfield("try visit.toml").exits(99);
-    let cause = "bad-frame: a frame does not have its kind's size (RFC 9113 §6): PING of 7 bytes with flags 0x0 on \
-                 stream 0";
-    assert!(tried.stdout.contains(&format!("no reply: {cause}")), "{}", tried.stdout);
+    let try_at = |address: SocketAddr, scheme: &str, version: &str| {
+        let verify = if scheme == "https" { "tls.verify = false\n" } else { "" };
+        let session = format!("{verify}[[session.state]]\nname = 'home'\npath = '/'\n");
+        place.write("visit.toml", format!("target = '{scheme}://{address}/'\nhttp = '{version}'\n{session}"));
+        place.farfield("try visit.toml").exits(99).stdout
+    };
+    for (says, scheme, version, cause) in [
+        (
+            [settings(&[]), frame(6, 0, 0, &[0; 7])].concat(),
+            "http",
+            "2",
+            "bad-frame: a frame does not have its kind's size (RFC 9113 §6): PING of 7 bytes with flags 0x0 on stream 0",
+        ),
+        (
+            b"HTTP/1.1 2x0 OK\r\n\r\n".to_vec(),
+            "http",
+            "1.1",
+            "bad-head: the status is not three digits, from 100 (RFC 9112 §4): HTTP/1.1 2x",
+        ),
+        (
+            vec![21, 3, 3, 0, 2, 2, 80],
+            "https",
+            "1.1",
+            "tls-alert: alert 80 (internal_error), sent by the server",
+        ),
+    ] {
+        let shown = try_at(server(says, true), scheme, version);
+        assert!(shown.contains(&format!("no reply: {cause}")), "{shown}");
+    }
+    for (name, outcome, cause) in OF_HTTP3 {
+        let server = FloodServer::start(name, "127.0.0.1:0").expect("a free port");
+        let shown = try_at(address_of(&server), "https", "3");
+        assert!(shown.contains(&format!("no reply: {outcome}: {cause}")), "{shown}");
+    }
+}
+
+/// What ends requests of HTTP/3, by the server's word or by a rule: its outcome and its cause, with the words
+/// that came.
+const OF_HTTP3: [(&str, &str, &str); 4] = [
+    (
+        "closes-http3",
+        "gone-away",
+        "CONNECTION_CLOSE of HTTP/3 with H3_INTERNAL_ERROR (0x102), sent by the server: out of memory",
+    ),
+    (
+        "closes-quic",
+        "gone-away",
+        "CONNECTION_CLOSE of QUIC with INTERNAL_ERROR (0x1), sent by the server: out of memory",
+    ),
+    ("resets-http3", "stream-reset", "RESET_STREAM with H3_INTERNAL_ERROR (0x102), sent by the server"),
+    ("wrong-frame-http3", "bad-frame", "a frame is where or when its kind cannot be (RFC 9114 §7.2)"),
+];
+
+fn address_of(server: &FloodServer) -> SocketAddr {
+    let url = server.url();
+    url.trim_start_matches("https://").trim_end_matches('/').parse().expect("an address")
+}
+
+/// The one kind of failure of the run is of this outcome and has this cause, with the words that came, in the
+/// summary, the printed result and failures.txt.
+#[track_caller]
+fn names(ended: &Ended, outcome: &str, cause: &str) {
+    let failure = only_failure(ended);
+    let came = failure.instead.map(|came| format!(": {came}")).unwrap_or_default();
+    let shown = failure.cause.unwrap_or_default() + &came;
+    assert_eq!((failure.outcome.as_str(), shown.as_str()), (outcome, cause));
+    let kept = fs::read_to_string(ended.directory.join("failures.txt")).expect("the first failures");
+    for text in [&unwrapped(&ended.stdout), &kept] {
+        let named = cause.split(": ").all(|part| text.contains(part));
+        assert!(named && text.contains(outcome), "{text}");
+    }
+}
+
+#[test]
+fn failures_of_http3_and_quic_have_causes() {
+    assert_eq!(OF_HTTP3.len(), FAULTS.len());
+    assert!(OF_HTTP3[..2].iter().all(|(.., cause)| cause.ends_with(FAREWELL)));
+    let place = Place::new();
+    for (name, outcome, cause) in OF_HTTP3 {
+        let server = FloodServer::start(name, "127.0.0.1:0").expect("a free port");
+        let ended = place.run(&format!("{} --insecure --http 3 {SOON}", server.url())).exits(3);
+        names(&ended, outcome, cause);
+    }
+}
+
+/// The server for a test that serves; see [`answers_where_it_is_asked_to`].
+const ASKED: &str = "FARFIELD_TEST_CAUSE";
+
+/// What servers of emulated clients say: over HTTP/1, HTTP/2 and HTTP/3.
+const EMULATED: [(&str, &str, &str, &str); 3] = [
+    ("bad-head", "1.1", "bad-head", "the status is not three digits, from 100 (RFC 9112 §4): HTTP/1.1 2x"),
+    ("goaway", "2", "gone-away", "GOAWAY with ENHANCE_YOUR_CALM (0xb), sent by the server: too_many_pings"),
+    (OF_HTTP3[0].0, "3", OF_HTTP3[0].1, OF_HTTP3[0].2),
+];
+
+/// Where this program is a server of a run's, it serves until it is ended; else there is nothing to do.
+#[test]
+fn answers_where_it_is_asked_to() {
+    let Ok(name) = std::env::var(ASKED) else { return };
+    let goaway = [&[0, 0, 0, 1, 0, 0, 0, 11][..], b"too_many_pings"].concat();
+    let address = "0.0.0.0:8080";
+    let _server = match name.as_str() {
+        "bad-head" => {
+            server_at(address, b"HTTP/1.1 2x0 OK\r\n\r\n".to_vec(), false);
+            None
+        }
+        "goaway" => {
+            server_at(address, [settings(&[]), frame(7, 0, 0, &goaway)].concat(), true);
+            None
+        }
+        name => Some(FloodServer::start(name, address).expect("a place of its own")),
+    };
+    loop {
+        thread::park();
+    }
+}
+
+/// Emulated clients, whose TCP and QUIC are farfield's own, keep the causes as well.
+#[test]
+fn failures_of_emulated_clients_have_causes() {
+    if !may_build("failures_of_emulated_clients_have_causes") {
+        return;
+    }
+    let program = std::env::current_exe().expect("this program");
+    let run = |(name, version, outcome, cause): (&str, &str, &str, &str)| {
+        let place = Place::new();
+        let (scheme, verify) = if version == "3" { ("https", "tls.verify = false\n") } else { ("http", "") };
+        let scenario = format!(
+            "plane = 'emulated'\ntarget = '{scheme}://server:8080/'\nhttp = '{version}'\n{verify}\
+             server.command = ['env', '{ASKED}={name}', '{}', '--exact', 'answers_where_it_is_asked_to']\n\
+             server.ready = 'tcp:8080'\nnetwork.rtt = '10ms'\nnetwork.clients = 1\n",
+            program.display()
+        );
+        let file = place.write("cause.toml", scenario);
+        let ended = place.run(&format!("{} {CALM_PACKETS} {SOON}", file.display())).exits(3);
+        names(&ended, outcome, cause);
+    };
+    thread::scope(|scope| {
+        let run = &run;
+        let runs: Vec<_> = EMULATED.into_iter().map(|one| scope.spawn(move || run(one))).collect();
+        runs.into_iter().for_each(|run| run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+    });
 }
 
 /// An alert by its number and name, whoever sends it, and the reason why a certificate does not verify.

@@ -11,11 +11,15 @@ use common::wan::{Kind, Wan, find};
 use common::{Ended, Place, Running, Signal};
 use farfield_base::{Instant, Outcome, Sample};
 use farfield_measure::verdict::{Check, CheckState};
+use farfield_testkit::floods::{self, FloodServer};
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread::{self, JoinHandle};
+
+/// The broken door for a test that serves; see [`stands_where_it_is_asked_to`].
+const ASKED: &str = "FARFIELD_TEST_DOOR";
 
 /// What a front door does with connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +54,11 @@ struct FrontDoor {
 
 impl FrontDoor {
     fn before(server: SocketAddr) -> FrontDoor {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        FrontDoor::at("127.0.0.1:0", server)
+    }
+
+    fn at(address: &str, server: SocketAddr) -> FrontDoor {
+        let listener = TcpListener::bind(address).expect("a free port");
         let address = listener.local_addr().expect("it is bound");
         let door = Arc::new(AtomicU8::new(Door::Open as u8));
         let state = Arc::clone(&door);
@@ -206,45 +214,82 @@ fn is_judged(ended: &Ended, case: &str) {
     );
 }
 
-/// Lets a run come to its first checkpoint. So few requests in so long a time that a busy machine answers
-/// them as well, and a pause of its own is no silence.
+/// So few requests in so long a time that a busy machine answers them as well, and a pause of its own is no
+/// silence.
+const OPEN: &str = "-R 25 -d 4s --set run.drain=1s --set verdict.server-silent=1s";
+
+/// As many of users who wait for their replies.
+const CLOSED: &str = "-c 5 --think 200ms -d 4s --set run.drain=1s --set verdict.server-silent=1s";
+
+/// Lets a run come to its first checkpoint.
 fn begin(place: &Place, url: &str, words: &str) -> Running {
-    let load = "-R 25 -d 4s --set run.drain=1s --set verdict.server-silent=1s";
-    let run = place.begin_run(&format!("{url}/bytes/5000 {load} {words}"));
+    let run = place.begin_run(&format!("{url} {words}"));
     run.await_checkpoint();
     run
 }
 
-/// Every way in which a front door breaks, each beside the others.
+/// Each of `ways`, beside the others.
+fn each_at_once<T: Copy + Send>(ways: &[T], judge: impl Fn(T) + Sync) {
+    thread::scope(|scope| {
+        let judge = &judge;
+        let runs: Vec<_> = ways.iter().copied().map(|way| scope.spawn(move || judge(way))).collect();
+        runs.into_iter().for_each(|run| run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+    });
+}
+
+/// Every way in which a front door breaks.
 fn break_in_each_way(serve: &str, scheme: &str, words: &str) {
     let place = Place::new();
     let server = place.serve(serve);
-    let judge = |broken: Door| {
+    each_at_once(&BROKEN, |broken: Door| {
         let (place, door) = (Place::new(), FrontDoor::before(address_of(&server.url)));
-        let run = begin(&place, &format!("{scheme}://{}", door.address), words);
+        let run = begin(&place, &format!("{scheme}://{}/bytes/5000", door.address), words);
         door.turn(broken);
         is_judged(&run.ended(), &format!("{broken:?}, {scheme} {words}"));
-    };
-    thread::scope(|scope| {
-        let judge = &judge;
-        let runs: Vec<_> = BROKEN.into_iter().map(|broken| scope.spawn(move || judge(broken))).collect();
-        runs.into_iter().for_each(|run| run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
     });
 }
 
 #[test]
 fn a_front_door_that_breaks_is_judged_over_http_1() {
-    break_in_each_way("", "http", "");
+    break_in_each_way("", "http", OPEN);
 }
 
 #[test]
 fn a_front_door_that_breaks_is_judged_over_tls() {
-    break_in_each_way("--tls", "https", "--insecure --http 1.1");
+    break_in_each_way("--tls", "https", &format!("{OPEN} --insecure --http 1.1"));
 }
 
 #[test]
 fn a_front_door_that_breaks_is_judged_over_http_2() {
-    break_in_each_way("--tls", "https", "--insecure --http 2");
+    break_in_each_way("--tls", "https", &format!("{OPEN} --insecure --http 2"));
+}
+
+/// Users who wait for their replies come back to the same failure.
+#[test]
+fn a_front_door_that_breaks_is_judged_in_a_closed_load() {
+    break_in_each_way("", "http", CLOSED);
+}
+
+/// Over HTTP/3 a server resets streams, sends what is no reply, or ends connections, by QUIC's word or by
+/// HTTP's.
+#[test]
+fn a_server_that_breaks_is_judged_over_http_3() {
+    let ways = [
+        (floods::Kind::Resets, "stream-reset"),
+        (floods::Kind::WrongFrame, "bad-frame"),
+        (floods::Kind::Closes, "gone-away"),
+        (floods::Kind::ClosesQuic, "gone-away"),
+    ];
+    each_at_once(&ways, |(broken, outcome)| {
+        let (place, server) =
+            (Place::new(), FloodServer::start("calm-http3", "127.0.0.1:0").expect("a free port"));
+        let run = begin(&place, &server.url(), &format!("{OPEN} --insecure --http 3"));
+        server.turn(broken);
+        let ended = run.ended();
+        is_judged(&ended, &format!("{broken:?}, HTTP/3"));
+        let note = check(&ended, "server-failing").note.expect("a note");
+        assert!(note.ends_with(&format!(" on ({outcome})")), "{broken:?}: {note}");
+    });
 }
 
 /// A door that is broken for a second and passes on again: the run is valid, and the outage is reported with
@@ -342,6 +387,46 @@ fn a_proxy_in_an_emulated_network_is_judged() {
     let scenario = "load = { model = 'open', arrivals = '50/s' }\nnetwork = { clients = 20, rtt = '10ms' }\n\
                     requests = { request = [{ path = '/bytes/100' }] }\nrun = { warm-up = '1s', duration = '4s', drain = '500ms' }";
     is_judged(&wan.run(scenario, ""), "emulated");
+}
+
+/// Where this program is a server of a run's, it is a door that breaks two and a half seconds after the first
+/// connection; else there is nothing to do.
+#[test]
+fn stands_where_it_is_asked_to() {
+    let Ok(name) = std::env::var(ASKED) else { return };
+    let broken = BROKEN.into_iter().find(|door| format!("{door:?}") == name).expect("a way to break");
+    let server = "127.0.0.1:8080".parse().expect("an address");
+    let connects = || TcpStream::connect(server).ok();
+    common::poll("the server behind the door", connects);
+    let door = FrontDoor::at("0.0.0.0:80", server);
+    let _ = common::try_poll::<()>(std::time::Duration::from_millis(2_500), || None);
+    door.turn(broken);
+    loop {
+        thread::park();
+    }
+}
+
+/// Front doors before emulated clients: what resets, cuts and lies crosses the emulated TCP of
+/// clients, in an open load and in a closed one.
+#[test]
+fn front_doors_that_break_in_an_emulated_network_are_judged() {
+    let test = "front_doors_that_break_in_an_emulated_network_are_judged";
+    let program = std::env::current_exe().expect("this program").display().to_string();
+    let farfield = env!("CARGO_BIN_EXE_farfield");
+    let open = "load = { model = 'open', arrivals = '50/s' }";
+    let closed = "load = { model = 'closed', users = 10, think = '200ms' }";
+    let ways = [(Door::Reset, open), (Door::Garbage, open), (Door::Cut, open), (Door::Reset, closed)];
+    each_at_once(&ways, |(broken, load)| {
+        let own = format!("env {ASKED}={broken:?} {program} --exact stands_where_it_is_asked_to");
+        let command = own.split(' ').map(str::to_owned).collect();
+        let Some(wan) = Wan::of(test, command) else { return };
+        let wan = wan.beside(&format!("{farfield} serve 127.0.0.1:8080"));
+        let scenario = format!(
+            "{load}\nnetwork = {{ clients = 20, rtt = '10ms' }}\nrequests = {{ request = [{{ path = '/bytes/5000' }}] }}\n\
+             run = {{ warm-up = '500ms', duration = '4s', drain = '500ms' }}"
+        );
+        is_judged(&wan.run(&scenario, ""), &format!("{broken:?}, emulated, {load}"));
+    });
 }
 
 /// A site that answers everything with 404 by design, when that is what its users expect, and a server that

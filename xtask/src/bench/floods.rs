@@ -76,7 +76,7 @@ impl Listed {
                 program.display()
             );
         }
-        if name == "gzip" {
+        if name.starts_with("gzip") {
             // Content is decoded where a page is looked at.
             text += "session.page-load = 'browser'\n[[session.state]]\nname = 'home'\npath = '/'\n";
         }

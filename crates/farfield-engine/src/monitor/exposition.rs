@@ -4,6 +4,9 @@
 /// Most numbers that are kept of a reading.
 const SAMPLES_MAX: usize = 1_000;
 
+/// Most bytes of a name with its labels: longer ones are passed over.
+const NAME_BYTES_MAX: usize = 4 << 10;
+
 /// What is read of an exporter that does not say.
 const USUAL: [&str; 12] = [
     "node_cpu_seconds_total",
@@ -44,7 +47,8 @@ pub(super) fn parse(text: &str, wanted: &[String]) -> Vec<Sample> {
             continue;
         }
         let Some((name, labels, value)) = sample(line) else { continue };
-        if samples.len() == SAMPLES_MAX || !keeps(name) {
+        let is_long = name.len() + labels.len() > NAME_BYTES_MAX;
+        if samples.len() == SAMPLES_MAX || is_long || !keeps(name) {
             continue;
         }
         // A family of untyped numbers is taken for what its name says.
@@ -140,6 +144,14 @@ mod tests {
                 sample("e_count", "", true, 9.0),
             ]
         );
+    }
+
+    #[test]
+    fn names_have_a_limit() {
+        let line = |bytes: usize| format!("a{{x=\"{}\"}} 1\n", "y".repeat(bytes));
+        let samples = parse(&[line(1 << 20), line(4_000), line(5_000)].concat(), &wanted(&["*"]));
+        assert_eq!(samples.len(), 1);
+        assert_eq!(samples[0].labels.len(), 4_000 + 4);
     }
 
     #[test]

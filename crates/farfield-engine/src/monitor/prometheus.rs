@@ -21,6 +21,9 @@ use std::thread::Builder;
 const TIMEOUT: Duration = Duration::from_ms(800);
 /// Longest text that is read.
 const BYTES_MAX: u64 = 8 << 20;
+/// Most series that are known of one exporter: as many as a run keeps of all. One whose labels change from
+/// reading to reading would have new ones without end.
+const SERIES_MAX: usize = 4_096;
 
 /// An exporter.
 #[derive(Clone, PartialEq, Eq)]
@@ -64,6 +67,8 @@ pub(super) struct Exporter {
     read: u64,
     failed: u64,
     first_failure: Option<(Instant, String)>,
+    /// Numbers of series beyond those that are known.
+    left_out: u64,
 }
 
 /// A series of an exporter, and its count before.
@@ -92,6 +97,7 @@ impl Exporter {
             read: 0,
             failed: 0,
             first_failure: None,
+            left_out: 0,
         })
     }
 
@@ -107,6 +113,18 @@ impl Exporter {
                 }
             }
         }
+    }
+
+    /// A sentence about numbers of too many series, if there were any.
+    pub fn left_out(&self) -> Option<String> {
+        let PrometheusTarget { name, url, .. } = &self.target;
+        (self.left_out > 0).then(|| {
+            format!(
+                "Prometheus exporter {name} ({url}): {} numbers are of series beyond the first {SERIES_MAX} and were left out: \
+                 name those that you need with metrics in [[monitor.prometheus]]",
+                self.left_out
+            )
+        })
     }
 
     /// A sentence about failed readings, if there were any.
@@ -139,6 +157,10 @@ impl Exporter {
         let tier = &self.target.name;
         let mut record = |sample: &Sample| {
             let key = (sample.metric.clone(), sample.labels.clone());
+            if self.known.len() == SERIES_MAX && !self.known.contains_key(&key) {
+                self.left_out += 1;
+                return None;
+            }
             let known = self.known.entry(key).or_insert_with(|| {
                 let metric = match sample.is_counter {
                     true => format!("{}_per_s", sample.metric),
@@ -247,6 +269,7 @@ fn scrape(agent: &ureq::Agent, target: &PrometheusTarget) -> Result<Vec<Sample>,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{Read, Write};
 
     #[test]
     fn a_targets_secrets_are_not_shown() {
@@ -255,6 +278,80 @@ mod tests {
         let target = PrometheusTarget { name, url, headers, metrics: Vec::new() };
         let shown = format!("{target:?}");
         assert!(shown.contains("authorization") && !shown.contains("abc"), "{shown}");
+    }
+
+    /// An exporter that nothing is read from.
+    fn silent() -> Exporter {
+        let (_, scrapes) = sync_channel(1);
+        let (stop, _) = std::sync::mpsc::channel();
+        let name = "web".to_owned();
+        let target = PrometheusTarget { name, url: String::new(), headers: Vec::new(), metrics: Vec::new() };
+        Exporter {
+            target,
+            scrapes,
+            _stop: stop,
+            known: BTreeMap::new(),
+            tier: Subject::new(Source::Tier, "web", "", None),
+            before: None,
+            read: 0,
+            failed: 0,
+            first_failure: None,
+            left_out: 0,
+        }
+    }
+
+    /// Other labels in each reading: what is known of them is bounded, and the first go on.
+    #[test]
+    fn series_without_end_are_bounded() {
+        let (mut exporter, mut log) = (silent(), MonitorLog::default());
+        for reading in 0..20_u32 {
+            let label =
+                |number: u32| if number == 0 { "first".to_owned() } else { format!("{reading}/{number}") };
+            let samples: Vec<Sample> = (0..1_000)
+                .map(|number| Sample {
+                    metric: "nginx_x".to_owned(),
+                    labels: label(number),
+                    is_counter: false,
+                    value: f64::from(reading),
+                })
+                .collect();
+            exporter.record_samples(
+                &mut log,
+                Instant::from_ns(u64::from(reading + 1) * 1_000_000_000),
+                &samples,
+            );
+        }
+        assert_eq!(exporter.known.len(), SERIES_MAX);
+        assert_eq!(exporter.left_out, 20 * 999 + 1 - SERIES_MAX as u64);
+        assert!(exporter.left_out().expect("a sentence").contains("metrics"));
+        let first =
+            exporter.known.get(&("nginx_x".to_owned(), "first".to_owned())).expect("the first is known");
+        assert_eq!(first.before, Some(19.0));
+    }
+
+    /// A text without end is read up to the limit, and is a failed reading.
+    #[test]
+    fn a_text_without_end_is_a_failed_reading() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let url = format!("http://{}/metrics", listener.local_addr().expect("an address"));
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("the reading");
+            let mut sent = 0;
+            let text = "nginx_x 1\n".repeat(10_000);
+            assert!(stream.read(&mut [0; 4096]).expect("a request") > 0);
+            stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").expect("the reader is there");
+            while sent < 1 << 30 && stream.write_all(text.as_bytes()).is_ok() {
+                sent += text.len();
+            }
+            sent
+        });
+        let agent = ureq::Agent::new_with_defaults();
+        let target = PrometheusTarget { url, ..silent().target };
+        let failure = scrape(&agent, &target).expect_err("no end");
+        assert!(failure.contains("limit"), "{failure}");
+        drop(agent);
+        let sent = server.join().expect("no panic");
+        assert!(sent < 64 << 20, "{sent} bytes were taken");
     }
 
     /// Rates of processors become processors, as if farfield had read them itself.
@@ -269,21 +366,7 @@ mod tests {
         let at = |seconds: [f64; 3]| {
             [cpu("idle", seconds[0]), cpu("user", seconds[1]), cpu("softirq", seconds[2])]
         };
-        let (_send, scrapes) = sync_channel(1);
-        let (stop, _) = std::sync::mpsc::channel();
-        let name = "web".to_owned();
-        let target = PrometheusTarget { name, url: String::new(), headers: Vec::new(), metrics: Vec::new() };
-        let mut exporter = Exporter {
-            target,
-            scrapes,
-            _stop: stop,
-            known: BTreeMap::new(),
-            tier: Subject::new(Source::Tier, "web", "", None),
-            before: None,
-            read: 0,
-            failed: 0,
-            first_failure: None,
-        };
+        let mut exporter = silent();
         let mut log = MonitorLog::default();
         let ns = |ms: u64| Instant::from_ns(ms * 1_000_000);
         exporter.record_samples(&mut log, ns(0), &at([5.0, 1.0, 2.0]));

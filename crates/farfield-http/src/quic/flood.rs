@@ -19,6 +19,10 @@ const DATAGRAMS: u8 = 16;
 /// 9000, 14).
 const DATAGRAM_BYTES: u32 = 1_000;
 
+/// HANDSHAKE_DONE, of which a server sends one, and more only of one that was lost (RFC 9000, 19.20 and 13.3):
+/// beyond this number the library does not count them.
+const HANDSHAKES_DONE_MAX: u8 = u8::MAX;
+
 /// Frames that may come in advance: those that lead to nothing, and a window behind a datagram that is lost.
 const ADVANCE: u32 = allowance::ADVANCE + CONNECTION_WINDOW / DATAGRAM_BYTES;
 
@@ -70,6 +74,7 @@ impl FloodWatch {
         let useful = self.pieces + stats.frame_tx.stream;
         self.allowance.earn(useful - self.useful);
         self.is_flooded |= self.allowance.spend(received - self.received).is_err();
+        self.is_flooded |= stats.frame_rx.handshake_done == HANDSHAKES_DONE_MAX;
         (self.received, self.useful) = (received, useful);
     }
 
@@ -115,38 +120,68 @@ fn frames_in(frames: &FrameStats) -> u64 {
 mod tests {
     use super::*;
 
+    /// Counts frames of one kind.
+    type Kind = fn(&mut FrameStats, u64);
+
     /// Looks after each of `looks`, which says how many frames of the kind and how many pieces came.
-    fn is_flood(kind: fn(&mut FrameStats) -> &mut u64, looks: impl IntoIterator<Item = (u64, u64)>) -> bool {
+    fn is_flood(kind: Kind, looks: impl IntoIterator<Item = (u64, u64)>) -> bool {
         let (mut watch, mut stats) = (FloodWatch::default(), ConnectionStats::default());
         for (frames, pieces) in looks {
-            *kind(&mut stats.frame_rx) += frames;
+            kind(&mut stats.frame_rx, frames);
             watch.pieces += pieces;
             watch.check(&stats);
         }
         watch.take_found()
     }
 
+    /// All that count as far as they come.
+    const KINDS: [Kind; 23] = [
+        |own, count| own.acks += count,
+        |own, count| own.ack_frequency += count,
+        |own, count| own.crypto += count,
+        |own, count| own.connection_close += count,
+        |own, count| own.data_blocked += count,
+        |own, count| own.datagram += count,
+        |own, count| own.immediate_ack += count,
+        |own, count| own.max_data += count,
+        |own, count| own.max_stream_data += count,
+        |own, count| own.max_streams_bidi += count,
+        |own, count| own.max_streams_uni += count,
+        |own, count| own.new_connection_id += count,
+        |own, count| own.new_token += count,
+        |own, count| own.path_challenge += count,
+        |own, count| own.path_response += count,
+        |own, count| own.ping += count,
+        |own, count| own.reset_stream += count,
+        |own, count| own.retire_connection_id += count,
+        |own, count| own.stream_data_blocked += count,
+        |own, count| own.streams_blocked_bidi += count,
+        |own, count| own.streams_blocked_uni += count,
+        |own, count| own.stop_sending += count,
+        |own, count| own.stream += count,
+    ];
+
     #[test]
     fn every_kind_of_frame_counts() {
-        let kinds: [fn(&mut FrameStats) -> &mut u64; 12] = [
-            |own| &mut own.ping,
-            |own| &mut own.max_data,
-            |own| &mut own.max_stream_data,
-            |own| &mut own.new_connection_id,
-            |own| &mut own.retire_connection_id,
-            |own| &mut own.path_challenge,
-            |own| &mut own.new_token,
-            |own| &mut own.crypto,
-            |own| &mut own.acks,
-            |own| &mut own.max_streams_uni,
-            |own| &mut own.stream_data_blocked,
-            |own| &mut own.stream,
-        ];
-        for kind in kinds {
-            assert!(is_flood(kind, [(u64::from(ADVANCE) + 1, 0)]), "at once");
-            assert!(is_flood(kind, (0..500).map(|_| (100, 1))), "a piece between them does not help");
-            assert!(!is_flood(kind, (0..300).map(|_| (100, 10))), "a sound server");
+        for (number, kind) in KINDS.into_iter().enumerate() {
+            assert!(is_flood(kind, [(u64::from(ADVANCE) + 1, 0)]), "{number}: at once");
+            assert!(
+                is_flood(kind, (0..500).map(|_| (100, 1))),
+                "{number}: a piece between them does not help"
+            );
+            assert!(!is_flood(kind, (0..300).map(|_| (100, 10))), "{number}: a sound server");
         }
+        // The library writes all kinds that it knows.
+        let known = format!("{:?}", FrameStats::default()).matches(": 0").count();
+        assert_eq!(known, KINDS.len() + 1, "and HANDSHAKE_DONE");
+    }
+
+    /// The library counts no more than 255 of them, however many come.
+    #[test]
+    fn handshakes_that_are_done_again_and_again_are_a_flood() {
+        let done: Kind = |own, count| own.handshake_done = own.handshake_done.saturating_add(count as u8);
+        assert!(is_flood(done, (0..2_000).map(|_| (16, 1))), "pieces between them do not help");
+        assert!(!is_flood(done, [(100, 0), (100, 0)]));
     }
 
     /// Datagrams of a whole window come before the one that was lost is sent again, and so on.
@@ -156,10 +191,10 @@ mod tests {
         let looks = vec![(u64::from(DATAGRAMS), 0); (window / u64::from(DATAGRAMS)) as usize];
         for pieces in [window, window / 16] {
             let round = [looks.clone(), vec![(1, pieces)]].concat();
-            assert!(!is_flood(|own| &mut own.stream, round.repeat(20)), "{pieces} pieces");
+            assert!(!is_flood(|own, count| own.stream += count, round.repeat(20)), "{pieces} pieces");
         }
         // Twice the window, of which nothing is ever read.
-        assert!(is_flood(|own| &mut own.stream, looks.repeat(2)));
+        assert!(is_flood(|own, count| own.stream += count, looks.repeat(2)));
     }
 
     /// What is read earns by its bytes, in however many pieces it is.

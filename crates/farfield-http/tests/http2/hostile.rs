@@ -469,6 +469,12 @@ fn answers_are_counted_and_requests_are_not() {
     scene.receive(&bytes.concat()).expect("a stream's error");
     assert_eq!(scene.connection.take_answer_bytes(), 17 + 9 + 13, "PING, SETTINGS, RST_STREAM");
     assert_eq!(scene.connection.take_answer_bytes(), 0);
+    // And the windows that a body makes room in.
+    let mut scene = Scene::with(&Settings { stream_window_bytes: 1_000, ..Settings::default() }, &[]);
+    scene.ask(&get(), b"").expect("room");
+    scene.connection.take_answer_bytes();
+    scene.receive(&[ok(1), data(1, 0, &[0; 900])].concat()).expect("within the window");
+    assert_eq!(scene.connection.take_answer_bytes(), 13, "WINDOW_UPDATE");
 }
 
 #[test]

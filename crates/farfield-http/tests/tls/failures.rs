@@ -3,6 +3,8 @@
 use crate::scene::{Authority, Scene, Server, VALID_FROM_UNIX_S, VALID_TO_UNIX_S};
 use farfield_base::Outcome;
 use farfield_http::tls::{Alpn, TlsFailure, Trust, Version, answers_plaintext};
+use rustls::ContentType;
+use std::ops::RangeInclusive;
 
 /// What a client makes of these bytes as the answer to its first message.
 fn answered(bytes: &[u8]) -> Result<(), TlsFailure> {
@@ -104,6 +106,56 @@ fn floods_have_a_name() {
     let mut ends = Scene { versions: vec![Version::Tls12], ..Scene::default() }.begin();
     let warnings = (0..100).try_for_each(|_| ends.receive(&[21, 3, 3, 0, 2, 1, 100]));
     assert_eq!(warnings, Err(TlsFailure::Flooded));
+}
+
+/// Records with no text in them and tickets without end, at a client that was served: RFC 8446 allows any
+/// number of either. The library has a bound of its own for the former, between two records with text.
+#[test]
+fn empty_records_and_tickets_without_end_are_a_flood() {
+    let ticket = |number: u32| {
+        // NewSessionTicket (RFC 8446 section 4.6.1): lifetime, age_add, nonce, ticket, no extension.
+        let nonce = number.to_be_bytes();
+        let body = [&[0, 0, 14, 16, 0, 0, 0, 0, 4][..], &nonce, &[0, 4], &nonce, &[0, 0]].concat();
+        [&[4, 0, 0, body.len() as u8][..], &body].concat()
+    };
+    type Flood<'a> = (ContentType, &'a dyn Fn(u32) -> Vec<u8>, RangeInclusive<u32>, &'a str);
+    let without_text = "records without text come without end";
+    let floods: [Flood<'_>; 2] = [
+        (ContentType::ApplicationData, &|_| Vec::new(), 32..=32, ""),
+        (ContentType::Handshake, &ticket, 9_900..=10_000, without_text),
+    ];
+    for (kind, payload, allowed, cause) in floods {
+        let mut server = Server::default();
+        server.config_mut().enable_secret_extraction = true;
+        let mut ends = Scene { server, ..Scene::default() }.begin();
+        ends.shake_hands().expect("a sound server");
+        ends.server_says(b"served");
+        let (mut sealer, served) = ends.take_over_server();
+        ends.receive(&served).expect("text");
+        let received = (0..20_000).try_fold(0, |count, number| {
+            ends.receive(&sealer.seal(kind, &payload(number)))
+                .map(|()| count + 1)
+                .map_err(|error| (error, count))
+        });
+        let (failure, taken) = received.expect_err("a flood");
+        assert_eq!(failure, TlsFailure::Flooded, "{kind:?}");
+        assert!(allowed.contains(&taken), "{kind:?}: {taken} of them");
+        let detail = ends.client.detail().expect("a detail").to_string();
+        assert!(detail.contains(cause), "{kind:?}: {detail}");
+        assert_eq!(ends.heard, b"served");
+        // Beside text they go on: as many as a byte earns.
+        let mut server = Server::default();
+        server.config_mut().enable_secret_extraction = true;
+        let mut ends = Scene { server, ..Scene::default() }.begin();
+        ends.shake_hands().expect("a sound server");
+        let (mut sealer, _) = ends.take_over_server();
+        for number in 0..12_000 {
+            ends.receive(&sealer.seal(kind, &payload(number))).expect("no flood");
+            if number % 30 == 0 {
+                ends.receive(&sealer.seal(ContentType::ApplicationData, b"x")).expect("no flood");
+            }
+        }
+    }
 }
 
 /// Updates of keys now and then, beside text, are a sound server's.

@@ -5,11 +5,15 @@ use farfield_http::tls::{
     Alpn, Client, Identities, Pin, Session, Sessions, Settings, TlsFailure, Trust, Version,
 };
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, PublicKeyData};
+use rustls::crypto::cipher::{MessageEncrypter, OutboundChunks, OutboundPlainMessage};
 use rustls::crypto::{CryptoProvider, SupportedKxGroup, aws_lc_rs};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, UnixTime};
 use rustls::server::{ProducesTickets, WebPkiClientVerifier};
 use rustls::time_provider::TimeProvider;
-use rustls::{HandshakeKind, ServerConfig, ServerConnection};
+use rustls::{
+    ConnectionTrafficSecrets, ContentType, HandshakeKind, ProtocolVersion, ServerConfig, ServerConnection,
+    SupportedCipherSuite,
+};
 use std::io::{Read, Write};
 use std::sync::Arc;
 
@@ -362,6 +366,30 @@ impl Ends {
         self.server.writer().write_all(plain).expect("memory");
     }
 
+    /// The server's side from here on, of a session of TLS 1.3 whose secrets may be extracted, and what the
+    /// server still had to send.
+    pub fn take_over_server(&mut self) -> (Sealer, Vec<u8>) {
+        let unsent = self.take_from_server();
+        let stand_in = ServerConnection::new(Server::default().config).expect("a server");
+        let server = std::mem::replace(&mut self.server, stand_in);
+        let Some(SupportedCipherSuite::Tls13(suite)) = server.negotiated_cipher_suite() else {
+            panic!("a session of TLS 1.3")
+        };
+        let (number, secrets) = server.dangerous_extract_secrets().expect("secrets that may be extracted").tx;
+        let (key, iv) = match secrets {
+            ConnectionTrafficSecrets::Aes128Gcm { key, iv }
+            | ConnectionTrafficSecrets::Aes256Gcm { key, iv }
+            | ConnectionTrafficSecrets::Chacha20Poly1305 { key, iv } => (key, iv),
+            _ => panic!("an algorithm that is not known"),
+        };
+        let mut sealer = Sealer { encrypter: suite.aead_alg.encrypter(key, iv), number: 0 };
+        // The library takes numbers in their order alone, from the first on.
+        while sealer.number < number {
+            sealer.seal(ContentType::ApplicationData, b"");
+        }
+        (sealer, unsent)
+    }
+
     pub fn heard_by_server(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.heard_at_server)
     }
@@ -372,5 +400,22 @@ impl Ends {
 
     pub fn is_resumed(&self) -> bool {
         self.server.handshake_kind() == Some(HandshakeKind::Resumed)
+    }
+}
+
+/// A server's side of a session behind the handshake, for records that no library writes.
+pub struct Sealer {
+    encrypter: Box<dyn MessageEncrypter>,
+    /// The number of the next record.
+    number: u64,
+}
+
+impl Sealer {
+    /// The next record, of any kind.
+    pub fn seal(&mut self, kind: ContentType, payload: &[u8]) -> Vec<u8> {
+        let payload = OutboundChunks::Single(payload);
+        let plain = OutboundPlainMessage { typ: kind, version: ProtocolVersion::TLSv1_2, payload };
+        self.number += 1;
+        self.encrypter.encrypt(plain, self.number - 1).expect("a record").encode()
     }
 }

@@ -54,12 +54,13 @@ pub(super) fn warnings(fold: &Fold, stats: &EngineStats, verdict: &Verdict, unti
         ));
     }
     warnings.extend(only_redirects(fold));
-    let redirects = [
+    let named = [
+        (Outcome::Flooded, "requests met a server that sends without end what leads to nothing"),
         (Outcome::RedirectElsewhere, "redirects to another server or scheme were not followed"),
         (Outcome::RedirectLoop, "redirects came behind as many as `session.redirects` follows"),
         (Outcome::LinkElsewhere, "links or forms lead to another server or scheme and were not asked for"),
     ];
-    for (outcome, sentence) in redirects {
+    for (outcome, sentence) in named {
         let count = fold.warm_up().count(outcome) + fold.steady().count(outcome);
         if count > 0 {
             warnings.push(format!("{count} {sentence}; they count as `{}`.", outcome.name()));

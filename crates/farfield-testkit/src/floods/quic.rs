@@ -1,7 +1,8 @@
 //! Floods within QUIC. The library shakes hands; the packets of a flood are written here, with the keys that
-//! the handshake led to, so that they can hold any frame.
+//! the handshake led to, so that they can hold any frame. Floods within the replies of HTTP/3 go through the
+//! library.
 
-use super::{Kind, tls_config};
+use super::{FAREWELL, Kind, http3, tls_config};
 use bytes::BytesMut;
 use quinn_proto::crypto::rustls::QuicServerConfig;
 use quinn_proto::crypto::{
@@ -11,7 +12,7 @@ use quinn_proto::crypto::{
 use quinn_proto::transport_parameters::TransportParameters;
 use quinn_proto::{
     ConnectionHandle, ConnectionId, DatagramEvent, Dir, Endpoint, EndpointConfig, Side, StreamId,
-    TransportError,
+    TransportError, VarInt, WriteError,
 };
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -25,17 +26,26 @@ use std::time::{Duration, Instant};
 const DATAGRAM_BYTES: usize = 1200;
 /// Datagrams of a flood that are sent before others are looked for.
 const BURST: usize = 16;
-/// A client that says nothing for so long has closed.
-const SILENCE: Duration = Duration::from_secs(1);
-/// Bytes of the identifiers that farfield gives itself.
+/// A flooded client that says nothing for so long is gone without a word.
+const SILENCE: Duration = Duration::from_secs(5);
+/// Bytes of the identifiers that farfield gives itself, and that the library here does.
 const ID_BYTES: usize = 8;
+/// H3_INTERNAL_ERROR (RFC 9114, 8.1).
+const INTERNAL_ERROR: VarInt = VarInt::from_u32(0x102);
 /// The number of a flood's first packet, far from the library's.
 const FIRST_PACKET: u64 = 1 << 20;
 
-/// The keys with which the server seals what it sends behind the handshake.
+/// The keys of one direction.
 type Sealing = (Arc<dyn HeaderKey>, Arc<dyn PacketKey>);
+
+/// The keys of what is sent behind the handshake.
+struct BothKeys {
+    server: Sealing,
+    client: Sealing,
+}
+
 /// The place where a session leaves them.
-type Slot = Arc<Mutex<Option<Sealing>>>;
+type Slot = Arc<Mutex<Option<BothKeys>>>;
 
 fn take<T>(slot: &Mutex<Option<T>>) -> Option<T> {
     slot.lock().unwrap_or_else(PoisonError::into_inner).take()
@@ -46,11 +56,15 @@ fn put<T>(slot: &Mutex<Option<T>>, value: T) {
 }
 
 /// Serves clients until `stop` is set.
-pub(super) fn serve(socket: &UdpSocket, kind: Kind, stop: &AtomicBool) {
+pub(super) fn serve(socket: &UdpSocket, kind: &Mutex<Kind>, stop: &AtomicBool) {
     let _ = socket.set_read_timeout(Some(Duration::from_millis(1)));
-    let mut server = Server::new(kind);
+    let mut server = Server::new();
     let mut buffer = vec![0; 65_536];
     while !stop.load(Ordering::Relaxed) {
+        server.turn(*kind.lock().unwrap_or_else(PoisonError::into_inner));
+        // All that waits is read before more is sent: a server that is deaf to new clients and to
+        // acknowledgements floods nobody. While it floods it does not wait for them.
+        let _ = socket.set_nonblocking(server.is_flooding());
         loop {
             match socket.recv_from(&mut buffer) {
                 Ok((length, from)) => server.receive(socket, from, &buffer[..length]),
@@ -58,16 +72,16 @@ pub(super) fn serve(socket: &UdpSocket, kind: Kind, stop: &AtomicBool) {
                 // What ICMP says of a client that is gone.
                 Err(_) => {}
             }
-            if server.is_flooding() {
-                break;
-            }
         }
+        let _ = socket.set_nonblocking(false);
         server.go_on(socket);
     }
 }
 
 struct Server {
     kind: Kind,
+    /// What a reply without end has.
+    reply: Option<http3::Endless>,
     endpoint: Endpoint,
     /// The place of the session that was begun last.
     latest: Arc<Mutex<Option<Slot>>>,
@@ -79,19 +93,25 @@ struct Client {
     quic: quinn_proto::Connection,
     address: SocketAddr,
     heard: Instant,
-    /// The identifier that the client is reached by.
+    /// The identifier that the client is reached by: that of the packet with a short header that was sent
+    /// last.
     id: Vec<u8>,
     has_control: bool,
     keys: Slot,
     flood: Option<Flood>,
+    /// Replies without end, and how many bytes of each were written.
+    endless: Vec<(StreamId, usize)>,
+    has_closed: bool,
 }
 
 /// A flood that has begun.
 struct Flood {
-    keys: Sealing,
+    keys: BothKeys,
     packet: u64,
     /// Frames so far, of a kind that counts.
     count: u64,
+    /// The largest number of a client's packet.
+    client_packet: u64,
 }
 
 #[expect(clippy::disallowed_methods, reason = "a server of the machine's own time")]
@@ -100,7 +120,8 @@ fn now() -> Instant {
 }
 
 impl Server {
-    fn new(kind: Kind) -> Server {
+    /// A calm one.
+    fn new() -> Server {
         let crypto = QuicServerConfig::try_from(tls_config(&["h3"])).expect("a suite of QUIC's");
         let latest: Arc<Mutex<Option<Slot>>> = Arc::default();
         let seen = Witness { inner: Arc::new(crypto), latest: Arc::clone(&latest) };
@@ -109,7 +130,13 @@ impl Server {
         tokens.sent(0);
         config.validation_token_config(tokens);
         let endpoint = Endpoint::new(Arc::new(EndpointConfig::default()), Some(Arc::new(config)), true, None);
-        Server { kind, endpoint, latest, connections: BTreeMap::new() }
+        Server { kind: Kind::Calm, reply: None, endpoint, latest, connections: BTreeMap::new() }
+    }
+
+    fn turn(&mut self, kind: Kind) {
+        if self.kind != kind {
+            (self.kind, self.reply) = (kind, http3::Endless::of(kind));
+        }
     }
 
     fn is_flooding(&self) -> bool {
@@ -119,26 +146,42 @@ impl Server {
     fn receive(&mut self, socket: &UdpSocket, from: SocketAddr, datagram: &[u8]) {
         let mut answer = Vec::new();
         let at = now();
+        // The library knows nothing of the packets of a flood, of what acknowledges them, and of the
+        // identifiers that they give. A long header begins another connection.
+        let mut flooded = self.connections.values_mut().filter(|client| client.flood.is_some());
+        if datagram.first().is_some_and(|first| first & 0x80 == 0)
+            && let Some(client) = flooded.find(|client| client.address == from)
+            && let Some(flood) = &mut client.flood
+        {
+            client.heard = at;
+            client.has_closed |= flood.is_closed_by(datagram).unwrap_or(false);
+            return;
+        }
         match self.endpoint.handle(at, from, None, None, BytesMut::from(datagram), &mut answer) {
             None => {}
             Some(DatagramEvent::Response(sent)) => {
                 let _ = socket.send_to(&answer[..sent.size], from);
             }
             Some(DatagramEvent::NewConnection(incoming)) => {
-                // A long header: flags, version, and the two identifiers with their lengths.
-                let own = datagram.get(5).map_or(0, |length| usize::from(*length));
-                let theirs = datagram.get(7 + own..7 + own + ID_BYTES).unwrap_or_default().to_vec();
                 if let Ok((handle, quic)) = self.endpoint.accept(incoming, at, &mut answer, None) {
                     let keys = take(&self.latest).unwrap_or_default();
-                    let (heard, id, has_control, flood) = (at, theirs, false, None);
-                    let client = Client { quic, address: from, heard, id, has_control, keys, flood };
+                    let client = Client {
+                        quic,
+                        address: from,
+                        heard: at,
+                        id: Vec::new(),
+                        has_control: false,
+                        keys,
+                        flood: None,
+                        endless: Vec::new(),
+                        has_closed: false,
+                    };
                     self.connections.insert(handle.0, client);
                 }
             }
             Some(DatagramEvent::ConnectionEvent(handle, event)) => {
                 if let Some(client) = self.connections.get_mut(&handle.0) {
                     client.heard = at;
-                    // The library knows nothing of the packets of a flood, and of what acknowledges them.
                     if client.flood.is_none() {
                         client.quic.handle_event(event);
                     }
@@ -153,11 +196,13 @@ impl Server {
         let mut gone = Vec::new();
         for (number, client) in &mut self.connections {
             client.shake_hands(&mut self.endpoint, ConnectionHandle(*number), socket, at);
-            client.answer(self.kind);
-            if self.kind != Kind::Calm && client.has_control && client.flood.is_none() {
+            client.answer(self.kind, self.reply.as_ref(), at);
+            let is_of_replies = matches!(self.kind, Kind::Closes | Kind::Resets | Kind::WrongFrame);
+            let is_of_frames = self.kind != Kind::Calm && !is_of_replies && self.reply.is_none();
+            if is_of_frames && client.has_control && client.flood.is_none() {
                 // What the library still has to say goes first.
                 client.send(socket, at);
-                client.flood = take(&client.keys).map(|keys| Flood { keys, packet: FIRST_PACKET, count: 0 });
+                client.flood = take(&client.keys).map(Flood::new);
             }
             client.send(socket, at);
             if let Some(flood) = &mut client.flood {
@@ -168,7 +213,8 @@ impl Server {
                     }
                 }
             }
-            if at.duration_since(client.heard) > SILENCE || client.quic.is_drained() {
+            let is_silent = client.flood.is_some() && at.duration_since(client.heard) > SILENCE;
+            if is_silent || client.has_closed || client.quic.is_drained() {
                 gone.push(*number);
             }
         }
@@ -202,8 +248,9 @@ impl Client {
         self.send(socket, at);
     }
 
-    /// Opens the control stream once the handshake is over, and answers requests where it is calm.
-    fn answer(&mut self, kind: Kind) {
+    /// Opens the control stream once the handshake is over, and answers requests: with `endless`, as far as
+    /// there is room, or else as the kind of server does.
+    fn answer(&mut self, kind: Kind, endless: Option<&http3::Endless>, at: Instant) {
         if self.flood.is_some() || self.quic.is_handshaking() {
             return;
         }
@@ -214,16 +261,33 @@ impl Client {
         }
         while self.quic.streams().accept(Dir::Uni).is_some() {}
         while let Some(stream) = self.quic.streams().accept(Dir::Bi) {
-            if kind == Kind::Calm {
-                self.reply(stream);
+            match (endless, kind) {
+                (Some(_), _) => self.endless.push((stream, 0)),
+                (None, Kind::Closes) => self.quic.close(at, INTERNAL_ERROR, FAREWELL.into()),
+                (None, Kind::Resets) => {
+                    let _ = self.quic.send_stream(stream).reset(INTERNAL_ERROR);
+                }
+                (None, Kind::WrongFrame) => self.reply(stream, &[4, 0]),
+                // HEADERS with `:status: 200` of the static table, and DATA.
+                (None, Kind::Calm) => self.reply(stream, &[1, 3, 0, 0, 0xd9, 0, 2, b'h', b'i']),
+                (None, _) => {}
             }
         }
+        let Client { quic, endless: streams, .. } = self;
+        streams.retain_mut(|(stream, written)| {
+            let Some(reply) = endless else { return false };
+            loop {
+                match quic.send_stream(*stream).write(reply.from(*written)) {
+                    Ok(count) => *written += count,
+                    Err(error) => return error == WriteError::Blocked,
+                }
+            }
+        });
     }
 
-    /// HEADERS with `:status: 200` of the static table, and DATA.
-    fn reply(&mut self, stream: StreamId) {
+    fn reply(&mut self, stream: StreamId, frames: &[u8]) {
         let mut sender = self.quic.send_stream(stream);
-        let _ = sender.write(&[1, 3, 0, 0, 0xd9, 0, 2, b'h', b'i']);
+        let _ = sender.write(frames);
         let _ = sender.finish();
         let _ = self.quic.recv_stream(stream).stop(0u32.into());
     }
@@ -234,15 +298,23 @@ impl Client {
             && let Some(sent) = self.quic.poll_transmit(at, 1, &mut bytes)
         {
             let _ = socket.send_to(&bytes[..sent.size], sent.destination);
+            // The library takes other identifiers than the first, and retires that.
+            if bytes[0] & 0x80 == 0 {
+                self.id = bytes[1..=ID_BYTES].to_vec();
+            }
             bytes.clear();
         }
     }
 }
 
 impl Flood {
+    fn new(keys: BothKeys) -> Flood {
+        Flood { keys, packet: FIRST_PACKET, count: 0, client_packet: 0 }
+    }
+
     /// The next datagram: a packet with a short header that is full of frames.
     fn datagram(&mut self, id: &[u8], kind: Kind) -> Vec<u8> {
-        let (header_key, key) = &self.keys;
+        let (header_key, key) = &self.keys.server;
         // A number of four bytes behind the identifier (RFC 9000 section 17.3.1).
         let mut packet = [&[0x43][..], id, &(self.packet as u32).to_be_bytes()].concat();
         let (number_at, header) = (1 + id.len(), packet.len());
@@ -256,6 +328,64 @@ impl Flood {
         self.packet += 1;
         packet
     }
+
+    /// Whether the client closes with this datagram: a packet with a short header that has CONNECTION_CLOSE
+    /// behind acknowledgements (RFC 9000 sections 17.3.1 and 19.19). Nothing if it cannot be read.
+    fn is_closed_by(&mut self, datagram: &[u8]) -> Option<bool> {
+        let (header_key, key) = &self.keys.client;
+        let number_at = 1 + ID_BYTES;
+        let mut packet = BytesMut::from(datagram);
+        let is_long = packet.first()? & 0x80 != 0;
+        if is_long || packet.len() < number_at + 4 + header_key.sample_size() {
+            return None;
+        }
+        header_key.decrypt(number_at, &mut packet);
+        let number_bytes = usize::from(packet[0] & 3) + 1;
+        let mut payload = packet.split_off(number_at + number_bytes);
+        let number = packet[number_at..].iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
+        let number = nearest(self.client_packet + 1, number, 1 << (8 * number_bytes));
+        key.decrypt(number, &packet, &mut payload).ok()?;
+        self.client_packet = self.client_packet.max(number);
+        closes(&payload)
+    }
+}
+
+/// The number nearest to `expected` that is `low` but for multiples of `size` (RFC 9000 appendix A.3).
+fn nearest(expected: u64, low: u64, size: u64) -> u64 {
+    let near = expected - expected % size + low;
+    match () {
+        () if near + size / 2 <= expected => near + size,
+        () if near > expected + size / 2 && near >= size => near - size,
+        () => near,
+    }
+}
+
+/// Whether frames have CONNECTION_CLOSE behind acknowledgements, padding and pings.
+fn closes(mut frames: &[u8]) -> Option<bool> {
+    loop {
+        match varint(&mut frames)? {
+            0 | 1 => {}
+            // ACK: the largest, a delay, and ranges; with three counts of ECN or without (section 19.3).
+            kind @ (2 | 3) => {
+                let [_largest, _delay, ranges] =
+                    [varint(&mut frames)?, varint(&mut frames)?, varint(&mut frames)?];
+                let counts = if kind == 3 { 3 } else { 0 };
+                for _ in 0..1 + 2 * ranges + counts {
+                    varint(&mut frames)?;
+                }
+            }
+            kind => return Some(matches!(kind, 0x1c | 0x1d)),
+        }
+    }
+}
+
+/// Takes a number of one to eight bytes off the front (RFC 9000 section 16).
+fn varint(bytes: &mut &[u8]) -> Option<u64> {
+    let length = 1 << (bytes.first()? >> 6);
+    let (number, rest) = bytes.split_at_checked(length)?;
+    *bytes = rest;
+    let first = u64::from(number[0] & 0x3f);
+    Some(number[1..].iter().fold(first, |number, byte| number << 8 | u64::from(*byte)))
 }
 
 /// Appends the frame of this number (RFC 9000 section 19).
@@ -266,17 +396,26 @@ fn put_frame(packet: &mut Vec<u8>, kind: Kind, count: u64) {
             packet.push(0x10);
             packet.extend(varint((1 << 40) + count));
         }
-        Kind::NewConnectionId => {
+        Kind::NewConnectionId | Kind::RetiredIdentifiers => {
+            // The last that there is room for, or one beyond all that there were.
+            let (sequence, retired) =
+                if kind == Kind::NewConnectionId { (4, 0) } else { (1000 + count, 1000 + count) };
             packet.push(0x18);
-            packet.extend(varint(1000 + count));
-            packet.extend(varint(1000 + count));
+            packet.extend(varint(sequence));
+            packet.extend(varint(retired));
             packet.push(8);
-            packet.extend(count.to_be_bytes());
-            packet.extend([count as u8; 16]);
+            packet.extend(sequence.to_be_bytes());
+            packet.extend([sequence as u8; 16]);
         }
         Kind::PathChallenge => {
             packet.push(0x1a);
             packet.extend(count.to_be_bytes());
+        }
+        Kind::HandshakeDone => packet.push(0x1e),
+        // INTERNAL_ERROR, and no frame that it is about.
+        Kind::ClosesQuic => {
+            packet.extend([0x1c, 1, 0, FAREWELL.len() as u8]);
+            packet.extend(FAREWELL.as_bytes());
         }
         _ => packet.push(0x01),
     }
@@ -346,13 +485,20 @@ impl Session for Seen {
     /// The keys that come last are those behind the handshake.
     fn write_handshake(&mut self, bytes: &mut Vec<u8>) -> Option<Keys> {
         let Keys { header, packet } = self.inner.write_handshake(bytes)?;
-        let (own_header, own) =
-            (Arc::<dyn HeaderKey>::from(header.local), Arc::<dyn PacketKey>::from(packet.local));
-        put(&self.keys, (Arc::clone(&own_header), Arc::clone(&own)));
-        Some(Keys {
-            header: KeyPair { local: Box::new(SharedHeader(own_header)), remote: header.remote },
-            packet: KeyPair { local: Box::new(Shared(own)), remote: packet.remote },
-        })
+        let server: Sealing = (header.local.into(), packet.local.into());
+        let client: Sealing = (header.remote.into(), packet.remote.into());
+        let shared = Keys {
+            header: KeyPair {
+                local: Box::new(SharedHeader(Arc::clone(&server.0))),
+                remote: Box::new(SharedHeader(Arc::clone(&client.0))),
+            },
+            packet: KeyPair {
+                local: Box::new(Shared(Arc::clone(&server.1))),
+                remote: Box::new(Shared(Arc::clone(&client.1))),
+            },
+        };
+        put(&self.keys, BothKeys { server, client });
+        Some(shared)
     }
 
     fn next_1rtt_keys(&mut self) -> Option<KeyPair<Box<dyn PacketKey>>> {

@@ -24,6 +24,12 @@ const INTERIM: &[u8] = b"\x08\x03103";
 
 /// A field that enters no table, written out but for its value of 100 bytes.
 const FIELD: &[u8] = b"\x00\x01x\x64";
+/// `content-encoding: gzip` and `content-type: text/html`, with the names of the static table.
+const PAGE: &[u8] = b"\x0f\x0b\x04gzip\x0f\x10\x09text/html";
+
+/// SETTINGS_INITIAL_WINDOW_SIZE, and the windows where nothing else is said (RFC 9113 section 6.5.2).
+const INITIAL_WINDOW_SIZE: u16 = 4;
+const WINDOW_BYTES: i64 = 65_535;
 
 /// Serves one connection until its client closes.
 pub(super) fn serve(stream: impl Bytes, protocol: Protocol, kind: Kind) -> io::Result<()> {
@@ -74,10 +80,25 @@ fn serve_http1(mut stream: impl Bytes, kind: Kind) -> io::Result<()> {
     }
 }
 
-/// 16 MiB of one letter as gzip has it; one may stand behind another.
-fn bomb() -> Vec<u8> {
+/// Begins a body without end: what is a byte of it, framed.
+pub(super) fn begin_body(stream: &mut impl Bytes, protocol: Protocol) -> io::Result<Vec<u8>> {
+    if protocol == Protocol::Https2 {
+        stream.read_exact(&mut [0; 24])?;
+        let head = [frame(SETTINGS, 0, 0, b""), frame(HEADERS, END_HEADERS, 1, OK)];
+        stream.write_all(&head.concat())?;
+        return Ok(frame(DATA, 0, 1, b"x"));
+    }
+    request_of_http1(stream)?;
+    stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n")?;
+    Ok(b"x".to_vec())
+}
+
+/// 16 MiB of one letter as gzip has it; one may stand behind another. Each piece is held only while it is
+/// coded.
+pub(super) fn bomb() -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(&vec![b'a'; 16 << 20]).expect("memory takes it");
+    let piece = [b'a'; 16 << 10];
+    (0..1 << 10).for_each(|_| encoder.write_all(&piece).expect("memory takes it"));
     encoder.finish().expect("memory takes it")
 }
 
@@ -93,12 +114,14 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }
 
-/// Reads the client's first bytes, and no others but where it is calm.
+/// Reads the client's first bytes, and others only where it is calm or must know its windows.
 fn serve_http2(mut stream: impl Bytes, kind: Kind) -> io::Result<()> {
     stream.read_exact(&mut [0; 24])?;
     stream.write_all(&frame(SETTINGS, 0, 0, b""))?;
-    if kind == Kind::Calm {
-        return answer_http2(stream);
+    match kind {
+        Kind::Calm => return answer_http2(stream),
+        Kind::Gzip => return send_bombs(stream),
+        _ => {}
     }
     let reply = |of: u32| frame(HEADERS, END_STREAM | END_HEADERS, 2 * of + 1, OK);
     let ping = frame(PING, 0, 0, &[7; 8]);
@@ -123,6 +146,11 @@ fn serve_http2(mut stream: impl Bytes, kind: Kind) -> io::Result<()> {
         }
         Kind::ContinuationWithFields => {
             stream.write_all(&frame(HEADERS, 0, 1, OK))?;
+            repeat(&mut stream, &frame(CONTINUATION, 0, 1, &[FIELD, &[b'a'; 100]].concat()))
+        }
+        Kind::Trailers => {
+            let reply = [frame(HEADERS, END_HEADERS, 1, OK), frame(DATA, 0, 1, b"hi")];
+            stream.write_all(&[reply.concat(), frame(HEADERS, END_STREAM, 1, b"")].concat())?;
             repeat(&mut stream, &frame(CONTINUATION, 0, 1, &[FIELD, &[b'a'; 100]].concat()))
         }
         Kind::EmptyData => {
@@ -150,18 +178,64 @@ fn repeat(stream: &mut impl Bytes, one: &[u8]) -> io::Result<()> {
     }
 }
 
+/// The client's next frame: kind, flags, stream and payload.
+fn next_frame(stream: &mut impl Bytes) -> io::Result<(u8, u8, u32, Vec<u8>)> {
+    let mut header = [0; 9];
+    stream.read_exact(&mut header)?;
+    let [a, b, c, kind, flags, id @ ..] = header;
+    let mut payload = vec![0; u32::from_be_bytes([0, a, b, c]) as usize];
+    stream.read_exact(&mut payload)?;
+    Ok((kind, flags, u32::from_be_bytes(id), payload))
+}
+
+/// Answers the first request with content that does not end, as far as windows let it.
+fn send_bombs(mut stream: impl Bytes) -> io::Result<()> {
+    let bomb = bomb();
+    let (mut connection, mut own, mut initial) = (WINDOW_BYTES, 0, WINDOW_BYTES);
+    let (mut request, mut at) = (None, 0);
+    loop {
+        while let Some(id) = request
+            && connection.min(own) > 0
+        {
+            let room = usize::try_from(connection.min(own)).unwrap_or(0).min(16 << 10);
+            let piece = &bomb[at..bomb.len().min(at + room)];
+            stream.write_all(&frame(DATA, 0, id, piece))?;
+            (connection, own) = (connection - piece.len() as i64, own - piece.len() as i64);
+            at = (at + piece.len()) % bomb.len();
+        }
+        match next_frame(&mut stream)? {
+            (SETTINGS, 0, _, payload) => {
+                for setting in payload.chunks_exact(6) {
+                    if setting[..2] == INITIAL_WINDOW_SIZE.to_be_bytes() {
+                        initial = i64::from(number_in(&setting[2..]));
+                    }
+                }
+                stream.write_all(&frame(SETTINGS, ACK, 0, b""))?;
+            }
+            (HEADERS, _, id, _) if request.is_none() => {
+                (request, own) = (Some(id), initial);
+                stream.write_all(&frame(HEADERS, END_HEADERS, id, &[OK, PAGE].concat()))?;
+            }
+            (WINDOW_UPDATE, _, 0, payload) => connection += i64::from(number_in(&payload)),
+            (WINDOW_UPDATE, _, id, payload) if request == Some(id) => own += i64::from(number_in(&payload)),
+            (RST_STREAM, _, id, _) if request == Some(id) => (request, at) = (None, 0),
+            _ => {}
+        }
+    }
+}
+
+/// The number in four bytes.
+fn number_in(bytes: &[u8]) -> u32 {
+    bytes.iter().take(4).fold(0, |number, byte| number << 8 | u32::from(*byte))
+}
+
 /// Answers each request with two bytes.
 fn answer_http2(mut stream: impl Bytes) -> io::Result<()> {
     loop {
-        let mut header = [0; 9];
-        stream.read_exact(&mut header)?;
-        let [a, b, c, kind, flags, id @ ..] = header;
-        let mut payload = vec![0; u32::from_be_bytes([0, a, b, c]) as usize];
-        stream.read_exact(&mut payload)?;
+        let (kind, flags, id, _) = next_frame(&mut stream)?;
         match kind {
             SETTINGS if flags & ACK == 0 => stream.write_all(&frame(SETTINGS, ACK, 0, b""))?,
             HEADERS => {
-                let id = u32::from_be_bytes(id);
                 let head = frame(HEADERS, END_HEADERS, id, OK);
                 stream.write_all(&[head, frame(DATA, END_STREAM, id, b"hi")].concat())?;
             }

@@ -346,13 +346,42 @@ mod tests {
         }
     }
 
-    /// A gigabyte of noughts is a megabyte when coded: no more comes out than there is room for, and memory
-    /// stays small.
+    /// Brotli of so many times 16 MiB of noughts, in a window of 16 MiB: meta-blocks of one command each,
+    /// which inserts literals that take no bit, since there is one alone (RFC 7932 sections 3.4, 5 and 9.2).
+    fn brotli_bomb(times: u32) -> Vec<u8> {
+        let mut bits: Vec<bool> = Vec::new();
+        let mut push = |value: u32, count: u32| bits.extend((0..count).map(|bit| value >> bit & 1 == 1));
+        push(0b1111, 4); // WBITS: 24
+        for _ in 0..times {
+            push(0, 1); // not the last
+            push(2, 2); // six nibbles of length
+            push((1 << 24) - 1, 24);
+            push(0, 1); // compressed
+            push(0, 3); // one type of block of each category
+            push(0, 6); // no postfix, no direct distance
+            push(0, 2); // a context
+            push(0, 2); // one tree of literals, one of distances
+            for (symbol, width) in [(0, 8), (448 + (7 << 3), 10), (0, 6)] {
+                push(1, 2); // a simple code
+                push(0, 2); // of one symbol
+                push(symbol, width);
+            }
+            push((1 << 24) - 22_594, 24); // what insert length code 23 has beyond its least
+        }
+        push(3, 2); // the last, and empty
+        bits.chunks(8).map(|byte| byte.iter().rev().fold(0, |all, bit| all << 1 | u8::from(*bit))).collect()
+    }
+
+    /// Megabytes of noughts are a few kilobytes when coded: no more comes out than there is room for, and
+    /// memory stays small.
     #[test]
     fn a_bomb_stops_at_the_limit() {
         const ROOM: usize = 300_000;
-        for coding in [Coding::Gzip, Coding::Deflate, Coding::Zstd] {
-            let bytes = coded(coding, &vec![0; 64 << 20]);
+        for coding in ALL {
+            let bytes = match coding {
+                Coding::Brotli => brotli_bomb(4),
+                _ => coded(coding, &vec![0; 64 << 20]),
+            };
             assert!(bytes.len() < 1 << 20);
             for size in [usize::MAX, 1000] {
                 let mut decoder = Decoder::new(coding, ROOM);
@@ -363,6 +392,26 @@ mod tests {
                 assert!(content.capacity() < 1 << 20);
             }
         }
+        // The bomb is one: all of it comes out where there is room.
+        let whole = decoded(Coding::Brotli, [&brotli_bomb(1)[..]], 1 << 25);
+        assert_eq!((whole.0.len(), whole.1), (1 << 24, Ok(())));
+    }
+
+    /// A window beyond the largest that the coding's RFC has for the web is refused before there is memory for
+    /// it.
+    #[test]
+    fn windows_have_a_limit() {
+        // A frame without a length, with a window of 2^log bytes, and a last block of one letter three times
+        // (RFC 8878 sections 3.1.1.1.2 and 3.1.1.2).
+        let zstd = |log: u8| [0x28, 0xb5, 0x2f, 0xfd, 0, (log - 10) << 3, 1 | 1 << 1 | 3 << 3, 0, 0, b'a'];
+        assert_eq!(decoded(Coding::Zstd, [&zstd(23)[..]], 100), (b"aaa".to_vec(), Ok(())));
+        for log in [24, 27, 31] {
+            assert_eq!(decoded(Coding::Zstd, [&zstd(log)[..]], 100), (Vec::new(), Err(Wrong)), "2^{log}");
+        }
+        // Brotli has windows of 16 MiB at most; larger ones are an extension, which begins with bits that the
+        // RFC leaves invalid (section 9.1).
+        let large = [&[0x11, 30][..], &brotli_bomb(1)].concat();
+        assert_eq!(decoded(Coding::Brotli, [&large[..]], 100), (Vec::new(), Err(Wrong)));
     }
 
     #[test]

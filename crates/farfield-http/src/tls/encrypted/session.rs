@@ -128,6 +128,8 @@ impl Session {
         self.allowance.earn((plain.len() - before) as u64);
         self.allowance.spend(self.records.take_count()).map_err(|_| {
             self.failed = true;
+            let rule = Rule::new("records without text come without end", "");
+            self.detail = Some(Box::new(Detail::broken(rule)));
             TlsFailure::Flooded
         })
     }

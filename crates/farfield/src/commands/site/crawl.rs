@@ -237,6 +237,8 @@ fn on_server(start: &Url, path: &str, location: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{BufRead, BufReader, Write};
+    use std::net::TcpListener;
 
     /// A site that names paths without end, and some that no file can have.
     #[test]
@@ -256,6 +258,59 @@ mod tests {
         }
         unfit.add(format!("/{}", "n".repeat(255)), bounds);
         assert_eq!((unfit.waiting.len(), unfit.left + unfit.too_long), (1, 3));
+    }
+
+    /// Crawls a server that answers each path with this page; `None` if the path is not there.
+    fn crawled(page: fn(&str) -> Option<Vec<u8>>, bounds: Bounds) -> Crawled {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let start = format!("http://{}/", listener.local_addr().expect("an address"));
+        let serve = move || {
+            for stream in listener.incoming() {
+                let mut stream = BufReader::new(stream.expect("a connection"));
+                let mut line = String::new();
+                stream.read_line(&mut line).expect("a request");
+                let path = line.split(' ').nth(1).unwrap_or_default();
+                let (status, body) = page(path).map_or((404, Vec::new()), |body| (200, body));
+                let head = format!(
+                    "HTTP/1.1 {status} X\r\nContent-Type: text/html\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+                    body.len()
+                );
+                // A crawl that is over reads no more.
+                let _ = stream.get_mut().write_all(&[head.as_bytes(), &body].concat());
+            }
+        };
+        std::thread::spawn(serve);
+        crawl(&start.parse().expect("a URL"), bounds, &AtomicBool::new(false)).expect("a first page")
+    }
+
+    /// Of a page so much is held and looked at; the rest counts as its size.
+    #[test]
+    fn html_of_a_page_is_read_up_to_its_limit() {
+        let page = |path: &str| {
+            let mut page = b"<a href=/first>".to_vec();
+            page.resize(HTML_BYTES_MAX as usize, b' ');
+            page.extend_from_slice(b"<a href=/last>");
+            (path == "/").then_some(page)
+        };
+        let crawled = crawled(page, Bounds::of(NonZeroU32::new(10).expect("ten")));
+        assert_eq!(crawled.files[0].html.as_deref().map(str::len), Some(16 << 20));
+        assert_eq!(crawled.files[0].size, Bytes((16 << 20) + 14));
+        assert_eq!(crawled.refused, [("/first".to_owned(), 404)]);
+    }
+
+    /// Pages that lead to others without end: the crawl ends, with what there is, and says why.
+    #[test]
+    fn html_of_a_crawl_is_bounded() {
+        let page = |path: &str| {
+            let number: u32 = path.trim_start_matches('/').parse().unwrap_or(0);
+            Some(format!("<a href=/{}>{}", number + 1, "x".repeat(1_000)).into_bytes())
+        };
+        let default = Bounds::of(NonZeroU32::new(10_000).expect("many"));
+        assert_eq!(default.html_bytes_max, 256 << 20);
+        let crawled = crawled(page, Bounds { html_bytes_max: 50_000, ..default });
+        assert_eq!(crawled.files.len(), 50);
+        let why = crawled.ended.expect("a reason");
+        assert!(why.contains("of HTML"), "{why}");
     }
 
     #[test]
