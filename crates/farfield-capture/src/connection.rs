@@ -68,6 +68,9 @@ pub struct Direction {
     /// Bytes that the other end acknowledged but that were never captured. Where the other end was not
     /// captured at all, those before captured ones; and holes that were given up.
     pub missing_bytes: u64,
+    /// Bytes of content of TLS that could not be decrypted: their secret is not known, or their records were
+    /// not captured whole.
+    pub sealed_bytes: u64,
     /// Keep-alive probes (RFC 9293, section 3.8.4).
     pub keep_alives: u64,
     /// Probes of a closed window that carry a byte (RFC 9293, section 3.8.6.1).
@@ -101,6 +104,9 @@ pub struct Connection {
     pub syn_ack: Option<UnixNs>,
     /// The client's first ACK of the SYN-ACK.
     pub established: Option<UnixNs>,
+    /// The packet that completes the last message of the server's in the handshake of TLS, where that was
+    /// decrypted.
+    pub secured: Option<UnixNs>,
     /// Its first packet.
     pub first: UnixNs,
     /// Its last packet.

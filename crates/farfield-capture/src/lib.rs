@@ -1,5 +1,6 @@
-//! A capture file rebuilt into TCP connections and the transactions of HTTP/1 and, in cleartext, HTTP/2, so
-//! that a client's own numbers can be compared with the packets (Hashemian et al. 2011, section 3).
+//! A capture file rebuilt into TCP connections and the transactions of HTTP/1 and HTTP/2, in cleartext or, with
+//! the [secrets](Secrets) of its sessions, within TLS, so that a client's own numbers can be compared with the
+//! packets (Hashemian et al. 2011, section 3).
 //!
 //! [`read`] takes a pcapng or pcap file and returns a [`Capture`]; [`read_into`] hands connections and
 //! transactions on as they end, for captures of any length. What could not be rebuilt is counted by cause in
@@ -24,6 +25,7 @@
 //! | `due` | | not in packets |
 //! | `connect_begun` | [`Connection::syn`] | the first SYN |
 //! | `connected` | [`Connection::syn_ack`] | the SYN-ACK that was acknowledged: its arrival completes connect |
+//! | `tls.secured` | [`Connection::secured`] | the packet that completed the server's last message of the handshake |
 //! | `sent` | [`Transaction::request_first`] | the packet that first carried the request's first byte |
 //! | `first_byte` | [`Transaction::reply_first`] | the packet that made the final reply's first byte readable |
 //! | `done` | [`Transaction::reply_last`] | the packet that made the reply's last byte readable |
@@ -33,6 +35,10 @@
 //! available in order: a byte behind a hole cannot be read before the retransmission fills the hole. A
 //! reply that is delimited by the end of the connection ends with the server's FIN, because its last byte
 //! is known as such only then.
+//!
+//! Within TLS a byte is in the packet that carried its ciphertext, and no byte of a record can be read before the
+//! last one has come, with which its tag is checked. The end of what a server says is then its alert
+//! `close_notify`, or the FIN, whichever comes first.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
@@ -46,11 +52,13 @@ mod limits;
 mod link;
 mod options;
 mod rebuild;
+mod secrets;
 mod segment;
 mod sorted;
 mod spoken;
 mod stream;
 mod table;
+mod tls;
 mod tracked;
 mod transaction;
 
@@ -59,4 +67,5 @@ pub use instant::UnixNs;
 pub use limits::{InterfaceSeen, Limits};
 pub use options::{Options, ServerFilter};
 pub use rebuild::{Capture, CaptureError, Sink, read, read_into};
+pub use secrets::Secrets;
 pub use transaction::{Transaction, TransactionState};

@@ -77,4 +77,12 @@ pub struct Limits {
     pub heads_too_long: u64,
     /// Connections that became tunnels (CONNECT, 101 Switching Protocols); what followed was not read.
     pub tunnels: u64,
+    /// Sessions of TLS, where there are secrets to read them with.
+    pub tls_sessions: u64,
+    /// Sessions of TLS of which no secret is known.
+    pub tls_without_secrets: u64,
+    /// Sessions of TLS of a suite or a version that is not read.
+    pub tls_unread_suites: u64,
+    /// Records of TLS whose content could not be decrypted, of all sessions.
+    pub tls_records_unread: u64,
 }

@@ -42,6 +42,8 @@ use std::thread::JoinHandle;
 
 /// Bytes kept of each packet by default: enough for the heads of a request and of a reply.
 pub const SNAP: NonZeroU32 = NonZeroU32::new(2048).expect("not zero");
+/// Bytes of a packet of any length, such as those that a kernel passes on before it cuts them apart.
+pub const SNAP_WHOLE: NonZeroU32 = NonZeroU32::new(65_535).expect("not zero");
 /// Size of the ring by default: at 50 MB/s, which is 100,000 packets of 500 bytes, it lasts for 0.6 s in
 /// which the writer gets no processor.
 pub const BUFFER: Bytes = Bytes(32 << 20);

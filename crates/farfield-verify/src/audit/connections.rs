@@ -143,6 +143,7 @@ mod tests {
             syn: Some(ms(begin)),
             syn_ack: Some(ms(begin)),
             established: Some(ms(begin)),
+            secured: None,
             first: ms(begin),
             last: ms(end.unwrap_or(begin)),
             syn_tries: 1,

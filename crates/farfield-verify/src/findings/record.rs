@@ -49,6 +49,18 @@ pub(super) fn limits(judged: Judged<'_>) -> Vec<Finding> {
             "capture fewer bytes of each packet (`capture.snap`, `tcpdump -s 96`), or a part of the clients",
         ));
     }
+    if capture.tls_sessions_unread + capture.tls_records_unread > 0 {
+        findings.push(Finding::limit(
+            Finding::TLS_UNREAD,
+            format!(
+                "{} of {} sessions of TLS could not be decrypted, and {} records were not captured whole or are under \
+                 no key that is known",
+                capture.tls_sessions_unread, capture.tls_sessions, capture.tls_records_unread
+            ),
+            "let the run write the secrets of all sessions (`tls.key-log = true`), and capture whole packets \
+             (`capture.snap = 65535`)",
+        ));
+    }
     if capture.packets_unknown_link > 0 {
         findings.push(Finding::limit(
             "capture-unknown-link",
@@ -83,7 +95,7 @@ pub(super) fn limits(judged: Judged<'_>) -> Vec<Finding> {
 pub(super) fn too_little_compared(judged: Judged<'_>) -> Option<Finding> {
     let least = judged.found.limits.compared;
     // Of connections, those that were begun before the capture have no handshake in it.
-    let of_requests = judged.found.times.iter().filter(|errors| errors.time != TimeKind::Connect);
+    let of_requests = judged.found.times.iter().filter(|errors| !errors.time.is_of_connection());
     let few = of_requests.filter_map(|errors| Some((errors, errors.compared?)));
     let few: Vec<_> = few.filter(|(_, share)| *share < least).collect();
     let (errors, share) = few.first()?;
@@ -219,7 +231,7 @@ pub(super) fn summary(judged: Judged<'_>) -> Vec<Finding> {
     for reported in &sides.run.reported {
         // The summary's times are of requests that succeeded, but for handshakes: those of all count.
         let counts = |sample: &&Sample| {
-            (sample.outcome == Outcome::Ok || reported.time == TimeKind::Connect)
+            (sample.outcome == Outcome::Ok || reported.time.is_of_connection())
                 && sides.is_measured(sample.due.as_ns() as i64)
         };
         let measured = sides.samples.iter().filter(counts);

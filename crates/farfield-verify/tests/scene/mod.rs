@@ -144,6 +144,7 @@ impl Scene {
             syn: Some(UnixNs(START + syn)),
             syn_ack: Some(UnixNs(START + syn_ack)),
             established: Some(UnixNs(START + syn_ack + 2_000)),
+            secured: None,
             first: UnixNs(START + syn),
             last: UnixNs(START + syn_ack + 2_000),
             syn_tries: 1,
