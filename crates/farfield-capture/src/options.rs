@@ -49,7 +49,8 @@ pub struct Options {
     /// leaves, or an open one that was silent for long, which is counted. 2,000,000 by default, of about 1
     /// KiB each.
     pub open_max: usize,
-    /// Secrets of sessions of TLS, with which they are read. None by default: then TLS is no HTTP.
+    /// Secrets of sessions of TLS and QUIC, with which they are read. None by default: then TLS is no HTTP,
+    /// and datagrams are other packets.
     pub secrets: Option<Arc<Secrets>>,
 }
 

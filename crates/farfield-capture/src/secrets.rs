@@ -1,7 +1,7 @@
 //! The secrets of TLS sessions as the client's side wrote them down (SSLKEYLOGFILE, RFC 9850), by the random
 //! of the client's hello.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, BufRead, Read};
 
@@ -11,7 +11,7 @@ const LINE_MAX: u64 = 1024;
 /// Secrets of any number of sessions.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secrets {
-    sessions: HashMap<[u8; 32], SessionSecrets>,
+    sessions: BTreeMap<[u8; 32], SessionSecrets>,
 }
 
 /// The secrets of one session, as far as they are known.

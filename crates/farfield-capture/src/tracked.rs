@@ -21,6 +21,8 @@ pub(crate) struct Context<'a, S> {
     pub sink: &'a mut S,
     /// Bytes that wait behind holes, on all connections.
     pub waiting_total: &'a mut usize,
+    /// The index of the next connection.
+    pub next_id: &'a mut u32,
 }
 
 /// How a connection ended, by the index of the end.
@@ -314,6 +316,7 @@ impl Tracked {
             interface: self.interface,
             client: self.ends[client],
             server: self.ends[1 - client],
+            is_quic: false,
             seen_from_start: self.syn.is_some(),
             syn: self.syn,
             syn_ack: self.syn_ack,

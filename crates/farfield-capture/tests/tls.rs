@@ -1,5 +1,5 @@
-//! Sessions of TLS between rustls' client and server, whose bytes are put into packets by hand: what both said
-//! is read with the client's key log, and nothing is where something of that is missing.
+//! Sessions of TLS between rustls' client and server, whose bytes are put into packets by hand: what both
+//! said is read with the client's key log, and nothing is where something of that is missing.
 
 mod scene;
 
@@ -266,7 +266,8 @@ fn http2_is_read_where_it_was_agreed_on() {
     }
 }
 
-/// Requests within the handshake: those that the server takes count when they were sent; others are sent again.
+/// Requests within the handshake: those that the server takes count when they were sent; others are sent
+/// again.
 #[test]
 fn early_data_counts_if_it_was_accepted() {
     for (is_accepted, mss) in [(true, 100_000), (true, 60), (false, 100_000), (false, 60)] {

@@ -161,8 +161,8 @@ impl Scenario {
         server.location().or(is_here.then_some(Location::Here))
     }
 
-    /// The block of the clients' addresses, where their class has none; the usual one if absent. Clients of a
-    /// server at an IPv6 address have such addresses, too.
+    /// The block of the clients' addresses, where their class has none; the usual one if absent. Clients of
+    /// a server at an IPv6 address have such addresses, too.
     pub fn block_of_clients(&self) -> Option<Block> {
         let written = self.network.as_ref().and_then(|network| network.addresses);
         let host = self.location().and(self.target.as_ref()).and_then(|url| url.host().parse().ok());

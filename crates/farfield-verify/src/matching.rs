@@ -37,7 +37,8 @@ pub enum SampleCause {
     OutsideCapture,
     /// The capture has no packets of its client.
     NotCaptured,
-    /// The capture lacks packets of its connection, or dropped packets, or its client could not be decrypted.
+    /// The capture lacks packets of its connection, or dropped packets, or its client could not be
+    /// decrypted.
     CaptureLossy,
     /// A sample with the same connection and number came before.
     Duplicate,

@@ -2,7 +2,7 @@
 //!
 //! | time | sample | packets |
 //! | --- | --- | --- |
-//! | connect | `connected` − `connect_begun` | SYN-ACK − first SYN |
+//! | connect | `connected` − `connect_begun` | SYN-ACK − first SYN; of QUIC not compared |
 //! | tls | `tls.secured` − `connected` | last message of the server's in the handshake − SYN-ACK |
 //! | reply | `first_byte` − `sent` | first packet of the reply − first packet of the request |
 //! | transfer | `done` − `first_byte` | last packet of the reply − its first |
@@ -89,6 +89,8 @@ impl TimeKind {
         let between = |from: u64, to: u64| Some(to as i64 - from as i64);
         let (first, last) = (transaction.reply_first.map(|at| at.0), transaction.reply_last.map(|at| at.0));
         match self {
+            // What a client computes before its first datagram of QUIC is in no packet.
+            TimeKind::Connect if connection.is_quic => None,
             TimeKind::Connect => between(connection.syn?.0, connection.syn_ack?.0),
             TimeKind::Tls => between(connection.syn_ack?.0, connection.secured?.0),
             TimeKind::Reply => between(transaction.request_first.0, first?),

@@ -1,8 +1,8 @@
 //! The keys of one direction, in the order in which records are under them (RFC 8446, section 7).
 //!
-//! Which key a record is under follows from the records before it; where some of those are missing it is tried,
-//! within bounds: the key in use at its number, and the next one at the numbers that the missing records leave
-//! open.
+//! Which key a record is under follows from the records before it; where some of those are missing it is
+//! tried, within bounds: the key in use at its number, and the next one at the numbers that the missing
+//! records leave open.
 
 use super::keys::{Key, Suite};
 use std::collections::VecDeque;

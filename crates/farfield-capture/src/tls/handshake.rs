@@ -1,5 +1,5 @@
-//! Messages of the handshake (RFC 8446, section 4; RFC 5246, section 7.4), as far as a reader of the rest needs
-//! them: who speaks which suite, and whether early data counts.
+//! Messages of the handshake (RFC 8446, section 4; RFC 5246, section 7.4), as far as a reader of the rest
+//! needs them: who speaks which suite, and whether early data counts.
 
 /// Bytes of messages that are collected; a chain of certificates has less.
 const MESSAGES_MAX: usize = 1 << 17;

@@ -71,10 +71,14 @@ impl Suite {
 
     /// HKDF-Expand-Label without a context (RFC 8446, section 7.1).
     pub fn expand(self, secret: &[u8], label: &str, len: usize) -> Vec<u8> {
+        self.expand_from(&hkdf::Prk::new_less_safe(self.hkdf(), secret), label, len)
+    }
+
+    /// HKDF-Expand-Label from a key that was extracted.
+    pub fn expand_from(self, prk: &hkdf::Prk, label: &str, len: usize) -> Vec<u8> {
         let label = [b"tls13 ", label.as_bytes()].concat();
         let info = [&(len as u16).to_be_bytes(), &[label.len() as u8][..], &label, &[0]].concat();
         let mut bytes = vec![0; len];
-        let prk = hkdf::Prk::new_less_safe(self.hkdf(), secret);
         let filled = prk.expand(&[&info], Length(len)).and_then(|okm| okm.fill(&mut bytes));
         filled.expect("a length below 255 hashes");
         bytes

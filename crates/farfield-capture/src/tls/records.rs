@@ -1,5 +1,5 @@
-//! Records of one direction (RFC 8446, section 5.1), cut out of a direction of TCP, each with the packets that
-//! carried it.
+//! Records of one direction (RFC 8446, section 5.1), cut out of a direction of TCP, each with the packets
+//! that carried it.
 
 use crate::instant::UnixNs;
 use crate::stream::{Next, Piece, StreamOffset};
@@ -244,7 +244,8 @@ mod tests {
         Piece { offset, what, captured: UnixNs(at), available: UnixNs(at + 1), begins_packet: true }
     }
 
-    /// The lengths of records, negative where they are not whole; the counts of lost bytes as 1,000 and more.
+    /// The lengths of records, negative where they are not whole; the counts of lost bytes as 1,000 and
+    /// more.
     fn read(pieces: &[(u64, Next<'_>)]) -> Vec<i64> {
         let (mut records, mut found, mut offset) = (Records::new(), Vec::new(), 1);
         for &(at, what) in pieces {

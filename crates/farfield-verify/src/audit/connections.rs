@@ -139,6 +139,7 @@ mod tests {
             interface: 0,
             client: address,
             server: address,
+            is_quic: false,
             seen_from_start: true,
             syn: Some(ms(begin)),
             syn_ack: Some(ms(begin)),

@@ -11,10 +11,12 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Nothing of the run is in the capture.
 pub(super) fn nothing_matched(judged: Judged<'_>) -> Option<Finding> {
     let sent = judged.sides.samples.iter().any(|sample| sample.sent.instant().is_some());
-    if judged.found.matched.requests > 0 || !sent {
+    let capture = &judged.found.capture;
+    // Of what could not be decrypted nothing is known.
+    let is_sealed = capture.transactions == 0 && capture.tls_sessions_unread > 0;
+    if judged.found.matched.requests > 0 || !sent || is_sealed {
         return None;
     }
-    let capture = &judged.found.capture;
     Some(Finding::disagreement(
         "nothing-matched",
         format!(

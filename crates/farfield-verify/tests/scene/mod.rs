@@ -140,6 +140,7 @@ impl Scene {
             interface: 0,
             client,
             server,
+            is_quic: false,
             seen_from_start: true,
             syn: Some(UnixNs(START + syn)),
             syn_ack: Some(UnixNs(START + syn_ack)),
