@@ -1,4 +1,4 @@
-//! A TCP connection as it was seen on its interface.
+//! A connection of TCP or QUIC as it was seen on its interface.
 
 use crate::instant::UnixNs;
 use std::net::SocketAddr;
@@ -68,6 +68,9 @@ pub struct Direction {
     /// Bytes that the other end acknowledged but that were never captured. Where the other end was not
     /// captured at all, those before captured ones; and holes that were given up.
     pub missing_bytes: u64,
+    /// Bytes of content of TLS, or of packets of QUIC, that could not be decrypted: their secret is not
+    /// known, or their records were not captured whole.
+    pub sealed_bytes: u64,
     /// Keep-alive probes (RFC 9293, section 3.8.4).
     pub keep_alives: u64,
     /// Probes of a closed window that carry a byte (RFC 9293, section 3.8.6.1).
@@ -78,7 +81,8 @@ pub struct Direction {
     pub rst: Option<UnixNs>,
 }
 
-/// A TCP connection. A new SYN between the same addresses and ports begins another one.
+/// A connection of TCP or, where there are secrets to read it with, of QUIC. A new SYN between the same
+/// addresses and ports begins another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Connection {
     /// Index among the connections of the capture, in the order of their first packets.
@@ -91,16 +95,23 @@ pub struct Connection {
     pub client: SocketAddr,
     /// The end that was connected to.
     pub server: SocketAddr,
-    /// Its SYN is in the capture. If not, requests are counted from the first one that was captured, and
-    /// replies up to the first that ends are [`Lossy`](crate::TransactionState::Lossy): they may be to
-    /// requests from before it.
+    /// It is one of QUIC, over UDP.
+    pub is_quic: bool,
+    /// Its SYN is in the capture, or its client's first packet of QUIC. If not, requests are counted from
+    /// the first one that was captured, and replies up to the first that ends are
+    /// [`Lossy`](crate::TransactionState::Lossy): they may be to requests from before it.
     pub seen_from_start: bool,
-    /// The first SYN.
+    /// The first SYN. Of QUIC the client's first datagram, which comes as late after its beginning as the
+    /// client has to compute for it.
     pub syn: Option<UnixNs>,
-    /// The last SYN-ACK before the client's first ACK: the one that it acknowledges.
+    /// The last SYN-ACK before the client's first ACK: the one that it acknowledges. Of QUIC the server's
+    /// first datagram.
     pub syn_ack: Option<UnixNs>,
-    /// The client's first ACK of the SYN-ACK.
+    /// The client's first ACK of the SYN-ACK; of QUIC as `secured`.
     pub established: Option<UnixNs>,
+    /// The packet that completes the last message of the server's in the handshake of TLS, where that was
+    /// decrypted.
+    pub secured: Option<UnixNs>,
     /// Its first packet.
     pub first: UnixNs,
     /// Its last packet.

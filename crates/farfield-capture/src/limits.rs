@@ -29,7 +29,7 @@ pub struct Limits {
     pub packets_used: u64,
     /// Packets of other interfaces or servers than those asked for.
     pub packets_filtered: u64,
-    /// Packets that are not TCP over IP.
+    /// Packets that are neither TCP over IP nor, where there are secrets to read it with, QUIC.
     pub packets_other: u64,
     /// Packets that the capture holds twice, the second ones.
     pub packets_duplicate: u64,
@@ -77,4 +77,12 @@ pub struct Limits {
     pub heads_too_long: u64,
     /// Connections that became tunnels (CONNECT, 101 Switching Protocols); what followed was not read.
     pub tunnels: u64,
+    /// Sessions of TLS, those of QUIC among them, where there are secrets to read them with.
+    pub tls_sessions: u64,
+    /// Sessions of TLS of which no secret is known.
+    pub tls_without_secrets: u64,
+    /// Sessions of TLS of a suite or a version that is not read.
+    pub tls_unread_suites: u64,
+    /// Records of TLS, and packets of QUIC, whose content could not be decrypted, of all sessions.
+    pub tls_records_unread: u64,
 }

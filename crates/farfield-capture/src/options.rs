@@ -1,6 +1,8 @@
 //! What of a capture is read, and how much memory that may take.
 
+use crate::secrets::Secrets;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 /// A server to look at. An empty filter matches any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -47,6 +49,9 @@ pub struct Options {
     /// leaves, or an open one that was silent for long, which is counted. 2,000,000 by default, of about 1
     /// KiB each.
     pub open_max: usize,
+    /// Secrets of sessions of TLS and QUIC, with which they are read. None by default: then TLS is no HTTP,
+    /// and datagrams are other packets.
+    pub secrets: Option<Arc<Secrets>>,
 }
 
 impl Default for Options {
@@ -60,6 +65,7 @@ impl Default for Options {
             waiting_bytes_total_max: 256 << 20,
             sort_packets: 4096,
             open_max: 2_000_000,
+            secrets: None,
         }
     }
 }

@@ -6,7 +6,8 @@ use crate::instant::UnixNs;
 use crate::limits::Limits;
 use crate::link::{self, Frame};
 use crate::options::Options;
-use crate::segment::{self, Carried, Segment};
+use crate::quic::QuicTable;
+use crate::segment::{self, Carried};
 use crate::sorted::{Held, Sorted};
 use crate::table::Table;
 use crate::tracked::Context;
@@ -86,8 +87,10 @@ pub fn read_into(source: impl Read, options: &Options, sink: &mut impl Sink) -> 
     let mut sorted = Sorted::new(options.sort_packets);
     let mut rebuild = Rebuild {
         table: Table::default(),
+        quic: QuicTable::default(),
         fragments: Reassembler::new(ReassemblyLimits::default()),
         waiting_total: 0,
+        next_id: 0,
     };
     loop {
         let ended = match file.next_record(&mut limits) {
@@ -109,13 +112,16 @@ pub fn read_into(source: impl Read, options: &Options, sink: &mut impl Sink) -> 
             limits: &mut limits,
             sink: &mut *sink,
             waiting_total: &mut rebuild.waiting_total,
+            next_id: &mut rebuild.next_id,
         };
         while let Some(held) = sorted.pop(ended) {
-            handle_frame(&mut rebuild.table, &mut rebuild.fragments, &held, &mut context);
+            let tables = (&mut rebuild.table, &mut rebuild.quic);
+            handle_frame(tables, &mut rebuild.fragments, &held, &mut context);
             sorted.reuse(held.bytes);
         }
         if ended {
             rebuild.table.finish(&mut context);
+            rebuild.quic.finish(&mut context);
             limits.fragments_unused += rebuild.fragments.datagrams() as u64;
             file.finish(&mut limits);
             return Ok(limits);
@@ -126,17 +132,19 @@ pub fn read_into(source: impl Read, options: &Options, sink: &mut impl Sink) -> 
 /// What is held while a file is read.
 struct Rebuild {
     table: Table,
+    quic: QuicTable,
     fragments: Reassembler,
     waiting_total: usize,
+    next_id: u32,
 }
 
 fn handle_frame<S: Sink>(
-    table: &mut Table,
+    tables: (&mut Table, &mut QuicTable),
     fragments: &mut Reassembler,
     held: &Held,
     context: &mut Context<'_, S>,
 ) {
-    if held.at < table.now() {
+    if held.at < tables.0.now() {
         context.limits.packets_unsorted += 1;
     }
     if held.bytes.len() < held.original_len {
@@ -157,8 +165,6 @@ fn handle_frame<S: Sink>(
     }
     let packet = held.bytes.get(offset..).unwrap_or_default();
     match segment::parse(packet, held.original_len - offset) {
-        Carried::Segment(segment) => handle_segment(table, held.at, interface, &segment, context),
-        Carried::Other => context.limits.packets_other += 1,
         Carried::Malformed => context.limits.packets_malformed += 1,
         Carried::Fragment => {
             context.limits.fragments += 1;
@@ -168,28 +174,38 @@ fn handle_frame<S: Sink>(
             }
             match fragments.handle_fragment(now, packet) {
                 Ok(Reassembled::Waiting) => {}
-                Ok(Reassembled::Whole(whole)) => match segment::parse(&whole, whole.len()) {
-                    Carried::Segment(segment) => handle_segment(table, held.at, interface, &segment, context),
-                    _ => context.limits.packets_other += 1,
-                },
+                Ok(Reassembled::Whole(whole)) => {
+                    handle_carried(tables, held.at, interface, segment::parse(&whole, whole.len()), context);
+                }
                 Err(_) => context.limits.fragments_unused += 1,
             }
         }
+        carried => handle_carried(tables, held.at, interface, carried, context),
     }
 }
 
-fn handle_segment<S: Sink>(
-    table: &mut Table,
+fn handle_carried<S: Sink>(
+    (table, quic): (&mut Table, &mut QuicTable),
     at: UnixNs,
     interface: u32,
-    segment: &Segment<'_>,
+    carried: Carried<'_>,
     context: &mut Context<'_, S>,
 ) {
+    let (source, destination) = match &carried {
+        Carried::Segment(segment) => (segment.source, segment.destination),
+        // QUIC is read with secrets alone.
+        Carried::Datagram(datagram) if context.options.secrets.is_some() => {
+            (datagram.source, datagram.destination)
+        }
+        _ => return context.limits.packets_other += 1,
+    };
     let server = context.options.server;
-    let asked = server.matches(segment.destination) || server.matches(segment.source);
-    if asked {
-        table.handle(at, interface, segment, context);
-    } else {
-        context.limits.packets_filtered += 1;
+    if !server.matches(destination) && !server.matches(source) {
+        return context.limits.packets_filtered += 1;
+    }
+    match carried {
+        Carried::Segment(segment) => table.handle(at, interface, &segment, context),
+        Carried::Datagram(datagram) => quic.handle(at, interface, &datagram, context),
+        _ => {}
     }
 }

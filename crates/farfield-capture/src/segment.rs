@@ -1,4 +1,5 @@
-//! A TCP segment of an IP packet that may have been cut by the capture, or be larger than any link carries.
+//! A TCP segment or a UDP datagram of an IP packet that may have been cut by the capture, or be larger than
+//! any link carries.
 //!
 //! farfield-wire's views want a packet whole, so headers are read here: data that was cut off counts by its
 //! length, and where offload left a total length of 0 (packets above 64 KiB) the frame's own length counts.
@@ -40,13 +41,23 @@ pub(crate) struct Segment<'a> {
     pub checksum: Checksum,
 }
 
+/// A UDP datagram, or several that a kernel had not cut apart yet.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Datagram<'a> {
+    pub source: SocketAddr,
+    pub destination: SocketAddr,
+    /// What was captured of the data.
+    pub data: &'a [u8],
+}
+
 /// What an IP packet holds.
 #[derive(Debug)]
 pub(crate) enum Carried<'a> {
     Segment(Segment<'a>),
+    Datagram(Datagram<'a>),
     /// A part of a packet, to be put together with others.
     Fragment,
-    /// Not TCP.
+    /// Neither TCP nor UDP.
     Other,
     /// Lengths contradict each other, or headers were cut off.
     Malformed,
@@ -75,10 +86,12 @@ pub(crate) fn parse(bytes: &[u8], original_len: usize) -> Carried<'_> {
     if head.fragment {
         return Carried::Fragment;
     }
-    if head.protocol != Protocol::TCP {
-        return Carried::Other;
-    }
     let kept = &bytes[..bytes.len().min(head.total_len)];
+    match head.protocol {
+        Protocol::TCP => {}
+        Protocol::UDP => return datagram(kept, &head),
+        _ => return Carried::Other,
+    }
     let Some(payload) = kept.get(head.len..) else { return Carried::Malformed };
     // RFC 9293, section 3.1. Options may have been cut off; what is before them is needed.
     let Some(fixed) = payload.get(..20) else { return Carried::Malformed };
@@ -100,6 +113,19 @@ pub(crate) fn parse(bytes: &[u8], original_len: usize) -> Carried<'_> {
         data: payload.get(header_len..).unwrap_or_default(),
         data_len,
         checksum: checksum(payload, word(16), &head, kept.len()),
+    })
+}
+
+/// RFC 768. Of a packet that offload put together the length may be that of a part.
+fn datagram<'a>(kept: &'a [u8], head: &IpHead) -> Carried<'a> {
+    let Some(payload) = kept.get(head.len..) else { return Carried::Malformed };
+    let Some((fixed, data)) = payload.split_at_checked(8) else { return Carried::Malformed };
+    let port = |at: usize| u16::from_be_bytes([fixed[at], fixed[at + 1]]);
+    let ends = head.addresses;
+    Carried::Datagram(Datagram {
+        source: SocketAddr::new(ends.source(), port(0)),
+        destination: SocketAddr::new(ends.destination(), port(2)),
+        data,
     })
 }
 

@@ -1,22 +1,49 @@
-//! The HTTP of a connection, of the version that its first bytes show.
+//! The HTTP of a connection, of the version that its first bytes show, within TLS or not.
 
 use crate::http::{self, HttpCounts, HttpLimits};
 use crate::http2;
 use crate::instant::UnixNs;
+use crate::secrets::Secrets;
 use crate::stream::{Next, Piece, StreamOffset};
+use crate::tls::{self, Said, Session, TlsCounts};
 use crate::transaction::Transaction;
+use std::sync::Arc;
 
 /// A conversation of either version.
 #[derive(Debug)]
 pub(crate) enum Spoken {
     Http1(Box<http::Conversation>),
     Http2(Box<http2::Conversation>),
+    Tls(Box<Secured>),
+}
+
+/// A conversation within a session of TLS.
+#[derive(Debug)]
+pub(crate) struct Secured {
+    session: Session,
+    /// What is said, once something was.
+    inner: Option<Spoken>,
+    limits: HttpLimits,
 }
 
 impl Spoken {
     /// The conversation that begins with `piece`, of the client or the server, at the beginning of its
-    /// connection or in the middle.
-    pub fn begin(from_start: bool, by_client: bool, piece: &Piece<'_>, limits: HttpLimits) -> Spoken {
+    /// connection or in the middle. TLS is read where there are `secrets`.
+    pub fn begin(
+        from_start: bool,
+        by_client: bool,
+        piece: &Piece<'_>,
+        limits: HttpLimits,
+        secrets: Option<&Arc<Secrets>>,
+    ) -> Spoken {
+        if let (Next::Bytes(bytes), Some(secrets)) = (piece.what, secrets)
+            && from_start
+            && by_client
+            && tls::begins(bytes)
+        {
+            let session = Session::new(Arc::clone(secrets));
+            return Spoken::Tls(Box::new(Secured { session, inner: None, limits }));
+        }
         match piece.what {
             Next::Bytes(bytes) if from_start && http2::is_begun(bytes, by_client) => {
                 Spoken::Http2(Box::new(http2::Conversation::new(limits)))
@@ -30,6 +57,7 @@ impl Spoken {
         match self {
             Spoken::Http1(http) => http.handle_request(piece),
             Spoken::Http2(http) => http.handle_request(piece),
+            Spoken::Tls(secured) => secured.handle(true, piece, 0),
         }
     }
 
@@ -38,6 +66,7 @@ impl Spoken {
         match self {
             Spoken::Http1(http) => http.handle_reply(piece, acked),
             Spoken::Http2(http) => http.handle_reply(piece),
+            Spoken::Tls(secured) => secured.handle(false, piece, acked),
         }
     }
 
@@ -46,6 +75,7 @@ impl Spoken {
         match self {
             Spoken::Http1(http) => http.requests(),
             Spoken::Http2(http) => http.requests(),
+            Spoken::Tls(secured) => secured.inner.as_ref().map_or(0, Spoken::requests),
         }
     }
 
@@ -54,6 +84,7 @@ impl Spoken {
         match self {
             Spoken::Http1(_) => None,
             Spoken::Http2(http) => http.going_away(),
+            Spoken::Tls(secured) => secured.inner.as_ref().and_then(Spoken::going_away),
         }
     }
 
@@ -62,6 +93,15 @@ impl Spoken {
         match self {
             Spoken::Http1(http) => http.counts(),
             Spoken::Http2(http) => http.counts(),
+            Spoken::Tls(secured) => secured.inner.as_ref().map_or_else(HttpCounts::default, Spoken::counts),
+        }
+    }
+
+    /// What of a session of TLS could not be read, if it is one, and when its handshake was done.
+    pub fn tls(&self) -> Option<(TlsCounts, Option<UnixNs>)> {
+        match self {
+            Spoken::Http1(_) | Spoken::Http2(_) => None,
+            Spoken::Tls(secured) => Some((secured.session.counts(), secured.session.secured())),
         }
     }
 
@@ -70,6 +110,7 @@ impl Spoken {
         match self {
             Spoken::Http1(http) => http.doubt(),
             Spoken::Http2(http) => http.doubt(),
+            Spoken::Tls(secured) => secured.inner.iter_mut().for_each(Spoken::doubt),
         }
     }
 
@@ -78,6 +119,40 @@ impl Spoken {
         match self {
             Spoken::Http1(http) => http.poll_transaction(connection, ended),
             Spoken::Http2(http) => http.poll_transaction(connection, ended),
+            Spoken::Tls(secured) => {
+                if ended {
+                    secured.finish();
+                }
+                secured.inner.as_mut()?.poll_transaction(connection, ended)
+            }
         }
+    }
+}
+
+impl Secured {
+    /// Takes in what an end sent.
+    fn handle(&mut self, by_client: bool, piece: &Piece<'_>, acked: StreamOffset) {
+        let Secured { session, inner, limits } = self;
+        session.handle(by_client, piece, &mut |said| hear(inner, said, *limits, acked));
+    }
+
+    fn finish(&mut self) {
+        let Secured { session, inner, limits } = self;
+        session.finish(&mut |said| hear(inner, said, *limits, 0));
+    }
+}
+
+/// Hands what was said to the conversation, which it begins.
+fn hear(inner: &mut Option<Spoken>, said: Said<'_>, limits: HttpLimits, acked: StreamOffset) {
+    let Said { by_client, is_http2, piece } = said;
+    let spoken = match inner {
+        Some(spoken) => spoken,
+        None if piece.what == Next::Fin => return,
+        None if is_http2 => inner.insert(Spoken::Http2(Box::new(http2::Conversation::new(limits)))),
+        None => inner.insert(Spoken::begin(true, by_client, &piece, limits, None)),
+    };
+    match by_client {
+        true => spoken.handle_request(&piece),
+        false => spoken.handle_reply(&piece, acked),
     }
 }

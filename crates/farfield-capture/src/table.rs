@@ -67,7 +67,6 @@ pub(crate) struct Table {
     free: Vec<usize>,
     /// Closed connections in order of closing: instant, place, and id there.
     lingering: VecDeque<(UnixNs, usize, u32)>,
-    next_id: u32,
     now: UnixNs,
     /// Where to look for a connection to be evicted.
     hand: usize,
@@ -131,8 +130,8 @@ impl Table {
         if self.places.len() >= context.options.open_max.max(1) {
             self.evict(context);
         }
-        let tracked = Box::new(Tracked::new(self.next_id, interface, at, segment, context.options));
-        self.next_id += u32::from(!tracked.rejected);
+        let tracked = Box::new(Tracked::new(*context.next_id, interface, at, segment, context.options));
+        *context.next_id += u32::from(!tracked.rejected);
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
             self.slots.len() - 1

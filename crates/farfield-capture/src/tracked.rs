@@ -1,7 +1,7 @@
 //! A connection while packets of it come: both directions, its handshake, who is server, how it ends, and
 //! its HTTP.
 
-use crate::connection::{Connection, End, Side};
+use crate::connection::{Connection, Direction, End, Side};
 use crate::duplicate::Recent;
 use crate::http::{HttpLimits, begins};
 use crate::instant::UnixNs;
@@ -21,6 +21,8 @@ pub(crate) struct Context<'a, S> {
     pub sink: &'a mut S,
     /// Bytes that wait behind holes, on all connections.
     pub waiting_total: &'a mut usize,
+    /// The index of the next connection.
+    pub next_id: &'a mut u32,
 }
 
 /// How a connection ended, by the index of the end.
@@ -45,6 +47,9 @@ pub(crate) struct Tracked {
     /// Transactions, once the conversation is over.
     requests: Option<u32>,
     going_away: Option<UnixNs>,
+    secured: Option<UnixNs>,
+    /// Bytes that could not be decrypted, of the client and of the server.
+    sealed_bytes: [u64; 2],
     /// Its SYN or SYN-ACK came before its data.
     from_start: bool,
     syn: Option<UnixNs>,
@@ -82,6 +87,8 @@ impl Tracked {
             http: None,
             requests: None,
             going_away: None,
+            secured: None,
+            sealed_bytes: [0; 2],
             from_start: segment.flags.contains(TcpFlags::SYN),
             syn: None,
             syn_ack: None,
@@ -216,9 +223,10 @@ impl Tracked {
         };
         let over = self.requests.is_some();
         let (client, from_start, http) = (self.client, self.from_start, &mut self.http);
+        let secrets = context.options.secrets.as_ref();
         let mut read = |by: usize, piece: &Piece<'_>, acked| {
             let Some(client) = client.filter(|_| !over) else { return };
-            let begin = || Box::new(Spoken::begin(from_start, by == client, piece, http_limits));
+            let begin = || Box::new(Spoken::begin(from_start, by == client, piece, http_limits, secrets));
             let http = http.get_or_insert_with(begin);
             if by == client { http.handle_request(piece) } else { http.handle_reply(piece, acked) }
         };
@@ -273,6 +281,13 @@ impl Tracked {
             context.limits.tunnels += counts.tunnels;
             self.requests = Some(http.requests());
             self.going_away = http.going_away();
+            if let Some((counts, secured)) = http.tls() {
+                context.limits.tls_sessions += 1;
+                context.limits.tls_without_secrets += u64::from(counts.lacks_secrets);
+                context.limits.tls_unread_suites += u64::from(counts.is_other);
+                context.limits.tls_records_unread += counts.records;
+                (self.secured, self.sealed_bytes) = (secured, counts.sealed);
+            }
         }
         self.requests.get_or_insert(0);
     }
@@ -290,7 +305,10 @@ impl Tracked {
             usize::from(self.ends[0].port() < self.ends[1].port())
         });
         let side = |by: usize| if by == client { Side::Client } else { Side::Server };
-        let counts = [0, 1].map(|by: usize| self.streams[by].counts);
+        let counts = [0, 1].map(|by: usize| Direction {
+            sealed_bytes: self.sealed_bytes[usize::from(by != client)],
+            ..self.streams[by].counts
+        });
         context.limits.missing_bytes += counts.iter().map(|side| side.missing_bytes).sum::<u64>();
         context.limits.mid_stream += u64::from(self.syn.is_none());
         context.sink.connection(Connection {
@@ -298,10 +316,12 @@ impl Tracked {
             interface: self.interface,
             client: self.ends[client],
             server: self.ends[1 - client],
+            is_quic: false,
             seen_from_start: self.syn.is_some(),
             syn: self.syn,
             syn_ack: self.syn_ack,
             established: self.established,
+            secured: self.secured,
             first: self.first,
             last: self.last,
             syn_tries: self.syn_tries,

@@ -3,10 +3,10 @@
 //!
 //! A [`PacketCapture`] has all packets of its servers that pass an interface from the moment
 //! [`begin`](PacketCapture::begin) returns until [`finish`](PacketCapture::finish) is called. The kernel
-//! filters them, cuts them and copies them into a [ring]; a thread of low priority writes them to the file, a
-//! block at a time. Nothing waits for that thread: packets that find the ring full are lost to the capture,
-//! not to the traffic. They are counted in the file (`epb_dropcount`, `isb_osdrop`) and in the report, and so
-//! are packets that a full disk does not take.
+//! filters them, cuts them and copies them into a [ring]; a thread of low priority writes them to the file,
+//! a block at a time. Nothing waits for that thread: packets that find the ring full are lost to the
+//! capture, not to the traffic. They are counted in the file (`epb_dropcount`, `isb_osdrop`) and in the
+//! report, and so are packets that a full disk does not take.
 //!
 //! A loopback interface shows each packet twice: as it leaves, and as it arrives. The capture keeps the one
 //! that leaves. Both have a timestamp within a microsecond; but only the first exists for every packet that
@@ -15,8 +15,8 @@
 //! each. A packet here is what the kernel passes to or from the device: with segmentation offload up to
 //! 64 KiB, with a checksum that the device has yet to complete.
 //!
-//! Packets that are not TCP, IP fragments after the first, and IPv6 packets with extension headers are not in
-//! the file.
+//! Packets that are not TCP, IP fragments after the first, and IPv6 packets with extension headers are not
+//! in the file.
 //!
 //! [ring]: crate::os::packet_ring
 
@@ -42,6 +42,8 @@ use std::thread::JoinHandle;
 
 /// Bytes kept of each packet by default: enough for the heads of a request and of a reply.
 pub const SNAP: NonZeroU32 = NonZeroU32::new(2048).expect("not zero");
+/// Bytes of a packet of any length, such as those that a kernel passes on before it cuts them apart.
+pub const SNAP_WHOLE: NonZeroU32 = NonZeroU32::new(65_535).expect("not zero");
 /// Size of the ring by default: at 50 MB/s, which is 100,000 packets of 500 bytes, it lasts for 0.6 s in
 /// which the writer gets no processor.
 pub const BUFFER: Bytes = Bytes(32 << 20);
@@ -57,8 +59,8 @@ pub struct CaptureSettings {
     pub namespace: Option<Namespace>,
     /// The interface by name; if absent, the one on which packets to the first server leave.
     pub interface: Option<String>,
-    /// Servers: packets from and to any of them are kept. An unspecified address (`0.0.0.0`, `::`) stands for
-    /// all of its family.
+    /// Servers: packets from and to any of them are kept. An unspecified address (`0.0.0.0`, `::`) stands
+    /// for all of its family.
     pub servers: Vec<SocketAddr>,
     /// Bytes kept of each packet, from its IP header on.
     pub snap: NonZeroU32,
@@ -333,8 +335,8 @@ impl Writer {
     }
 
     /// Writes the blocks that are ready. If they are more than half of the ring, this thread has had too
-    /// little time, and gets the normal priority for the rest of the capture: a capture that lacks packets is
-    /// worth little, and how much it delays workers is in their lateness.
+    /// little time, and gets the normal priority for the rest of the capture: a capture that lacks packets
+    /// is worth little, and how much it delays workers is in their lateness.
     fn take_blocks(&mut self) {
         let mut taken = 0;
         // Packets that never pause fill blocks again meanwhile: those are for the next turn.

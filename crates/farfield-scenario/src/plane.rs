@@ -161,8 +161,8 @@ impl Scenario {
         server.location().or(is_here.then_some(Location::Here))
     }
 
-    /// The block of the clients' addresses, where their class has none; the usual one if absent. Clients of a
-    /// server at an IPv6 address have such addresses, too.
+    /// The block of the clients' addresses, where their class has none; the usual one if absent. Clients of
+    /// a server at an IPv6 address have such addresses, too.
     pub fn block_of_clients(&self) -> Option<Block> {
         let written = self.network.as_ref().and_then(|network| network.addresses);
         let host = self.location().and(self.target.as_ref()).and_then(|url| url.host().parse().ok());
@@ -360,7 +360,7 @@ impl Scenario {
 
     /// The capture of the sockets plane, if one is asked for.
     pub(crate) fn capture_of_sockets(&self) -> Option<KernelCapture> {
-        self.capture.as_ref().filter(|spec| spec.gateway).map(kernel_capture)
+        self.capture.as_ref().filter(|spec| spec.gateway).map(|spec| self.kernel_capture(spec))
     }
 
     /// The capture by the kernel of the emulated plane's server.
@@ -381,7 +381,14 @@ impl Scenario {
                 ));
             }
         }
-        Ok(spec.kernel.then(|| kernel_capture(spec)))
+        Ok(spec.kernel.then(|| self.kernel_capture(spec)))
+    }
+
+    /// The capture of a kernel. Records of TLS are decrypted whole or not at all.
+    fn kernel_capture(&self, spec: &CaptureSpec) -> KernelCapture {
+        let decrypts = self.tls.as_ref().is_some_and(|tls| tls.key_log);
+        let snap = if decrypts { observe::SNAP_WHOLE } else { observe::SNAP };
+        KernelCapture { snap: spec.snap.unwrap_or(snap), buffer: spec.buffer.unwrap_or(observe::BUFFER) }
     }
 
     fn captured(&self, clients: u32) -> Result<Option<Capture>, Mistake> {
@@ -402,10 +409,6 @@ impl Scenario {
         let nothing = !plan.gateway && plan.clients.is_empty();
         Ok((!nothing).then(|| Capture { plan, snap: spec.snap.map(NonZeroU32::get) }))
     }
-}
-
-fn kernel_capture(spec: &CaptureSpec) -> KernelCapture {
-    KernelCapture { snap: spec.snap.unwrap_or(observe::SNAP), buffer: spec.buffer.unwrap_or(observe::BUFFER) }
 }
 
 #[cfg(test)]

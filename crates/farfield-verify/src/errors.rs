@@ -95,7 +95,7 @@ impl<'a> Sides<'a> {
     pub fn packets_ns(self, time: TimeKind, transaction: &Transaction, due: Option<Instant>) -> Option<i64> {
         match time {
             TimeKind::Response => Some(self.frame.run_ns(transaction.reply_last?) - due?.as_ns() as i64),
-            TimeKind::Connect if transaction.number > 0 => None,
+            time if time.is_of_connection() && transaction.number > 0 => None,
             _ => time.of_packets(transaction, &self.capture.connections[transaction.connection as usize]),
         }
     }

@@ -32,6 +32,9 @@ impl Finding {
     /// Name of the finding that too few times were compared to call it agreement.
     pub const TOO_LITTLE_COMPARED: &str = "too-little-compared";
 
+    /// Name of the limit that the capture has TLS that could not be decrypted.
+    pub const TLS_UNREAD: &str = "tls-unread";
+
     /// A disagreement.
     fn disagreement(name: &str, evidence: String, advice: &str) -> Finding {
         Finding { name: name.to_owned(), disagrees: true, evidence, advice: advice.to_owned() }

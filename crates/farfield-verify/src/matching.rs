@@ -37,7 +37,8 @@ pub enum SampleCause {
     OutsideCapture,
     /// The capture has no packets of its client.
     NotCaptured,
-    /// The capture lacks packets of its connection, or dropped packets.
+    /// The capture lacks packets of its connection, or dropped packets, or its client could not be
+    /// decrypted.
     CaptureLossy,
     /// A sample with the same connection and number came before.
     Duplicate,
@@ -270,9 +271,11 @@ fn match_requests(
     }
 }
 
-/// Whether the number of a request on the connection is certain: the capture has all that the client sent.
+/// Whether the number of a request on the connection is certain: the capture has all that the client sent,
+/// and all of it could be read.
 fn is_whole(connection: &Connection) -> bool {
-    connection.seen_from_start && connection.client_side.missing_bytes == 0
+    let client = connection.client_side;
+    connection.seen_from_start && client.missing_bytes == 0 && client.sealed_bytes == 0
 }
 
 /// The transaction from place `next` on whose beginning is nearest to the sample's, unless it is nearer to

@@ -2,7 +2,8 @@
 //!
 //! | time | sample | packets |
 //! | --- | --- | --- |
-//! | connect | `connected` − `connect_begun` | SYN-ACK − first SYN |
+//! | connect | `connected` − `connect_begun` | SYN-ACK − first SYN; of QUIC not compared |
+//! | tls | `tls.secured` − `connected` | last message of the server's in the handshake − SYN-ACK |
 //! | reply | `first_byte` − `sent` | first packet of the reply − first packet of the request |
 //! | transfer | `done` − `first_byte` | last packet of the reply − its first |
 //! | service | `done` − `sent` | last packet of the reply − first packet of the request |
@@ -22,6 +23,8 @@ use serde::{Deserialize, Serialize};
 pub enum TimeKind {
     /// Of the connection's handshake, for the first request of a connection.
     Connect,
+    /// Of the handshake of TLS, for the first request of a connection.
+    Tls,
     /// Until the reply begins.
     Reply,
     /// From the reply's beginning to its end.
@@ -34,13 +37,25 @@ pub enum TimeKind {
 
 impl TimeKind {
     /// All of them.
-    pub const ALL: [TimeKind; 5] =
-        [TimeKind::Connect, TimeKind::Reply, TimeKind::Transfer, TimeKind::Service, TimeKind::Response];
+    pub const ALL: [TimeKind; 6] = [
+        TimeKind::Connect,
+        TimeKind::Tls,
+        TimeKind::Reply,
+        TimeKind::Transfer,
+        TimeKind::Service,
+        TimeKind::Response,
+    ];
+
+    /// Whether it is of a connection, so that only the first request on it has it.
+    pub const fn is_of_connection(self) -> bool {
+        matches!(self, TimeKind::Connect | TimeKind::Tls)
+    }
 
     /// The name in every output.
     pub const fn name(self) -> &'static str {
         match self {
             TimeKind::Connect => "connect",
+            TimeKind::Tls => "tls",
             TimeKind::Reply => "reply",
             TimeKind::Transfer => "transfer",
             TimeKind::Service => "service",
@@ -58,6 +73,10 @@ impl TimeKind {
             TimeKind::Connect => {
                 between(sample.connect_begun.instant()?.as_ns(), sample.connected.instant()?.as_ns())
             }
+            TimeKind::Tls => {
+                let secured = sample.tls?.secured;
+                between(sample.connected.instant()?.as_ns(), secured.as_ns())
+            }
             TimeKind::Reply => between(sent?, first_byte?),
             TimeKind::Transfer => between(first_byte?, done),
             TimeKind::Service => between(sent?, done),
@@ -70,7 +89,10 @@ impl TimeKind {
         let between = |from: u64, to: u64| Some(to as i64 - from as i64);
         let (first, last) = (transaction.reply_first.map(|at| at.0), transaction.reply_last.map(|at| at.0));
         match self {
+            // What a client computes before its first datagram of QUIC is in no packet.
+            TimeKind::Connect if connection.is_quic => None,
             TimeKind::Connect => between(connection.syn?.0, connection.syn_ack?.0),
+            TimeKind::Tls => between(connection.syn_ack?.0, connection.secured?.0),
             TimeKind::Reply => between(transaction.request_first.0, first?),
             TimeKind::Transfer => between(first?, last?),
             TimeKind::Service => between(transaction.request_first.0, last?),

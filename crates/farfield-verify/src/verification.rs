@@ -71,6 +71,15 @@ pub struct CaptureSummary {
     pub packets_cut: u64,
     /// Packets of link types that are not read.
     pub packets_unknown_link: u64,
+    /// Sessions of TLS.
+    #[serde(default)]
+    pub tls_sessions: u64,
+    /// Sessions of TLS that could not be decrypted: their secrets are not known, or their suite is not read.
+    #[serde(default)]
+    pub tls_sessions_unread: u64,
+    /// Records of TLS that could not be decrypted.
+    #[serde(default)]
+    pub tls_records_unread: u64,
     /// Why the file could not be read to its end.
     pub cut_short: Option<String>,
     /// True if the packets were seen at the gateway of an emulated network, behind the clients' links: times
@@ -313,6 +322,9 @@ fn capture_summary(capture: &Capture, matching: &Matching) -> CaptureSummary {
         mid_stream: limits.mid_stream,
         packets_cut: limits.packets_cut,
         packets_unknown_link: limits.unknown_link_types.values().sum(),
+        tls_sessions: limits.tls_sessions,
+        tls_sessions_unread: limits.tls_without_secrets + limits.tls_unread_suites,
+        tls_records_unread: limits.tls_records_unread,
         cut_short: limits.cut_short.clone(),
         at_gateway: matching.at_gateway,
     }

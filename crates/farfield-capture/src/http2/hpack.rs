@@ -177,7 +177,7 @@ impl Head {
 }
 
 /// An integer behind a prefix of `bits` bits (section 5.1).
-fn integer(bytes: &mut &[u8], bits: u32) -> Option<usize> {
+pub(crate) fn integer(bytes: &mut &[u8], bits: u32) -> Option<usize> {
     let (&first, rest) = bytes.split_first()?;
     *bytes = rest;
     let most = (1usize << bits) - 1;

@@ -54,7 +54,7 @@ fn codes() -> &'static Codes {
 }
 
 /// The string that `bytes` are the code of; `None` if they are none, or end in more than padding.
-pub(super) fn decode(bytes: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn decode(bytes: &[u8]) -> Option<Vec<u8>> {
     let codes = codes();
     let mut text = Vec::with_capacity(bytes.len() * 8 / 5);
     let (mut code, mut length) = (0u32, 0usize);

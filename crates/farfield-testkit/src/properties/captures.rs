@@ -1,9 +1,10 @@
 //! Captures: any bytes as a file, and any segments between two ends, are read to their end; every packet is
 //! accounted for once, and what comes out is consistent. The property of the fuzz target `capture_rebuild`.
 
-use farfield_capture::{Capture, Options, TransactionState, read};
+use farfield_capture::{Capture, Options, Secrets, TransactionState, read};
 use farfield_wire::pcapng::{Direction, Interface, InterfaceId, LinkType, PacketMetadata, Writer};
 use farfield_wire::{Addresses, IpRepr, Message, Protocol, SeqNumber, TcpFlags, TcpRepr, write_packet};
+use std::sync::Arc;
 
 /// As a file; and as segments: five bytes (flags, sequence and acknowledgment numbers, length, time) and the
 /// data of each.
@@ -18,7 +19,10 @@ pub fn of_a_capture(bytes: &[u8]) {
         open_max: 2,
         ..Options::default()
     };
-    for options in [Options::default(), small] {
+    // TLS and QUIC are looked for where there are secrets, be they of other sessions.
+    let secrets = Some(Arc::new(Secrets::default()));
+    let secured = Options { secrets, ..small.clone() };
+    for options in [Options::default(), small, secured] {
         if let Ok(capture) = read(bytes, &options) {
             is_consistent(&capture);
         }

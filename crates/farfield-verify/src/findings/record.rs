@@ -11,10 +11,12 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Nothing of the run is in the capture.
 pub(super) fn nothing_matched(judged: Judged<'_>) -> Option<Finding> {
     let sent = judged.sides.samples.iter().any(|sample| sample.sent.instant().is_some());
-    if judged.found.matched.requests > 0 || !sent {
+    let capture = &judged.found.capture;
+    // Of what could not be decrypted nothing is known.
+    let is_sealed = capture.transactions == 0 && capture.tls_sessions_unread > 0;
+    if judged.found.matched.requests > 0 || !sent || is_sealed {
         return None;
     }
-    let capture = &judged.found.capture;
     Some(Finding::disagreement(
         "nothing-matched",
         format!(
@@ -47,6 +49,18 @@ pub(super) fn limits(judged: Judged<'_>) -> Vec<Finding> {
                 capture.drops, capture.missing_bytes
             ),
             "capture fewer bytes of each packet (`capture.snap`, `tcpdump -s 96`), or a part of the clients",
+        ));
+    }
+    if capture.tls_sessions_unread + capture.tls_records_unread > 0 {
+        findings.push(Finding::limit(
+            Finding::TLS_UNREAD,
+            format!(
+                "{} of {} sessions of TLS could not be decrypted, and {} records were not captured whole or are under \
+                 no key that is known",
+                capture.tls_sessions_unread, capture.tls_sessions, capture.tls_records_unread
+            ),
+            "let the run write the secrets of all sessions (`tls.key-log = true`), and capture whole packets \
+             (`capture.snap = 65535`)",
         ));
     }
     if capture.packets_unknown_link > 0 {
@@ -83,7 +97,7 @@ pub(super) fn limits(judged: Judged<'_>) -> Vec<Finding> {
 pub(super) fn too_little_compared(judged: Judged<'_>) -> Option<Finding> {
     let least = judged.found.limits.compared;
     // Of connections, those that were begun before the capture have no handshake in it.
-    let of_requests = judged.found.times.iter().filter(|errors| errors.time != TimeKind::Connect);
+    let of_requests = judged.found.times.iter().filter(|errors| !errors.time.is_of_connection());
     let few = of_requests.filter_map(|errors| Some((errors, errors.compared?)));
     let few: Vec<_> = few.filter(|(_, share)| *share < least).collect();
     let (errors, share) = few.first()?;
@@ -219,7 +233,7 @@ pub(super) fn summary(judged: Judged<'_>) -> Vec<Finding> {
     for reported in &sides.run.reported {
         // The summary's times are of requests that succeeded, but for handshakes: those of all count.
         let counts = |sample: &&Sample| {
-            (sample.outcome == Outcome::Ok || reported.time == TimeKind::Connect)
+            (sample.outcome == Outcome::Ok || reported.time.is_of_connection())
                 && sides.is_measured(sample.due.as_ns() as i64)
         };
         let measured = sides.samples.iter().filter(counts);

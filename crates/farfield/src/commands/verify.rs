@@ -1,5 +1,5 @@
-//! `farfield verify`: the samples of a run compared with the packets of a capture; and the same at the end of
-//! a run, as a check of its verdict.
+//! `farfield verify`: the samples of a run compared with the packets of a capture; and the same at the end
+//! of a run, as a check of its verdict.
 //!
 //! Reads only the run directory, and the capture that is named. Leaves `verify.json`, `transactions.parquet`
 //! and `connection-events.parquet` in the directory, which only its owner can read.
@@ -10,7 +10,7 @@ use crate::output;
 use crate::problem::Problem;
 use farfield_base::random::Seed;
 use farfield_base::{Instant, Sample, Window};
-use farfield_capture::{Capture, Options, ServerFilter};
+use farfield_capture::{Capture, Options, Secrets, ServerFilter};
 use farfield_files::{Folder, open_regular, open_stream};
 use farfield_measure::samples::{Keep, SamplesFile};
 use farfield_measure::summary::PartSummary;
@@ -28,11 +28,14 @@ use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, IsTerminal, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 /// The capture that a run takes.
 const CAPTURE_FILE: &str = "capture.pcapng";
 /// The second one, of the emulated plane, by the server's kernel.
 const KERNEL_FILE: &str = "capture-kernel.pcapng";
+/// The secrets of the run's sessions of TLS.
+const KEYS: &str = "keys.log";
 /// The samples.
 const SAMPLES: &str = "samples.parquet";
 /// The result.
@@ -100,8 +103,8 @@ pub fn verify(flags: &VerifyFlags) -> Result<Exit, Problem> {
 }
 
 /// Holds the run that has just ended against its own capture, and adds the result to its verdict. What
-/// prevents that is a check that does not apply, with the reason. Whoever has interrupted the run wants it to
-/// end, which reading a large capture would keep it from for as long as it took.
+/// prevents that is a check that does not apply, with the reason. Whoever has interrupted the run wants it
+/// to end, which reading a large capture would keep it from for as long as it took.
 pub fn at_the_end(directory: &Path, summary: &mut Summary, interrupted: bool) {
     let samples = open_samples(directory).map(|samples| samples.kept()).unwrap_or(0);
     let left_to_command = |why: &str| CaptureAgreement::Unknown {
@@ -125,7 +128,12 @@ fn agreement(found: &Verification) -> CaptureAgreement {
     if let [alone] = wrong[..]
         && alone.name == Finding::TOO_LITTLE_COMPARED
     {
-        return CaptureAgreement::Unknown { why: alone.evidence.clone() };
+        let sealed = found.findings.iter().find(|finding| finding.name == Finding::TLS_UNREAD);
+        let why = sealed.map_or_else(
+            || alone.evidence.clone(),
+            |sealed| format!("{}; {}; {}", alone.evidence, sealed.evidence, sealed.advice),
+        );
+        return CaptureAgreement::Unknown { why };
     }
     let Some(first) = wrong.first() else {
         return match found.matched.requests {
@@ -135,8 +143,10 @@ fn agreement(found: &Verification) -> CaptureAgreement {
             _ => CaptureAgreement::Agrees,
         };
     };
-    // Packets that the capture lost may be why.
-    let lossy = found.findings.iter().find(|finding| finding.name == Finding::CAPTURE_LOSSY);
+    // Packets that the capture lost may be why, or what could not be decrypted.
+    let is_lossy =
+        |finding: &&Finding| [Finding::CAPTURE_LOSSY, Finding::TLS_UNREAD].contains(&&*finding.name);
+    let lossy = found.findings.iter().find(is_lossy);
     let named = lossy.iter().chain(&wrong);
     let words: Vec<String> = named.map(|f| format!("{}: {}", f.name, f.evidence)).collect();
     CaptureAgreement::Disagrees {
@@ -157,25 +167,18 @@ fn is_lateness(finding: &str) -> bool {
 fn hold(directory: &Path, summary: &Summary, capture: &Path) -> Result<Verification, Problem> {
     let (samples, all_kept) = read_samples(directory)?;
     let scenario = farfield_scenario::read(directory.join("scenario.toml"));
-    let version = scenario.as_ref().ok().map(|plan| plan.scenario().http);
-    if version == Some(HttpVersion::Http3) {
-        return Err(Problem::usage(
-            "the run was over HTTP/3, whose datagrams show no requests; compare a run over http:// instead"
-                .to_owned(),
-        ));
-    }
+    let secrets = read_secrets(directory)?;
     // Of the result alone: the scenario may be unreadable by now, and silence would pass for agreement.
-    if summary.heading.target.starts_with("https://") || samples.iter().any(|sample| sample.tls.is_some()) {
-        return Err(Problem::usage(
-            "the run was over TLS, whose packets show no requests; compare a run over http:// instead"
-                .to_owned(),
-        ));
+    let is_secured =
+        summary.heading.target.starts_with("https://") || samples.iter().any(|sample| sample.tls.is_some());
+    if is_secured && secrets.is_none() {
+        return Err(Problem::usage(lacks_secrets(directory, summary)));
     }
     let limits =
         scenario.as_ref().map_or_else(|_| AgreementLimits::default(), |plan| limits(plan.scenario()));
     let record = record(directory, summary, &samples, all_kept, Origin::of(capture, directory))?;
-    let read = read_capture(capture, Origin::of(capture, directory), &record)?;
-    let asked = scenario.as_ref().ok().map(asked);
+    let read = read_capture(capture, Origin::of(capture, directory), &record, secrets)?;
+    let asked = scenario.as_ref().ok().map(|plan| asked(plan, is_secured));
     let mut verified = farfield_verify::verify(&samples, &read, &record, asked.as_ref(), limits);
     if let Err(error) = &scenario {
         let note = format!("what was asked for is not judged, since the scenario cannot be read: {error}");
@@ -186,6 +189,33 @@ fn hold(directory: &Path, summary: &Summary, capture: &Path) -> Result<Verificat
         verified.verification.notes.push(note);
     }
     Ok(verified.verification)
+}
+
+/// The secrets that the run's clients wrote down, if they did.
+fn read_secrets(directory: &Path) -> Result<Option<Arc<Secrets>>, Problem> {
+    let path = directory.join(KEYS);
+    let secrets = match directory::open(&path) {
+        Ok(file) => Secrets::read(BufReader::new(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => Err(error),
+    };
+    secrets.map(|secrets| Some(Arc::new(secrets))).map_err(|error| unreadable(&path, error))
+}
+
+/// Why the packets of a run over TLS cannot be read, and what would mend it.
+fn lacks_secrets(directory: &Path, summary: &Summary) -> String {
+    match summary.generator.plane.as_str() {
+        "simulated" => {
+            "the run was over a model of TLS, whose packets have no secrets to be read with; compare a run \
+                        over http:// instead"
+                .to_owned()
+        }
+        _ => format!(
+            "the run was over TLS, and `{}` holds no {KEYS} to read its packets with; let the next run write it with \
+             `--set tls.key-log=true`",
+            directory.display()
+        ),
+    }
 }
 
 fn read_samples(directory: &Path) -> Result<(Vec<Sample>, bool), Problem> {
@@ -207,14 +237,19 @@ fn unreadable(path: &Path, error: impl Display) -> Problem {
     Problem::failed(format!("`{}` cannot be read: {error}", path.display()))
 }
 
-fn read_capture(path: &Path, origin: Origin, record: &RunRecord) -> Result<Capture, Problem> {
+fn read_capture(
+    path: &Path,
+    origin: Origin,
+    record: &RunRecord,
+    secrets: Option<Arc<Secrets>>,
+) -> Result<Capture, Problem> {
     let file = match origin {
         Origin::Run | Origin::RunsKernel => open_regular(path),
         // Its name was typed: it may be a pipe.
         Origin::Other => open_stream(path),
     };
     let file = file.map_err(|error| unreadable(path, error))?;
-    let mut options = Options::default();
+    let mut options = Options { secrets, ..Options::default() };
     // A capture may hold other servers' traffic. Where the run had one server, only that is looked at.
     let mut servers = record.connections.iter().flatten().map(|row| row.server);
     if let Some(first) = servers.next()
@@ -298,7 +333,7 @@ fn limits(scenario: &Scenario) -> AgreementLimits {
 }
 
 /// What the scenario asked for.
-fn asked(plan: &RunPlan) -> Asked {
+fn asked(plan: &RunPlan, is_secured: bool) -> Asked {
     let scenario = plan.scenario();
     let policy = &scenario.connections;
     // Visitors of an open load inherit the connections of earlier ones.
@@ -319,7 +354,9 @@ fn asked(plan: &RunPlan) -> Asked {
             requests_max: policy.requests_max(),
             parallel: policy.parallel.get().into(),
             depth: match scenario.http {
-                HttpVersion::Http2 => policy.streams.get().into(),
+                HttpVersion::Http2 | HttpVersion::Http3 => policy.streams.get().into(),
+                // The server chooses.
+                HttpVersion::Auto if is_secured => policy.streams.get().into(),
                 _ => policy.depth() as u32,
             },
             shares: policy.policy == Reuse::SharedPool || inherits && policy.policy != Reuse::OneRequest,
