@@ -222,8 +222,8 @@ fn what_is_not_http_gets_400_and_the_next_client_is_served() {
     assert_eq!(Client::connect(origin.address()).get("/bytes/1").status, 200);
 }
 
-/// Sends `first`, and then `more` again and again, until the connection takes no more; how many bytes it took.
-/// Nothing is read.
+/// Sends `first`, and then `more` again and again, until the connection takes no more; how many bytes it
+/// took. Nothing is read.
 fn pour(origin: &Origin, first: &[u8], more: &[u8]) -> usize {
     let mut stream = TcpStream::connect(origin.address()).expect("the origin listens");
     stream.set_write_timeout(Some(Duration::from_millis(300))).expect("a time that there is");

@@ -160,7 +160,7 @@ fn holds((name, outcome, beside): &Flood, ended: &Ended) {
         LATE.into_iter().chain(beside.iter().copied()).chain([*outcome]).collect();
     let of_these: u64 = allowed.iter().map(|own| count(steady, *own)).sum();
     assert_eq!(of_these, steady.requests, "{name}: {:?}", steady.outcomes);
-    // Of what is over one request in a hundred must succeed. The run says the outcome, whatever the verdict is.
+    // Of what is over one request in a hundred must succeed. The run says the outcome, whatever the verdict.
     let over = steady.requests - count(steady, Outcome::Unfinished);
     let is_valid = 100 * count(steady, Outcome::Ok) >= over;
     assert_eq!(ended.code, Some(if is_valid { 0 } else { 3 }), "{name}: {shown}");

@@ -19,8 +19,8 @@ const DATAGRAMS: u8 = 16;
 /// 9000, 14).
 const DATAGRAM_BYTES: u32 = 1_000;
 
-/// HANDSHAKE_DONE, of which a server sends one, and more only of one that was lost (RFC 9000, 19.20 and 13.3):
-/// beyond this number the library does not count them.
+/// HANDSHAKE_DONE, of which a server sends one, and more only of one that was lost (RFC 9000, 19.20 and
+/// 13.3): beyond this number the library does not count them.
 const HANDSHAKES_DONE_MAX: u8 = u8::MAX;
 
 /// Frames that may come in advance: those that lead to nothing, and a window behind a datagram that is lost.

@@ -397,8 +397,8 @@ mod tests {
         assert_eq!((whole.0.len(), whole.1), (1 << 24, Ok(())));
     }
 
-    /// A window beyond the largest that the coding's RFC has for the web is refused before there is memory for
-    /// it.
+    /// A window beyond the largest that the coding's RFC has for the web is refused before there is memory
+    /// for it.
     #[test]
     fn windows_have_a_limit() {
         // A frame without a length, with a window of 2^log bytes, and a last block of one letter three times
