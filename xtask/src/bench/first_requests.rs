@@ -1,9 +1,9 @@
 //! The first requests of a short closed run beside other work: whose time is in their response times.
 //!
-//! The server is farfield's own, of a known service time, on a quiet machine and beside one and two loops that
-//! keep its processors busy. What a run reports of the server must be that time, or the run must say that it
-//! is not valid. Nothing is held to a processor. Valid runs are counted too: a bound that invalid runs alone
-//! keep says little.
+//! The server is farfield's own, of a known service time, on a quiet machine and beside one and two loops
+//! that keep its processors busy. What a run reports of the server must be that time, or the run must say
+//! that it is not valid. Nothing is held to a processor. Valid runs are counted too: a bound that invalid
+//! runs alone keep says little.
 
 use super::generator::farfield::{Invalid, Summary};
 use super::goal;

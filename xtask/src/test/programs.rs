@@ -206,7 +206,8 @@ pub fn run_again(programs: &[Program], variables: &Variables<'_>, names: &[Strin
 /// What a process and those that it has waited for took of the processors (proc_pid_stat(5)).
 fn processor_time(pid: Pid) -> Option<Duration> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // Behind the program's name: the state is field 3, and the four times, in hundredths of a second, 14 to 17.
+    // Behind the program's name: the state is field 3, and the four times, in hundredths of a second, are
+    // 14 to 17.
     let (_, fields) = stat.rsplit_once(") ")?;
     let times = fields.split(' ').skip(11).take(4).map(|ticks| ticks.parse::<u64>().ok());
     let ticks: u64 = times.sum::<Option<u64>>()?;

@@ -234,8 +234,8 @@ impl<R: ChunkReader + 'static> SamplesFile<R> {
     }
 }
 
-/// Whether rows of a file of schema `found` have the columns of `own`, in their order. Programs that write such
-/// a file anew give its root another name, and may make each column optional.
+/// Whether rows of a file of schema `found` have the columns of `own`, in their order. Programs that write
+/// such a file anew give its root another name, and may make each column optional.
 fn has_columns(found: &Type, own: &Type) -> bool {
     let is_same = |(found, own): (&TypePtr, &TypePtr)| {
         let is_one_value = |column: &Type| {

@@ -431,8 +431,8 @@ fn a_stall_that_other_work_does_not_explain_is_a_cause() {
     assert_eq!(check(&verdict, "send-lateness").follows_from.as_deref(), Some("machine-busy"));
 }
 
-/// A stall of a long run moves its maximum and no percentile that is shown, which is said; many of them do, and
-/// so does one of a shorter run.
+/// A stall of a long run moves its maximum and no percentile that is shown, which is said; many of them do,
+/// and so does one of a shorter run.
 #[test]
 fn a_stall_in_a_long_run_is_no_failure_if_all_are_little_together() {
     let (_, mut stats) = good_run();

@@ -71,8 +71,8 @@ pub fn worker_busy(run: &RunView<'_>) -> Check {
     Check::at_most(name, what, busiest.busy(), limit, Unit::Share).advised(|| run.keep_up())
 }
 
-/// The share of requests that stalls may have touched at most without an effect on a percentile that is shown:
-/// a fifth of those beyond the p99.9.
+/// The share of requests that stalls may have touched at most without an effect on a percentile that is
+/// shown: a fifth of those beyond the p99.9.
 const TOUCHED_MAX: f64 = 0.0002;
 
 /// The longest time for which any worker was away from its events, whether it computed or was kept from
