@@ -117,7 +117,7 @@ fn handshakes_are_reported_as_on_other_planes() {
         assert!(printed.contains("\ntls ") && printed.contains("% resumed"), "{printed}");
         let agrees = ended.summary().verdict.checks.into_iter().find(|check| check.name == "capture-agrees");
         let note = agrees.expect("a check").note.unwrap_or_default();
-        assert!(note.contains("over TLS"), "{note:?}");
+        assert!(note.contains("over a model of TLS"), "{note:?}");
     }
 }
 

@@ -201,7 +201,10 @@ fn bound_workers(wan: &Wan, command: Command, server: &str) -> (Ended, Vec<Strin
         };
         workers.iter().map(affinity).collect::<Option<Vec<_>>>()
     });
-    (Ended { directory, ..running.ended() }, affinities)
+    let ended = Ended { directory, ..running.ended() };
+    // Other work on the machine may make the run invalid by checks that nothing is asked of here.
+    assert!(matches!(ended.code, Some(0 | 3)), "{ended:?}");
+    (ended, affinities)
 }
 
 /// Whether a list of processors as the kernel writes it has one.
@@ -228,7 +231,6 @@ fn a_server_cannot_bind_itself_to_the_shards_processor() {
         return skip(test, "no control group with a set of processors can be made");
     }
     let (ended, affinities) = bound_workers(&wan, Command::new(env!("CARGO_BIN_EXE_farfield")), &server);
-    let ended = ended.exits(0);
     assert_eq!(ended.summary().generator.processors, [last as u32]);
     assert!(affinities.iter().all(|on| !has(on, last)), "shard on {last}, workers on {affinities:?}");
     assert_eq!(affinities[1], first.to_string(), "what is left to it, it may choose");
@@ -248,7 +250,6 @@ fn a_server_that_binds_itself_to_the_shards_processor_is_named() {
     let line = "umount -l -R /sys/fs/cgroup; exec \"$0\" \"$@\"";
     command.args(["--mount", "sh", "-c", line, env!("CARGO_BIN_EXE_farfield")]);
     let (ended, affinities) = bound_workers(&wan, command, &server);
-    let ended = ended.exits(0);
     assert_eq!(affinities[0], last.to_string(), "nothing keeps it off: {affinities:?}");
     let apart = apart(&ended);
     let note = apart.note.clone().unwrap_or_default();
