@@ -486,9 +486,10 @@ fn last_footer<R: ChunkReader>(source: &R) -> Option<(ParquetMetaData, u64)> {
 /// True if all columns of the row group are bytes of a file of `length`; Parquet's own reader panics if not.
 fn lies_within(group: &RowGroupMetaData, length: u64) -> bool {
     let chunk_lies_within = |chunk: &ColumnChunkMetaData| {
-        let start = u64::try_from(chunk.data_page_offset()).ok();
-        let end = start.zip(u64::try_from(chunk.compressed_size()).ok()).and_then(|(a, b)| a.checked_add(b));
-        chunk.dictionary_page_offset().is_none() && end.is_some_and(|end| end <= length)
+        let begin = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset());
+        let begin = u64::try_from(begin).ok();
+        let end = begin.zip(u64::try_from(chunk.compressed_size()).ok()).and_then(|(a, b)| a.checked_add(b));
+        end.is_some_and(|end| end <= length)
     };
     group.num_rows() >= 0 && group.columns().iter().all(chunk_lies_within)
 }
