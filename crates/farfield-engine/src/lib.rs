@@ -38,6 +38,7 @@ pub mod route;
 pub mod run;
 pub mod run_directory;
 mod sample_channel;
+mod segment_counts;
 mod server_threads;
 pub mod shell;
 mod simulated;

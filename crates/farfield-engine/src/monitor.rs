@@ -44,6 +44,7 @@ use files::MonitorFiles;
 use generator::Generator;
 use machine::Machine;
 use network::Network;
+pub(crate) use network::column;
 use prometheus::Exporter;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, JoinHandle};
@@ -214,19 +215,8 @@ pub(crate) fn bottleneck(log: &MonitorLog, plane: &Plane, load_ended: Instant) -
         Plane::Emulated(emulated) => emulated.network.busy_poll,
         Plane::Sockets(_) | Plane::Simulated(_) => false,
     };
-    bottleneck::find(log, Examined { seconds: seconds_of(load_ended), workers_poll })
-}
-
-/// The warning that this machine's kernel had to send much again in a run whose load ended at `load_ended`;
-/// across the emulated network that is what was asked for.
-pub(crate) fn sent_again(log: &MonitorLog, plane: &Plane, load_ended: Instant) -> Option<String> {
-    let is_real = matches!(plane, Plane::Sockets(_));
-    is_real.then(|| bottleneck::segments_sent_again(log, seconds_of(load_ended))).flatten()
-}
-
-/// Whole seconds of a run until `load_ended`.
-fn seconds_of(load_ended: Instant) -> u64 {
-    (load_ended.as_ns() + SECOND_NS / 2) / SECOND_NS
+    let seconds = (load_ended.as_ns() + SECOND_NS / 2) / SECOND_NS;
+    bottleneck::find(log, Examined { seconds, workers_poll })
 }
 
 #[cfg(test)]

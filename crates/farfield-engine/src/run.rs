@@ -20,6 +20,7 @@ use crate::os::signals::LeftToOthers;
 use crate::plane::{Plane, PreparedPlane};
 use crate::run_directory::{RunDirectory, RunDirectoryError};
 use crate::sample_channel::SampleSender;
+use crate::segment_counts::{SegmentCounts, segments_sent_again};
 use crate::shell::ShellError;
 use crate::simulated;
 use crate::testbed::{NetworkWatch, RunningServer};
@@ -194,6 +195,7 @@ pub fn run_with_clocks(
     let monitors = Monitors::prepare(settings);
     let threads = workers.start_threads()?;
     let clocks_before = clocks();
+    let segments_before = SegmentCounts::of(&settings.plane);
     let clock = Clock::starting_in(LEAD);
     let start_unix_ns = clock.start_unix_ns();
     captures.start_at(start_unix_ns);
@@ -285,11 +287,11 @@ pub fn run_with_clocks(
     collector.stats.server = account::server(&settings.plane, clock, collector.stats.machine);
     collector.stats.warnings.extend(account::out_of_memory(&collector.stats));
     collector.stats.warnings.extend(clocks::warnings(&clocks_before, &clocks()));
+    let segments = SegmentCounts::of(&settings.plane);
+    collector.stats.warnings.extend(segments_before.zip(segments).and_then(segments_sent_again));
     account::describe_server_limits(&mut collector.stats, settings);
     collector.stats.bottleneck =
         collector.monitored.as_ref().and_then(|log| monitor::bottleneck(log, &settings.plane, until));
-    let log = collector.monitored.as_ref();
-    collector.stats.warnings.extend(log.and_then(|log| monitor::sent_again(log, &settings.plane, until)));
     captures.finish(&mut collector.stats);
     Ok(finish(collector, until, started, on_progress))
 }

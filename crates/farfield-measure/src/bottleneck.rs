@@ -13,7 +13,6 @@
 
 mod causes;
 mod readings;
-mod sent_again;
 #[cfg(test)]
 mod tests;
 
@@ -21,8 +20,6 @@ use crate::monitor::MonitorLog;
 use readings::Readings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-pub use sent_again::segments_sent_again;
 
 /// The part of a run that is examined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

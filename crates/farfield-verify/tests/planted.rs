@@ -568,6 +568,25 @@ fn what_was_not_compared_does_not_agree() {
     assert_eq!(names(&cut(30)), [""; 0]);
 }
 
+/// Of sessions that no secret opens nothing is known: that is no agreement, whenever the capture was taken.
+#[test]
+fn what_could_not_be_decrypted_does_not_agree() {
+    let mut scene = open();
+    scene.capture.transactions.clear();
+    scene.capture.limits.tls_sessions = 2;
+    scene.capture.limits.tls_without_secrets = 2;
+    for start in [scene.run.start, RunStart::Unknown] {
+        scene.run.start = start;
+        let found = scene.verify();
+        assert!(
+            !found.agrees && names(&found).contains(&Finding::TOO_LITTLE_COMPARED),
+            "{:?}",
+            found.findings
+        );
+        assert!(evidence(&found, Finding::TOO_LITTLE_COMPARED).contains("could be decrypted"));
+    }
+}
+
 /// What was not to be captured is not missing.
 #[test]
 fn a_capture_of_some_clients_is_compared_with_theirs() {

@@ -86,7 +86,7 @@ fn a_run_across_a_lossy_path_says_so() {
          up = { delay = '2ms', loss = '10%' }\ndown = { delay = '2ms', loss = '10%' }\n",
     );
     let warnings = |name: &str, path: &str| {
-        let run = [env!("CARGO_BIN_EXE_farfield"), "run", "http://server/", "-R", "60", "-d", "3s", "-q"];
+        let run = [env!("CARGO_BIN_EXE_farfield"), "run", "http://server/", "-R", "100", "-d", "3s", "-q"];
         let words = [&["shell", "-q"][..], &path.split(' ').collect::<Vec<_>>(), &["--"], &run];
         let more = ["--policy", "one-request", "--warm-up", "0s", "--out", name];
         place.farfield_with(&[&words.concat()[..], &more].concat());

@@ -31,7 +31,8 @@ fn result(ended: &Ended) -> Verification {
 #[track_caller]
 fn agrees(place: &Place, ended: &Ended, words: &str) {
     let samples = ended.samples();
-    assert!(samples.len() >= 30 && samples.iter().all(|own| own.outcome == Outcome::Ok), "{words}");
+    let is_well = samples.len() >= 30 && samples.iter().all(|own| own.outcome == Outcome::Ok);
+    assert!(is_well, "{words}: {}", ended.stdout);
     let check = check(ended);
     assert!(check.note.is_none() && check.state == CheckState::Passed, "{words}: {check:?}");
     let said = place.farfield(&format!("verify {}", ended.directory.display())).exits(0).stdout;

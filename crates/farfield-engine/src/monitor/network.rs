@@ -76,8 +76,8 @@ const COUNTERS: [(&str, &str, &str); 17] = [
     ("TcpExt:", "TCPTimeouts", "tcp_timeouts_per_s"),
     ("Tcp:", "PassiveOpens", "tcp_connections_accepted_per_s"),
     ("Tcp:", "InSegs", "tcp_segments_received_per_s"),
-    ("Tcp:", "OutSegs", metric::SEGMENTS_SENT),
-    ("Tcp:", "RetransSegs", metric::SEGMENTS_SENT_AGAIN),
+    ("Tcp:", "OutSegs", "tcp_segments_sent_per_s"),
+    ("Tcp:", "RetransSegs", "tcp_segments_retransmitted_per_s"),
     ("Tcp:", "OutRsts", "tcp_resets_sent_per_s"),
     ("Tcp:", "EstabResets", "tcp_connections_reset_per_s"),
     ("Udp:", "InErrors", "udp_errors_received_per_s"),
@@ -261,7 +261,7 @@ impl Network {
 }
 
 /// A counter in the text of `snmp` or `netstat`: pairs of lines that begin alike, names and then numbers.
-fn column(text: &str, prefix: &str, name: &str) -> Option<u64> {
+pub(crate) fn column(text: &str, prefix: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix(prefix));
     let (names, numbers) = (lines.next()?, lines.next()?);
     let at = names.split_ascii_whitespace().position(|other| other == name)?;

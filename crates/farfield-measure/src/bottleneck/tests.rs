@@ -12,7 +12,7 @@ type BySecond = Box<dyn Fn(u64) -> f64>;
 
 /// A server of two processors that is half busy, on a machine of four, and a generator that is well. Series
 /// are laid over it.
-pub(super) struct Scene {
+struct Scene {
     series: Vec<(SeriesName, BySecond)>,
     workers_poll: bool,
 }
@@ -37,12 +37,12 @@ fn of_process(pid: u32, metric: &str) -> SeriesName {
     name(Source::Process, "server", "nginx", Some(pid), metric)
 }
 
-pub(super) fn of_network(metric: &str) -> SeriesName {
+fn of_network(metric: &str) -> SeriesName {
     name(Source::Network, "", "", None, metric)
 }
 
 impl Scene {
-    pub fn well() -> Scene {
+    fn well() -> Scene {
         let scene = Scene { series: Vec::new(), workers_poll: false };
         let worker = |metric| name(Source::Thread, "", "worker-0", Some(9), metric);
         let scene = scene
@@ -66,13 +66,13 @@ impl Scene {
     }
 
     /// The scene with `values` for the series, in place of others of that name.
-    pub fn with(mut self, name: SeriesName, values: impl Fn(u64) -> f64 + 'static) -> Scene {
+    fn with(mut self, name: SeriesName, values: impl Fn(u64) -> f64 + 'static) -> Scene {
         self.series.retain(|(other, _)| *other != name);
         self.series.push((name, Box::new(values)));
         self
     }
 
-    pub fn log(&self) -> MonitorLog {
+    fn log(&self) -> MonitorLog {
         let mut log = MonitorLog::default();
         for second in 0..SECONDS {
             log.begin(second, Instant::from_ns((second + 1) * 1_000_000_000));

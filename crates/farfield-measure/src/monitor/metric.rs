@@ -49,10 +49,6 @@ pub const ACCEPT_QUEUE_LIMIT: &str = "accept_queue_limit";
 pub const LISTEN_OVERFLOWS: &str = "listen_overflows_per_s";
 /// SYNs and connections that a listener dropped, for whatever reason (`TcpExt: ListenDrops`).
 pub const LISTEN_DROPS: &str = "listen_drops_per_s";
-/// TCP segments sent, without those sent again.
-pub const SEGMENTS_SENT: &str = "tcp_segments_sent_per_s";
-/// TCP segments sent again.
-pub const SEGMENTS_SENT_AGAIN: &str = "tcp_segments_retransmitted_per_s";
 /// Times that TCP came under memory pressure (`TcpExt: TCPMemoryPressures`).
 pub const TCP_MEMORY_PRESSURES: &str = "tcp_memory_pressures_per_s";
 

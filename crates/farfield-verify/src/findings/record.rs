@@ -10,13 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Nothing of the run is in the capture.
 pub(super) fn nothing_matched(judged: Judged<'_>) -> Option<Finding> {
-    let sent = judged.sides.samples.iter().any(|sample| sample.sent.instant().is_some());
-    let capture = &judged.found.capture;
-    // Of what could not be decrypted nothing is known.
-    let is_sealed = capture.transactions == 0 && capture.tls_sessions_unread > 0;
-    if judged.found.matched.requests > 0 || !sent || is_sealed {
+    if judged.found.matched.requests > 0 || !has_sent(judged) || is_sealed(judged) {
         return None;
     }
+    let capture = &judged.found.capture;
     Some(Finding::disagreement(
         "nothing-matched",
         format!(
@@ -93,8 +90,26 @@ pub(super) fn limits(judged: Judged<'_>) -> Vec<Finding> {
     findings
 }
 
+fn has_sent(judged: Judged<'_>) -> bool {
+    judged.sides.samples.iter().any(|sample| sample.sent.instant().is_some())
+}
+
+/// Whether nothing was read for want of secrets: of what could not be decrypted nothing is known, not even
+/// that it was another run's.
+fn is_sealed(judged: Judged<'_>) -> bool {
+    let capture = &judged.found.capture;
+    capture.transactions == 0 && capture.tls_sessions_unread > 0
+}
+
 /// What was compared is too little to call it agreement.
 pub(super) fn too_little_compared(judged: Judged<'_>) -> Option<Finding> {
+    if has_sent(judged) && is_sealed(judged) {
+        return Some(Finding::disagreement(
+            Finding::TOO_LITTLE_COMPARED,
+            "no time was compared: no session of TLS could be decrypted".to_owned(),
+            "let the run write the secrets of its sessions (`tls.key-log = true`), and verify it against its own capture",
+        ));
+    }
     let least = judged.found.limits.compared;
     // Of connections, those that were begun before the capture have no handshake in it.
     let of_requests = judged.found.times.iter().filter(|errors| !errors.time.is_of_connection());
