@@ -1,5 +1,6 @@
-//! TCP segments that this machine's kernel sent again during a run, by its own counters (RFC 4022, `tcpOutSegs`
-//! and `tcpRetransSegs`): a sign of a path that loses packets, which no resource of the machine shows.
+//! TCP segments that this machine's kernel sent again during a run, by its own counters (RFC 4022,
+//! `tcpOutSegs` and `tcpRetransSegs`): a sign of a path that loses packets, which no resource of the machine
+//! shows.
 //!
 //! The counters are those of a network namespace, with all that goes on in it; what a server elsewhere sends
 //! again is not seen.
