@@ -12,4 +12,4 @@ pub(crate) mod huffman;
 
 pub(crate) use conversation::Conversation;
 pub(crate) use frames::is_begun;
-pub(crate) use hpack::integer;
+pub(crate) use hpack::{Head, integer};

@@ -86,9 +86,9 @@ pub(super) struct Decoder {
     table_bytes_max: usize,
 }
 
-/// What is looked for in a block.
+/// What is looked for in a header block, or in a field section of HTTP/3.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Head {
+pub(crate) struct Head {
     pub method: Vec<u8>,
     pub path: Vec<u8>,
     pub status: u16,
@@ -164,7 +164,7 @@ impl Decoder {
 }
 
 impl Head {
-    fn note(&mut self, name: &[u8], value: &[u8]) {
+    pub(crate) fn note(&mut self, name: &[u8], value: &[u8]) {
         match name {
             b":method" => self.method = value.into(),
             b":path" => self.path = value.into(),

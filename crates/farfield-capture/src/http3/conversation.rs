@@ -12,6 +12,10 @@ use std::collections::VecDeque;
 /// Requests that are open at once; a stream further ahead is none that a server allows.
 pub(crate) const OPEN_MAX: u64 = 1 << 14;
 
+/// How far ahead of the requests that were captured a reply may be: requests are missing from a capture in
+/// small numbers, and a server may send on any stream, each of which would be kept.
+const REPLY_AHEAD_MAX: u64 = 64;
+
 /// A request and what came of it so far.
 #[derive(Debug)]
 struct Exchange {
@@ -161,9 +165,12 @@ impl Conversation {
         }
     }
 
-    /// Takes in what the server sent on it.
+    /// Takes in what the server sent on it. Far ahead of all requests it is a reply to none.
     pub fn handle_reply(&mut self, number: u64, piece: &Piece<'_>) {
         let limits = self.limits;
+        if number >= u64::from(self.requests()) + REPLY_AHEAD_MAX {
+            return;
+        }
         if let Some(exchange) = self.begin(number) {
             exchange.handle_reply(piece, limits);
         }
@@ -221,5 +228,27 @@ impl Conversation {
             reply_bytes: exchange.reply_bytes,
             state,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::Next;
+
+    #[test]
+    fn a_server_begins_no_requests_without_end() {
+        let mut http = Conversation::new(HttpLimits { head_bytes_max: 1024, target_bytes_max: 1024 });
+        let at = UnixNs::default();
+        let what = Next::Bytes(&[0, 1, b'x']);
+        let piece = Piece { offset: 1, what, captured: at, available: at, begins_packet: true };
+        http.handle_reply(OPEN_MAX - 1, &piece);
+        http.handle_reply(REPLY_AHEAD_MAX, &piece);
+        assert_eq!(http.requests(), 0);
+        // A few requests may be missing from the capture.
+        http.handle_reply(2, &piece);
+        assert_eq!(http.requests(), 3);
+        http.handle_request(OPEN_MAX - 1, &piece);
+        assert_eq!(u64::from(http.requests()), OPEN_MAX);
     }
 }

@@ -1,17 +1,9 @@
 //! Field sections (RFC 9204, section 4.5) without the dynamic table: what they say of a request or a reply.
 
-use crate::http2::{huffman, integer};
+use crate::http2::{Head, huffman, integer};
 
 /// Entries of the static table (appendix A).
 const STATIC_COUNT: usize = 99;
-
-/// What is looked for in a section.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Head {
-    pub method: Vec<u8>,
-    pub path: Vec<u8>,
-    pub status: u16,
-}
 
 /// An entry of the static table, as far as its name is looked for; others are empty.
 fn of_table(index: usize) -> Option<(&'static [u8], &'static [u8])> {
@@ -84,19 +76,6 @@ fn string(bytes: &mut &[u8], bits: u32) -> Option<Vec<u8>> {
     let (text, rest) = bytes.split_at_checked(len)?;
     *bytes = rest;
     if is_coded { huffman::decode(text) } else { Some(text.to_vec()) }
-}
-
-impl Head {
-    fn note(&mut self, name: &[u8], value: &[u8]) {
-        match name {
-            b":method" => self.method = value.into(),
-            b":path" => self.path = value.into(),
-            b":status" => {
-                self.status = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok()).unwrap_or(0);
-            }
-            _ => {}
-        }
-    }
 }
 
 #[cfg(test)]

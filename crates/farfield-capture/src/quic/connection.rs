@@ -210,11 +210,14 @@ impl QuicConnection {
                     None => return self.pass_over(at, by, rest.len()),
                 },
                 kind => {
-                    if matches!(kind, PacketKind::Initial | PacketKind::Handshake) {
-                        self.states[by].id_len = packet.source.len();
-                    }
                     match self.open_long(by, &packet) {
-                        Some(opened) => self.handle_content(at, by, kind, &opened.content),
+                        Some(opened) => {
+                            // Whoever has no keys can write any id.
+                            if matches!(kind, PacketKind::Initial | PacketKind::Handshake) {
+                                self.states[by].id_len = packet.source.len();
+                            }
+                            self.handle_content(at, by, kind, &opened.content);
+                        }
                         None => _ = self.pass_over(at, by, packet.bytes.len()),
                     }
                     behind
