@@ -8,14 +8,18 @@
 //! ends at the first quote after which a status stands.
 
 use crate::TransferUnit;
-use crate::parser::{Broken, Parsed, Record, number, request_line};
+use crate::parser::{Broken, Parsed, Record, decimal, number, request_line};
 use crate::timestamp;
+use farfield_base::Duration;
 use memchr::{memchr, memmem};
 
 pub(crate) fn parse<'a>(line: &'a [u8], transfer: Option<TransferUnit>) -> Parsed<'a> {
     let client = memchr(b' ', line).map(|end| &line[..end]).filter(|client| !client.is_empty());
     let client = client.ok_or(Broken("no client at the start"))?;
     let open = memmem::find(line, b" [").ok_or(Broken("no time in brackets"))? + 2;
+    if is_behind_a_host(&line[..open - 2]) {
+        return Err(Broken("a virtual host stands before the client: its layout is `vhost`"));
+    }
     let close = memchr(b']', &line[open..]).ok_or(Broken("no time in brackets"))? + open;
     let at = timestamp::common(&line[open..close]).ok_or(Broken("the time is none"))?;
     let rest = line[close + 1..].strip_prefix(b" \"").ok_or(Broken("no request in quotes"))?;
@@ -35,12 +39,30 @@ pub(crate) fn parse<'a>(line: &'a [u8], transfer: Option<TransferUnit>) -> Parse
             None => break,
         }
     }
-    let transfer = transfer.and_then(|unit| {
-        let last = rest.rsplit(|byte| *byte == b' ').next()?;
-        unit.duration(crate::parser::decimal(last)?)
-    });
+    let transfer = transfer.and_then(|unit| transfer_time(rest, unit));
     let [referrer, agent] = quoted.map(|text| if text == b"-" { &b""[..] } else { text });
-    Ok(Some(Record { at, client, agent, method, path, referrer, status, bytes, transfer }))
+    Ok(Some(Record { at, client, agent, method, path, referrer, host: b"", status, bytes, transfer }))
+}
+
+/// Whether what stands before the time is a virtual host, the address of a client, and two words more, as
+/// Debian's Apache writes it (`vhost_combined`). A user's name may have blanks in it.
+fn is_behind_a_host(text: &[u8]) -> bool {
+    let mut words = text.split(|byte| *byte == b' ').skip(1);
+    let client = words.next().and_then(|word| std::str::from_utf8(word).ok());
+    client.is_some_and(|word| word.parse::<std::net::IpAddr>().is_ok()) && words.count() >= 2
+}
+
+/// The transfer time in what follows the usual fields: the first number with a fraction, where there is one,
+/// since servers write lengths beside it; else the last number. It may have its unit behind it.
+fn transfer_time(rest: &[u8], unit: TransferUnit) -> Option<Duration> {
+    let number = |word: &[u8]| {
+        let digits = word.iter().take_while(|byte| byte.is_ascii_digit() || **byte == b'.').count();
+        let is_time = matches!(&word[digits..], b"" | b"s" | b"ms" | b"us");
+        if is_time { decimal(&word[..digits]).map(|count| (count, word.contains(&b'.'))) } else { None }
+    };
+    let numbers = || rest.split(|byte| *byte == b' ').filter_map(number);
+    let (count, _) = numbers().find(|(_, has_fraction)| *has_fraction).or_else(|| numbers().next_back())?;
+    unit.duration(count)
 }
 
 /// The request, and the rest from the status on.

@@ -79,6 +79,7 @@ impl Fields {
             method: b"",
             path: b"",
             referrer: b"",
+            host: b"",
             status: 0,
             bytes: None,
             transfer: None,

@@ -36,6 +36,7 @@ pub(crate) fn parse(line: &[u8]) -> Parsed<'_> {
         method,
         path,
         referrer: b"",
+        host: b"",
         status,
         bytes: None,
         transfer: None,

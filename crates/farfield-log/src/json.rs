@@ -3,6 +3,7 @@
 //! A field inside an object is named with points: `request.uri`. Texts go into buffers that all lines share.
 
 use crate::parser::{Broken, Parsed, Record, request_line};
+use crate::pattern::origin_form;
 use crate::timestamp;
 use farfield_base::{Duration, Instant};
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
@@ -58,6 +59,101 @@ impl Default for FieldMap {
     }
 }
 
+impl FieldMap {
+    /// The names that programs give their fields by default: nginx's variables, Caddy's, Traefik's, those of
+    /// Google's balancers, and of the Elastic Common Schema.
+    pub fn known() -> [(&'static str, FieldMap); 5] {
+        let of = |names: [&str; 10], transfer_unit| {
+            let [time, client, agent, method, path, request, referrer, status, bytes, transfer] =
+                names.map(str::to_owned);
+            FieldMap {
+                time,
+                client,
+                agent,
+                method,
+                path,
+                request,
+                referrer,
+                status,
+                bytes,
+                transfer,
+                transfer_unit,
+            }
+        };
+        let caddy = [
+            "ts",
+            "request.remote_ip",
+            "request.headers.User-Agent",
+            "request.method",
+            "request.uri",
+            "",
+            "request.headers.Referer",
+            "status",
+            "size",
+            "duration",
+        ];
+        let traefik = [
+            "StartUTC",
+            "ClientHost",
+            "request_User-Agent",
+            "RequestMethod",
+            "RequestPath",
+            "",
+            "request_Referer",
+            "DownstreamStatus",
+            "DownstreamContentSize",
+            "Duration",
+        ];
+        let google = [
+            "timestamp",
+            "httpRequest.remoteIp",
+            "httpRequest.userAgent",
+            "httpRequest.requestMethod",
+            "httpRequest.requestUrl",
+            "",
+            "httpRequest.referer",
+            "httpRequest.status",
+            "httpRequest.responseSize",
+            "httpRequest.latency",
+        ];
+        let ecs = [
+            "@timestamp",
+            "source.ip",
+            "user_agent.original",
+            "http.request.method",
+            "url.original",
+            "",
+            "http.request.referrer",
+            "http.response.status_code",
+            "http.response.body.bytes",
+            "event.duration",
+        ];
+        [
+            ("nginx", FieldMap::default()),
+            ("caddy", of(caddy, TransferUnit::Seconds)),
+            ("traefik", of(traefik, TransferUnit::Nanoseconds)),
+            ("google", of(google, TransferUnit::Seconds)),
+            ("ecs", of(ecs, TransferUnit::Nanoseconds)),
+        ]
+    }
+
+    /// What each field is for, with its name.
+    fn named(&self) -> [(&'static str, &str); FIELDS] {
+        [
+            ("time", &self.time),
+            ("client", &self.client),
+            ("agent", &self.agent),
+            ("method", &self.method),
+            ("path", &self.path),
+            ("request", &self.request),
+            ("referrer", &self.referrer),
+            ("status", &self.status),
+            ("bytes", &self.bytes),
+            ("transfer", &self.transfer),
+        ]
+    }
+}
+
 /// Unit of a transfer time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -68,6 +164,8 @@ pub enum TransferUnit {
     Milliseconds,
     /// Microseconds.
     Microseconds,
+    /// Nanoseconds.
+    Nanoseconds,
 }
 
 impl TransferUnit {
@@ -76,6 +174,7 @@ impl TransferUnit {
             TransferUnit::Seconds => count,
             TransferUnit::Milliseconds => count / 1e3,
             TransferUnit::Microseconds => count / 1e6,
+            TransferUnit::Nanoseconds => count / 1e9,
         };
         (seconds.is_finite() && seconds >= 0.0).then(|| Duration::from_secs_f64(seconds))
     }
@@ -101,20 +200,27 @@ pub(crate) struct Json {
     texts: [Vec<u8>; FIELDS],
     /// The names of the objects around, each with its point.
     prefix: String,
+    map: FieldMap,
+    /// Lines on which each field had a value.
+    found: [u64; FIELDS],
 }
 
 impl Json {
     pub(crate) fn new(map: FieldMap) -> Json {
-        let FieldMap {
-            time, client, agent, method, path, request, referrer, status, bytes, transfer, ..
-        } = map;
         Json {
-            names: [time, client, agent, method, path, request, referrer, status, bytes, transfer],
+            names: map.named().map(|(_, name)| name.to_owned()),
             unit: map.transfer_unit,
             values: [Value::Absent; FIELDS],
             texts: Default::default(),
             prefix: String::new(),
+            map,
+            found: [0; FIELDS],
         }
+    }
+
+    /// What each field is for, its name, and on how many lines so far it had a value.
+    pub(crate) fn found(&self) -> impl Iterator<Item = (&'static str, &str, u64)> {
+        self.map.named().into_iter().zip(self.found).map(|((what, name), lines)| (what, name, lines))
     }
 
     pub(crate) fn parse<'a>(&'a mut self, line: &'a [u8]) -> Parsed<'a> {
@@ -123,17 +229,21 @@ impl Json {
         let mut reader = serde_json::Deserializer::from_slice(line);
         let read = Object(self).deserialize(&mut reader).and_then(|()| reader.end());
         read.map_err(|_| Broken("not a JSON object"))?;
+        for (found, value) in self.found.iter_mut().zip(&self.values) {
+            *found += u64::from(*value != Value::Absent);
+        }
         let at = self.time().ok_or(Broken("the time is none, or not there"))?;
         let texts: [&[u8]; FIELDS] = std::array::from_fn(|at| self.text(at));
         let [_, client, agent, method, path, request, referrer, ..] = texts;
         let (method, path) = if path.is_empty() { request_line(request) } else { (method, path) };
+        let (host, path) = origin_form(path);
         if client.is_empty() || path.is_empty() {
             return Err(Broken("no client or no target"));
         }
         let status = self.number(7).filter(|n| (0.0..1000.0).contains(n)).unwrap_or(0.0) as u16;
         let bytes = self.number(8).filter(|n| *n >= 0.0).map(|n| n as u64);
         let transfer = self.number(9).and_then(|n| self.unit.duration(n));
-        Ok(Some(Record { at, client, agent, method, path, referrer, status, bytes, transfer }))
+        Ok(Some(Record { at, client, agent, method, path, referrer, host, status, bytes, transfer }))
     }
 
     fn text(&self, at: usize) -> &[u8] {
@@ -147,7 +257,10 @@ impl Json {
         match self.values[at] {
             Value::Absent => None,
             Value::Text => {
-                std::str::from_utf8(&self.texts[at]).ok()?.parse().ok().filter(|n: &f64| n.is_finite())
+                let text = std::str::from_utf8(&self.texts[at]).ok()?;
+                // As Google's balancers write a time: `0.012s`.
+                let digits = text.strip_suffix('s').unwrap_or(text);
+                digits.parse().ok().filter(|n: &f64| n.is_finite())
             }
             Value::Number(number) => Some(number),
         }
@@ -253,10 +366,6 @@ macro_rules! passes_over {
         fn visit_unit<E: de::Error>(self) -> Result<(), E> {
             Ok(())
         }
-        fn visit_seq<A: de::SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-            while seq.next_element::<IgnoredAny>()?.is_some() {}
-            Ok(())
-        }
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("any value")
         }
@@ -275,6 +384,11 @@ impl<'de> Visitor<'de> for Inner<'_> {
     type Value = ();
 
     passes_over! { visit_bool(bool) visit_i64(i64) visit_u64(u64) visit_f64(f64) visit_str(&str) }
+
+    fn visit_seq<A: de::SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(())
+    }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
         Object(self.0).visit_map(map)
@@ -311,6 +425,14 @@ impl<'de> Visitor<'de> for Field<'_> {
         buffer.clear();
         buffer.extend_from_slice(text.as_bytes());
         self.set(Value::Text);
+        Ok(())
+    }
+    /// Of a list, as fields of HTTP that may come several times are written, the first.
+    fn visit_seq<A: de::SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        let Field { json, at } = self;
+        if seq.next_element_seed(Field { json, at })?.is_some() {
+            while seq.next_element::<IgnoredAny>()?.is_some() {}
+        }
         Ok(())
     }
     /// One field's name may be the first part of another's: `request` and `request.uri`.

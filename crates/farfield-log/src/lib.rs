@@ -15,12 +15,15 @@ pub mod dates;
 mod extended;
 mod gn;
 mod json;
+mod layout;
 mod parser;
+mod pattern;
 mod reader;
 mod timestamp;
 
 pub use compressed::{Compression, decompressed};
 pub use json::{FieldMap, TransferUnit};
 pub use parser::{Line, LogFormat, LogParser, Record};
+pub use pattern::{Pattern, PatternError};
 pub use reader::{LogReader, ReadError, ReadTally, Shown};
 pub use timestamp::rfc3339;

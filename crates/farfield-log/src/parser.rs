@@ -1,5 +1,6 @@
 //! Lines of an access log into requests, by format.
 
+use crate::pattern::Pattern;
 use crate::{FieldMap, TransferUnit, common, extended, gn, json};
 use farfield_base::{Duration, Instant};
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,8 @@ pub enum LogFormat {
     Json(Box<FieldMap>),
     /// The GN/WN server's log, with hosts as `HOST+N`.
     Gn,
+    /// A layout as Apache's `LogFormat` or nginx's `log_format` has it.
+    Pattern(Pattern),
 }
 
 /// A request of one line. Times count from the start of 1970, in UTC.
@@ -41,6 +44,8 @@ pub struct Record<'a> {
     pub path: &'a [u8],
     /// The referring page; empty where the log has none.
     pub referrer: &'a [u8],
+    /// The host that was asked, perhaps with a port; empty where the log has none.
+    pub host: &'a [u8],
     /// The status; 0 where the log has none.
     pub status: u16,
     /// The reply's bytes.
@@ -73,6 +78,7 @@ enum FormatState {
     Extended(extended::Fields),
     Json(Box<json::Json>),
     Gn,
+    Pattern(Pattern),
 }
 
 impl LogParser {
@@ -83,6 +89,7 @@ impl LogParser {
             LogFormat::Extended { transfer } => FormatState::Extended(extended::Fields::new(*transfer)),
             LogFormat::Json(map) => FormatState::Json(Box::new(json::Json::new(FieldMap::clone(map)))),
             LogFormat::Gn => FormatState::Gn,
+            LogFormat::Pattern(pattern) => FormatState::Pattern(pattern.clone()),
         };
         LogParser { format }
     }
@@ -98,6 +105,7 @@ impl LogParser {
             FormatState::Extended(fields) => fields.parse(line),
             FormatState::Json(json) => json.parse(line),
             FormatState::Gn => gn::parse(line),
+            FormatState::Pattern(pattern) => pattern.parse(line),
         };
         match parsed {
             Ok(Some(record)) => Line::Request(record),
@@ -107,20 +115,16 @@ impl LogParser {
     }
 }
 
-impl LogFormat {
-    /// The format of the first lines of a log; `None` if it is none of these. Common covers combined; fields
-    /// of JSON are assumed to have the usual names.
-    pub fn detect(start: &[u8]) -> Option<LogFormat> {
-        let candidates =
-            [LogFormat::Json(Box::default()), LogFormat::Gn, LogFormat::Common { transfer: None }];
-        let mut lines = start.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).take(20);
-        if start.starts_with(b"#") {
-            return Some(LogFormat::Extended { transfer: None });
+impl LogParser {
+    /// What each field of JSON lines is for, its name, and on how many lines so far it had a value; nothing
+    /// for other formats.
+    pub fn fields_found(&self) -> Vec<(&'static str, String, u64)> {
+        match &self.format {
+            FormatState::Json(json) => {
+                json.found().map(|(what, name, lines)| (what, name.to_owned(), lines)).collect()
+            }
+            _ => Vec::new(),
         }
-        lines.find_map(|line| {
-            let reads = |format: &&LogFormat| matches!(LogParser::new(format).parse(line), Line::Request(_));
-            candidates.iter().find(reads).cloned()
-        })
     }
 }
 

@@ -1,5 +1,6 @@
 //! A stream of bytes into lines, and lines into requests.
 
+use crate::layout::BYTE_ORDER_MARK;
 use crate::{Line, LogParser, Record};
 use memchr::memchr;
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,9 @@ pub struct ReadTally {
     pub nothing: u64,
     /// Lines that could not be read.
     pub broken: u64,
+    /// Requests with a transfer time.
+    #[serde(default)]
+    pub with_transfer: u64,
     /// The first lines that could not be read.
     pub shown: Vec<Shown>,
 }
@@ -65,6 +69,11 @@ impl LogReader {
         &self.tally
     }
 
+    /// The parser of the lines.
+    pub fn parser(&self) -> &LogParser {
+        &self.parser
+    }
+
     /// Passes each request of `from` to `to`, in the order of its lines. May be called again for the next
     /// log.
     ///
@@ -74,6 +83,7 @@ impl LogReader {
         let mut buffer = vec![0; Self::BUFFER];
         let mut filled = 0;
         let mut skipping = false; // inside a line that is too long
+        let mut begins = true; // the first line, which a mark may stand before
         loop {
             let read = match from.read(&mut buffer[filled..]) {
                 Ok(read) => read,
@@ -84,14 +94,14 @@ impl LogReader {
             let mut start = 0;
             while let Some(length) = memchr(b'\n', &buffer[start..end]) {
                 if !skipping {
-                    self.line(&buffer[start..start + length], to);
+                    self.line(unmarked(&buffer[start..start + length], &mut begins), to);
                 }
                 skipping = false;
                 start += length + 1;
             }
             if read == 0 {
                 if start < end && !skipping {
-                    self.line(&buffer[start..end], to);
+                    self.line(unmarked(&buffer[start..end], &mut begins), to);
                 }
                 return Ok(());
             }
@@ -118,6 +128,7 @@ impl LogReader {
         match parsed {
             Line::Request(record) => {
                 self.tally.requests += 1;
+                self.tally.with_transfer += u64::from(record.transfer.is_some());
                 to(&record);
             }
             Line::Nothing => self.tally.nothing += 1,
@@ -129,5 +140,13 @@ impl LogReader {
                 }
             }
         }
+    }
+}
+
+/// A line without the mark that may stand before the first.
+fn unmarked<'a>(line: &'a [u8], is_first: &mut bool) -> &'a [u8] {
+    match std::mem::take(is_first) {
+        true => line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line),
+        false => line,
     }
 }

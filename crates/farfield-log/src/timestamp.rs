@@ -18,6 +18,20 @@ pub(crate) fn common(text: &[u8]) -> Option<Instant> {
     instant(seconds - offset(&text[21..])?, 0)
 }
 
+/// `06/Feb/2009:12:14:14.655`, as HAProxy writes it. Taken as UTC: there is no zone.
+pub(crate) fn common_without_zone(text: &[u8]) -> Option<Instant> {
+    if text.len() < 20 || text[2] != b'/' || text[6] != b'/' || text[11] != b':' {
+        return None;
+    }
+    let days = civil(number(&text[7..11])?, month(&text[3..6])?, number(&text[..2])?)?;
+    let fraction = match text[20..].split_first() {
+        None => 0,
+        Some((_, digits)) if text[20] == b'.' => nanoseconds(digits)?,
+        Some(_) => return None,
+    };
+    instant(days + time(&text[12..20])?, fraction)
+}
+
 /// `Tue Aug 22 00:00:05 1995`, or with a blank before a day of one digit. Taken as UTC: there is no zone.
 pub(crate) fn unix(text: &[u8]) -> Option<Instant> {
     if text.len() != 24 || text[3] != b' ' || text[7] != b' ' || text[10] != b' ' || text[19] != b' ' {

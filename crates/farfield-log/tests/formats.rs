@@ -199,6 +199,7 @@ fn formats_are_recognized_by_their_first_lines() {
     let check = |start: &str, format: Option<LogFormat>| {
         assert_eq!(LogFormat::detect(start.as_bytes()), format, "{start}");
     };
+    check("\u{feff}h - - [01/Jul/1995:00:00:01 -0400] \"GET / HTTP/1.0\" 200 1\n", Some(COMMON));
     check("junk\nh - - [01/Jul/1995:00:00:01 -0400] \"GET / HTTP/1.0\" 200 1\n", Some(COMMON));
     check("#Version: 1.0\n", Some(LogFormat::Extended { transfer: None }));
     check("1+1: Tue Aug 22 00:00:05 1995 (/c): Sent text: GET /c HTTP/1.0\n", Some(LogFormat::Gn));
@@ -209,6 +210,207 @@ fn formats_are_recognized_by_their_first_lines() {
     check("nothing known\n", None);
 }
 
+/// A layout, a line of it, and what is read: client, method, path, status, bytes, milliseconds.
+type Usual =
+    (&'static str, &'static str, &'static str, &'static str, &'static str, u16, Option<u64>, Option<u64>);
+
+/// Lines as servers, proxies, balancers and stores write them by default.
+const BY_DEFAULT: [Usual; 13] = [
+    (
+        "vhost",
+        r#"shop0.example:443 198.51.100.1 - - [29/Mar/2026:00:30:00 +0000] "GET /p0 HTTP/1.1" 200 600 "-" "M""#,
+        "198.51.100.1",
+        "GET",
+        "/p0",
+        200,
+        Some(600),
+        None,
+    ),
+    (
+        "vhost",
+        r#"a.example 2001:db8::1 - john doe [29/Mar/2026:00:30:00 +0000] "HEAD /p HTTP/1.1" 304 - "-" "M""#,
+        "2001:db8::1",
+        "HEAD",
+        "/p",
+        304,
+        None,
+        None,
+    ),
+    (
+        "alb",
+        r#"h2 2026-03-29T00:30:00.123456Z app/shop/50dc 198.51.100.1:40000 10.0.0.7:80 0.000 0.012 0.001 200 200 34 600 "GET https://shop.example:443/p0?a HTTP/2.0" "M (X11)" - -"#,
+        "198.51.100.1",
+        "GET",
+        "/p0?a",
+        200,
+        Some(600),
+        Some(13),
+    ),
+    (
+        "elb",
+        r#"2015-05-13T23:39:43.945958Z my-loadbalancer 192.168.131.39:2817 - -1 -1 -1 503 0 0 29 "GET http://www.example.com:80/ HTTP/1.1" "curl/7.38.0" - -"#,
+        "192.168.131.39",
+        "GET",
+        "/",
+        503,
+        Some(29),
+        None,
+    ),
+    (
+        "s3",
+        r#"79a59df900 my-bucket [06/Feb/2019:00:00:38 +0000] 192.0.2.3 79a59df900 3E57427F3EXAMPLE REST.GET.OBJECT a/b.png "GET /my-bucket/a/b.png HTTP/1.1" 200 - 2662 2662 70 10 "-" "S3Console/0.4" -"#,
+        "192.0.2.3",
+        "GET",
+        "/my-bucket/a/b.png",
+        200,
+        Some(2_662),
+        Some(70),
+    ),
+    (
+        "envoy",
+        r#"[2026-03-29T00:30:00.123Z] "GET /p0 HTTP/1.1" 200 - 0 600 12 11 "198.51.100.1,10.0.0.1" "M" "id-0" "shop.example" "10.0.0.7:80""#,
+        "198.51.100.1",
+        "GET",
+        "/p0",
+        200,
+        Some(600),
+        Some(12),
+    ),
+    (
+        "haproxy",
+        r#"Feb  6 12:14:14 localhost haproxy[14389]: 10.0.1.2:33317 [06/Feb/2009:12:14:14.655] http-in static/srv1 10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 {1wt.eu} {} "GET /index.html HTTP/1.1""#,
+        "10.0.1.2",
+        "GET",
+        "/index.html",
+        200,
+        Some(2_750),
+        Some(109),
+    ),
+    (
+        "squid",
+        "1286536309.586    921 192.168.0.68 TCP_MISS/200 507 POST http://a.example/ - DIRECT/10.0.0.1 application/xml",
+        "192.168.0.68",
+        "POST",
+        "/",
+        200,
+        Some(507),
+        Some(921),
+    ),
+    (
+        "caddy",
+        r#"{"level":"info","ts":1774744200.5,"logger":"http.log.access","request":{"remote_ip":"198.51.100.9","remote_port":"40000","proto":"HTTP/2.0","method":"GET","host":"a","uri":"/p0?x","headers":{"User-Agent":["M"],"Accept":["a","b"]}},"bytes_read":0,"duration":0.012,"size":600,"status":200}"#,
+        "198.51.100.9",
+        "GET",
+        "/p0?x",
+        200,
+        Some(600),
+        Some(12),
+    ),
+    (
+        "traefik",
+        r#"{"ClientAddr":"198.51.100.1:4","ClientHost":"198.51.100.1","DownstreamContentSize":600,"DownstreamStatus":200,"Duration":12000000,"RequestMethod":"GET","RequestPath":"/p0","StartUTC":"2026-03-29T00:30:00.123456789Z","request_User-Agent":"M"}"#,
+        "198.51.100.1",
+        "GET",
+        "/p0",
+        200,
+        Some(600),
+        Some(12),
+    ),
+    (
+        "google",
+        r#"{"httpRequest":{"latency":"0.012s","remoteIp":"198.51.100.1","requestMethod":"GET","requestUrl":"https://a.example/p0","responseSize":"600","status":200,"userAgent":"M"},"timestamp":"2026-03-29T00:30:00.123456Z"}"#,
+        "198.51.100.1",
+        "GET",
+        "/p0",
+        200,
+        Some(600),
+        Some(12),
+    ),
+    (
+        "ecs",
+        r#"{"@timestamp":"2026-03-29T00:30:00.123Z","source.ip":"198.51.100.1","http.request.method":"GET","url":{"original":"/p0"},"http.response.status_code":200,"http.response.body.bytes":600,"event.duration":12000000,"user_agent.original":"M"}"#,
+        "198.51.100.1",
+        "GET",
+        "/p0",
+        200,
+        Some(600),
+        Some(12),
+    ),
+    (
+        "common",
+        r#"198.51.100.1 - - [29/Mar/2026:00:30:00 +0000] "GET /p0 HTTP/1.1" 200 600 "-" "M" 7 "web@docker" "http://10.0.0.7:80" 12ms"#,
+        "198.51.100.1",
+        "GET",
+        "/p0",
+        200,
+        Some(600),
+        None,
+    ),
+];
+
+#[test]
+fn layouts_are_told_apart_and_read() {
+    for (name, line, client, method, path, status, bytes, transfer_ms) in BY_DEFAULT {
+        let named = LogFormat::named(name, None).expect("a layout").expect(name);
+        let detected = LogFormat::detect(line.as_bytes());
+        assert_eq!(detected.as_ref(), Some(&named), "{name}: {line}");
+        let found = one(&named, line);
+        assert_eq!(
+            (found.client.as_str(), found.method.as_str(), found.path.as_str()),
+            (client, method, path)
+        );
+        assert_eq!((found.status, found.bytes), (status, bytes), "{name}");
+        assert_eq!(found.transfer, transfer_ms.map(Duration::from_ms), "{name}");
+    }
+}
+
+/// The transfer time stands where a server's own layout has it: behind lengths and other fields, before an
+/// address, with its unit.
+#[test]
+fn transfer_times_are_found_wherever_they_stand() {
+    let line =
+        |rest: &str| format!("h - - [01/Jul/1995:00:00:01 -0400] \"GET / HTTP/1.0\" 200 1 \"-\" \"M\"{rest}");
+    for (rest, unit, ms) in [
+        (" 0.100", TransferUnit::Seconds, Some(100)),
+        (" \"-\" 0.100 0.090 \"10.0.0.7:8080\"", TransferUnit::Seconds, Some(100)),
+        (" 488 0.004 [default-web-80] [] 10.0.0.7:80 120 0.003 200 91c2", TransferUnit::Seconds, Some(4)),
+        (" 7 \"web@docker\" \"http://10.0.0.7:80\" 12ms", TransferUnit::Milliseconds, Some(12)),
+        (" 12000", TransferUnit::Microseconds, Some(12)),
+        (" \"-\" gzip", TransferUnit::Seconds, None),
+        ("", TransferUnit::Seconds, None),
+    ] {
+        let format = LogFormat::Common { transfer: Some(unit) };
+        assert_eq!(one(&format, &line(rest)).transfer, ms.map(Duration::from_ms), "{rest}");
+    }
+}
+
+/// A virtual host that is named as another layout is not taken for a client.
+#[test]
+fn a_virtual_host_is_no_client() {
+    let line = "a.example:80 10.0.0.1 - - [01/Jul/1995:00:00:01 -0400] \"GET / HTTP/1.0\" 200 1";
+    let mut reader = LogReader::new(LogParser::new(&COMMON));
+    reader.read(line.as_bytes(), &mut |_| panic!("a request")).expect("memory does not fail");
+    assert!(reader.tally().shown[0].why.ends_with("its layout is `vhost`"));
+}
+
+/// What each named field found is counted, a list's first value too.
+#[test]
+fn fields_that_no_line_has_are_known() {
+    let map = FieldMap { agent: "headers.Agent".into(), referrer: "nowhere".into(), ..FieldMap::default() };
+    let log = "{\"time\":1,\"remote_addr\":\"h\",\"request_uri\":\"/\",\"headers\":{\"Agent\":[\"a\",\"b\"]}}\n\
+               {\"time\":2,\"remote_addr\":\"h\",\"request_uri\":\"/\",\"headers\":{\"Agent\":[]}}\n";
+    let mut reader = LogReader::new(LogParser::new(&LogFormat::Json(Box::new(map))));
+    let mut agents = Vec::new();
+    reader
+        .read(log.as_bytes(), &mut |record| agents.push(record.agent.to_vec()))
+        .expect("memory does not fail");
+    assert_eq!(agents, [b"a".to_vec(), Vec::new()]);
+    let lines = |wanted: &str| {
+        reader.parser().fields_found().into_iter().find(|(what, ..)| *what == wanted).map(|(.., lines)| lines)
+    };
+    assert_eq!((lines("agent"), lines("referrer"), lines("client")), (Some(1), Some(0), Some(2)));
+}
+
 fn formats() -> impl Strategy<Value = LogFormat> {
     prop_oneof![
         Just(COMMON),
@@ -216,6 +418,8 @@ fn formats() -> impl Strategy<Value = LogFormat> {
         Just(LogFormat::Extended { transfer: None }),
         Just(LogFormat::Json(Box::default())),
         Just(LogFormat::Gn),
+        proptest::sample::select(LogFormat::names())
+            .prop_map(|(name, _)| LogFormat::named(name, None).expect("a layout").expect("a layout")),
     ]
 }
 

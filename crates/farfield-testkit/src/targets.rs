@@ -44,6 +44,7 @@ pub const TARGETS: &[FuzzTarget] = &[
     target("log_extended", logs::of_extended, "a log in the W3C's Extended Log File Format"),
     target("log_gn", logs::of_gn, "a log of the GN/WN server"),
     target("log_json", logs::of_json, "a log of JSON lines"),
+    target("log_layouts", logs::of_layouts, "a layout by name or pattern, and lines of it"),
     target("net_trace", traces::of_trace, "a delivery trace"),
     target("quic_packets", quic::of_packets, "datagrams to a client of QUIC, and timers"),
     #[cfg(feature = "runs")]

@@ -29,6 +29,15 @@ pub fn of_gn(input: &[u8]) {
     of_a_log(&LogFormat::Gn, input);
 }
 
+/// A layout, by its name or as a pattern, in the first line, and a log of it in the others.
+pub fn of_layouts(input: &[u8]) {
+    let end = input.iter().position(|byte| *byte == b'\n').unwrap_or(input.len());
+    let Ok(layout) = std::str::from_utf8(&input[..end]) else { return };
+    if let Ok(Some(format)) = LogFormat::named(layout, None) {
+        of_a_log(&format, input.get(end + 1..).unwrap_or_default());
+    }
+}
+
 /// As a compressed log, of which the first MiB is read: an error is one, whatever the bytes are.
 pub fn of_compressed(input: &[u8]) {
     let Ok(log) = decompressed(input) else { return };

@@ -42,9 +42,11 @@ pub struct LogFlags {
     /// Access logs, oldest first, plain or compressed with gzip, zstd, bzip2 or xz; - is standard input
     #[arg(value_name = "LOG", required = true)]
     pub logs: Vec<PathBuf>,
-    /// Format of the lines; by default detected from the first of them
-    #[arg(long, value_enum)]
-    pub format: Option<LogLayout>,
+    /// Layout of the lines, by default detected from the first of them: common, combined, extended, json, gn,
+    /// caddy, traefik, google, ecs, vhost, alb, elb, s3, envoy, haproxy, squid; or a pattern with Apache's
+    /// directives or nginx's variables, such as '%h %l %u %t "%r" %>s %b'
+    #[arg(long, value_name = "LAYOUT")]
+    pub format: Option<String>,
     /// Unit of a transfer time that follows the usual fields; in an extended log, the unit of time-taken, by
     /// default seconds, or milliseconds if its #Software line is Microsoft's
     #[arg(long, value_name = "UNIT", value_enum)]
@@ -73,21 +75,6 @@ pub struct LogFlags {
     pub seed: u64,
 }
 
-/// The layout of a log's lines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum LogLayout {
-    /// The Common Log Format.
-    Common,
-    /// Common, with the referrer and the user agent.
-    Combined,
-    /// The W3C's Extended Log File Format.
-    Extended,
-    /// A JSON object a line.
-    Json,
-    /// The GN/WN server's.
-    Gn,
-}
-
 /// A unit of transfer times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Unit {
@@ -97,6 +84,8 @@ pub enum Unit {
     Milliseconds,
     /// Microseconds.
     Microseconds,
+    /// Nanoseconds.
+    Nanoseconds,
 }
 
 /// `farfield advise`

@@ -1,6 +1,6 @@
 //! Logs into a report.
 
-use crate::flags::fit::{LogFlags, LogLayout, Unit};
+use crate::flags::fit::{LogFlags, Unit};
 use crate::problem::Problem;
 use farfield_base::random::Seed;
 use farfield_files::open_stream;
@@ -63,6 +63,7 @@ pub fn fitted(flags: &LogFlags, settings: &FitSettings) -> Result<FitReport, Pro
                 .map_or(String::new(), |shown| format!(": line {} is broken, {}", shown.line, shown.why)),
         )));
     }
+    check_found(flags, &reader)?;
     visits.set_aside_implausible();
     Ok(FitReport::of(&visits, reader.tally(), settings))
 }
@@ -76,34 +77,65 @@ fn format(flags: &LogFlags, start: &[u8], path: &Path) -> Result<LogFormat, Prob
         Unit::Seconds => TransferUnit::Seconds,
         Unit::Milliseconds => TransferUnit::Milliseconds,
         Unit::Microseconds => TransferUnit::Microseconds,
+        Unit::Nanoseconds => TransferUnit::Nanoseconds,
     });
-    let map = fields(&flags.fields, unit)?;
-    let layout = match flags.format {
-        Some(layout) => layout,
-        None if !flags.fields.is_empty() => LogLayout::Json,
-        None => match LogFormat::detect(start) {
-            Some(LogFormat::Common { .. }) => LogLayout::Common,
-            Some(LogFormat::Extended { .. }) => LogLayout::Extended,
-            Some(LogFormat::Json(_)) => LogLayout::Json,
-            Some(LogFormat::Gn) => LogLayout::Gn,
-            None => {
-                return Err(Problem::usage(format!(
-                    "cannot tell the layout of {} from its first lines; name it with --format",
-                    path.display()
-                )));
-            }
-        },
+    let format = match flags.format.as_deref() {
+        Some(name) => named(name, unit)?,
+        None if !flags.fields.is_empty() => LogFormat::Json(Box::default()),
+        None => LogFormat::detect(start).ok_or_else(|| unknown(start, path))?,
     };
-    Ok(match layout {
-        LogLayout::Common | LogLayout::Combined => LogFormat::Common { transfer: unit },
-        LogLayout::Extended => LogFormat::Extended { transfer: unit },
-        LogLayout::Json => LogFormat::Json(Box::new(map)),
-        LogLayout::Gn => LogFormat::Gn,
+    Ok(match format {
+        LogFormat::Json(map) => LogFormat::Json(Box::new(fields(*map, &flags.fields, unit)?)),
+        LogFormat::Common { .. } => LogFormat::Common { transfer: unit },
+        LogFormat::Extended { .. } => LogFormat::Extended { transfer: unit },
+        format @ (LogFormat::Gn | LogFormat::Pattern(_)) => format,
     })
 }
 
-fn fields(given: &[String], unit: Option<TransferUnit>) -> Result<FieldMap, Problem> {
-    let mut map = FieldMap { transfer_unit: unit.unwrap_or(TransferUnit::Seconds), ..FieldMap::default() };
+fn named(name: &str, unit: Option<TransferUnit>) -> Result<LogFormat, Problem> {
+    let found = LogFormat::named(name, unit).map_err(|error| Problem::usage(format!("--format: {error}")))?;
+    found.ok_or_else(|| {
+        Problem::usage(format!(
+            "--format: there is no layout `{name}`; write {}, or a pattern as Apache or nginx has it, such as {PATTERN}",
+            names().join(", ")
+        ))
+    })
+}
+
+/// A pattern, as an example.
+const PATTERN: &str = "'%h %l %u %t \"%r\" %>s %b'";
+
+fn names() -> Vec<&'static str> {
+    LogFormat::names().into_iter().map(|(name, _)| name).collect()
+}
+
+fn unknown(start: &[u8], path: &Path) -> Problem {
+    let first = start.split(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty());
+    let first: String = String::from_utf8_lossy(first.unwrap_or_default()).chars().take(200).collect();
+    Problem::usage(format!(
+        "cannot tell the layout of {} from its first lines, of which the first is `{first}`; tried were {}. Name one with \
+         --format, write a pattern, such as --format {PATTERN}, or name the fields of JSON lines, such as --field \
+         time=ts --field client=ip --field path=uri",
+        path.display(),
+        names().join(", ")
+    ))
+}
+
+/// Refuses fields and units that were named, and that no line has.
+fn check_found(flags: &LogFlags, reader: &LogReader) -> Result<(), Problem> {
+    let found = reader.parser().fields_found();
+    let named = |what: &str| flags.fields.iter().any(|field| field.split('=').next() == Some(what));
+    if let Some((what, name, _)) = found.iter().find(|(what, _, lines)| *lines == 0 && named(what)) {
+        return Err(Problem::usage(format!("--field {what}={name}: no line has a text or number there")));
+    }
+    if flags.transfer.is_some() && reader.tally().with_transfer == 0 {
+        return Err(Problem::usage("--transfer: no line has a transfer time".to_owned()));
+    }
+    Ok(())
+}
+
+fn fields(map: FieldMap, given: &[String], unit: Option<TransferUnit>) -> Result<FieldMap, Problem> {
+    let mut map = FieldMap { transfer_unit: unit.unwrap_or(map.transfer_unit), ..map };
     for field in given {
         let (what, name) = field.split_once('=').unwrap_or((field, ""));
         let place = match what {
