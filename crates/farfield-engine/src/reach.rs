@@ -3,8 +3,12 @@
 use farfield_base::Duration;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
+use std::sync::mpsc;
+use std::thread;
 
 const PROBE: Duration = Duration::from_secs(5);
+/// From one attempt to the next, where several addresses are tried (RFC 8305 section 5).
+const BETWEEN_ATTEMPTS: Duration = Duration::from_ms(250);
 /// The wait for an answer in datagrams, which a server need not give.
 const PROBE_DATAGRAMS: Duration = Duration::from_ms(500);
 /// The least length of a datagram that servers answer (RFC 9000 section 14.1).
@@ -31,21 +35,86 @@ pub enum ReachError {
     },
 }
 
-/// The first address of `host`; IPv4 is preferred.
-pub fn look_up(host: &str, port: u16) -> Result<SocketAddr, ReachError> {
-    addresses(host, port).map(|addresses| SocketAddr::new(addresses[0], port))
+/// The address of a server, and the others that its name has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LookedUp {
+    /// The one that is asked.
+    pub address: SocketAddr,
+    /// Those that are not.
+    pub others: Vec<SocketAddr>,
+}
+
+/// The address of `host` that answers first, of several (RFC 8305): they are tried in the system's order
+/// (RFC 6724) with families in turn, each a quarter of a second after the one before, or when that has
+/// failed. Of this machine's own, IPv4 goes first. Where none answers, the first.
+pub fn look_up(host: &str, port: u16, speaks_datagrams: bool) -> Result<LookedUp, ReachError> {
+    let all: Vec<SocketAddr> =
+        in_turn(resolve(host, port)?).into_iter().map(|ip| SocketAddr::new(ip, port)).collect();
+    let answering = match (all.len(), speaks_datagrams) {
+        (1, _) => None,
+        (_, false) => first_to_connect(&all),
+        (_, true) => all.iter().copied().find(|address| matches!(probe_datagrams(*address), Ok(Some(_)))),
+    };
+    let address = answering.unwrap_or(all[0]);
+    Ok(LookedUp { address, others: all.into_iter().filter(|other| *other != address).collect() })
+}
+
+/// Addresses of both families by turns, beginning with that of the first (RFC 8305 section 4).
+fn in_turn(mut all: Vec<IpAddr>) -> Vec<IpAddr> {
+    if all.iter().all(IpAddr::is_loopback) {
+        all.sort_by_key(IpAddr::is_ipv6);
+        return all;
+    }
+    let is_first = all.first().is_some_and(IpAddr::is_ipv6);
+    let (first, second): (Vec<IpAddr>, Vec<IpAddr>) =
+        all.into_iter().partition(|ip| ip.is_ipv6() == is_first);
+    let longer = first.len().max(second.len());
+    let pairs = (0..longer).map(|place| [first.get(place), second.get(place)]);
+    pairs.flatten().flatten().copied().collect()
+}
+
+/// The first that a connection is established to.
+fn first_to_connect(all: &[SocketAddr]) -> Option<SocketAddr> {
+    let (sender, receiver) = mpsc::channel();
+    for address in all.iter().copied() {
+        let sender = sender.clone();
+        let attempt = move || {
+            let is_there = TcpStream::connect_timeout(&address, PROBE.to_std()).is_ok();
+            // Somebody else has won.
+            let _ = sender.send((address, is_there));
+        };
+        if thread::Builder::new().name("attempt".to_owned()).spawn(attempt).is_err() {
+            break;
+        }
+        if let Ok((address, true)) = receiver.recv_timeout(BETWEEN_ATTEMPTS.to_std()) {
+            return Some(address);
+        }
+    }
+    drop(sender);
+    receiver.iter().find(|(_, is_there)| *is_there).map(|(address, _)| address)
 }
 
 /// The addresses of `host`, at least one, those of IPv4 first.
 pub fn addresses(host: &str, port: u16) -> Result<Vec<IpAddr>, ReachError> {
+    let mut found = resolve(host, port)?;
+    found.sort_by_key(IpAddr::is_ipv6);
+    Ok(found)
+}
+
+/// The addresses of `host`, at least one, in the system's order.
+fn resolve(host: &str, port: u16) -> Result<Vec<IpAddr>, ReachError> {
     if let Ok(address) = host.parse::<IpAddr>() {
         return Ok(vec![address]);
     }
     let name = |source| ReachError::Name { host: host.to_owned(), source };
     let found = (host, port).to_socket_addrs().map_err(name)?;
-    let mut found: Vec<IpAddr> = found.map(|address| address.ip()).collect();
-    found.sort_by_key(IpAddr::is_ipv6);
-    found.dedup();
+    let mut known: Vec<IpAddr> = Vec::new();
+    for address in found {
+        if !known.contains(&address.ip()) {
+            known.push(address.ip());
+        }
+    }
+    let found = known;
     match found.is_empty() {
         true => Err(name(io::Error::new(io::ErrorKind::NotFound, "it has no address"))),
         false => Ok(found),
@@ -97,6 +166,35 @@ fn unknown_version() -> [u8; FIRST_DATAGRAM] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn families_are_tried_by_turns() {
+        let of = |all: &[&str]| -> Vec<String> {
+            let all = all.iter().map(|ip| ip.parse().expect("an address")).collect();
+            in_turn(all).iter().map(IpAddr::to_string).collect()
+        };
+        assert_eq!(
+            of(&["2001:db8::1", "2001:db8::2", "2001:db8::3", "192.0.2.1"]),
+            ["2001:db8::1", "192.0.2.1", "2001:db8::2", "2001:db8::3"]
+        );
+        assert_eq!(of(&["192.0.2.1", "2001:db8::1"]), ["192.0.2.1", "2001:db8::1"]);
+        assert_eq!(of(&["::1", "127.0.0.1"]), ["127.0.0.1", "::1"], "this machine's own");
+    }
+
+    /// A server on one of a name's addresses is found, whichever it is.
+    #[test]
+    fn the_address_that_answers_is_asked() {
+        let bound = |address: &str| std::net::TcpListener::bind(address).expect("an address of this machine");
+        let there = bound("127.0.0.2:0");
+        let port = there.local_addr().expect("an address").port();
+        let all =
+            ["127.0.0.3", "127.0.0.4", "127.0.0.2"].map(|ip| SocketAddr::new(ip.parse().expect("one"), port));
+        assert_eq!(first_to_connect(&all), Some(all[2]));
+        drop(there);
+        assert_eq!(first_to_connect(&all), None);
+        let one = look_up("127.0.0.9", 1, false).expect("an address");
+        assert_eq!((one.address.to_string(), one.others), ("127.0.0.9:1".to_owned(), Vec::new()));
+    }
 
     #[test]
     fn a_port_of_datagrams_is_known_by_its_answer() {

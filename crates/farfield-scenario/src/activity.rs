@@ -70,9 +70,10 @@ impl Activity {
     fn warnings(&self) -> Vec<String> {
         match self {
             Activity::Sessions(session) => session.warnings.clone(),
-            Activity::Recording(Replay { left_out: 0, .. }) | Activity::Requests(_) => Vec::new(),
-            Activity::Recording(Replay { left_out, .. }) => {
-                vec![format!("session.replay: {left_out} entries cannot be asked for again and are left out")]
+            Activity::Requests(_) => Vec::new(),
+            Activity::Recording(replay) => {
+                let warnings = replay.reading.warnings();
+                warnings.into_iter().map(|warning| format!("session.replay: {warning}")).collect()
             }
         }
     }
@@ -91,7 +92,9 @@ impl Scenario {
     pub fn activity(&self, load: &mut Load<'_>, site: Option<&Site>) -> Result<Activity, Mistake> {
         let Some(spec) = &self.session else { return self.requests(load, site).map(Activity::Requests) };
         let wrong = |error: SessionError| Mistake::at(format!("session.{}", error.key), error.sentence);
-        let Some(replay) = spec.resolve_replay(load).map_err(wrong)? else {
+        let Some(replay) =
+            spec.resolve_replay(load, self.target.as_ref().map(Url::authority).as_deref()).map_err(wrong)?
+        else {
             let session = spec.resolve(load, Seed(self.seed)).map_err(wrong)?;
             self.check_replies(&session)?;
             return Ok(Activity::Sessions(Box::new(session)));
@@ -109,7 +112,7 @@ impl Scenario {
         let spec = self.requests_or_default();
         let requests = match site {
             Some(site) => spec.resolve_over(site, load, seed),
-            None => spec.resolve(load, seed),
+            None => spec.resolve_for(load, seed, self.target.as_ref().map(Url::authority).as_deref()),
         };
         requests.map_err(|error| Mistake::in_file("requests", &error))
     }

@@ -7,8 +7,10 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod activity;
+mod brought;
 mod cross_traffic;
 mod document;
+mod elsewhere;
 mod error;
 mod http;
 pub mod inputs;
@@ -36,6 +38,7 @@ mod tcp;
 mod tls;
 mod values;
 
+pub use elsewhere::ConnectTo;
 pub use error::ScenarioError;
 pub use http::HttpVersion;
 pub use mistake::in_user_words;

@@ -85,6 +85,8 @@ pub struct Overlay {
     pub body: Option<String>,
     /// Addresses that clients connect from.
     pub sources: Vec<String>,
+    /// Where connections go instead of the target's host and port, as curl's `--connect-to` has it.
+    pub connect_to: Vec<String>,
     /// Processors of the generator.
     pub processors: Vec<u32>,
     /// The seed.
@@ -213,6 +215,7 @@ pub fn settings(flags: &Overlay, document: &Table) -> Result<Vec<Setting>, Scena
     };
     set(workers, "--workers", count(flags.workers.map(u64::from)));
     set("sockets.sources", "--source", list(&flags.sources));
+    set("sockets.connect-to", "--connect-to", list(&flags.connect_to));
     let processors: Vec<Value> = flags.processors.iter().map(|cpu| Value::from(i64::from(*cpu))).collect();
     set(own_processors, "--processors", (!processors.is_empty()).then(|| Value::from(processors)));
     set("connections.policy", "--policy", text(&flags.policy));
@@ -319,6 +322,13 @@ pub fn lay_over(document: &mut Table, settings: &[Setting]) -> Result<(), Scenar
         run.entry("warm-up").or_insert_with(|| Value::from("0s"));
         run.entry("duration").or_insert_with(|| Value::from(Window::BY_COUNT.to_string()));
     }
+    if document.get("session").is_some_and(|session| session.get("replay").is_some()) {
+        // A recording has no warm-up: its first session would be over within the default one.
+        let run = document.entry("run").or_insert_with(|| Value::Table(Table::new()));
+        if let Some(run) = run.as_table_mut() {
+            run.entry("warm-up").or_insert_with(|| Value::from("0s"));
+        }
+    }
     if let Some(load) = document.get_mut("load").and_then(Value::as_table_mut) {
         load.entry("model").or_insert_with(|| Value::from("closed"));
     }
@@ -388,6 +398,13 @@ mod tests {
             with("run.duration = '4s'\nrun.requests = 7", Overlay::default())["run"]["duration"].as_str(),
             Some("4s")
         );
+    }
+
+    #[test]
+    fn a_recording_goes_without_a_warm_up() {
+        let warm_up = |document: &str| laid(document, &Overlay::default())["run"]["warm-up"].clone();
+        assert_eq!(warm_up("session.replay.file = 'a.har'").as_str(), Some("0s"));
+        assert_eq!(warm_up("run.warm-up = '2s'\nsession.replay.file = 'a.har'").as_str(), Some("2s"));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use super::plane::{LaidOut, PlannedPlane};
 use super::tls::PlannedTls;
 use super::{Scenario, Url};
 use crate::ScenarioError;
+use crate::elsewhere::ConnectTo;
 use crate::http::HttpVersion;
 use crate::inputs::{self, Inputs};
 use farfield_base::Duration;
@@ -106,9 +107,15 @@ impl RunPlan {
             }
             Plane::Sockets(()) | Plane::Simulated(_) => None,
         };
+        let mut not_asked = None;
         let (address, origin) = match (&plane, &scenario.target) {
             (Plane::Sockets(()), Some(url)) => {
-                (reach::look_up(url.host(), url.port()).map_err(ScenarioError::unavailable)?, None)
+                let speaks_datagrams = scenario.http == HttpVersion::Http3;
+                let (host, port) = ConnectTo::place(&scenario.sockets.connect_to, url.host(), url.port());
+                let found =
+                    reach::look_up(&host, port, speaks_datagrams).map_err(ScenarioError::unavailable)?;
+                not_asked = warning_of_addresses(&host, &found);
+                (found.address, None)
             }
             (Plane::Sockets(()), None) => {
                 let origin = Origin::start(built_in.config.clone()).map_err(ScenarioError::unavailable)?;
@@ -149,6 +156,7 @@ impl RunPlan {
         };
         warnings.extend(scenario.warnings_of_tls());
         warnings.extend(way_in);
+        warnings.extend(not_asked);
         warnings.extend(built_in.left_out);
         warnings.extend(asked.warnings);
         let starts = itinerary.starts();
@@ -191,6 +199,20 @@ impl RunPlan {
         };
         Ok(Prepared { settings, address, scenario, origin, files: built_in.files, inputs })
     }
+}
+
+/// A name with several addresses may be several servers, of which a run asks one.
+fn warning_of_addresses(host: &str, found: &reach::LookedUp) -> Option<String> {
+    let several = 1 + found.others.len();
+    let is_one_machine =
+        found.address.ip().is_loopback() && found.others.iter().all(|other| other.ip().is_loopback());
+    (several > 1 && !is_one_machine).then(|| {
+        format!(
+            "`{host}` has {several} addresses, of which the run asks {} alone, the first to answer: what is behind the \
+             others is not measured",
+            found.address.ip()
+        )
+    })
 }
 
 impl Scenario {

@@ -1,5 +1,6 @@
 //! Sources of a scenario: a file, a URL, or flags alone.
 
+use crate::brought;
 use crate::document::Document;
 use crate::error::ScenarioError;
 use crate::overlay::Overlay;
@@ -31,11 +32,15 @@ pub fn read(path: impl AsRef<Path>) -> Result<RunPlan, ScenarioError> {
     from_text(&text.map_err(|error| unreadable(path, &error))?, Some(path), &Overlay::default())
 }
 
-/// The scenario in the file at `path`, whose name a user typed, with `flags` laid over it. It may be a pipe.
+/// The scenario in the file at `path`, whose name a user typed, with `flags` laid over it. It may be a pipe,
+/// or a file that [becomes](crate::brought) a scenario.
 ///
 /// # Errors
 /// As [`read`].
 pub fn from_file(path: &Path, flags: &Overlay) -> Result<RunPlan, ScenarioError> {
+    if let Some(table) = brought::scenario_of(path, flags) {
+        return RunPlan::of(Document::of(table?), flags);
+    }
     let text = farfield_files::read_typed_text(path, SCENARIO_MAX);
     from_text(&text.map_err(|error| unreadable(path, &error))?, Some(path), flags)
 }

@@ -3,6 +3,7 @@
 //! A value that its type does not allow is refused here; what several keys say together is checked by
 //! [`RunPlan`](crate::RunPlan).
 
+use crate::elsewhere::ConnectTo;
 use crate::http::HttpVersion;
 use crate::monitor::MonitorSpec;
 use crate::network::NetworkSpec;
@@ -140,6 +141,9 @@ pub struct SocketsSpec {
     /// there, and else the kernel's choice. An empty list is the kernel's choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sources: Option<Sources>,
+    /// Where connections go instead of the target's host and port.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub connect_to: Vec<ConnectTo>,
     /// Worker threads. Absent: one for every processor, or half of them if the server is on this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workers: Option<NonZeroU32>,

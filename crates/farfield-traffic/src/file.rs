@@ -78,7 +78,7 @@ pub(crate) fn entries<T>(
 }
 
 /// `line` up to the `#` that begins a comment. One inside a word (`/page#part`) does not.
-fn without_comment(line: &str) -> &str {
+pub(crate) fn without_comment(line: &str) -> &str {
     let begins = |at: usize| line[..at].chars().next_back().is_none_or(char::is_whitespace);
     line.match_indices('#').find(|(at, _)| begins(*at)).map_or(line, |(at, _)| &line[..at])
 }

@@ -7,6 +7,7 @@
 //! How a request becomes bytes (Host, Content-Length, the version) is left to HTTP, not this
 //! module.
 
+mod list;
 mod parts;
 mod site;
 mod spec;

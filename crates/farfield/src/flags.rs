@@ -18,7 +18,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use farfield_scenario::Overlay;
 use std::path::PathBuf;
 pub use values::{ACCESS, POLICIES};
-use values::{GATEWAYS, HTTP_VERSIONS, PLANES, SAMPLES, Suggested, count};
+use values::{GATEWAYS, HTTP_VERSIONS, PLANES, SAMPLES, Suggested, count, resolving};
 
 /// A web-server benchmark that tells the truth: realistic load, verified figures, and a verdict on itself.
 ///
@@ -208,6 +208,13 @@ pub struct RunFlags {
     /// Local addresses that connections come from, one after the other; may be repeated
     #[arg(long = "source", value_name = "ADDRESS[/BITS]")]
     pub sources: Vec<String>,
+    /// Connect to OTHER-HOST and OTHER-PORT in place of HOST and PORT, as curl does; requests, SNI and the
+    /// certificate keep the name. What is empty is any, or as it was; may be repeated
+    #[arg(long, value_name = "HOST:PORT:OTHER-HOST:OTHER-PORT")]
+    pub connect_to: Vec<String>,
+    /// Take ADDRESS for HOST, as curl does; may be repeated
+    #[arg(long, value_name = "HOST:PORT:ADDRESS", value_parser = resolving)]
+    pub resolve: Vec<String>,
     /// Processors that farfield runs on, such as 1 or 0,2
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub processors: Vec<u32>,
@@ -294,6 +301,7 @@ impl RunFlags {
             headers: self.headers.clone(),
             body: self.body.clone(),
             sources: self.sources.clone(),
+            connect_to: self.connect_to.iter().chain(&self.resolve).cloned().collect(),
             processors: self.processors.clone(),
             seed: self.seed,
             sets: self.sets.clone(),

@@ -23,7 +23,7 @@ pub enum PartError {
     Connect,
     /// A path that cannot be sent.
     #[error(
-        "`{0}` is not a path; begin it with `/` (or `http://` for a proxy), percent-encode blanks and all but ASCII, and leave out the part from `#`"
+        "`{0}` is not a path; begin it with `/`, percent-encode blanks and all but ASCII, and leave out the part from `#`"
     )]
     Path(String),
     /// A header field's name that cannot be sent.

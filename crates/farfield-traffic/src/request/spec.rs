@@ -16,7 +16,7 @@
 //! body = '{"item": 1}'
 //! ```
 //!
-//! The file has one request a line, `[METHOD] PATH`, and `#` before a comment. Instead of both there may be a
+//! The file has one request a line, or is [another list](super::list). Instead of both there may be a
 //! site:
 //!
 //! ```toml
@@ -24,11 +24,12 @@
 //! order = "stack-distance"
 //! ```
 
-use super::parts::{self, BodySpec, Headers, PartError, Target, Weight};
+use super::list;
+use super::parts::{self, BodySpec, Headers, Target, Weight};
 use super::site::{self, SiteSource};
 use super::{Choice, Page, Request, RequestId, RequestSet};
 use crate::alias::{AliasTable, WeightError};
-use crate::file::{self, FileError, Load};
+use crate::file::{FileError, Load};
 use crate::site::Site;
 use bytes::Bytes;
 use farfield_base::random::{Purpose, Seed};
@@ -179,14 +180,22 @@ impl RequestSetSpec {
 
     /// The set itself, with files read through `load` and fillers drawn from `seed`.
     pub fn resolve(&self, load: &mut Load<'_>, seed: Seed) -> Result<RequestSet, FileError> {
+        self.resolve_for(load, seed, None)
+    }
+
+    /// The set for `target`, as a Host field has it, where that is known: URLs in a file must be of it.
+    pub fn resolve_for(
+        &self,
+        load: &mut Load<'_>,
+        seed: Seed,
+        target: Option<&str>,
+    ) -> Result<RequestSet, FileError> {
         if let Some((source, site_seed)) = self.site() {
             let site = source.site(load, site_seed)?;
             return self.resolve_over(&site, load, seed);
         }
         let listed = match self.file() {
-            Some(path) => file::entries(path, load, "one `[METHOD] PATH`", |entry| {
-                line(entry).map_err(|problem| problem.to_string())
-            })?,
+            Some(path) => list::read(path, load, target)?,
             None => Vec::new(),
         };
         let specs = || self.written.request.iter().chain(&listed);
@@ -267,15 +276,6 @@ impl Flat {
 
 fn without_body(fields: &[(HeaderName, HeaderValue)]) -> Vec<(HeaderName, HeaderValue)> {
     fields.iter().filter(|(name, _)| !name.as_str().starts_with("content-")).cloned().collect()
-}
-
-/// Reads `[METHOD] PATH`.
-fn line(entry: &str) -> Result<RequestSpec, PartError> {
-    let (method, path) = match entry.split_once(char::is_whitespace) {
-        Some((method, path)) => (parts::method(method)?, path.trim_start()),
-        None => (Method::GET, entry),
-    };
-    Ok(RequestSpec { method, ..RequestSpec::get(Target::try_from(path.to_owned())?) })
 }
 
 impl Written {

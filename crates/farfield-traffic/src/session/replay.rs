@@ -2,15 +2,21 @@
 //!
 //! A [`Replay`] is a set of requests, and for each session its pages in order, with their times.
 //! Equal requests are one. Replies are ignored; a session's requests stay together, on one
-//! user's connections.
+//! user's connections. What a recording has and is not asked for is counted by reason.
 
+mod body;
 mod har;
 mod log;
+pub mod reading;
+mod server;
 mod wsesslog;
 
 use crate::file::{self, FileError, Load};
 use crate::request::{Page, Request, RequestId, RequestSet, Target};
 use farfield_base::{Duration, Instant};
+use farfield_log::FieldMap;
+pub use har::recorded_target;
+use reading::Reading;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -30,6 +36,27 @@ pub struct ReplaySpec {
     /// Speed relative to the recording.
     #[serde(default = "as_it_was")]
     pub speed: Speed,
+    /// What becomes of requests whose bodies an archive does not have.
+    #[serde(default)]
+    pub missing_bodies: MissingBodies,
+    /// Layout of an access log's lines: a name, or a pattern; by default recognized by the first of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<String>,
+    /// Names of the fields of JSON lines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fields: Option<FieldMap>,
+}
+
+/// What becomes of requests whose bodies an archive does not have. Those of an access log, which has none,
+/// are sent without, and counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MissingBodies {
+    /// They are not sent.
+    #[default]
+    LeaveOut,
+    /// They are sent with what the archive has of their bodies, which may be nothing.
+    SendEmpty,
 }
 
 /// Format of a recording.
@@ -91,9 +118,8 @@ pub struct Replay {
     pub sessions: Vec<ReplayedSession>,
     /// Timing of the replay.
     pub timing: ReplayTiming,
-    /// Entries that could not be asked for again: broken lines, other servers' pages, targets that cannot be
-    /// sent.
-    pub left_out: u64,
+    /// What was taken of the recording, and what was not.
+    pub reading: Reading,
 }
 
 /// A recorded session.
@@ -128,19 +154,22 @@ struct Recorded {
 type RecordedSession = (Option<Instant>, Vec<Recorded>);
 
 impl ReplaySpec {
-    /// The recording, read through `load`.
-    pub fn resolve(&self, load: &mut Load<'_>) -> Result<Replay, FileError> {
+    /// The recording, read through `load`, for requests to `target`, as a Host field has it, where that is
+    /// known.
+    pub fn resolve(&self, load: &mut Load<'_>, target: Option<&str>) -> Result<Replay, FileError> {
         let bytes = file::read(&self.file, load)?;
         let whole = |problem: &str| FileError::Whole { path: self.file.clone(), problem: problem.to_owned() };
         let format = self.format.or_else(|| self.format_by_name()).unwrap_or(ReplayFormat::Log);
-        let (mut recorded, left_out) = match format {
-            ReplayFormat::Wsesslog => (wsesslog::read(&self.file, &bytes)?, 0),
-            ReplayFormat::Har => har::read(&self.file, &bytes)?,
-            ReplayFormat::Log => log::read(&self.file, &bytes)?,
+        let (mut recorded, reading) = match format {
+            ReplayFormat::Wsesslog => wsesslog::read(&self.file, &bytes)?,
+            ReplayFormat::Har => har::read(&self.file, &bytes, target, self.missing_bodies)?,
+            ReplayFormat::Log => log::read(self, &bytes, target)?,
         };
         recorded.retain(|(_, pages)| !pages.is_empty());
         if recorded.is_empty() {
-            return Err(whole("has no session that could be asked for again"));
+            let why: Vec<String> = reading.warnings();
+            let nothing = "has no session that could be asked for again";
+            return Err(whole(&[nothing.to_owned()].into_iter().chain(why).collect::<Vec<_>>().join(": ")));
         }
         let instants = recorded.iter().all(|(starts, _)| starts.is_some());
         if self.timing == ReplayTiming::Exact && !instants {
@@ -154,7 +183,7 @@ impl ReplaySpec {
         let sessions = sessions.collect();
         let requests = RequestSet::in_order(set.requests, set.pages)
             .ok_or_else(|| whole("has more requests than there are numbers"))?;
-        Ok(Replay { requests, sessions, timing: self.timing, left_out })
+        Ok(Replay { requests, sessions, timing: self.timing, reading })
     }
 
     fn format_by_name(&self) -> Option<ReplayFormat> {

@@ -11,8 +11,13 @@ use crate::file::{FileError, Load};
 use farfield_base::random::Seed;
 
 impl SessionSpec {
-    /// The recording that is asked for again, if one is; read through `load`.
-    pub fn resolve_replay(&self, load: &mut Load<'_>) -> Result<Option<Replay>, SessionError> {
+    /// The recording that is asked for again, if one is; read through `load`, for requests to `target`, as a
+    /// Host field has it, where that is known.
+    pub fn resolve_replay(
+        &self,
+        load: &mut Load<'_>,
+        target: Option<&str>,
+    ) -> Result<Option<Replay>, SessionError> {
         let Some(spec) = &self.replay else { return Ok(None) };
         if !self.state.is_empty() || !self.data.is_empty() {
             return Err(SessionError::at(
@@ -20,7 +25,7 @@ impl SessionSpec {
                 "a recording says all that is asked for; leave out states and data",
             ));
         }
-        spec.resolve(load).map(Some).map_err(|error| SessionError::file("replay.file", &error))
+        spec.resolve(load, target).map(Some).map_err(|error| SessionError::file("replay.file", &error))
     }
 
     /// The session itself: files read through `load`, rows shuffled by `seed`.

@@ -5,6 +5,7 @@
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command, Error};
+use farfield_scenario::ConnectTo;
 use std::ffi::OsStr;
 use std::fmt::Display;
 use std::str::FromStr;
@@ -52,6 +53,11 @@ impl TypedValueParser for Suggested {
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         Some(Box::new(self.0.iter().map(|name| PossibleValue::new(*name))))
     }
+}
+
+/// curl's `--resolve`, as the rule of `--connect-to` that says the same.
+pub fn resolving(text: &str) -> Result<String, String> {
+    ConnectTo::resolving(text).map(String::from)
 }
 
 /// A whole number. The key decides whether 0 is allowed.

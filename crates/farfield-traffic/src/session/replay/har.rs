@@ -1,17 +1,40 @@
-//! HTTP Archives (HAR 1.2) as browsers save them: one session, whose pages are those of the archive.
+//! HTTP Archives (HAR 1.2) as browsers and proxies save them: one session, whose pages are those of the
+//! archive.
 //!
-//! Only requests to the server of the first entry are replayed. Header fields of a connection are left out,
-//! and so are those that farfield writes itself.
+//! Requests to one server are replayed: the target's if the archive has any, else those of the server with
+//! most entries. Header fields of a connection are left out, and so are those that farfield writes itself.
+//! What cannot be asked for again is [counted](super::reading) by reason.
 
-use super::{Recorded, RecordedSession, sendable};
+use super::body::{self, Body, PostData};
+use super::reading::Reading;
+use super::server::{Server, server_of_most};
+use super::{MissingBodies, Recorded, RecordedSession, sendable};
 use crate::file::FileError;
 use crate::request::{Request, method};
-use bytes::Bytes;
 use farfield_base::{Duration, Instant};
 use farfield_log::rfc3339;
-use http::{HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
+use url::{Position, Url};
+
+/// The mark at a file's beginning that says UTF-8, which readers of archives must accept (HAR 1.2).
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+/// Fields of a connection, and those that farfield writes itself.
+const OWN_FIELDS: [&str; 10] = [
+    "host",
+    "connection",
+    "content-length",
+    "transfer-encoding",
+    "keep-alive",
+    "te",
+    "trailer",
+    "upgrade",
+    "proxy-connection",
+    "accept-encoding",
+];
 
 #[derive(Deserialize)]
 struct Archive {
@@ -26,11 +49,23 @@ struct Log {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Entry {
-    started_date_time: String,
     #[serde(default)]
-    time: f64,
+    started_date_time: Option<String>,
+    #[serde(default)]
+    time: Option<f64>,
+    #[serde(default)]
+    timings: Option<BTreeMap<String, serde_json::Value>>,
+    #[serde(default)]
     pageref: Option<String>,
     request: Asked,
+    #[serde(default)]
+    response: Option<Answered>,
+    /// Chromium's: where in its own caches the answer was.
+    #[serde(default, rename = "_fromCache")]
+    from_cache: Option<serde_json::Value>,
+    /// WebKit's: how it came by the answer.
+    #[serde(default, rename = "_fetchType")]
+    fetch_type: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -39,20 +74,44 @@ struct Asked {
     method: String,
     url: String,
     #[serde(default)]
-    headers: Vec<Header>,
-    post_data: Option<PostData>,
-}
-
-#[derive(Deserialize)]
-struct Header {
-    name: String,
-    value: String,
-}
-
-#[derive(Deserialize)]
-struct PostData {
+    headers: Option<Vec<Pair>>,
     #[serde(default)]
-    text: String,
+    cookies: Option<Vec<Pair>>,
+    #[serde(default)]
+    query_string: Option<Vec<Pair>>,
+    #[serde(default)]
+    post_data: Option<PostData>,
+    #[serde(default)]
+    body_size: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct Answered {
+    #[serde(default)]
+    status: Option<f64>,
+}
+
+/// A name and its value.
+#[derive(Deserialize)]
+struct Pair {
+    name: String,
+    #[serde(default)]
+    value: Option<String>,
+}
+
+impl Pair {
+    fn value(&self) -> &str {
+        self.value.as_deref().unwrap_or_default()
+    }
+}
+
+/// An entry's place in the archive, and its URL.
+struct Place<'a>(usize, &'a str);
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "entry {}, {}", self.0 + 1, self.1)
+    }
 }
 
 /// An entry that can be asked for again.
@@ -63,17 +122,173 @@ struct Usable {
     page: Option<String>,
 }
 
-pub(super) fn read(path: &Path, text: &[u8]) -> Result<(Vec<RecordedSession>, u64), FileError> {
+/// The URL of the server that most entries of an archive are of, with the scheme of the first of them; `None`
+/// if it is no archive, or has no request of HTTP.
+pub fn recorded_target(text: &[u8]) -> Option<String> {
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    let archive: Archive = serde_json::from_slice(text).ok()?;
+    let of_http: Vec<(Url, Server)> =
+        archive.log.entries.iter().filter_map(|entry| http_url(entry).ok()).collect();
+    let server = server_of_most(of_http.iter().map(|(_, server)| server), None)?;
+    let (url, _) = of_http.iter().find(|(_, own)| own == server)?;
+    Some(format!("{}://{}/", url.scheme(), &url[Position::BeforeHost..Position::AfterPort]))
+}
+
+/// Reads the archive `text`, for requests to `target` where it is known.
+pub(super) fn read(
+    path: &Path,
+    text: &[u8],
+    target: Option<&str>,
+    missing: MissingBodies,
+) -> Result<(Vec<RecordedSession>, Reading), FileError> {
     let whole = |problem: String| FileError::Whole { path: path.to_owned(), problem };
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     let archive: Archive =
         serde_json::from_slice(text).map_err(|error| whole(format!("is no HTTP Archive: {error}")))?;
-    let mut host = None;
-    let entries = archive.log.entries.len();
-    let mut usable: Vec<Usable> =
-        archive.log.entries.into_iter().filter_map(|entry| usable_entry(entry, &mut host)).collect();
-    let left_out = (entries - usable.len()) as u64;
+    let mut reading = Reading::default();
+    let mut of_http = Vec::new();
+    for (number, entry) in archive.log.entries.into_iter().enumerate() {
+        match http_url(&entry) {
+            Ok((url, server)) => of_http.push((number, entry, url, server)),
+            Err(why) => reading.leave_out(why, Place(number, &entry.request.url)),
+        }
+    }
+    let server = server_of_most(of_http.iter().map(|(.., server)| server), target).cloned();
+    let mut usable = Vec::new();
+    for (number, entry, url, of) in of_http {
+        let written = entry.request.url.clone();
+        let place = Place(number, &written);
+        let found = match Some(&of) == server.as_ref() {
+            true => usable_entry(entry, &url, missing, &mut reading, &place),
+            false => Err("of another server"),
+        };
+        match found {
+            Ok(entry) => usable.push(entry),
+            Err(why) => reading.leave_out(why, place),
+        }
+    }
+    reading.taken = usable.len() as u64;
     usable.sort_by_key(|entry| entry.began);
-    let Some(first) = usable.first().map(|entry| entry.began) else { return Ok((Vec::new(), left_out)) };
+    let pages = pages(usable);
+    let sessions = if pages.is_empty() { Vec::new() } else { vec![(Some(Instant::ZERO), pages)] };
+    Ok((sessions, reading))
+}
+
+/// The URL of an entry, as browsers read it, and its server; or why it is no request of HTTP.
+fn http_url(entry: &Entry) -> Result<(Url, Server), &'static str> {
+    let mut url = Url::parse(&entry.request.url).map_err(|_| "whose URL cannot be read")?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err("of another scheme than HTTP");
+    }
+    let server = Server::of(&url).ok_or("whose URL cannot be read")?;
+    let query = entry.request.query_string.as_deref().unwrap_or_default();
+    if url.query().is_none() && !query.is_empty() {
+        url.query_pairs_mut().extend_pairs(query.iter().map(|pair| (&pair.name, pair.value())));
+    }
+    Ok((url, server))
+}
+
+/// The entry as it is asked for again, or why it is not.
+fn usable_entry(
+    entry: Entry,
+    url: &Url,
+    missing: MissingBodies,
+    reading: &mut Reading,
+    place: &Place<'_>,
+) -> Result<Usable, &'static str> {
+    let written = entry.started_date_time.as_deref().unwrap_or_default();
+    let began = rfc3339(written.as_bytes()).ok_or("without an instant")?;
+    match entry.response.as_ref().and_then(|answered| answered.status) {
+        Some(101.0) => return Err("that became a WebSocket"),
+        Some(status) if status <= 0.0 => return Err("that the browser gave up"),
+        _ => {}
+    }
+    if is_from_cache(&entry) {
+        return Err("that the browser answered from its cache");
+    }
+    let took = entry.took();
+    let Asked { method: verb, headers, cookies, post_data, body_size, .. } = entry.request;
+    let method = method(&verb).map_err(|_| "whose method cannot be sent")?;
+    let path = url[Position::BeforePath..Position::AfterQuery].to_owned();
+    if !sendable(&path) {
+        return Err("whose URL cannot be sent");
+    }
+    let (mut headers, complete) = fields(&headers.unwrap_or_default());
+    if !complete {
+        reading.differs("without a field that cannot be sent", place);
+    }
+    if !headers.contains_key(header::COOKIE)
+        && let Some(value) = cookie(&cookies.unwrap_or_default())
+    {
+        headers.insert(header::COOKIE, value);
+    }
+    let length = headers.remove(header::CONTENT_LENGTH);
+    let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
+    let size = body_size.filter(|size| *size >= 0.0).map(|size| size as u64);
+    let body = match body::of(post_data.as_ref(), &mut headers, size.or(length)) {
+        Body::Whole(bytes) => bytes,
+        Body::Missing(_) if missing == MissingBodies::LeaveOut => {
+            return Err("whose body the archive does not have");
+        }
+        Body::Missing(part) => {
+            reading.differs("without the body that the archive does not have, or with a part of it", place);
+            part
+        }
+    };
+    let headers = headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    let request = Request { method, path, headers, body };
+    Ok(Usable { request, began, ended: began + took, page: entry.pageref })
+}
+
+fn is_from_cache(entry: &Entry) -> bool {
+    let chromium =
+        entry.from_cache.as_ref().is_some_and(|from| !from.is_null() && from.as_bool() != Some(false));
+    // "Memory Cache" and "Disk Cache", beside "Network Load".
+    chromium || entry.fetch_type.as_ref().is_some_and(|how| how.ends_with("Cache"))
+}
+
+impl Entry {
+    /// Its time; the sum of its timings, of which those that do not apply are negative, where it has none.
+    fn took(&self) -> Duration {
+        let known = |ms: &f64| ms.is_finite() && *ms >= 0.0;
+        let timings = self.timings.iter().flatten();
+        // The time of TLS is within that of the connection (HAR 1.2).
+        let summed = timings.filter(|(name, _)| *name != "ssl").filter_map(|(_, ms)| ms.as_f64());
+        let ms = self.time.filter(known).unwrap_or_else(|| summed.filter(known).sum());
+        Duration::from_ns((ms.min(1e9) * 1e6) as u64)
+    }
+}
+
+/// The fields that are sent again, with the length of the body; false if one cannot be.
+fn fields(written: &[Pair]) -> (HeaderMap, bool) {
+    let (mut fields, mut complete) = (HeaderMap::new(), true);
+    for pair in written {
+        // What HTTP/2 and 3 have in place of a first line.
+        if pair.name.starts_with(':') {
+            continue;
+        }
+        let name = pair.name.trim().parse::<HeaderName>();
+        let value = HeaderValue::from_bytes(pair.value().trim().as_bytes());
+        match (name, value) {
+            (Ok(name), Ok(value)) if name == header::CONTENT_LENGTH => _ = fields.insert(name, value),
+            (Ok(name), _) if OWN_FIELDS.contains(&name.as_str()) => {}
+            (Ok(name), Ok(value)) => _ = fields.append(name, value),
+            _ => complete = false,
+        }
+    }
+    (fields, complete)
+}
+
+/// The field of cookies that an archive lists apart from the fields.
+fn cookie(cookies: &[Pair]) -> Option<HeaderValue> {
+    let all: Vec<String> =
+        cookies.iter().map(|cookie| format!("{}={}", cookie.name, cookie.value())).collect();
+    if all.is_empty() { None } else { HeaderValue::from_bytes(all.join("; ").as_bytes()).ok() }
+}
+
+/// The pages of entries in order of time, from the beginning of the first.
+fn pages(usable: Vec<Usable>) -> Vec<Recorded> {
+    let Some(first) = usable.first().map(|entry| entry.began) else { return Vec::new() };
     let mut pages: Vec<(Option<String>, Recorded, Instant)> = Vec::new();
     for Usable { request, began, ended, page } in usable {
         let known = pages.iter_mut().find(|(of, ..)| page.is_some() && *of == page);
@@ -94,40 +309,5 @@ pub(super) fn read(path: &Path, text: &[u8]) -> Result<(Vec<RecordedSession>, u6
         let (_, before, ended) = &mut pages[place - 1];
         before.think = if next > *ended { next.since(*ended) } else { Duration::ZERO };
     }
-    Ok((vec![(Some(Instant::ZERO), pages.into_iter().map(|(_, page, _)| page).collect())], left_out))
-}
-
-fn usable_entry(entry: Entry, host: &mut Option<String>) -> Option<Usable> {
-    let began = rfc3339(entry.started_date_time.as_bytes())?;
-    let url: http::Uri = entry.request.url.split('#').next()?.parse().ok()?;
-    let authority = url.authority()?.as_str().to_owned();
-    if *host.get_or_insert_with(|| authority.clone()) != authority {
-        return None;
-    }
-    let path = url.path_and_query().map_or("/", |path| path.as_str()).to_owned();
-    let headers = entry.request.headers.iter().filter_map(field).collect();
-    let body = Bytes::from(entry.request.post_data.map_or_else(String::new, |post| post.text));
-    let method = method(&entry.request.method).ok()?;
-    let took = Duration::from_ns((entry.time.clamp(0.0, 1e9) * 1e6) as u64);
-    let request = Request { method, path, headers, body };
-    sendable(&request.path).then(|| Usable { request, began, ended: began + took, page: entry.pageref })
-}
-
-/// A field that is sent again.
-fn field(header: &Header) -> Option<(HeaderName, HeaderValue)> {
-    let own = [
-        "host",
-        "connection",
-        "content-length",
-        "transfer-encoding",
-        "keep-alive",
-        "te",
-        "trailer",
-        "upgrade",
-        "proxy-connection",
-        "accept-encoding",
-    ];
-    let name: HeaderName = header.name.parse().ok()?;
-    let value = HeaderValue::from_str(&header.value).ok()?;
-    (!own.contains(&name.as_str())).then_some((name, value))
+    pages.into_iter().map(|(_, page, _)| page).collect()
 }

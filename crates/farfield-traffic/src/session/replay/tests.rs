@@ -4,13 +4,17 @@ use super::*;
 use std::path::Path;
 
 fn replay(name: &str, text: &str, more: &str) -> Result<Replay, String> {
+    replay_for(None, name, text, more)
+}
+
+fn replay_for(target: Option<&str>, name: &str, text: &str, more: &str) -> Result<Replay, String> {
     let spec: ReplaySpec =
         toml::from_str(&format!("file = '{name}'\n{more}")).map_err(|error| error.to_string())?;
     let mut load = |path: &Path| {
         assert_eq!(path, Path::new(name));
         Ok(text.as_bytes().to_vec())
     };
-    spec.resolve(&mut load).map_err(|error| error.to_string())
+    spec.resolve(&mut load, target).map_err(|error| error.to_string())
 }
 
 /// Each session as `@start: path+embedded@at~think …`, times in milliseconds.
@@ -66,7 +70,154 @@ fn archives_of_browsers() {
     let text = format!(r#"{{"log": {{"version": "1.2", "entries": [{}]}}}}"#, entries.join(","));
     let replay = replay("s.har", &text, "").expect("a session");
     assert_eq!(listed(&replay), ["0: GET /a?b+GET /a.png@0~2000, GET /c@2450~0"]);
-    assert_eq!((replay.left_out, replay.requests.requests()[0].headers.len()), (1, 1));
+    assert_eq!((replay.reading.entries(), replay.reading.taken), (4, 3));
+    assert_eq!(
+        replay.reading.warnings(),
+        ["1 of 4 entries are left out: 1 of another server (first: entry 3, https://other/b.png)"]
+    );
+    assert_eq!(replay.requests.requests()[0].headers.len(), 1);
+}
+
+/// An archive of these requests, tenths of a second apart, each as the rest of its entry and of its request.
+fn archive(entries: &[(&str, &str, &str)]) -> String {
+    let entries = entries.iter().enumerate().map(|(place, (url, of_request, of_entry))| {
+        format!(
+            r#"{{"startedDateTime": "2026-11-26T10:00:0{}.{}00Z", "time": 5{of_entry}, "request":
+               {{"method": "GET", "url": "{url}", "headersSize": -1{of_request}}}, "cache": {{}}, "timings": {{}}}}"#,
+            place / 10,
+            place % 10
+        )
+    });
+    format!(r#"{{"log": {{"version": "1.2", "entries": [{}]}}}}"#, entries.collect::<Vec<_>>().join(","))
+}
+
+fn paths(replay: &Replay) -> Vec<&str> {
+    replay.requests.requests().iter().map(|request| request.path.as_str()).collect()
+}
+
+#[test]
+fn the_target_or_the_server_of_most_entries_is_asked() {
+    let text = archive(&[
+        ("http://cdn.example/x.js", "", ""),
+        ("http://cdn.example/y.js", "", ""),
+        ("http://127.0.0.1:9101/a", "", ""),
+        ("https://Shop.example:443/b", "", ""),
+        ("https://shop.example/c", "", ""),
+        ("http://shop.example:80/d", "", ""),
+    ]);
+    let asked = |target| replay_for(target, "s.har", &text, "").expect("a session");
+    assert_eq!(paths(&asked(Some("127.0.0.1:9101"))), ["/a"]);
+    for target in ["shop.example", "SHOP.example:443", "staging.example"] {
+        assert_eq!(paths(&asked(Some(target))), ["/b", "/c", "/d"], "{target}");
+    }
+    assert_eq!(paths(&asked(None)), ["/b", "/c", "/d"]);
+    // Of as many, the first.
+    let even = archive(&[("http://b/1", "", ""), ("http://a/2", "", "")]);
+    assert_eq!(paths(&replay("s.har", &even, "").expect("a session")), ["/1"]);
+}
+
+/// The mark of UTF-8, fields that are missing or null, and targets as browsers write them.
+#[test]
+fn archives_are_read_as_tools_write_them() {
+    let text = archive(&[
+        ("http://a/x?q=ü", r#", "headers": null, "cookies": null, "postData": null, "bodySize": null"#, ""),
+        ("http://a/y?x=a b#part", "", r#", "pageref": null, "response": null, "_fromCache": null"#),
+        ("http://a", r#", "queryString": [{"name": "a b", "value": "1&2"}, {"name": "c"}]"#, ""),
+        ("http://münchen.example/z", "", ""),
+    ]);
+    let found = replay("s.har", &format!("\u{feff}{text}"), "").expect("a session");
+    assert_eq!(paths(&found), ["/x?q=%C3%BC", "/y?x=a%20b", "/?a+b=1%262&c="]);
+    let of_name = replay_for(Some("xn--mnchen-3ya.example"), "s.har", &text, "").expect("a session");
+    assert_eq!(paths(&of_name), ["/z"]);
+}
+
+#[test]
+fn what_cannot_be_asked_for_again_is_left_out_by_reason() {
+    let text = archive(&[
+        ("http://a/1", "", r#", "response": {"status": -1}"#),
+        ("http://a/2", "", r#", "response": {"status": 0}, "_error": "net::ERR_ABORTED""#),
+        ("ws://a/3", "", ""),
+        ("data:text/plain,4", "", ""),
+        ("chrome-extension://abc/5.js", "", ""),
+        ("http://a/6", "", r#", "response": {"status": 101}"#),
+        ("http://a/7", "", r#", "response": {"status": 200}, "_fromCache": "memory""#),
+        ("http://a/8", "", r#", "response": {"status": 200}, "_fetchType": "Disk Cache""#),
+        ("http://a/9", r#", "bodySize": 312"#, ""),
+        ("http://b/10", "", ""),
+        ("/11", "", ""),
+        ("http://a/12", "", r#", "response": {"status": 304}, "_fetchType": "Network Load""#),
+        ("http://a/13", r#", "method": "CONNECT""#, ""),
+    ]);
+    // The last of two keys would be refused.
+    let text = text.replace(r#""method": "GET", "url": "http://a/13""#, r#""url": "http://a/13""#);
+    let found = replay_for(Some("a"), "s.har", &text, "").expect("a session");
+    assert_eq!(paths(&found), ["/12"]);
+    let counts: Vec<(&str, u64)> =
+        found.reading.left_out.iter().map(|remark| (remark.what, remark.count)).collect();
+    assert_eq!(
+        counts,
+        [
+            ("of another scheme than HTTP", 3),
+            ("whose URL cannot be read", 1),
+            ("that the browser gave up", 2),
+            ("that became a WebSocket", 1),
+            ("that the browser answered from its cache", 2),
+            ("whose body the archive does not have", 1),
+            ("of another server", 1),
+            ("whose method cannot be sent", 1),
+        ]
+    );
+    assert_eq!(found.reading.entries(), 13);
+    let sent = replay_for(Some("a"), "s.har", &text, "missing-bodies = 'send-empty'").expect("a session");
+    assert_eq!(paths(&sent), ["/9", "/12"]);
+    assert_eq!((sent.reading.differing[0].count, sent.reading.entries()), (1, 13));
+    // All of them: the reason is in the message.
+    let none = replay("s.har", &archive(&[("ws://a/1", "", "")]), "").expect_err("no session");
+    assert!(none.ends_with("1 of another scheme than HTTP (first: entry 1, ws://a/1)"), "{none}");
+}
+
+#[test]
+fn fields_and_cookies_are_sent_again() {
+    let fields = r#", "headers": [{"name": ":authority", "value": "a"}, {"name": "X-Name", "value": "é"},
+        {"name": "Content-Length", "value": "0"}, {"name": "bad name", "value": "1"}],
+        "cookies": [{"name": "s", "value": "1"}, {"name": "t", "value": "2"}]"#;
+    let found = replay("s.har", &archive(&[("http://a/", fields, "")]), "").expect("a session");
+    let sent: Vec<(&str, &[u8])> = found.requests.requests()[0]
+        .headers
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_bytes()))
+        .collect();
+    assert_eq!(sent, [("x-name", "é".as_bytes()), ("cookie", b"s=1; t=2")]);
+    assert_eq!(found.reading.differing[0].what, "without a field that cannot be sent");
+}
+
+#[test]
+fn requests_with_bodies_in_a_log_are_counted() {
+    let line = |method: &str| format!("a - - [10/Oct/2000:13:55:36 -0700] \"{method} /x HTTP/1.0\" 200 10\n");
+    let text = ["GET", "POST", "PUT", "DELETE"].map(line).concat();
+    let log = replay("access.log", &text, "").expect("sessions");
+    assert_eq!((log.reading.taken, log.reading.differing[0].count), (4, 2));
+    assert!(log.reading.warnings()[0].ends_with("since a log has none (first: POST /x)"));
+}
+
+/// Of virtual hosts the target's, or that of most lines; and lines whose fields are named.
+#[test]
+fn lines_of_one_virtual_host_are_asked_for() {
+    let line = |host: &str, path: &str| {
+        format!("{host} 10.0.0.1 - - [10/Oct/2000:13:55:36 -0700] \"GET {path} HTTP/1.0\" 200 10\n")
+    };
+    let text = [line("a.example:443", "/1"), line("b.example:80", "/2"), line("b.example:80", "/3")].concat();
+    let of = |target| replay_for(target, "access.log", &text, "").expect("sessions");
+    assert_eq!(paths(&of(Some("a.example"))), ["/1"]);
+    let most = of(Some("staging.example:8080"));
+    assert_eq!((paths(&most), most.reading.left_out[0].what), (vec!["/2", "/3"], "of another virtual host"));
+    let json = "{\"t\": 1, \"c\": \"h\", \"u\": \"/x\"}\n";
+    assert!(replay("a.log", json, "").expect_err("no layout").contains("caddy"));
+    let named = replay("a.log", json, "fields = { time = 't', client = 'c', path = 'u' }").expect("sessions");
+    assert_eq!(paths(&named), ["/x"]);
+    let pattern = replay("a.log", "1.5 h /y\n", "layout = '$msec $remote_addr $uri'").expect("sessions");
+    assert_eq!(paths(&pattern), ["/y"]);
+    assert!(replay("a.log", json, "layout = 'nginx2'").expect_err("no layout").contains("`nginx2`"));
 }
 
 #[test]
@@ -93,7 +244,7 @@ fn access_logs() {
         listed(&log),
         [format!("0: {a}"), "0: GET /x.html@0~4000, GET /late@4000~8000, GET /i.png@12000~0".into()]
     );
-    assert_eq!(log.left_out, 2);
+    assert_eq!((log.reading.left_out(), log.reading.entries()), (2, 10));
     assert_eq!((log.requests.requests().len(), log.requests.pages().len()), (6, 7), "what is alike is one");
 }
 

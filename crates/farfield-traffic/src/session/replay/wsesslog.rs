@@ -3,6 +3,7 @@
 //! first is there; `think=SECONDS` is the think time after all of these. `method=M` and
 //! `contents='…'` set the request.
 
+use super::reading::Reading;
 use super::{Recorded, RecordedSession, sendable};
 use crate::file::FileError;
 use crate::request::{Request, method};
@@ -11,7 +12,8 @@ use farfield_base::Duration;
 use http::Method;
 use std::path::Path;
 
-pub(super) fn read(path: &Path, text: &[u8]) -> Result<Vec<RecordedSession>, FileError> {
+pub(super) fn read(path: &Path, text: &[u8]) -> Result<(Vec<RecordedSession>, Reading), FileError> {
+    let mut reading = Reading::default();
     let mut sessions: Vec<RecordedSession> = vec![(None, Vec::new())];
     for (number, line) in text.split(|byte| *byte == b'\n').enumerate() {
         let wrong = |problem: String| FileError::Line { path: path.to_owned(), line: number + 1, problem };
@@ -31,6 +33,7 @@ pub(super) fn read(path: &Path, text: &[u8]) -> Result<Vec<RecordedSession>, Fil
             continue;
         }
         let (request, think) = entry(line.trim_start()).map_err(wrong)?;
+        reading.taken += 1;
         match (line.starts_with([' ', '\t']), pages.last_mut()) {
             (true, Some(page)) => {
                 page.requests.push(request);
@@ -40,7 +43,7 @@ pub(super) fn read(path: &Path, text: &[u8]) -> Result<Vec<RecordedSession>, Fil
             (false, _) => pages.push(Recorded { requests: vec![request], at: Duration::ZERO, think }),
         }
     }
-    Ok(sessions)
+    Ok((sessions, reading))
 }
 
 /// A request and the think time behind it.

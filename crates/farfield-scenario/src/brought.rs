@@ -1,0 +1,178 @@
+//! Files that people have, in the place of a scenario: an archive of a browser, an access log, a list of
+//! paths. Each is told by its first lines, and becomes the scenario that asks for it.
+
+use crate::error::ScenarioError;
+use crate::overlay::Overlay;
+use crate::values::Url;
+use farfield_files::input::DOCUMENT_MAX;
+use farfield_files::open_regular;
+use farfield_log::{LogFormat, decompressed};
+use farfield_traffic::session::replay::recorded_target;
+use std::io::Read;
+use std::path::Path;
+use toml::{Table, Value};
+
+/// Bytes at the beginning of a file that are looked at.
+const LOOKED_AT: u64 = 64 << 10;
+
+/// What a file is, by its name and its first lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Brought {
+    Archive,
+    Log,
+    /// Requests, a line each, or a sitemap.
+    List,
+    /// Of another program: what it is, and what can be done.
+    Foreign(&'static str),
+    /// A scenario, or nothing that is known.
+    Scenario,
+}
+
+/// The scenario that asks for what is in the file at `path`; `None` if it is a scenario itself.
+pub fn scenario_of(path: &Path, flags: &Overlay) -> Option<Result<Table, ScenarioError>> {
+    let mut start = Vec::new();
+    // What cannot be opened is reported as the scenario that cannot be.
+    let file = open_regular(path).ok()?;
+    decompressed(file).ok()?.take(LOOKED_AT).read_to_end(&mut start).ok()?;
+    let (table, needs) = match told(path, &start) {
+        Brought::Scenario => return None,
+        Brought::Foreign(what) => {
+            return Some(Err(ScenarioError::invalid(format!("{}: {what}", path.display()))));
+        }
+        Brought::Archive => {
+            let text = farfield_files::read(path, DOCUMENT_MAX).ok();
+            return Some(Ok(replayed(path, text.and_then(|text| recorded_target(&text)), flags)));
+        }
+        Brought::Log => (replayed(path, None, flags), "an access log"),
+        Brought::List => match (origin(&start), flags.target.is_some() || flags.server.is_some()) {
+            (Some(origin), false) => {
+                let mut table = listed(path);
+                table.insert("target".into(), origin.into());
+                return Some(Ok(table));
+            }
+            _ => (listed(path), "a list of paths"),
+        },
+    };
+    let names_a_server = flags.target.is_some() || flags.server.is_some() || flags.plane.is_some();
+    Some(match names_a_server {
+        true => Ok(table),
+        false => Err(ScenarioError::invalid(format!(
+            "{}: {needs} does not say where its requests go; add `--target URL`, such as `--target http://127.0.0.1:8080/`",
+            path.display()
+        ))),
+    })
+}
+
+fn told(path: &Path, start: &[u8]) -> Brought {
+    let text = String::from_utf8_lossy(start);
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let extension = path.extension().and_then(|own| own.to_str()).unwrap_or_default().to_ascii_lowercase();
+    if extension == "har" || text.starts_with('{') && text.contains("\"log\"") && text.contains("\"entries\"")
+    {
+        return Brought::Archive;
+    }
+    // Both begin with `#`, which only a comment in TOML may be.
+    let is_extended = ["#Version:", "#Fields:", "#Software:"].iter().any(|mark| text.starts_with(mark));
+    if is_extended || !text.starts_with('#') && LogFormat::detect(start).is_some() {
+        return Brought::Log;
+    }
+    let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
+    if first.is_some_and(is_request) || text.starts_with('<') && text.contains("<urlset") {
+        return Brought::List;
+    }
+    let is_code =
+        ["import ", "export ", "'use strict'", "from locust"].iter().any(|mark| text.starts_with(mark));
+    if text.starts_with('<') {
+        Brought::Foreign(
+            "is XML, and no scenario; farfield reads scenarios in TOML, HAR files, access logs and lists of paths. A JMeter \
+             plan has to be written anew, or recorded as a HAR file",
+        )
+    } else if is_code || ["js", "ts", "py", "scala", "java", "lua"].contains(&extension.as_str()) {
+        Brought::Foreign(
+            "is a program, and no scenario; farfield reads scenarios in TOML, HAR files, access logs and lists of paths",
+        )
+    } else if text.starts_with('{') {
+        Brought::Foreign(
+            "is JSON, but neither an HTTP Archive (an object `log` with `entries`) nor an access log of known fields; name \
+             those with `session.replay.fields` in a scenario",
+        )
+    } else {
+        Brought::Scenario
+    }
+}
+
+/// Whether a line is `[METHOD] PATH`, or has a URL for the path.
+fn is_request(line: &str) -> bool {
+    let target = match line.split_once(char::is_whitespace) {
+        Some((method, target)) if method.bytes().all(|byte| byte.is_ascii_uppercase()) => target.trim_start(),
+        _ => line,
+    };
+    ["/", "http://", "https://"].iter().any(|begin| target.starts_with(begin))
+}
+
+/// The scheme and the server of the first URL in a list.
+fn origin(start: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(start);
+    let at = ["http://", "https://"].iter().filter_map(|scheme| {
+        let begins = |at: &usize| text[..*at].ends_with([' ', '\n', '\t', '>', '\u{feff}']) || *at == 0;
+        text.match_indices(scheme).map(|(at, _)| at).find(begins)
+    });
+    let url = &text[at.min()?..];
+    let url = url.split(|letter: char| letter.is_whitespace() || letter == '<').next()?;
+    let url: Url = url.parse().ok()?;
+    Some(format!("{}://{}/", url.scheme(), url.authority()))
+}
+
+/// A replay of the recording at `path`, before the server that it was made at unless a flag names one.
+fn replayed(path: &Path, recorded_at: Option<String>, flags: &Overlay) -> Table {
+    let mut replay = Table::new();
+    replay.insert("file".into(), path.display().to_string().into());
+    let mut table = Table::new();
+    let session = Table::from_iter([("replay".to_owned(), Value::Table(replay))]);
+    table.insert("session".into(), Value::Table(session));
+    let elsewhere = flags.server.is_some() || flags.target.is_some();
+    if let Some(target) = recorded_at.filter(|_| !elsewhere) {
+        table.insert("target".into(), target.into());
+    }
+    table
+}
+
+fn listed(path: &Path) -> Table {
+    let file = Table::from_iter([("file".to_owned(), Value::from(path.display().to_string()))]);
+    Table::from_iter([("requests".to_owned(), Value::Table(file))])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_told_by_what_is_in_them() {
+        let of = |name: &str, text: &str| told(Path::new(name), text.as_bytes());
+        let line = "::1 - - [29/Mar/2026:00:30:00 +0000] \"GET /p HTTP/1.1\" 200 1\n";
+        assert_eq!(of("s.har", "x"), Brought::Archive);
+        assert_eq!(of("session.json", "\u{feff}\n{\"log\": {\"entries\": []}}"), Brought::Archive);
+        assert_eq!(of("access.log", line), Brought::Log);
+        assert_eq!(of("u_ex.log", "#Software: x\n#Fields: date"), Brought::Log);
+        for text in ["/a\n\n/b?c\n", "# one\nGET https://a/\n", "http://a/\n", "<?xml?>\n<urlset>"] {
+            assert_eq!(of("urls.txt", text), Brought::List, "{text}");
+        }
+        let of_list = |text: &str| origin(text.as_bytes());
+        assert_eq!(
+            of_list("# see xhttp://b/\nPOST https://A.test:8443/x\n").as_deref(),
+            Some("https://a.test:8443/")
+        );
+        assert_eq!(of_list("<urlset><url><loc>http://b/c</loc>").as_deref(), Some("http://b/"));
+        assert_eq!(of_list("/a\n/b?u=http://c/\n"), None);
+        for (name, text) in
+            [("k6.js", ""), ("a", "import http from 'k6/http'"), ("plan.jmx", "<?xml"), ("a.json", "{}")]
+        {
+            assert!(matches!(of(name, text), Brought::Foreign(_)), "{name}");
+        }
+        for text in
+            ["", "# a comment\ntarget = 'http://a/'\n", "[load]\nmodel = 'open'\n", "target = 'http://a/'"]
+        {
+            assert_eq!(of("s.toml", text), Brought::Scenario, "{text}");
+        }
+    }
+}

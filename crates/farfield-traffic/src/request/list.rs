@@ -1,0 +1,188 @@
+//! Lists of requests in a file: a request a line, as `[METHOD] PATH` or with a whole URL; with header fields
+//! and a body on the lines after it, as vegeta's targets have them; or a sitemap.
+//!
+//! ```text
+//! GET http://shop.test/a
+//! Accept: text/html
+//!
+//! POST http://shop.test/b
+//! @body.json
+//! ```
+//!
+//! URLs must be of the target, or, where that is not known, all of one server: what is left of them is the
+//! path. Comments begin with `#`.
+
+use super::parts::{self, BodySpec, Target};
+use super::spec::RequestSpec;
+use crate::file::{self, FileError, Load, without_comment};
+use http::Method;
+use std::path::{Path, PathBuf};
+use url::{Position, Url};
+
+/// The mark at the beginning of a text that says that it is UTF-8.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// The requests of the file at `path`, for `target`, as a Host field has it, where that is known.
+pub(super) fn read(
+    path: &Path,
+    load: &mut Load<'_>,
+    target: Option<&str>,
+) -> Result<Vec<RequestSpec>, FileError> {
+    let whole = |problem: &str| FileError::Whole { path: path.to_owned(), problem: problem.to_owned() };
+    let text = String::from_utf8(file::read(path, load)?)
+        .map_err(|_| whole("is not UTF-8 text; write one request a line"))?;
+    let text = text.trim_start_matches(BYTE_ORDER_MARK);
+    let mut list = List { server: target.map(str::to_owned), requests: Vec::new() };
+    let lines: Vec<(usize, String)> = match text.trim_start().starts_with('<') {
+        true => locations(text).map_err(whole)?,
+        false => text.lines().enumerate().map(|(at, line)| (at + 1, line.to_owned())).collect(),
+    };
+    for (line, text) in lines {
+        let entry = without_comment(&text).trim();
+        if !entry.is_empty() {
+            let wrong = |problem| FileError::Line { path: path.to_owned(), line, problem };
+            list.take(entry).map_err(wrong)?;
+        }
+    }
+    match list.requests.is_empty() {
+        true => Err(whole("holds no request; write one `[METHOD] PATH` a line")),
+        false => Ok(list.requests),
+    }
+}
+
+struct List {
+    /// The server that URLs must be of.
+    server: Option<String>,
+    requests: Vec<RequestSpec>,
+}
+
+impl List {
+    /// A request, or a field or the body of the one before.
+    fn take(&mut self, entry: &str) -> Result<(), String> {
+        if let (Some(file), Some(request)) = (entry.strip_prefix('@'), self.requests.last_mut()) {
+            request.body = Some(BodySpec::File(PathBuf::from(file.trim())));
+            return Ok(());
+        }
+        if let (Some((name, value)), Some(request)) = (field(entry), self.requests.last_mut()) {
+            return request.headers.push(name, value).map_err(|error| error.to_string());
+        }
+        let (method, target) = match entry.split_once(char::is_whitespace) {
+            Some((method, target)) => {
+                (parts::method(method).map_err(|error| error.to_string())?, target.trim_start())
+            }
+            None => (Method::GET, entry),
+        };
+        let path = match target.contains("://") {
+            true => self.path(target)?,
+            false => target.to_owned(),
+        };
+        let path = Target::try_from(path).map_err(|error| error.to_string())?;
+        self.requests.push(RequestSpec { method, ..RequestSpec::get(path) });
+        Ok(())
+    }
+
+    /// The path and query of a URL, if it is of the server.
+    fn path(&mut self, text: &str) -> Result<String, String> {
+        let url = Url::parse(text).map_err(|error| format!("`{text}` is no URL: {error}"))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(format!("`{text}`: farfield speaks http:// and https://"));
+        }
+        let authority = &url[Position::BeforeHost..Position::AfterPort];
+        let server = self.server.get_or_insert_with(|| authority.to_owned());
+        let bare = |server: &str| {
+            let port = [":80", ":443"].iter().find_map(|port| server.strip_suffix(port));
+            port.unwrap_or(server).to_ascii_lowercase()
+        };
+        if bare(server) != bare(authority) {
+            return Err(format!(
+                "`{text}` is of another server than {server}, which the run asks; leave it out"
+            ));
+        }
+        Ok(url[Position::BeforePath..Position::AfterQuery].to_owned())
+    }
+}
+
+/// A header field: a name of letters, digits and hyphens, and a colon with a blank or nothing behind it.
+fn field(entry: &str) -> Option<(&str, &str)> {
+    let (name, value) = entry.split_once(':')?;
+    let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    (is_name && !value.starts_with("//")).then(|| (name, value.trim()))
+}
+
+/// The URLs of a sitemap (sitemaps.org, 0.9), each with its line.
+fn locations(text: &str) -> Result<Vec<(usize, String)>, &'static str> {
+    if text.contains("<sitemapindex") {
+        return Err("is an index of sitemaps; name one of those");
+    }
+    if !text.contains("<urlset") {
+        return Err("is XML, but no sitemap: there is no `<urlset>`");
+    }
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some(begin) = text[from..].find("<loc>").map(|at| from + at + "<loc>".len()) {
+        let end = text[begin..].find("</loc>").ok_or("has a `<loc>` without an end")? + begin;
+        let url = text[begin..end].trim().replace("&lt;", "<").replace("&gt;", ">");
+        let url = url.replace("&quot;", "\"").replace("&apos;", "'").replace("&amp;", "&");
+        found.push((1 + text[..begin].matches('\n').count(), url));
+        from = end;
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(text: &str, target: Option<&str>) -> Result<Vec<String>, String> {
+        let mut load = |_: &Path| Ok(text.as_bytes().to_vec());
+        let requests = read(Path::new("l.txt"), &mut load, target).map_err(|error| error.to_string())?;
+        let shown = requests.iter().map(|request| {
+            let fields = request.headers.fields().iter();
+            let fields: String =
+                fields.map(|(name, value)| format!(" {name}={}", value.to_str().expect("text"))).collect();
+            let body = match &request.body {
+                Some(BodySpec::File(path)) => format!(" @{}", path.display()),
+                _ => String::new(),
+            };
+            format!("{} {}{fields}{body}", request.method, request.path.as_str())
+        });
+        Ok(shown.collect())
+    }
+
+    #[test]
+    fn paths_and_urls_of_the_target() {
+        let text = "\u{feff}/a # one\nPOST /b\n\nhttp://Shop.test:80/c?d#e\nGET https://shop.test/ü\n";
+        let expected = ["GET /a", "POST /b", "GET /c?d", "GET /%C3%BC"].map(str::to_owned).to_vec();
+        for target in [Some("shop.test"), Some("SHOP.test:443"), None] {
+            assert_eq!(listed(text, target), Ok(expected.clone()), "{target:?}");
+        }
+        let other = listed(text, Some("127.0.0.1:9101")).expect_err("another server");
+        assert!(
+            other.starts_with("l.txt:4: `http://Shop.test:80/c?d") && other.contains("127.0.0.1:9101"),
+            "{other}"
+        );
+        assert!(listed("http://a/\nhttp://b/\n", None).expect_err("two servers").starts_with("l.txt:2: "));
+        assert!(listed("ftp://a/\n", None).expect_err("a scheme").starts_with("l.txt:1: "));
+    }
+
+    #[test]
+    fn targets_of_vegeta() {
+        let text = "# comment\nGET http://127.0.0.1:9101/a\nX-A: 1\nX-B:2\n\nPOST http://127.0.0.1:9101/b\n@body.json\n/c\n";
+        assert_eq!(
+            listed(text, Some("127.0.0.1:9101")),
+            Ok(["GET /a x-a=1 x-b=2", "POST /b @body.json", "GET /c"].map(str::to_owned).to_vec())
+        );
+        assert!(listed("X-A: 1\n/a\n", None).is_err() && listed("@x\n", None).is_err(), "of no request");
+    }
+
+    #[test]
+    fn sitemaps() {
+        let text = "<?xml version=\"1.0\"?>\n<urlset xmlns=\"x\">\n<url><loc>https://shop.test/a?b&amp;c</loc></url>\n\
+                    <url><loc>\n https://shop.test/d </loc><priority>1</priority></url>\n</urlset>\n";
+        assert_eq!(listed(text, None), Ok(vec!["GET /a?b&c".to_owned(), "GET /d".to_owned()]));
+        let elsewhere = listed(text, Some("other.test")).expect_err("another server");
+        assert!(elsewhere.starts_with("l.txt:3: "), "{elsewhere}");
+        assert!(listed("<sitemapindex/>", None).expect_err("an index").contains("index of sitemaps"));
+        assert!(listed("<html>", None).expect_err("a page").contains("no sitemap"));
+    }
+}

@@ -1,0 +1,42 @@
+//! The server whose part of a recording is asked for again: recordings have requests to several.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use url::Url;
+
+/// A server: its host in lower case, and its port unless it is the scheme's own.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Server {
+    host: String,
+    port: Option<u16>,
+}
+
+impl Server {
+    /// That of a URL.
+    pub fn of(url: &Url) -> Option<Server> {
+        Some(Server { host: url.host_str()?.to_ascii_lowercase(), port: url.port() })
+    }
+
+    /// The one that a Host field names, of either scheme.
+    pub fn of_authority(authority: &str) -> Option<Server> {
+        let server = Server::of(&Url::parse(&format!("http://{authority}/")).ok()?)?;
+        Some(Server { port: server.port.filter(|port| *port != 443), ..server })
+    }
+}
+
+/// The target, if it is among `servers`; else of those that occur most often the first.
+pub(super) fn server_of_most<'a>(
+    servers: impl Iterator<Item = &'a Server>,
+    target: Option<&str>,
+) -> Option<&'a Server> {
+    let mut counts: BTreeMap<&Server, (u64, usize)> = BTreeMap::new();
+    for (place, server) in servers.enumerate() {
+        counts.entry(server).or_insert((0, place)).0 += 1;
+    }
+    let asked = target.and_then(Server::of_authority);
+    if let Some((server, _)) = asked.and_then(|asked| counts.get_key_value(&asked)) {
+        return Some(server);
+    }
+    let most = counts.iter().max_by_key(|(_, (count, place))| (*count, Reverse(*place)));
+    most.map(|(server, _)| *server)
+}
