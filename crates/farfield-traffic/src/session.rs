@@ -309,6 +309,8 @@ pub struct Text(pub Box<[Piece]>);
 pub enum Piece {
     /// Literal text.
     Plain(Box<str>),
+    /// Bytes as they are.
+    Bytes(bytes::Bytes),
     /// A value, and how it is written.
     Value(Value, Escape),
 }

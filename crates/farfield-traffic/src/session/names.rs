@@ -84,6 +84,7 @@ impl Names {
         let piece = |part: &TemplatePart| {
             Ok(match part {
                 TemplatePart::Text(text) => Piece::Plain(text.as_str().into()),
+                TemplatePart::Bytes(bytes) => Piece::Bytes(bytes.clone()),
                 TemplatePart::Placeholder { name, escape } => Piece::Value(self.value(key, name)?, *escape),
             })
         };

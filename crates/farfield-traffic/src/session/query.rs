@@ -69,7 +69,7 @@ impl<Q: Query> TryFrom<Template> for QuerySpec<Q> {
         let part = |part: &TemplatePart| match part {
             TemplatePart::Text(text) => text.clone(),
             // Any name will do to see whether the rest is a query.
-            TemplatePart::Placeholder { .. } => "x".to_owned(),
+            TemplatePart::Bytes(_) | TemplatePart::Placeholder { .. } => "x".to_owned(),
         };
         let query = Q::try_from(template.parts().iter().map(part).collect::<String>())?;
         Ok(QuerySpec { template, query })

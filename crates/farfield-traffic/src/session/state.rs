@@ -125,7 +125,8 @@ impl From<Verb> for String {
     }
 }
 
-/// A body: a text, or `{ file = "order.json" }`; both may have placeholders.
+/// A body: a text, or `{ file = "order.json" }`; both may have placeholders, unless the file is no UTF-8 text:
+/// that is sent as it is.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum BodySpec {
@@ -165,9 +166,11 @@ impl BodySpec {
             BodySpec::Text(template) => Ok(template.clone()),
             BodySpec::File(BodyFile { file }) => {
                 let whole = |problem: String| FileError::Whole { path: file.clone(), problem };
-                let text = String::from_utf8(read(file, load)?)
-                    .map_err(|_| whole("is not UTF-8 text, as templates are".to_owned()))?;
-                Template::try_from(text).map_err(|error| whole(error.to_string()))
+                // An image has no placeholders.
+                match String::from_utf8(read(file, load)?) {
+                    Ok(text) => Template::try_from(text).map_err(|error| whole(error.to_string())),
+                    Err(error) => Ok(Template::of_bytes(error.into_bytes().into())),
+                }
             }
         }
     }
@@ -312,14 +315,16 @@ impl StateSpec {
 fn plain(part: &super::template::TemplatePart) -> Option<&str> {
     match part {
         super::template::TemplatePart::Text(text) => Some(text),
-        super::template::TemplatePart::Placeholder { .. } => None,
+        super::template::TemplatePart::Bytes(_) | super::template::TemplatePart::Placeholder { .. } => None,
     }
 }
 
 fn check_path(key: &str, path: &Template) -> Result<(), SessionError> {
     let begins_well = match path.parts().first() {
         Some(super::template::TemplatePart::Text(text)) => text.starts_with('/'),
-        Some(super::template::TemplatePart::Placeholder { .. }) => true,
+        Some(super::template::TemplatePart::Bytes(_) | super::template::TemplatePart::Placeholder { .. }) => {
+            true
+        }
         None => false,
     };
     let sendable = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#');

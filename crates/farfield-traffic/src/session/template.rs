@@ -9,6 +9,7 @@
 //!
 //! A template is parsed once, when the scenario is read. The runtime fills it.
 
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// A text with placeholders, as written.
@@ -24,6 +25,8 @@ pub struct Template {
 pub enum TemplatePart {
     /// Literal text.
     Text(String),
+    /// The bytes of a file that is no text, in which nothing is replaced.
+    Bytes(Bytes),
     /// A placeholder.
     Placeholder {
         /// Source of the value.
@@ -84,6 +87,11 @@ pub enum TemplateError {
 }
 
 impl Template {
+    /// Bytes as they are.
+    pub(super) fn of_bytes(bytes: Bytes) -> Template {
+        Template { text: String::new(), parts: vec![TemplatePart::Bytes(bytes)] }
+    }
+
     /// Parts in order.
     pub fn parts(&self) -> &[TemplatePart] {
         &self.parts
@@ -98,7 +106,7 @@ impl Template {
     pub fn constant(&self) -> Option<String> {
         let text = |part: &TemplatePart| match part {
             TemplatePart::Text(text) => Some(text.clone()),
-            TemplatePart::Placeholder { .. } => None,
+            TemplatePart::Bytes(_) | TemplatePart::Placeholder { .. } => None,
         };
         self.parts.iter().map(text).collect()
     }
@@ -256,6 +264,7 @@ mod tests {
             let text = text.replace("$$", "$").replace('$', "$$").replace("$${", "${");
             let written: String = parts(&text).into_iter().map(|part| match part {
                 TemplatePart::Text(text) => text.replace('$', "$$"),
+                TemplatePart::Bytes(_) => unreachable!("a text has none"),
                 TemplatePart::Placeholder { name, escape } => {
                     let name = match name {
                         Name::Variable(name) => name,

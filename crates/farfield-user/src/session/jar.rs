@@ -1,13 +1,15 @@
 //! A user's cookies (RFC 6265).
 //!
 //! Users talk to one server over one scheme, so that a cookie's host is always the same: a Domain that is
-//! not the server's refuses the cookie, and so does Secure over plain HTTP, as browsers have it. What is left
-//! is name, value, path and when it ends. Time is the run's; an Expires counts from the reply's own Date or,
-//! without one, is only distinguished from the distant past, by which servers delete. A jar takes a cookie's
-//! bytes and 40 more for each.
+//! not the server's refuses the cookie, and so does Secure over plain HTTP, but from this machine itself, as
+//! browsers and curl have it. What is left is name, value, path and when it ends. Time is the run's; an
+//! Expires counts from the reply's own Date or, without one, is only distinguished from the past, by which
+//! servers delete. A jar takes a cookie's bytes and 40 more for each.
 
 use farfield_base::calendar::days_since_1970;
 use farfield_base::{Duration, Instant};
+use std::fmt;
+use std::net::IpAddr;
 
 /// Cookies that a jar holds; the one set first makes room (section 6.1 asks for 50).
 const COOKIES_MAX: usize = 64;
@@ -62,6 +64,39 @@ pub(crate) struct Setter<'a> {
     pub date: Option<&'a [u8]>,
 }
 
+/// Why a cookie is not kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// It has no name, or no `=`.
+    Nameless,
+    /// Name and value, or its path, are longer than this.
+    TooLong(usize),
+    /// There are control characters in it.
+    Controls,
+    /// It is for another host: its Domain.
+    OtherHost(String),
+    /// It is Secure, and was set over plain HTTP.
+    NotSecure,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::Nameless => f.write_str("it has no name and value (RFC 6265 section 5.2)"),
+            Refusal::TooLong(most) => {
+                write!(f, "it is longer than {most} bytes (RFC 6265 section 6.1)")
+            }
+            Refusal::Controls => f.write_str("there are control characters in it"),
+            Refusal::OtherHost(domain) => {
+                write!(f, "its Domain, {domain}, is not the server's (RFC 6265 section 5.3, step 6)")
+            }
+            Refusal::NotSecure => {
+                f.write_str("it is Secure, and the server is asked over plain HTTP; ask it over https")
+            }
+        }
+    }
+}
+
 impl Jar {
     /// Forgets all.
     pub fn clear(&mut self) {
@@ -79,15 +114,21 @@ impl Jar {
         self.cookies.iter().filter(named).max_by_key(|cookie| cookie.path().len()).map(Cookie::value)
     }
 
-    /// Takes what a Set-Cookie field says (sections 5.2 and 5.3).
-    pub fn set(&mut self, field: &[u8], setter: Setter<'_>) {
+    /// Takes what a Set-Cookie field says (sections 5.2 and 5.3), or says why not.
+    pub fn set(&mut self, field: &[u8], setter: Setter<'_>) -> Result<(), Refusal> {
         let mut parts = field.split(|byte| *byte == b';');
         let pair = parts.next().unwrap_or_default();
-        let Some(equals) = pair.iter().position(|byte| *byte == b'=') else { return };
+        let equals = pair.iter().position(|byte| *byte == b'=').ok_or(Refusal::Nameless)?;
         let (name, value) = (pair[..equals].trim_ascii(), pair[equals + 1..].trim_ascii());
         let controls = |bytes: &[u8]| bytes.iter().any(|byte| byte.is_ascii_control() && *byte != b'\t');
-        if name.is_empty() || name.len() + value.len() > BYTES_MAX || controls(name) || controls(value) {
-            return;
+        if name.is_empty() {
+            return Err(Refusal::Nameless);
+        }
+        if name.len() + value.len() > BYTES_MAX {
+            return Err(Refusal::TooLong(BYTES_MAX));
+        }
+        if controls(name) || controls(value) {
+            return Err(Refusal::Controls);
         }
         let (mut path, mut max_age, mut expires) = (None, None, None);
         for part in parts {
@@ -101,9 +142,11 @@ impl Jar {
                 4 if is("path") => path = value.starts_with(b"/").then_some(value),
                 6 if is("domain") && !value.is_empty() => match text() {
                     Some(domain) if covers(domain, setter.host) => {}
-                    _ => return,
+                    _ => return Err(Refusal::OtherHost(String::from_utf8_lossy(value).into_owned())),
                 },
-                6 if is("secure") && !setter.secure => return,
+                6 if is("secure") && !setter.secure && !is_this_machine(setter.host) => {
+                    return Err(Refusal::NotSecure);
+                }
                 7 if is("max-age") => max_age = text().and_then(|text| text.parse::<i64>().ok()).or(max_age),
                 7 if is("expires") => expires = text().and_then(date).or(expires),
                 _ => {}
@@ -111,7 +154,7 @@ impl Jar {
         }
         let path = path.unwrap_or_else(|| default_path(setter.target));
         if path.len() > PATH_BYTES_MAX {
-            return;
+            return Err(Refusal::TooLong(PATH_BYTES_MAX));
         }
         let ends = ending(max_age, expires, setter);
         let same = |old: &&mut Cookie| old.name() == name && old.value() == value && old.path() == path;
@@ -119,11 +162,12 @@ impl Jar {
             && ends > setter.now
         {
             known.ends = ends;
-            return;
+            return Ok(());
         }
         let pair = [name, b"=", value].concat().into_boxed_slice();
         let path = (path != b"/").then(|| path.into());
         self.put(Cookie { pair, name_len: name.len() as u16, path, ends }, setter.now);
+        Ok(())
     }
 
     /// A cookie of the same name and path is replaced, in its place (section 5.3, step 11).
@@ -160,8 +204,8 @@ impl Jar {
 
 /// When a cookie ends: Max-Age before Expires (section 5.3, step 3), and never with the session.
 fn ending(max_age: Option<i64>, expires: Option<i64>, setter: Setter<'_>) -> Instant {
-    /// 2001-01-01: what expires before that is meant to be deleted.
-    const LONG_AGO_S: i64 = 978_307_200;
+    /// 2026-01-01: what expires before this was written is over.
+    const LONG_AGO_S: i64 = 1_767_225_600;
     let sent = || date(std::str::from_utf8(setter.date?).ok()?);
     let lifetime_s = match (max_age, expires, expires.and_then(|_| sent())) {
         (Some(age), _, _) => age,
@@ -175,18 +219,32 @@ fn ending(max_age: Option<i64>, expires: Option<i64>, setter: Setter<'_>) -> Ins
     }
 }
 
-/// Whether a Domain attribute covers the host (section 5.1.3), of which a port says nothing.
-fn covers(domain: &str, host: &str) -> bool {
-    let host = match host.strip_prefix('[') {
+/// A host without its port.
+fn without_port(host: &str) -> &str {
+    match host.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or_default(),
         None => host.split(':').next().unwrap_or_default(),
-    };
+    }
+}
+
+/// Whether the host is this machine by its name or address: nobody listens on the way there (W3C Secure
+/// Contexts section 3.1).
+fn is_this_machine(host: &str) -> bool {
+    let host = without_port(host).trim_end_matches('.').to_ascii_lowercase();
+    host == "localhost"
+        || host.ends_with(".localhost")
+        || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// Whether a Domain attribute covers the host (section 5.1.3), of which a port says nothing.
+fn covers(domain: &str, host: &str) -> bool {
+    let host = without_port(host);
     let domain = domain.strip_prefix('.').unwrap_or(domain);
     if host.eq_ignore_ascii_case(domain) {
         return true;
     }
     let Some(split) = host.len().checked_sub(domain.len() + 1) else { return false };
-    let is_name = host.parse::<std::net::IpAddr>().is_err();
+    let is_name = host.parse::<IpAddr>().is_err();
     is_name
         && host.is_char_boundary(split)
         && host.as_bytes()[split] == b'.'
@@ -278,7 +336,7 @@ mod tests {
 
     fn jar(fields: &[(&str, &str)]) -> Jar {
         let mut jar = Jar::default();
-        fields.iter().for_each(|(target, field)| jar.set(field.as_bytes(), setter(target)));
+        fields.iter().for_each(|(target, field)| drop(jar.set(field.as_bytes(), setter(target))));
         jar
     }
 
@@ -294,10 +352,12 @@ mod tests {
         let mut own = Jar::default();
         for number in 0..10_000 {
             let (long, path) = ("v".repeat(BYTES_MAX - 5), "p".repeat(PATH_BYTES_MAX - 1));
-            own.set(format!("{number:05}={long}; Path=/{path}").as_bytes(), setter("/"));
-            own.set(format!("{number:05}={long}v").as_bytes(), setter("/"));
-            own.set(format!("{number:05}=v; Path=/{path}p").as_bytes(), setter("/"));
-            own.set(format!("{number:05}=v").as_bytes(), setter(&format!("/{path}p/x")));
+            let mut set = |field: String, target: &str| own.set(field.as_bytes(), setter(target));
+            assert_eq!(set(format!("{number:05}={long}; Path=/{path}"), "/"), Ok(()));
+            assert_eq!(set(format!("{number:05}={long}v"), "/"), Err(Refusal::TooLong(BYTES_MAX)));
+            let too_long = Err(Refusal::TooLong(PATH_BYTES_MAX));
+            assert_eq!(set(format!("{number:05}=v; Path=/{path}p"), "/"), too_long);
+            assert_eq!(set(format!("{number:05}=v"), &format!("/{path}p/x")), too_long);
         }
         assert_eq!(own.cookies.len(), COOKIES_MAX);
         let bytes: usize = own.cookies.iter().map(|own| own.pair.len() + own.path().len()).sum();
@@ -334,8 +394,14 @@ mod tests {
         assert_eq!(sent(&jar, "/", 15), "b=2; c=3; d=4");
         assert_eq!(sent(&jar, "/", 20), "c=3; d=4");
         let mut jar = jar;
-        jar.set(b"d=; Max-Age=0", setter("/"));
-        jar.set(b"c=x; expires=Thu, 01-Jan-1970 00:00:00 GMT", Setter { date: None, ..setter("/") });
+        let undated = Setter { date: None, ..setter("/") };
+        for (field, setter) in [
+            ("d=; Max-Age=0", setter("/")),
+            ("c=x; expires=Thu, 01-Jan-1970 00:00:00 GMT", undated),
+            ("e=x; expires=Wed, 31 Dec 2025 23:59:59 GMT", undated),
+        ] {
+            assert_eq!(jar.set(field.as_bytes(), setter), Ok(()), "{field}");
+        }
         assert_eq!(sent(&jar, "/", 11), "a=1; b=2");
     }
 
@@ -366,8 +432,23 @@ mod tests {
     #[test]
     fn a_secure_cookie_needs_a_secure_server() {
         let mut jar = Jar::default();
-        jar.set(b"a=1; Secure", Setter { secure: true, ..setter("/") });
+        assert_eq!(jar.set(b"a=1; Secure", setter("/")), Err(Refusal::NotSecure));
+        assert_eq!(jar.set(b"a=1; Secure", Setter { secure: true, ..setter("/") }), Ok(()));
         assert_eq!(sent(&jar, "/", 11), "a=1");
+        for (host, is_kept) in [
+            ("localhost", true),
+            ("LOCALHOST:9101", true),
+            ("shop.localhost.", true),
+            ("127.0.0.1:80", true),
+            ("127.99.0.1", true),
+            ("[::1]:443", true),
+            ("localhost.example", false),
+            ("192.0.2.1", false),
+            ("notlocalhost", false),
+        ] {
+            let set = Jar::default().set(b"a=1; Secure", Setter { host, ..setter("/") });
+            assert_eq!(set.is_ok(), is_kept, "{host}");
+        }
     }
 
     #[test]
@@ -394,7 +475,7 @@ mod tests {
         fn any_field_leaves_a_jar_that_can_be_sent(fields in prop::collection::vec("\\PC{0,40}|[a-c]=[a-z; =]{0,9}(; (path|max-age|expires|domain)=\\PC{0,12})?", 0..80)) {
             let mut jar = Jar::default();
             for field in &fields {
-                jar.set(field.as_bytes(), setter("/x"));
+                let _ = jar.set(field.as_bytes(), setter("/x"));
             }
             prop_assert!(jar.cookies.len() <= COOKIES_MAX);
             for pair in jar.pairs(b"/x/y", at(11)) {

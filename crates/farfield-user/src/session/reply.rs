@@ -112,7 +112,13 @@ impl Sessions {
                 now,
                 date,
             };
-            cookies.iter().for_each(|field| visit.jar.set(field, setter));
+            for field in cookies {
+                if let (Err(refusal), Some(tracer)) = (visit.jar.set(field, setter), &self.tracer) {
+                    let name = field.split(|byte| matches!(byte, b'=' | b';')).next().unwrap_or_default();
+                    let name = String::from_utf8_lossy(name);
+                    tracer.send(TraceEvent::Warning(format!("the cookie `{name}` is not kept: {refusal}")));
+                }
+            }
         }
         let state = usize::from(visit.state);
         let (needs, main) = (self.needs[state], matches!(kind, RequestRole::Main { .. }));

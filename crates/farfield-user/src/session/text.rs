@@ -59,6 +59,7 @@ impl Filling<'_> {
         for piece in &text.0 {
             match piece {
                 Piece::Plain(text) => out.extend_from_slice(text.as_bytes()),
+                Piece::Bytes(bytes) => out.extend_from_slice(bytes),
                 Piece::Value(value, escape) => self.write_value(*value, *escape, context, out),
             }
         }
@@ -82,6 +83,7 @@ impl Filling<'_> {
         for (index, piece) in text.0.iter().enumerate() {
             match piece {
                 Piece::Plain(text) => out.extend_from_slice(text.as_bytes()),
+                Piece::Bytes(bytes) => out.extend_from_slice(bytes),
                 Piece::Value(value, escape) => {
                     let context = if index == 0 { TextContext::Body } else { TextContext::Target };
                     self.write_value(*value, *escape, context, out);
