@@ -1,5 +1,6 @@
 //! Sessions with cryptography, by rustls: no other module names it.
 
+mod anchored;
 mod identity;
 mod leaf;
 mod records;

@@ -1,5 +1,6 @@
 //! What the sessions of a run have in common: whom they trust, and what they offer.
 
+use super::anchored::AnchoredVerifier;
 use super::identity::Identities;
 use super::leaf::LeafVerifier;
 use base64::prelude::{BASE64_STANDARD, Engine};
@@ -214,10 +215,11 @@ impl Trust {
                 let count = given.len();
                 let mut roots = RootCertStore::empty();
                 // Systems have roots that no verifier reads; the others do.
-                roots.add_parsable_certificates(given);
+                roots.add_parsable_certificates(given.iter().cloned());
                 let verifier =
                     WebPkiServerVerifier::builder_with_provider(roots.into(), Arc::clone(provider));
-                Ok(verifier.build().map_err(|_| SettingsError::Roots(count))?)
+                let roots = verifier.build().map_err(|_| SettingsError::Roots(count))?;
+                Ok(Arc::new(AnchoredVerifier { roots, given }))
             }
             Trust::Pins(pins) => Ok(Arc::new(LeafVerifier { pins: Some(pins), algorithms })),
             Trust::Anyone => Ok(Arc::new(LeafVerifier { pins: None, algorithms })),
