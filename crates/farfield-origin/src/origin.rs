@@ -18,9 +18,11 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Waker};
 use std::thread::JoinHandle;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::runtime::Runtime;
@@ -224,13 +226,16 @@ impl Drop for Ending {
 /// Descriptors of the timers' event loop: of epoll, its notifications and its timer, and one aside.
 const OF_TIMERS: usize = 4;
 
-/// Makes the event loop of the timers. Made with the first timer, it would find no descriptor where
-/// connections have taken all of them, and panic in the thread that accepts.
+/// Makes the event loop of the timers. Made later, by the first connection's timer or by the library's own
+/// thread, it would find no descriptor where connections have taken all of them, and panic there.
 fn timers() -> io::Result<()> {
     // It panics where it finds none; so it is looked whether there are some.
     let another = |_| io::stderr().as_fd().try_clone_to_owned();
     drop((0..OF_TIMERS).map(another).collect::<Result<Vec<OwnedFd>, io::Error>>()?);
-    async_io::block_on(async_io::Timer::after(std::time::Duration::from_nanos(1)));
+    // A timer that has expired when it is polled is not registered, and would leave the loop unmade.
+    let mut far = async_io::Timer::after(std::time::Duration::from_hours(1));
+    let registered = Pin::new(&mut far).poll(&mut Context::from_waker(Waker::noop()));
+    debug_assert!(registered.is_pending(), "an hour is over");
     Ok(())
 }
 
