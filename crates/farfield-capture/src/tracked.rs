@@ -25,6 +25,21 @@ pub(crate) struct Context<'a, S> {
     pub next_id: &'a mut u32,
 }
 
+impl<S> Context<'_, S> {
+    /// Bytes that may wait behind a hole of one stream: none while too many wait on all connections.
+    pub fn waiting_max(&self) -> usize {
+        match *self.waiting_total > self.options.waiting_bytes_total_max {
+            true => 0,
+            false => self.options.waiting_bytes_max,
+        }
+    }
+
+    /// Notes that as many bytes wait now on a connection, where `before` waited.
+    pub fn note_waiting(&mut self, before: usize, now: usize) {
+        *self.waiting_total = (*self.waiting_total + now).saturating_sub(before);
+    }
+}
+
 /// How a connection ended, by the index of the end.
 #[derive(Debug, Clone, Copy)]
 enum Ended {
@@ -153,7 +168,7 @@ impl Tracked {
         self.handle_handshake(at, from, segment);
         self.find_client(from, segment);
         self.handle_data(at, from, segment, context);
-        *context.waiting_total = (*context.waiting_total + self.waiting_bytes()).saturating_sub(waited);
+        context.note_waiting(waited, self.waiting_bytes());
         self.handle_end(at, from, segment);
         self.hand_on(context.sink, self.closed);
         if self.closed {
@@ -212,10 +227,7 @@ impl Tracked {
         segment: &Segment<'_>,
         context: &mut Context<'_, S>,
     ) {
-        let waiting_max = match *context.waiting_total > context.options.waiting_bytes_total_max {
-            true => 0,
-            false => context.options.waiting_bytes_max,
-        };
+        let waiting_max = context.waiting_max();
         let handshake_ns = self.syn.zip(self.established).map(|(syn, established)| established.since(syn));
         let http_limits = HttpLimits {
             head_bytes_max: context.options.head_bytes_max,
@@ -271,7 +283,7 @@ impl Tracked {
 
     /// Ends the conversation, and keeps of the directions only what late packets are judged by.
     fn shrink<S>(&mut self, context: &mut Context<'_, S>) {
-        *context.waiting_total = context.waiting_total.saturating_sub(self.waiting_bytes());
+        context.note_waiting(self.waiting_bytes(), 0);
         self.streams.iter_mut().for_each(Stream::forget);
         if let Some(http) = self.http.take() {
             let counts = http.counts();
@@ -352,6 +364,6 @@ impl Tracked {
             });
             self.http.iter_mut().for_each(|http| http.doubt());
         }
-        *context.waiting_total = (*context.waiting_total + self.waiting_bytes()).saturating_sub(waited);
+        context.note_waiting(waited, self.waiting_bytes());
     }
 }

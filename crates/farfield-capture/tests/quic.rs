@@ -227,8 +227,12 @@ impl Pair {
 }
 
 fn rebuilt_with(packets: &[(u64, Vec<u8>)], lines: &str) -> Capture {
+    rebuilt_under(packets, lines, Options::default())
+}
+
+fn rebuilt_under(packets: &[(u64, Vec<u8>)], lines: &str, options: Options) -> Capture {
     let secrets = Secrets::read(lines.as_bytes()).unwrap();
-    let options = Options { secrets: Some(Arc::new(secrets)), ..Options::default() };
+    let options = Options { secrets: Some(Arc::new(secrets)), ..options };
     read(&file(packets, 0)[..], &options).expect("a capture")
 }
 
@@ -371,4 +375,30 @@ fn damaged_connections_are_survived() {
             assert_eq!(own.number as usize, place);
         }
     }
+}
+
+/// What waits behind holes has a bound over all streams: beyond it, a hole is taken as never captured.
+#[test]
+fn what_waits_is_bounded_over_all_streams() {
+    let mut pair = Pair::secured(SUITE, 1);
+    let mut late = Vec::new();
+    for _ in 0..2 {
+        let stream = pair.open();
+        pair.say(CLIENT, stream, GET);
+        let first = pair.packets.len();
+        pair.say(SERVER, stream, &reply(30_000));
+        late.push(pair.packets.remove(first));
+    }
+    let lines = pair.lines.0.lock().unwrap().clone();
+    let mut packets = pair.packets.clone();
+    for (_, packet) in late {
+        packets.push((packets.last().unwrap().0 + 1_000, packet));
+    }
+    let states = |waiting_bytes_total_max| {
+        let options = Options { waiting_bytes_total_max, ..Options::default() };
+        let capture = rebuilt_under(&packets, &lines, options);
+        capture.transactions.iter().map(|own| own.state).collect::<Vec<_>>()
+    };
+    assert_eq!(states(256 << 20), [COMPLETE; 2]);
+    assert_eq!(states(40_000), [COMPLETE, TransactionState::Lossy], "the first alone waits");
 }

@@ -112,6 +112,9 @@ pub(crate) struct QuicConnection {
     secured: Option<UnixNs>,
     end: End,
     counts: TlsCounts,
+    /// Bytes that wait behind holes of streams.
+    waiting_bytes: usize,
+    /// How many may, behind those of one stream.
     waiting_max: usize,
 }
 
@@ -138,7 +141,6 @@ impl QuicConnection {
         ends: [SocketAddr; 2],
         secrets: Arc<Secrets>,
         limits: HttpLimits,
-        waiting_max: usize,
     ) -> QuicConnection {
         QuicConnection {
             id,
@@ -159,7 +161,8 @@ impl QuicConnection {
             secured: None,
             end: End::Open,
             counts: TlsCounts::default(),
-            waiting_max,
+            waiting_bytes: 0,
+            waiting_max: 0,
         }
     }
 
@@ -180,8 +183,14 @@ impl QuicConnection {
         self.last
     }
 
-    /// Takes in a datagram that an end sent.
-    pub fn handle(&mut self, at: UnixNs, by: usize, datagram: &[u8]) -> Fate {
+    /// Bytes that are kept until others come.
+    pub fn waiting_bytes(&self) -> usize {
+        self.waiting_bytes + self.held_bytes
+    }
+
+    /// Takes in a datagram that an end sent; `waiting_max` bytes may wait behind the holes of a stream.
+    pub fn handle(&mut self, at: UnixNs, by: usize, datagram: &[u8], waiting_max: usize) -> Fate {
+        self.waiting_max = waiting_max;
         if by == CLIENT && self.is_foreign_initial(datagram) {
             let Some(secrets) = begun(datagram) else { return self.pass_over(at, by, datagram.len()) };
             if self.suite.is_some() || self.is_closed() {
@@ -372,11 +381,13 @@ impl QuicConnection {
             streams.iter_mut().for_each(|stream| stream.begin(0));
             streams
         });
-        let http = &mut self.http;
-        streams[by].handle_segment(at, segment, &around, |piece| match by {
+        let (http, stream) = (&mut self.http, &mut streams[by]);
+        self.waiting_bytes -= stream.waiting_bytes();
+        stream.handle_segment(at, segment, &around, |piece| match by {
             CLIENT => http.handle_request(number, &piece),
             _ => http.handle_reply(number, &piece),
         });
+        self.waiting_bytes += stream.waiting_bytes();
     }
 
     fn handle_crypto(&mut self, at: UnixNs, by: usize, kind: PacketKind, offset: u64, content: &[u8]) {
@@ -391,12 +402,14 @@ impl QuicConnection {
         let EndState { crypto, messages, .. } = &mut self.states[by];
         crypto[level].begin(0);
         let mut found = Vec::new();
+        self.waiting_bytes -= crypto[level].waiting_bytes();
         crypto[level].handle_segment(at, &segment, &around, |piece: Piece<'_>| match piece.what {
             Next::Bytes(bytes) => {
                 messages[level].handle(bytes, |message| found.push((message, piece.available)));
             }
             _ => messages[level].lose(),
         });
+        self.waiting_bytes += crypto[level].waiting_bytes();
         for (message, available) in found {
             match message {
                 Message::ClientHello(hello) if by == CLIENT && self.random.is_none() => {
@@ -407,6 +420,7 @@ impl QuicConnection {
                 }
                 Message::EncryptedExtensions(extensions) if by == SERVER && self.early == Early::Unknown => {
                     self.early = if extensions.early_data { Early::Accepted } else { Early::Rejected };
+                    self.held_bytes = 0;
                     for (at, content) in std::mem::take(&mut self.held) {
                         self.handle_content(at, CLIENT, PacketKind::ZeroRtt, &content);
                     }
@@ -442,7 +456,7 @@ impl QuicConnection {
         }
         let passed = self.http.passed();
         while let Some(first) = self.streams.first_entry().filter(|first| *first.key() < passed) {
-            first.remove();
+            self.waiting_bytes -= first.remove().iter().map(Stream::waiting_bytes).sum::<usize>();
         }
     }
 

@@ -31,18 +31,21 @@ impl QuicTable {
         context: &mut Context<'_, S>,
     ) {
         let key = ordered(datagram.source, datagram.destination);
+        let waiting_max = context.waiting_max();
         if let Some(connection) = self.connections.get_mut(&key) {
             if connection.interface != interface {
                 return context.limits.other_interface_packets += 1;
             }
             let by = if connection.ends[CLIENT] == datagram.source { CLIENT } else { SERVER };
-            if connection.handle(at, by, datagram.data) == Fate::Used {
+            let waited = connection.waiting_bytes();
+            if connection.handle(at, by, datagram.data, waiting_max) == Fate::Used {
                 context.limits.packets_used += 1;
                 let is_closed = connection.is_closed();
-                return connection.hand_on(context.sink, is_closed);
+                connection.hand_on(context.sink, is_closed);
+                return context.note_waiting(waited, connection.waiting_bytes());
             }
             if let Some(connection) = self.connections.remove(&key) {
-                connection.finish(context);
+                finish(connection, context);
             }
         }
         let secrets = context.options.secrets.as_ref().filter(|_| {
@@ -66,11 +69,11 @@ impl QuicTable {
             [datagram.source, datagram.destination],
             Arc::clone(secrets),
             limits,
-            context.options.waiting_bytes_max,
         ));
         *context.next_id += 1;
         connection.begin_keys(&keys);
-        connection.handle(at, CLIENT, datagram.data);
+        connection.handle(at, CLIENT, datagram.data, waiting_max);
+        context.note_waiting(0, connection.waiting_bytes());
         context.limits.packets_used += 1;
         self.connections.insert(key, connection);
     }
@@ -84,14 +87,20 @@ impl QuicTable {
         let Some(key) = oldest.map(|(key, _)| *key) else { return };
         if let Some(connection) = self.connections.remove(&key) {
             context.limits.connections_evicted += u64::from(!connection.is_closed());
-            connection.finish(context);
+            finish(connection, context);
         }
     }
 
     /// Lets all connections go, at the end of the file.
     pub fn finish<S: Sink>(&mut self, context: &mut Context<'_, S>) {
         while let Some((_, connection)) = self.connections.pop_first() {
-            connection.finish(context);
+            finish(connection, context);
         }
     }
+}
+
+/// Lets a connection go, and what waits there.
+fn finish<S: Sink>(connection: Box<QuicConnection>, context: &mut Context<'_, S>) {
+    context.note_waiting(connection.waiting_bytes(), 0);
+    connection.finish(context);
 }
