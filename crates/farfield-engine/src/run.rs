@@ -288,7 +288,10 @@ pub fn run_with_clocks(
     collector.stats.warnings.extend(account::out_of_memory(&collector.stats));
     collector.stats.warnings.extend(clocks::warnings(&clocks_before, &clocks()));
     let segments = SegmentCounts::of(&settings.plane);
-    collector.stats.warnings.extend(segments_before.zip(segments).and_then(segments_sent_again));
+    let fold = &collector.fold;
+    let requests = fold.warm_up().requests() + fold.steady().requests() + fold.drained();
+    let sent_again = segments_before.zip(segments).and_then(|counts| segments_sent_again(counts, requests));
+    collector.stats.warnings.extend(sent_again);
     account::describe_server_limits(&mut collector.stats, settings);
     collector.stats.bottleneck =
         collector.monitored.as_ref().and_then(|log| monitor::bottleneck(log, &settings.plane, until));

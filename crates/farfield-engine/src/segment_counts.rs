@@ -38,15 +38,21 @@ impl SegmentCounts {
     }
 }
 
-/// The warning that many segments were sent again between the first counts and the second.
-pub(crate) fn segments_sent_again((before, after): (SegmentCounts, SegmentCounts)) -> Option<String> {
+/// The warning that many segments were sent again between the first counts and the second, in which so many
+/// requests were due.
+pub(crate) fn segments_sent_again(
+    (before, after): (SegmentCounts, SegmentCounts),
+    requests: u64,
+) -> Option<String> {
     let (sent, again) = (after.sent.saturating_sub(before.sent), after.again.saturating_sub(before.again));
     let share = again as f64 / (sent + again) as f64;
+    let touched = (again as f64 / requests.max(1) as f64).min(1.0);
     (again >= SEGMENTS_MIN && share >= SHARE_MIN).then(|| {
         format!(
             "{:.1} % of the TCP segments that this machine sent were sent again ({again}): the path loses packets, or a full \
-             accept queue drops SYNs; what waited for that is in the response times",
-            share * 100.0
+             accept queue drops SYNs; at most {:.1} % of the requests waited for that, which is in their response times",
+            share * 100.0,
+            touched * 100.0
         )
     })
 }
@@ -57,7 +63,7 @@ mod tests {
 
     fn warning(sent: u64, again: u64) -> Option<String> {
         let before = SegmentCounts { sent: 7, again: 9 };
-        segments_sent_again((before, SegmentCounts { sent: 7 + sent, again: 9 + again }))
+        segments_sent_again((before, SegmentCounts { sent: 7 + sent, again: 9 + again }), 4_000)
     }
 
     #[test]
@@ -65,6 +71,7 @@ mod tests {
         let words = warning(9_000, 1_000).expect("a warning");
         let begin = "10.0 % of the TCP segments that this machine sent were sent again (1000): the path loses packets";
         assert!(words.starts_with(begin), "{words}");
+        assert!(words.contains("; at most 25.0 % of the requests waited for that"), "{words}");
     }
 
     #[test]
