@@ -47,6 +47,24 @@ impl Tenths {
         }
     }
 
+    /// The stretches of consecutive tenths of this set: the beginning of each, and its length.
+    pub fn stretches(&self) -> Vec<(Instant, Duration)> {
+        let mut stretches = Vec::new();
+        let mut begun = None;
+        for tenth in 0..=self.words.len() * BITS {
+            match (self.has(tenth), begun) {
+                (true, None) => begun = Some(tenth),
+                (false, Some(from)) => {
+                    let length = Duration::from_ns((tenth - from) as u64 * TENTH_NS);
+                    stretches.push((Instant::from_ns(from as u64 * TENTH_NS), length));
+                    begun = None;
+                }
+                _ => {}
+            }
+        }
+        stretches
+    }
+
     /// True if the tenth of this number is in the set.
     fn has(&self, tenth: usize) -> bool {
         self.words.get(tenth / BITS).is_some_and(|word| word >> (tenth % BITS) & 1 == 1)
@@ -128,6 +146,21 @@ mod tests {
                 assert_eq!(tenths.has(tenth), whole.contains(&tenth), "{from} to {to}: {tenth}");
             }
         }
+    }
+
+    #[test]
+    fn stretches_are_tenths_in_a_row() {
+        let mut tenths = Tenths::default();
+        assert_eq!(tenths.stretches(), []);
+        for ms in [0, 150, 6_350, 6_400] {
+            tenths.add(at(ms));
+        }
+        let found: Vec<_> = tenths.stretches();
+        let ms: Vec<_> = found
+            .iter()
+            .map(|(from, length)| [from.as_ns() / 1_000_000, length.as_ns() / 1_000_000])
+            .collect();
+        assert_eq!(ms, [[0, 200], [6_300, 200]]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Phases of a run, and a worker's use of its processor in the measured part.
 
 use crate::os::clock::{thread_cpu, thread_waited};
-use farfield_base::{Duration, Instant, Window};
+use farfield_base::{Duration, Instant, Tenths, Window};
 use farfield_measure::engine_stats::WorkerStats;
 
 /// Begin and end of a run's phases.
@@ -14,6 +14,15 @@ pub(crate) struct Phases {
 
 /// Stalls below this length are neither examined for their cause nor added up.
 const EXAMINED_STALL_MIN: Duration = Duration::from_ms(20);
+/// Waits for a processor between two heartbeats that together are no longer than this delay nothing for
+/// long.
+const HELD_MIN: Duration = Duration::from_ms(1);
+/// A stretch of work is examined once it has lasted so long.
+const STRETCH_MIN: Duration = Duration::from_ms(10);
+/// Tenths of a stretch that a worker's own work must take, so that what comes meanwhile waits for that.
+const CROWDED_TENTHS: u64 = 9;
+/// A shorter sleep ends no stretch of work.
+const NAP_MIN: Duration = Duration::from_us(100);
 
 /// Time after the end of the load in which a late worker begins what was due before: it loses no arrival by
 /// a late wake, and a worker that is too slow for its load does not drive the server all through the drain.
@@ -39,7 +48,42 @@ pub(crate) struct Meters {
     stall: Duration,
     stall_waited: Option<Duration>,
     stalled: Duration,
-    waited_before: Option<Duration>,
+    stopped: Duration,
+    held: Option<Duration>,
+    crowded: Duration,
+    disturbed: Tenths,
+    /// At the last heartbeat.
+    beat: Option<Beat>,
+    /// The thread's processor time and its wait for a processor, at the last heartbeat or examined stall.
+    before: Used,
+    /// Begin of the stretch of work that goes on, and the worker's sleep by then.
+    awake_since: (Instant, Duration),
+    /// As `before`, at the last heartbeat or end of a stretch.
+    before_stretch: Used,
+}
+
+/// A worker's wait for a processor up to a heartbeat.
+#[derive(Debug, Clone, Copy)]
+struct Beat {
+    at: Instant,
+    waited: Option<Duration>,
+}
+
+/// What a thread has had of its processor, and not had, so far.
+#[derive(Debug, Clone, Copy, Default)]
+struct Used {
+    cpu: Duration,
+    waited: Option<Duration>,
+}
+
+impl Used {
+    fn read() -> Used {
+        Used { cpu: thread_cpu(), waited: thread_waited() }
+    }
+
+    fn waited_since(&self, earlier: &Used) -> Option<Duration> {
+        self.waited.zip(earlier.waited).map(|(now, before)| now - before)
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -61,7 +105,14 @@ impl Meters {
             stall: Duration::ZERO,
             stall_waited: None,
             stalled: Duration::ZERO,
-            waited_before: None,
+            stopped: Duration::ZERO,
+            held: None,
+            crowded: Duration::ZERO,
+            disturbed: Tenths::default(),
+            beat: None,
+            before: Used::default(),
+            awake_since: (Instant::ZERO, Duration::ZERO),
+            before_stretch: Used::default(),
         }
     }
 
@@ -75,25 +126,98 @@ impl Meters {
         }
     }
 
-    /// Reads the worker's total wait for a processor so far. Regular readings show how much of a long stall
-    /// was such a wait.
-    pub fn heartbeat(&mut self) {
-        self.waited_before = thread_waited();
+    /// Reads the worker's wait for a processor so far. Regular readings show how much of a long stall was
+    /// such a wait, and in which tenths of a second a worker was held.
+    pub fn heartbeat(&mut self, now: Instant) {
+        let used = Used::read();
+        (self.before, self.before_stretch) = (used, used);
+        let beat = Beat { at: now, waited: used.waited };
+        if let Some(last) = self.beat.replace(beat) {
+            self.count_beat(last, beat);
+        }
     }
 
-    /// Records that the worker handled no events from `from` to `to`; only the part in the window counts.
-    pub fn record_stall(&mut self, from: Instant, to: Instant) {
-        let stall = self.window.overlap(from, to);
-        if stall >= EXAMINED_STALL_MIN {
-            self.stalled = self.stalled + stall;
-        }
-        if stall <= self.stall {
+    /// Counts the time between two heartbeats, if all of it is in the window.
+    fn count_beat(&mut self, last: Beat, beat: Beat) {
+        let wall = beat.at.since(last.at);
+        let Some((now, before)) = beat.waited.zip(last.waited) else { return };
+        if self.window.overlap(last.at, beat.at) != wall {
             return;
         }
-        self.stall = stall;
-        if stall >= EXAMINED_STALL_MIN {
-            self.stall_waited = thread_waited().zip(self.waited_before).map(|(now, before)| now - before);
+        let is_held = now - before > HELD_MIN;
+        let held = if is_held { now - before } else { Duration::ZERO };
+        self.held = Some(self.held.unwrap_or_default() + held);
+        if is_held {
+            self.note_disturbed(last.at, beat.at);
         }
+    }
+
+    /// Records that the worker has had something to do until `now`; what it has then done without a pause
+    /// may have kept waiting what came meanwhile.
+    pub fn work_until(&mut self, now: Instant) {
+        if now.since(self.awake_since.0) >= STRETCH_MIN {
+            let used = Used::read();
+            self.count_stretch(now, used);
+            self.before_stretch = used;
+            self.awake_since = (now, self.slept);
+        }
+    }
+
+    /// Counts the stretch of work that has come to `now`, if nearly all of it was the worker's own.
+    fn count_stretch(&mut self, now: Instant, used: Used) {
+        let (from, slept) = self.awake_since;
+        let wall = self.window.overlap(from, now);
+        let waited = used.waited_since(&self.before_stretch).unwrap_or_default();
+        let computed = wall - (self.slept - slept) - waited;
+        let computed = computed.min(used.cpu - self.before_stretch.cpu);
+        if computed.times(10) >= wall.times(CROWDED_TENTHS) {
+            self.crowded = self.crowded + computed;
+        }
+    }
+
+    /// Records that the worker slept from `from` to `to`, which ends a stretch of work if it was long
+    /// enough.
+    pub fn slept_from(&mut self, from: Instant, to: Instant) {
+        self.slept = self.slept + to.since(from);
+        if to.since(from) >= NAP_MIN {
+            self.awake_since = (to, self.slept);
+        }
+    }
+
+    fn note_disturbed(&mut self, from: Instant, to: Instant) {
+        self.disturbed.add(from);
+        self.disturbed.add_between(from, to);
+        self.disturbed.add(to);
+    }
+
+    /// Records that a turn of the worker took from `from` to `to`; only the part in the window counts.
+    pub fn record_turn(&mut self, from: Instant, to: Instant) {
+        self.record_stall(from, to, |used, before| used.cpu - before.cpu);
+    }
+
+    /// Records that the worker was to wake at `from`, and woke at `to`: it has not computed meanwhile.
+    pub fn record_late_wake(&mut self, from: Instant, to: Instant) {
+        self.record_stall(from, to, |_, _| Duration::ZERO);
+    }
+
+    /// Records that the worker handled no events from `from` to `to`, and computed for `computed` at most.
+    fn record_stall(&mut self, from: Instant, to: Instant, computed: impl FnOnce(&Used, &Used) -> Duration) {
+        let stall = self.window.overlap(from, to);
+        if stall >= EXAMINED_STALL_MIN {
+            let used = Used::read();
+            let waited = used.waited_since(&self.before);
+            let stopped = stall - waited.unwrap_or_default() - computed(&used, &self.before);
+            self.before = used;
+            self.stalled = self.stalled + stall;
+            if stopped >= EXAMINED_STALL_MIN {
+                self.stopped = self.stopped + stopped;
+                self.note_disturbed(from, to);
+            }
+            if stall > self.stall {
+                self.stall_waited = waited;
+            }
+        }
+        self.stall = self.stall.max(stall);
     }
 
     /// The worker's statistics over the window, or from its start if the window never began.
@@ -119,6 +243,10 @@ impl Meters {
             stall: Some(self.stall),
             stall_waited: self.stall_waited,
             stalled: self.stalled,
+            stopped: self.stopped,
+            held: self.held,
+            crowded: self.crowded,
+            disturbed: self.disturbed.clone(),
             handshakes: Duration::ZERO,
         }
     }
@@ -133,11 +261,62 @@ mod tests {
         let at = |ms| Instant::ZERO + Duration::from_ms(ms);
         let mut meters = Meters::new(Window { measure_from: at(1000), measure_to: at(9000) });
         for (from, to) in [(900, 1150), (2000, 2019), (3000, 3100), (8990, 9500)] {
-            meters.record_stall(at(from), at(to));
+            meters.record_late_wake(at(from), at(to));
         }
         let stats = meters.stats(at(9500));
         // Of the first 150 ms are within, and of the last 10.
         assert_eq!((stats.stall, stats.stalled), (Some(Duration::from_ms(150)), Duration::from_ms(250)));
+    }
+
+    /// A thread that was neither waiting nor computing while it was away was stopped.
+    #[test]
+    fn a_stall_without_a_wait_is_a_stop() {
+        let at = |ms| Instant::ZERO + Duration::from_ms(ms);
+        let mut meters = Meters::new(Window { measure_from: at(0), measure_to: at(9000) });
+        meters.heartbeat(at(1000));
+        // This test's thread has had its processor, or waited for it, for far less than these seconds.
+        meters.record_late_wake(at(1000), at(5000));
+        meters.record_turn(at(6000), at(8000));
+        let stats = meters.stats(at(9000));
+        assert_eq!(stats.stalled, Duration::from_secs(6));
+        assert!(stats.stopped > Duration::from_secs(5), "{stats:?}");
+        let [first, second] = stats.disturbed.stretches()[..] else { panic!("{stats:?}") };
+        assert_eq!((first.0, second.0), (at(1000), at(6000)));
+    }
+
+    /// Waits of a tenth that are short together delay nothing.
+    #[test]
+    fn tenths_are_held_by_more_than_moments() {
+        let at = |ms| Instant::ZERO + Duration::from_ms(ms);
+        let mut meters = Meters::new(Window { measure_from: at(1000), measure_to: at(9000) });
+        let beat = |at_ms, waited_us| Beat { at: at(at_ms), waited: Some(Duration::from_us(waited_us)) };
+        // Across the beginning of the window, short waits, 40 ms, and nothing to speak of.
+        let beats =
+            [beat(950, 0), beat(1050, 90_000), beat(1150, 90_900), beat(1250, 130_900), beat(1350, 131_000)];
+        for pair in beats.windows(2) {
+            meters.count_beat(pair[0], pair[1]);
+        }
+        let stats = meters.stats(at(1350));
+        assert_eq!(stats.held, Some(Duration::from_ms(40)));
+        assert_eq!(stats.disturbed.stretches(), [(at(1100), Duration::from_ms(200))]);
+    }
+
+    /// A stretch of work without a sleep is crowded if it was the worker's own: not if it slept again and
+    /// again, waited for its processor, or was stopped.
+    #[test]
+    fn stretches_of_own_work_are_crowded() {
+        let at = |ms| Instant::ZERO + Duration::from_ms(ms);
+        let crowded = |slept_ms: u64, waited_ms: u64, cpu_ms: u64| {
+            let mut meters = Meters::new(Window { measure_from: at(0), measure_to: at(9000) });
+            meters.slept_from(at(0), at(50));
+            meters.before_stretch = Used { cpu: Duration::from_ms(7), waited: Some(Duration::from_ms(3)) };
+            meters.slept = meters.slept + Duration::from_ms(slept_ms);
+            let waited = Some(Duration::from_ms(3 + waited_ms));
+            meters.count_stretch(at(150), Used { cpu: Duration::from_ms(7 + cpu_ms), waited });
+            meters.crowded.as_ns() / 1_000_000
+        };
+        assert_eq!([crowded(0, 0, 100), crowded(5, 3, 92), crowded(5, 0, 100)], [100, 92, 95]);
+        assert_eq!([crowded(20, 0, 100), crowded(0, 20, 80), crowded(0, 0, 40)], [0, 0, 0]);
     }
 
     #[test]

@@ -59,7 +59,8 @@ impl WorkerLoop {
         if self.phases.window.contains(from) {
             self.turns.record(now.since(from));
         }
-        self.meters.record_stall(from, now);
+        self.meters.record_turn(from, now);
+        self.meters.work_until(now);
     }
 
     /// Whether the collector is to be sent the samples and the counts so far.
@@ -67,7 +68,7 @@ impl WorkerLoop {
         let is_due = now >= self.next_heartbeat;
         if is_due {
             self.next_heartbeat = now + HEARTBEAT;
-            self.meters.heartbeat();
+            self.meters.heartbeat(now);
         }
         is_due
     }

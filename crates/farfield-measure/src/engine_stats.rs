@@ -296,7 +296,8 @@ pub struct NetworkStats {
     /// receive work waited: the fault of a server's machine that is full.
     #[serde(default)]
     pub refused: u64,
-    /// Processors of these threads; empty if the writer of a packet, or nobody in particular, does that work.
+    /// Processors of these threads; empty if the writer of a packet, or nobody in particular, does that
+    /// work.
     #[serde(default)]
     pub receive_threads: Vec<u32>,
     /// Packets that the network did not deliver: what the scenario asks for.
@@ -510,6 +511,22 @@ pub struct WorkerStats {
     #[serde(default)]
     pub handshakes: Duration,
 }
+    /// The part of these in which it neither computed nor waited for a processor: it was stopped, swapped
+    /// out, or its processor was.
+    #[serde(default)]
+    pub stopped: Duration,
+    /// The part of the time in which it was ready and had no processor that fell into tenths of a second
+    /// with more than a millisecond of it, where the kernel counts that. Many short waits delay nothing for
+    /// long.
+    #[serde(default)]
+    pub held: Option<Duration>,
+    /// The part of the time that its own work took that fell into stretches of 10 ms and more without a
+    /// sleep, of which that took nine tenths: what came meanwhile had to wait for it.
+    #[serde(default)]
+    pub crowded: Duration,
+    /// Tenths of a second of the run in which it was held or stopped.
+    #[serde(default)]
+    pub disturbed: Tenths,
 
 impl WorkerStats {
     /// The share of the time in which the worker had something to do, whether or not it had a processor to
@@ -534,9 +551,15 @@ impl WorkerStats {
         if self.wall.is_zero() { 0.0 } else { self.handshakes.as_secs_f64() / self.wall.as_secs_f64() }
     }
 
-    /// The share of the time that its own work took: what it was busy, without waiting for a processor.
+    /// The share of the time that its own work took: what it was busy, without waiting for a processor. Where it
+    /// waited when it was to wake, that is in neither its sleep nor its work, and its processor time says what
+    /// that was.
     pub fn computing(&self) -> f64 {
-        (self.busy() - self.waited_share().unwrap_or(0.0)).max(0.0)
+        if self.wall.is_zero() {
+            return 0.0;
+        }
+        let cpu = self.cpu.as_secs_f64() / self.wall.as_secs_f64();
+        (self.busy() - self.waited_share().unwrap_or(0.0)).max(cpu.min(self.busy()))
     }
 }
 

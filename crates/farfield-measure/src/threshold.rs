@@ -30,7 +30,7 @@ use crate::kaplan_meier::Estimate;
 use crate::quantile::Quantile;
 use crate::states::StateCount;
 use crate::timing::Timing;
-use crate::verdict::Unit;
+use crate::verdict::{Unit, disturbed};
 use farfield_base::{Duration, Instant, Outcome, QuantityError, Rate, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -210,6 +210,19 @@ impl Threshold {
     /// class or state alone.
     pub fn judges_outcomes(&self) -> bool {
         self.scope.is_none() && matches!(self.metric, Metric::Errors | Metric::Outcome(_))
+    }
+
+    /// Whether its metric can be moved by a share of the requests that are late, each for a moment.
+    pub(crate) fn can_be_moved(&self, late_share: f64) -> bool {
+        match self.metric {
+            Metric::Time(Statistic::Quantile(quantile), _) => disturbed::moves(late_share, quantile),
+            Metric::Time(Statistic::Max | Statistic::StandardDeviation, _) => true,
+            Metric::Time(Statistic::Mean | Statistic::Min, _)
+            | Metric::Errors
+            | Metric::Rate(_)
+            | Metric::Requests
+            | Metric::Outcome(_) => false,
+        }
     }
 
     fn measure(&self, fold: &Fold, until: Instant) -> Option<Measured> {

@@ -7,12 +7,15 @@
 //! of which none succeed (`succeeded`), leave nothing to measure.
 //!
 //! A failed check has a remedy (`advice`) and names the failure that it follows from (`causes`), so that a
-//! reader sees the first cause instead of its five symptoms.
+//! reader sees the first cause instead of its five symptoms: what would have had to be different for it to
+//! pass (`counterfactual`).
 
 mod advice;
 mod capture;
 mod causes;
+mod counterfactual;
 mod delivery;
+pub(crate) mod disturbed;
 mod limits;
 mod machine;
 mod programs;
@@ -27,6 +30,7 @@ mod timing;
 mod unfinished;
 
 pub use capture::CaptureAgreement;
+pub use disturbed::Disturbed;
 pub use limits::{ChangedLimit, VerdictLimits};
 
 use crate::engine_stats::{Arrivals, EngineStats};
@@ -34,8 +38,11 @@ use crate::fold::Fold;
 use crate::summary::SummaryContext;
 use advice::RunView;
 use farfield_base::{Instant, Outcome};
+use machine::{BUSY, STEAL, THROTTLED};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use server_processors::APART;
+use timing::{STALL, WORKER};
 
 /// Fewer requests than this say nothing about Little's law.
 const LITTLE_REQUESTS_MIN: u64 = 100;
@@ -101,6 +108,10 @@ pub struct Verdict {
     /// Limits that the scenario changed: what the verdict was compared with instead of the defaults.
     #[serde(default)]
     pub changed_limits: Vec<ChangedLimit>,
+    /// What stalls of workers did to the run, and which figures that can have moved; null if there were none
+    /// that are long.
+    #[serde(default)]
+    pub disturbed: Option<Disturbed>,
 }
 
 impl Verdict {
@@ -140,22 +151,27 @@ impl Verdict {
         ];
         checks.extend(programs::ran(stats));
         // Before what may be late because of it.
-        let at = checks.iter().position(|check| check.name == machine::BUSY).unwrap_or(0);
+        let at = checks.iter().position(|check| check.name == BUSY).unwrap_or(0);
         checks.splice(at..at, server_processors::checks(&run));
         let explains = |cause: &str, check: &str| {
             rate::explains(&run, cause, check).unwrap_or_else(|| match cause {
                 server_receive::NAME => server_receive::explains(&run, check),
                 // Who interrupts a run has not silenced its server.
                 "completed" if check != "something-measured" => stats.network_taken,
-                _ => machine::explains(&run, cause, check),
+                _ => true,
             })
         };
-        machine::excuse_punctual(&run, &mut checks, explains);
-        server_processors::excuse_punctual(&mut checks);
+        let mut findings = counterfactual::findings(&run, &checks);
+        // Workers that computed all the time would not have begun a rate that is far too high.
+        findings.retain(|finding| finding.check != rate::NAME || !explains(rate::NAME, ""));
+        counterfactual::apply(&run, &mut checks, &findings, |cause| {
+            machine::is_judged_by_itself(&run, cause)
+        });
         server_receive::excuse_without_effect(&mut checks, explains);
-        causes::note_causes(&mut checks, explains);
+        causes::note_causes(&mut checks, &findings, explains);
         let valid = checks.iter().all(|check| check.state != CheckState::Failed);
-        Verdict { valid, checks, changed_limits: limits.changed() }
+        let disturbed = disturbed::disturbed(&run);
+        Verdict { valid, checks, changed_limits: limits.changed(), disturbed }
     }
 
     /// Adds a check that failed after the run was judged, with what to do.

@@ -18,7 +18,7 @@ use farfield_measure::http::VersionSummary;
 use farfield_measure::summary::{
     ClassSummary, EstimateSummary, EstimatedTime, NetworkSummary, OutcomeCount, PartSummary, TimingSummary,
 };
-use farfield_measure::verdict::{CheckState, Unit};
+use farfield_measure::verdict::{CheckState, Disturbed, Unit};
 use farfield_measure::{Heading, Quantile, Summary, ThresholdResult};
 use std::fmt::Write as _;
 use std::iter;
@@ -143,10 +143,13 @@ fn measured(summary: &Summary) -> Vec<String> {
                     rate(rates.offered_per_s),
                     rate(rates.sent_per_s),
                     rate(rates.completed_per_s),
-                    rates
-                        .completed_interval_per_s
-                        .map(|ends| format!(" {}", reach(rates.completed_per_s, ends)))
-                        .unwrap_or_default()
+                    match rates.completed_interval_per_s {
+                        // Times of what was due in the measured part stand below.
+                        _ if rates.completed_per_s == 0.0 && summary.steady.times.response.is_some() =>
+                            " (all came after it)".to_owned(),
+                        Some(ends) => format!(" {}", reach(rates.completed_per_s, ends)),
+                        None => String::new(),
+                    }
                 ),
             ),
             labelled(
@@ -162,13 +165,16 @@ fn measured(summary: &Summary) -> Vec<String> {
     };
     lines.push(times_head("time"));
     let times = summary.steady.times.iter();
-    lines.extend(times.map(|(timing, times)| timing_row(timing.name(), times.as_ref())));
+    // Nothing of an invalid run is to be believed.
+    let disturbed = summary.verdict.disturbed.as_ref().filter(|_| summary.verdict.valid);
+    lines.extend(times.map(|(timing, times)| marked_row(timing.name(), times.as_ref(), disturbed)));
     // Right below the response times: how uncertain they are, and what corrects them.
     let response = summary.steady.times.response.as_ref();
     let estimate =
         summary.steady.estimates.response.as_ref().map(|estimate| estimate_row(estimate, response));
     let below = lines.len() - summary.steady.times.iter().count() + 1;
     lines.splice(below..below, response.and_then(interval_row).into_iter().chain(estimate));
+    lines.extend(disturbed.map(|_| labelled("", "* may be farfield's own time: stalls can have moved it")));
     lines
 }
 
@@ -232,17 +238,26 @@ fn pages(summary: &Summary) -> Vec<String> {
 }
 
 fn timing_row(name: &str, times: Option<&TimingSummary>) -> String {
+    marked_row(name, times, None)
+}
+
+/// Times, with a mark at those that stalls of farfield's can have moved.
+fn marked_row(name: &str, times: Option<&TimingSummary>, disturbed: Option<&Disturbed>) -> String {
     let Some(times) = times else {
         return row(name, ["-"; 6].map(str::to_owned), "0");
     };
-    let quantile = |quantile| times.quantile_ns(quantile).map_or("-".to_owned(), time);
+    let mark = |is_moved: bool| if is_moved { "*" } else { "" };
+    let quantile = |quantile| {
+        let mark = mark(disturbed.is_some_and(|disturbed| disturbed.moves(quantile)));
+        times.quantile_ns(quantile).map_or("-".to_owned(), |ns| format!("{}{mark}", time(ns)))
+    };
     let columns = [
         time(times.mean_ns),
         quantile(Quantile::P50),
         quantile(Quantile::P90),
         quantile(Quantile::P99),
         quantile(Quantile::P99_9),
-        time(times.max_ns),
+        format!("{}{}", time(times.max_ns), mark(disturbed.is_some())),
     ];
     row(name, columns, &count(times.count))
 }

@@ -307,8 +307,9 @@ impl Worker {
     /// counts as sleep: the worker had nothing to do.
     fn sleep(&mut self, turn: Instant) {
         let before = self.course.clock.now();
-        self.course.meters.slept = self.course.meters.slept + before.since(turn);
-        self.course.meters.record_stall(turn, before);
+        self.course.meters.work_until(turn);
+        self.course.meters.slept_from(turn, before);
+        self.course.meters.record_turn(turn, before);
         let links_at = self.exchange.as_ref().and_then(Exchange::next_at);
         let resumes_at = self.shard.late_load_at().and_then(|_| self.resumes_at());
         let next = self.shard.next_at().into_iter().chain(links_at).chain(resumes_at).min();
@@ -319,8 +320,8 @@ impl Worker {
         }
         self.wait(until, wait - TOO_SOON_TO_SLEEP);
         let woken = self.course.clock.now();
-        self.course.meters.slept = self.course.meters.slept + woken.since(before);
-        self.course.meters.record_stall(until, woken);
+        self.course.meters.slept_from(before, woken);
+        self.course.meters.record_late_wake(until, woken);
         self.breaks.slept(before, woken);
     }
 

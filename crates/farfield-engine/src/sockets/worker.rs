@@ -372,7 +372,8 @@ impl Worker {
     /// wakes were fired.
     fn sleep(&mut self, turn: Instant, events: &mut Vec<Event>) {
         let before = self.transport.clock.now();
-        self.course.meters.record_stall(turn, before);
+        self.course.meters.record_turn(turn, before);
+        self.course.meters.work_until(before);
         let until = self.course.sleeps_until(self.transport.wheel.next_at());
         // With unread bytes there is no sleep.
         let timeout = if self.unread.is_empty() { until.since(before) } else { Duration::ZERO };
@@ -382,8 +383,8 @@ impl Worker {
         let _ = epoll::wait(&self.transport.epoll, rustix::buffer::spare_capacity(events), Some(&timeout));
         self.transport.arrivals.end_poll(events.len() < events.capacity());
         let woken = self.transport.clock.now();
-        self.course.meters.slept = self.course.meters.slept + woken.since(before);
-        self.course.meters.record_stall(until.max(before), woken);
+        self.course.meters.slept_from(before, woken);
+        self.course.meters.record_late_wake(until.max(before), woken);
     }
 
     fn heartbeat(&mut self, now: Instant) {

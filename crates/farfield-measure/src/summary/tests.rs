@@ -68,6 +68,24 @@ fn nothing_measured_makes_no_number_up() {
     assert_eq!(Summary::from_json(&empty.to_json()).expect("its own text"), empty);
 }
 
+/// Ten requests of 4 s each, due in a measured part of a second: they have a mean, and no rate.
+#[test]
+fn replies_that_all_came_too_late_are_said() {
+    const MS: u64 = 1_000_000;
+    let warned = |took_ms: u64| {
+        let samples: Vec<Sample> = (0..10).map(|n| sample(n * MS, (n + took_ms) * MS)).collect();
+        let summary = summary(&fold(window(0, 1000), &samples), &good_run().1, END);
+        let late = summary.warnings.iter().find(|warning| warning.starts_with("no request was completed"));
+        (late.cloned(), summary.steady.rates.expect("a second").completed_per_s)
+    };
+    let (warning, completed_per_s) = warned(4000);
+    assert_eq!(completed_per_s, 0.0);
+    let warning = warning.expect("a warning");
+    assert!(warning.contains("the 10 that were due in it were answered after it"), "{warning}");
+    assert!(warning.contains("several times the 4.0 s that the longest took"), "{warning}");
+    assert_eq!(warned(900), (None, 10.0));
+}
+
 /// Each class against its samples counted one by one.
 #[test]
 fn classes_are_distinguished() {
@@ -116,7 +134,8 @@ fn a_checkpoint_is_not_complete() {
 fn absurd_times_are_reported() {
     let absurd = Sample { done: Instant::MAX, ..sample(0, 1) };
     let summary = summary(&fold(window(0, 1000), &[absurd]), &EngineStats::default(), END);
-    assert_eq!(summary.warnings.len(), 2);
+    // That it is long, that it is beyond the series, and that it came after the measured part.
+    assert_eq!(summary.warnings.len(), 3);
 }
 
 /// The schema lists each field of the document, and the units stand in the names.

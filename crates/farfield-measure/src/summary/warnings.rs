@@ -19,6 +19,7 @@ pub(super) fn warnings(fold: &Fold, stats: &EngineStats, verdict: &Verdict, unti
     let is_timed = stats.workers.iter().any(|worker| worker.stall.is_some());
     let excused = stall.filter(|check| check.state == CheckState::Skipped && is_timed);
     warnings.extend(excused.and_then(|check| check.note.clone()));
+    warnings.extend(completed_too_late(fold, until));
     let clamped: u64 = fold.steady().times.iter().map(|(_, times)| times.clamped()).sum();
     if clamped > 0 {
         warnings.push(format!("{clamped} times were longer than a day and count as a day."));
@@ -70,6 +71,22 @@ pub(super) fn warnings(fold: &Fold, stats: &EngineStats, verdict: &Verdict, unti
         warnings.push(format!("{} events lie past the end of the series.", fold.series().outside()));
     }
     warnings
+}
+
+/// The warning that every reply came after the measured part: requests that were due in it have times, and
+/// there is no rate of them.
+fn completed_too_late(fold: &Fold, until: Instant) -> Option<String> {
+    let (steady, lasted) = (fold.steady(), fold.window().elapsed(until));
+    let (answered, longest) = (steady.count(Outcome::Ok), steady.times.response.max()?);
+    (steady.events.completed == 0 && answered > 0 && !lasted.is_zero()).then(|| {
+        format!(
+            "no request was completed in the measured part of {:.1} s, so that its completed rate is 0: the {answered} that were \
+             due in it were answered after it, and their times are of these. Measure for several times the {:.1} s that \
+             the longest took (`--duration`)",
+            lasted.as_secs_f64(),
+            longest.as_secs_f64()
+        )
+    })
 }
 
 /// The warning that most replies are redirects, which were not followed: only users of sessions follow them.

@@ -3,18 +3,27 @@
 //! The generator's capacity is estimated from the rate that it reached and how busy it was with that, as if
 //! work grew with the rate: right for the middle of its range, and "about" says that.
 
+use super::counterfactual::Blame;
+use super::{BUSY, STALL, STEAL, THROTTLED, WORKER};
 use crate::engine_stats::{EngineStats, OtherProcess, WorkerStats};
 use crate::fold::Fold;
 use crate::summary::SummaryContext;
 use farfield_base::{Duration, Instant, printable};
 
 /// A worker that is busier than this is late because of what it has to do.
-const FULL: f64 = 0.7;
+pub const FULL: f64 = 0.7;
 /// Busy share up to which a worker is on time.
 pub const PUNCTUAL: f64 = 0.6;
 
 /// Fewer connections a second are no storm.
 const STORM: f64 = 500.0;
+/// More stretches of disturbed seconds are not named one by one.
+const STRETCHES: usize = 3;
+
+const RAISE_QUOTA: &str = "give farfield's control group more processor time (`cpu.max`, in version 1 `cpu.cfs_quota_us`; \
+                           a container's `--cpus`), run outside it, or offer less";
+const HOST_IS_BUSY: &str =
+    "measure when the host is quiet, or on a machine of its own: nothing on this machine can change it";
 
 /// A run, as the checks see it.
 pub struct RunView<'a> {
@@ -50,6 +59,97 @@ impl RunView<'_> {
             counted(machine.processors, "processor"),
             percent(machine.others)
         )
+    }
+
+    /// The note and the remedy of a cause of lateness, by the name of its check.
+    pub fn of_cause(&self, cause: &str) -> (Option<String>, Option<String>) {
+        let (note, advice) = match cause {
+            THROTTLED => (self.quota_used(), RAISE_QUOTA.to_owned()),
+            BUSY => (format!("{}{}", self.other_work(), self.when()), self.stop_other_work()),
+            // So short that it stands behind the share on a line of the terminal.
+            STEAL => ("taken by the virtual machine's host".to_owned(), HOST_IS_BUSY.to_owned()),
+            WORKER => self.own_work(),
+            STALL => {
+                let longest = self.stats.workers.iter().filter_map(|worker| worker.stall).max();
+                let all = self.stats.workers.iter().map(|worker| worker.stalled).max().unwrap_or_default();
+                let all = all.as_secs_f64();
+                let note = format!("{all:.2} s of stalls of 20 ms and more together{}", self.when());
+                (note, self.nothing_stops(longest.unwrap_or_default()))
+            }
+            _ => return (None, None),
+        };
+        (Some(note), Some(advice))
+    }
+
+    /// The seconds in which a worker was held or stopped, if these are few stretches.
+    fn when(&self) -> String {
+        let most =
+            self.stats.workers.iter().max_by_key(|worker| worker.held.unwrap_or_default() + worker.stopped);
+        let stretches = most.map(|worker| worker.disturbed.stretches()).unwrap_or_default();
+        if stretches.is_empty() || stretches.len() > STRETCHES {
+            return String::new();
+        }
+        let stretches: Vec<String> = stretches
+            .iter()
+            .map(|(from, length)| {
+                format!("{:.1} to {:.1}", from.as_secs_f64(), (*from + *length).as_secs_f64())
+            })
+            .collect();
+        format!(", in second {}", stretches.join(", "))
+    }
+
+    /// Of a worker that was late with its own work: all through the run, or in bursts.
+    fn own_work(&self) -> (String, String) {
+        if self.busiest().is_some_and(|busiest| busiest.computing() > FULL) {
+            return ("late with its own work".to_owned(), self.keep_up());
+        }
+        let crowded = self.stats.workers.iter().map(|worker| worker.crowded).max().unwrap_or_default();
+        let note = format!("bursts: {:.2} s of its work filled tenths of a second", crowded.as_secs_f64());
+        let apart = match self.context.heading.load.has_users_who_arrive() {
+            true => "offer less in its peaks (`load.arrivals`)",
+            false => "let users begin apart (`load.ramp`)",
+        };
+        let advice = match self.more_workers() {
+            Some(flag) => format!("{apart}, or `{flag}`"),
+            None => apart.to_owned(),
+        };
+        (note, advice)
+    }
+
+    fn quota_used(&self) -> String {
+        let machine = self.stats.machine.unwrap_or_default();
+        let processors = machine.quota.map_or(String::new(), |quota| format!(" of {quota:.2} processors"));
+        format!(
+            "the quota{processors} of farfield's control group was used up, and it waited for {:.2} s in all",
+            machine.throttled.unwrap_or_default().as_secs_f64()
+        )
+    }
+
+    /// What to do about lateness that nothing explains, with what was measured of the usual causes.
+    pub fn unexplained(&self, too_little: Option<Blame>) -> String {
+        let largest = too_little.map_or(String::new(), |Blame { cause, explained, .. }| {
+            format!(" ({cause} {} of it at most)", percent(explained))
+        });
+        format!("none of what was measured explains it{largest}: {}", self.keep_up())
+    }
+
+    /// What workers did with their time, as far as it is of interest where one of them was late.
+    fn time_of_workers(&self) -> String {
+        let busiest = self.busiest().map_or(0.0, WorkerStats::busy);
+        let waited = self.most_held_up().and_then(WorkerStats::waited_share);
+        let waited = waited
+            .map_or(String::new(), |waited| format!(", {} of that waiting for a processor", percent(waited)));
+        let stopped = self.stats.workers.iter().map(|worker| worker.stopped).max().unwrap_or_default();
+        let stopped = match stopped.is_zero() {
+            true => String::new(),
+            false => format!(", and stopped for {:.2} s", stopped.as_secs_f64()),
+        };
+        let stolen = self.stats.machine.and_then(|machine| machine.stolen_from_workers);
+        let stolen = stolen.filter(|stolen| *stolen > 0.0);
+        let stolen = stolen.map_or(String::new(), |stolen| {
+            format!("; the machine's host took {} of its processors", percent(stolen))
+        });
+        format!("the busiest worker was busy for {} of the time{waited}{stopped}{stolen}", percent(busiest))
     }
 
     /// The processes that took the most, each with the processors that it used, as far as they are known.
@@ -136,12 +236,18 @@ impl RunView<'_> {
     fn less_work(&self) -> String {
         match self.busiest() {
             Some(busiest) if busiest.computing() > FULL => self.offer_less(busiest),
-            Some(busiest) => format!(
-                "the busiest worker was busy for {} of the time: look for bursts (users who begin together: \
-                 `load.ramp`), and keep the server and other work off its processor with `{}`",
-                percent(busiest.computing()),
-                self.processors_key()
-            ),
+            Some(_) => {
+                let together = match self.context.heading.load.has_users_who_arrive() {
+                    true => "",
+                    false => "let users who begin together begin apart (`load.ramp`), ",
+                };
+                format!(
+                    "{}. Run again; where it stays, {together}keep the server and other work off the workers' \
+                     processors with `{}`",
+                    self.time_of_workers(),
+                    self.processors_key()
+                )
+            }
             None => "offer less".to_owned(),
         }
     }
@@ -197,8 +303,15 @@ fn counted(number: u32, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
+/// Per cent with two digits that count below ten: what is little is not nothing.
 pub fn percent(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
+    match share * 100.0 {
+        0.0 => "0 %".to_owned(),
+        percent if percent < 0.005 => "less than 0.01 %".to_owned(),
+        percent if percent < 0.995 => format!("{percent:.2} %"),
+        percent if percent < 9.95 => format!("{percent:.1} %"),
+        percent => format!("{percent:.0} %"),
+    }
 }
 
 /// Two digits that count, with commas.
@@ -216,6 +329,21 @@ pub fn rounded(number: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_little_is_not_nothing() {
+        for (share, text) in [
+            (0.0, "0 %"),
+            (0.000_01, "less than 0.01 %"),
+            (0.0026, "0.26 %"),
+            (0.0533, "5.3 %"),
+            (0.0999, "10 %"),
+            (0.754, "75 %"),
+            (1.0, "100 %"),
+        ] {
+            assert_eq!(percent(share), text);
+        }
+    }
 
     #[test]
     fn estimates_have_two_digits() {

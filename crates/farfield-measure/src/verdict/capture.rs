@@ -64,8 +64,12 @@ mod tests {
     fn late_times_follow_from_a_busy_machine_and_a_wrong_record_does_not() {
         let busy = Check::at_most("machine-busy", "Not busy.", 0.5, 0.02, Unit::Share);
         for (only_late, from) in [(true, Some("machine-busy")), (false, None)] {
-            let mut verdict =
-                Verdict { valid: false, checks: vec![busy.clone()], changed_limits: Vec::new() };
+            let mut verdict = Verdict {
+                valid: false,
+                checks: vec![busy.clone()],
+                changed_limits: Vec::new(),
+                disturbed: None,
+            };
             let (note, advice) = (String::new(), String::new());
             verdict.hold_against_capture(CaptureAgreement::Disagrees {
                 findings: 1,
@@ -79,7 +83,8 @@ mod tests {
 
     #[test]
     fn the_last_comparison_counts() {
-        let mut verdict = Verdict { valid: true, checks: Vec::new(), changed_limits: Vec::new() };
+        let mut verdict =
+            Verdict { valid: true, checks: Vec::new(), changed_limits: Vec::new(), disturbed: None };
         let disagrees = CaptureAgreement::Disagrees {
             findings: 2,
             note: "service-times: wrong".to_owned(),

@@ -1,68 +1,36 @@
 //! Causes of failed checks: a report shows the first cause first, and the failures that follow from it as
 //! such.
 //!
-//! Not inferred from the run but known beforehand: a worker without a processor is late with everything it
-//! does. The causes of a check are listed with the strongest first, and the first of them that failed is its
-//! cause. A rate that no machine of this kind could offer is the strongest of all.
+//! A check of time follows from what the run lost that time to, as far as that was measured
+//! ([`counterfactual`](super::counterfactual)). Of other checks the causes are not inferred from the run
+//! but known beforehand, the strongest first, and the first of them that failed is the cause. A rate that
+//! no machine of this kind could offer is the strongest of all.
 
+use super::counterfactual::{Blame, Finding};
 use super::{Check, CheckState, rate};
 
 /// A check, and those whose failure explains its own.
 type Causes = (&'static str, &'static [&'static str]);
 
-const LATE: &[&str] = &[
-    "throttled",
-    "server-apart",
-    "machine-busy",
-    "host-steal",
-    "worker-cpu",
-    "longest-stall",
-    "loop-lag",
-    "send-lateness",
-];
+/// What is late inside a worker makes packets late.
+const LATE: &[&str] = &["loop-lag", "send-lateness"];
 const NO_SERVER: &[&str] =
     &["completed", "server-ended", "server-silent", "server-failing", "server-receive"];
 
-const CAUSES: [Causes; 20] = [
+const CAUSES: [Causes; 18] = [
     ("server-held-up", &["machine-busy"]),
     ("server-silent", &["completed", "server-ended", "server-receive"]),
     ("server-failing", &["completed", "server-ended"]),
     ("machine-busy", &["throttled"]),
-    ("worker-cpu", &["throttled", "server-apart", "machine-busy", "host-steal", "server-receive"]),
-    ("longest-stall", &["throttled", "server-apart", "machine-busy", "host-steal", "worker-cpu"]),
-    ("loop-lag", &["throttled", "server-apart", "machine-busy", "host-steal", "worker-cpu", "longest-stall"]),
-    (
-        "send-lateness",
-        &[
-            "throttled",
-            "server-apart",
-            "machine-busy",
-            "host-steal",
-            "worker-cpu",
-            "longest-stall",
-            "loop-lag",
-        ],
-    ),
+    ("worker-cpu", &["server-receive"]),
+    ("send-lateness", &["loop-lag"]),
     ("departure-lateness", LATE),
     ("delivery-lateness", &["server-held-up", "server-apart", "host-steal"]),
     ("arrival-lateness", LATE),
     ("crossing-lateness", LATE),
     ("gateway-overruns", LATE),
     ("dropped-arrivals", NO_SERVER),
-    (
-        "achieved-rate",
-        &[
-            "throttled",
-            "server-apart",
-            "machine-busy",
-            "host-steal",
-            "worker-cpu",
-            "longest-stall",
-            "loop-lag",
-            "send-lateness",
-            "dropped-arrivals",
-        ],
-    ),
+    ("achieved-rate", &["loop-lag", "send-lateness", "dropped-arrivals"]),
     ("littles-law", &["samples-lost"]),
     ("unfinished", NO_SERVER),
     ("response-time-law", &["server-ended", "server-silent", "server-failing", "unfinished", "samples-lost"]),
@@ -93,9 +61,9 @@ pub fn may_follow(check: &str, cause: &str) -> bool {
     of(check).contains(&cause)
 }
 
-/// Notes the cause of each failed check that has one. `explains` may deny that a cause, by name, explains a
-/// check.
-pub fn note_causes(checks: &mut [Check], explains: impl Fn(&str, &str) -> bool) {
+/// Notes the cause of each failed check that has one: of the checks of time, that of their finding.
+/// `explains` may deny that another cause, by name, explains a check.
+pub fn note_causes(checks: &mut [Check], findings: &[Finding], explains: impl Fn(&str, &str) -> bool) {
     let failed: Vec<String> = checks
         .iter()
         .filter(|check| check.state == CheckState::Failed)
@@ -103,11 +71,16 @@ pub fn note_causes(checks: &mut [Check], explains: impl Fn(&str, &str) -> bool) 
         .collect();
     let has_failed = |name: &str| failed.iter().any(|failed| failed == name);
     for check in checks.iter_mut().filter(|check| check.state == CheckState::Failed) {
-        let of_rate = (!BESIDE_RATE.contains(&check.name.as_str())).then_some(&rate::NAME);
+        let of_rate = (!BESIDE_RATE.contains(&check.name.as_str())).then_some(rate::NAME);
+        let found = findings.iter().find(|finding| finding.check == check.name);
+        let measured = found.and_then(|found| found.causes.first()).map(|Blame { cause, .. }| *cause);
+        let known = of(&check.name).iter().copied().filter(|cause| explains(cause, &check.name));
         check.follows_from = of_rate
             .into_iter()
-            .chain(of(&check.name))
-            .find(|cause| has_failed(cause) && explains(cause, &check.name))
-            .map(|name| (*name).to_owned());
+            .filter(|rate| explains(rate, &check.name))
+            .chain(measured)
+            .chain(known)
+            .find(|cause| has_failed(cause))
+            .map(str::to_owned);
     }
 }

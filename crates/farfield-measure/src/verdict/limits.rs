@@ -37,17 +37,18 @@ pub struct VerdictLimits {
     pub crossing_lateness_p99: Duration,
     /// The longest time for which a worker may not look at what is due or has come. Default 100 ms.
     pub longest_stall: Duration,
-    /// The largest share of its time that a worker may be ready and find no processor; judged where
-    /// something was late. Default 0.02.
+    /// The largest share of its time that a worker may be ready and find no processor, where no schedule
+    /// shows what is late. Default 0.02.
     pub machine_busy: Share,
     /// The largest share of the time in which the server could run for which others may hold its processors.
     /// Default 0.05.
     pub server_held_up: Share,
-    /// The largest share of the time of the workers' processors that the host of a virtual machine may take
-    /// away; judged where something was late. Default 0.002.
+    /// The share of the time of the workers' processors that the host of a virtual machine takes away,
+    /// within which it is no cause of lateness; by default what it can have made late counts. Default
+    /// 0.002.
     pub host_steal: Share,
-    /// The largest share of the workers' time for which the quota of farfield's control group may be used up;
-    /// judged where something was late. Default 0.002.
+    /// The largest share of the workers' time for which the quota of farfield's control group may be used
+    /// up, where no schedule shows what is late. Default 0.002.
     pub throttled: Share,
     /// Requests that may fail for want of a descriptor or a local address. Default 0.
     pub generator_lacked: u64,
@@ -61,8 +62,8 @@ pub struct VerdictLimits {
     /// The largest mean absolute error of a time against the packets of a capture; less than 1 % of the
     /// time's mean is never an error. Default 100 µs.
     pub capture_error: Duration,
-    /// The largest share of requests that a capture has and the samples lack, or the other way round. Default
-    /// 0.001.
+    /// The largest share of requests that a capture has and the samples lack, or the other way round.
+    /// Default 0.001.
     pub capture_unmatched: Share,
     /// The least share of the answered requests whose times must be compared with a capture's to call it
     /// agreement. Default 0.9.

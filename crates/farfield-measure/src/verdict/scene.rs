@@ -23,6 +23,7 @@ pub fn good_run() -> (Fold, EngineStats) {
             stall_waited: None,
             stalled: Duration::ZERO,
             handshakes: Duration::ZERO,
+            ..WorkerStats::default()
         }],
         arrivals: Some(Arrivals { expected: Some(200.0), scheduled: 200, begun: 200, dropped: 0 }),
         in_system_ns: 200_000_000,

@@ -16,7 +16,7 @@ use crate::engine_stats::{ServerBeside, ServerTime};
 use farfield_base::Duration;
 
 const HELD_UP: &str = "server-held-up";
-const APART: &str = "server-apart";
+pub const APART: &str = "server-apart";
 
 /// Other load below this share of the processors holds no server up.
 const OTHERS_LEAST: f64 = 0.1;
@@ -84,16 +84,6 @@ fn apart(run: &RunView<'_>, beside: &ServerBeside) -> Check {
     })
 }
 
-/// Takes back that the server is beside a worker where no worker was late.
-pub fn excuse_punctual(checks: &mut [Check]) {
-    let is_late = |check: &Check| check.state == CheckState::Failed && timing::is_of_time(check);
-    let late = checks.iter().any(is_late);
-    let beside = checks.iter_mut().find(|check| check.name == APART && check.state == CheckState::Failed);
-    if let Some(check) = beside.filter(|_| !late) {
-        check.take_back("and nothing was late for it");
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::scene;
@@ -156,6 +146,8 @@ mod tests {
         let verdict = judge(|stats| {
             bind(stats);
             (0..50).for_each(|_| stats.lateness.record(Duration::from_ms(11)));
+            stats.workers[0].slept = Duration::from_ms(300);
+            stats.workers[0].waited = Some(Duration::from_ms(400));
         });
         assert_eq!(failed(&verdict), [("server-apart", None), ("send-lateness", Some("server-apart"))]);
         let note = verdict.first_cause().and_then(|check| check.note.clone());

@@ -5,7 +5,7 @@
 //! as one of 100 may. One long stall in a long run affects no percentile: [`longest_stall`] checks for it.
 
 use super::advice::RunView;
-use super::{Check, CheckState, Unit};
+use super::{Check, Unit, disturbed};
 use crate::engine_stats::NetworkStats;
 use crate::histogram::Histogram;
 use crate::quantile::Quantile;
@@ -15,6 +15,10 @@ use farfield_base::Duration;
 pub const FEW: u64 = 10;
 /// The share of a shorter time that a worker was busy says nothing.
 const SHORT: Duration = Duration::from_ms(100);
+
+/// The checks that are causes of others as well.
+pub const WORKER: &str = "worker-cpu";
+pub const STALL: &str = "longest-stall";
 
 pub const NO_NETWORK: &str = "the plane has no emulated network";
 
@@ -62,7 +66,7 @@ pub fn loop_lag(run: &RunView<'_>) -> Check {
 
 pub fn worker_busy(run: &RunView<'_>) -> Check {
     let what = "The busiest worker had time to spare.";
-    let (name, limit) = ("worker-cpu", run.context.limits.worker_busy.as_f64());
+    let (name, limit) = (WORKER, run.context.limits.worker_busy.as_f64());
     let skip = |why: &str| Check::skipped(name, what, limit, Unit::Share, why);
     let Some(busiest) = run.busiest() else { return skip("the plane has no workers to time") };
     if busiest.wall < SHORT {
@@ -71,54 +75,28 @@ pub fn worker_busy(run: &RunView<'_>) -> Check {
     Check::at_most(name, what, busiest.busy(), limit, Unit::Share).advised(|| run.keep_up())
 }
 
-/// The share of requests that stalls may have touched at most without an effect on a percentile that is
-/// shown: a fifth of those beyond the p99.9.
-const TOUCHED_MAX: f64 = 0.0002;
-
 /// The longest time for which any worker was away from its events, whether it computed or was kept from
-/// computing. In a run that was long enough for all stalls together it is no failure: they move the maximum,
-/// and no percentile up to the p99.9.
+/// computing. In a run that was long enough for all stalls together it is no failure: they
+/// [move](disturbed) nothing that is claimed.
 pub fn longest_stall(run: &RunView<'_>) -> Check {
     let what = "No worker was away from its events for long, not even once.";
-    let (name, limit) = ("longest-stall", run.context.limits.longest_stall);
-    match run.stats.workers.iter().filter_map(|worker| worker.stall).max() {
-        Some(stall) => {
-            let check = Check::at_most(name, what, stall.as_ns() as f64, limit.as_ns() as f64, Unit::Ns);
-            match touched(run) {
-                Some(words) if check.state == CheckState::Failed => Check::skipped(
-                    name,
-                    what,
-                    limit.as_ns() as f64,
-                    Unit::Ns,
-                    &format!(
-                        "a worker was away from its events for {:.0} ms; {words}",
-                        stall.as_secs_f64() * 1e3
-                    ),
-                ),
-                _ => check.advised(|| run.nothing_stops(stall)),
-            }
+    let limit = run.context.limits.longest_stall.as_ns() as f64;
+    let skip = |why: &str| Check::skipped(STALL, what, limit, Unit::Ns, why);
+    let Some(stall) = run.stats.workers.iter().filter_map(|worker| worker.stall).max() else {
+        return skip("the plane has no workers to time");
+    };
+    let check = Check::at_most(STALL, what, stall.as_ns() as f64, limit, Unit::Ns);
+    match disturbed::disturbed(run) {
+        None => check,
+        Some(found) if !disturbed::moves_a_claim(run, &found) => {
+            let away_ms = stall.as_secs_f64() * 1e3;
+            skip(&format!("a worker was away from its events for {away_ms:.0} ms; {}", found.in_words()))
         }
-        None => {
-            Check::skipped(name, what, limit.as_ns() as f64, Unit::Ns, "the plane has no workers to time")
+        Some(_) => {
+            let (note, advice) = run.of_cause(STALL);
+            Check { note, advice, ..check }
         }
     }
-}
-
-/// What stalls can have moved, if it is little: after each the worker has as long to make up for what was due
-/// meanwhile, so that as many requests were late as are due in twice the time.
-fn touched(run: &RunView<'_>) -> Option<String> {
-    let stalled =
-        run.stats.workers.iter().filter_map(|worker| Some(worker.stalled.max(worker.stall?))).max()?;
-    let measured = run.fold.window().elapsed(run.until).as_secs_f64();
-    let share = 2.0 * stalled.as_secs_f64() / measured;
-    (share <= TOUCHED_MAX).then(|| {
-        format!(
-            "{:.2} s of stalls in {measured:.0} s made at most {:.3} % of the requests late: percentiles up to the p99.9 \
-             hold, the maximum may be farfield's own time",
-            stalled.as_secs_f64(),
-            share * 100.0
-        )
-    })
 }
 
 pub fn departure_lateness(run: &RunView<'_>) -> Check {
@@ -168,8 +146,8 @@ pub fn gateway_overruns(run: &RunView<'_>) -> Check {
 /// Whether the check is one of time: what a busy machine makes fail.
 pub fn is_of_time(check: &Check) -> bool {
     const NAMES: [&str; 10] = [
-        "worker-cpu",
-        "longest-stall",
+        WORKER,
+        STALL,
         "loop-lag",
         "send-lateness",
         "departure-lateness",

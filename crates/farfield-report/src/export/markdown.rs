@@ -4,7 +4,7 @@ use crate::figures::{bytes_rate, count, from_to, percent, rate, time};
 use crate::markdown::{code, plain};
 use crate::terminal::quantity;
 use farfield_measure::summary::{QuantileSummary, TimingSummary};
-use farfield_measure::verdict::{Check, CheckState};
+use farfield_measure::verdict::{Check, CheckState, Disturbed};
 use farfield_measure::{Quantile, Summary};
 use std::fmt::Write;
 
@@ -114,8 +114,11 @@ fn times(text: &mut String, summary: &Summary) {
     text.push_str("| time | mean | p50 | p90 | p99 | p99.9 | max | count |\n");
     text.push_str("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
     for (timing, times) in steady.times.iter() {
+    // Nothing of an invalid run is to be believed.
+    let disturbed = summary.verdict.disturbed.as_ref().filter(|_| summary.verdict.valid);
         if let Some(times) = times {
-            let _ = writeln!(text, "| {} |{} {} |", timing.name(), columns(times), count(times.count));
+            let columns = marked_columns(times, disturbed);
+            let _ = writeln!(text, "| {} |{columns} {} |", timing.name(), count(times.count));
         }
         if let Some(intervals) = times.as_ref().and_then(intervals) {
             let _ = writeln!(text, "| 95 % |{intervals} |");
@@ -123,6 +126,9 @@ fn times(text: &mut String, summary: &Summary) {
     }
     text.push('\n');
     if let Some(estimate) = &steady.estimates.response {
+    if disturbed.is_some() {
+        text.push_str("\\* may be farfield's own time: stalls can have moved it.\n\n");
+    }
         let p99 = estimate.quantile(Quantile::P99).map_or_else(String::new, |p99| {
             format!(", p99 {}{}", if p99.is_lower_bound { "more than " } else { "" }, time(p99.value_ns))
         });
@@ -137,9 +143,19 @@ fn times(text: &mut String, summary: &Summary) {
 }
 
 fn columns(times: &TimingSummary) -> String {
-    let quantile = |quantile| times.quantile_ns(quantile).map_or_else(|| "–".to_owned(), time);
+    marked_columns(times, None)
+}
+
+/// Times, with a mark at those that stalls of farfield's can have moved.
+fn marked_columns(times: &TimingSummary, disturbed: Option<&Disturbed>) -> String {
+    let mark = |is_moved: bool| if is_moved { "\\*" } else { "" };
+    let quantile = |quantile| {
+        let mark = mark(disturbed.is_some_and(|disturbed| disturbed.moves(quantile)));
+        times.quantile_ns(quantile).map_or_else(|| "–".to_owned(), |ns| format!("{}{mark}", time(ns)))
+    };
     let [p50, p90, p99, p99_9] = [Quantile::P50, Quantile::P90, Quantile::P99, Quantile::P99_9].map(quantile);
-    format!(" {} | {p50} | {p90} | {p99} | {p99_9} | {} |", time(times.mean_ns), time(times.max_ns))
+    let (mean, max, mark) = (time(times.mean_ns), time(times.max_ns), mark(disturbed.is_some()));
+    format!(" {mean} | {p50} | {p90} | {p99} | {p99_9} | {max}{mark} |")
 }
 
 /// The intervals of these columns; none where no number has one.

@@ -247,6 +247,20 @@ fn markdown_begins_with_the_verdict_and_names_every_failure() {
     tables_are_whole(&worst);
 }
 
+/// What stalls can have moved is marked in Markdown as it is on the terminal.
+#[test]
+fn markdown_marks_what_stalls_can_have_moved() {
+    let mut scene = Scene::good();
+    assert!(!markdown::render(&scene.summary()).contains("\\*"));
+    // Twice 2 ms of 2 s.
+    scene.stats.workers[0].stall = Some(Duration::from_ms(2));
+    scene.limits.longest_stall = Duration::from_ms(1);
+    let marked = markdown::render(&scene.summary());
+    assert!(marked.contains("| 10.0ms | 10.0ms\\* | 10.0ms\\* | 1,000 |"), "{marked}");
+    assert!(marked.contains("\n\\* may be farfield's own time"), "{marked}");
+    tables_are_whole(&marked);
+}
+
 /// Exports of a sample whose numbers are the largest there are.
 #[test]
 fn the_largest_numbers_are_written_out() {

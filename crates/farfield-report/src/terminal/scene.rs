@@ -38,6 +38,7 @@ impl Scene {
                 stall_waited: None,
                 stalled: Duration::ZERO,
                 handshakes: Duration::ZERO,
+                ..WorkerStats::default()
             }],
             arrivals: Some(Arrivals { expected: Some(1000.0), scheduled: 1000, begun: 1000, dropped: 0 }),
             connections_open: vec![4, 4, 4],
@@ -87,7 +88,7 @@ impl Scene {
         let stats = &mut scene.stats;
         stats.workers = vec![
             WorkerStats {
-                cpu: Duration::from_secs(2),
+                cpu: Duration::from_secs(1),
                 wall: Duration::from_secs(2),
                 slept: Duration::ZERO,
                 waited: Some(Duration::from_secs(1)),
@@ -95,6 +96,7 @@ impl Scene {
                 stall_waited: None,
                 stalled: Duration::ZERO,
                 handshakes: Duration::ZERO,
+                ..WorkerStats::default()
             };
             16
         ];

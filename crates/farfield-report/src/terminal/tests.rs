@@ -2,7 +2,7 @@
 
 use super::scene::{Scene, killed, unborn};
 use super::*;
-use farfield_base::{Duration, EarlyData, Outcome, PagePart, Stamp, TlsStats, TlsVersion};
+use farfield_base::{Duration, EarlyData, Instant, Outcome, PagePart, Stamp, TlsStats, TlsVersion};
 use farfield_measure::bottleneck::Cause;
 use farfield_measure::handshakes::{EarlySummary, HandshakeCpu};
 use farfield_measure::{Bottleneck, MachineStats};
@@ -167,6 +167,47 @@ INVALID     4 of 26 checks failed, 12 do not apply
 ";
     assert!(text.contains(expected), "{text}");
     fits(&text);
+}
+
+/// What a stall can have moved is marked where the run is valid all the same, and nothing else is.
+#[test]
+fn what_stalls_can_have_moved_is_marked() {
+    let mut scene = Scene::good();
+    let mut marked = |stall_ms| {
+        scene.stats.workers[0].stall = Some(Duration::from_ms(stall_ms));
+        scene.limits.longest_stall = Duration::from_ms(1);
+        let text = plain(&scene.summary());
+        is_as_narrow(&text);
+        let row = text.lines().find(|line| line.starts_with("response ")).expect("a row").to_owned();
+        let note = text.contains("* may be farfield's own time");
+        assert_eq!(note, row.contains('*'), "{text}");
+        (text.contains("\nVALID "), row.split_whitespace().skip(1).map(str::to_owned).collect::<Vec<_>>())
+    };
+    // Of 2 s, twice 2 ms are 0.2 %: more than a fifth of the requests beyond the p99.9, and not of the
+    // p99's.
+    let (valid, columns) = marked(1);
+    assert!(valid && columns.iter().all(|column| !column.contains('*')), "{columns:?}");
+    let (valid, columns) = marked(2);
+    assert!(valid, "{columns:?}");
+    let of_marks: Vec<bool> = columns.iter().take(6).map(|column| column.ends_with('*')).collect();
+    assert_eq!(of_marks, [false, false, false, false, true, true], "{columns:?}");
+    let (valid, columns) = marked(3);
+    assert!(!valid && columns.iter().all(|column| !column.contains('*')), "{columns:?}");
+}
+
+/// Requests that were all answered after the measured part have times beside a rate of nothing, which says
+/// why.
+#[test]
+fn a_rate_of_nothing_says_why_there_are_times() {
+    let mut scene = Scene::good();
+    scene.thresholds.clear();
+    for sample in &mut scene.samples {
+        sample.done = sample.done + Duration::from_secs(4);
+    }
+    scene.samples.retain(|sample| sample.due >= Instant::from_ns(1_000_000_000));
+    let text = plain(&scene.summary());
+    assert!(text.contains("completed 0/s (all came after it)\n"), "{text}");
+    assert!(!plain(&Scene::good().summary()).contains("(all came after it)"));
 }
 
 /// A run that is too short for intervals says how long it would need to be; one that goes on says nothing.

@@ -1,0 +1,114 @@
+//! What stalls of workers can have done to the figures of a run, bounded in time and in requests.
+//!
+//! After a stall a worker has as long again to make up for what was due meanwhile, so that as many requests
+//! were late as are due in twice the time, each by the stall at most. A percentile stays as it is if these
+//! are a fifth of the requests beyond it, or fewer; the maximum may always be one of them. What they can
+//! move is marked, and a run is invalid only if that is a percentile up to the p99, or what a threshold is
+//! about.
+
+use super::advice::RunView;
+use crate::quantile::Quantile;
+use crate::summary::QUANTILES;
+use farfield_base::{Duration, Instant};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The share of the requests beyond a percentile that may be late without an effect on it.
+const BEYOND_MOST: f64 = 0.2;
+/// Percentiles that every run claims.
+const CLAIMED: [Quantile; 4] = [Quantile::P50, Quantile::P90, Quantile::P95, Quantile::P99];
+/// Stretches that are kept.
+const SECONDS_MOST: usize = 100;
+
+/// What stalls of workers can have done to a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Disturbed {
+    /// The longest time for which a worker was away from its events.
+    pub longest_ns: u64,
+    /// All such times of 20 ms at least, of the worker that had the most.
+    pub lost_ns: u64,
+    /// Length of the measured part.
+    pub measured_ns: u64,
+    /// The largest share of the requests that can have been late for them.
+    pub requests_share_max: f64,
+    /// The most by which they can have moved the mean of a time.
+    pub mean_moved_ns_max: u64,
+    /// Figures of times that they can have moved: percentiles by name, and `max`. All others hold.
+    pub moved: Vec<String>,
+    /// Seconds of the run, from and to, in which a worker was stopped or kept from its processor: at most a
+    /// hundred stretches.
+    pub seconds: Vec<[f64; 2]>,
+}
+
+impl Disturbed {
+    /// Whether a percentile can have been moved.
+    pub fn moves(&self, quantile: Quantile) -> bool {
+        moves(self.requests_share_max, quantile)
+    }
+
+    /// In a sentence without its end.
+    pub(super) fn in_words(&self) -> String {
+        let holds = QUANTILES.iter().rfind(|quantile| !self.moves(**quantile));
+        let holds = holds.map_or_else(
+            || "no percentile holds".to_owned(),
+            |quantile| format!("percentiles up to the {quantile} hold"),
+        );
+        let moved = self.moved.iter().map(|name| match name.as_str() {
+            "max" => "the maximum".to_owned(),
+            name => format!("the {name}"),
+        });
+        let moved: Vec<String> = moved.collect();
+        let moved = match &moved[..] {
+            [only] => only.clone(),
+            [others @ .., last] => format!("{} and {last}", others.join(", ")),
+            [] => String::new(),
+        };
+        format!(
+            "{:.2} s of stalls in {:.0} s made at most {:.2} % of the requests late: {holds}, {moved} may be \
+             farfield's own time",
+            self.lost_ns as f64 / 1e9,
+            self.measured_ns as f64 / 1e9,
+            self.requests_share_max * 100.0,
+        )
+    }
+}
+
+/// Whether requests that are late, a share of all, can move a percentile.
+pub(crate) fn moves(late_share: f64, quantile: Quantile) -> bool {
+    late_share > (1.0 - quantile.as_f64()) * BEYOND_MOST
+}
+
+/// What stalls did to the run, if one is longer than the limit.
+pub fn disturbed(run: &RunView<'_>) -> Option<Disturbed> {
+    let workers = &run.stats.workers;
+    let longest = workers.iter().filter_map(|worker| worker.stall).max()?;
+    if longest <= run.context.limits.longest_stall {
+        return None;
+    }
+    let lost = workers.iter().filter_map(|worker| Some(worker.stalled.max(worker.stall?))).max()?;
+    let measured = run.fold.window().elapsed(run.until);
+    let share = (2.0 * lost.as_secs_f64() / measured.as_secs_f64()).min(1.0);
+    let moved = QUANTILES.iter().filter(|quantile| moves(share, **quantile)).map(Quantile::to_string);
+    let stretches = workers.iter().flat_map(|worker| worker.disturbed.stretches());
+    let mut seconds: Vec<[f64; 2]> = stretches
+        .map(|(from, length): (Instant, Duration)| [from.as_secs_f64(), (from + length).as_secs_f64()])
+        .collect();
+    seconds.sort_by(|one, other| one[0].total_cmp(&other[0]));
+    seconds.truncate(SECONDS_MOST);
+    Some(Disturbed {
+        longest_ns: longest.as_ns(),
+        lost_ns: lost.as_ns(),
+        measured_ns: measured.as_ns(),
+        requests_share_max: share,
+        mean_moved_ns_max: (share * longest.as_ns() as f64) as u64,
+        moved: moved.chain(["max".to_owned()]).collect(),
+        seconds,
+    })
+}
+
+/// Whether what the run claims can have been moved: a percentile up to the p99, or a threshold's figure.
+pub fn moves_a_claim(run: &RunView<'_>, disturbed: &Disturbed) -> bool {
+    let thresholds = run.context.thresholds;
+    CLAIMED.iter().any(|quantile| disturbed.moves(*quantile))
+        || thresholds.iter().any(|threshold| threshold.can_be_moved(disturbed.requests_share_max))
+}
