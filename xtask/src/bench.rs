@@ -32,6 +32,7 @@ mod shell;
 mod shell_users;
 mod simulated;
 mod spread;
+mod verify_planted;
 mod watched;
 
 use anyhow::{Result, bail};
@@ -132,6 +133,7 @@ pub const BENCHES: &[Bench] = &[
     Bench { name: "memory-virtual", run: memory_hour::virtual_seconds, beside: Beside::Nothing },
     Bench { name: "floods", run: floods::beyond_calm, beside: Beside::Sharing },
     Bench { name: "report", run: report::of_ten_million, beside: Beside::Nothing },
+    Bench { name: "verify-planted", run: verify_planted::on_each_plane, beside: Beside::Nothing },
 ];
 
 /// Runs the benches that are named.

@@ -89,7 +89,12 @@ fn clocks(found: &Verification) -> Vec<String> {
     let whose = if found.clocks.same { "one clock" } else { "two clocks" };
     let offset = format!("{whose}: apart by {} ± {}", time(offset_ns), time(offset_error_ns));
     let drift = drift_error_ppm.map(|error| format!(", drift {drift_ppm:.2} ± {error:.2} ppm"));
-    vec![labelled("clocks", &format!("{offset}{}", drift.unwrap_or_default()))]
+    let mut lines = vec![labelled("clocks", &format!("{offset}{}", drift.unwrap_or_default()))];
+    if found.clocks.same && !found.capture.at_gateway {
+        let [error, constant] = [found.limits.error_ns, found.limits.constant_ns].map(crate::figures::time);
+        lines.push(labelled("limits", &format!("{error} on average, {constant} common to all requests")));
+    }
+    lines
 }
 
 fn times(found: &Verification) -> Vec<String> {

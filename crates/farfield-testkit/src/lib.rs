@@ -6,6 +6,7 @@
 //! - [`draws`]: seeded random draws, and what holds them against theory;
 //! - [`floods`]: servers that send without end;
 //! - [`keys`]: values of keys, read and written as scenarios have them;
+//! - `planted`: errors in a run and its capture, for what compares the two (feature `runs`);
 //! - [`samples`]: a request as a sample;
 //! - [`properties`]: what must hold for any bytes. The fuzz targets of `fuzz/` and the crates' own tests
 //!   check the same functions;
@@ -18,6 +19,8 @@ pub mod corpus;
 pub mod draws;
 pub mod floods;
 pub mod keys;
+#[cfg(feature = "runs")]
+pub mod planted;
 pub mod properties;
 pub mod samples;
 mod skips;

@@ -24,7 +24,7 @@ pub struct TimeErrors {
     /// Matched requests that have it on both sides.
     pub pairs: u64,
     /// The share that these are of all answered samples of the measured part that have it, but for those of
-    /// clients and of times that were not captured; null without such.
+    /// clients and of times that were not to be captured; null without such.
     #[serde(default)]
     pub compared: Option<f64>,
     /// Mean of the errors' absolute values, in nanoseconds; null without pairs.
@@ -33,6 +33,10 @@ pub struct TimeErrors {
     pub max_absolute_ns: Option<i64>,
     /// Mean error: samples less packets.
     pub mean_ns: Option<f64>,
+    /// The error that all requests have: the least of the larger 19 in 20, if the samples' times are longer,
+    /// and the median one if they are shorter, which packets do not allow for any; null without pairs.
+    #[serde(default)]
+    pub constant_ns: Option<i64>,
     /// Where packets were captured behind the clients' links: the mean absolute difference of an error from
     /// the median one of its client, which is its path's; null elsewhere.
     pub beyond_path_ns: Option<f64>,
@@ -106,6 +110,7 @@ pub fn errors(sides: Sides<'_>, time: TimeKind) -> TimeErrors {
     let (mut pairs, mut sum, mut signed, mut worst) = (0_u64, 0_i128, 0_i128, None::<WorstPair>);
     let mut packets = Vec::new();
     let mut paths: BTreeMap<IpAddr, Vec<i64>> = BTreeMap::new();
+    let mut each = Vec::new();
     for (sample, transaction) in sides.complete_pairs() {
         if !sides.is_measured(sample.due.as_ns() as i64) {
             continue;
@@ -116,6 +121,7 @@ pub fn errors(sides: Sides<'_>, time: TimeKind) -> TimeErrors {
         pairs += 1;
         let error = i128::from(sample_ns) - i128::from(packets_ns);
         (sum, signed) = (sum + error.abs(), signed + error);
+        each.push(error as i64);
         if sides.matching.at_gateway {
             let client = sides.capture.connections[transaction.connection as usize].client.ip();
             paths.entry(client).or_default().push(error as i64);
@@ -131,7 +137,9 @@ pub fn errors(sides: Sides<'_>, time: TimeKind) -> TimeErrors {
     }
     packets.extend(alone(sides, time));
     let mut samples = of_samples(sides, time, SampleCause::is_out_of_reach);
-    let reachable = of_samples(sides, time, SampleCause::is_beyond_capture).len();
+    let holds_all = sides.run.captures_all && sides.capture.limits.cut_short.is_none();
+    let beyond: fn(SampleCause) -> bool = if holds_all { |_| false } else { SampleCause::is_beyond_capture };
+    let reachable = of_samples(sides, time, beyond).len();
     samples.sort_unstable();
     packets.sort_unstable();
     let mean = |sum: i128| (pairs > 0).then(|| sum as f64 / pairs as f64);
@@ -142,12 +150,20 @@ pub fn errors(sides: Sides<'_>, time: TimeKind) -> TimeErrors {
         mean_absolute_ns: mean(sum),
         max_absolute_ns: worst.map(|worst| (worst.sample_ns - worst.packets_ns).abs()),
         mean_ns: mean(signed),
+        constant_ns: constant(each),
         beyond_path_ns: beyond_paths(paths),
         worst,
         samples: Distribution::of_sorted(&samples),
         packets: Distribution::of_sorted(&packets),
         distance: distance(&samples, &packets),
     }
+}
+
+/// The error that all requests have, of the errors of each.
+fn constant(mut errors: Vec<i64>) -> Option<i64> {
+    errors.sort_unstable();
+    let [low, median] = [errors.get(errors.len() / 20)?, errors.get(errors.len() / 2)?];
+    Some(if *low > 0 { *low } else { (*median).min(0) })
 }
 
 /// Times of answered samples of the measured part, without those that are alone for a cause that is

@@ -5,6 +5,7 @@
 
 mod load;
 mod record;
+mod summary;
 mod timing;
 
 use crate::errors::Sides;
@@ -71,9 +72,9 @@ pub(crate) fn all(sides: Sides<'_>, found: &Verification, asked: Option<&Asked>)
     findings.extend(record::missing_samples(judged));
     findings.extend(record::invented_samples(judged));
     findings.extend(record::outcomes(judged));
+    findings.extend(timing::shifted(judged, is_off));
     findings.extend(timing::times(judged, is_off));
-    findings.extend(record::summary(judged));
-    findings.extend(record::summary_counts(judged));
+    findings.extend(summary::recounted(judged));
     findings.extend(load::omission(judged));
     findings.extend(load::arrivals(judged));
     findings.extend(load::quantities(judged));

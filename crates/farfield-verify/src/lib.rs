@@ -3,8 +3,8 @@
 //! The method is that of Hashemian, Krishnamurthy and Arlitt 2011 ("Web workload generation challenges",
 //! section 3): requests are rebuilt from packets, and the generator's own times are compared with them, as
 //! are connections over time and requests per connection. [`verify`] matches every sample with a
-//! transaction, compares times, replies, arrivals, think times and the connection policy, and names what it
-//! [finds](findings).
+//! transaction, compares times, replies, arrivals, think times and the connection policy, [counts the
+//! summary again](recount), and names what it [finds](findings).
 //!
 //! The packets are rebuilt by `farfield-capture`, which shares no code with the clients that are tested. Of
 //! what recorded the samples this crate uses the type [`Sample`](farfield_base::Sample) alone; of what made
@@ -27,13 +27,16 @@ mod grid;
 mod handshakes;
 pub mod load;
 pub mod matching;
+pub mod paths;
 pub mod policy;
+pub mod recount;
 pub mod run;
 pub mod tables;
 pub mod times;
 pub mod verification;
 
 pub use findings::Finding;
-pub use run::{Asked, AskedPolicy, ReportedCounts, ReportedTime, RunRecord, RunStart};
+pub use paths::PathDelay;
+pub use run::{Asked, AskedPolicy, RunRecord, RunStart};
 pub use times::TimeKind;
 pub use verification::{AgreementLimits, Verification, Verified, schema, verify};

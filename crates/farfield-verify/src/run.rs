@@ -3,10 +3,11 @@
 //! All of it is plain data that a caller reads from a run directory. Nothing here is believed: it is held
 //! against the packets.
 
+use crate::paths::PathDelay;
 use farfield_base::random::Seed;
 use farfield_base::{Instant, Opened, Window};
 use farfield_traffic::LoadModel;
-use std::collections::BTreeMap;
+use serde_json::Value;
 
 /// What a run directory has, beside its samples.
 #[derive(Debug, Clone)]
@@ -20,10 +21,16 @@ pub struct RunRecord {
     /// The connections that the run began; without them connections are matched by the order and the
     /// instants of their handshakes.
     pub connections: Option<Vec<Opened>>,
-    /// The times that the summary reports for the measured part.
-    pub reported: Vec<ReportedTime>,
-    /// What the summary counts of the measured part, if it is to be judged.
-    pub reported_counts: Option<ReportedCounts>,
+    /// The summary as its document stands, if it is to be judged.
+    pub summary: Option<Value>,
+    /// The name of the capture in the run directory; `None` of somebody else's.
+    pub capture_file: Option<String>,
+    /// The capture is the run's own, of all its clients, from its beginning to its end: what is not in it is
+    /// missing.
+    pub captures_all: bool,
+    /// Packets are stamped by the run itself, by the clock of its samples: at the clients' own interfaces
+    /// both have the same instants.
+    pub stamps_packets: bool,
     /// Requests that were sent again on another connection, of which only the last attempt is a sample.
     pub resent: u64,
     /// Whether every sample was kept. Where not, packets without a sample say nothing.
@@ -42,32 +49,6 @@ pub enum RunStart {
     Unknown,
 }
 
-/// A time of the summary, for the requests that succeeded in the measured part.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ReportedTime {
-    /// Which.
-    pub time: crate::times::TimeKind,
-    /// Number of values.
-    pub count: u64,
-    /// The mean, in nanoseconds.
-    pub mean_ns: u64,
-    /// Percentiles by name, such as `p99`, in nanoseconds.
-    pub quantiles_ns: Vec<(String, u64)>,
-}
-
-/// What the summary counts of the measured part.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct ReportedCounts {
-    /// Requests that were due.
-    pub requests: u64,
-    /// Of those, how many ended how, by the outcomes' names.
-    pub outcomes: BTreeMap<String, u64>,
-    /// The share that went wrong.
-    pub error_share: Option<f64>,
-    /// Replies that ended with success in it, a second.
-    pub completed_per_s: Option<f64>,
-}
-
 /// What the scenario asked for.
 #[derive(Debug, Clone)]
 pub struct Asked {
@@ -82,6 +63,9 @@ pub struct Asked {
     pub own_sessions: bool,
     /// Shares of the requests of the request set, in order; empty where they depend on replies or pages.
     pub mix: Vec<f64>,
+    /// The paths between clients and gateway, by class, where these are delays and nothing else, in virtual
+    /// time; empty where they are more.
+    pub paths: Vec<PathDelay>,
 }
 
 /// The connection policy that was asked for.

@@ -12,10 +12,11 @@ use crate::frame::Frame;
 use crate::handshakes;
 use crate::load::{self, ArrivalStats, AskedQuantity, RequestShare};
 use crate::matching::{self, Matching, SampleCause, TransactionCause};
+use crate::paths;
 use crate::policy::{self, PolicyStats};
 use crate::run::{Asked, RunRecord, RunStart};
 use crate::times::{TimeKind, is_answered};
-use farfield_base::{Opened, Outcome, Sample};
+use farfield_base::{Opened, Outcome, Sample, SpokenVersion};
 use farfield_capture::{Capture, End};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,9 @@ use std::collections::BTreeMap;
 
 /// The version of the schema; grows when a reader of the old one would be misled.
 pub const SCHEMA_VERSION: u32 = 1;
+
+/// A reply that is complete for this long may still be one that was given up, by a worker that comes late.
+const GIVEN_UP_NS: i64 = 100_000_000;
 
 /// Bounds on the clocks' relation that are used at most.
 const BOUNDS: usize = 500_000;
@@ -33,11 +37,20 @@ pub struct AgreementLimits {
     /// The largest mean absolute error of a time, in nanoseconds. An error below 1 % of the time's mean
     /// always agrees.
     pub error_ns: u64,
+    /// The largest error that all requests may have in common, in nanoseconds, where run and capture have one
+    /// clock.
+    #[serde(default = "constant_largest")]
+    pub constant_ns: u64,
     /// The largest share of requests that are unexplained on one side.
     pub unmatched: f64,
     /// The least share of the answered requests whose times must be compared.
     #[serde(default = "compared_least")]
     pub compared: f64,
+}
+
+/// The limit in results that have none.
+fn constant_largest() -> u64 {
+    AgreementLimits::default().constant_ns
 }
 
 /// The share in results that have none.
@@ -46,9 +59,23 @@ fn compared_least() -> f64 {
 }
 
 impl Default for AgreementLimits {
-    /// 100 µs, one request in a thousand, and nine of ten.
+    /// 100 µs, 20 µs, one request in a thousand, and nine of ten.
     fn default() -> AgreementLimits {
-        AgreementLimits { error_ns: 100_000, unmatched: 0.001, compared: 0.9 }
+        AgreementLimits { error_ns: 100_000, constant_ns: 20_000, unmatched: 0.001, compared: 0.9 }
+    }
+}
+
+impl AgreementLimits {
+    /// Limits for packets that the kernel stamps: a fifth of what times may be wrong by on average is the
+    /// most that all of them may be. Between an instant and its packet lies a system call.
+    pub fn of_kernels_packets(self) -> AgreementLimits {
+        AgreementLimits { constant_ns: self.error_ns / 5, ..self }
+    }
+
+    /// Limits for packets that the run stamps itself, by the clock of its samples: a hundredth, for all that
+    /// times may be wrong by. The instants are the same.
+    pub fn of_own_packets(self) -> AgreementLimits {
+        AgreementLimits { constant_ns: self.error_ns / 100, ..self }
     }
 }
 
@@ -85,6 +112,10 @@ pub struct CaptureSummary {
     /// True if the packets were seen at the gateway of an emulated network, behind the clients' links: times
     /// then differ by the path's, and errors are not judged.
     pub at_gateway: bool,
+    /// True if they were seen there in virtual time, on paths that are delays and nothing else: their
+    /// instants are those at the clients.
+    #[serde(default)]
+    pub by_paths: bool,
 }
 
 /// The clocks of run and capture.
@@ -143,9 +174,10 @@ pub struct ReplyCounts {
     pub ok_but_incomplete: u64,
     /// Matched samples of complete replies with another status than the packets.
     pub other_status: u64,
-    /// Matched samples of complete replies with another number of body bytes than the packets.
+    /// Matched samples of complete replies with another number of bytes than the packets: of the body or,
+    /// over HTTP/1, of all.
     pub other_bytes: u64,
-    /// Matched samples of a cut or missing reply where packets show a complete one.
+    /// Matched samples of a cut, missing or late reply where packets show a complete one in time.
     pub failed_but_complete: u64,
 }
 
@@ -217,14 +249,24 @@ pub fn verify(
     asked: Option<&Asked>,
     limits: AgreementLimits,
 ) -> Verified {
-    let (frame, matching, clocks) = align(samples, capture, run);
+    let (frame, mut matching, mut clocks) = align(samples, capture, run);
+    let paths = asked.map_or(&[][..], |asked| &asked.paths);
+    let at_clients = (matching.at_gateway && clocks.same)
+        .then(|| paths::at_clients(samples, capture, &matching, paths))
+        .flatten();
+    if let Some(moved) = &at_clients {
+        matching.at_gateway = false;
+        clocks.estimate = estimate(samples, moved, &matching, &frame);
+    }
+    let by_paths = at_clients.is_some();
+    let capture = at_clients.as_ref().unwrap_or(capture);
     let sides = Sides { samples, capture, run, frame: &frame, matching: &matching };
     let mut verification = Verification {
         schema_version: SCHEMA_VERSION,
         agrees: true,
         findings: Vec::new(),
         limits,
-        capture: capture_summary(capture, &matching),
+        capture: CaptureSummary { by_paths, ..capture_summary(capture, &matching) },
         clocks,
         matched: matched_counts(sides),
         times: TimeKind::ALL.into_iter().map(|time| errors::errors(sides, time)).collect(),
@@ -327,6 +369,7 @@ fn capture_summary(capture: &Capture, matching: &Matching) -> CaptureSummary {
         tls_records_unread: limits.tls_records_unread,
         cut_short: limits.cut_short.clone(),
         at_gateway: matching.at_gateway,
+        by_paths: false,
     }
 }
 
@@ -362,12 +405,23 @@ fn reply_counts(sides: Sides<'_>) -> ReplyCounts {
         }
         let transaction = &sides.capture.transactions[pair.transaction as usize];
         use farfield_capture::TransactionState;
-        let failed =
-            matches!(sample.outcome, Outcome::Reset | Outcome::Truncated | Outcome::ClosedUnanswered);
+        let over = transaction.reply_last.map_or(i64::MAX, |last| sides.frame.run_ns(last));
+        let failed = match sample.outcome {
+            Outcome::Reset | Outcome::Truncated | Outcome::ClosedUnanswered => true,
+            // What had come long before it was given up was not late.
+            Outcome::TimedOut | Outcome::Unfinished => {
+                !sides.matching.at_gateway && over < sample.done.as_ns() as i64 - GIVEN_UP_NS
+            }
+            _ => false,
+        };
         match transaction.state {
             TransactionState::Complete if is_answered(sample.outcome) => {
                 counts.other_status += u64::from(sample.status != transaction.status);
-                counts.other_bytes += u64::from(sample.body_bytes != transaction.body_bytes);
+                let is_http1 =
+                    matches!(sample.http.version(), Some(SpokenVersion::Http10 | SpokenVersion::Http11));
+                let other = sample.body_bytes != transaction.body_bytes
+                    || is_http1 && sample.reply_bytes != transaction.reply_bytes;
+                counts.other_bytes += u64::from(other);
             }
             TransactionState::Complete => counts.failed_but_complete += u64::from(failed),
             TransactionState::Unanswered | TransactionState::Truncated => {

@@ -5,10 +5,10 @@ mod scene;
 
 use farfield_base::{Duration, Instant, Outcome, Sample, Stamp};
 use farfield_capture::{TransactionState, UnixNs};
-use farfield_measure::{Fold, Histogram, quantile::Quantile};
 use farfield_verify::errors::TimeErrors;
-use farfield_verify::{Finding, ReportedCounts, ReportedTime, RunStart, TimeKind, Verification};
+use farfield_verify::{AgreementLimits, Finding, RunStart, TimeKind, Verification, verify};
 use scene::{START, Scene, closed, names, open};
+use serde_json::{Value, json};
 
 /// The evidence of the finding `name`, which is there.
 fn evidence<'a>(found: &'a Verification, name: &str) -> &'a str {
@@ -267,23 +267,6 @@ fn rounded_times_are_named_with_their_tick() {
     assert!(evidence(&found, "rounded-times").contains("service times are multiples of 100µs"));
 }
 
-/// The summary's row of a time, from the samples.
-fn reported(scene: &Scene, time: TimeKind) -> ReportedTime {
-    let mut times = Histogram::default();
-    let window = scene.run.window;
-    let measured = scene.samples.iter().filter(|s| window.measure_from <= s.due && s.due < window.measure_to);
-    // As the fold has it: handshakes of all requests, other times of those that succeeded.
-    let counted = measured.filter(|s| s.outcome == Outcome::Ok || time == TimeKind::Connect);
-    counted.filter_map(|s| time.of_sample(s)).for_each(|ns| times.record(Duration::from_ns(ns as u64)));
-    let p99 = times.quantile(Quantile::P99).expect("values").as_ns();
-    ReportedTime {
-        time,
-        count: times.count(),
-        mean_ns: times.mean().expect("values").as_ns(),
-        quantiles_ns: vec![("p99".to_owned(), p99)],
-    }
-}
-
 #[test]
 fn a_fake_mean_is_named() {
     let mut scene = open();
@@ -292,16 +275,23 @@ fn a_fake_mean_is_named() {
         (sample.outcome, sample.status, transaction.status) = (Outcome::Status4xx, 404, 404);
         sample.connect_begun = moved(sample.connect_begun, -400);
     }
-    let honest = reported(&scene, TimeKind::Response);
-    let others = [TimeKind::Service, TimeKind::Connect].map(|time| reported(&scene, time));
-    scene.run.reported = std::iter::once(honest.clone()).chain(others).collect();
+    let honest = scene.summary();
+    scene.run.summary = Some(honest.clone());
     assert_eq!(scene.verify().findings, []);
-    scene.run.reported[0].mean_ns = honest.mean_ns * 97 / 100;
-    let found = scene.verify();
-    assert_eq!(names(&found), ["summary-wrong"], "{:#?}", found.findings);
-    scene.run.reported[0] = honest;
-    scene.run.reported[1].quantiles_ns[0].1 /= 2;
-    assert!(evidence(&scene.verify(), "summary-wrong").contains("service times"));
+    for (place, factor) in [
+        ("/steady/times/response/mean_ns", 0.97),
+        ("/steady/times/service/quantiles/0/value_ns", 0.5),
+        ("/steady/times/connect/max_ns", 1.01),
+    ] {
+        let mut faked = honest.clone();
+        let number = faked.pointer_mut(place).expect("a number");
+        *number = json!((number.as_f64().expect("a number") * factor) as u64);
+        scene.run.summary = Some(faked);
+        let found = scene.verify();
+        assert_eq!(names(&found), ["summary-wrong"], "{:#?}", found.findings);
+        let path = place[1..].replace("/quantiles/0/", "/quantiles[p50]/").replace('/', ".");
+        assert!(evidence(&found, "summary-wrong").contains(&path), "{:#?}", found.findings);
+    }
 }
 
 #[test]
@@ -466,23 +456,6 @@ fn tables_have_a_row_for_each_transaction_and_event() {
     assert_eq!(rows.last().expect("events").get_long(5).expect("int64"), 0, "all connections were closed");
 }
 
-/// What a summary of these samples counts, by the code that makes summaries.
-fn counted(scene: &Scene) -> ReportedCounts {
-    let window = scene.run.window;
-    let mut fold = Fold::of_classes(window, &["all".to_owned()]);
-    scene.samples.iter().for_each(|sample| fold.record(sample));
-    let steady = fold.steady();
-    let outcomes = Outcome::ALL.into_iter().map(|outcome| (outcome.name().to_owned(), steady.count(outcome)));
-    ReportedCounts {
-        requests: steady.requests(),
-        outcomes: outcomes.filter(|(_, count)| *count > 0).collect(),
-        error_share: steady.error_share(),
-        completed_per_s: Some(
-            steady.events.completed as f64 / window.measure_to.since(window.measure_from).as_secs_f64(),
-        ),
-    }
-}
-
 #[test]
 fn counts_that_samples_do_not_have_are_named() {
     let mut scene = open().with(|sample| {
@@ -496,28 +469,34 @@ fn counts_that_samples_do_not_have_are_named() {
             transaction.status = 503;
         }
     }
-    let truth = counted(&scene);
-    scene.run.reported_counts = Some(truth.clone());
+    let truth = scene.summary();
+    scene.run.summary = Some(truth.clone());
     assert_eq!(names(&scene.verify()), [""; 0]);
-    type Damage = fn(&mut ReportedCounts);
+    type Damage = fn(&mut Value);
+    fn scale(number: &mut Value, factor: f64) {
+        *number = json!(number.as_f64().expect("a number") * factor);
+    }
+    fn add(number: &mut Value, more: i64) {
+        *number = json!(number.as_i64().expect("a whole number") + more);
+    }
     let wrong: [(&str, Damage); 6] = [
-        ("completed a second for", |counts| *counts.completed_per_s.as_mut().expect("a rate") *= 1.1),
-        ("requests for", |counts| counts.requests -= counts.requests / 100),
-        ("requests for", |counts| counts.requests += 1),
-        ("errors", |counts| counts.error_share = Some(counts.error_share.expect("errors") + 0.01)),
-        ("errors none", |counts| counts.error_share = None),
-        ("ok for", |counts| {
-            *counts.outcomes.get_mut("ok").expect("most") += 1;
-            *counts.outcomes.get_mut("status-5xx").expect("some") -= 1;
+        ("steady.rates.completed_per_s", |own| scale(&mut own["steady"]["rates"]["completed_per_s"], 1.1)),
+        ("steady.requests", |own| add(&mut own["steady"]["requests"], -30)),
+        ("steady.requests", |own| add(&mut own["steady"]["requests"], 1)),
+        ("steady.error_share", |own| scale(&mut own["steady"]["error_share"], 1.3)),
+        ("steady.error_share nothing", |own| own["steady"]["error_share"] = Value::Null),
+        ("steady.outcomes[ok].count", |own| {
+            add(&mut own["steady"]["outcomes"][0]["count"], 1);
+            add(&mut own["steady"]["outcomes"][1]["count"], -1);
         }),
     ];
     for (words, damage) in wrong {
-        let mut counts = truth.clone();
-        damage(&mut counts);
-        scene.run.reported_counts = Some(counts);
+        let mut summary = truth.clone();
+        damage(&mut summary);
+        scene.run.summary = Some(summary);
         let found = scene.verify();
-        assert_eq!(names(&found), ["summary-counts-wrong"], "{words}");
-        let said = evidence(&found, "summary-counts-wrong");
+        assert_eq!(names(&found), ["summary-wrong"], "{words}");
+        let said = evidence(&found, "summary-wrong");
         assert!(said.contains(words), "{said}");
     }
     // Where samples are left out, nothing can be counted.
@@ -525,16 +504,101 @@ fn counts_that_samples_do_not_have_are_named() {
     assert_eq!(names(&scene.verify()), [""; 0]);
 }
 
+/// An error that all requests have in common is none of the machine's, however long they take.
+#[test]
+fn times_that_are_all_off_by_as_much_are_named() {
+    let late = |by: i64| {
+        open().with(|sample| {
+            sample.first_byte = moved(sample.first_byte, by);
+            sample.done = shifted(sample.done, by);
+        })
+    };
+    for (by, words) in [(50_000, "service by 5"), (-50_000, "service by -4")] {
+        let found = late(by).verify();
+        assert_eq!(names(&found), ["times-shifted"], "{:#?}", found.findings);
+        assert!(evidence(&found, "times-shifted").contains(words), "{:#?}", found.findings);
+    }
+    assert_eq!(names(&late(10_000).verify()), [""; 0], "within what lies between an instant and its packet");
+    // Two clocks may be as far apart as they are: but not the instants of one of them.
+    let mut apart = late(50_000);
+    apart.run.start = RunStart::Unknown;
+    assert_eq!(names(&apart.verify()), [""; 0]);
+    // A clock that is off by as much moves no time but the response time, and both bounds.
+    let moved = open().with_clock(|_| 50_000);
+    assert_eq!(names(&moved.verify()), ["clock-offset"], "{:#?}", moved.verify().findings);
+    // Two requests in three are read 400 µs late, as on a busy machine: that is nothing all have.
+    let busy = open().with(|sample| {
+        if sample.connection % 3 > 0 {
+            sample.done = shifted(sample.done, 400_000);
+        }
+    });
+    assert!(!names(&busy.verify()).contains(&"times-shifted"), "{:#?}", busy.verify().findings);
+}
+
+/// Packets that clients stamp themselves have the instants of the samples.
+#[test]
+fn own_packets_leave_no_room_for_an_error() {
+    let mut scene = open();
+    let exact = |scene: &mut Scene| {
+        let both = scene.samples.iter_mut().zip(&scene.capture.transactions);
+        for (sample, transaction) in both {
+            let connection = &scene.capture.connections[transaction.connection as usize];
+            let at = |at: UnixNs| Instant::from_ns(at.0 - START);
+            let stamp = |packet: Option<UnixNs>| Stamp::at(at(packet.expect("captured")));
+            (sample.connect_begun, sample.connected) = (stamp(connection.syn), stamp(connection.syn_ack));
+            sample.sent = Stamp::at(at(transaction.request_first));
+            sample.first_byte = stamp(transaction.reply_first);
+            sample.done = at(transaction.reply_last.expect("captured"));
+        }
+    };
+    exact(&mut scene);
+    scene.run.stamps_packets = true;
+    let limits = AgreementLimits::default().of_own_packets();
+    let names_of = |scene: &Scene| -> Vec<String> {
+        let found = verify(&scene.samples, &scene.capture, &scene.run, Some(&scene.asked), limits);
+        names(&found.verification).into_iter().map(str::to_owned).collect()
+    };
+    assert_eq!(names_of(&scene), [""; 0]);
+    // One reply in ten, a fifth of a millisecond late.
+    let late = scene.with(|sample| {
+        if sample.connection % 10 == 0 {
+            sample.done = shifted(sample.done, 200_000);
+        }
+    });
+    assert!(names_of(&late).contains(&"service-times".to_owned()), "{:?}", names_of(&late));
+    let moved = scene.with_clock(|_| 5_000);
+    assert_eq!(names_of(&moved)[0], "clock-offset");
+    // One complete reply is said to have been cut off.
+    let mut one = scene;
+    one.samples[100].outcome = Outcome::Truncated;
+    assert_eq!(names_of(&one), ["outcomes-wrong"]);
+}
+
+/// A request that was given up long after its reply had come was not slow.
+#[test]
+fn replies_that_came_in_time_are_not_late() {
+    let give_up = |after: i64| {
+        let mut scene = open();
+        for sample in scene.samples.iter_mut().step_by(40) {
+            sample.outcome = Outcome::TimedOut;
+            sample.done = shifted(sample.done, after);
+        }
+        scene.verify()
+    };
+    assert_eq!(names(&give_up(500_000_000))[0], "outcomes-wrong");
+    assert!(!names(&give_up(1_000_000)).contains(&"outcomes-wrong"), "just missed");
+}
+
 #[test]
 fn one_sample_of_another_outcome_is_named() {
     let whole = open();
     let middle = whole.samples.len() / 2;
     let mut flipped = whole.clone();
-    flipped.run.reported_counts = Some(counted(&whole));
+    flipped.run.summary = Some(whole.summary());
     (flipped.samples[middle].outcome, flipped.samples[middle].status) = (Outcome::Status5xx, 500);
-    assert_eq!(names(&flipped.verify()), ["outcomes-wrong", "summary-counts-wrong"]);
+    assert_eq!(names(&flipped.verify()), ["outcomes-wrong", "summary-wrong"]);
     // The summary was changed with it: the packets have the status.
-    flipped.run.reported_counts = Some(counted(&flipped));
+    flipped.run.summary = Some(flipped.summary());
     assert_eq!(names(&flipped.verify()), ["outcomes-wrong"]);
     let mut shorter = whole;
     shorter.samples[middle].body_bytes -= 1;
@@ -566,6 +630,21 @@ fn what_was_not_compared_does_not_agree() {
         assert!((share - (1.0 - 1.0 / one_of as f64)).abs() < 0.02, "{share}");
     }
     assert_eq!(names(&cut(30)), [""; 0]);
+}
+
+/// A run's own capture of all clients has all of them from beginning to end: half of it is no agreement.
+#[test]
+fn half_of_a_runs_own_capture_does_not_agree() {
+    let half = |captures_all: bool| {
+        let mut scene = open();
+        scene.run.captures_all = captures_all;
+        let from = UnixNs(START + 4_000_000_000);
+        scene.capture.transactions.retain(|transaction| transaction.request_first > from);
+        scene.capture.limits.first = Some(from);
+        scene.verify()
+    };
+    assert_eq!(names(&half(true)), [Finding::TOO_LITTLE_COMPARED], "{:?}", half(true).findings);
+    assert_eq!(names(&half(false)), [""; 0], "somebody else's may begin late");
 }
 
 /// Of sessions that no secret opens nothing is known: that is no agreement, whenever the capture was taken.

@@ -9,6 +9,7 @@ fn page_of(name: &str) -> &'static str {
     match name {
         "memory-hour" | "memory-virtual" => "docs/memory.md",
         "floods" => "docs/limits.md",
+        "verify-planted" => "docs/accuracy.md",
         _ => "docs/performance.md",
     }
 }
@@ -110,6 +111,7 @@ mod tests {
             let page = match page_of(bench.name) {
                 "docs/memory.md" => include_str!("../../../docs/memory.md"),
                 "docs/limits.md" => include_str!("../../../docs/limits.md"),
+                "docs/accuracy.md" => include_str!("../../../docs/accuracy.md"),
                 _ => include_str!("../../../docs/performance.md"),
             };
             replace(page, bench.name, "x").unwrap();

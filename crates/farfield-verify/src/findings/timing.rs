@@ -5,6 +5,9 @@ use crate::grid;
 use crate::times::TimeKind;
 use farfield_base::Duration;
 
+/// Requests that show an error which all have in common.
+const SHIFTED: u64 = 20;
+
 /// Instants or times that were rounded by whoever recorded them.
 pub(super) fn rounded(judged: Judged<'_>) -> Option<Finding> {
     let sides = judged.sides;
@@ -43,12 +46,15 @@ fn rounding(samples: &[i64], packets: &[i64]) -> Option<i64> {
 pub(super) fn clock(judged: Judged<'_>, is_rounded: bool) -> Vec<Finding> {
     let clocks = &judged.found.clocks;
     let Some(estimate) = clocks.estimate.filter(|_| clocks.same && !is_rounded) else { return Vec::new() };
-    let limit = judged.found.limits.error_ns as f64;
+    // Behind the clients' links the way there and the way back may differ.
+    let at_gateway = judged.found.capture.at_gateway;
+    let limit = limit(judged);
+    let offset_limit = if at_gateway { limit } else { constant_limit(judged) };
     let window = judged.sides.run.window;
     let span = judged.sides.run.end.since(window.measure_from.min(judged.sides.run.end));
     let mut findings = Vec::new();
     let beyond = estimate.offset_ns.abs() - estimate.offset_error_ns;
-    if beyond > limit {
+    if beyond > offset_limit {
         findings.push(Finding::disagreement(
             "clock-offset",
             format!(
@@ -79,12 +85,53 @@ pub(super) fn clock(judged: Judged<'_>, is_rounded: bool) -> Vec<Finding> {
     findings
 }
 
+/// The largest mean absolute error of a time.
+fn limit(judged: Judged<'_>) -> f64 {
+    let limits = judged.found.limits;
+    let exact = judged.sides.run.stamps_packets;
+    (if exact { limits.constant_ns } else { limits.error_ns }) as f64
+}
+
+/// The largest error that all requests may have in common. A client of QUIC computes between an instant and
+/// its packet.
+fn constant_limit(judged: Judged<'_>) -> f64 {
+    let limits = judged.found.limits;
+    let is_quic = judged.sides.capture.connections.iter().any(|connection| connection.is_quic);
+    (if is_quic && !judged.sides.run.stamps_packets { limits.error_ns } else { limits.constant_ns }) as f64
+}
+
+/// Times that are off by as much for all requests, where run and capture had one clock.
+pub(super) fn shifted(judged: Judged<'_>, clock_is_off: bool) -> Option<Finding> {
+    if judged.found.capture.at_gateway || !judged.found.clocks.same {
+        return None;
+    }
+    let limit = constant_limit(judged);
+    let off = judged.found.times.iter().filter_map(|errors| {
+        let by = errors.constant_ns.filter(|by| by.unsigned_abs() as f64 > limit)?;
+        let is_named = clock_is_off && errors.time == TimeKind::Response;
+        (!is_named && errors.pairs >= SHIFTED)
+            .then(|| format!("{} by {}", errors.time.name(), time(by as f64)))
+    });
+    let off: Vec<String> = off.collect();
+    (!off.is_empty()).then(|| {
+        Finding::disagreement(
+            "times-shifted",
+            format!(
+                "times of all requests are off, as no other work on the machine makes them: {} (limit {})",
+                off.join(", "),
+                time(limit)
+            ),
+            "take instants where they happen: the limit follows from `verdict.capture-error`",
+        )
+    })
+}
+
 /// Times that are wrong.
 pub(super) fn times(judged: Judged<'_>, clock_is_off: bool) -> Vec<Finding> {
     if judged.found.capture.at_gateway {
         return Vec::new();
     }
-    let limit = judged.found.limits.error_ns as f64;
+    let limit = limit(judged);
     let mut findings = Vec::new();
     for errors in &judged.found.times {
         // A response time spans both clocks; what their offset explains is named there.
@@ -92,7 +139,9 @@ pub(super) fn times(judged: Judged<'_>, clock_is_off: bool) -> Vec<Finding> {
             continue;
         }
         let Some(mean) = errors.mean_absolute_ns else { continue };
-        if mean <= limit.max(errors.packets.mean_ns.unwrap_or(0.0).abs() / 100.0) {
+        // Where the instants are the same, no length of time excuses an error.
+        let excused = if judged.sides.run.stamps_packets { 0.0 } else { 0.01 };
+        if mean <= limit.max(errors.packets.mean_ns.unwrap_or(0.0).abs() * excused) {
             continue;
         }
         let worst = errors.worst.map_or_else(String::new, |worst| {

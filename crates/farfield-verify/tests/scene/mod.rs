@@ -1,15 +1,20 @@
 //! A run and its capture, made up together: what users did, as samples and as packets, with known delays
 //! between the two. Tests plant one error in the samples and look for its name.
 
+#![allow(dead_code, reason = "each test program speaks a part of the vocabulary")]
+
 use farfield_base::random::{Purpose, Seed, Stream};
 use farfield_base::{Instant, Opened, Outcome, PagePart, Rate, Sample, Stamp, Window};
 use farfield_capture::{Capture, Connection, Direction, End, Side, Transaction, TransactionState, UnixNs};
+use farfield_measure::summary::SummaryContext;
+use farfield_measure::{Arrivals, EngineStats, Fold, Heading, LoadKind, Summary, VerdictLimits};
 use farfield_traffic::distribution::Exponential;
 use farfield_traffic::load::LoadModel;
 use farfield_traffic::{ArrivalProcess, ArrivalSpec, Distribution};
 use farfield_verify::{
     AgreementLimits, Asked, AskedPolicy, RunRecord, RunStart, Verification, Verified, verify,
 };
+use serde_json::Value;
 use std::num::NonZeroU32;
 
 /// The start of the run's clock.
@@ -111,8 +116,10 @@ impl Scene {
                 end: window.measure_to,
                 start: RunStart::Exact(START),
                 connections: Some(Vec::new()),
-                reported: Vec::new(),
-                reported_counts: None,
+                summary: None,
+                capture_file: None,
+                captures_all: false,
+                stamps_packets: false,
                 resent: 0,
                 all_kept: true,
                 gateway_is_first: false,
@@ -123,6 +130,7 @@ impl Scene {
                 policy: AskedPolicy { requests_max, parallel: 1, depth: 1, shares: false },
                 own_sessions: false,
                 mix: vec![1.0],
+                paths: Vec::new(),
             },
         }
     }
@@ -229,6 +237,43 @@ impl Scene {
         let last = self.samples.iter().map(|sample| sample.done).max().expect("samples");
         self.run.end = last.max(Instant::from_ns(seconds * SECOND));
         self
+    }
+
+    /// The summary of the samples, by the code that makes summaries.
+    pub fn summary(&self) -> Value {
+        let mut fold = Fold::new(self.run.window);
+        self.samples.iter().for_each(|sample| fold.record(sample));
+        let (load, kind) = match self.asked.load {
+            LoadModel::Open { .. } => ("open", LoadKind::Open),
+            _ => ("closed", LoadKind::Closed),
+        };
+        let heading = Heading {
+            farfield: String::new(),
+            scenario: String::new(),
+            target: String::new(),
+            seed: self.asked.seed.0,
+            load: kind,
+            load_words: load.to_owned(),
+            started_at: String::new(),
+        };
+        let window = self.run.window;
+        let scheduled = fold.steady().requests();
+        let arrivals = Arrivals {
+            expected: self.asked.load.expected_arrivals(window.measure_from, window.measure_to),
+            scheduled,
+            begun: scheduled,
+            dropped: 0,
+        };
+        let stats = EngineStats {
+            in_system_ns: fold.residence().total_ns as u64,
+            arrivals: (kind == LoadKind::Open).then_some(arrivals),
+            ..EngineStats::default()
+        };
+        let limits = VerdictLimits::default();
+        let context =
+            SummaryContext { heading: &heading, limits: &limits, thresholds: &[], series_file: None };
+        let summary = Summary::new(context, &fold, &stats, self.run.end);
+        serde_json::to_value(&summary).expect("names are strings")
     }
 
     /// The comparison.

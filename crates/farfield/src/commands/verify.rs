@@ -9,20 +9,19 @@ use crate::flags::{Format, VerifyFlags};
 use crate::output;
 use crate::problem::Problem;
 use farfield_base::random::Seed;
-use farfield_base::{Instant, Sample, Window};
+use farfield_base::{Duration, Instant, Sample, Window};
 use farfield_capture::{Capture, Options, Secrets, ServerFilter};
+use farfield_engine::PlaneKind;
 use farfield_files::{Folder, open_regular, open_stream};
 use farfield_measure::samples::{Keep, SamplesFile};
-use farfield_measure::summary::PartSummary;
 use farfield_measure::verdict::CaptureAgreement;
-use farfield_measure::{Summary, Timing, connections};
+use farfield_measure::{Summary, connections};
 use farfield_report::{Look, RunDirectory, directory};
 use farfield_scenario::{HttpVersion, RunPlan, Scenario};
 use farfield_traffic::request::Order;
 use farfield_user::Reuse;
 use farfield_verify::{
-    AgreementLimits, Asked, AskedPolicy, Finding, ReportedCounts, ReportedTime, RunRecord, RunStart,
-    TimeKind, Verification, tables,
+    AgreementLimits, Asked, AskedPolicy, Finding, PathDelay, RunRecord, RunStart, Verification, tables,
 };
 use std::fmt::Display;
 use std::fs::File;
@@ -70,6 +69,17 @@ impl Origin {
             Origin::RunsKernel
         } else {
             Origin::Other
+        }
+    }
+}
+
+impl Origin {
+    /// The capture's name in the run directory, if it is one of the run's.
+    fn file(self) -> Option<&'static str> {
+        match self {
+            Origin::Run => Some(CAPTURE_FILE),
+            Origin::RunsKernel => Some(KERNEL_FILE),
+            Origin::Other => None,
         }
     }
 }
@@ -176,7 +186,12 @@ fn hold(directory: &Path, summary: &Summary, capture: &Path) -> Result<Verificat
     }
     let limits =
         scenario.as_ref().map_or_else(|_| AgreementLimits::default(), |plan| limits(plan.scenario()));
-    let record = record(directory, summary, &samples, all_kept, Origin::of(capture, directory))?;
+    let mut record = record(directory, summary, &samples, all_kept, Origin::of(capture, directory))?;
+    record.captures_all = scenario.as_ref().is_ok_and(|plan| captures_all(plan.scenario()))
+        && record.capture_file.as_deref() == Some(CAPTURE_FILE);
+    // What is within TLS is computed between the two.
+    record.stamps_packets &= !is_secured;
+    let limits = if record.stamps_packets { limits.of_own_packets() } else { limits.of_kernels_packets() };
     let read = read_capture(capture, Origin::of(capture, directory), &record, secrets)?;
     let asked = scenario.as_ref().ok().map(|plan| asked(plan, is_secured));
     let mut verified = farfield_verify::verify(&samples, &read, &record, asked.as_ref(), limits);
@@ -287,41 +302,23 @@ fn record(
         end: last.max(window.measure_to),
         start: clock.map_or(RunStart::Unknown, |clock| RunStart::Exact(clock.start_unix_ns)),
         connections,
-        reported: reported(&summary.steady),
-        reported_counts: Some(reported_counts(&summary.steady)),
+        summary: serde_json::to_value(summary).ok(),
+        capture_file: origin.file().map(str::to_owned),
+        captures_all: false,
+        stamps_packets: origin == Origin::Run && summary.generator.plane != "sockets",
         resent: summary.connections.resent_requests + summary.http2.as_ref().map_or(0, |own| own.refused),
         all_kept,
         gateway_is_first: origin != Origin::Other && summary.generator.plane != "sockets",
     })
 }
 
-/// The times of the summary's measured part.
-fn reported(part: &PartSummary) -> Vec<ReportedTime> {
-    let kind = |timing: Timing| match timing {
-        Timing::Response => TimeKind::Response,
-        Timing::Service => TimeKind::Service,
-        Timing::Connect => TimeKind::Connect,
-        Timing::Reply => TimeKind::Reply,
-        Timing::Transfer => TimeKind::Transfer,
-    };
-    let times = part.times.iter().filter_map(|(timing, times)| Some((timing, times.as_ref()?)));
-    let reported = times.map(|(timing, times)| ReportedTime {
-        time: kind(timing),
-        count: times.count,
-        mean_ns: times.mean_ns,
-        quantiles_ns: times.quantiles.iter().map(|q| (q.name.clone(), q.value_ns)).collect(),
-    });
-    reported.collect()
-}
-
-/// What the summary counts of the measured part.
-fn reported_counts(part: &PartSummary) -> ReportedCounts {
-    ReportedCounts {
-        requests: part.requests,
-        outcomes: part.outcomes.iter().map(|outcome| (outcome.name.clone(), outcome.count)).collect(),
-        error_share: part.error_share,
-        completed_per_s: part.rates.map(|rates| rates.completed_per_s),
-    }
+/// Whether the run's capture is of all clients.
+fn captures_all(scenario: &Scenario) -> bool {
+    let Some(capture) = &scenario.capture else { return true };
+    let clients = scenario.network.as_ref().and_then(|network| network.clients);
+    let named = capture.clients.iter().collect::<std::collections::BTreeSet<_>>().len();
+    let names_all = clients.is_some_and(|clients| named == clients.get() as usize);
+    capture.filter.is_none() && (capture.clients.is_empty() || names_all)
 }
 
 fn limits(scenario: &Scenario) -> AgreementLimits {
@@ -329,6 +326,7 @@ fn limits(scenario: &Scenario) -> AgreementLimits {
         error_ns: scenario.verdict.capture_error.as_ns(),
         unmatched: scenario.verdict.capture_unmatched.as_f64(),
         compared: scenario.verdict.capture_compared.as_f64(),
+        ..AgreementLimits::default()
     }
 }
 
@@ -363,7 +361,39 @@ fn asked(plan: &RunPlan, is_secured: bool) -> Asked {
         },
         own_sessions: scenario.session.is_some(),
         mix: if scenario.session.is_some() { Vec::new() } else { mix },
+        paths: path_delays(scenario),
     }
+}
+
+/// The paths of the simulated plane's clients, by class, where each has a round trip and nothing else.
+fn path_delays(scenario: &Scenario) -> Vec<PathDelay> {
+    let Some(network) = scenario.network.as_ref().filter(|_| scenario.plane == PlaneKind::Simulated) else {
+        return Vec::new();
+    };
+    let is_plain = network.shared.is_none()
+        && network.backbone.is_none()
+        && network.topology.is_none()
+        && network.cross_traffic.is_empty()
+        && network.server.is_empty();
+    let delay = |rtt: Option<Duration>| {
+        let (whole, half) = (rtt?.as_ns(), rtt?.as_ns() / 2);
+        Some(PathDelay { up_ns: half, down_ns: whole - half })
+    };
+    let classes = network.class.iter().map(|class| {
+        let is_plain = class.access.is_none()
+            && class.up.is_none()
+            && class.down.is_none()
+            && class.core.is_none()
+            && class.migrate.is_none()
+            && class.server.is_none();
+        delay(class.rtt).filter(|_| is_plain)
+    });
+    let paths: Option<Vec<PathDelay>> = if network.class.is_empty() {
+        delay(network.rtt).filter(|_| network.access.is_none()).map(|path| vec![path])
+    } else {
+        classes.collect()
+    };
+    paths.filter(|_| is_plain).unwrap_or_default()
 }
 
 fn json(found: &Verification) -> String {

@@ -1,0 +1,648 @@
+//! A summary counted again: all of its numbers from the samples, what the scenario asked for and the packets,
+//! by a path of its own.
+//!
+//! The document is read as it stands there, field by field. Of the code that made it (folds, histograms,
+//! batches, estimates) nothing is used: times are sorted lists, percentiles their elements, intervals sums by
+//! their definition. What both share are the definitions on docs/run-directory.md and docs/statistics.md, and
+//! the times of a [`Sample`](farfield_base::Sample).
+//!
+//! [`LEFT_OUT`] names the numbers that no sample and no packet can show, each with the reason. A number that
+//! is neither counted again nor named there is [unread]; a test holds that there is none in real summaries,
+//! so that whoever adds a field must choose.
+
+mod batches;
+mod expected;
+mod part;
+mod spectrum;
+mod threshold;
+mod times;
+
+pub use expected::Difference;
+
+use crate::run::Asked;
+use expected::Expected;
+use farfield_base::{Outcome, PagePart, Sample, SpokenVersion, TlsVersion};
+use farfield_traffic::LoadModel;
+use part::{Counted, Which};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use times::{Intervals, Sorted};
+
+/// Numbers that neither samples nor packets show, by their place in the document, and why. A place stands for
+/// all that is below it; what of it can be compared is.
+pub const LEFT_OUT: [(&str, &str); 27] = [
+    ("schema_version", "the form of the document, which its reader looks at"),
+    (
+        "phases.drain_ns",
+        "when the last worker ended: known from below, and exactly if a request was open then",
+    ),
+    (
+        "verdict.checks[].measured",
+        "the engine's measurements of itself; those that samples decide are compared",
+    ),
+    ("verdict.checks[].limit", "what the scenario allows"),
+    ("verdict.disturbed", "the engine's measurement of its own stalls"),
+    ("sessions.duration", "a session that is over and one that thinks look alike in samples"),
+    ("failures", "causes are noted beside the samples, and the first of each kind are kept"),
+    ("connections.open_max", "counted by the engine once a second"),
+    ("connections.resent_requests", "a request that never left is in no packet"),
+    ("handshakes.cpu", "processor time"),
+    ("http.alternatives", "attempts that ended without a request"),
+    ("http2.refused", "a request that was sent again is one sample"),
+    ("content", "bytes before and after a coding are not in samples"),
+    ("generator.processors", "the machine's"),
+    ("generator.worker_busy", "processor time"),
+    ("generator.cpu_ns", "processor time"),
+    ("generator.lateness", "the engine's measurement of its own wakes"),
+    ("generator.loop_lag", "the engine's measurement of its own turns"),
+    ("generator.writer_stalls", "the engine's count of its own waits"),
+    ("generator.samples_lost", "what was lost is in no sample"),
+    ("generator.datagrams_lost", "the kernel's count"),
+    ("network", "counters inside the emulated network, of packets that no capture sees"),
+    ("server_limits", "the server's control group"),
+    ("bottleneck", "monitors' readings"),
+    ("clock", "the packets' own instants show it: `clock-offset` and `clock-drift`"),
+    ("captures[].lost", "the kernel's count"),
+    ("captures[].cpu_ns", "processor time"),
+];
+
+/// What a summary is counted again from.
+#[derive(Debug, Clone, Copy)]
+pub struct Evidence<'a> {
+    /// All samples of the run.
+    pub samples: &'a [Sample],
+    /// What the scenario asked for, if it is known.
+    pub asked: Option<&'a Asked>,
+    /// The name of the capture that is compared, if it is one of the run's own that was read to its end, and
+    /// the packets in it.
+    pub capture: Option<(&'a str, u64)>,
+}
+
+/// The summary as `evidence` has it, and how the two differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recounted {
+    /// Values that are others.
+    pub differences: Vec<Difference>,
+    /// Numbers that nobody looked at, by their places.
+    pub unread: Vec<String>,
+}
+
+/// The values that a summary should have.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Expectation(Expected);
+
+impl Expectation {
+    /// Of the summary `said`, whose phases and names are believed: others count everything otherwise. `None`
+    /// of a run that had not ended when the summary was written, or that is invalid since it lost samples.
+    pub fn of(said: &Value, evidence: Evidence<'_>) -> Option<Expectation> {
+        let reason = said.get("incomplete_reason").and_then(Value::as_str);
+        let is_early = reason.is_some_and(|reason| reason.contains("had not ended when this was written"));
+        (!is_early && !has_lost(said))
+            .then(|| Expectation(Recount::of(said, evidence).expected(said, evidence)))
+    }
+
+    /// How a summary differs from it, and what it has beside.
+    pub fn compare(&self, said: &Value) -> Recounted {
+        let is_left_out = |path: &str| LEFT_OUT.iter().any(|(place, _)| *place == path);
+        Recounted {
+            differences: expected::differences(said, &self.0),
+            unread: expected::unread(said, &self.0, &is_left_out),
+        }
+    }
+}
+
+/// Counts the summary `said` again; `None` where an [`Expectation`] has nothing to go by.
+pub fn recount(said: &Value, evidence: Evidence<'_>) -> Option<Recounted> {
+    Some(Expectation::of(said, evidence)?.compare(said))
+}
+
+/// What counting needs to know of the run.
+pub(crate) struct Recount<'a> {
+    samples: &'a [Sample],
+    /// The measured part, in nanoseconds.
+    from: u64,
+    to: u64,
+    /// The load ended with the measured part, and what happened at that instant is in it.
+    ends_with_part: bool,
+    /// Requests that were open at the end are no errors.
+    ignores_unfinished: bool,
+    /// The summary has intervals by batches: those of an older farfield are others.
+    has_intervals: bool,
+    /// The summary has status codes: that of an older farfield has none.
+    has_statuses: bool,
+    /// Names of the classes and states that are counted by themselves.
+    classes: Vec<String>,
+    states: Vec<String>,
+}
+
+/// Whether the verdict failed for samples that were lost.
+fn has_lost(said: &Value) -> bool {
+    let checks = at(said, &["verdict", "checks"]).and_then(Value::as_array);
+    checks.into_iter().flatten().any(|check| check["name"] == "samples-lost" && check["state"] == "failed")
+}
+
+/// A number of the document, by the names on the way to it.
+fn at<'a>(said: &'a Value, path: &[&str]) -> Option<&'a Value> {
+    path.iter().try_fold(said, |value, name| value.get(name)).filter(|value| !value.is_null())
+}
+
+fn names_of(said: &Value, list: &str) -> Vec<String> {
+    let rows = said.get(list).and_then(Value::as_array).into_iter().flatten();
+    rows.map(|row| row.get("name").and_then(Value::as_str).unwrap_or_default().to_owned()).collect()
+}
+
+impl<'a> Recount<'a> {
+    fn of(said: &Value, evidence: Evidence<'a>) -> Recount<'a> {
+        let ns = |name: &str| at(said, &["phases", name]).and_then(Value::as_u64).unwrap_or(0);
+        let from = ns("warm_up_ns");
+        let to = from.saturating_add(ns("steady_ns"));
+        let times = ["response", "connect"].map(|name| at(said, &["steady", "times", name]));
+        let has_reason = |times: &&Value| {
+            ["mean_interval_ns", "no_mean_interval"].iter().any(|key| at(times, &[key]).is_some())
+        };
+        let mut recount = Recount {
+            samples: evidence.samples,
+            from,
+            to,
+            ends_with_part: evidence.samples.iter().all(|own| own.done.as_ns() <= to),
+            ignores_unfinished: false,
+            has_intervals: times.iter().flatten().any(has_reason)
+                || at(said, &["steady", "no_error_share_interval"]).is_some()
+                || at(said, &["steady", "error_share_interval"]).is_some(),
+            has_statuses: at(said, &["steady", "statuses"])
+                .and_then(Value::as_array)
+                .is_some_and(|statuses| !statuses.is_empty()),
+            classes: names_of(said, "classes"),
+            states: names_of(said, "states"),
+        };
+        // The scenario's `run.unfinished`, as the share of errors shows it where it matters.
+        let due = recount.samples.iter().filter(|own| recount.is_due(Which::Steady, own));
+        let ended = due.filter(|own| own.outcome != Outcome::Unfinished);
+        let (all, failed) = ended.fold((0_u64, 0_u64), |(all, failed), own| {
+            (all + 1, failed + u64::from(own.outcome != Outcome::Ok))
+        });
+        let share = at(said, &["steady", "error_share"]).and_then(Value::as_f64);
+        recount.ignores_unfinished = match share {
+            Some(share) => all > 0 && (share - failed as f64 / all as f64).abs() < 1e-9,
+            None => all == 0,
+        };
+        recount
+    }
+
+    /// Intervals of times of which no batches are kept.
+    fn without_intervals(&self) -> Intervals<'static> {
+        if self.has_intervals { Intervals::NOT_KEPT } else { Intervals::Unjudged }
+    }
+
+    fn is_measured(&self, ns: u64) -> bool {
+        self.from <= ns && (ns < self.to || self.ends_with_part && ns == self.to)
+    }
+
+    fn is_due(&self, which: Which, sample: &Sample) -> bool {
+        let due = sample.due.as_ns();
+        match which {
+            Which::WarmUp => due < self.from,
+            Which::Steady => self.is_measured(due),
+        }
+    }
+
+    /// Whether an event of `sample` at `ns` is one of the part.
+    fn happened(&self, which: Which, sample: &Sample, ns: u64) -> bool {
+        match which {
+            Which::WarmUp => sample.due.as_ns() < self.from && ns < self.from,
+            Which::Steady => self.is_measured(ns),
+        }
+    }
+
+    /// The whole document.
+    fn expected(&self, said: &Value, evidence: Evidence<'_>) -> Expected {
+        let asked = evidence.asked;
+        let (warm_up, steady) =
+            (Counted::part(self, Which::WarmUp, None), Counted::part(self, Which::Steady, None));
+        let arrivals = asked.and_then(|asked| self.arrivals(asked));
+        let is_open = asked.is_some_and(|asked| matches!(asked.load, LoadModel::Open { .. }));
+        // Without a scenario it is not known what was offered.
+        let scheduled = arrivals.map(|arrivals| arrivals.scheduled).filter(|_| is_open);
+        let is_drained = |due: u64| due >= self.to && !self.is_measured(due);
+        let drained = self.samples.iter().filter(|own| is_drained(own.due.as_ns()));
+        Expected::record([
+            ("heading", heading(asked)),
+            ("phases", Recount::phases()),
+            ("verdict", self.verdict(said, &steady)),
+            ("thresholds", threshold::expected(self, said.get("thresholds").unwrap_or(&Value::Null))),
+            ("steady", steady.expected(self, scheduled)),
+            ("classes", self.classes(&steady)),
+            ("warm_up", warm_up.expected(self, None)),
+            ("pages", self.pages(None)),
+            ("states", self.states()),
+            ("sessions", self.sessions(said)),
+            ("drained_requests", Expected::Count(drained.count() as u64)),
+            ("connections", self.connections(&warm_up, &steady)),
+            ("handshakes", self.handshakes()),
+            ("http", self.http(said)),
+            ("http2", self.http2(said)),
+            ("generator", self.generator(arrivals, asked)),
+            ("captures", captures(said, evidence)),
+        ])
+    }
+
+    /// Lengths that are believed: another length of either counts everything else otherwise.
+    fn phases() -> Expected {
+        Expected::record([("warm_up_ns", Expected::Open), ("steady_ns", Expected::Open)])
+    }
+
+    fn classes(&self, steady: &Counted) -> Expected {
+        let class = |(number, name): (usize, &String)| {
+            let own = Counted::part(self, Which::Steady, Some(number as u16));
+            let share = own.requests as f64 / steady.requests as f64;
+            Expected::record([
+                ("name", Expected::word(name)),
+                ("share", Expected::near_or_nothing((steady.requests > 0).then_some(share))),
+                ("steady", own.expected(self, None)),
+                ("pages", self.pages(Some(number as u16))),
+            ])
+        };
+        Expected::List(self.classes.iter().enumerate().map(class).collect())
+    }
+
+    fn states(&self) -> Expected {
+        let state = |number: usize| Counted::state(self, number as u32).expected_of_state(self);
+        Expected::List((0..self.states.len()).map(state).collect())
+    }
+
+    /// The pages of the measured part, of one class or of all.
+    fn pages(&self, class: Option<u16>) -> Expected {
+        #[derive(Clone, Copy)]
+        struct Page {
+            due: u64,
+            first_byte: u64,
+            requests: u64,
+            failed: bool,
+            class: u16,
+        }
+        let mut open: BTreeMap<u32, Page> = BTreeMap::new();
+        let (mut response, mut html, mut failed, mut requests) = (Vec::new(), Vec::new(), 0_u64, 0_u64);
+        for sample in self.samples.iter().filter(|own| own.page != PagePart::Untracked) {
+            let due = sample.due.as_ns();
+            let first_byte = sample.first_byte.instant().map_or(due, |at| at.as_ns());
+            let page = open.entry(sample.user).or_insert(Page {
+                due,
+                first_byte,
+                requests: 0,
+                failed: false,
+                class: sample.class,
+            });
+            page.due = page.due.min(due);
+            page.first_byte = page.first_byte.max(first_byte);
+            page.requests += 1;
+            page.failed |= sample.outcome != Outcome::Ok;
+            page.class = sample.class;
+            if matches!(sample.page, PagePart::Ends | PagePart::Whole) {
+                let page = *page;
+                open.remove(&sample.user);
+                if !self.is_measured(page.due) || class.is_some_and(|class| class != page.class) {
+                    continue;
+                }
+                requests += page.requests;
+                if page.failed {
+                    failed += 1;
+                } else {
+                    response.push(sample.done.as_ns().saturating_sub(page.due));
+                    html.push(page.first_byte.saturating_sub(page.due));
+                }
+            }
+        }
+        let completed = response.len() as u64;
+        if completed + failed == 0 {
+            return Expected::Nothing;
+        }
+        let is_of_class = |page: &&Page| class.is_none_or(|class| class == page.class);
+        let unfinished = open.values().filter(|page| self.is_measured(page.due)).filter(is_of_class).count();
+        let times = |times: Vec<u64>| Sorted::of(times.into_iter()).expected(self.without_intervals());
+        Expected::record([
+            ("completed", Expected::Count(completed)),
+            ("failed", Expected::Count(failed)),
+            ("unfinished", Expected::Count(unfinished as u64)),
+            ("requests_mean", Expected::near(requests as f64 / (completed + failed) as f64)),
+            ("response", times(response)),
+            ("html_latency", times(html)),
+        ])
+    }
+
+    /// Sessions by when they began; what became of them must add up.
+    fn sessions(&self, said: &Value) -> Expected {
+        let Some(own) = at(said, &["sessions"]) else { return Expected::Open };
+        let mut first: BTreeMap<u32, u64> = BTreeMap::new();
+        for sample in self.samples.iter().filter(|own| own.session != Sample::NO_SESSION) {
+            let due = sample.due.as_ns();
+            first.entry(sample.session).and_modify(|first| *first = (*first).min(due)).or_insert(due);
+        }
+        let begun = first.values().filter(|due| self.is_measured(**due)).count() as u64;
+        let count = |name: &str| at(own, &[name]).and_then(Value::as_u64).unwrap_or(0);
+        let rest = |two: [&str; 2]| Expected::Count(begun.saturating_sub(count(two[0]) + count(two[1])));
+        let rows = own.get("broken_off_in").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let broken_off = |row: &Value| row.get("count").and_then(Value::as_u64).unwrap_or(0);
+        let all: u64 = rows.iter().map(broken_off).sum();
+        let row = |own: &Value| {
+            let others = all - broken_off(own);
+            let count = Expected::Count(count("broken_off").saturating_sub(others));
+            Expected::record([("state", Expected::Open), ("count", count)])
+        };
+        Expected::record([
+            ("begun", Expected::Count(begun)),
+            ("completed", rest(["broken_off", "unfinished"])),
+            ("broken_off", rest(["completed", "unfinished"])),
+            ("unfinished", rest(["completed", "broken_off"])),
+            ("broken_off_in", Expected::List(rows.iter().map(row).collect())),
+            (
+                "duration",
+                match count("completed") {
+                    0 => Expected::Nothing,
+                    completed => Expected::record([("count", Expected::Count(completed))]),
+                },
+            ),
+        ])
+    }
+
+    fn connections(&self, warm_up: &Counted, steady: &Counted) -> Expected {
+        let sent = self
+            .samples
+            .iter()
+            .filter(|own| own.connection != Sample::NO_CONNECTION && own.sent.instant().is_some());
+        // Samples by their number on their connection: a connection has carried more than n requests if it
+        // has one with the number n.
+        let mut by_number: BTreeMap<u64, u64> = BTreeMap::new();
+        for sample in sent {
+            *by_number.entry(u64::from(sample.number)).or_default() += 1;
+        }
+        let reached = |number: u64| by_number.get(&number).copied().unwrap_or(0);
+        let requests: u64 = by_number.values().sum();
+        let most = by_number.last_key_value().map_or(0, |(number, _)| number + 1);
+        let used = reached(0);
+        let (mut classes, mut number) = (Vec::new(), 0);
+        while number < most {
+            // One by one up to 64, then a sixteenth of an octave.
+            let step = if number < 64 { 1 } else { 1 << (number.ilog2() - 4) };
+            let carried = reached(number).saturating_sub(reached(number + step));
+            if carried > 0 {
+                classes.push(Expected::record([
+                    ("from", Expected::Count(number + 1)),
+                    ("to", Expected::Count((number + step).min(most))),
+                    ("connections", Expected::Count(carried)),
+                ]));
+            }
+            number += step;
+        }
+        let mean = (used > 0).then(|| requests as f64 / used as f64);
+        Expected::record([
+            ("attempts", Expected::Count(warm_up.events.connects + steady.events.connects)),
+            ("established", Expected::Count(warm_up.events.connected + steady.events.connected)),
+            ("used", Expected::Count(used)),
+            ("requests_mean", Expected::near_or_nothing(mean)),
+            ("requests_max", Expected::Count(most)),
+            ("requests_per_connection", Expected::List(classes)),
+        ])
+    }
+
+    fn handshakes(&self) -> Expected {
+        use farfield_base::EarlyData;
+        let secured = |own: &&Sample| {
+            own.tls
+                .is_some_and(|tls| self.from <= tls.secured.as_ns() && self.is_measured(tls.secured.as_ns()))
+                && own.connected.instant().is_some()
+        };
+        let own: Vec<&Sample> = self.samples.iter().filter(secured).collect();
+        if own.is_empty() {
+            return Expected::Nothing;
+        }
+        let took = own.iter().filter_map(|own| {
+            let (tls, connected) = (own.tls?, own.connected.instant()?);
+            Some(tls.secured.as_ns().saturating_sub(connected.as_ns()))
+        });
+        let all = own.len() as f64;
+        let share = |is: &dyn Fn(farfield_base::TlsStats) -> bool| {
+            own.iter().filter(|own| own.tls.is_some_and(is)).count() as f64 / all
+        };
+        let (accepted, rejected) =
+            (share(&|tls| tls.early == EarlyData::Accepted), share(&|tls| tls.early == EarlyData::Rejected));
+        let early = if accepted + rejected > 0.0 {
+            Expected::record([
+                ("accepted_share", Expected::near(accepted)),
+                ("rejected_share", Expected::near(rejected)),
+            ])
+        } else {
+            Expected::Nothing
+        };
+        Expected::record([
+            ("per_s", Expected::near(all / ((self.to - self.from) as f64 / 1e9))),
+            ("resumed_share", Expected::near(share(&|tls| tls.resumed))),
+            ("tls13_share", Expected::near(share(&|tls| tls.version == TlsVersion::Tls13))),
+            ("early", early),
+            ("time", Sorted::of(took).expected(self.without_intervals())),
+        ])
+    }
+
+    /// Requests that ended in the measured part over `version`, those of them that waited for the server's
+    /// windows, and how long in microseconds.
+    fn over(&self, version: Option<SpokenVersion>) -> [u64; 3] {
+        let ended = self
+            .samples
+            .iter()
+            .filter(|own| own.outcome != Outcome::Unfinished && self.is_measured(own.done.as_ns()));
+        let own = ended.filter(|own| own.http.version() == version);
+        own.fold([0; 3], |[all, stalled, us], own| {
+            let waited = u64::from(own.http.stalled_us().unwrap_or(0));
+            [all + 1, stalled + u64::from(waited > 0), us + waited]
+        })
+    }
+
+    fn http(&self, said: &Value) -> Expected {
+        let rows = SpokenVersion::ALL.into_iter().filter_map(|version| {
+            let [requests, stalled, us] = self.over(Some(version));
+            (requests > 0).then(|| {
+                Expected::record([
+                    ("version", Expected::word(version.name())),
+                    ("requests", Expected::Count(requests)),
+                    ("stalled_requests", Expected::Count(stalled)),
+                    ("stalled_mean_ns", mean_ns(us, stalled)),
+                ])
+            })
+        });
+        let rows: Vec<Expected> = rows.collect();
+        // Attempts at an alternative alone leave a summary, too; an older farfield left none at all.
+        if at(said, &["http"]).is_none() && (rows.is_empty() || !self.has_intervals) {
+            return Expected::Open;
+        }
+        let [unknown, ..] = self.over(None);
+        Expected::record([("versions", Expected::List(rows)), ("unknown", Expected::Count(unknown))])
+    }
+
+    fn http2(&self, said: &Value) -> Expected {
+        let [requests, stalled, us] = self.over(Some(SpokenVersion::Http2));
+        if at(said, &["http2"]).is_none() && requests == 0 {
+            return Expected::Nothing;
+        }
+        Expected::record([
+            ("requests", Expected::Count(requests)),
+            ("stalled_requests", Expected::Count(stalled)),
+            ("stalled_mean_ns", mean_ns(us, stalled)),
+        ])
+    }
+
+    /// The arrivals of the measured part by the first request of each; `None` for loads without.
+    fn arrivals(&self, asked: &Asked) -> Option<ArrivalCounts> {
+        if !matches!(asked.load, LoadModel::Open { .. } | LoadModel::Hybrid { .. }) {
+            return None;
+        }
+        let mut firsts: BTreeMap<u32, &Sample> = BTreeMap::new();
+        for sample in self.samples {
+            let first = firsts.entry(sample.user).or_insert(sample);
+            if sample.due < first.due {
+                *first = sample;
+            }
+        }
+        let firsts = firsts.into_values().filter(|first| self.is_due(Which::Steady, first));
+        let mut counts = ArrivalCounts::default();
+        for first in firsts {
+            counts.scheduled += 1;
+            counts.dropped += u64::from(first.outcome == Outcome::Dropped);
+            // One that a worker never came to, or that waited for a connection to the end.
+            let is_open = first.outcome == Outcome::Unfinished && first.begun().is_none();
+            counts.maybe_begun += u64::from(is_open);
+        }
+        Some(counts)
+    }
+
+    fn generator(&self, arrivals: Option<ArrivalCounts>, asked: Option<&Asked>) -> Expected {
+        let arrivals = match (arrivals, asked) {
+            (Some(counts), Some(asked)) => {
+                let instant = farfield_base::Instant::from_ns;
+                let expected = asked.load.expected_arrivals(instant(self.from), instant(self.to));
+                let expected = match expected {
+                    // The run may have ended before its measured part.
+                    Some(expected) if self.ends_with_part => {
+                        Expected::Between { low: expected * (1.0 - 1e-9), high: f64::INFINITY }
+                    }
+                    expected => Expected::near_or_nothing(expected),
+                };
+                let begun = counts.scheduled - counts.dropped;
+                let begun = match counts.maybe_begun {
+                    0 => Expected::Count(begun),
+                    some => Expected::Between { low: (begun - some) as f64, high: begun as f64 },
+                };
+                Expected::record([
+                    ("expected", expected),
+                    ("scheduled", Expected::Count(counts.scheduled)),
+                    ("begun", begun),
+                    ("dropped", Expected::Count(counts.dropped)),
+                ])
+            }
+            _ => Expected::Open,
+        };
+        Expected::record([("arrivals", arrivals), ("in_system_mean", self.in_system())])
+    }
+
+    /// Time that requests spent in the measured part, due and not done, in nanoseconds, and their number.
+    fn residence(&self) -> (u128, u64) {
+        let inside =
+            |own: &Sample| own.done.as_ns().min(self.to).saturating_sub(own.due.as_ns().max(self.from));
+        let spent = self.samples.iter().map(inside).filter(|ns| *ns > 0);
+        spent.fold((0, 0), |(sum, count), ns| (sum + u128::from(ns), count + 1))
+    }
+
+    /// Little's L is λW; how far a count kept while running may be off is what the verdict allows by default.
+    fn in_system(&self) -> Expected {
+        let (ns, requests) = self.residence();
+        let lasted = (self.to - self.from) as f64;
+        if lasted == 0.0 || requests < 100 {
+            return Expected::Open;
+        }
+        let value = ns as f64 / lasted;
+        Expected::Near { value, by: 0.05 * value }
+    }
+
+    /// The verdict's own sum, and the checks that samples decide.
+    fn verdict(&self, said: &Value, steady: &Counted) -> Expected {
+        let checks = at(said, &["verdict", "checks"]).and_then(Value::as_array);
+        let checks = checks.map_or(&[][..], Vec::as_slice);
+        let is_failed = |check: &Value| check.get("state").and_then(Value::as_str) == Some("failed");
+        let valid = !checks.iter().any(is_failed);
+        let check = |check: &Value| {
+            let name = check.get("name").and_then(Value::as_str).unwrap_or_default();
+            let is_skipped = at(check, &["measured"]).is_none();
+            let measured = if is_skipped { Expected::Open } else { self.check(name, said, steady) };
+            Expected::record([("measured", measured), ("state", state(check))])
+        };
+        let checks = checks.iter().map(check).collect();
+        Expected::record([("valid", Expected::Flag(valid)), ("checks", Expected::List(checks))])
+    }
+
+    /// What the check `name` should have measured.
+    fn check(&self, name: &str, said: &Value, steady: &Counted) -> Expected {
+        let open = steady.count(Outcome::Unfinished);
+        match name {
+            "something-measured" => Expected::near(steady.requests as f64),
+            "something-succeeded" => {
+                let ended = (steady.requests - open).max(1);
+                Expected::near(steady.count(Outcome::Ok) as f64 / ended as f64)
+            }
+            "littles-law" => {
+                let counted = at(said, &["generator", "in_system_mean"]).and_then(Value::as_f64);
+                let lasted = (self.to - self.from) as f64;
+                let sampled = self.residence().0 as f64 / lasted;
+                counted.filter(|counted| counted * lasted >= 1.0).map_or(Expected::Open, |counted| {
+                    Expected::Near { value: (counted - sampled).abs() / counted, by: 1e-6 }
+                })
+            }
+            "unfinished" if open == 0 => Expected::near(0.0),
+            _ => Expected::Open,
+        }
+    }
+}
+
+/// The state of a check by its number and its limit, unless it does not apply.
+fn state(check: &Value) -> Expected {
+    let word = |name: &str| check.get(name).and_then(Value::as_str).unwrap_or_default();
+    let number = |name: &str| check.get(name).and_then(Value::as_f64);
+    let (Some(measured), Some(limit)) = (number("measured"), number("limit")) else { return Expected::Open };
+    if word("state") == "skipped" {
+        return Expected::Open;
+    }
+    let passes = if word("what").starts_with("At least") { measured >= limit } else { measured <= limit };
+    Expected::word(if passes { "passed" } else { "failed" })
+}
+
+/// Arrivals of the measured part.
+#[derive(Debug, Clone, Copy, Default)]
+struct ArrivalCounts {
+    scheduled: u64,
+    dropped: u64,
+    /// Those of which samples do not say whether they were begun.
+    maybe_begun: u64,
+}
+
+fn mean_ns(us: u64, count: u64) -> Expected {
+    Expected::near_or_nothing((count > 0).then(|| us as f64 * 1e3 / count as f64))
+}
+
+fn heading(asked: Option<&Asked>) -> Expected {
+    let Some(asked) = asked else { return Expected::record([("seed", Expected::Open)]) };
+    let load = match asked.load {
+        LoadModel::Closed { .. } => "closed",
+        LoadModel::Open { .. } => "open",
+        LoadModel::Hybrid { .. } => "hybrid",
+        LoadModel::Overload(_) => "overload",
+    };
+    Expected::record([("seed", Expected::Count(asked.seed.0)), ("load", Expected::word(load))])
+}
+
+fn captures(said: &Value, evidence: Evidence<'_>) -> Expected {
+    let rows = said.get("captures").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let row = |own: &Value| {
+        let file = own.get("file").and_then(Value::as_str);
+        let packets = evidence.capture.filter(|(name, _)| file == Some(*name));
+        let packets = packets.map_or(Expected::Open, |(_, packets)| Expected::Count(packets));
+        Expected::record([("packets", packets)])
+    };
+    Expected::List(rows.iter().map(row).collect())
+}

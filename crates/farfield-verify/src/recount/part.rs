@@ -1,0 +1,314 @@
+//! A part of a run in a summary, counted from its samples: requests by when they were due, events by when
+//! they happened, times, outcomes, and what was open at the end.
+
+use super::Recount;
+use super::batches::{Division, NoInterval, TimesByBatch};
+use super::expected::Expected;
+use super::times::{Estimate, Intervals, Sorted, either};
+use farfield_base::{Outcome, Sample};
+use std::collections::BTreeMap;
+
+/// Which part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    /// Before the measured part.
+    WarmUp,
+    /// The measured part.
+    Steady,
+}
+
+/// The five times, by name.
+pub const TIMES: [&str; 5] = ["response", "service", "connect", "reply", "transfer"];
+
+/// The time `name` of a sample in nanoseconds, as far as it came to it.
+fn time_of(name: &str, sample: &Sample) -> Option<u64> {
+    let at = |stamp: farfield_base::Stamp| stamp.instant().map(|at| at.as_ns());
+    let (done, sent) = (sample.done.as_ns(), at(sample.sent));
+    // Instants that lie the wrong way round have no time between them.
+    let span = |from: u64, to: u64| to.saturating_sub(from);
+    match name {
+        "response" => Some(span(sample.due.as_ns(), done)),
+        "service" => Some(span(sent?, done)),
+        "connect" => Some(span(at(sample.connect_begun)?, at(sample.connected)?)),
+        "reply" => Some(span(sent?, at(sample.first_byte)?)),
+        _ => Some(span(at(sample.first_byte)?, done)),
+    }
+}
+
+/// The age of a time that had begun and was not over when its request was given up, or the run ended.
+fn age_of(name: &str, sample: &Sample) -> Option<u64> {
+    let at = |stamp: farfield_base::Stamp| stamp.instant().map(|at| at.as_ns());
+    let since = match name {
+        "response" => Some(sample.due.as_ns()),
+        "service" => at(sample.sent),
+        "connect" if at(sample.connected).is_none() => at(sample.connect_begun),
+        "reply" if at(sample.first_byte).is_none() => at(sample.sent),
+        "transfer" => at(sample.first_byte),
+        _ => None,
+    };
+    since.map(|since| sample.done.as_ns().saturating_sub(since))
+}
+
+/// A time of the requests of a part.
+pub struct TimeCounts {
+    pub seen: Sorted,
+    pub estimate: Option<Estimate>,
+    pub batches: Result<TimesByBatch, NoInterval>,
+}
+
+/// Events of a part, each by when it happened.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Events {
+    pub offered: u64,
+    pub sent: u64,
+    pub completed: u64,
+    pub ended: u64,
+    pub connects: u64,
+    pub connected: u64,
+    pub body_bytes: u64,
+    pub reply_bytes: u64,
+}
+
+/// All that is counted of a part, a class or a state.
+pub struct Counted {
+    pub requests: u64,
+    pub begun: u64,
+    pub outcomes: BTreeMap<u8, u64>,
+    statuses: BTreeMap<u16, u64>,
+    pub error_share: Option<f64>,
+    pub error_interval: Result<[f64; 2], NoInterval>,
+    pub events: Events,
+    pub completed_interval: Result<[f64; 2], NoInterval>,
+    pub lasted_ns: u64,
+    pub times: BTreeMap<&'static str, TimeCounts>,
+    unfinished: Sorted,
+}
+
+impl Counted {
+    /// Counts a part, of the class `class` if one is named.
+    pub fn part(of: &Recount<'_>, which: Which, class: Option<u16>) -> Counted {
+        let samples = || of.samples.iter().filter(move |own| class.is_none_or(|class| own.class == class));
+        let due: Vec<&Sample> = samples().filter(|own| of.is_due(which, own)).collect();
+        let mut events = Events::default();
+        let mut completed = Vec::new();
+        for sample in samples() {
+            let inside = |ns: u64| of.happened(which, sample, ns);
+            let at =
+                |stamp: farfield_base::Stamp| u64::from(stamp.instant().is_some_and(|at| inside(at.as_ns())));
+            let (ok, open) = (sample.outcome == Outcome::Ok, sample.outcome == Outcome::Unfinished);
+            let done = inside(sample.done.as_ns());
+            events.offered += u64::from(inside(sample.due.as_ns()));
+            events.sent += at(sample.sent);
+            events.connects += at(sample.connect_begun);
+            events.connected += at(sample.connected);
+            events.completed += u64::from(done && ok);
+            events.ended += u64::from(done && !open);
+            events.body_bytes += if done { sample.body_bytes } else { 0 };
+            events.reply_bytes += if done { sample.reply_bytes } else { 0 };
+            if done && ok {
+                completed.push(sample.done.as_ns());
+            }
+        }
+        let lasted_ns = match which {
+            Which::WarmUp => of.from,
+            Which::Steady => of.to - of.from,
+        };
+        let mut counted = Counted::requests(of, &due, &TIMES, lasted_ns, which == Which::Steady, &completed);
+        counted.events = events;
+        counted
+    }
+
+    /// Counts the requests of the measured part that are of a state, by its number.
+    pub fn state(of: &Recount<'_>, number: u32) -> Counted {
+        let own = of.samples.iter().filter(|own| own.request == number);
+        let due: Vec<&Sample> = own.filter(|own| of.is_due(Which::Steady, own)).collect();
+        // A state that was never asked for has no batches.
+        Counted::requests(of, &due, &["response"], of.to - of.from, !due.is_empty(), &[])
+    }
+
+    fn requests(
+        of: &Recount<'_>,
+        due: &[&Sample],
+        names: &[&'static str],
+        lasted_ns: u64,
+        has_batches: bool,
+        completed: &[u64],
+    ) -> Counted {
+        let since = |ns: u64| ns.saturating_sub(of.from);
+        let latest = due.iter().map(|own| own.due.as_ns()).chain(completed.iter().copied()).max();
+        let division = Division::of(lasted_ns, latest.map_or(0, since));
+        let none = NoInterval::because("not-kept");
+        let mut outcomes: BTreeMap<u8, u64> = BTreeMap::new();
+        let mut statuses: BTreeMap<u16, u64> = BTreeMap::new();
+        for sample in due {
+            *outcomes.entry(sample.outcome.code()).or_default() += 1;
+            if sample.status > 0 {
+                *statuses.entry(sample.status).or_default() += 1;
+            }
+        }
+        let counts = |own: &&&Sample| !(of.ignores_unfinished && own.outcome == Outcome::Unfinished);
+        let judged: Vec<&&Sample> = due.iter().filter(counts).collect();
+        let failed: Vec<&&&Sample> = judged.iter().filter(|own| own.outcome != Outcome::Ok).collect();
+        let by_batch = |all: &mut dyn Iterator<Item = u64>| {
+            division.counts(all.map(since).collect::<Vec<_>>().into_iter())
+        };
+        let error_interval = if has_batches {
+            let fails = by_batch(&mut failed.iter().map(|own| own.due.as_ns()));
+            let dues = by_batch(&mut judged.iter().map(|own| own.due.as_ns()));
+            division.share(&fails, &dues, failed.len() as u64, judged.len() as u64)
+        } else {
+            Err(none)
+        };
+        let completed_interval = if has_batches {
+            division.rate(&by_batch(&mut completed.iter().copied()), completed.len() as u64)
+        } else {
+            Err(none)
+        };
+        let times = names.iter().map(|name| {
+            let of_ok = |own: &&&Sample| *name == "connect" || own.outcome == Outcome::Ok;
+            let value = |own: &&Sample| Some((since(own.due.as_ns()), time_of(name, own)?));
+            let values: Vec<(u64, u64)> = due.iter().filter(of_ok).filter_map(value).collect();
+            let is_open = |own: &&&&Sample| {
+                use Outcome::{ConnectTimedOut, TimedOut, Unfinished};
+                matches!(own.outcome, Unfinished | TimedOut | ConnectTimedOut)
+            };
+            let ages = Sorted::of(judged.iter().filter(is_open).filter_map(|own| age_of(name, own)));
+            let seen = Sorted::of(values.iter().map(|(_, ns)| *ns));
+            let estimate = Estimate::of(&seen, &ages);
+            let batches = if has_batches { TimesByBatch::of(division, &values) } else { Err(none) };
+            (*name, TimeCounts { seen, estimate, batches })
+        });
+        let times = times.collect();
+        let open = due.iter().filter(|own| own.outcome == Outcome::Unfinished);
+        let unfinished = Sorted::of(open.filter_map(|own| age_of("response", own)));
+        let share = failed.len() as f64 / judged.len() as f64;
+        Counted {
+            requests: due.len() as u64,
+            begun: due.iter().filter(|own| own.begun().is_some()).count() as u64,
+            outcomes,
+            statuses,
+            error_share: (!judged.is_empty()).then_some(share),
+            error_interval,
+            events: Events::default(),
+            completed_interval,
+            lasted_ns,
+            times,
+            unfinished,
+        }
+    }
+
+    /// Requests that ended so.
+    pub fn count(&self, outcome: Outcome) -> u64 {
+        self.outcomes.get(&outcome.code()).copied().unwrap_or(0)
+    }
+
+    /// A number a second.
+    pub fn per_s(&self, count: u64) -> f64 {
+        count as f64 / (self.lasted_ns as f64 / 1e9)
+    }
+
+    /// The part as its summary should have it. `scheduled` arrivals count as offered where these are more.
+    pub fn expected(&self, of: &Recount<'_>, scheduled: Option<u64>) -> Expected {
+        let (error_interval, no_error_interval) = self.interval(of, self.error_interval, 1e-6);
+        let estimates = self.times.iter().map(|(name, counts)| {
+            (*name, counts.estimate.as_ref().map_or(Expected::Nothing, Estimate::expected))
+        });
+        let times = self.times.iter().map(|(name, _)| (*name, self.time(of, name)));
+        Expected::record([
+            ("requests", Expected::Count(self.requests)),
+            ("begun", Expected::Count(self.begun)),
+            ("error_share", Expected::near_or_nothing(self.error_share)),
+            ("error_share_interval", error_interval),
+            ("no_error_share_interval", no_error_interval),
+            ("rates", self.rates(of, scheduled)),
+            ("times", Expected::Record(times.collect())),
+            ("estimates", Expected::Record(estimates.collect())),
+            ("unfinished", self.unfinished.expected(of.without_intervals())),
+            ("outcomes", self.outcomes()),
+            ("statuses", self.statuses(of)),
+        ])
+    }
+
+    /// A state as the summary should have it; its name is the scenario's.
+    pub fn expected_of_state(&self, of: &Recount<'_>) -> Expected {
+        let (error_interval, no_error_interval) = self.interval(of, self.error_interval, 1e-6);
+        Expected::record([
+            ("name", Expected::Open),
+            ("requests", Expected::Count(self.requests)),
+            ("error_share", Expected::near_or_nothing(self.error_share)),
+            ("error_share_interval", error_interval),
+            ("no_error_share_interval", no_error_interval),
+            ("response", self.time(of, "response")),
+            ("outcomes", self.outcomes()),
+            ("statuses", self.statuses(of)),
+        ])
+    }
+
+    fn time(&self, of: &Recount<'_>, name: &str) -> Expected {
+        let counts = &self.times[name];
+        let intervals = if of.has_intervals {
+            Intervals::Of(counts.batches.as_ref().map_err(|none| *none))
+        } else {
+            Intervals::Unjudged
+        };
+        counts.seen.expected(intervals)
+    }
+
+    fn rates(&self, of: &Recount<'_>, scheduled: Option<u64>) -> Expected {
+        if self.lasted_ns == 0 {
+            return Expected::Nothing;
+        }
+        let rate = |count: u64| Expected::near(self.per_s(count));
+        let (interval, no_interval) = self.interval(of, self.completed_interval, 1e-7);
+        let events = &self.events;
+        Expected::record([
+            ("offered_per_s", rate(events.offered.max(scheduled.unwrap_or(0)))),
+            ("sent_per_s", rate(events.sent)),
+            ("completed_per_s", rate(events.completed)),
+            ("completed_interval_per_s", interval),
+            ("no_completed_interval", no_interval),
+            ("ended_per_s", rate(events.ended)),
+            ("connects_per_s", rate(events.connects)),
+            ("body_bytes_per_s", rate(events.body_bytes)),
+            ("reply_bytes_per_s", rate(events.reply_bytes)),
+        ])
+    }
+
+    /// An interval of numbers that are off by a share of `by` for rounding, and why there is none.
+    fn interval(
+        &self,
+        of: &Recount<'_>,
+        interval: Result<[f64; 2], NoInterval>,
+        by: f64,
+    ) -> (Expected, Expected) {
+        if !of.has_intervals {
+            return (Expected::Open, Expected::Open);
+        }
+        either(interval, |ends| {
+            let end = |value: f64| Expected::Near { value, by: by * value.abs() + 1e-9 };
+            Expected::List(ends.map(end).to_vec())
+        })
+    }
+
+    /// Status codes of replies, where the farfield that made the summary counts them.
+    fn statuses(&self, of: &Recount<'_>) -> Expected {
+        let row = |(status, count): (&u16, &u64)| {
+            Expected::record([
+                ("status", Expected::Count(u64::from(*status))),
+                ("count", Expected::Count(*count)),
+            ])
+        };
+        if of.has_statuses { Expected::List(self.statuses.iter().map(row).collect()) } else { Expected::Open }
+    }
+
+    fn outcomes(&self) -> Expected {
+        let rows = Outcome::ALL.into_iter().filter(|outcome| self.count(*outcome) > 0).map(|outcome| {
+            Expected::record([
+                ("name", Expected::word(outcome.name())),
+                ("fault", Expected::word(outcome.fault().name())),
+                ("count", Expected::Count(self.count(outcome))),
+            ])
+        });
+        Expected::List(rows.collect())
+    }
+}

@@ -1,0 +1,216 @@
+//! Thresholds of a summary, read from their text and held against the samples: `p99(connect){dsl}<200ms`.
+
+use super::Recount;
+use super::expected::Expected;
+use super::part::{Counted, Which};
+use farfield_base::{Duration, Outcome, Rate, Share};
+use serde_json::Value;
+
+/// A threshold as it is written.
+struct Written<'a> {
+    metric: &'a str,
+    timing: &'a str,
+    scope: Option<&'a str>,
+    comparison: &'a str,
+    value: &'a str,
+}
+
+impl<'a> Written<'a> {
+    fn read(text: &'a str) -> Option<Written<'a>> {
+        let at = text.find(['<', '>'])?;
+        let (left, right) = text.split_at(at);
+        let signs = if right[1..].starts_with('=') { 2 } else { 1 };
+        let (left, scope) = match left.trim().split_once('{') {
+            Some((left, scope)) => (left.trim(), Some(scope.strip_suffix('}')?.trim())),
+            None => (left.trim(), None),
+        };
+        let (metric, timing) = match left.split_once('(') {
+            Some((metric, timing)) => (metric.trim(), timing.strip_suffix(')')?.trim()),
+            None => (left, "response"),
+        };
+        Some(Written { metric, timing, scope, comparison: &right[..signs], value: right[signs..].trim() })
+    }
+
+    /// A percentile in parts of a billion.
+    fn per_billion(&self) -> Option<u64> {
+        let percent: f64 = self.metric.strip_prefix('p')?.parse().ok()?;
+        Some((percent * 1e7).round() as u64)
+    }
+
+    fn is_time(&self) -> bool {
+        ["mean", "min", "max", "sd"].contains(&self.metric) || self.per_billion().is_some()
+    }
+
+    /// The unit, and the limit in it.
+    fn limit(&self) -> Option<(&'static str, f64)> {
+        match self.metric {
+            _ if self.is_time() => Some(("ns", self.value.parse::<Duration>().ok()?.as_ns() as f64)),
+            "errors" => Some(("share", self.value.parse::<Share>().ok()?.as_f64())),
+            "rate" | "sent" | "offered" => {
+                Some(("per_second", self.value.parse::<Rate>().ok()?.as_per_second()))
+            }
+            _ => Some(("count", self.value.parse::<u64>().ok()? as f64)),
+        }
+    }
+}
+
+/// A number that was found, from one to another by the bins of a histogram, and whether the true one is only
+/// known to be more.
+#[derive(Clone, Copy)]
+struct Found {
+    low: f64,
+    high: f64,
+    is_lower_bound: bool,
+}
+
+impl Found {
+    fn exactly(value: f64) -> Found {
+        Found { low: value, high: value, is_lower_bound: false }
+    }
+
+    fn of((ns, is_lower_bound): (f64, bool)) -> Found {
+        Found { low: ns - 1.0, high: ns + 1.0, is_lower_bound }
+    }
+
+    fn expected(self) -> Expected {
+        let slack = 1e-9 * self.high.abs() + 1e-12;
+        Expected::Between { low: self.low - slack, high: self.high + slack }
+    }
+}
+
+/// The results of the thresholds `said`, each by its text.
+pub fn expected(of: &Recount<'_>, said: &Value) -> Expected {
+    let Some(list) = said.as_array() else { return Expected::Open };
+    let text = |own: &Value| own.get("text").and_then(Value::as_str).map(str::to_owned);
+    let results = list.iter().map(|own| text(own).and_then(|text| one(of, &text)).unwrap_or(Expected::Open));
+    Expected::List(results.collect())
+}
+
+/// The result of one; `None` if it cannot be read, or is of what is not counted.
+fn one(of: &Recount<'_>, text: &str) -> Option<Expected> {
+    let written = Written::read(text)?;
+    let (unit, limit) = written.limit()?;
+    let counted = match written.scope {
+        None => Counted::part(of, Which::Steady, None),
+        Some(scope) => match of.classes.iter().position(|class| class == scope) {
+            Some(class) => Counted::part(of, Which::Steady, Some(class as u16)),
+            None => Counted::state(of, of.states.iter().position(|state| state == scope)? as u32),
+        },
+    };
+    let found = measure(&written, &counted);
+    let holds = |value: f64| match written.comparison {
+        "<" => value < limit,
+        "<=" => value <= limit,
+        ">" => value > limit,
+        _ => value >= limit,
+    };
+    let passed = match found {
+        None => Expected::Flag(false),
+        Some(found) if holds(found.low) != holds(found.high) => Expected::Open,
+        Some(found) => {
+            let shows = !(found.is_lower_bound && written.comparison.starts_with('<'));
+            Expected::Flag(holds(found.low) && shows)
+        }
+    };
+    Some(Expected::record([
+        ("text", Expected::word(text)),
+        ("measured", found.map_or(Expected::Nothing, Found::expected)),
+        ("is_lower_bound", Expected::Flag(found.is_some_and(|found| found.is_lower_bound))),
+        ("interval", interval(of, &written, &counted)),
+        ("limit", Expected::near(limit)),
+        ("unit", Expected::word(unit)),
+        ("passed", passed),
+    ]))
+}
+
+fn measure(written: &Written<'_>, counted: &Counted) -> Option<Found> {
+    let events = &counted.events;
+    let rate = |count: u64| (counted.lasted_ns > 0).then(|| Found::exactly(counted.per_s(count)));
+    if written.is_time() {
+        let times = counted.times.get(written.timing)?;
+        let estimate = times.estimate.as_ref();
+        let whole = |ns: f64| Found { low: ns - 1.0, high: ns + 1.0, is_lower_bound: false };
+        return match written.metric {
+            "mean" => estimate.map_or_else(
+                || times.seen.mean().map(|mean| Found { low: mean - 1.0, ..Found::exactly(mean) }),
+                |estimate| Some(Found::of(estimate.mean())),
+            ),
+            "max" => estimate.map_or_else(
+                || times.seen.ends().map(|[_, longest]| Found::exactly(longest as f64)),
+                |estimate| Some(Found::of(estimate.max())),
+            ),
+            "min" => times.seen.ends().map(|[shortest, _]| Found::exactly(shortest as f64)),
+            "sd" => times.seen.deviation().map(whole),
+            _ => {
+                let per_billion = written.per_billion()?;
+                estimate.map_or_else(
+                    || match times.seen.quantile(per_billion)? {
+                        Expected::Between { low, high } => Some(Found { low, high, is_lower_bound: false }),
+                        _ => None,
+                    },
+                    |estimate| Some(Found::of(estimate.quantile(per_billion))),
+                )
+            }
+        };
+    }
+    match written.metric {
+        "errors" => counted.error_share.map(Found::exactly),
+        "rate" => rate(events.completed),
+        "sent" => rate(events.sent),
+        "offered" => rate(events.offered),
+        "requests" => Some(Found::exactly(counted.requests as f64)),
+        name => {
+            let outcome = Outcome::ALL.into_iter().find(|outcome| outcome.name() == name)?;
+            Some(Found::exactly(counted.count(outcome) as f64))
+        }
+    }
+}
+
+fn interval(of: &Recount<'_>, written: &Written<'_>, counted: &Counted) -> Expected {
+    if !of.has_intervals {
+        return Expected::Open;
+    }
+    let ends = |ends: [f64; 2], by: f64| {
+        let end = |value: f64| Expected::Near { value, by: by * value.abs() + 1e-9 };
+        Expected::List(ends.map(end).to_vec())
+    };
+    let times = counted.times.get(written.timing).filter(|times| times.estimate.is_none());
+    let batches = times.and_then(|times| Some((times, times.batches.as_ref().ok()?)));
+    match written.metric {
+        "mean" => batches
+            .and_then(|(times, batches)| {
+                let mean = times.seen.mean()?.floor();
+                Some(ends(batches.mean_factors().ok()?.map(|factor| mean * factor), 1e-6))
+            })
+            .unwrap_or(Expected::Nothing),
+        "errors" => counted.error_interval.map_or(Expected::Nothing, |own| ends(own, 1e-6)),
+        "rate" => counted.completed_interval.map_or(Expected::Nothing, |own| ends(own, 1e-6)),
+        _ => batches
+            .and_then(|(times, batches)| {
+                let ranks = batches.ranks(written.per_billion()?).ok()?;
+                Some(times.seen.between(ranks))
+            })
+            .unwrap_or(Expected::Nothing),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thresholds_are_read_as_they_are_written() {
+        let read = |text| {
+            let own = Written::read(text)?;
+            Some((own.metric, own.timing, own.scope, own.comparison, own.value))
+        };
+        assert_eq!(read("p99<200ms"), Some(("p99", "response", None, "<", "200ms")));
+        assert_eq!(read("p99.9(connect){dsl} >= 1s"), Some(("p99.9", "connect", Some("dsl"), ">=", "1s")));
+        assert_eq!(read("nothing"), None);
+        let limit = |text| Written::read(text)?.limit();
+        assert_eq!(limit("p99<200ms"), Some(("ns", 2e8)));
+        assert_eq!(limit("errors<1%"), Some(("share", 0.01)));
+        assert_eq!(limit("rate>=500/s"), Some(("per_second", 500.0)));
+        assert_eq!(limit("timed-out<=3"), Some(("count", 3.0)));
+    }
+}

@@ -1,0 +1,317 @@
+//! Every number of a summary is counted again, or stands on a short list with the reason: a summary with all
+//! that there is, made by the code that makes summaries, and each of its numbers changed.
+
+mod scene;
+
+use farfield_base::{
+    EarlyData, HttpStats, Instant, Note, Outcome, PagePart, SessionBegin, SessionEnd, SessionFailure,
+    SpokenVersion, Stamp, TlsStats, TlsVersion,
+};
+use farfield_measure::summary::SummaryContext;
+use farfield_measure::{
+    Arrivals, CaptureStats, EngineStats, Fold, Heading, LoadKind, Summary, Threshold, VerdictLimits,
+};
+use farfield_verify::recount::{Evidence, Expectation, LEFT_OUT, recount};
+use scene::{Scene, open};
+use serde_json::{Value, json};
+
+const CLASSES: [&str; 2] = ["dsl", "modem"];
+const STATES: [&str; 3] = ["home", "search", "never"];
+/// The end of the run, in nanoseconds.
+const END: u64 = 9_000_000_000;
+
+/// Requests of two classes in states and sessions over several versions of HTTP and TLS, some of which fail,
+/// are given up, or are open at the end.
+fn scene() -> Scene {
+    let mut number = 0;
+    let mut scene = open();
+    scene.samples.truncate(1_000);
+    let mut scene = scene.with(|sample| {
+        number += 1;
+        sample.class = u16::from(number % 3 == 0);
+        sample.request = if number % 4 == 0 { 1 } else { 0 };
+        sample.session = sample.connection / 4;
+        sample.page = if number % 2 == 0 { PagePart::Ends } else { PagePart::Begins };
+        // Two requests make a page of one user, and a connection carries six.
+        sample.user = sample.connection / 2;
+        (sample.connection, sample.number) = (sample.connection / 6, sample.connection % 6);
+        sample.http = match number % 5 {
+            0 => HttpStats::of_http2(1, 250 * u32::from(number % 10 == 0)),
+            1 => HttpStats::of_http3(4, 40),
+            _ => HttpStats::of(SpokenVersion::Http11),
+        };
+        let secured = sample.connected.instant().map(|at| Instant::from_ns(at.as_ns() + 100 + number * 7));
+        let version = if number % 7 == 0 { TlsVersion::Tls12 } else { TlsVersion::Tls13 };
+        let early = if number % 9 == 0 { EarlyData::Accepted } else { EarlyData::Unsent };
+        sample.tls = secured.map(|secured| TlsStats { secured, version, resumed: number % 5 == 0, early });
+        sample.body_bytes += number;
+        match number % 50 {
+            7 => (sample.outcome, sample.status) = (Outcome::Status5xx, 500),
+            17 => sample.outcome = Outcome::TimedOut,
+            27 => {
+                sample.outcome = Outcome::ConnectTimedOut;
+                [sample.connected, sample.sent, sample.first_byte] = [Stamp::NEVER; 3];
+                sample.tls = None;
+            }
+            37 if number > 800 => {
+                (sample.outcome, sample.first_byte) = (Outcome::Unfinished, Stamp::NEVER);
+                sample.done = Instant::from_ns(END);
+            }
+            _ => {}
+        }
+    });
+    // The arrivals of the scenario are others: what was asked for is not what is looked at here.
+    scene.run.end = Instant::from_ns(END);
+    scene.run.window.measure_from = Instant::from_ns(200_000_000);
+    scene.run.window.measure_to = Instant::from_ns(1_950_000_000);
+    scene
+}
+
+/// The summary of the scene, with all parts that there are.
+fn summary(scene: &Scene) -> Value {
+    let window = scene.run.window;
+    let mut fold = Fold::of_classes(window, &CLASSES.map(str::to_owned))
+        .naming_states(STATES.map(str::to_owned).to_vec());
+    scene.samples.iter().for_each(|sample| fold.record(sample));
+    for session in scene.samples.chunk_by(|a, b| a.session == b.session) {
+        let begin = SessionBegin { due: session[0].due, user: session[0].user, session: session[0].session };
+        fold.note(&Note::Begun(begin));
+        let at = session.last().expect("a request").done;
+        let broken_off = (begin.session % 11 == 0).then_some(0);
+        if begin.session % 13 > 0 {
+            fold.note(&Note::Ended(SessionEnd { begin, at, broken_off }));
+        }
+    }
+    for sample in scene.samples.iter().filter(|own| own.outcome == Outcome::Status5xx) {
+        fold.note(&Note::Failed(Box::new(SessionFailure {
+            at: sample.done,
+            due: sample.due,
+            user: sample.user,
+            session: sample.session,
+            state: 0,
+            outcome: sample.outcome,
+            status: sample.status,
+            what: String::new().into(),
+            instead: None,
+            detail: None,
+            exchange: None,
+        })));
+    }
+    let thresholds = [
+        "p99<200ms",
+        "mean(service)<1s",
+        "max>1s",
+        "sd<1s",
+        "p90(connect){dsl}<1s",
+        "errors<1%",
+        "errors{search}<50%",
+        "rate>1/s",
+        "offered>1/s",
+        "timed-out<=3",
+        "requests>100",
+    ];
+    let thresholds = thresholds.map(|text| text.parse::<Threshold>().expect("a threshold"));
+    let heading = Heading {
+        farfield: String::new(),
+        scenario: String::new(),
+        target: String::new(),
+        seed: scene.asked.seed.0,
+        load: LoadKind::Open,
+        load_words: String::new(),
+        started_at: String::new(),
+    };
+    let users: std::collections::BTreeSet<u32> = scene
+        .samples
+        .iter()
+        .filter(|own| own.page == PagePart::Begins && window.contains(own.due))
+        .map(|own| own.user)
+        .collect();
+    let scheduled = users.len() as u64;
+    let stats = EngineStats {
+        in_system_ns: fold.residence().total_ns as u64,
+        arrivals: Some(Arrivals {
+            expected: scene.asked.load.expected_arrivals(window.measure_from, window.measure_to),
+            scheduled,
+            begun: scheduled,
+            dropped: 0,
+        }),
+        connections_open: vec![3, 4],
+        resent: 2,
+        refused: 3,
+        coded_bytes: 10,
+        decoded_bytes: 20,
+        captures: vec![CaptureStats {
+            file: "capture.pcapng".to_owned(),
+            interface: None,
+            packets: 1_234,
+            lost: 5,
+            cpu_ns: 6,
+        }],
+        ..EngineStats::default()
+    };
+    let limits = VerdictLimits::default();
+    let context =
+        SummaryContext { heading: &heading, limits: &limits, thresholds: &thresholds, series_file: None };
+    let summary = Summary::new(context, &fold, &stats, scene.run.end);
+    serde_json::to_value(&summary).expect("names are strings")
+}
+
+fn evidence(scene: &Scene) -> Evidence<'_> {
+    Evidence { samples: &scene.samples, asked: Some(&scene.asked), capture: Some(("capture.pcapng", 1_234)) }
+}
+
+/// Places of all numbers below a value, as JSON pointers, each with its path.
+fn numbers(value: &Value, pointer: &str, path: &str, found: &mut Vec<(String, String)>) {
+    match value {
+        Value::Number(_) => found.push((pointer.to_owned(), path.to_owned())),
+        Value::Array(list) => {
+            for (place, element) in list.iter().enumerate() {
+                numbers(element, &format!("{pointer}/{place}"), &format!("{path}[]"), found);
+            }
+        }
+        Value::Object(fields) => {
+            for (name, element) in fields {
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                numbers(element, &format!("{pointer}/{name}"), &path, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Another number: a tenth more, and one where that is none.
+fn changed(number: &Value) -> Value {
+    match number.as_u64() {
+        Some(whole) => json!(whole + (whole / 10).max(1)),
+        None => {
+            let number = number.as_f64().expect("a number");
+            json!(if number == 0.0 { 1.0 } else { number * 1.1 })
+        }
+    }
+}
+
+fn is_left_out(path: &str) -> bool {
+    LEFT_OUT.iter().any(|(place, _)| {
+        path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    })
+}
+
+#[test]
+fn an_honest_summary_is_its_samples() {
+    let scene = scene();
+    let said = summary(&scene);
+    let found = recount(&said, evidence(&scene)).expect("a run that has ended");
+    assert_eq!((found.differences, found.unread), (Vec::new(), Vec::new()));
+    // It has what it is meant to show.
+    for place in [
+        "/steady/times/response/mean_interval_ns/0",
+        "/steady/times/response/quantiles/1/interval_ns/1",
+        "/steady/estimates/response/quantiles/3/value_ns",
+        "/steady/error_share_interval/0",
+        "/steady/rates/completed_interval_per_s/0",
+        "/steady/unfinished/count",
+        "/classes/1/steady/times/connect/sd_ns",
+        "/states/1/response/mean_ns",
+        "/pages/html_latency/count",
+        "/sessions/broken_off_in/0/count",
+        "/failures/0/count",
+        "/handshakes/early/accepted_share",
+        "/http/versions/2/stalled_mean_ns",
+        "/http2/requests",
+        "/thresholds/4/measured",
+        "/generator/arrivals/scheduled",
+        "/generator/in_system_mean",
+    ] {
+        assert!(said.pointer(place).is_some_and(|value| !value.is_null()), "{place}");
+    }
+}
+
+/// Each number, a tenth larger: there is a difference, or the number is one that nothing shows.
+#[test]
+fn each_number_is_counted_again_or_left_out_for_a_reason() {
+    let scene = scene();
+    let said = summary(&scene);
+    let whole = Expectation::of(&said, evidence(&scene)).expect("a run that has ended");
+    let mut places = Vec::new();
+    numbers(&said, "", "", &mut places);
+    assert!(places.len() > 500, "{}", places.len());
+    // What else is expected follows from these.
+    let decides =
+        ["phases", "verdict.checks[].measured", "sessions.begun", "generator.in", "steady.error_share"];
+    let (mut passed, mut open) = (Vec::new(), Vec::new());
+    for (pointer, path) in places {
+        let mut other = said.clone();
+        let number = other.pointer_mut(&pointer).expect("it was found there");
+        *number = changed(number);
+        let mut found = whole.compare(&other);
+        if found.differences.is_empty() && decides.iter().any(|own| path.starts_with(own)) {
+            found = recount(&other, evidence(&scene)).expect("a run that has ended");
+        }
+        if found.differences.is_empty() {
+            if is_left_out(&path) { open.push(path) } else { passed.push(path) }
+        }
+    }
+    assert_eq!(passed, [""; 0], "nobody looks at these: count them again, or say why that cannot be");
+    // Of what the list leaves out, something is indeed not found.
+    for (place, reason) in LEFT_OUT {
+        assert!(!reason.is_empty());
+        let is_used = open.iter().any(|path| path.starts_with(place));
+        let is_there = said.pointer(&format!("/{}", place.replace("[]", "/0").replace('.', "/")));
+        let has_number = is_there.is_some_and(|value| {
+            let mut numbers_below = Vec::new();
+            numbers(value, "", "", &mut numbers_below);
+            !numbers_below.is_empty()
+        });
+        assert!(is_used || !has_number, "{place} is found: take it off the list");
+    }
+}
+
+/// A field that somebody adds is one that nobody looks at, until it is counted again or left out.
+#[test]
+fn a_new_field_is_unread() {
+    let scene = scene();
+    let mut said = summary(&scene);
+    said["steady"]["goodput_per_s"] = json!(5.0);
+    said["connections"]["kinds"] = json!([{"name": "a", "count": 1}, {"name": "b", "count": 2}]);
+    let found = recount(&said, evidence(&scene)).expect("a run that has ended");
+    assert_eq!(found.unread, ["connections.kinds[].count", "steady.goodput_per_s"]);
+    assert_eq!(found.differences, []);
+    let mut scene = scene;
+    scene.run.summary = Some(said);
+    let found = scene.verify();
+    assert!(found.findings.iter().any(|finding| finding.name == "summary-unread" && !finding.disagrees));
+}
+
+/// A summary that was written while the run went on has not all samples.
+#[test]
+fn a_checkpoint_is_not_judged() {
+    let scene = scene();
+    let mut said = summary(&scene);
+    said["incomplete_reason"] = json!("the run had not ended when this was written");
+    assert_eq!(recount(&said, evidence(&scene)), None);
+}
+
+/// A scenario that leaves unfinished requests out has other shares and estimates.
+#[test]
+fn unfinished_requests_may_be_left_out() {
+    let scene = scene();
+    let window = scene.run.window;
+    let mut fold = Fold::new(window).ignoring_unfinished(true);
+    scene.samples.iter().for_each(|sample| fold.record(sample));
+    let mut said = summary(&scene);
+    let heading: Heading = serde_json::from_value(said["heading"].clone()).expect("a heading");
+    let limits = VerdictLimits::default();
+    let context = SummaryContext { heading: &heading, limits: &limits, thresholds: &[], series_file: None };
+    let ignoring = Summary::new(context, &fold, &EngineStats::default(), scene.run.end);
+    let ignoring = serde_json::to_value(&ignoring).expect("names are strings");
+    assert_ne!(said["steady"]["error_share"], ignoring["steady"]["error_share"]);
+    for place in ["steady", "thresholds", "classes", "states", "sessions"] {
+        said[place] = ignoring[place].clone();
+    }
+    said["verdict"] = ignoring["verdict"].clone();
+    let found = recount(&said, evidence(&scene)).expect("a run that has ended");
+    let wrong: Vec<&str> = found.differences.iter().map(|own| own.path.as_str()).collect();
+    // Little's law was not counted by this engine; arrivals of an open load that nobody scheduled are not
+    // offered.
+    assert!(wrong.iter().all(|path| path.contains("offered") || path.starts_with("verdict")), "{wrong:?}");
+}
