@@ -507,10 +507,6 @@ pub struct WorkerStats {
     /// All such times of 20 ms at least together.
     #[serde(default)]
     pub stalled: Duration,
-    /// The part of the processor time that handshakes of TLS took.
-    #[serde(default)]
-    pub handshakes: Duration,
-}
     /// The part of these in which it neither computed nor waited for a processor: it was stopped, swapped
     /// out, or its processor was.
     #[serde(default)]
@@ -527,6 +523,10 @@ pub struct WorkerStats {
     /// Tenths of a second of the run in which it was held or stopped.
     #[serde(default)]
     pub disturbed: Tenths,
+    /// The part of the processor time that handshakes of TLS took.
+    #[serde(default)]
+    pub handshakes: Duration,
+}
 
 impl WorkerStats {
     /// The share of the time in which the worker had something to do, whether or not it had a processor to
@@ -551,9 +551,9 @@ impl WorkerStats {
         if self.wall.is_zero() { 0.0 } else { self.handshakes.as_secs_f64() / self.wall.as_secs_f64() }
     }
 
-    /// The share of the time that its own work took: what it was busy, without waiting for a processor. Where it
-    /// waited when it was to wake, that is in neither its sleep nor its work, and its processor time says what
-    /// that was.
+    /// The share of the time that its own work took: what it was busy, without waiting for a processor. Where
+    /// it waited when it was to wake, that is in neither its sleep nor its work, and its processor time says
+    /// what that was.
     pub fn computing(&self) -> f64 {
         if self.wall.is_zero() {
             return 0.0;

@@ -76,8 +76,8 @@ pub fn note_causes(checks: &mut [Check], findings: &[Finding], explains: impl Fn
         let measured = found.and_then(|found| found.causes.first()).map(|Blame { cause, .. }| *cause);
         let known = of(&check.name).iter().copied().filter(|cause| explains(cause, &check.name));
         check.follows_from = of_rate
-            .into_iter()
             .filter(|rate| explains(rate, &check.name))
+            .into_iter()
             .chain(measured)
             .chain(known)
             .find(|cause| has_failed(cause))

@@ -345,7 +345,6 @@ fn time_that_the_host_took_is_the_first_cause() {
     let full = judge(&fold, &stats);
     assert_eq!(full.first_cause().map(|cause| cause.name.as_str()), Some("worker-cpu"));
     assert_eq!(check(&full, "host-steal").state, CheckState::Passed);
-}
     // A tick of the kernel's is no cause, nor is more of them where ten times as much was late.
     let (_, mut stats) = good_run();
     add(&mut stats.lateness, 8, Duration::from_ms(9));
@@ -360,6 +359,7 @@ fn time_that_the_host_took_is_the_first_cause() {
     assert_eq!(failed(&little), ["send-lateness"]);
     let advice = little.first_cause().and_then(|cause| cause.advice.as_deref()).expect("advice");
     assert!(advice.starts_with("none of what was measured explains it (host-steal "), "{advice}");
+}
 
 /// A quota that was used up for 400 ms of a second, in which the worker waited for it, is the first cause
 /// where something was late, and none where all was on time.

@@ -113,9 +113,9 @@ fn times(text: &mut String, summary: &Summary) {
     }
     text.push_str("| time | mean | p50 | p90 | p99 | p99.9 | max | count |\n");
     text.push_str("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
-    for (timing, times) in steady.times.iter() {
     // Nothing of an invalid run is to be believed.
     let disturbed = summary.verdict.disturbed.as_ref().filter(|_| summary.verdict.valid);
+    for (timing, times) in steady.times.iter() {
         if let Some(times) = times {
             let columns = marked_columns(times, disturbed);
             let _ = writeln!(text, "| {} |{columns} {} |", timing.name(), count(times.count));
@@ -125,10 +125,10 @@ fn times(text: &mut String, summary: &Summary) {
         }
     }
     text.push('\n');
-    if let Some(estimate) = &steady.estimates.response {
     if disturbed.is_some() {
         text.push_str("\\* may be farfield's own time: stalls can have moved it.\n\n");
     }
+    if let Some(estimate) = &steady.estimates.response {
         let p99 = estimate.quantile(Quantile::P99).map_or_else(String::new, |p99| {
             format!(", p99 {}{}", if p99.is_lower_bound { "more than " } else { "" }, time(p99.value_ns))
         });
