@@ -319,6 +319,7 @@ fn add_network(stats: &mut EngineStats, part: &worker_report::NetworkReport) {
     }
     all.departure_lateness.merge(&part.departed);
     all.delivery_lateness.merge(&part.delivered);
+    all.pickup_lateness.merge(&part.picked_up);
     all.arrival_lateness.merge(&part.arrived);
     all.crossing_lateness.merge(&part.crossed);
     all.packets_up += part.port.sent;
@@ -428,7 +429,7 @@ mod tests {
 
     #[test]
     fn packets_that_the_server_refused_are_no_overruns() {
-        let [departed, delivered, arrived, crossed] = [(); 4].map(|()| Histogram::new());
+        let [departed, delivered, picked_up, arrived, crossed] = [(); 5].map(|()| Histogram::new());
         let port = PortCounts { sent: 150, refused: 50, failed: 3, received: 20, malformed: 2 };
         let cross = vec![CrossCounts { packets: 10, lost: 2, dropped: 1 }];
         let drops = Drops { unreachable: 4, ..Drops::default() };
@@ -437,6 +438,7 @@ mod tests {
         let part = NetworkReport {
             departed,
             delivered,
+            picked_up,
             arrived,
             crossed,
             port,

@@ -13,6 +13,7 @@ pub(crate) mod delivery;
 pub(crate) mod exchange;
 pub(crate) mod gateway_port;
 pub(crate) mod hosts;
+pub(crate) mod pickup;
 pub(crate) mod worker;
 
 use crate::beside::Beside;

@@ -17,6 +17,7 @@ pub mod packet_socket;
 pub mod processors;
 pub mod receive_steering;
 pub mod receive_thread;
+pub mod run_delay;
 pub(crate) mod signals;
 pub mod sock_diag;
 pub mod socket;

@@ -238,6 +238,7 @@ fn finished(simulated: &Simulated) -> WorkerReport {
         network: Some(NetworkReport {
             departed: Histogram::new(),
             delivered: Histogram::new(),
+            picked_up: Histogram::new(),
             arrived: Histogram::new(),
             crossed: Histogram::new(),
             port: PortCounts {

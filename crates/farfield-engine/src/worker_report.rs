@@ -47,6 +47,8 @@ pub(crate) struct NetworkReport {
     pub departed: Histogram,
     /// How late the server's kernel received what was sent, by probes.
     pub delivered: Histogram,
+    /// How long packets from the server's kernel waited before they were read, at most.
+    pub picked_up: Histogram,
     /// Lateness of packets delivered to clients.
     pub arrived: Histogram,
     /// Lateness of packets taken over from other workers, where workers share links.

@@ -281,6 +281,10 @@ pub struct NetworkStats {
     /// Time from the writing of a probe to its reception by the server's kernel; empty if there are none.
     #[serde(default)]
     pub delivery_lateness: Histogram,
+    /// The longest that what was read of the server's packets can have waited at the gateway, for each read;
+    /// empty if the server is a model.
+    #[serde(default)]
+    pub pickup_lateness: Histogram,
     /// Lateness of each packet delivered to its client, against its intended instant.
     pub arrival_lateness: Histogram,
     /// Lateness of each packet taken over from another shard, against its intended instant; empty if shards

@@ -28,6 +28,7 @@ use crate::reuse::Reuse;
 use crate::series::Series;
 use crate::sessions::Sessions;
 use crate::states::States;
+use crate::statuses::StatusCounts;
 use crate::timing::{Timing, Timings};
 use crate::unanswered::Unanswered;
 use farfield_base::{Instant, Note, Outcome, Sample, Stamp, Tenths, Window};
@@ -62,6 +63,8 @@ pub struct PhaseStats {
     pub times: Timings<Histogram>,
     /// Requests due in this part, by the [code](Outcome::code) of what became of them.
     pub outcomes: OutcomeCounts,
+    /// Replies to requests due in this part, by status code.
+    pub statuses: StatusCounts,
     /// Requests due in this part for which the client acted at all.
     pub begun: u64,
     /// Of the successful requests due in this part, those whose reply sends the user elsewhere.
@@ -131,6 +134,7 @@ impl PhaseStats {
 
     fn record(&mut self, sample: &Sample) {
         self.outcomes.add(sample.outcome);
+        self.statuses.add(sample.status);
         self.begun += u64::from(sample.begun().is_some());
         if sample.outcome == Outcome::Ok {
             self.redirects += u64::from(matches!(sample.status, 301 | 302 | 303 | 307 | 308));
@@ -171,6 +175,7 @@ impl PhaseStats {
             self.times.of_mut(timing).merge(times);
         }
         self.outcomes.merge(&other.outcomes);
+        self.statuses.merge(&other.statuses);
         self.begun += other.begun;
         self.redirects += other.redirects;
         self.events.merge(&other.events);

@@ -101,6 +101,7 @@ fn lines<'a>(fold: &'a Fold, stats: &'a EngineStats, until: Instant) -> Vec<Line
     if let Some(network) = &stats.network {
         own.push(("departure-lateness", &network.departure_lateness));
         own.push(("delivery-lateness", &network.delivery_lateness));
+        own.push(("pickup-lateness", &network.pickup_lateness));
         own.push(("arrival-lateness", &network.arrival_lateness));
         own.push(("crossing-lateness", &network.crossing_lateness));
     }
@@ -181,7 +182,7 @@ mod tests {
         assert!(copied == log, "a copy is written like what it is of");
         let intervals = read(&log).expect("our own log");
         let tags: Vec<_> = intervals.iter().map(|interval| interval.tag.as_str()).collect();
-        assert_eq!(tags.len(), 16);
+        assert_eq!(tags.len(), 17);
         assert_eq!(&tags[..2], ["warm-up.response", "warm-up.service"]);
         let find = |tag: &str| intervals.iter().find(|interval| interval.tag == tag).expect(tag);
         let response = find("steady.response");

@@ -7,7 +7,7 @@
 //! variances are involved"). Nothing is corrected for numbers that are not normal; [`holm`] corrects for the
 //! number of comparisons.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use crate::beta;
 
 /// A mean, and what its interval follows from.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -66,7 +66,7 @@ impl MeanEstimate {
         if self.variance == 0.0 {
             return 0.0;
         }
-        quantile(level, self.degrees) * self.variance.sqrt()
+        beta::student_quantile(level, self.degrees) * self.variance.sqrt()
     }
 
     /// Both ends of that interval.
@@ -80,17 +80,8 @@ impl MeanEstimate {
         if self.variance == 0.0 {
             return if self.mean == 0.0 { 1.0 } else { 0.0 };
         }
-        2.0 * students_t(self.degrees).sf(self.mean.abs() / self.variance.sqrt())
+        beta::student_beyond(self.mean.abs() / self.variance.sqrt(), self.degrees)
     }
-}
-
-/// The quantile of Student's t that leaves half of 1 − `level` above it; `degrees` is above 0.
-fn quantile(level: f64, degrees: f64) -> f64 {
-    students_t(degrees).inverse_cdf(f64::midpoint(level, 1.0))
-}
-
-fn students_t(degrees: f64) -> StudentsT {
-    StudentsT::new(0.0, 1.0, degrees).expect("degrees of freedom are above 0")
 }
 
 /// For each of several comparisons whether it shows a difference, so that in all of them together a true
@@ -112,6 +103,7 @@ pub fn holm(p_values: &[f64], level: f64) -> Vec<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::beta::student_quantile as quantile;
 
     /// Closed forms of the quantile at 0.95: with one degree of freedom the distribution is Cauchy's,
     /// tan(0.45 π); with two it is 0.9 √(2 / (1 − 0.9²)).

@@ -11,6 +11,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 pub mod batches;
+mod beta;
 mod bins;
 pub mod bottleneck;
 pub mod censored;
@@ -39,6 +40,7 @@ pub mod sessions;
 mod silence;
 mod spectrum;
 pub mod states;
+pub mod statuses;
 pub mod summary;
 pub mod table;
 pub mod threshold;

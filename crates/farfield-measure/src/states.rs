@@ -10,6 +10,7 @@ use crate::fold::PhaseStats;
 use crate::histogram::Histogram;
 use crate::kaplan_meier::Estimate;
 use crate::outcomes::OutcomeCounts;
+use crate::statuses::StatusCounts;
 use crate::timing::Timing;
 use farfield_base::{Instant, Outcome, Sample};
 
@@ -29,6 +30,8 @@ pub struct States {
 pub struct StateCount {
     /// Requests due in the measured part, by the [code](Outcome::code) of what became of them.
     pub outcomes: OutcomeCounts,
+    /// Replies to them, by status code.
+    pub statuses: StatusCounts,
     /// Response times of those that went well.
     pub response: Histogram,
     /// Ages of those that were given up or were open at the end of the run.
@@ -42,6 +45,7 @@ impl StateCount {
     fn new(from: Instant) -> StateCount {
         StateCount {
             outcomes: OutcomeCounts::default(),
+            statuses: StatusCounts::default(),
             response: Histogram::default(),
             censored: CensoredAges::default(),
             batches: Batches::new(from),
@@ -89,6 +93,7 @@ impl States {
         let state = state.get_or_insert_with(|| Box::new(StateCount::new(self.from)));
         state.batches.record_response(sample, ignores_unfinished);
         state.outcomes.add(sample.outcome);
+        state.statuses.add(sample.status);
         if sample.outcome == Outcome::Ok
             && let Some(time) = Timing::Response.of(sample)
         {
@@ -116,6 +121,7 @@ impl States {
             mine.response.merge(&theirs.response);
             mine.censored.merge(&theirs.censored);
             mine.outcomes.merge(&theirs.outcomes);
+            mine.statuses.merge(&theirs.statuses);
         }
     }
 

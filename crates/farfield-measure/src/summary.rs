@@ -13,7 +13,7 @@ mod warnings;
 
 pub use estimate::{EstimateSummary, EstimatedQuantile, EstimatedTime};
 pub use network::{NetworkSummary, ProgramSummary};
-pub use part::{ClassSummary, OutcomeCount, PagesSummary, PartSummary, Rates, StateSummary};
+pub use part::{ClassSummary, OutcomeCount, PagesSummary, PartSummary, Rates, StateSummary, StatusCount};
 pub use session::{BrokenOffIn, FailureSummary, SessionsSummary};
 pub(crate) use timing::QUANTILES;
 pub use timing::{QuantileSummary, TimingSummary};

@@ -137,6 +137,7 @@ impl Verdict {
             timing::send_lateness(&run),
             timing::departure_lateness(&run),
             delivery::lateness(&run),
+            timing::pickup_lateness(&run),
             timing::arrival_lateness(&run),
             timing::crossing_lateness(&run),
             timing::gateway_overruns(&run),

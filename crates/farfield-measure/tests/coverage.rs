@@ -42,6 +42,11 @@ fn of_a_queue_at_high_load() {
 }
 
 #[test]
+fn of_hybrid_sessions() {
+    covers(Process::Sessions { load: 0.5, think: 20.0 }, 8_000, &["p50", "p90", "p95"]);
+}
+
+#[test]
 fn of_a_closed_loop() {
     covers(Process::Closed { users: 80, think: 100.0 }, 4_000, &["p50", "rate", "errors"]);
 }

@@ -350,12 +350,22 @@ fn ended(summary: &Summary) -> Vec<String> {
     let mut lines = vec![labelled("outcomes", &requests)];
     lines
         .extend(["server", "network", "client", "protocol"].iter().filter_map(|fault| by_fault(part, fault)));
+    lines.extend(statuses(part));
     lines.push(connections(summary));
     lines.extend(handshakes(summary));
     lines.extend(versions(summary));
     lines.extend(http2(summary));
     lines.extend(alternatives(summary));
     lines
+}
+
+/// Replies by status code, the most frequent first; nothing where all have 200.
+fn statuses(part: &PartSummary) -> Option<String> {
+    let mut statuses = part.statuses.clone();
+    statuses.sort_by_key(|own| (std::cmp::Reverse(own.count), own.status));
+    let parts = statuses.iter().map(|own| format!("{} {}", own.status, count(own.count))).collect();
+    let is_plain = statuses.iter().all(|own| own.status == 200);
+    (!is_plain).then(|| labelled("  statuses", &list(parts, COLUMNS - LABEL)))
 }
 
 /// The outcomes of one fault, the most frequent first; none if there are none.
@@ -526,6 +536,9 @@ fn network(network: &NetworkSummary) -> String {
     let mut late = format!("late p99 {} out", p99(&network.departure_lateness));
     if network.delivery_lateness.is_some() {
         let _ = write!(late, ", {} at the server", p99(&network.delivery_lateness));
+    }
+    if network.pickup_lateness.is_some() {
+        let _ = write!(late, ", {} back", p99(&network.pickup_lateness));
     }
     let _ = write!(late, ", {} in", p99(&network.arrival_lateness));
     let dropped = network.drops.by_cause();

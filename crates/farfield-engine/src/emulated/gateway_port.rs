@@ -4,6 +4,7 @@
 //! where they lie.
 
 use crate::emulated::delivery::Delivery;
+use crate::emulated::pickup::Pickup;
 use crate::gateway::{Chunks, Queue};
 use crate::os::clock::Clock;
 use crate::worker_report::PortCounts;
@@ -36,6 +37,8 @@ pub(crate) struct GatewayPort {
     pub lateness: Histogram,
     /// How late the server's kernel receives what is sent, where that can be seen.
     pub delivery: Option<Delivery>,
+    /// How long what the server's kernel sends waits here.
+    pub pickup: Pickup,
     pub counts: PortCounts,
 }
 
@@ -52,6 +55,7 @@ impl GatewayPort {
             chunks: Chunks::new(CHUNKS_KEPT),
             lateness: Histogram::new(),
             delivery,
+            pickup: Pickup::new(window),
             counts: PortCounts::default(),
         }
     }

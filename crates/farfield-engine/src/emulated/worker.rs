@@ -12,6 +12,7 @@ use crate::emulated::breaks::Breaks;
 use crate::emulated::exchange::Exchange;
 use crate::emulated::gateway_port::GatewayPort;
 use crate::emulated::hosts::Hosts;
+use crate::emulated::pickup::Waking;
 use crate::sample_channel::{LiveCounts, SampleSender};
 use crate::worker_loop::{WorkerLoop, timespec};
 use crate::worker_report::{NetworkReport, PortCounts, WorkerReport};
@@ -49,6 +50,7 @@ pub(crate) struct Worker {
     /// Whether it requests a real-time priority.
     real_time: bool,
     breaks: Breaks,
+    waking: Waking,
     course: WorkerLoop,
     samples: SampleSender,
     capture: Option<CaptureSender>,
@@ -95,6 +97,7 @@ impl Worker {
             polls: false,
             real_time: false,
             breaks: Breaks::none(),
+            waking: Waking::default(),
             course,
             samples,
             capture,
@@ -124,6 +127,7 @@ impl Worker {
         if self.real_time {
             self.breaks = Breaks::at_real_time_priority();
         }
+        self.waking = Waking::of_this_thread();
         self.course.await_start();
         self.shard.start();
         let mut failed = None;
@@ -237,12 +241,17 @@ impl Worker {
     }
 
     fn take_packets_of(&mut self, port: usize) -> io::Result<bool> {
+        let mut looked = self.course.clock.now();
         for read in 0..READS_A_TURN {
             let packets = &mut self.packets;
-            if !self.ports[port].receive(|packet| packets.push(packet))? {
+            let of = &mut self.ports[port];
+            if !of.receive(|packet| packets.push(packet))? {
+                of.pickup.found_empty(looked);
                 return Ok(read > 0);
             }
-            let at = self.catch_up(self.course.clock.now());
+            looked = self.course.clock.now();
+            of.pickup.read(looked);
+            let at = self.catch_up(looked);
             let mut packets = std::mem::take(&mut self.packets);
             for packet in packets.drain(..) {
                 self.shard.handle_packet(at, packet);
@@ -318,8 +327,11 @@ impl Worker {
         if self.polls || wait <= TOO_SOON_TO_SLEEP {
             return;
         }
+        self.waking.sleeps();
         self.wait(until, wait - TOO_SOON_TO_SLEEP);
         let woken = self.course.clock.now();
+        let ready = self.waking.woken(woken);
+        self.ports.iter_mut().for_each(|port| port.pickup.nothing_before(ready));
         self.course.meters.slept_from(before, woken);
         self.course.meters.record_late_wake(until, woken);
         self.breaks.slept(before, woken);
@@ -384,10 +396,11 @@ impl Worker {
         self.send_samples();
         self.samples.live = self.live_counts();
         self.samples.flush();
-        let (mut departed, mut delivered, mut port) =
-            (Histogram::new(), Histogram::new(), PortCounts::default());
-        for GatewayPort { lateness, delivery, counts, .. } in &mut self.ports {
+        let [mut departed, mut delivered, mut picked_up] = [(); 3].map(|()| Histogram::new());
+        let mut port = PortCounts::default();
+        for GatewayPort { lateness, delivery, pickup, counts, .. } in &mut self.ports {
             departed.merge(lateness);
+            picked_up.merge(&pickup.lateness);
             port.add(counts);
             if let Some(delivery) = delivery {
                 delivery.look();
@@ -397,6 +410,7 @@ impl Worker {
         let network = NetworkReport {
             departed,
             delivered,
+            picked_up,
             arrived: self.lateness.arrived,
             crossed: self.exchange.map(|exchange| exchange.lateness).unwrap_or_default(),
             port,

@@ -8,7 +8,7 @@ use measured::Truth;
 use processes::{Count, Process, Tally};
 
 /// A process, how many requests a run has, and the number of runs.
-const ROWS: [(&str, Process, usize, u64); 16] = [
+const ROWS: [(&str, Process, usize, u64); 20] = [
     ("independent", Process::Independent, 1_000, 1_000),
     ("independent", Process::Independent, 12_000, 1_000),
     ("M/M/1 at 0.5", Process::Queue { load: 0.5 }, 4_000, 1_000),
@@ -21,6 +21,10 @@ const ROWS: [(&str, Process, usize, u64); 16] = [
     ("M/M/1 at 0.95", Process::Queue { load: 0.95 }, 250_000, 400),
     ("closed loop, 80 users", Process::Closed { users: 80, think: 100.0 }, 16_000, 1_000),
     ("closed loop, 80 users", Process::Closed { users: 80, think: 100.0 }, 64_000, 1_000),
+    ("hybrid sessions at 0.5", Process::Sessions { load: 0.5, think: 200.0 }, 16_000, 1_000),
+    ("hybrid sessions at 0.5", Process::Sessions { load: 0.5, think: 200.0 }, 64_000, 1_000),
+    ("hybrid sessions at 0.8", Process::Sessions { load: 0.8, think: 200.0 }, 64_000, 1_000),
+    ("hybrid sessions at 0.8", Process::Sessions { load: 0.8, think: 200.0 }, 250_000, 400),
     ("self-similar, no queue", SELF_SIMILAR, 16_000, 1_000),
     ("self-similar, no queue", SELF_SIMILAR, 64_000, 400),
     ("self-similar, queue at 0.5", SELF_SIMILAR_QUEUE, 16_000, 1_000),
@@ -32,9 +36,11 @@ const SELF_SIMILAR_QUEUE: Process = Process::SelfSimilar { hurst: 0.8, load: 0.5
 const COLUMNS: [&str; 7] = ["p50", "p90", "p95", "p99", "mean", "rate", "errors"];
 
 fn main() {
+    // Rows whose name has this in it; all, if it is not given.
+    let wanted = std::env::args().skip(1).find(|word| !word.starts_with('-')).unwrap_or_default();
     println!("| requests | of a run | runs | {} |", COLUMNS.join(" | "));
     println!("| --- | --- | --- |{}", " --- |".repeat(COLUMNS.len()));
-    for (name, process, requests, runs) in ROWS {
+    for (name, process, requests, runs) in ROWS.into_iter().filter(|row| row.0.contains(&wanted)) {
         let truth = Truth::of(process, (0..runs).map(|seed| process.run(seed, requests)));
         let mut tally = Tally::default();
         for seed in 0..runs {

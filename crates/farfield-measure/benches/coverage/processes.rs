@@ -36,6 +36,9 @@ pub enum Process {
     Queue { load: f64 },
     /// So many users, who think for an exponential time of so many service times on average.
     Closed { users: usize, think: f64 },
+    /// A hybrid load: sessions begin as a Poisson process; a session has 10 requests on average, geometric,
+    /// and thinks between them for a lognormal time of so many service times on average, before one server.
+    Sessions { load: f64, think: f64 },
     /// Poisson arrivals at a rate that varies as fractional Gaussian noise, by 30 %, every 100 service times.
     SelfSimilar { hurst: f64, load: f64, queue: bool },
 }
@@ -50,6 +53,7 @@ impl Process {
             Process::Independent => poisson(requests as f64, &mut random, |random, _| random.exponential()),
             Process::Queue { load } => queue(load, requests as f64 / load, &mut random),
             Process::Closed { users, think } => closed(users, think, requests, &mut random),
+            Process::Sessions { load, think } => sessions(load, think, requests, &mut random),
             Process::SelfSimilar { hurst, load, queue } => {
                 self_similar(hurst, load, queue, requests, &mut random)
             }
@@ -66,8 +70,10 @@ impl Process {
     pub fn quantile(self, p: f64) -> Option<f64> {
         match self {
             Process::Independent => Some(-(1.0 - p).ln()),
-            // The response time in M/M/1 is exponential.
-            Process::Queue { load } => Some(-(1.0 - p).ln() / (1.0 - load)),
+            // The response time in M/M/1 is exponential; and so is that of requests of sessions, which find
+            // the same queue whatever their lengths and thoughts are (Kelly 1979, "Reversibility and
+            // Stochastic Networks", section 3.1; Sevcik and Mitrani 1981).
+            Process::Queue { load } | Process::Sessions { load, .. } => Some(-(1.0 - p).ln() / (1.0 - load)),
             Process::Closed { users, think } => {
                 let below = |time: f64| {
                     let seen = seen_in_queue(users, think);
@@ -96,7 +102,7 @@ impl Process {
     pub fn mean(self) -> Option<f64> {
         match self {
             Process::Independent => Some(1.0),
-            Process::Queue { load } => Some(1.0 / (1.0 - load)),
+            Process::Queue { load } | Process::Sessions { load, .. } => Some(1.0 / (1.0 - load)),
             Process::Closed { users, think } => {
                 let seen = seen_in_queue(users, think);
                 Some(seen.iter().enumerate().map(|(k, weight)| weight * (k + 1) as f64).sum())
@@ -109,7 +115,9 @@ impl Process {
     pub fn rate(self) -> f64 {
         let all = match self {
             Process::Independent => 1.0,
-            Process::Queue { load } | Process::SelfSimilar { load, .. } => load,
+            Process::Queue { load } | Process::Sessions { load, .. } | Process::SelfSimilar { load, .. } => {
+                load
+            }
             // Little's law.
             Process::Closed { users, think } => {
                 users as f64 / (think + self.mean().expect("a formula for a closed loop"))
@@ -167,6 +175,39 @@ fn closed(users: usize, think: f64, requests: usize, random: &mut Random) -> (Ve
         due.push(Reverse(ns(free + think * random.exponential())));
     }
     (times, lasts)
+}
+
+/// Requests of a session, on average.
+const SESSION: f64 = 10.0;
+
+fn sessions(load: f64, think: f64, requests: usize, random: &mut Random) -> (Vec<(f64, f64)>, f64) {
+    /// Deviation of the logarithm of a time to think.
+    const SPREAD: f64 = 1.0;
+    let lasts = requests as f64 / load;
+    let settles = 20.0 * SESSION * (think + 1.0 / (1.0 - load));
+    let ns = |time: f64| (time * SERVICE_NS) as u64;
+    let gap = |random: &mut Random| random.exponential() * SESSION / load;
+    let mut begins = gap(random);
+    let (mut due, mut times, mut free) = (BinaryHeap::new(), Vec::new(), 0.0_f64);
+    loop {
+        while due.peek().is_none_or(|Reverse(at)| ns(begins) <= *at) {
+            due.push(Reverse(ns(begins)));
+            begins += gap(random);
+        }
+        let Some(Reverse(at)) = due.pop() else { continue };
+        let at = at as f64 / SERVICE_NS;
+        if at >= settles + lasts {
+            return (times, lasts);
+        }
+        free = free.max(at) + random.exponential();
+        if at >= settles {
+            times.push((at - settles, free - at));
+        }
+        if random.uniform() >= 1.0 / SESSION {
+            let thinks = think * (SPREAD * random.normal() - SPREAD * SPREAD / 2.0).exp();
+            due.push(Reverse(ns(free + thinks)));
+        }
+    }
 }
 
 /// Probability that a request in a closed loop finds k others at the server: that of a loop with one user

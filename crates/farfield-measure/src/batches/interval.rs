@@ -24,12 +24,12 @@
 
 use super::Span;
 use super::times::TimeBatches;
+use crate::beta;
 use crate::quantile::Quantile;
 use crate::spectrum::{self, HALF_WIDTH, VALUES_MIN};
 use farfield_base::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use statrs::distribution::{Beta, ContinuousCDF};
 
 /// The quantile of the normal distribution at 97.5 %.
 const Z: f64 = 1.959_963_985;
@@ -279,12 +279,7 @@ pub(super) fn share(
         n
     };
     let (failed, succeeded) = (worth * p, worth * (1.0 - p));
-    let low = if failed > 0.0 { beta_quantile(failed, succeeded + 1.0, 0.025) } else { 0.0 };
-    let high = if succeeded > 0.0 { beta_quantile(failed + 1.0, succeeded, 0.975) } else { 1.0 };
+    let low = if failed > 0.0 { beta::quantile(failed, succeeded + 1.0, 0.025) } else { 0.0 };
+    let high = if succeeded > 0.0 { beta::quantile(failed + 1.0, succeeded, 0.975) } else { 1.0 };
     Ok([low, high])
-}
-
-/// A quantile of the beta distribution; both parameters are above 0.
-fn beta_quantile(a: f64, b: f64, p: f64) -> f64 {
-    Beta::new(a, b).map_or(f64::from(u8::from(p > 0.5)), |beta| beta.inverse_cdf(p))
 }

@@ -24,6 +24,10 @@ pub struct NetworkSummary {
     /// How long packets waited before the server's kernel received them, by probes; null if it had none.
     #[serde(default)]
     pub delivery_lateness: Option<TimingSummary>,
+    /// How long packets from the server's kernel waited until their shard read them, at most; null if there
+    /// were none.
+    #[serde(default)]
+    pub pickup_lateness: Option<TimingSummary>,
     /// Lateness of packets delivered to clients.
     pub arrival_lateness: Option<TimingSummary>,
     /// Lateness of packets taken over from other shards; null if shards share no links.
@@ -123,6 +127,7 @@ impl NetworkSummary {
             round_trip_ns_largest: stats.round_trip_largest.as_ns(),
             departure_lateness: TimingSummary::of(&stats.departure_lateness),
             delivery_lateness: TimingSummary::of(&stats.delivery_lateness),
+            pickup_lateness: TimingSummary::of(&stats.pickup_lateness),
             arrival_lateness: TimingSummary::of(&stats.arrival_lateness),
             crossing_lateness: TimingSummary::of(&stats.crossing_lateness),
             packets_up: stats.packets_up,

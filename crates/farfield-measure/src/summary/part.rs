@@ -9,6 +9,7 @@ use crate::fold::{EventCounts, Fold, PhaseStats};
 use crate::outcomes::OutcomeCounts;
 use crate::pages::PageTimes;
 use crate::states::StateCount;
+use crate::statuses::StatusCounts;
 use crate::timing::{Timing, Timings};
 use farfield_base::{Duration, Outcome};
 use schemars::JsonSchema;
@@ -34,6 +35,21 @@ impl OutcomeCount {
             count: outcomes.of(outcome),
         });
         counted.filter(|outcome| outcome.count > 0).collect()
+    }
+}
+
+/// A status code, and how many replies had it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StatusCount {
+    /// The code.
+    pub status: u16,
+    /// Number of replies.
+    pub count: u64,
+}
+
+impl StatusCount {
+    fn of_all(statuses: &StatusCounts) -> Vec<StatusCount> {
+        statuses.iter().map(|(status, count)| StatusCount { status, count }).collect()
     }
 }
 
@@ -113,6 +129,9 @@ pub struct PartSummary {
     pub unfinished: Option<TimingSummary>,
     /// Outcomes of the requests; only those that occurred.
     pub outcomes: Vec<OutcomeCount>,
+    /// Status codes of replies to them, in order; only those that occurred.
+    #[serde(default)]
+    pub statuses: Vec<StatusCount>,
 }
 
 impl PartSummary {
@@ -136,6 +155,7 @@ impl PartSummary {
             estimates: EstimateSummary::of_all(part, pause),
             unfinished: part.unfinished.histogram().and_then(TimingSummary::of),
             outcomes: OutcomeCount::of_all(&part.outcomes),
+            statuses: StatusCount::of_all(&part.statuses),
         }
     }
 }
@@ -244,6 +264,9 @@ pub struct StateSummary {
     pub response: Option<TimingSummary>,
     /// Outcomes of the requests; only those that occurred.
     pub outcomes: Vec<OutcomeCount>,
+    /// Status codes of replies to them, in order; only those that occurred.
+    #[serde(default)]
+    pub statuses: Vec<StatusCount>,
 }
 
 impl StateSummary {
@@ -263,6 +286,7 @@ impl StateSummary {
                 response: state
                     .and_then(|state| TimingSummary::with_intervals(&state.response, intervals, pause)),
                 outcomes: state.map_or_else(Vec::new, |state| OutcomeCount::of_all(&state.outcomes)),
+                statuses: state.map_or_else(Vec::new, |state| StatusCount::of_all(&state.statuses)),
             }
         };
         fold.states().counted().map(state).collect()

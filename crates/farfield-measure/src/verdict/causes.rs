@@ -17,7 +17,7 @@ const LATE: &[&str] = &["loop-lag", "send-lateness"];
 const NO_SERVER: &[&str] =
     &["completed", "server-ended", "server-silent", "server-failing", "server-receive"];
 
-const CAUSES: [Causes; 18] = [
+const CAUSES: [Causes; 19] = [
     ("server-held-up", &["machine-busy"]),
     ("server-silent", &["completed", "server-ended", "server-receive"]),
     ("server-failing", &["completed", "server-ended"]),
@@ -26,6 +26,7 @@ const CAUSES: [Causes; 18] = [
     ("send-lateness", &["loop-lag"]),
     ("departure-lateness", LATE),
     ("delivery-lateness", &["server-held-up", "server-apart", "host-steal"]),
+    ("pickup-lateness", LATE),
     ("arrival-lateness", LATE),
     ("crossing-lateness", LATE),
     ("gateway-overruns", LATE),

@@ -225,6 +225,7 @@ impl<'a> Excess<'a> {
         match check.name.as_str() {
             "send-lateness" => late(&stats.lateness),
             "departure-lateness" => late(&stats.network.as_ref()?.departure_lateness),
+            "pickup-lateness" => late(&stats.network.as_ref()?.pickup_lateness),
             "arrival-lateness" => late(&stats.network.as_ref()?.arrival_lateness),
             "crossing-lateness" => late(&stats.network.as_ref()?.crossing_lateness),
             "loop-lag" => {

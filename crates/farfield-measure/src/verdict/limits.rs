@@ -31,6 +31,9 @@ pub struct VerdictLimits {
     /// The longest p99 of how long packets wait for the server's kernel, kept from it by others than the
     /// server. Default 1 ms.
     pub delivery_lateness_p99: Duration,
+    /// The longest p99 of how long packets from the server's kernel wait until their shard reads them.
+    /// Default 1 ms.
+    pub pickup_lateness_p99: Duration,
     /// The longest p99 of how late packets reach emulated clients. Default 1 ms.
     pub arrival_lateness_p99: Duration,
     /// The longest p99 of how late packets are taken over from another shard. Default 1 ms.
@@ -55,9 +58,9 @@ pub struct VerdictLimits {
     /// The longest time, at the end of the load, in which no byte comes from the server though requests are
     /// due. Default 1 s, in runs shorter than 10 s a tenth of the measured part.
     pub server_silent: Duration,
-    /// The longest time, at the end of the load, in which requests fail by resets, broken replies or statuses
-    /// of 500 and more, and none succeeds. Default 1 s, in runs shorter than 10 s a tenth of the measured
-    /// part.
+    /// The longest time, at the end of the load, in which requests fail by resets, broken replies or
+    /// statuses of 500 and more, and none succeeds. Default 1 s, in runs shorter than 10 s a tenth of the
+    /// measured part.
     pub server_failing: Duration,
     /// The largest mean absolute error of a time against the packets of a capture; less than 1 % of the
     /// time's mean is never an error. Default 100 µs.
@@ -84,6 +87,7 @@ impl Default for VerdictLimits {
             dropped_arrivals: 0,
             departure_lateness_p99: Duration::from_ms(1),
             delivery_lateness_p99: Duration::from_ms(1),
+            pickup_lateness_p99: Duration::from_ms(1),
             arrival_lateness_p99: Duration::from_ms(1),
             crossing_lateness_p99: Duration::from_ms(1),
             longest_stall: Duration::from_ms(100),

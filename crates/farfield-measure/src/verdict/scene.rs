@@ -48,6 +48,7 @@ pub fn good_run() -> (Fold, EngineStats) {
     let mut network = NetworkStats { clients: 10, shards: 1, ..NetworkStats::default() };
     fill(&mut network.departure_lateness, Duration::from_us(30));
     fill(&mut network.delivery_lateness, Duration::from_us(15));
+    fill(&mut network.pickup_lateness, Duration::from_us(25));
     fill(&mut network.arrival_lateness, Duration::from_us(40));
     fill(&mut network.crossing_lateness, Duration::from_us(5));
     stats.network = Some(network);

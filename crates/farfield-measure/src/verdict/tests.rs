@@ -84,14 +84,14 @@ fn a_good_run_is_valid_with_every_check_passed() {
     let verdict = judge(&fold, &stats);
     assert!(verdict.valid);
     assert!(verdict.checks.iter().all(|check| check.state == CheckState::Passed), "{verdict:?}");
-    assert_eq!((verdict.checks.len(), verdict.changed_limits.len()), (26, 0));
+    assert_eq!((verdict.checks.len(), verdict.changed_limits.len()), (27, 0));
 }
 
 /// Breaks one thing of a good run at a time: that check fails, and no other.
 #[test]
 fn each_check_catches_its_own() {
     type Break = fn(&mut EngineStats);
-    let breaks: [(&str, Break); 15] = [
+    let breaks: [(&str, Break); 16] = [
         ("completed", |stats| stats.interrupted = Some("Ctrl-C".to_owned())),
         ("server-ended", |stats| stats.server.as_mut().expect("a server").ended = Some(ServerEnd::default())),
         ("send-lateness", |stats| add(&mut stats.lateness, 2, Duration::from_us(1_002))),
@@ -110,6 +110,7 @@ fn each_check_catches_its_own() {
             let machine = MachineStats { processors: 2, others: 0.3, server: 0.1, ..MachineStats::default() };
             (stats.machine, stats.server_time) = (Some(machine), Some(ServerTime::default()));
         }),
+        ("pickup-lateness", |stats| add(&mut network(stats).pickup_lateness, 2, Duration::from_us(1_002))),
         ("arrival-lateness", |stats| add(&mut network(stats).arrival_lateness, 2, Duration::from_us(1_002))),
         ("crossing-lateness", |stats| {
             add(&mut network(stats).crossing_lateness, 2, Duration::from_us(1_002))
@@ -148,7 +149,7 @@ fn a_closed_loop_skips_what_it_cannot_miss_and_says_so() {
     stats.network = None;
     let verdict = judge(&fold, &stats);
     let skipped: Vec<_> = verdict.checks.iter().filter(|c| c.state == CheckState::Skipped).collect();
-    assert_eq!(skipped.len(), 9, "without a network its checks do not apply");
+    assert_eq!(skipped.len(), 10, "without a network its checks do not apply");
     assert!(skipped.iter().all(|check| check.note.is_some() && check.measured.is_none()));
     assert!(verdict.valid);
 }

@@ -105,6 +105,12 @@ pub fn departure_lateness(run: &RunView<'_>) -> Check {
     packets(run, "departure-lateness", what, limit, |network| &network.departure_lateness, "no packet left")
 }
 
+pub fn pickup_lateness(run: &RunView<'_>) -> Check {
+    let what = "The p99 of how long packets of the server's waited before they were read, at most, is small.";
+    let limit = run.context.limits.pickup_lateness_p99;
+    packets(run, "pickup-lateness", what, limit, |network| &network.pickup_lateness, "no packet was read")
+}
+
 pub fn arrival_lateness(run: &RunView<'_>) -> Check {
     let what = "The p99 of how late packets reached clients, against when they were meant to, is small.";
     let limit = run.context.limits.arrival_lateness_p99;
@@ -145,13 +151,14 @@ pub fn gateway_overruns(run: &RunView<'_>) -> Check {
 
 /// Whether the check is one of time: what a busy machine makes fail.
 pub fn is_of_time(check: &Check) -> bool {
-    const NAMES: [&str; 10] = [
+    const NAMES: [&str; 11] = [
         WORKER,
         STALL,
         "loop-lag",
         "send-lateness",
         "departure-lateness",
         "delivery-lateness",
+        "pickup-lateness",
         "arrival-lateness",
         "crossing-lateness",
         "gateway-overruns",

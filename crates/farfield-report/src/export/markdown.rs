@@ -18,6 +18,7 @@ pub fn render(summary: &Summary) -> String {
     thresholds(&mut text, summary);
     times(&mut text, summary);
     outcomes(&mut text, summary);
+    statuses(&mut text, summary);
     failures(&mut text, summary);
     classes(&mut text, summary);
     if let Some(bottleneck) = &summary.bottleneck {
@@ -184,6 +185,20 @@ fn outcomes(text: &mut String, summary: &Summary) {
         let (name, fault) = (plain(&outcome.name), plain(&outcome.fault));
         let _ = writeln!(text, "| {name} | {fault} | {} |", count(outcome.count));
     }
+    text.push('\n');
+}
+
+/// Replies by status code; nothing where all have 200.
+fn statuses(text: &mut String, summary: &Summary) {
+    let statuses = &summary.steady.statuses;
+    if statuses.iter().all(|own| own.status == 200) {
+        return;
+    }
+    text.push_str("| status | replies |\n| --- | ---: |\n");
+    for own in statuses.iter().take(ROWS) {
+        let _ = writeln!(text, "| {} | {} |", own.status, count(own.count));
+    }
+    more(text, statuses.len(), "status codes");
     text.push('\n');
 }
 

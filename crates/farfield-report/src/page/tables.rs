@@ -296,6 +296,11 @@ pub(super) fn outcomes(page: &mut String, summary: &Summary) {
     };
     let rows: Vec<Vec<String>> = summary.steady.outcomes.iter().map(row).collect();
     table(page, &["outcome", "fault", "requests"], &rows);
+    let row = |own: &farfield_measure::summary::StatusCount| vec![own.status.to_string(), count(own.count)];
+    let rows: Vec<Vec<String>> = summary.steady.statuses.iter().map(row).collect();
+    if !rows.is_empty() {
+        table(page, &["status", "replies"], &rows);
+    }
 }
 
 pub(super) fn network(page: &mut String, summary: &Summary) {

@@ -103,6 +103,7 @@ pub fn families(run: &RunLabels, snapshot: &Snapshot) -> Vec<Family> {
     let mut all = about_the_run(run, snapshot);
     all.extend(events(snapshot));
     all.extend(by_phase(snapshot));
+    all.push(by_status(snapshot));
     all.extend(by_class(snapshot));
     all.retain(|family| !family.points.is_empty());
     all
@@ -198,6 +199,22 @@ fn events(snapshot: &Snapshot) -> Vec<Family> {
     ]
 }
 
+/// Replies by status code: at most a thousand series for each phase.
+fn by_status(snapshot: &Snapshot) -> Family {
+    let points = PHASES.iter().zip(&snapshot.parts).flat_map(|(phase, totals)| {
+        totals.statuses.iter().map(move |(status, count)| {
+            number(vec![("phase", (*phase).to_owned()), ("status", status.to_string())], *count as f64)
+        })
+    });
+    Family {
+        name: "farfield_replies_total",
+        unit: "",
+        help: "Replies to requests that were due in the phase, by status code.",
+        kind: Kind::Counter,
+        points: points.collect(),
+    }
+}
+
 fn by_phase(snapshot: &Snapshot) -> Vec<Family> {
     let parts = PHASES.iter().map(|phase| (*phase).to_owned()).zip(&snapshot.parts).collect::<Vec<_>>();
     apart(
@@ -283,6 +300,7 @@ pub mod tests {
         let times = Buckets { up_to, count: 4, sum_ns: 12_000_000 };
         let measured = PartTotals {
             outcomes: vec![(Outcome::Ok, 4), (Outcome::TimedOut, 1)],
+            statuses: vec![(200, 4)],
             response: times.clone(),
             service: times,
         };

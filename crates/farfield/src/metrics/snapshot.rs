@@ -52,6 +52,8 @@ impl Buckets {
 pub struct PartTotals {
     /// Requests by outcome; only those that occurred.
     pub outcomes: Vec<(Outcome, u64)>,
+    /// Replies by status code; only those that occurred.
+    pub statuses: Vec<(u16, u64)>,
     /// Times of the successful requests.
     pub response: Buckets,
     pub service: Buckets,
@@ -62,6 +64,7 @@ impl PartTotals {
         let counted = Outcome::ALL.into_iter().map(|outcome| (outcome, part.count(outcome)));
         PartTotals {
             outcomes: counted.filter(|(_, count)| *count > 0).collect(),
+            statuses: part.statuses.iter().collect(),
             response: Buckets::of(part.times.of(Timing::Response), pause),
             service: Buckets::of(part.times.of(Timing::Service), pause),
         }
@@ -72,6 +75,12 @@ impl PartTotals {
             match self.outcomes.iter_mut().find(|(known, _)| known == outcome) {
                 Some((_, mine)) => *mine += count,
                 None => self.outcomes.push((*outcome, *count)),
+            }
+        }
+        for (status, count) in &other.statuses {
+            match self.statuses.iter_mut().find(|(known, _)| known == status) {
+                Some((_, mine)) => *mine += count,
+                None => self.statuses.push((*status, *count)),
             }
         }
         self.response.add(&other.response);

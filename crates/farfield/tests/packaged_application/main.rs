@@ -91,7 +91,7 @@ const AT_ONCE: &str = "-c 24 --think 200ms --warm-up 0s --set load.ramp=2s -n 36
 
 /// Limits under which this machine's slowness makes no emulated run invalid either.
 const CALM_PACKETS: &str = "--set verdict.departure-lateness-p99=1m --set verdict.arrival-lateness-p99=1m \
-                            --set verdict.delivery-lateness-p99=1m";
+                            --set verdict.delivery-lateness-p99=1m --set verdict.pickup-lateness-p99=1m";
 
 /// Holds a run in which all dependencies were honoured against what the database has.
 #[track_caller]

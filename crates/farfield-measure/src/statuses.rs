@@ -1,0 +1,56 @@
+//! Counts of status codes: a 401, a 404 and a 429 are three things.
+
+/// The number of replies by their status code, in the order of the codes. A reply's status has three digits,
+/// so that there are a thousand at most.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct StatusCounts(Vec<(u16, u64)>);
+
+impl StatusCounts {
+    /// Counts one more reply; a request without one has the status 0.
+    pub fn add(&mut self, status: u16) {
+        if status > 0 {
+            self.add_all(status, 1);
+        }
+    }
+
+    fn add_all(&mut self, status: u16, count: u64) {
+        match self.0.binary_search_by_key(&status, |(known, _)| *known) {
+            Ok(place) => self.0[place].1 += count,
+            Err(place) => self.0.insert(place, (status, count)),
+        }
+    }
+
+    /// Adds the counts of another.
+    pub fn merge(&mut self, other: &StatusCounts) {
+        other.0.iter().for_each(|(status, count)| self.add_all(*status, *count));
+    }
+
+    /// Replies with this status.
+    pub fn of(&self, status: u16) -> u64 {
+        self.iter().find(|(known, _)| *known == status).map_or(0, |(_, count)| count)
+    }
+
+    /// The codes that occurred, in order, each with its count.
+    pub fn iter(&self) -> impl Iterator<Item = (u16, u64)> {
+        self.0.iter().copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_counted_in_order_and_add_up() {
+        let of = |codes: &[u16]| {
+            let mut counts = StatusCounts::default();
+            codes.iter().for_each(|status| counts.add(*status));
+            counts
+        };
+        let mut all = of(&[404, 200, 0, 429, 200]);
+        assert_eq!(all.iter().collect::<Vec<_>>(), [(200, 2), (404, 1), (429, 1)]);
+        assert_eq!((all.of(200), all.of(0), all.of(500)), (2, 0, 0));
+        all.merge(&of(&[503, 404]));
+        assert_eq!(all, of(&[200, 200, 404, 404, 429, 503]));
+    }
+}
