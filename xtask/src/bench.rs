@@ -5,6 +5,7 @@
 
 mod awake;
 mod before_after;
+mod beside_loops;
 mod capture;
 mod closed;
 mod far;
@@ -12,11 +13,13 @@ mod far_overload;
 mod far_valid;
 mod first_commands;
 mod first_requests;
+mod fits;
 mod floods;
 mod generator;
 mod handshakes;
 mod host;
 mod lab;
+mod loops;
 mod machine;
 mod memory;
 mod memory_hour;
@@ -114,6 +117,7 @@ pub const BENCHES: &[Bench] = &[
     Bench { name: "capture", run: capture::with_and_without, beside: Beside::Sharing },
     Bench { name: "watched", run: watched::in_turn, beside: Beside::Sharing },
     Bench { name: "overload", run: overload::attempts, beside: Beside::Servers },
+    Bench { name: "beside-loops", run: beside_loops::connections, beside: Beside::Sharing },
     Bench { name: "far", run: far::against_wrk, beside: Beside::Servers },
     Bench { name: "far-valid", run: far_valid::largest, beside: Beside::Sharing },
     Bench { name: "far-overload", run: far_overload::past_capacity, beside: Beside::Sharing },
@@ -132,6 +136,8 @@ pub const BENCHES: &[Bench] = &[
     Bench { name: "memory-hour", run: memory_hour::an_hour, beside: Beside::Sharing },
     Bench { name: "memory-virtual", run: memory_hour::virtual_seconds, beside: Beside::Nothing },
     Bench { name: "floods", run: floods::beyond_calm, beside: Beside::Sharing },
+    Bench { name: "fits", run: fits::dispersion, beside: Beside::Nothing },
+    Bench { name: "fits-memory", run: fits::memory, beside: Beside::Nothing },
     Bench { name: "report", run: report::of_ten_million, beside: Beside::Nothing },
     Bench { name: "verify-planted", run: verify_planted::on_each_plane, beside: Beside::Nothing },
 ];

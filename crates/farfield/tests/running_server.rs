@@ -276,7 +276,10 @@ fn after_kill_9_all_is_as_before() {
     assert_eq!(running.ended().code, None);
     assert_eq!(somaxconn(), "77", "the setting is left");
     let state = || inside.namespace.inside(|| inside.state()).expect("root enters");
-    assert!(!state()["ip route show table all"].contains("farfield"), "the interface went with the process");
+    // The kernel takes it down once the process has ended, and on a busy machine some time after.
+    poll("the interface to go with the process", || {
+        (!state()["ip route show table all"].contains("farfield")).then_some(())
+    });
     is_from_afar(run(&place, &format!("{url} {FORTY}")), 40, 20);
     assert_eq!(somaxconn(), usual);
     is_as_before(&before_inside, &state());

@@ -1,5 +1,4 @@
-//! The pages of results: tables in Markdown, and the places in `docs/performance.md` and `docs/memory.md`
-//! where they stand.
+//! The pages of results: tables in Markdown, and the places in pages of `docs/` where they stand.
 
 use anyhow::{Context, Result, bail};
 use std::fs;
@@ -9,7 +8,8 @@ fn page_of(name: &str) -> &'static str {
     match name {
         "memory-hour" | "memory-virtual" => "docs/memory.md",
         "floods" => "docs/limits.md",
-        "verify-planted" => "docs/accuracy.md",
+        "fits" | "fits-memory" => "docs/statistics.md",
+        "beside-loops" | "verify-planted" => "docs/accuracy.md",
         _ => "docs/performance.md",
     }
 }
@@ -112,6 +112,7 @@ mod tests {
                 "docs/memory.md" => include_str!("../../../docs/memory.md"),
                 "docs/limits.md" => include_str!("../../../docs/limits.md"),
                 "docs/accuracy.md" => include_str!("../../../docs/accuracy.md"),
+                "docs/statistics.md" => include_str!("../../../docs/statistics.md"),
                 _ => include_str!("../../../docs/performance.md"),
             };
             replace(page, bench.name, "x").unwrap();

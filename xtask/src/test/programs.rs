@@ -1,7 +1,7 @@
 //! The test programs of the workspace, and running them, several at once.
 //!
 //! Tests of real kernels and real servers mostly wait: two of their programs run beside each other. All
-//! others only compute; they run one after the other at idle priority, so that they get what is left of the
+//! others only compute; two of them at a time run at idle priority, so that they get what is left of the
 //! processors and delay nobody. What a program printed is printed when it has ended.
 
 use super::tally::Ran;
@@ -21,7 +21,7 @@ use xtask::{process, system};
 /// The packages whose tests are of real kernels and real servers.
 const REAL: [&str; 3] = ["farfield", "farfield-engine", "farfield-origin"];
 
-/// How many of their programs run at once.
+/// How many of their programs run at once, and how many of the others.
 const AT_ONCE: usize = 2;
 
 /// A test program.
@@ -151,37 +151,37 @@ fn run_reading(mut command: Command) -> Result<(Vec<u8>, Ran)> {
     Ok((text, ran))
 }
 
+/// Something to run, and what came of it.
+type Work<'a> = Box<dyn FnOnce() -> Result<Ran> + Send + 'a>;
+
 /// Runs all tests of all programs, and the examples in documents.
 pub fn run(programs: &[Program], variables: &Variables<'_>) -> Result<Ran> {
-    let (real, others): (Vec<&Program>, Vec<&Program>) =
-        programs.iter().partition(|program| program.is_real());
-    // Taken from behind.
-    let real = Mutex::new(real.into_iter().rev().collect::<Vec<_>>());
-    let next = || real.lock().map_err(|_| "another thread panicked").ok()?.pop();
-    let one_by_one = || {
-        let mut ran = Ran { all_well: true, ..Ran::default() };
-        while let Some(program) = next() {
-            ran.join(program.run(variables, &[])?);
-        }
-        anyhow::Ok(ran)
-    };
-    let rest = || {
-        let mut ran = Ran { all_well: true, ..Ran::default() };
-        for program in &others {
-            ran.join(program.run(variables, &[])?);
-        }
-        ran.join(run_examples(variables)?);
-        anyhow::Ok(ran)
-    };
-    let mut ran = Ran { all_well: true, ..Ran::default() };
+    let (mut real, mut others): (Vec<Work<'_>>, Vec<Work<'_>>) = (Vec::new(), Vec::new());
+    // Compiled as they are run, by one processor: not to be the last.
+    others.push(Box::new(move || run_examples(variables)));
+    for program in programs {
+        let queue = if program.is_real() { &mut real } else { &mut others };
+        queue.push(Box::new(move || program.run(variables, &[])));
+    }
+    let queues = [real, others].map(|work| Mutex::new(work.into_iter()));
     thread::scope(|scope| {
-        let mut threads: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(one_by_one)).collect();
-        threads.push(scope.spawn(rest));
+        let lanes = queues.iter().flat_map(|queue| std::iter::repeat_n(queue, AT_ONCE));
+        let threads: Vec<_> = lanes.map(|queue| scope.spawn(move || one_by_one(queue))).collect();
+        let mut ran = Ran { all_well: true, ..Ran::default() };
         for thread in threads {
             ran.join(thread.join().expect("a thread that runs tests does not panic")?);
         }
-        anyhow::Ok(())
-    })?;
+        Ok(ran)
+    })
+}
+
+/// Does what is next in `queue` until there is nothing.
+fn one_by_one<'a>(queue: &Mutex<impl Iterator<Item = Work<'a>>>) -> Result<Ran> {
+    let next = || queue.lock().map_err(|_| "another thread panicked").ok()?.next();
+    let mut ran = Ran { all_well: true, ..Ran::default() };
+    while let Some(work) = next() {
+        ran.join(work()?);
+    }
     Ok(ran)
 }
 
