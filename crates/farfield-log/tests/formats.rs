@@ -349,7 +349,7 @@ const BY_DEFAULT: [Usual; 13] = [
 ];
 
 #[test]
-fn layouts_are_told_apart_and_read() {
+fn layouts_are_recognized_and_read() {
     for (name, line, client, method, path, status, bytes, transfer_ms) in BY_DEFAULT {
         let named = LogFormat::named(name, None).expect("a layout").expect(name);
         let detected = LogFormat::detect(line.as_bytes());

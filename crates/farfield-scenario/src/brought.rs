@@ -1,5 +1,5 @@
 //! Files that people have, in the place of a scenario: an archive of a browser, an access log, a list of
-//! paths. Each is told by its first lines, and becomes the scenario that asks for it.
+//! paths. Each is known by its first lines, and becomes the scenario that asks for it.
 
 use crate::error::ScenarioError;
 use crate::overlay::Overlay;
@@ -34,7 +34,7 @@ pub fn scenario_of(path: &Path, flags: &Overlay) -> Option<Result<Table, Scenari
     // What cannot be opened is reported as the scenario that cannot be.
     let file = open_regular(path).ok()?;
     decompressed(file).ok()?.take(LOOKED_AT).read_to_end(&mut start).ok()?;
-    let (table, needs) = match told(path, &start) {
+    let (table, needs) = match kind_of(path, &start) {
         Brought::Scenario => return None,
         Brought::Foreign(what) => {
             return Some(Err(ScenarioError::invalid(format!("{}: {what}", path.display()))));
@@ -63,7 +63,7 @@ pub fn scenario_of(path: &Path, flags: &Overlay) -> Option<Result<Table, Scenari
     })
 }
 
-fn told(path: &Path, start: &[u8]) -> Brought {
+fn kind_of(path: &Path, start: &[u8]) -> Brought {
     let text = String::from_utf8_lossy(start);
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let extension = path.extension().and_then(|own| own.to_str()).unwrap_or_default().to_ascii_lowercase();
@@ -147,8 +147,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_told_by_what_is_in_them() {
-        let of = |name: &str, text: &str| told(Path::new(name), text.as_bytes());
+    fn files_are_known_by_what_is_in_them() {
+        let of = |name: &str, text: &str| kind_of(Path::new(name), text.as_bytes());
         let line = "::1 - - [29/Mar/2026:00:30:00 +0000] \"GET /p HTTP/1.1\" 200 1\n";
         assert_eq!(of("s.har", "x"), Brought::Archive);
         assert_eq!(of("session.json", "\u{feff}\n{\"log\": {\"entries\": []}}"), Brought::Archive);

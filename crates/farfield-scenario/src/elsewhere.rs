@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// `HOST:PORT:OTHER-HOST:OTHER-PORT`: connections to the first go to the second. What is empty is any, or as it
-/// was; an address of IPv6 stands in brackets.
+/// `HOST:PORT:OTHER-HOST:OTHER-PORT`: connections to the first go to the second. What is empty is any, or as
+/// it was; an address of IPv6 stands in brackets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ConnectTo {

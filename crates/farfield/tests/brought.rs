@@ -138,8 +138,8 @@ fn bodies_that_an_archive_lacks_are_said() {
     );
 }
 
-/// A mark of UTF-8, a server of others first, letters beyond ASCII, what the browser gave up, a WebSocket; and
-/// no warm-up that the one session would be over in.
+/// A mark of UTF-8, a server of others first, letters beyond ASCII, what the browser gave up, a WebSocket;
+/// and no warm-up that the one session would be over in.
 #[test]
 fn the_entries_of_the_target_are_asked_for_as_browsers_write_them() {
     let text = |at: &str| {
@@ -200,7 +200,7 @@ fn lists_of_urls_are_taken_where_they_are_the_targets() {
     place.farfield(&words).exits(2).says(&["other.txt:2: ", "another server"]);
 }
 
-/// What is none of these is told what to write.
+/// Of what is none of these the message says what to write.
 #[test]
 fn files_of_other_programs_are_named() {
     let place = Place::new();

@@ -125,8 +125,8 @@ impl From<Verb> for String {
     }
 }
 
-/// A body: a text, or `{ file = "order.json" }`; both may have placeholders, unless the file is no UTF-8 text:
-/// that is sent as it is.
+/// A body: a text, or `{ file = "order.json" }`; both may have placeholders, unless the file is no UTF-8
+/// text: that is sent as it is.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum BodySpec {
