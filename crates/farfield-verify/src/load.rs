@@ -72,7 +72,8 @@ pub struct GapStats {
     pub anderson_darling: Option<f64>,
     /// The largest distance of the distribution functions; null likewise.
     pub distance: Option<f64>,
-    /// Autocorrelation at lags 1 to 10.
+    /// Autocorrelation at lags 1 to 10; where a Poisson process was asked for, that of the share of shorter
+    /// gaps.
     pub autocorrelation: Vec<f64>,
     /// 19 of 20 autocorrelations of independent gaps lie within plus or minus this.
     pub autocorrelation_band: f64,
@@ -166,7 +167,10 @@ fn gaps(process: &ArrivalProcess, acts: &[i64]) -> Option<GapStats> {
     let n = gaps.len() as f64;
     let mean = gaps.iter().sum::<f64>() / n;
     let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    let correlated = autocorrelation(&gaps, LAGS).map(|lags| lags[1..].to_vec()).unwrap_or_default();
+    // Two long gaps of few would decide the correlation of exponential ones; their shares are uniform.
+    let share = |gap: &f64| if process.is_poisson() { 1.0 - (-gap).exp() } else { *gap };
+    let shares: Vec<f64> = gaps.iter().map(share).collect();
+    let correlated = autocorrelation(&shares, LAGS).map(|lags| lags[1..].to_vec()).unwrap_or_default();
     let tested = process.is_poisson().then(|| Points::new(gaps.clone()).ok()).flatten().map(|points| {
         let model = Model::single(Component::known(Family::Exponential, [1.0, 0.0]));
         farfield_fit::goodness::goodness(&model, &points)
