@@ -313,11 +313,11 @@ _farfield() {
             fi
             case "${prev}" in
                 --format)
-                    COMPREPLY=($(compgen -W "common combined extended json gn" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --transfer)
-                    COMPREPLY=($(compgen -W "seconds milliseconds microseconds" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "seconds milliseconds microseconds nanoseconds" -- "${cur}"))
                     return 0
                     ;;
                 --field)
@@ -568,11 +568,11 @@ _farfield() {
             fi
             case "${prev}" in
                 --format)
-                    COMPREPLY=($(compgen -W "common combined extended json gn" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --transfer)
-                    COMPREPLY=($(compgen -W "seconds milliseconds microseconds" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "seconds milliseconds microseconds nanoseconds" -- "${cur}"))
                     return 0
                     ;;
                 --field)
@@ -1357,7 +1357,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__run)
-            opts="-c -d -R -n -t -k -X -H -o -q -h --users --duration --rate --requests --sessions --workers --warm-up --think --target --policy --parallel --plane --clients --rtt --access --server --server-pid --server-netns --container --server-cpu --server-memory --server-user --shards --interface --gateway --beside --shell --capture --cacert --insecure --cert --key --http --method --header --body --source --processors --seed --set --threshold --abort --out --samples --no-monitor --metrics --metrics-push --metrics-otlp --ui --format --quiet --plain --show-scenario --starts-only --help"
+            opts="-c -d -R -n -t -k -X -H -o -q -h --users --duration --rate --requests --sessions --workers --warm-up --think --target --policy --parallel --plane --clients --rtt --access --server --server-pid --server-netns --container --server-cpu --server-memory --server-user --shards --interface --gateway --beside --shell --capture --cacert --insecure --cert --key --http --method --header --body --source --connect-to --resolve --processors --seed --set --threshold --abort --out --samples --no-monitor --metrics --metrics-push --metrics-otlp --ui --format --quiet --plain --show-scenario --starts-only --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1561,6 +1561,14 @@ _farfield() {
                     return 0
                     ;;
                 --source)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --connect-to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --resolve)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

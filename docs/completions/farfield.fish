@@ -106,6 +106,8 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -s X -l method -d
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s H -l header -d 'A header of the request, `Name: value`; may be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l body -d 'Body of the request, or `@FILE` for the contents of a file' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l source -d 'Local addresses that connections come from, one after the other; may be repeated' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l connect-to -d 'Connect to OTHER-HOST and OTHER-PORT in place of HOST and PORT, as curl does; requests, SNI and the certificate keep the name. What is empty is any, or as it was; may be repeated' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l resolve -d 'Take ADDRESS for HOST, as curl does; may be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l processors -d 'Processors that farfield runs on, such as 1 or 0,2' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l seed -d 'Seed of all random numbers' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l set -d 'Set any key of the scenario; may be repeated' -r
@@ -267,14 +269,11 @@ complete -c farfield -n "__fish_farfield_using_subcommand verify" -l format -d '
 json\t'The summary as JSON, for pipes'"
 complete -c farfield -n "__fish_farfield_using_subcommand verify" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c farfield -n "__fish_farfield_using_subcommand doctor" -s h -l help -d 'Print help'
-complete -c farfield -n "__fish_farfield_using_subcommand fit" -l format -d 'Format of the lines; by default detected from the first of them' -r -f -a "common\t'The Common Log Format'
-combined\t'Common, with the referrer and the user agent'
-extended\t'The W3C\'s Extended Log File Format'
-json\t'A JSON object a line'
-gn\t'The GN/WN server\'s'"
+complete -c farfield -n "__fish_farfield_using_subcommand fit" -l format -d 'Layout of the lines, by default detected from the first of them: common, combined, extended, json, gn, caddy, traefik, google, ecs, vhost, alb, elb, s3, envoy, haproxy, squid; or a pattern with Apache\'s directives or nginx\'s variables, such as \'%h %l %u %t "%r" %>s %b\'' -r
 complete -c farfield -n "__fish_farfield_using_subcommand fit" -l transfer -d 'Unit of a transfer time that follows the usual fields; in an extended log, the unit of time-taken, by default seconds, or milliseconds if its #Software line is Microsoft\'s' -r -f -a "seconds\t'Seconds'
 milliseconds\t'Milliseconds'
-microseconds\t'Microseconds'"
+microseconds\t'Microseconds'
+nanoseconds\t'Nanoseconds'"
 complete -c farfield -n "__fish_farfield_using_subcommand fit" -l field -d 'A field of JSON lines, such as client=request.remote_ip; one of time, client, agent, method, path, request, referrer, status, bytes, transfer. May be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand fit" -l t-min -d 'A request sooner than this after the one before belongs to its page' -r
 complete -c farfield -n "__fish_farfield_using_subcommand fit" -l t-max -d 'A request later than this after the one before begins a session' -r
@@ -309,14 +308,11 @@ complete -c farfield -n "__fish_farfield_using_subcommand export" -s h -l help -
 complete -c farfield -n "__fish_farfield_using_subcommand advise; and not __fish_seen_subcommand_from keepalive help" -s h -l help -d 'Print help'
 complete -c farfield -n "__fish_farfield_using_subcommand advise; and not __fish_seen_subcommand_from keepalive help" -f -a "keepalive" -d 'Recommend a keep-alive timeout, for a server whose connections each hold a worker'
 complete -c farfield -n "__fish_farfield_using_subcommand advise; and not __fish_seen_subcommand_from keepalive help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l format -d 'Format of the lines; by default detected from the first of them' -r -f -a "common\t'The Common Log Format'
-combined\t'Common, with the referrer and the user agent'
-extended\t'The W3C\'s Extended Log File Format'
-json\t'A JSON object a line'
-gn\t'The GN/WN server\'s'"
+complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l format -d 'Layout of the lines, by default detected from the first of them: common, combined, extended, json, gn, caddy, traefik, google, ecs, vhost, alb, elb, s3, envoy, haproxy, squid; or a pattern with Apache\'s directives or nginx\'s variables, such as \'%h %l %u %t "%r" %>s %b\'' -r
 complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l transfer -d 'Unit of a transfer time that follows the usual fields; in an extended log, the unit of time-taken, by default seconds, or milliseconds if its #Software line is Microsoft\'s' -r -f -a "seconds\t'Seconds'
 milliseconds\t'Milliseconds'
-microseconds\t'Microseconds'"
+microseconds\t'Microseconds'
+nanoseconds\t'Nanoseconds'"
 complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l field -d 'A field of JSON lines, such as client=request.remote_ip; one of time, client, agent, method, path, request, referrer, status, bytes, transfer. May be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l t-min -d 'A request sooner than this after the one before belongs to its page' -r
 complete -c farfield -n "__fish_farfield_using_subcommand advise; and __fish_seen_subcommand_from keepalive" -l t-max -d 'A request later than this after the one before begins a session' -r

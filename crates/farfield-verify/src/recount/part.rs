@@ -213,7 +213,7 @@ impl Counted {
         let estimates = self.times.iter().map(|(name, counts)| {
             (*name, counts.estimate.as_ref().map_or(Expected::Nothing, Estimate::expected))
         });
-        let times = self.times.iter().map(|(name, _)| (*name, self.time(of, name)));
+        let times = self.times.keys().map(|name| (*name, self.time(of, name)));
         Expected::record([
             ("requests", Expected::Count(self.requests)),
             ("begun", Expected::Count(self.begun)),
