@@ -77,7 +77,7 @@ fn summary(scene: &Scene) -> Value {
         let begin = SessionBegin { due: session[0].due, user: session[0].user, session: session[0].session };
         fold.note(&Note::Begun(begin));
         let at = session.last().expect("a request").done;
-        let broken_off = (begin.session % 11 == 0).then_some(0);
+        let broken_off = (begin.session.is_multiple_of(11)).then_some(0);
         if begin.session % 13 > 0 {
             fold.note(&Note::Ended(SessionEnd { begin, at, broken_off }));
         }

@@ -202,7 +202,7 @@ fn a_rate_of_nothing_says_why_there_are_times() {
     let mut scene = Scene::good();
     scene.thresholds.clear();
     for sample in &mut scene.samples {
-        sample.done = sample.done + Duration::from_secs(4);
+        sample.done += Duration::from_secs(4);
     }
     scene.samples.retain(|sample| sample.due >= Instant::from_ns(1_000_000_000));
     let text = plain(&scene.summary());
