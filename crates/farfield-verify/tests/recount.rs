@@ -78,7 +78,7 @@ fn summary(scene: &Scene) -> Value {
         fold.note(&Note::Begun(begin));
         let at = session.last().expect("a request").done;
         let broken_off = (begin.session.is_multiple_of(11)).then_some(0);
-        if begin.session % 13 > 0 {
+        if !begin.session.is_multiple_of(13) {
             fold.note(&Note::Ended(SessionEnd { begin, at, broken_off }));
         }
     }

@@ -64,7 +64,7 @@ fn the_worst_run_still_fits_and_is_loud() {
     // Six warnings have seven lines beside the rest, and one says that there are more.
     assert_eq!(text.lines().count(), LINES + 8, "no room is wasted:\n{text}");
     let begins = |word: &str| text.lines().any(|line| line.starts_with(word));
-    for word in ["INCOMPLETE", "INVALID     14 of 26", "  ! ", "thresholds  5 of 5 FAILED", "directory"] {
+    for word in ["INCOMPLETE", "INVALID     14 of 27", "  ! ", "thresholds  5 of 5 FAILED", "directory"] {
         assert!(begins(word), "{word}:\n{text}");
     }
     for fault in ["  server", "  network", "  client", "  protocol"] {
@@ -83,7 +83,7 @@ fn a_failed_check_has_its_line() {
     let text = plain(&scene.summary());
     assert!(
         text.contains(
-            "INVALID     1 of 26 checks failed, 13 do not apply\n  ! worker-cpu        97%, limit 90%\n    → offer at most about 300/s here\n"
+            "INVALID     1 of 27 checks failed, 14 do not apply\n  ! worker-cpu        97%, limit 90%\n    → offer at most about 300/s here\n"
         ),
         "{text}"
     );
@@ -136,7 +136,7 @@ fn a_run_of_errors_says_what_mends_it() {
     scene.samples.iter_mut().for_each(|sample| sample.outcome = Outcome::NoDescriptor);
     let text = plain(&scene.summary());
     let expected = "\
-INVALID     2 of 26 checks failed, 12 do not apply
+INVALID     2 of 27 checks failed, 13 do not apply
   ! generator-lacked  1,500, limit 0 (1500 requests found no descriptor)
     → raise the limit of open files, `ulimit -n`, or ask for fewer connections
     from it follow: something-succeeded 0%
@@ -158,7 +158,7 @@ fn the_first_cause_comes_first() {
     (0..10).for_each(|_| scene.stats.lateness.record(Duration::from_ms(13)));
     let text = plain(&scene.summary());
     let expected = "\
-INVALID     4 of 26 checks failed, 12 do not apply
+INVALID     4 of 27 checks failed, 13 do not apply
   ! machine-busy      75%, limit 2%
     load 7.0 on 2 processors, other processes took 85 % of them
     → stop other work (the server counts, if it runs here), or give the workers
