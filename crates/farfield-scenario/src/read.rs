@@ -33,7 +33,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<RunPlan, ScenarioError> {
 }
 
 /// The scenario in the file at `path`, whose name a user typed, with `flags` laid over it. It may be a pipe,
-/// or a file that [becomes](crate::brought) a scenario.
+/// or a recording, a log or a list of requests, which becomes a scenario.
 ///
 /// # Errors
 /// As [`read`].

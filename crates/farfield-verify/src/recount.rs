@@ -4,10 +4,10 @@
 //! The document is read as it stands there, field by field. Of the code that made it (folds, histograms,
 //! batches, estimates) nothing is used: times are sorted lists, percentiles their elements, intervals sums by
 //! their definition. What both share are the definitions on docs/run-directory.md and docs/statistics.md, and
-//! the times of a [`Sample`](farfield_base::Sample).
+//! the times of a [`Sample`].
 //!
 //! [`LEFT_OUT`] names the numbers that no sample and no packet can show, each with the reason. A number that
-//! is neither counted again nor named there is [unread]; a test holds that there is none in real summaries,
+//! is neither counted again nor named there is unread; a test holds that there is none in real summaries,
 //! so that whoever adds a field must choose.
 
 mod batches;
