@@ -56,6 +56,7 @@ fn what_is_printed_fits_a_terminal() {
         // The tables of pages and of failures, and what a busy machine adds to the planted check and its
         // advice, take no room from the rest.
         let pages = if ended.stdout.contains("\npages ") { 4 } else { 0 };
+        let pages = pages + usize::from(ended.stdout.contains("\n  statuses "));
         let lines = || ended.stdout.lines();
         let is_failure = |line: &&str| {
             let count = line.trim_start().split_once("x  ");
