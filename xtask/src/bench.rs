@@ -13,6 +13,7 @@ mod far_overload;
 mod far_valid;
 mod first_commands;
 mod first_requests;
+mod fits;
 mod floods;
 mod generator;
 mod handshakes;
@@ -135,6 +136,8 @@ pub const BENCHES: &[Bench] = &[
     Bench { name: "memory-hour", run: memory_hour::an_hour, beside: Beside::Sharing },
     Bench { name: "memory-virtual", run: memory_hour::virtual_seconds, beside: Beside::Nothing },
     Bench { name: "floods", run: floods::beyond_calm, beside: Beside::Sharing },
+    Bench { name: "fits", run: fits::dispersion, beside: Beside::Nothing },
+    Bench { name: "fits-memory", run: fits::memory, beside: Beside::Nothing },
     Bench { name: "report", run: report::of_ten_million, beside: Beside::Nothing },
     Bench { name: "verify-planted", run: verify_planted::on_each_plane, beside: Beside::Nothing },
 ];

@@ -6,6 +6,9 @@
 //! and Stephens 1986, table 4.14), and for correlation with the gap before. If the process is Poisson, 95 %
 //! of the stretches pass either test.
 //!
+//! Stretches are short, and each is divided by its own mean: a rate that moves over minutes is none of what
+//! these tests see. That is decided by the [dispersion](super::process) of counts.
+//!
 //! With thousands of stretches no log passes: then significance only shows that the log is long. So beside it
 //! stands the size of the effect, which does not grow with the log: how far the distribution of gaps, each
 //! over the mean of its stretch, is from that of a Poisson process in the same stretches, and how strongly
@@ -51,13 +54,14 @@ impl SessionArrivals {
     /// A correlation that explains a hundredth of the variance.
     pub const CORRELATION_NIL: f64 = 0.1;
 
-    /// Whether a Poisson process is adequate: the test does not reject it, or the effect is negligible.
+    /// Whether a Poisson process is adequate within a stretch: the test does not reject it, or the effect is
+    /// negligible.
     pub fn is_poisson_enough(&self) -> bool {
         self.poisson
             || (self.is_renewal_enough() && self.distance < Self::DISTANCE_NIL && self.stretches >= 20)
     }
 
-    /// Whether a renewal process explains the gaps, at the same level.
+    /// Whether a renewal process explains the gaps within a stretch, at the same level.
     pub fn is_renewal_enough(&self) -> bool {
         self.renewal || (self.correlation.abs() < Self::CORRELATION_NIL && self.stretches >= 20)
     }

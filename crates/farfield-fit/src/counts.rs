@@ -52,6 +52,13 @@ pub struct RequestCounts {
     pub hurst: Vec<HurstReading>,
     /// Whether the intervals of wavelets and local Whittle meet; none without both.
     pub agree: Option<bool>,
+    /// The estimate for the log's own sessions, if they began as a Poisson process: memory that sessions
+    /// make.
+    #[serde(default)]
+    pub sessions_alone: Option<HurstDraws>,
+    /// The estimate for the log's own sessions, if they began as fractional noise with a known H.
+    #[serde(default)]
+    pub as_fitted: Option<HurstDraws>,
     /// Caveats of the estimates, a sentence each.
     pub caveats: Vec<String>,
 }
@@ -76,6 +83,32 @@ pub struct HurstReading {
     pub hurst: f64,
     /// The interval that holds the true value in nineteen of twenty series, where theory has one.
     pub interval: Option<(f64, f64)>,
+}
+
+/// Estimates of the Hurst parameter in simulations.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct HurstDraws {
+    /// H of the process in which sessions began: ½ for a Poisson process.
+    pub truth: f64,
+    /// The mean estimate.
+    pub mean: f64,
+    /// The interval for one more estimate, in nineteen of twenty.
+    pub interval: (f64, f64),
+}
+
+impl HurstDraws {
+    /// Of at least 3 estimates.
+    fn of(truth: f64, estimates: &[f64]) -> Option<HurstDraws> {
+        if estimates.len() < 3 {
+            return None;
+        }
+        let n = estimates.len() as f64;
+        let mean = mean(estimates);
+        // Student's quantile of 97.5 % for 2, 3, 4 and 5 degrees of freedom.
+        let quantile = [4.303, 3.182, 2.776, 2.571][(estimates.len() - 3).min(3)];
+        let half = quantile * (variance(estimates) * (1.0 + 1.0 / n)).sqrt();
+        Some(HurstDraws { truth, mean, interval: (mean - half, mean + half) })
+    }
 }
 
 /// Counts requests while a log is walked along, in any order.
@@ -121,6 +154,11 @@ impl Counting {
         }
         (self.slot.times(joined as u64), sums)
     }
+}
+
+/// Frequencies of local Whittle.
+fn frequencies(series: &[f64]) -> usize {
+    (series.len() as f64).powf(0.6) as usize
 }
 
 /// The estimator that takes the counts for fractional Gaussian noise over all times.
@@ -190,18 +228,21 @@ impl RequestCounts {
             white_noise: white_noise_band(series.len()),
             hurst: Vec::new(),
             agree: None,
+            sessions_alone: None,
+            as_fitted: None,
             caveats: Vec::new(),
         };
         counts.estimate(series);
         Some(counts)
     }
 
+    /// The first octave of wavelets that is used.
+    const OCTAVE: u32 = 5;
+
     fn estimate(&mut self, series: &[f64]) {
-        const OCTAVE: u32 = 5;
-        let frequencies = (series.len() as f64).powf(0.6) as usize;
         let tried: [(&str, Result<HurstEstimate, SeriesError>); 5] = [
-            ("wavelets", wavelet(series, OCTAVE)),
-            ("local Whittle", local_whittle(series, frequencies)),
+            ("wavelets", wavelet(series, Self::OCTAVE)),
+            ("local Whittle", local_whittle(series, frequencies(series))),
             ("aggregated variance", aggregated_variance(series, 32)),
             ("rescaled range", rescaled_range(series, 64)),
             (NOISE_WHITTLE, noise_whittle(series)),
@@ -288,6 +329,64 @@ impl RequestCounts {
                 self.mean
             ));
         }
+    }
+
+    /// Compares the estimate for one line with what the same estimator gives for simulated counts: those
+    /// of the log's sessions alone, begun as a Poisson process, and those begun as a process with a known H.
+    pub(crate) fn compare(&mut self, alone: &[Vec<f64>], fitted: Option<(f64, Vec<Vec<f64>>)>) {
+        let Some(best) = self.best_hurst() else { return };
+        let is_wavelets = best.method == "wavelets";
+        let estimate = |series: &Vec<f64>| match is_wavelets {
+            true => wavelet(series, Self::OCTAVE).ok(),
+            false => local_whittle(series, frequencies(series)).ok(),
+        };
+        let all = |series: &[Vec<f64>]| -> Vec<f64> {
+            series.iter().filter_map(estimate).map(|found| found.hurst).collect()
+        };
+        self.sessions_alone = HurstDraws::of(0.5, &all(alone));
+        self.as_fitted = fitted.and_then(|(truth, series)| HurstDraws::of(truth, &all(&series)));
+        let said = self.memory_in_words();
+        self.caveats.extend(said);
+    }
+
+    /// Whether the estimate for one line is no larger than the log's sessions make it by themselves.
+    pub fn is_of_sessions(&self) -> bool {
+        let pair = self.best_hurst().zip(self.sessions_alone);
+        pair.is_some_and(|(reading, alone)| reading.hurst <= alone.interval.1)
+    }
+
+    /// What simulations say of the estimate for one line: that so few requests have none, that sessions
+    /// make it by themselves, or how far it is off.
+    pub fn memory_in_words(&self) -> Option<String> {
+        /// An interval of estimates that is wider does not distinguish ½ from 0.8.
+        const WIDTH_MAX: f64 = 0.3;
+        /// A bias that is next to nothing.
+        const BIAS_NIL: f64 = 0.03;
+        let (reading, alone) = self.best_hurst().zip(self.sessions_alone)?;
+        let (low, high) = alone.interval;
+        if high - low > WIDTH_MAX {
+            return Some(format!(
+                "So few requests have no Hurst parameter that could be estimated: for sessions that arrive as a Poisson process, with this log's clicks and think times, the same estimator gives from {low:.2} to {high:.2}, and here {:.2}.",
+                reading.hurst
+            ));
+        }
+        if self.is_of_sessions() {
+            return Some(format!(
+                "An H of {:.2} says nothing of long memory here: for sessions that arrive as a Poisson process, with this log's clicks and think times, the same estimator gives {:.2} ({low:.2} to {high:.2}).",
+                reading.hurst, alone.mean
+            ));
+        }
+        let fitted = self.as_fitted.filter(|fitted| (fitted.mean - fitted.truth).abs() > BIAS_NIL)?;
+        Some(format!(
+            "The estimate of H is off by {:+.2} at this rate: for sessions that arrive with an H of {:.2}, {:.3} requests a slot, the same estimator gives {:.2} ({:.2} to {:.2}). Sessions alone, as a Poisson process, have {:.2}.",
+            fitted.mean - fitted.truth,
+            fitted.truth,
+            self.mean,
+            fitted.mean,
+            fitted.interval.0,
+            fitted.interval.1,
+            alone.mean
+        ))
     }
 
     /// Disagreement of the estimates and its reason, in one sentence; `None` if they agree: if the intervals

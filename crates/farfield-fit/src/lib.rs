@@ -4,14 +4,17 @@
 //! - [`visits`]: requests of all visitors, kept in columns within a stated limit;
 //! - [`session`], [`crawler`]: users, the bounds of their sessions, pages and what they embed;
 //! - [`arrivals`]: tests of sessions as a Poisson process;
+//! - [`process`]: the process of sessions, by their dispersion at one time scale after another;
 //! - [`counts`]: requests by slot of time, their dispersion and memory;
 //! - [`popularity`], [`locality`], [`site`]: requested objects, the distance to the next request, links;
 //! - [`observation`]: rounding, cutting and differences, which a log applies to values;
 //! - [`points`] to [`ranking`]: maximum likelihood of observed values, mixtures, goodness of fit, and the
 //!   order of distributions;
+//! - [`robust`]: a fit of the middle of the values, where a few of another kind ruin the likelihood;
 //! - [`series`]: statistics of counts over time, the Hurst parameter among them;
 //! - [`report`]: all results in one value, which serializes;
-//! - [`scenario`]: a load and a set of requests from the report;
+//! - [`scenario`]: a load and a set of requests from the report; [`reproduced`]: its dispersion beside
+//! the log's;
 //! - [`keepalive`]: the keep-alive timeout that fits the think times.
 //!
 //! Logs are read by `farfield-log`; families of distributions, with their densities, are those of
@@ -39,9 +42,12 @@ pub mod observation;
 mod paths;
 pub mod points;
 pub mod popularity;
+pub mod process;
 pub mod ranking;
 pub mod report;
+pub mod reproduced;
 pub mod reservoir;
+pub mod robust;
 pub mod scenario;
 pub mod series;
 mod served;

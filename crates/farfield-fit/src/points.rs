@@ -82,6 +82,21 @@ impl Points {
         Ok(Points { values: distinct, logs, counts, n, observation: Observation { on_grid, ..observation } })
     }
 
+    /// Those of these values that lie from `least` to `most`, as if no others could be seen; `None` if they
+    /// are too few.
+    pub(crate) fn seen_between(&self, least: f64, most: f64) -> Option<Points> {
+        let inside = self.values.partition_point(|v| *v < least)..self.values.partition_point(|v| *v <= most);
+        let counts = self.counts[inside.clone()].to_vec();
+        let seen = Points {
+            n: counts.iter().sum(),
+            counts,
+            values: self.values[inside.clone()].to_vec(),
+            logs: self.logs[inside].to_vec(),
+            observation: self.observation.cut(least, most),
+        };
+        (seen.values.len() >= Points::DISTINCT_MIN).then_some(seen)
+    }
+
     /// These values with near ones joined into their mean: no value is further from it than about a part in
     /// `parts` of its distance from zero and from the median (or half of the quartiles' distance, near
     /// that). Their number no longer grows with the log's, and what is lost of the likelihood is of the

@@ -232,7 +232,7 @@ pub fn rank(points: &Points, trials: &Trials, rng: &mut Stream) -> Ranking {
 }
 
 /// A distribution that was tried, as reported and as a function.
-type Tried = (Candidate, Model);
+pub(crate) type Tried = (Candidate, Model);
 
 /// The mixtures to try: those that are named, and the pairs of the best.
 fn mixtures(singles: &[Tried], trials: &Trials) -> Vec<Vec<Family>> {
@@ -251,7 +251,13 @@ fn mixtures(singles: &[Tried], trials: &Trials) -> Vec<Vec<Family>> {
 }
 
 /// `fitted` are the values that the model was fitted to, some or all of `points`.
-fn candidate(model: Model, fitted: &Points, points: &Points, trials: &Trials, rng: &mut Stream) -> Tried {
+pub(crate) fn candidate(
+    model: Model,
+    fitted: &Points,
+    points: &Points,
+    trials: &Trials,
+    rng: &mut Stream,
+) -> Tried {
     let ln_likelihood = points.ln_likelihood(&model);
     let candidate = Candidate {
         name: model.to_string(),

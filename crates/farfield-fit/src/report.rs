@@ -4,13 +4,15 @@
 
 use crate::arrivals::{SessionArrivals, logged_gaps, operational_gaps, spread};
 use crate::counts::{Counting, RequestCounts};
-use crate::crawler::{CrawlerSigns, CrawlerTally, Crawlers};
+use crate::crawler::{CrawlerSigns, CrawlerTally, Crawlers, VisitorShares};
 use crate::locality::StackDistances;
 use crate::observation::Observation;
 use crate::points::Points;
 use crate::popularity::Popularity;
+use crate::process::{SessionProcess, shuffle};
 use crate::ranking::{Candidate, Ranking, Trials, rank};
 use crate::reservoir::Reservoir;
+use crate::robust::RobustFit;
 use crate::session::{SessionEvent, Thresholds, Walker};
 use crate::site::{FittedSite, SiteTally};
 use crate::visits::{Visit, Visits};
@@ -19,6 +21,7 @@ use farfield_base::{Duration, Instant};
 use farfield_log::ReadTally;
 use farfield_log::dates::LogDates;
 use farfield_traffic::distribution::Model;
+use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
 /// Settings of a fit.
@@ -68,12 +71,22 @@ pub struct FitReport {
     pub whole_seconds: bool,
     /// Who is no user.
     pub crawlers: CrawlerTally,
+    /// Shares of the requests of those who may be.
+    #[serde(default)]
+    pub shares: VisitorShares,
     /// The thresholds that sessions below were made with.
     pub thresholds: Thresholds,
     /// Totals with other thresholds.
     pub sensitivity: Vec<Sensitivity>,
     /// Whether sessions arrive as a Poisson or another renewal process; none with too few of them.
     pub arrivals: Option<SessionArrivals>,
+    /// Sessions that the thresholds may have made of one.
+    #[serde(default)]
+    pub cut: CutSessions,
+    /// The process of the sessions, by their dispersion at one time scale after another; none with too few of
+    /// them.
+    #[serde(default)]
+    pub process: Option<SessionProcess>,
     /// Sessions that began in each of some equal parts of the log, about 100 in each; empty with too few of
     /// them.
     #[serde(default)]
@@ -95,6 +108,16 @@ pub struct FitReport {
     pub repeated: f64,
     /// Objects, pages, starts and routes.
     pub site: FittedSite,
+}
+
+/// Sessions that began after a silence of their visitor that is not much longer than the upper threshold,
+/// up to three times as long: a session that was cut in two, or another one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CutSessions {
+    /// Their number.
+    pub sessions: u64,
+    /// Whether the process of arrivals, and their gaps, are those of the other sessions: where they are few.
+    pub left_out: bool,
 }
 
 /// Totals of the log with one pair of thresholds.
@@ -158,8 +181,19 @@ pub struct VariableFit {
     pub observation: Observation,
     /// The distributions, best first.
     pub ranking: Ranking,
-    /// The data beside the [preferred](Ranking::preferred) distribution, for a plot.
+    /// A distribution of the middle of the values, where it explains what none of the ranking does.
+    #[serde(default)]
+    pub robust: Option<RobustFit>,
+    /// The data beside the distribution that is [taken](VariableFit::taken), for a plot.
     pub curve: Vec<CurvePoint>,
+}
+
+impl VariableFit {
+    /// The distribution to generate with: the robust one, where there is one, else the
+    /// [preferred](Ranking::preferred).
+    pub fn taken(&self) -> Option<&Candidate> {
+        self.robust.as_ref().map(|robust| &robust.candidate).or_else(|| self.ranking.preferred(self.mean))
+    }
 }
 
 /// A variable whose values do not differ, as far as the log shows.
@@ -211,7 +245,8 @@ impl FitReport {
             walker.finish(&mut |step| gathered.step(step));
             others.iter_mut().for_each(|(walker, totals)| walker.finish(&mut |step| totals.step(step)));
         }
-        drop((order, starts));
+        let users = Users { visits, order: &order, starts: &starts, crawlers: &crawlers, settings };
+        let shares = VisitorShares::of(&starts, &crawlers);
         let again = gathered.distances(visits, &crawlers);
         let sensitivity = around(settings.thresholds)
             .into_iter()
@@ -222,13 +257,23 @@ impl FitReport {
         let (slot, series) = gathered.counting.series();
         let course = course(&gathered.starts, visits);
         let mut rng = settings.seed.stream(Purpose::User, 1);
-        let mut starts = std::mem::take(&mut gathered.starts);
-        let logged = logged_gaps(&mut starts);
+        let sessions = gathered.starts.len();
+        let (mut begun, cut) = gathered.uncut_starts();
+        let logged = logged_gaps(&mut begun);
         let is_constant = logged.iter().all(|gap| *gap == logged[0]);
         let tick = if is_constant { Duration::ZERO } else { visits.tick() };
-        let mut starts = spread(starts, tick, &mut rng);
-        let arrivals = SessionArrivals::of(&logged_gaps(&mut starts));
-        let operational = operational(arrivals, &starts, visits, &course, settings);
+        let mut begun = spread(begun, tick, &mut rng);
+        let more = sessions as f64 / (begun.len() as f64).max(1.0);
+        let arrivals = SessionArrivals::of(&logged_gaps(&mut begun))
+            .map(|arrivals| SessionArrivals { rate: more * arrivals.rate, ..arrivals });
+        let mut draws = settings.seed.stream(Purpose::User, 21);
+        let process = SessionProcess::of(&begun, visits.begins(), visits.covers(), arrivals, &mut draws);
+        let operational = operational(arrivals, &begun, visits, &course, settings);
+        drop(begun);
+        let mut counts = RequestCounts::of(slot, &series);
+        if let Some(counts) = &mut counts {
+            users.compare_memory(counts, process.as_ref(), sessions);
+        }
         let (variables, constants) = gathered.variables(&logged, &series, visits.tick(), settings);
         FitReport {
             read: read.clone(),
@@ -237,12 +282,15 @@ impl FitReport {
             dates: visits.dates(),
             whole_seconds: visits.whole_seconds(),
             crawlers: crawlers.tally,
+            shares,
             thresholds: settings.thresholds,
             sensitivity,
             arrivals,
+            cut,
+            process,
             operational,
             course,
-            counts: RequestCounts::of(slot, &series),
+            counts,
             repeated: again as f64 / (popularity.requests as f64).max(1.0),
             popularity,
             variables,
@@ -254,6 +302,80 @@ impl FitReport {
     /// The variable's fit, if the log has it.
     pub fn variable(&self, variable: Variable) -> Option<&VariableFit> {
         self.variables.iter().find(|fit| fit.variable == variable)
+    }
+}
+
+/// The requests of users, to be walked along once more.
+struct Users<'a> {
+    visits: &'a Visits,
+    order: &'a [u32],
+    starts: &'a [u32],
+    crawlers: &'a Crawlers,
+    settings: &'a FitSettings,
+}
+
+impl Users<'_> {
+    /// Draws of sessions that begin at random.
+    const DRAWS: u64 = 6;
+
+    /// Compares the estimate of H with what the log's own sessions make of it if they begin as a Poisson
+    /// process does, and if they begin as the fitted process does.
+    fn compare_memory(&self, counts: &mut RequestCounts, process: Option<&SessionProcess>, sessions: usize) {
+        if counts.best_hurst().is_none() || sessions < 2 {
+            return;
+        }
+        let covers = self.visits.covers();
+        let draw = |number: u64, process: Option<&SessionProcess>| {
+            let mut rng = self.settings.seed.stream(Purpose::User, 100 + number);
+            let begins = match process.and_then(|process| process.spec(process.rate, 1.0)) {
+                Some(spec) => {
+                    let process = spec.resolve(&mut |_| Err(std::io::ErrorKind::NotFound.into())).ok()?;
+                    let arrivals = process.start(self.settings.seed.stream(Purpose::Arrivals, 100 + number));
+                    arrivals.take_while(|at| at.since(Instant::ZERO) < covers).take(2 * sessions).collect()
+                }
+                None => (0..sessions)
+                    .map(|_| Instant::from_ns(rng.random_range(0..covers.as_ns().max(1))))
+                    .collect::<Vec<Instant>>(),
+            };
+            (!begins.is_empty()).then(|| self.counted_from(begins, &mut rng))
+        };
+        let alone: Vec<Vec<f64>> = (0..Users::DRAWS).filter_map(|number| draw(number, None)).collect();
+        let noise = process.and_then(|process| Some((process.noise()?, process)));
+        let fitted = noise.map(|(noise, process)| {
+            let draws = (0..Users::DRAWS).filter_map(|number| draw(50 + number, Some(process))).collect();
+            (noise.hurst, draws)
+        });
+        counts.compare(&alone, fitted);
+    }
+
+    /// Requests by slot, if sessions began at `begins`, in random order, each with its requests as far
+    /// apart as they are. What would come after the log's end comes at its begin.
+    fn counted_from(&self, mut begins: Vec<Instant>, rng: &mut Stream) -> Vec<f64> {
+        shuffle(&mut begins, rng);
+        let mut counting = Counting::new(self.visits);
+        let (log_begins, covers) = (self.visits.begins(), self.visits.covers().as_ns().max(1));
+        let mut walker = Walker::new(self.settings.thresholds);
+        let (mut begun, mut session) = (Instant::ZERO, 0);
+        for visitor in 0..self.visits.visitors() {
+            if self.crawlers.contains(visitor as u32) {
+                continue;
+            }
+            for index in &self.order[self.starts[visitor] as usize..self.starts[visitor + 1] as usize] {
+                let visit = self.visits.at(*index as usize);
+                walker.take(&visit, &mut |step| {
+                    if let SessionEvent::Start { at, .. } = step {
+                        (begun, session) = (at, session + 1);
+                    }
+                });
+                if visit.served && session > 0 {
+                    let from = begins[session % begins.len()];
+                    let at = (from.as_ns() + visit.at.since(begun).as_ns()) % covers;
+                    counting.take(&Visit { at: log_begins + Duration::from_ns(at), ..visit });
+                }
+            }
+            walker.finish(&mut |_| {});
+        }
+        counting.series().1
     }
 }
 
@@ -327,7 +449,10 @@ impl Totals {
 /// Values gathered on one walk along all users' requests.
 struct Gathered {
     rng: Stream,
+    thresholds: Thresholds,
     starts: Vec<Instant>,
+    /// Indices of those starts that the upper threshold may have made.
+    cut: Vec<usize>,
     clicks: Reservoir,
     thinks: Reservoir,
     objects: Reservoir,
@@ -343,7 +468,9 @@ impl Gathered {
         let reservoir = || Reservoir::new(settings.values);
         Gathered {
             rng: settings.seed.stream(Purpose::User, 0),
+            thresholds: settings.thresholds,
             starts: Vec::new(),
+            cut: Vec::new(),
             clicks: reservoir(),
             thinks: reservoir(),
             objects: reservoir(),
@@ -371,13 +498,36 @@ impl Gathered {
 
     fn step(&mut self, step: SessionEvent) {
         match step {
-            SessionEvent::Start { at, .. } => self.starts.push(at),
+            SessionEvent::Start { at, silence, .. } => {
+                if silence.is_some_and(|silence| silence <= self.thresholds.t_max.times(3)) {
+                    self.cut.push(self.starts.len());
+                }
+                self.starts.push(at);
+            }
             SessionEvent::Click { think, .. } => self.thinks.push(think.as_secs_f64(), &mut self.rng),
             SessionEvent::PageEnd { embedded } => self.objects.push(1.0 + f64::from(embedded), &mut self.rng),
             SessionEvent::End { clicks, .. } => self.clicks.push(f64::from(clicks), &mut self.rng),
             SessionEvent::Embedded { .. } => {}
         }
         self.site.step(step);
+    }
+
+    /// The starts of sessions, without those that a threshold may have made if these are few. Takes them out.
+    fn uncut_starts(&mut self) -> (Vec<Instant>, CutSessions) {
+        /// More of them are no accident of the threshold.
+        const FEW: f64 = 0.05;
+        let mut starts = std::mem::take(&mut self.starts);
+        let sessions = self.cut.len();
+        let left_out = sessions > 0 && (sessions as f64) < FEW * starts.len() as f64;
+        if left_out {
+            let (mut at, mut cut) = (0, self.cut.iter().peekable());
+            starts.retain(|_| {
+                let is_cut = cut.next_if(|index| **index == at).is_some();
+                at += 1;
+                !is_cut
+            });
+        }
+        (starts, CutSessions { sessions: sessions as u64, left_out })
     }
 
     /// Gathers stack distances, in the order of the log. Returns how many requests were for an object that
@@ -505,9 +655,8 @@ fn fit(
     let zeros = (all - used.len()) as u64;
     let points = Points::observed(used, observation).ok()?;
     let ranking = rank(&points, trials, rng);
-    let preferred = ranking.preferred(points.mean()).and_then(Candidate::model);
-    let curve = preferred.map(|model| curve(&points, &model)).unwrap_or_default();
-    Some(VariableFit {
+    let robust = RobustFit::of(&points, &ranking, trials, rng);
+    let mut fit = VariableFit {
         variable,
         values,
         fitted: points.count(),
@@ -517,8 +666,12 @@ fn fit(
         tick: points.tick(),
         observation: points.observation(),
         ranking,
-        curve,
-    })
+        robust,
+        curve: Vec::new(),
+    };
+    let taken = fit.taken().and_then(Candidate::model);
+    fit.curve = taken.map(|model| curve(&points, &model)).unwrap_or_default();
+    Some(fit)
 }
 
 /// Some points of the data's tail beside the distribution's: evenly spaced by rank, and closer where few

@@ -1,13 +1,18 @@
 //! A load and a set of requests from a report, for a scenario with traffic like the log's.
 //!
-//! Sessions arrive by the process that the test of arrivals accepts, with clicks and think times from the
-//! fitted distributions. They walk on the [site](FitReport::to_site) that the log shows: from its start pages
-//! along its routes, each view of a page with the objects that such a view fetched. A server that has the
-//! log's own paths, with queries, can be sent these: then pages come as often as they were clicked, with the
-//! objects that came with them most often. A page that came with 2.3 objects in the mean is requested with
-//! two and with three, so that the mean stays.
+//! Sessions arrive by the process that has the log's dispersion at one time scale after another, with clicks
+//! and think times from the fitted distributions. What is written is then generated, as long as the log, and
+//! its dispersion compared with the log's: a scenario says where it varies less or more. They walk on the
+//! [site](FitReport::to_site) that the log shows: from its start pages along its routes, each view of a
+//! page with the objects that such a view fetched. A server that has the log's own paths, with queries,
+//! can be sent these: then pages come as often as they were clicked, with the objects that came with them
+//! most often. A page that came with 2.3 objects in the mean is requested with two and with three, so
+//! that the mean stays.
 
-use crate::report::{FitReport, Sensitivity, Variable};
+use crate::process::{FractionalRate, ProcessModel, SessionProcess, TwoRates};
+use crate::ranking::Candidate;
+use crate::report::{FitReport, Sensitivity, Variable, VariableFit};
+use crate::reproduced::{ReproducedScale, reproduced};
 use crate::served::embedded_mean;
 use crate::site::FittedPage;
 use farfield_base::{Duration, Rate};
@@ -42,6 +47,8 @@ pub struct FittedTraffic {
     pub words: Vec<String>,
     /// Differences of the traffic from the log, a sentence each.
     pub doubts: Vec<String>,
+    /// The dispersion of session starts in the log and in the scenario; empty where the log has too few.
+    pub dispersion: Vec<ReproducedScale>,
 }
 
 /// Source of the requests.
@@ -60,9 +67,13 @@ pub struct TrafficSettings {
     pub speed: f64,
     /// Source of the requests.
     pub asked: RequestSource,
-    /// Whether the rate of sessions moves as it did over the log.
+    /// Whether the rate of sessions moves as it did over the log, from its begin on. Without, a course that
+    /// the dispersion shows begins where the rate is at its mean.
     pub course: bool,
 }
+
+/// A run that does not follow the log's course from its begin on is no longer than this, in seconds.
+const RUN_S: f64 = 600.0;
 
 /// Remarks collected on the way.
 #[derive(Default)]
@@ -101,7 +112,9 @@ impl FitReport {
         }
         let clicks = self.scaled_distribution(Variable::Clicks, 1.0, "clicks of a session", &mut remarks);
         let think = self.scaled_distribution(Variable::ThinkTime, 1.0 / speed, "think times", &mut remarks);
-        let mut load = HybridSpec::new(self.arrivals(totals, speed, course, &mut remarks));
+        let arrivals = self.arrivals(totals, speed, course, &mut remarks);
+        let dispersion = self.dispersion(totals, course, &mut remarks);
+        let mut load = HybridSpec::new(arrivals);
         let constant = |value: f64| -> DistributionSpec {
             serde_json::from_value(json!(value)).expect("a number is a distribution")
         };
@@ -118,6 +131,7 @@ impl FitReport {
             session: Duration::from_secs_f64(thinking / speed),
             words: remarks.words,
             doubts: remarks.doubts,
+            dispersion,
         })
     }
 
@@ -136,13 +150,14 @@ impl FitReport {
         remarks: &mut Remarks,
     ) -> Option<DistributionSpec> {
         let fit = self.variable(variable)?;
-        let preferred = fit.ranking.preferred(fit.mean)?;
+        let preferred = fit.taken()?;
         let best = fit.ranking.candidates.first()?;
         let mut why = String::new();
         if preferred != best {
             why = format!(" (the first of the ranking is {})", best.name);
         }
         remarks.words.push(format!("Distribution of {name}: {}{why}.", preferred.name));
+        remarks.doubts.extend(doubt_of(fit, name));
         if (preferred.mean() / fit.mean - 1.0).abs() > super::Ranking::MEAN_OFF_MAX {
             remarks.doubts.push(format!(
                 "No distribution of {name} has a mean near the log's {:.4}; that of the one that was taken is {:.4}.",
@@ -169,11 +184,20 @@ impl FitReport {
             let rate = Rate::per_second((rate * speed).clamp(1e-9, 1e9)).expect("a rate above zero");
             ArrivalSpec::poisson(rate).expect("a rate above zero")
         };
-        if course && let Some(along) = self.along_course(rate * speed, speed, remarks) {
-            return along;
+        if course {
+            let random = self.process.as_ref().and_then(SessionProcess::along_course);
+            let moving = random.and_then(|process| moving(&process, rate, speed, true, remarks));
+            if let Some(along) = moving.or_else(|| self.along_course(rate * speed, speed, remarks)) {
+                return along;
+            }
+        }
+        if let Some(process) = &self.process
+            && let Some(moving) = moving(process, rate, speed, course, remarks)
+        {
+            return moving;
         }
         match self.arrivals {
-            Some(arrivals) if arrivals.is_poisson_enough() => {
+            Some(arrivals) if self.is_poisson_enough() => {
                 remarks.words.push(match arrivals.poisson {
                     true => "Sessions arrive as a Poisson process, which the test does not reject.".to_owned(),
                     false => format!(
@@ -188,7 +212,7 @@ impl FitReport {
                 remarks.doubts.push("Too few sessions to test their arrivals: taken as a Poisson process.".to_owned());
                 return poisson();
             }
-            Some(arrivals) if !arrivals.is_renewal_enough() => remarks.doubts.push(
+            Some(_) if !self.is_renewal_enough() => remarks.doubts.push(
                 "Gaps between sessions depend on those before, as where the rate moves over a day: the scenario has the \
                  gaps' distribution and not their order. --course has both."
                     .to_owned(),
@@ -209,6 +233,48 @@ impl FitReport {
             .and_then(|gaps| TimesSpec::try_from(gaps).ok())
             .and_then(|gaps| serde_json::from_value(json!({ "process": "renewal", "gaps": gaps })).ok());
         renewal.unwrap_or_else(poisson)
+    }
+
+    /// Whether sessions are as good as a Poisson process: their gaps, and where there is enough to see it
+    /// their dispersion at every scale.
+    pub fn is_poisson_enough(&self) -> bool {
+        match &self.process {
+            Some(process) => process.model == ProcessModel::Poisson,
+            None => self.arrivals.is_some_and(|arrivals| arrivals.is_poisson_enough()),
+        }
+    }
+
+    /// Whether sessions are as good as a renewal process, likewise.
+    pub fn is_renewal_enough(&self) -> bool {
+        match &self.process {
+            Some(process) => matches!(process.model, ProcessModel::Poisson | ProcessModel::Renewal),
+            None => self.arrivals.is_some_and(|arrivals| arrivals.is_renewal_enough()),
+        }
+    }
+
+    /// The dispersion of the scenario beside the log's, by generating the log's length of it.
+    fn dispersion(&self, totals: &Sensitivity, course: bool, remarks: &mut Remarks) -> Vec<ReproducedScale> {
+        let Some(process) = &self.process else { return Vec::new() };
+        // A course from the log's begin on: begun elsewhere, it would meet the windows in another phase.
+        let rate = self.arrivals.map_or(process.rate, |arrivals| arrivals.rate);
+        let plain = if course { None } else { process.spec(rate, 1.0) };
+        let written = plain.unwrap_or_else(|| self.arrivals(totals, 1.0, course, &mut Remarks::default()));
+        let Some(scales) = reproduced(&written, process, self.covers) else { return Vec::new() };
+        let off = scales.iter().filter(|scale| scale.is_off());
+        if let Some(worst) = off.max_by(|a, b| a.factor().total_cmp(&b.factor())) {
+            let hint = if course || self.course.len() < 2 {
+                ""
+            } else {
+                " --course has the log's own rate over time."
+            };
+            remarks.doubts.push(format!(
+                "The scenario does not vary as the log does: counted over {} s, sessions have {:.2} times a Poisson process's variance in the log, and {:.2} times in the scenario.{hint}",
+                worst.over.as_secs_f64(),
+                worst.log,
+                worst.scenario
+            ));
+        }
+        scales
     }
 
     /// Arrivals of this mean rate that come and go as the log's sessions did: a Poisson process along the
@@ -267,6 +333,75 @@ impl FitReport {
         }
         RequestSetSpec::new(specs, None, Some(Order::Weighted)).map_err(|_| ScenarioError::NoPages)
     }
+}
+
+/// The arrivals of a process whose rate moves, if it is one.
+fn moving(
+    process: &SessionProcess,
+    rate: f64,
+    speed: f64,
+    from_begin: bool,
+    remarks: &mut Remarks,
+) -> Option<ArrivalSpec> {
+    let process = if from_begin { process.clone() } else { process.begun_at_its_mean(RUN_S * speed) };
+    let why = match &process.model {
+        ProcessModel::Poisson | ProcessModel::Renewal => return None,
+        ProcessModel::Course(course) => {
+            let begins = if from_begin {
+                ""
+            } else {
+                ", and begins where it is at its mean (--course: where the log begins)"
+            };
+            format!("their rate follows the log's course, in {} pieces{begins}", course.pieces.len())
+        }
+        ProcessModel::MarkovModulated(TwoRates { rates: [slow, fast], left: [up, down] }) => format!(
+            "their rate jumps between {slow:.3} and {fast:.3} a second, after {:.0} s and {:.0} s in the mean (Markov-modulated)",
+            1.0 / up,
+            1.0 / down
+        ),
+        ProcessModel::FractionalNoise(FractionalRate { hurst, deviation, interval: (low, high), .. }) => {
+            format!(
+                "their rate is shaped from fractional noise, H {hurst:.2} ({low:.2} to {high:.2}), deviation {deviation:.2}"
+            )
+        }
+    };
+    let along = process.along.as_ref().map_or(String::new(), |course| {
+        format!(", and follows the log's course, in {} pieces", course.pieces.len())
+    });
+    let spec = process.spec(rate, speed)?;
+    let most = process.largest()?;
+    remarks.words.push(format!(
+        "Sessions vary up to {:.1} times as much as a Poisson process, counted over {} s: {why}{along}.",
+        most.index,
+        most.over.as_secs_f64()
+    ));
+    Some(spec)
+}
+
+/// What a distribution that is used does not explain.
+fn doubt_of(fit: &VariableFit, name: &str) -> Option<String> {
+    const PASSED_MIN: f64 = 0.1;
+    let taken = fit.taken()?;
+    let percent = |candidate: &Candidate| 100.0 * candidate.subsamples.anderson_darling_passed;
+    if let Some(robust) = &fit.robust {
+        let before = fit.ranking.preferred(fit.mean)?;
+        return Some(format!(
+            "The {name} are a {} distribution by their middle 98 %, which passes {:.0} % of tests; by all values {} passes {:.0} %, because {:.2} % of them are of another kind.",
+            taken.name,
+            percent(taken),
+            before.name,
+            percent(before),
+            100.0 * robust.alien
+        ));
+    }
+    (taken.subsamples.anderson_darling_passed < PASSED_MIN && fit.values >= 200).then(|| {
+        format!(
+            "No distribution explains the {name}: {}, the nearest, passes {:.0} % of tests on {} values each.",
+            taken.name,
+            percent(taken),
+            taken.subsamples.size
+        )
+    })
 }
 
 /// The target as a server is asked for it (RFC 9112 section 3.2.1): the path of an absolute URL, as proxies

@@ -12,7 +12,7 @@ mod poisson;
 mod spectrum;
 
 pub use autocorrelation::{autocorrelation, white_noise_band};
-pub use dispersion::{Dispersion, dispersion};
+pub use dispersion::{Dispersion, dispersion, joined};
 pub use marginal::Marginal;
 pub use poisson::{PoissonTest, poisson_test};
 

@@ -87,6 +87,8 @@ pub enum SessionEvent {
         at: Instant,
         /// The path's number.
         page: u32,
+        /// Silence of the visitor before it; none for the first session.
+        silence: Option<Duration>,
     },
     /// A further click.
     Click {
@@ -147,13 +149,13 @@ impl Walker {
             return;
         }
         let end = visit.at + visit.transfer.unwrap_or_default();
-        let quiet = |open: &Open| visit.at.since(open.quiet_since);
-        if self.open.as_ref().is_some_and(|open| quiet(open) > self.thresholds.t_max) {
+        let silence = self.open.as_ref().map(|open| visit.at.since(open.quiet_since));
+        if silence.is_some_and(|silence| silence > self.thresholds.t_max) {
             self.finish(to);
         }
         let Some(open) = &mut self.open else {
             self.open = Some(Open { page: visit.path, clicks: 1, embedded: 0, quiet_since: end });
-            return to(SessionEvent::Start { at: visit.at, page: visit.path });
+            return to(SessionEvent::Start { at: visit.at, page: visit.path, silence });
         };
         let think = visit.at.since(open.quiet_since);
         if visit.kind == RequestKind::Embedded || think < self.thresholds.t_min {
@@ -201,7 +203,7 @@ mod tests {
         let requests = [(0, Page), (1, Page), (9, Embedded), (11, Other), (611, Page), (1212, Embedded)];
         let at = |secs| Instant::ZERO + Duration::from_secs(secs);
         let expected = [
-            SessionEvent::Start { at: at(0), page: 0 },
+            SessionEvent::Start { at: at(0), page: 0, silence: None },
             SessionEvent::Embedded { page: 0, object: 1 }, // a frame: too soon for a click
             SessionEvent::Embedded { page: 0, object: 2 }, // a late image
             SessionEvent::PageEnd { embedded: 2 },
@@ -210,7 +212,7 @@ mod tests {
             SessionEvent::Click { from: 3, page: 4, think: Duration::from_secs(600) },
             SessionEvent::PageEnd { embedded: 0 },
             SessionEvent::End { page: 4, clicks: 3 },
-            SessionEvent::Start { at: at(1212), page: 5 },
+            SessionEvent::Start { at: at(1212), page: 5, silence: Some(Duration::from_secs(601)) },
             SessionEvent::PageEnd { embedded: 0 },
             SessionEvent::End { page: 5, clicks: 1 },
         ];

@@ -14,6 +14,7 @@
 //! workers that [share](Arrivals::share) it see together the arrivals that one would see.
 
 mod carry;
+mod course;
 mod curve;
 mod error;
 mod fgn;
@@ -33,6 +34,7 @@ pub use spec::ArrivalSpec;
 
 use crate::distribution::Distribution;
 use carry::Carry;
+use course::Course;
 use curve::Curve;
 use farfield_base::random::Stream;
 use farfield_base::{Instant, Rate};
@@ -73,9 +75,11 @@ enum Process {
         gaps: Distribution,
     },
     Trace(Arc<Trace>),
+    /// Arrivals at a random rate, times that of a course where there is one.
     Modulated {
         environment: Arc<Environment>,
         spacing: Spacing,
+        course: Option<Arc<Course>>,
     },
 }
 
@@ -120,8 +124,8 @@ impl ArrivalProcess {
                 Running::Renewal { gaps: gaps.clone(), stream, at: Some(Carry::default()) }
             }
             Process::Trace(trace) => Running::Trace { trace: Arc::clone(trace), next: 0 },
-            Process::Modulated { environment, spacing } => {
-                Running::Modulated(Modulated::start(environment, *spacing, stream))
+            Process::Modulated { environment, spacing, course } => {
+                Running::Modulated(Modulated::start(environment, *spacing, course.clone(), stream))
             }
         };
         Arrivals { running }
@@ -155,10 +159,13 @@ impl ArrivalProcess {
     /// variance.
     pub fn hurst(&self) -> Option<f64> {
         match &self.process {
-            Process::Modulated { environment, .. } => Some(environment.hurst()),
+            Process::Modulated { environment, course: None, .. } => Some(environment.hurst()),
             Process::Renewal { gaps } if gaps.variance().is_finite() => Some(0.5),
             Process::Curve { curve, gaps: None, .. } if curve.is_steady() => Some(0.5),
-            Process::Curve { .. } | Process::Renewal { .. } | Process::Trace(_) => None,
+            Process::Curve { .. }
+            | Process::Renewal { .. }
+            | Process::Trace(_)
+            | Process::Modulated { .. } => None,
         }
     }
 
@@ -170,11 +177,14 @@ impl ArrivalProcess {
 
     /// Expected number of arrivals in [`from`, `to`): the integral of the rate; of a file, the count itself;
     /// of a renewal process, what its mean rate gives in the long run; of a random rate, what its mean gives,
-    /// from the start on, around which a self-similar process may stay for a long time. `None` where that is
-    /// not known.
+    /// along its course if it has one, from the start on, around which a self-similar process may stay for a
+    /// long time. `None` where that is not known.
     pub fn expected(&self, from: Instant, to: Instant) -> Option<f64> {
         match &self.process {
             Process::Curve { curve, .. } => Some((curve.cumulative(to) - curve.cumulative(from)).max(0.0)),
+            Process::Modulated { environment, course: Some(course), .. } => {
+                Some(environment.mean_rate() * (course.seconds(to) - course.seconds(from)).max(0.0))
+            }
             Process::Renewal { .. } | Process::Modulated { .. } => {
                 Some(self.mean_rate()?.as_per_second() * to.since(from).as_secs_f64())
             }

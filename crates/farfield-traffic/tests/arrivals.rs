@@ -302,3 +302,35 @@ proptest! {
         prop_assert!((found - expected).abs() <= 1.0 + 1e-6, "{found} not {expected}");
     }
 }
+
+/// A rate that jumps, times a course that rises fivefold in its second half: in each half the mean number is
+/// the course's share of all, and inside a half the rate still jumps.
+#[test]
+fn a_random_rate_follows_its_course() {
+    let process = process(
+        "{ process = 'markov-modulated', rates = ['5/s', '35/s'], transitions = [[0, '2/s'], ['2/s', 0]], \
+         course = [{ for = '50s', rate = 1 }, { for = '50s', rate = 5 }] }",
+    );
+    assert_eq!((process.mean_rate(), process.hurst()), (Rate::per_second(20.0).ok(), None));
+    let round = process.expected(seconds(0.0), seconds(100.0)).expect("a mean rate");
+    let rise = process.expected(seconds(50.0), seconds(100.0)).expect("a mean rate");
+    assert!((round - 2_000.0).abs() < 1e-6 && (rise - 5.0 / 6.0 * 2_000.0).abs() < 1e-6, "{round}, {rise}");
+    const ROUNDS: u32 = 400;
+    let instants = until(&process, 100.0 * f64::from(ROUNDS));
+    assert!(instants.is_sorted());
+    let late = instants.iter().filter(|at| **at % 100.0 >= 50.0).count() as f64;
+    let all = instants.len() as f64;
+    // A half of 50 s has a deviation of its mean of some √(2 p₁p₂ Δ² / (s 50)) / m = 11 %.
+    let limit = 5.0 * 0.11 / f64::from(ROUNDS).sqrt();
+    assert!((late / all - 5.0 / 6.0).abs() < limit, "{late} of {all}");
+    // Over 1 s of the busy half, 33.3 a second in the mean: 1 + Δ² p₁p₂ / m · g with the course's factor
+    // of 5/3.
+    let mut counts = vec![0.0; 100 * ROUNDS as usize];
+    instants.iter().for_each(|at| counts[*at as usize] += 1.0);
+    let busy: Vec<f64> = (0..counts.len()).filter(|at| at % 100 >= 50).map(|at| counts[at]).collect();
+    let (mean, variance) = mean_and_variance(&busy);
+    let (s, t) = (4.0f64, 1.0f64);
+    let wanted = 1.0 + 5.0 / 3.0 * 2.0 * 225.0 / (20.0 * s) * (1.0 - (1.0 - (-s * t).exp()) / (s * t));
+    assert!((mean / (100.0 / 3.0) - 1.0).abs() < 0.03, "{mean}");
+    assert!((variance / mean / wanted - 1.0).abs() < 0.06, "{} not {wanted}", variance / mean);
+}

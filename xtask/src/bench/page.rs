@@ -8,6 +8,7 @@ fn page_of(name: &str) -> &'static str {
     match name {
         "memory-hour" | "memory-virtual" => "docs/memory.md",
         "floods" => "docs/limits.md",
+        "fits" | "fits-memory" => "docs/statistics.md",
         "beside-loops" | "verify-planted" => "docs/accuracy.md",
         _ => "docs/performance.md",
     }

@@ -3,7 +3,7 @@
 //! disagree, the series is not self-similar over the scales that were looked at, or not stationary.
 
 mod aggregation;
-mod minimum;
+pub(crate) mod minimum;
 mod rescaled;
 mod wavelet;
 mod whittle;

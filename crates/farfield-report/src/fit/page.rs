@@ -1,12 +1,13 @@
 //! `report.html` of a fit: plots of the data beside the distributions for every variable, the models that
 //! were tried, and the limits of the log.
 
-use super::summary::{arrivals_are, date, name, passed, with_unit};
+use super::summary::{arrivals_are, date, heavy_in_words, name, passed, with_unit};
 use crate::chart::{Axis, Chart, Mark, Series, Spacing};
 use crate::html::{self, escaped, table, table_of};
 use farfield_base::{Duration, Instant};
 use farfield_fit::arrivals::SessionArrivals;
 use farfield_fit::counts::{HurstReading, RequestCounts, ScaleIndex};
+use farfield_fit::process::SessionProcess;
 use farfield_fit::report::{CurvePoint, Sensitivity, VariableFit};
 use farfield_fit::scenario::FittedTraffic;
 use farfield_fit::{Candidate, Estimate, FitReport, Model, Observation};
@@ -18,6 +19,9 @@ const STYLE: &str = ".plots{display:flex;flex-wrap:wrap;gap:1em}.plots>*{flex:1 
 pub fn page(report: &FitReport, traffic: &FittedTraffic) -> String {
     let mut html = html::begin_family("What the log says", STYLE);
     overview(&mut html, report);
+    if let Some(process) = &report.process {
+        sessions_over_time(&mut html, process, traffic);
+    }
     html.push_str("<h2>The scenario</h2>\n");
     sentences(&mut html, &traffic.words, "");
     sentences(&mut html, &traffic.doubts, "doubt");
@@ -53,10 +57,37 @@ fn overview(html: &mut String, report: &FitReport) {
     }
     let _ = writeln!(
         html,
-        "Of {} visitors {} are crawlers by their agent, {} by asking for /robots.txt, {} by their rate; their {} requests \
-         are in nothing below.</p>",
-        crawlers.visitors, crawlers.by_agent, crawlers.by_robots, crawlers.by_rate, crawlers.requests
+        "Of {} visitors {} are crawlers by their agent, {} by asking for /robots.txt, {} by their rate, {} by the regularity of their \
+         pages; their {} requests are in nothing below.</p>",
+        crawlers.visitors,
+        crawlers.by_agent,
+        crawlers.by_robots,
+        crawlers.by_rate,
+        crawlers.by_regularity,
+        crawlers.requests
     );
+    let shares = &report.shares;
+    let _ = writeln!(
+        html,
+        "<p>Of the other {} visitors the busiest has {:.1} % of their requests, the busiest ten have {:.1} %, the busiest hundred {:.1} %.</p>",
+        shares.visitors,
+        100.0 * shares.busiest[0],
+        100.0 * shares.busiest[1],
+        100.0 * shares.busiest[2]
+    );
+    sentences(html, &heavy_in_words(report).into_iter().collect::<Vec<_>>(), "doubt");
+    if report.cut.sessions > 0 {
+        let _ = writeln!(
+            html,
+            "<p>{} sessions began after a silence of their visitor of one to three times the upper threshold, and may be parts of one that \
+             was cut; {}.</p>",
+            report.cut.sessions,
+            match report.cut.left_out {
+                true => "gaps between sessions, and their process, are those of the others",
+                false => "they are too many to be left out of the gaps",
+            }
+        );
+    }
     let dates = &report.dates;
     let _ = writeln!(
         html,
@@ -79,7 +110,8 @@ fn overview(html: &mut String, report: &FitReport) {
             "<p>Sessions arrive at {:.4} a second. Of {} stretches of {} gaps {:.0} % pass for exponential and {:.0} % for \
              uncorrelated at the level of 5 %: 95 % of either would be a Poisson process, of the second a renewal process. Long logs \
              fail such a test by effects that nobody would notice: here gaps are {:.3} from those of a Poisson process, as distribution \
-             functions go (below {:.2} it will do), and the correlation of neighbours is {:.2} (below {:.1}). So they are {}.</p>",
+             functions go (below {:.2} it will do), and the correlation of neighbours is {:.2} (below {:.1}). With their dispersion over longer \
+             times they are: {}.</p>",
             arrivals.rate,
             arrivals.stretches,
             arrivals.gaps,
@@ -89,9 +121,63 @@ fn overview(html: &mut String, report: &FitReport) {
             SessionArrivals::DISTANCE_NIL,
             arrivals.correlation,
             SessionArrivals::CORRELATION_NIL,
-            arrivals_are(&arrivals)
+            arrivals_are(report)
         );
     }
+}
+
+/// The dispersion of session starts by time scale, in the log and in the scenario, and the processes that
+/// were compared.
+fn sessions_over_time(html: &mut String, process: &SessionProcess, traffic: &FittedTraffic) {
+    html.push_str("<h2>Sessions over time</h2>\n<div class=\"plots\">\n");
+    let scales = || process.scales.iter();
+    let over = |scale: &farfield_fit::process::ScaleDispersion| scale.over.as_secs_f64();
+    let mut series = vec![
+        Series::new("log", Mark::Dots, scales().map(|s| (over(s), s.index))),
+        Series::new("log, Allan factor", Mark::Dots, scales().map(|s| (over(s), s.allan))),
+        Series::new("Poisson, at most", Mark::Dashes, scales().map(|s| (over(s), s.poisson.1))),
+    ];
+    let reproduced = traffic.dispersion.iter().map(|s| (s.over.as_secs_f64(), s.scenario));
+    series.push(Series::new("scenario", Mark::Line, reproduced));
+    let chart = Chart::new(
+        "Dispersion of session starts",
+        Axis::logarithmic("counted over, s"),
+        Axis::logarithmic("variance over mean"),
+        series,
+    );
+    let _ = writeln!(
+        html,
+        "{}<p>Variance over mean of the sessions that begin in windows of each length: 1 for a Poisson process. The Allan factor takes \
+         neighbouring windows only, so that a slow course leaves it at 1. Errors are those that the log's own length leaves, one standard \
+         deviation.</p></div>",
+        chart.html()
+    );
+    let scenario = |at: usize| {
+        traffic.dispersion.get(at).map_or("–".to_owned(), |scale| format!("{:.2}", scale.scenario))
+    };
+    let row = |(at, scale): (usize, &farfield_fit::process::ScaleDispersion)| {
+        vec![
+            with_unit(over(scale)),
+            scale.windows.to_string(),
+            format!("{:.2} ± {:.0} %", scale.index, 100.0 * scale.error),
+            format!("{:.2}", scale.allan),
+            scenario(at),
+        ]
+    };
+    let rows: Vec<Vec<String>> = scales().enumerate().map(row).collect();
+    table(html, &["counted over", "windows", "log", "Allan factor", "scenario"], &rows);
+    let row = |compared: &farfield_fit::process::ComparedProcess| {
+        let verdict = match (process.is_taken(compared), compared.explains) {
+            (true, true) => "taken",
+            (true, false) => "taken: the nearest",
+            (false, true) => "would do as well",
+            (false, false) => "no",
+        };
+        let along = if compared.along.is_some() { " along a course" } else { "" };
+        vec![format!("{}{along}", compared.model.name()), format!("{:.2}", compared.off), verdict.to_owned()]
+    };
+    let rows: Vec<Vec<String>> = process.compared.iter().map(row).collect();
+    table(html, &["process", "largest factor from the log", ""], &rows);
 }
 
 fn sentences(html: &mut String, sentences: &[String], class: &str) {
@@ -107,7 +193,7 @@ fn sentences(html: &mut String, sentences: &[String], class: &str) {
 
 fn variable(html: &mut String, fit: &VariableFit) {
     let title = name(fit.variable);
-    let preferred = fit.ranking.preferred(fit.mean);
+    let preferred = fit.taken();
     let distribution = preferred.map_or("no distribution", |candidate| candidate.name.as_str());
     let points = |of: fn(&CurvePoint) -> f64| fit.curve.iter().map(move |point| (point.value, of(point)));
     let mut series = vec![

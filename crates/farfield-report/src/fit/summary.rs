@@ -1,8 +1,9 @@
 //! The output of `farfield fit`: the report in at most forty lines.
 
 use farfield_base::Instant;
-use farfield_fit::arrivals::SessionArrivals;
+use farfield_fit::process::ProcessModel;
 use farfield_fit::report::VariableFit;
+use farfield_fit::reproduced::ReproducedScale;
 use farfield_fit::scenario::FittedTraffic;
 use farfield_fit::{Candidate, FitReport, Variable};
 use std::fmt::Write;
@@ -26,10 +27,14 @@ pub fn summary(report: &FitReport, traffic: &FittedTraffic, out: &Path, takes: &
         line(&mut text, "left out", &format!("{} requests, beyond what is kept in memory", report.left_out));
     }
     let crawlers = report.crawlers;
-    let found = crawlers.by_agent + crawlers.by_robots + crawlers.by_rate;
-    let crawlers_text =
-        format!("{found} of {} visitors, with {} requests; left out", crawlers.visitors, crawlers.requests);
+    let crawlers_text = format!(
+        "{} of {} visitors, with {} requests; left out",
+        crawlers.found(),
+        crawlers.visitors,
+        crawlers.requests
+    );
     line(&mut text, "crawlers", &crawlers_text);
+    line(&mut text, "busiest visitors", &busiest(report));
     if let Some(row) = report.sensitivity.iter().find(|row| row.thresholds == report.thresholds) {
         let sessions = format!(
             "{} of {:.2} clicks, {} of think time, {:.2} embedded objects a click",
@@ -41,6 +46,9 @@ pub fn summary(report: &FitReport, traffic: &FittedTraffic, out: &Path, takes: &
         line(&mut text, "sessions", &sessions);
     }
     line(&mut text, "arrivals", &arrivals(report));
+    if !traffic.dispersion.is_empty() {
+        line(&mut text, "dispersion", &dispersion(&traffic.dispersion));
+    }
     line(&mut text, "popularity", &popularity(report));
     if let Some(counts) = &report.counts {
         line(
@@ -55,6 +63,7 @@ pub fn summary(report: &FitReport, traffic: &FittedTraffic, out: &Path, takes: &
                 (false, _) if reading.interval.is_some_and(|(low, high)| low <= 0.5 && high >= 0.5) => {
                     "; no long memory"
                 }
+                (true, _) if counts.memory_in_words().is_some() => "; not to be taken as it is, see below",
                 (false, _) => "; outside of ½ to 1 this is meaningless",
                 (true, Some(_)) => "; the estimators disagree, see below",
                 (true, None) => "",
@@ -75,10 +84,13 @@ pub fn summary(report: &FitReport, traffic: &FittedTraffic, out: &Path, takes: &
         text,
         "passed: the share of subsamples of 200 that the Anderson–Darling test does not reject\n"
     );
-    let disagree =
-        report.counts.as_ref().and_then(|counts| counts.course_in_words().or_else(|| counts.disagreement()));
+    let disagree = report.counts.as_ref().and_then(|counts| {
+        let course = counts.course_in_words();
+        course.or_else(|| counts.memory_in_words()).or_else(|| counts.disagreement())
+    });
+    let heavy = heavy_in_words(report);
     let dates = report.dates.doubts(&date);
-    for sentence in dates.iter().chain(traffic.doubts.iter().take(4)).chain(&disagree) {
+    for sentence in dates.iter().chain(&heavy).chain(traffic.doubts.iter().take(4)).chain(&disagree) {
         let _ = writeln!(text, "! {sentence}");
     }
     let out = out.display();
@@ -157,9 +169,10 @@ pub fn name(variable: Variable) -> &'static str {
 
 fn variable(text: &mut String, fit: &VariableFit) {
     let mean = if fit.mean >= 1e5 { format!("{:.3e}", fit.mean) } else { format!("{:.3}", fit.mean) };
-    let preferred = fit.ranking.preferred(fit.mean);
-    let distribution = preferred.map_or("none", |candidate| candidate.name.as_str());
-    let passed = preferred.map_or(String::new(), passed);
+    let taken = fit.taken();
+    let robust = if fit.robust.is_some() { ", of the middle" } else { "" };
+    let distribution = taken.map_or("none".to_owned(), |candidate| format!("{}{robust}", candidate.name));
+    let passed = taken.map_or(String::new(), passed);
     let _ = writeln!(
         text,
         "{:<16} {:>9} {mean:>11}  {distribution:<36} {passed}",
@@ -175,9 +188,9 @@ pub fn passed(candidate: &Candidate) -> String {
 
 fn arrivals(report: &FitReport) -> String {
     let Some(arrivals) = report.arrivals else { return "too few sessions for a test".to_owned() };
-    let is = arrivals_are(&arrivals);
+    let is = arrivals_are(report);
     format!(
-        "{is}: {:.0} % of {} stretches exponential, {:.0} % uncorrelated; effects: distance {:.3}, correlation {:.2}",
+        "{is}; {:.0} % of {} stretches exponential, {:.0} % uncorrelated; effects: distance {:.3}, correlation {:.2}",
         100.0 * arrivals.exponential_passed,
         arrivals.stretches,
         100.0 * arrivals.uncorrelated_passed,
@@ -186,15 +199,71 @@ fn arrivals(report: &FitReport) -> String {
     )
 }
 
-/// The kind of process in which sessions arrive: by the test, or where the test rejects what differs by next
-/// to nothing, by the effect.
-pub fn arrivals_are(arrivals: &SessionArrivals) -> &'static str {
-    match (arrivals.poisson, arrivals.is_poisson_enough(), arrivals.is_renewal_enough()) {
-        (true, ..) => "Poisson",
-        (false, true, _) => "as good as Poisson",
-        (false, false, true) => "a renewal process, not Poisson",
-        (false, false, false) => "no renewal process",
+/// The kind of process in which sessions arrive: by its dispersion, and between Poisson and as good as
+/// that by the test of gaps.
+pub fn arrivals_are(report: &FitReport) -> String {
+    let is_tested = report.arrivals.is_some_and(|arrivals| arrivals.poisson);
+    let by_gaps = match (report.is_poisson_enough(), report.is_renewal_enough()) {
+        (true, _) if is_tested => "Poisson",
+        (true, _) => "as good as Poisson",
+        (false, true) => "a renewal process, not Poisson",
+        (false, false) => "no renewal process",
+    };
+    let along = match report.process.as_ref().and_then(|process| process.along.as_ref()) {
+        Some(course) => format!(", along a course in {} pieces", course.pieces.len()),
+        None => String::new(),
+    };
+    match report.process.as_ref().map(|process| &process.model) {
+        None | Some(ProcessModel::Poisson | ProcessModel::Renewal) => by_gaps.to_owned(),
+        Some(ProcessModel::Course(course)) => {
+            format!("a course in {} pieces, Poisson in each", course.pieces.len())
+        }
+        Some(ProcessModel::MarkovModulated(two)) => {
+            format!("Markov-modulated, {:.3} and {:.3} a second{along}", two.rates[0], two.rates[1])
+        }
+        Some(ProcessModel::FractionalNoise(noise)) => {
+            let (low, high) = noise.interval;
+            format!("fractional noise, H {:.2} ({low:.2} to {high:.2}){along}", noise.hurst)
+        }
     }
+}
+
+/// Variance over mean in some windows, of the log and of the scenario.
+fn dispersion(scales: &[ReproducedScale]) -> String {
+    let shown = scales.iter().filter(|scale| {
+        let seconds = scale.over.as_secs_f64();
+        [1.0, 10.0, 100.0, 1_000.0, 10_000.0, 100_000.0]
+            .iter()
+            .any(|decade| (seconds / decade - 1.0).abs() < 1e-9)
+    });
+    let pair = |scale: &ReproducedScale| {
+        let digits = |index: f64| usize::from(index < 99.95) + usize::from(index < 9.995);
+        let [log, scenario] = [scale.log, scale.scenario].map(|index| format!("{index:.0$}", digits(index)));
+        format!("{log} ({scenario}) in {}", with_unit(scale.over.as_secs_f64()))
+    };
+    let pairs: Vec<String> = shown.map(pair).collect();
+    format!("log (scenario): {}", pairs.join(", "))
+}
+
+/// Requests by the busiest visitors.
+fn busiest(report: &FitReport) -> String {
+    let shares = &report.shares;
+    let percent = shares.busiest.map(|share| format!("{:.1} %", 100.0 * share));
+    format!(
+        "1 of {} has {} of their requests, 10 have {}, 100 have {}",
+        shares.visitors, percent[0], percent[1], percent[2]
+    )
+}
+
+/// That a few visitors make many of the requests.
+pub fn heavy_in_words(report: &FitReport) -> Option<String> {
+    let (count, share) = report.shares.heavy()?;
+    Some(format!(
+        "{count} of {} visitors, who look like people, {} {:.0} % of all requests: if they are programs, leave their lines out.",
+        report.shares.visitors,
+        if count == 1 { "makes" } else { "make" },
+        100.0 * share
+    ))
 }
 
 fn popularity(report: &FitReport) -> String {

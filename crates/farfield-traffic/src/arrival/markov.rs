@@ -1,8 +1,9 @@
 //! The environment of a Markov-modulated Poisson process: a continuous-time Markov chain whose states have
 //! each a rate (Fischer and Meier-Hellstern 1993, "The Markov-modulated Poisson process (MMPP) cookbook").
 
+use super::course::Course;
 use super::modulated::{Environment, RateStep};
-use super::spec::bounded;
+use super::spec::{SegmentSpec, bounded};
 use super::{ArrivalError, ArrivalProcess, Spacing};
 use crate::alias::AliasTable;
 use farfield_base::random::Stream;
@@ -20,6 +21,9 @@ pub(super) struct MarkovSpec {
     transitions: Vec<Vec<Rate>>,
     #[serde(default)]
     spacing: Spacing,
+    /// Segments of a schedule, again and again, by which the rates are multiplied: only their shape counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    course: Option<Vec<SegmentSpec>>,
 }
 
 impl MarkovSpec {
@@ -38,7 +42,8 @@ impl MarkovSpec {
             .collect();
         let chain = Markov::new(rates, &transitions).ok_or(ArrivalError::Stuck)?;
         if chain.mean_rate() > 0.0 {
-            Ok(Environment::Markov(chain).process(self.spacing))
+            let course = Course::of(self.course.as_deref())?;
+            Ok(Environment::Markov(chain).process_along(self.spacing, course))
         } else {
             Err(ArrivalError::NoRate)
         }

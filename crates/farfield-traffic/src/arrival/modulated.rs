@@ -10,6 +10,7 @@
 //! begin, so that nothing drifts. Drawing allocates only where a table must grow, or where a new block of
 //! noise begins.
 
+use super::course::Course;
 use super::markov::{Markov, Walk};
 use super::noise::{Blocks, NoiseRate};
 use super::onoff::{OnOff, Sources};
@@ -42,7 +43,14 @@ pub(super) enum Environment {
 impl Environment {
     /// Arrivals with this environment.
     pub(super) fn process(self, spacing: Spacing) -> ArrivalProcess {
-        ArrivalProcess { process: Process::Modulated { environment: Arc::new(self), spacing } }
+        self.process_along(spacing, None)
+    }
+
+    /// Arrivals with this environment, whose rate is multiplied by that of the course.
+    pub(super) fn process_along(self, spacing: Spacing, course: Option<Course>) -> ArrivalProcess {
+        let process =
+            Process::Modulated { environment: Arc::new(self), spacing, course: course.map(Arc::new) };
+        ArrivalProcess { process }
     }
 
     /// The expected rate at any instant, in arrivals a second.
@@ -100,16 +108,23 @@ impl Running {
 pub(super) struct Modulated {
     environment: Running,
     gaps: UnitGaps,
+    course: Option<Arc<Course>>,
     begins: Instant,
     until: Instant,
     rate: f64,
-    /// The latest arrival in the step and the end of the step, in seconds from its begin.
+    /// The latest arrival in the step and the end of the step, in seconds from its begin: of the course,
+    /// where there is one.
     at_s: f64,
     length_s: f64,
 }
 
 impl Modulated {
-    pub(super) fn start(environment: &Environment, spacing: Spacing, mut stream: Stream) -> Modulated {
+    pub(super) fn start(
+        environment: &Environment,
+        spacing: Spacing,
+        course: Option<Arc<Course>>,
+        mut stream: Stream,
+    ) -> Modulated {
         // Two streams out of the process's one: spacing must not move the environment's luck.
         let environment = environment.start(Stream::from_rng(&mut stream));
         let gaps = match spacing {
@@ -117,7 +132,7 @@ impl Modulated {
             Spacing::Even => UnitGaps::Even { next: 0.5 },
         };
         let begins = Instant::ZERO;
-        Modulated { environment, gaps, begins, until: begins, rate: 0.0, at_s: 0.0, length_s: 0.0 }
+        Modulated { environment, gaps, course, begins, until: begins, rate: 0.0, at_s: 0.0, length_s: 0.0 }
     }
 
     pub(super) fn next(&mut self) -> Option<Instant> {
@@ -126,7 +141,7 @@ impl Modulated {
             let room = self.rate * (self.length_s - self.at_s);
             if need < room {
                 self.at_s += need / self.rate;
-                return Some((self.begins + Duration::from_secs_f64(self.at_s)).min(self.until));
+                return Some(self.instant()?.min(self.until));
             }
             need -= room;
             if self.until == Instant::MAX {
@@ -138,7 +153,19 @@ impl Modulated {
             self.until = step.until.max(self.begins);
             self.rate = step.rate;
             self.at_s = 0.0;
-            self.length_s = self.until.since(self.begins).as_secs_f64();
+            self.length_s = match &self.course {
+                None => self.until.since(self.begins).as_secs_f64(),
+                Some(course) => (course.seconds(self.until) - course.seconds(self.begins)).max(0.0),
+            };
+        }
+    }
+
+    /// When the latest arrival is.
+    fn instant(&self) -> Option<Instant> {
+        match &self.course {
+            None => Some(self.begins + Duration::from_secs_f64(self.at_s)),
+            // Rounding must not turn time back behind the step's begin.
+            Some(course) => Some(course.instant(course.seconds(self.begins) + self.at_s)?.max(self.begins)),
         }
     }
 }

@@ -6,9 +6,10 @@
 //! on after it keeps the mean, the marginal distribution and the covariance inside a block, and loses the
 //! covariance across blocks.
 
+use super::course::Course;
 use super::fgn::FractionalGaussianNoise;
 use super::modulated::{Environment, RateStep};
-use super::spec::above_zero;
+use super::spec::{SegmentSpec, above_zero};
 use super::{ArrivalError, ArrivalProcess, Spacing};
 use farfield_base::random::Stream;
 use farfield_base::{Duration, Instant, Rate};
@@ -43,6 +44,9 @@ pub(super) struct NoiseSpec {
     length: Duration,
     #[serde(default)]
     spacing: Spacing,
+    /// Segments of a schedule, again and again, by which the rate is multiplied: only their shape counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    course: Option<Vec<SegmentSpec>>,
 }
 
 fn half() -> f64 {
@@ -76,7 +80,8 @@ impl NoiseSpec {
         }
         let noise = FractionalGaussianNoise::new(hurst, slots as usize).ok_or(ArrivalError::Hurst(hurst))?;
         let noise = NoiseRate { rate, deviation, marginal, slot, noise: Arc::new(noise) };
-        Ok(Environment::Noise(noise).process(spacing))
+        let course = Course::of(self.course.as_deref())?;
+        Ok(Environment::Noise(noise).process_along(spacing, course))
     }
 }
 

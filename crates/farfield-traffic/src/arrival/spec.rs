@@ -119,7 +119,7 @@ enum Meaning {
 /// Segment of a schedule; the keys that are present decide its shape.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct SegmentSpec {
+pub(super) struct SegmentSpec {
     #[serde(rename = "for")]
     length: Duration,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -223,7 +223,7 @@ fn renewal(gaps: &TimesSpec) -> Result<Meaning, ArrivalError> {
 }
 
 impl SegmentSpec {
-    fn shape(&self) -> Result<(Duration, Shape), ArrivalError> {
+    pub(super) fn shape(&self) -> Result<(Duration, Shape), ArrivalError> {
         let SegmentSpec { length, rate, from, to, mean, amplitude, period } = self;
         if length.is_zero() {
             return Err(ArrivalError::NoLength);

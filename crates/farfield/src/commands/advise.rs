@@ -59,7 +59,7 @@ struct Users {
 
 fn users(report: &FitReport) -> Result<Users, Problem> {
     let fit = report.variable(Variable::ThinkTime);
-    let preferred = fit.and_then(|fit| fit.ranking.preferred(fit.mean));
+    let preferred = fit.and_then(|fit| fit.taken());
     let (Some(fit), Some(preferred)) = (fit, preferred) else {
         return Err(Problem::failed(
             "the log has too few think times to fit a distribution, and so for advice",
