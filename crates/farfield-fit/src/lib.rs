@@ -14,7 +14,7 @@
 //! - [`series`]: statistics of counts over time, the Hurst parameter among them;
 //! - [`report`]: all results in one value, which serializes;
 //! - [`scenario`]: a load and a set of requests from the report; [`reproduced`]: its dispersion beside
-//! the log's;
+//!   the log's;
 //! - [`keepalive`]: the keep-alive timeout that fits the think times.
 //!
 //! Logs are read by `farfield-log`; families of distributions, with their densities, are those of

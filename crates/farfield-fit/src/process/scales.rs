@@ -62,8 +62,8 @@ impl StartCounts {
         (ladder.len() >= 3).then_some(StartCounts { slot, series: vec![0.0; slots], ladder })
     }
 
-    /// The slots of a log of `covers` that was looked at in these scales, of which the least is a slot, without
-    /// a session.
+    /// The slots of a log of `covers` that was looked at in these scales, of which the least is a slot,
+    /// without a session.
     pub(crate) fn like(scales: &[ScaleDispersion], covers: Duration) -> Option<StartCounts> {
         let slot = scales.first()?.over;
         let slots = |time: Duration| (time.as_ns() / slot.as_ns().max(1)) as usize;

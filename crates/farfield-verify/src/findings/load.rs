@@ -3,8 +3,9 @@
 use super::{Finding, Judged, percent, time};
 use crate::load::{AskedQuantity, GapStats};
 
-/// A²: exceeded once in 100,000 by exponential gaps, so that no run in hundreds is called one of others: 6.0 is
-/// exceeded once in 1,000, 3.857 once in 100 (D'Agostino and Stephens 1986, table 4.2), and the tail is exponential.
+/// A²: exceeded once in 100,000 by exponential gaps, so that no run in hundreds is called one of others: 6.0
+/// is exceeded once in 1,000, 3.857 once in 100 (D'Agostino and Stephens 1986, table 4.2), and the tail is
+/// exponential.
 const ANDERSON_DARLING: f64 = 10.3;
 /// Distances of distribution functions below this are of no consequence, however significant.
 const DISTANCE: f64 = 0.05;

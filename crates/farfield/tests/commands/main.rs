@@ -1,0 +1,17 @@
+//! The commands as people and scripts use them: what is printed where, exit codes, what runs leave behind,
+//! and what other programs make of it.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod audit;
+mod brought;
+mod command_line;
+mod compare;
+mod counted;
+mod export;
+mod old_runs;
+mod queries;
+mod requests;
+mod site;
+mod unfinished;

@@ -1,0 +1,13 @@
+//! Real programs and machines on emulated paths, and servers that run already.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod browsers;
+mod card;
+mod offload;
+mod path;
+mod routed;
+mod running_server;
+mod running_server_refused;
+mod shell;

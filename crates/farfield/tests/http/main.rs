@@ -1,0 +1,11 @@
+//! Versions of HTTP before real servers.
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../shop/mod.rs"]
+mod shop;
+
+mod http2;
+mod http3;
+mod http3_wan;
+mod servers;

@@ -1,0 +1,10 @@
+//! Sessions whose requests depend on replies: on sockets, across the emulated network, in virtual time.
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../shop/mod.rs"]
+mod shop;
+
+mod simulated;
+mod sockets;
+mod wan;

@@ -1,0 +1,11 @@
+//! HTTPS as people run it, on every plane.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod captures;
+mod clients;
+mod early;
+mod servers;
+mod simulated;
+mod usual;

@@ -1,0 +1,13 @@
+//! Figures against what others know of them: packets, theory, another reader.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod accuracy;
+mod captures;
+mod http2;
+mod planes;
+mod planted;
+mod rebuilt;
+mod tls;
+mod truth;
