@@ -90,6 +90,13 @@ fn clocks(found: &Verification) -> Vec<String> {
     let offset = format!("{whose}: apart by {} ± {}", time(offset_ns), time(offset_error_ns));
     let drift = drift_error_ppm.map(|error| format!(", drift {drift_ppm:.2} ± {error:.2} ppm"));
     let mut lines = vec![labelled("clocks", &format!("{offset}{}", drift.unwrap_or_default()))];
+    if let Some(reason) = &found.clocks.reason {
+        lines.extend(indented(&" ".repeat(LABEL), reason));
+    }
+    if let Some(way) = found.clocks.round_trip_ns {
+        lines
+            .push(labelled("way", &format!("{} from the capture to the clients and back", time(way as f64))));
+    }
     if found.clocks.same && !found.capture.at_gateway {
         let [error, constant] = [found.limits.error_ns, found.limits.constant_ns].map(crate::figures::time);
         lines.push(labelled("limits", &format!("{error} on average, {constant} common to all requests")));

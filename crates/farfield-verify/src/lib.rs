@@ -16,6 +16,7 @@
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
+pub mod alignment;
 pub mod audit;
 pub mod clock;
 pub mod concurrency;

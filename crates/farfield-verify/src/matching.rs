@@ -24,6 +24,8 @@ use std::net::SocketAddr;
 const SAME_ADDRESS_NS: i64 = 1_000_000_000;
 /// Packets may be missing for this long before the last of a file that was cut short.
 const CUT_NS: i64 = 200_000_000;
+/// The name of interface 0 in a run's own capture.
+const GATEWAY: &str = "gateway";
 /// Requests of an incomplete capture match within this.
 const NEAREST_NS: i64 = 100_000_000;
 
@@ -149,10 +151,12 @@ pub fn match_all(samples: &[Sample], capture: &Capture, run: &RunRecord, frame: 
     matching
 }
 
-/// The connections to look at, and whether they were captured at the gateway alone. Where a capture has
-/// clients' own interfaces, the gateway's view of the same packets is left out.
+/// The connections to look at, and whether they were captured at the gateway alone. Where the run's own
+/// capture, or a copy of it, has clients' interfaces, the gateway's view of the same packets is left out.
 fn eligible(capture: &Capture, run: &RunRecord) -> (Vec<bool>, bool) {
-    let clients = run.gateway_is_first && capture.connections.iter().any(|c| c.interface != 0);
+    let is_copy = capture.limits.interfaces.get(&0).is_some_and(|interface| interface.name == GATEWAY);
+    let is_own = run.capture_file.is_some() || is_copy;
+    let clients = is_own && run.gateway_is_first && capture.connections.iter().any(|c| c.interface != 0);
     let looked_at = |connection: &Connection| !clients || connection.interface != 0;
     (capture.connections.iter().map(looked_at).collect(), run.gateway_is_first && !clients)
 }

@@ -4,19 +4,18 @@
 //! samples, a capture and what the run says of itself; nothing in it depends on the order of samples or
 //! connections.
 
-use crate::clock::{self, Bound, ClockRelation};
+use crate::alignment::{self, Clocks};
 use crate::concurrency::{self, ConnectionsAt, RequestsPerConnection};
 use crate::errors::{self, Sides, TimeErrors};
 use crate::findings::{self, Finding};
 use crate::frame::Frame;
-use crate::handshakes;
 use crate::load::{self, ArrivalStats, AskedQuantity, RequestShare};
 use crate::matching::{self, Matching, SampleCause, TransactionCause};
 use crate::paths;
 use crate::policy::{self, PolicyStats};
-use crate::run::{Asked, RunRecord, RunStart};
+use crate::run::{Asked, RunRecord};
 use crate::times::{TimeKind, is_answered};
-use farfield_base::{Opened, Outcome, Sample, SpokenVersion};
+use farfield_base::{Outcome, Sample, SpokenVersion};
 use farfield_capture::{Capture, End};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,9 +26,6 @@ pub const SCHEMA_VERSION: u32 = 1;
 
 /// A reply that is complete for this long may still be one that was given up, by a worker that comes late.
 const GIVEN_UP_NS: i64 = 100_000_000;
-
-/// Bounds on the clocks' relation that are used at most.
-const BOUNDS: usize = 500_000;
 
 /// The limits within which samples and packets agree.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -116,15 +112,6 @@ pub struct CaptureSummary {
     /// instants are those at the clients.
     #[serde(default)]
     pub by_paths: bool,
-}
-
-/// The clocks of run and capture.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Clocks {
-    /// True if run and capture had one clock, so that the estimate only checks it.
-    pub same: bool,
-    /// The estimate; null without matched requests.
-    pub estimate: Option<ClockRelation>,
 }
 
 /// What was matched, and what was not, by cause.
@@ -249,14 +236,14 @@ pub fn verify(
     asked: Option<&Asked>,
     limits: AgreementLimits,
 ) -> Verified {
-    let (frame, mut matching, mut clocks) = align(samples, capture, run);
+    let (frame, mut matching, mut clocks) = alignment::align(samples, capture, run, limits);
     let paths = asked.map_or(&[][..], |asked| &asked.paths);
     let at_clients = (matching.at_gateway && clocks.same)
         .then(|| paths::at_clients(samples, capture, &matching, paths))
         .flatten();
     if let Some(moved) = &at_clients {
         matching.at_gateway = false;
-        clocks.estimate = estimate(samples, moved, &matching, &frame);
+        clocks.estimate = alignment::estimate(samples, moved, &matching, &frame);
     }
     let by_paths = at_clients.is_some();
     let capture = at_clients.as_ref().unwrap_or(capture);
@@ -284,73 +271,6 @@ pub fn verify(
     verification.findings = findings::all(sides, &verification, asked);
     verification.agrees = !verification.findings.iter().any(|finding| finding.disagrees);
     Verified { verification, matching, frame }
-}
-
-/// Finds the relation of the clocks and matches all requests by it.
-fn align(samples: &[Sample], capture: &Capture, run: &RunRecord) -> (Frame, Matching, Clocks) {
-    if let RunStart::Exact(start) = run.start {
-        let frame = Frame::exact(start);
-        let matching = matching::match_all(samples, capture, run, &frame);
-        let estimate = estimate(samples, capture, &matching, &frame);
-        return (frame, matching, Clocks { same: true, estimate });
-    }
-    let mut frame = Frame::exact(capture.limits.first.map_or(0, |at| at.0));
-    let ahead = match &run.connections {
-        Some(rows) => by_addresses(rows, capture, &frame),
-        None => handshakes::vote(samples, capture, &frame).map(|(ahead, _)| ahead),
-    };
-    frame.relation = ClockRelation { offset_ns: ahead.unwrap_or(0) as f64, ..ClockRelation::default() };
-    let matching = matching::match_all(samples, capture, run, &frame);
-    let estimate = estimate(samples, capture, &matching, &frame);
-    let Some(found) = estimate else { return (frame, matching, Clocks { same: false, estimate }) };
-    frame.relation = found;
-    let matching = matching::match_all(samples, capture, run, &frame);
-    (frame, matching, Clocks { same: false, estimate })
-}
-
-/// What the capture's clock is ahead in the median of connections whose client addresses occur once.
-fn by_addresses(rows: &[Opened], capture: &Capture, frame: &Frame) -> Option<i64> {
-    let mut seen: BTreeMap<_, Vec<i64>> = BTreeMap::new();
-    for connection in &capture.connections {
-        let at = frame.since_start(connection.syn.unwrap_or(connection.first));
-        seen.entry(connection.client).or_default().push(at);
-    }
-    let mut begun: BTreeMap<_, Vec<i64>> = BTreeMap::new();
-    for row in rows {
-        begun.entry(row.client).or_default().push(row.at.as_ns() as i64);
-    }
-    let once = |(client, begun): (_, Vec<i64>)| {
-        let seen = seen.get(&client).filter(|seen| seen.len() == 1 && begun.len() == 1)?;
-        Some(seen[0] - begun[0])
-    };
-    let mut ahead: Vec<i64> = begun.into_iter().filter_map(once).collect();
-    ahead.sort_unstable();
-    ahead.get(ahead.len() / 2).copied()
-}
-
-/// The clocks' relation by matched requests: a packet of a request passes after it was sent, one of a reply
-/// before it was read.
-fn estimate(
-    samples: &[Sample],
-    capture: &Capture,
-    matching: &Matching,
-    frame: &Frame,
-) -> Option<ClockRelation> {
-    let step = matching.pairs.len().div_ceil(BOUNDS).max(1);
-    let (mut above, mut below) = (Vec::new(), Vec::new());
-    for pair in matching.pairs.iter().step_by(step) {
-        let sample = &samples[pair.sample as usize];
-        let transaction = &capture.transactions[pair.transaction as usize];
-        let bound = |packet: i64, run: u64| Bound { at_ns: packet, ahead_ns: packet - run as i64 };
-        if let Some(sent) = sample.sent.instant() {
-            above.push(bound(frame.since_start(transaction.request_first), sent.as_ns()));
-        }
-        let first = sample.first_byte.instant().filter(|_| is_answered(sample.outcome));
-        if let Some((read, passed)) = first.zip(transaction.reply_first) {
-            below.push(bound(frame.since_start(passed), read.as_ns()));
-        }
-    }
-    clock::estimate(above, below)
 }
 
 fn capture_summary(capture: &Capture, matching: &Matching) -> CaptureSummary {

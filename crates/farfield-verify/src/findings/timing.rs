@@ -64,7 +64,8 @@ pub(super) fn clock(judged: Judged<'_>, is_rounded: bool) -> Vec<Finding> {
                 if estimate.offset_ns > 0.0 { "after" } else { "before" },
                 estimate.bounds
             ),
-            "take instants of run and capture from one clock; a wall clock that was set during the run does this",
+            "take instants of run and capture from one clock; a wall clock that was set during the run does this, \
+             and a network card that stamps packets by a clock of its own",
         ));
     }
     if let Some(error) = estimate.drift_error_ppm {
@@ -85,11 +86,11 @@ pub(super) fn clock(judged: Judged<'_>, is_rounded: bool) -> Vec<Finding> {
     findings
 }
 
-/// The largest mean absolute error of a time.
+/// The largest mean absolute error of a time, and what packets took from the capture to the clients and back.
 fn limit(judged: Judged<'_>) -> f64 {
     let limits = judged.found.limits;
     let exact = judged.sides.run.stamps_packets;
-    (if exact { limits.constant_ns } else { limits.error_ns }) as f64
+    (if exact { limits.constant_ns } else { limits.error_ns }) as f64 + way(judged)
 }
 
 /// The largest error that all requests may have in common. A client of QUIC computes between an instant and
@@ -97,7 +98,14 @@ fn limit(judged: Judged<'_>) -> f64 {
 fn constant_limit(judged: Judged<'_>) -> f64 {
     let limits = judged.found.limits;
     let is_quic = judged.sides.capture.connections.iter().any(|connection| connection.is_quic);
-    (if is_quic && !judged.sides.run.stamps_packets { limits.error_ns } else { limits.constant_ns }) as f64
+    let limit =
+        if is_quic && !judged.sides.run.stamps_packets { limits.error_ns } else { limits.constant_ns };
+    limit as f64 + way(judged)
+}
+
+/// What packets took from another program's capture to the clients and back; nothing of a run's own.
+fn way(judged: Judged<'_>) -> f64 {
+    judged.found.clocks.round_trip_ns.unwrap_or(0) as f64
 }
 
 /// Times that are off by as much for all requests, where run and capture had one clock.

@@ -316,6 +316,33 @@ impl Scene {
         all(&mut scene.capture.limits.last);
         scene
     }
+
+    /// The capture as another program has it, which knows nothing of the run, with its clock off by `by`.
+    pub fn of_other(&self, by: impl Fn(u64) -> i64) -> Scene {
+        let mut scene = self.with_clock(by);
+        scene.run.start = RunStart::Claimed(START);
+        scene
+    }
+
+    /// The capture as it is at the other end of a way of `ns`: what clients send is there later, what they
+    /// get was there earlier.
+    pub fn seen_from_afar(&self, ns: u64) -> Scene {
+        let mut scene = self.clone();
+        let later = |at: &mut Option<UnixNs>| *at = at.map(|at| UnixNs(at.0 + ns));
+        let earlier = |at: &mut Option<UnixNs>| *at = at.map(|at| UnixNs(at.0 - ns));
+        for connection in &mut scene.capture.connections {
+            later(&mut connection.syn);
+            earlier(&mut connection.syn_ack);
+            later(&mut connection.established);
+        }
+        for transaction in &mut scene.capture.transactions {
+            for at in [&mut transaction.request_first, &mut transaction.request_last] {
+                *at = UnixNs(at.0 + ns);
+            }
+            [&mut transaction.reply_first, &mut transaction.reply_last].into_iter().for_each(earlier);
+        }
+        scene
+    }
 }
 
 /// Names of the disagreements, in order.

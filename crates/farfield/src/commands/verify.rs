@@ -105,7 +105,7 @@ pub fn verify(flags: &VerifyFlags) -> Result<Exit, Problem> {
     match flags.format {
         Format::Text => output::put_coloured(&farfield_report::verification::render(
             &found,
-            Look { colour, directory: Some(&directory) },
+            Look { colour, directory: Some(&directory), ..Look::default() },
         ))?,
         Format::Json => output::put(&json(&found))?,
     }
@@ -199,6 +199,7 @@ fn hold(directory: &Path, summary: &Summary, capture: &Path) -> Result<Verificat
         let note = format!("what was asked for is not judged, since the scenario cannot be read: {error}");
         verified.verification.notes.push(note);
     }
+    verified.verification.notes.extend(set_clock(summary));
     if let Some(error) = write(directory, &samples, &read, &verified).err() {
         let note = format!("the rebuilt transactions could not be written: {error}");
         verified.verification.notes.push(note);
@@ -294,22 +295,46 @@ fn record(
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(unreadable(&path, error)),
     };
-    let clock =
-        summary.clock.filter(|clock| origin != Origin::Other && clock.drift_ns.unsigned_abs() < CLOCK_SET_NS);
+    let said = serde_json::to_value(summary).ok();
     let last = samples.iter().map(|sample| sample.done).max().unwrap_or(window.measure_to);
     Ok(RunRecord {
         window,
         end: last.max(window.measure_to),
-        start: clock.map_or(RunStart::Unknown, |clock| RunStart::Exact(clock.start_unix_ns)),
+        start: start(summary, origin),
         connections,
-        summary: serde_json::to_value(summary).ok(),
+        summary: said,
         capture_file: origin.file().map(str::to_owned),
         captures_all: false,
         stamps_packets: origin == Origin::Run && summary.generator.plane != "sockets",
         resent: summary.connections.resent_requests + summary.http2.as_ref().map_or(0, |own| own.refused),
         all_kept,
-        gateway_is_first: origin != Origin::Other && summary.generator.plane != "sockets",
+        gateway_is_first: match origin {
+            // Where other programs see emulated clients, these are behind their links.
+            Origin::Other => summary.generator.plane == "emulated",
+            Origin::Run | Origin::RunsKernel => summary.generator.plane != "sockets",
+        },
     })
+}
+
+/// When the run's clock started by that of a capture. Another program's may be of another machine.
+fn start(summary: &Summary, origin: Origin) -> RunStart {
+    match summary.clock {
+        Some(clock) if clock.drift_ns.unsigned_abs() < CLOCK_SET_NS => match origin {
+            Origin::Run | Origin::RunsKernel => RunStart::Exact(clock.start_unix_ns),
+            Origin::Other => RunStart::Claimed(clock.start_unix_ns),
+        },
+        _ => RunStart::Unknown,
+    }
+}
+
+/// What keeps a run's wall clock from being that of a capture.
+fn set_clock(summary: &Summary) -> Option<String> {
+    let clock = summary.clock.filter(|clock| clock.drift_ns.unsigned_abs() >= CLOCK_SET_NS)?;
+    Some(format!(
+        "the wall clock was set by {:.1} ms during the run: packets are taken for those of another clock, and \
+         response times are not judged",
+        clock.drift_ns as f64 / 1e6
+    ))
 }
 
 /// Whether the run's capture is of all clients.

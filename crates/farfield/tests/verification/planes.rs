@@ -172,8 +172,8 @@ fn a_run_on_sockets_agrees_with_the_kernels_packets() {
     assert_eq!(found.replies, Default::default(), "statuses, bytes and ends are those of the packets");
 }
 
-/// A capture by tcpdump, beside a run that left no list of its connections: both clocks' relation is
-/// estimated, and connections are matched by their handshakes.
+/// A capture by tcpdump on the same machine, beside a run that left no list of its connections: these are
+/// matched by their handshakes, and packets show that the clock is the run's, or another.
 #[test]
 fn a_capture_by_tcpdump_is_aligned_and_matched() {
     let test = "a_capture_by_tcpdump_is_aligned_and_matched";
@@ -201,9 +201,34 @@ fn a_capture_by_tcpdump_is_aligned_and_matched() {
     let found = result(&run.directory);
     let samples = run.samples().len() as u64;
     assert!(found.matched.requests * 100 >= samples * 99, "{}", ended.stdout);
-    assert!(!found.clocks.same && found.clocks.estimate.is_some());
+    assert!(found.clocks.same && found.clocks.round_trip_ns.is_some(), "{:?}", found.clocks);
+    let response =
+        found.times.iter().find(|errors| errors.time == TimeKind::Response).expect("all are listed");
+    assert!(response.mean_absolute_ns.is_some(), "response times are judged");
     assert_eq!(found.arrivals.as_ref().map(|arrivals| arrivals.due_moved), Some(0));
     let wrong =
         names(&found).into_iter().filter(|name| !name.ends_with("-times") && !name.starts_with("arrivals"));
     assert_eq!(wrong.collect::<Vec<_>>(), Vec::<&str>::new(), "{}", ended.stdout);
+    // The same packets by a clock that is ahead by as much as nobody's own clock is.
+    let apart = place.path("apart.pcap");
+    fs::write(&apart, ahead(&fs::read(&file).expect("tcpdump's"), 83_000)).expect("own file");
+    let ended = verify(&place, &run, &format!("--capture {}", apart.display()));
+    assert!(ended.stdout.contains("clocks      two"), "{}", ended.stdout);
+    let reason = result(&run.directory).clocks.reason.expect("two clocks");
+    assert!(reason.starts_with("it is 83.") || reason.starts_with("it is 82."), "{reason}");
+}
+
+/// The packets of a classic capture with times in microseconds, so many later.
+fn ahead(file: &[u8], us: u64) -> Vec<u8> {
+    let mut moved = file.to_vec();
+    let number = |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four"));
+    assert_eq!(number(file, 0), 0xa1b2_c3d4, "microseconds, in this machine's order");
+    let mut at = 24;
+    while at + 16 <= file.len() {
+        let later = u64::from(number(file, at)) * 1_000_000 + u64::from(number(file, at + 4)) + us;
+        moved[at..at + 4].copy_from_slice(&((later / 1_000_000) as u32).to_le_bytes());
+        moved[at + 4..at + 8].copy_from_slice(&((later % 1_000_000) as u32).to_le_bytes());
+        at += 16 + number(file, at + 8) as usize;
+    }
+    moved
 }
