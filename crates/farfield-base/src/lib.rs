@@ -26,6 +26,7 @@ pub mod tenths;
 pub mod text_or_table;
 pub mod time;
 pub mod window;
+pub mod words;
 
 pub use backoff::Backoff;
 pub use cause::{Cause, Detail, Ending, Rule, Sender, Signal};
@@ -43,3 +44,4 @@ pub use tenths::Tenths;
 pub use text_or_table::TextOrTable;
 pub use time::{Duration, Instant};
 pub use window::Window;
+pub use words::words;

@@ -6,6 +6,7 @@ mod page;
 pub use page::page;
 
 use crate::figures::{count, percent, rate, time};
+use farfield_base::words;
 use farfield_verify::audit::{Agreement, Audit, Method, Percentile, Row, Times, Unit};
 use std::fmt::Write;
 
@@ -200,7 +201,7 @@ fn wrapped(sentence: &str, head: &str) -> String {
     let mut lines = String::new();
     let mut line = head.to_owned();
     let mut is_begun = false;
-    for word in sentence.split_whitespace() {
+    for word in words(sentence) {
         if is_begun && line.chars().count() + 1 + word.chars().count() > COLUMNS {
             let _ = writeln!(lines, "{line}");
             line = " ".repeat(indent);

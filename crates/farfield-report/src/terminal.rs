@@ -12,7 +12,7 @@ mod sessions;
 mod states;
 
 use crate::figures::{bytes_rate, count, from_to, percent, rate, reach, three_digits, time};
-use farfield_base::printable;
+use farfield_base::{printable, words};
 use farfield_measure::engine_stats::ServerLimits;
 use farfield_measure::http::VersionSummary;
 use farfield_measure::summary::{
@@ -647,10 +647,10 @@ fn list(items: Vec<String>, room: usize) -> String {
     }
 }
 
-/// `text` in lines of at most `columns`, broken between words; a word longer than that is cut.
+/// `text` in lines of at most `columns`, broken between [words]; a word longer than that is cut.
 pub(crate) fn wrapped(text: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
+    for word in words(text) {
         match lines.last_mut() {
             Some(line) if line.chars().count() + 1 + word.chars().count() <= columns => {
                 line.push(' ');

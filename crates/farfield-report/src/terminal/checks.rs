@@ -32,7 +32,7 @@ pub(super) fn failed(verdict: &Verdict, room: usize) -> Vec<String> {
     if let Some(fits) = attempts.into_iter().find(|lines| lines.len() <= room) {
         return fits;
     }
-    // The first cause, as much of what to do as there is room for, and the names of the rest.
+    // The first cause, as many whole sentences of what to do as there is room for, and the names of the rest.
     let rest: Vec<String> =
         failed.iter().filter(|check| check.name != first.name).map(|c| c.name.clone()).collect();
     let rest = if rest.is_empty() {
@@ -41,7 +41,8 @@ pub(super) fn failed(verdict: &Verdict, room: usize) -> Vec<String> {
         Some(format!("  ! and {}", list(rest, COLUMNS - "  ! and ".len())))
     };
     let space = room.saturating_sub(usize::from(rest.is_some()));
-    iter::once(line(first)).chain(advice(first)).take(space).chain(rest).take(room).collect()
+    let advice = advice_within(first, space.saturating_sub(1));
+    iter::once(line(first)).chain(advice).take(space).chain(rest).take(room).collect()
 }
 
 /// "9 checks passed", with the limits that the scenario changed beside it or, in `lines` lines at most,
@@ -101,10 +102,31 @@ fn with_note(check: &Check) -> Vec<String> {
 }
 
 fn advice(check: &Check) -> Vec<String> {
+    check.advice.as_deref().map_or_else(Vec::new, in_lines)
+}
+
+fn in_lines(advice: &str) -> Vec<String> {
     const ARROW: &str = "→ ";
-    let Some(advice) = &check.advice else { return Vec::new() };
     let lines = wrapped(advice, COLUMNS - MARGIN.len() - ARROW.chars().count()).into_iter().enumerate();
     lines.map(|(at, line)| format!("{MARGIN}{}{line}", if at == 0 { ARROW } else { "  " })).collect()
+}
+
+/// The advice in at most `room` lines: whole, or as many of its sentences and clauses as there is room for,
+/// or where it is. None is cut off in its middle.
+fn advice_within(check: &Check, room: usize) -> Vec<String> {
+    let Some(advice) = &check.advice else { return Vec::new() };
+    let whole = in_lines(advice);
+    if whole.len() <= room {
+        return whole;
+    }
+    let ends = advice.match_indices(['.', ';']).map(|(at, mark)| at + mark.len());
+    let ends: Vec<usize> = ends.filter(|end| advice[*end..].starts_with(' ')).collect();
+    let begun = ends.into_iter().rev().map(|end| {
+        let begun = advice[..end].trim_end_matches(';');
+        in_lines(&format!("{begun} (more in summary.json)"))
+    });
+    let elsewhere = || in_lines("what to do: summary.json, `advice`");
+    begun.into_iter().find(|lines| lines.len() <= room).unwrap_or_else(elsewhere)
 }
 
 /// The consequences of a cause, in a line.
@@ -129,4 +151,59 @@ fn found(check: &Check) -> String {
         None => "not measured".to_owned(),
     };
     format!("  ! {:<17} {against}", check.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terminal::scene::Scene;
+
+    /// What stands behind the arrow, in one line; nothing where there is none.
+    fn advised(lines: &[String]) -> String {
+        let from = lines.iter().position(|line| line.contains('→')).unwrap_or(lines.len());
+        let of = lines[from..].iter().take_while(|line| {
+            let text = line.trim_start();
+            line.starts_with(MARGIN) && !text.starts_with("from it follow")
+        });
+        let words: Vec<&str> = of.flat_map(|line| line.trim_start_matches([' ', '→']).split(' ')).collect();
+        words.join(" ")
+    }
+
+    /// In whatever room: an advice is whole, or ends with a sentence or a clause and says where the rest is.
+    #[test]
+    fn an_advice_is_never_cut_in_its_middle() {
+        let advice = "stop other work on this machine, which takes what the workers need; or give the workers \
+                      processors of their own by `sockets.processors`. A machine with 80 % of its time taken at 2.5 s \
+                      measures nothing. Measure again then.";
+        let mut verdict = Scene::worst().summary().verdict;
+        for check in &mut verdict.checks {
+            check.advice = Some(advice.to_owned());
+        }
+        let mut seen = std::collections::BTreeSet::new();
+        for room in 1..60 {
+            let lines = failed(&verdict, room);
+            assert!(lines.len() <= room, "{room}: {lines:?}");
+            let advised = advised(&lines);
+            let begun = advised.strip_suffix(" (more in summary.json)");
+            let ends_well = begun.is_some_and(|begun| {
+                let rest = advice.strip_prefix(begun).expect("its beginning");
+                begun.ends_with('.') || rest.starts_with(';')
+            });
+            let elsewhere = advised.is_empty() || advised == "what to do: summary.json, `advice`";
+            assert!(advised == advice || ends_well || elsewhere, "{room}: {advised}");
+            seen.insert(advised.len());
+        }
+        assert!(seen.len() >= 4, "whole, in part, elsewhere and not at all: {seen:?}");
+    }
+
+    /// A number stands beside its unit, wherever lines end.
+    #[test]
+    fn a_number_and_its_unit_are_in_one_line() {
+        let text = "other processes took 85 % of 2 processors for 1.5 s, 300 ms of it at once";
+        for columns in 12..90 {
+            for line in wrapped(text, columns) {
+                assert!(!line.starts_with(['%', 's']) && !line.starts_with("ms"), "{columns}: {line}");
+            }
+        }
+    }
 }

@@ -3,6 +3,7 @@
 
 use super::{COLUMNS, LABEL, fit, labelled, list};
 use crate::figures::{count, time};
+use farfield_base::words;
 use farfield_measure::Quantile;
 use farfield_measure::Summary;
 use farfield_measure::failures::FAILURES_FILE;
@@ -89,7 +90,7 @@ fn failure(failure: &FailureSummary) -> Vec<String> {
 /// Text in lines of the column behind the labels, cut behind so many.
 fn wrapped(text: &str, most: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
-    for word in text.split(' ') {
+    for word in words(text) {
         let last = lines.last_mut().expect("there is a line");
         let begins = last.is_empty();
         if begins || last.chars().count() + 1 + word.chars().count() <= COLUMNS - LABEL {

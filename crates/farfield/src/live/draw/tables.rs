@@ -2,6 +2,7 @@
 
 use super::{Palette, cut, failed, safe, time_or_dash};
 use crate::live::view::View;
+use farfield_base::words;
 use farfield_measure::Quantile;
 use farfield_measure::summary::TimingSummary;
 use farfield_measure::verdict::CheckState;
@@ -73,7 +74,7 @@ pub fn verdict(view: &View, palette: Palette, columns: usize) -> Vec<Line<'stati
 fn wrapped(label: &str, text: &str, columns: usize) -> impl Iterator<Item = Line<'static>> + use<> {
     let room = columns.saturating_sub(STATE);
     let mut lines = vec![String::new()];
-    for word in text.split(' ') {
+    for word in words(text) {
         let line = lines.last_mut().expect("there is a line");
         let length = line.chars().count();
         match length {
