@@ -24,7 +24,7 @@ pub use farfield_wire::EthernetAddressError;
 pub use queue::Queue;
 
 pub(crate) use chunks::Chunks;
-pub(crate) use door::Door;
+pub(crate) use door::{Door, Numbers};
 pub(crate) use equipment::Equipment;
 pub(crate) use receive_work::ReceiveWork;
 

@@ -10,11 +10,11 @@
 //! door. Such datagrams hold no shard up, and they are not taken for probes: those have numbers that nobody
 //! guesses.
 
-use crate::gateway::{Door, Queue};
+use crate::gateway::{Door, Numbers, Queue};
 use crate::os::clock::Clock;
 use farfield_base::{Duration, Instant, Window};
 use farfield_measure::Histogram;
-use std::io::{self, IoSlice, Read};
+use std::io::IoSlice;
 use std::sync::Arc;
 
 /// The least time between two probes.
@@ -29,8 +29,8 @@ pub(crate) struct Delivery {
     door: Arc<Door>,
     clock: Clock,
     window: Window,
-    /// The last probe's.
-    number: u64,
+    /// Of probes.
+    numbers: Numbers,
     /// When the last probe was written, if it has not been seen to arrive.
     under_way: Option<Instant>,
     /// Whether any has arrived: where none can, none is late.
@@ -47,7 +47,7 @@ impl Delivery {
             door,
             clock,
             window,
-            number: first_number().unwrap_or(clock.start_unix_ns()).max(1),
+            numbers: Numbers::from_random_or(clock.start_unix_ns()),
             under_way: None,
             arrives: false,
             next_at: Instant::ZERO,
@@ -79,8 +79,7 @@ impl Delivery {
                 self.record(written, late);
             }
         }
-        self.number = after(self.number);
-        self.door.datagram(self.number, &mut self.datagram);
+        self.door.datagram(self.numbers.next(), &mut self.datagram);
         let written = self.clock.now();
         let accepted = queue.write(&[IoSlice::new(&self.datagram)]);
         self.under_way = accepted.is_ok_and(|accepted| accepted).then_some(written);
@@ -90,7 +89,7 @@ impl Delivery {
     pub fn look(&mut self) {
         for _ in 0..READS_MAX {
             let Some((number, received_unix_ns)) = self.door.arrived() else { return };
-            let Some(written) = self.under_way.filter(|_| number == self.number) else { continue };
+            let Some(written) = self.under_way.filter(|_| number == self.numbers.last()) else { continue };
             (self.under_way, self.arrives) = (None, true);
             // The wall clock may have been set since the last one.
             let received = Instant::from_ns(received_unix_ns.saturating_sub(self.clock.start_unix_ns()));
@@ -103,20 +102,6 @@ impl Delivery {
             self.lateness.record(late);
         }
     }
-}
-
-/// A random number.
-fn first_number() -> io::Result<u64> {
-    let mut random = [0; 8];
-    farfield_files::system::open("/dev/urandom")?.read_exact(&mut random)?;
-    Ok(u64::from_ne_bytes(random))
-}
-
-/// The next of a sequence of all numbers but zero (Marsaglia 2003, xorshift).
-const fn after(mut number: u64) -> u64 {
-    number ^= number << 13;
-    number ^= number >> 7;
-    number ^ (number << 17)
 }
 
 #[cfg(test)]

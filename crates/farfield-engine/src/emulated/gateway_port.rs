@@ -45,6 +45,11 @@ pub(crate) struct GatewayPort {
 impl GatewayPort {
     pub fn new(queue: Queue, clock: Clock, window: Window) -> GatewayPort {
         let delivery = queue.door().map(|door| Delivery::new(door, clock, window));
+        let pickup = Pickup::new(window);
+        let pickup = match queue.door() {
+            Some(door) => pickup.with_marks(door, clock),
+            None => pickup,
+        };
         GatewayPort {
             server: 0,
             queue,
@@ -55,7 +60,7 @@ impl GatewayPort {
             chunks: Chunks::new(CHUNKS_KEPT),
             lateness: Histogram::new(),
             delivery,
-            pickup: Pickup::new(window),
+            pickup,
             counts: PortCounts::default(),
         }
     }
@@ -133,6 +138,9 @@ impl GatewayPort {
             return Ok(true);
         };
         let bytes = framed.slice(VnetHeader::LEN..);
+        if self.pickup.is_mark(&bytes) {
+            return Ok(true);
+        }
         let (received, mut each) = (&mut self.counts.received, each);
         if is_for(&self.hosts, &bytes) {
             match Framed::parse(framed) {

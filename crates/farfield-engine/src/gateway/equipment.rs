@@ -143,8 +143,12 @@ impl Gateway {
 /// be had, nobody looks.
 fn doors(spec: &TestbedSpec, equipment: &Equipment, queues: usize) -> Vec<Option<Arc<Door>>> {
     let Some(server) = equipment.servers.first() else { return Vec::new() };
-    let client = spec.last_client(server.is_ipv4());
-    (0..queues).map(|_| Door::open(client, *server).ok().map(Arc::new)).collect()
+    let is_v4 = server.is_ipv4();
+    let door = |queue| match spec.last_client_of(queue, is_v4) {
+        Some(client) => Door::open(client, *server).map(Door::with_marks),
+        None => Door::open(spec.last_client(is_v4), *server),
+    };
+    (0..queues).map(|queue| door(queue).ok().map(Arc::new)).collect()
 }
 
 /// Waits until the kernel accepts packets to `address`: a kernel worker makes a new IPv6 address local a

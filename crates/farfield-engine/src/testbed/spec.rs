@@ -102,6 +102,19 @@ impl TestbedSpec {
         }
     }
 
+    /// The last address of the clients of a family whose packets are steered to this queue, but one; none if
+    /// the clients have fewer addresses than there are queues.
+    pub(crate) fn last_client_of(&self, queue: usize, v4: bool) -> Option<IpAddr> {
+        let mask = if v4 { self.clients_v4.host_mask() } else { self.clients_v6.host_mask() };
+        let address = |index| match v4 {
+            true => IpAddr::V4(self.clients_v4.address(index)),
+            false => IpAddr::V6(self.clients_v6.address(index)),
+        };
+        let back = 0..u128::from(self.queues.get());
+        let mut last = back.filter_map(|back| mask.checked_sub(1 + back)).map(address);
+        last.find(|client| self.queue_of(*client) == queue)
+    }
+
     pub(crate) fn steering(&self) -> Steering {
         Steering {
             host_mask_v4: self.clients_v4.host_mask() as u32,
