@@ -2,8 +2,9 @@
 //!
 //! A [`Cause`] is a rule that what came does not keep to, or a code with which one of the two ends said that
 //! something is wrong. Causes are closed: codes that no registry names are one cause, so that a peer cannot
-//! make more of them than there are rules and names, and whoever counts by cause is bounded. What differs
-//! from one failure to the next, such as the peer's own words, is beside it, in [`Detail::found`].
+//! make more of them than there are rules and names, and whoever counts by cause is bounded. Where connections
+//! go to several addresses of a server, the address is a cause as well, of which there are as many as its name
+//! has. What differs from one failure to the next, such as the peer's own words, is beside it, in [`Detail::found`].
 //!
 //! Of a request that succeeds there is none, and nothing here is touched.
 
@@ -12,6 +13,7 @@ use crate::error_code;
 use crate::printable::printable;
 use crate::sample::Outcome;
 use std::fmt;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// A rule of a specification, by the words for what does not keep to it.
@@ -90,12 +92,15 @@ pub enum Cause {
         /// Its sender.
         by: Sender,
     },
+    /// Nothing more is known than that it was at this address, one of several of the server's.
+    At(SocketAddr),
 }
 
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (signal, code, by) = match *self {
             Cause::Broken(rule) => return rule.fmt(f),
+            Cause::At(server) => return write!(f, "at {server}"),
             Cause::Sent { signal, code, by } => (signal, code, by),
         };
         let name = code.and_then(|code| Some((code, signal.name_of(code)?)));
@@ -140,6 +145,11 @@ impl Detail {
     /// A rule that was broken, by nothing in particular.
     pub const fn broken(rule: Rule) -> Detail {
         Detail { cause: Cause::Broken(rule), found: None }
+    }
+
+    /// One of several addresses of the server's.
+    pub const fn at(server: SocketAddr) -> Detail {
+        Detail { cause: Cause::At(server), found: None }
     }
 
     /// A code that one end sent. A code without a name is what was found.
@@ -228,6 +238,7 @@ mod tests {
             &Detail::sent(Signal::CloseHttp3, 0x102, server),
             "CONNECTION_CLOSE of HTTP/3 with H3_INTERNAL_ERROR (0x102), sent by the server",
         );
+        check(&Detail::at(SocketAddr::from(([127, 0, 0, 3], 80))), "at 127.0.0.3:80");
         let rule = Rule::new("a setting has a value that it cannot have", "RFC 9113 §6.5.2");
         check(
             &Detail::broken(rule).with(b"SETTINGS_ENABLE_PUSH was 2"),

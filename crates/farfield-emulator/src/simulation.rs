@@ -205,7 +205,7 @@ impl Simulation {
         Plan {
             load: self.load.clone(),
             itinerary: self.itinerary.for_worker(),
-            policy: self.policy,
+            policy: self.policy.clone(),
             tls: self.tls.clone().map(Sessions::Modelled),
             seed: self.seed,
             worker: partition,

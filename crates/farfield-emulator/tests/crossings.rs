@@ -27,7 +27,7 @@ impl Cut {
         let users = |worker| Plan {
             load: simulation.load.clone(),
             itinerary: simulation.itinerary.for_worker(),
-            policy: simulation.policy,
+            policy: simulation.policy.clone(),
             tls: None,
             seed: simulation.seed,
             worker,

@@ -37,7 +37,7 @@ fn it_is_the_model_of_the_simulated_plane() {
     let users = Plan {
         load: simulation.load,
         itinerary: simulation.itinerary,
-        policy: simulation.policy,
+        policy: simulation.policy.clone(),
         tls: None,
         seed: simulation.seed,
         worker: 0,

@@ -39,7 +39,7 @@ impl Slow {
         let users = Plan {
             load: simulation.load.clone(),
             itinerary: simulation.itinerary.for_worker(),
-            policy: simulation.policy,
+            policy: simulation.policy.clone(),
             tls: None,
             seed: simulation.seed,
             worker: 0,

@@ -155,7 +155,7 @@ fn a_real_host_has_a_seat_beside_users() {
     let users = Plan {
         load: simulation.load,
         itinerary: simulation.itinerary,
-        policy: simulation.policy,
+        policy: simulation.policy.clone(),
         tls: None,
         seed: simulation.seed,
         worker: 0,

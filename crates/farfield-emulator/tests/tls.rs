@@ -122,6 +122,7 @@ fn copy(scene: &Scene) -> Scene {
         load: scene.load.clone(),
         path: scene.path.clone(),
         embedded: scene.embedded.clone(),
+        policy: scene.policy.clone(),
         tls: scene.tls.clone(),
         ..*scene
     }

@@ -57,6 +57,7 @@ pub(crate) fn add_up(
         stats.decoded_bytes += worker.tally.decoded_bytes;
         stats.objects_left_out += worker.tally.objects_left_out;
         stats.forms_unlike += worker.tally.forms_unlike;
+        stats.unasked_content += worker.tally.unasked_content;
         let last_received = worker.last_received.map(|at| at.since(Instant::ZERO));
         stats.last_received = stats.last_received.max(last_received);
         stats.received.merge(&worker.received);

@@ -50,7 +50,10 @@ impl Captures {
         match &settings.plane {
             Plane::Sockets(sockets) => {
                 let begin = |capture: KernelCapture| {
-                    let servers = vec![sockets.target];
+                    let servers = match &sockets.peers {
+                        Some(peers) => peers.addresses().to_vec(),
+                        None => vec![sockets.target],
+                    };
                     PacketCapture::begin(capture.settings(servers, &directory.join(CAPTURE)))
                 };
                 let packets = sockets.capture.map(begin).transpose()?;

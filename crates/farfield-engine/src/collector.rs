@@ -11,6 +11,7 @@ mod side_files;
 use crate::memory::MemoryBounds;
 use crate::run_directory::{DiskSamples, Reserve, RunDirectory, RunDirectoryError};
 use crate::sample_channel::{Chunk, ChunkReturn, LiveCounts, give_back};
+use crate::sockets::PeerBook;
 use farfield_base::{Duration, Instant, Note, Opened, Sample};
 use farfield_measure::samples::{Keep, SamplesWriteError, SamplesWriter};
 use farfield_measure::summary::SummaryContext;
@@ -19,6 +20,7 @@ pub(crate) use pace::Pace;
 pub(crate) use processor::CollectorProcessor;
 pub(crate) use side_files::{HISTOGRAMS, SERIES, SideFiles};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 
 const CHECKPOINT: Duration = Duration::from_secs(1);
@@ -70,6 +72,8 @@ pub(crate) struct Collector<'a> {
     pub aborts: &'a [Threshold],
     /// What monitors read, once they have ended.
     pub monitored: Option<MonitorLog>,
+    /// What is counted by address of the server's, where connections go to several.
+    peers: Option<&'a Arc<PeerBook>>,
     live: Vec<LiveCounts>,
     /// Connections begun, if they were noted.
     pub opened: Option<Vec<Opened>>,
@@ -105,6 +109,7 @@ impl<'a> Collector<'a> {
             context,
             aborts,
             monitored: None,
+            peers: None,
             live: vec![LiveCounts::default(); workers],
             samples_refused: None,
             directory_refused: None,
@@ -120,6 +125,18 @@ impl<'a> Collector<'a> {
     /// Sets the collector's processor.
     pub fn on_processor(self, processor: CollectorProcessor) -> Collector<'a> {
         Collector { processor, ..self }
+    }
+
+    /// Takes what is counted by address of the server's from `peers`.
+    pub fn counting_by(self, peers: Option<&'a Arc<PeerBook>>) -> Collector<'a> {
+        Collector { peers, ..self }
+    }
+
+    /// Records what was counted by address so far.
+    pub fn count_by_address(&mut self) {
+        if let Some(peers) = self.peers {
+            self.stats.addresses = peers.stats();
+        }
     }
 
     /// Collects until all workers have ended. `now` is the run's clock; `on_progress` is called once a
@@ -232,6 +249,7 @@ impl<'a> Collector<'a> {
     /// Writes the results so far. A disk error does not end the run: its results are still reported at the
     /// end, and lost samples make it invalid.
     pub fn checkpoint(&mut self, now: Instant) {
+        self.count_by_address();
         let Some(files) = &mut self.files else { return };
         if let Err(error) = files.samples.checkpoint() {
             self.refuse_samples(error);

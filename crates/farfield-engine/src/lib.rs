@@ -45,6 +45,7 @@ mod simulated;
 pub mod sockets;
 pub mod testbed;
 pub mod tls;
+pub mod tls_probe;
 mod worker_loop;
 mod worker_report;
 mod worker_thread;

@@ -3,7 +3,7 @@
 use crate::emulated::{Emulated, SetUpError};
 use crate::gateway::{AddressMap, CardSpec};
 use crate::live::FoundServer;
-use crate::sockets::Sources;
+use crate::sockets::{PeerBook, Sources};
 use crate::testbed::{Changes, ServerSpec, Testbed, TestbedError, TestbedSpec};
 use farfield_base::{Bytes, Duration};
 use farfield_emulator::capture::CapturePlan;
@@ -14,6 +14,7 @@ use farfield_http::http2::server::ServerSettings;
 use farfield_http::tls::model::{Offer, Terms};
 use farfield_net::LinkName;
 use farfield_traffic::Distribution;
+use farfield_user::UnixAddress;
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU32;
@@ -84,11 +85,25 @@ impl PreparedPlane {
     }
 }
 
+impl<E, M> Plane<SocketsPlane, E, M> {
+    /// The addresses that connections go to, where they are several or change.
+    pub(crate) fn peers(&self) -> Option<&Arc<PeerBook>> {
+        match self {
+            Plane::Sockets(sockets) => sockets.peers.as_ref(),
+            Plane::Emulated(_) | Plane::Simulated(_) => None,
+        }
+    }
+}
+
 /// The sockets plane.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct SocketsPlane {
     /// The server.
     pub target: SocketAddr,
+    /// The addresses that connections go to, where they are several or change; `target` alone if absent.
+    pub peers: Option<Arc<PeerBook>>,
+    /// The Unix socket that connections go to; `target` then stands for nothing but this machine.
+    pub unix: Option<UnixAddress>,
     /// Addresses that clients connect from.
     pub sources: Sources,
     /// The capture of its packets, if there is one.

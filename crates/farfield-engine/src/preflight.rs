@@ -173,7 +173,9 @@ pub fn check(settings: &Settings<PreparedPlane>) -> Result<(), Lack> {
     {
         let available = descriptors::for_connections().saturating_sub(YET_TO_OPEN);
         descriptors_suffice(users, available, descriptors::limits().soft)?;
-        ports_suffice(users, sockets.sources.count(), local_ports())?;
+        if sockets.unix.is_none() {
+            ports_suffice(users, sockets.sources.count(), local_ports())?;
+        }
     }
     let protocol_bytes = match holds && real {
         true => protocol_bytes(settings.tls.is_some(), settings.itinerary.version()),

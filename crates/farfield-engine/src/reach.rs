@@ -1,6 +1,10 @@
 //! Look-up of the server's address, and a probe whether anything answers there.
 
+use crate::os::socket::{begin_connect, unix_address, unix_socket};
 use farfield_base::Duration;
+use farfield_user::UnixAddress;
+use rustix::fs::FileType;
+use rustix::io::Errno;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
 use std::sync::mpsc;
@@ -35,6 +39,52 @@ pub enum ReachError {
     },
 }
 
+/// Addresses of a name that are asked at most, each by a thread.
+const ASKED_MAX: usize = 128;
+
+/// Why nothing answers at a Unix socket: the system's error, and what to do.
+#[derive(Debug, thiserror::Error)]
+#[error("nothing answers at the Unix socket {address}: {source}; {remedy}")]
+pub struct NoUnixSocket {
+    /// The socket.
+    address: UnixAddress,
+    /// The system's error.
+    source: io::Error,
+    /// What to do.
+    remedy: &'static str,
+}
+
+/// Connects once to a Unix socket. One whose backlog is full is there.
+///
+/// # Errors
+/// If no load would reach a server.
+pub fn probe_unix(address: &UnixAddress) -> Result<(), NoUnixSocket> {
+    let connected = unix_address(address)
+        .and_then(|own| unix_socket().and_then(|fd| begin_connect(&fd, &own)));
+    let errno = match connected {
+        Ok(_) | Err(Errno::AGAIN) => return Ok(()),
+        Err(errno) => errno,
+    };
+    let remedy = match errno {
+        Errno::NOENT | Errno::NOTDIR => "start the server first, or check the path",
+        Errno::ACCESS | Errno::PERM => "run as a user who may write to the socket and enter its folders",
+        Errno::CONNREFUSED if !is_socket(address) => "the file is no socket: check the path",
+        Errno::CONNREFUSED => "start the server: the file is there, and nobody listens on it",
+        Errno::PROTOTYPE => "it takes datagrams, and HTTP is spoken over a stream: check the path",
+        _ => "check the path",
+    };
+    Err(NoUnixSocket { address: address.clone(), source: errno.into(), remedy })
+}
+
+/// Whether there may be a Unix socket there; `false` if a file is there that is none.
+fn is_socket(address: &UnixAddress) -> bool {
+    match address {
+        UnixAddress::Path(path) => rustix::fs::stat(path)
+            .map_or(true, |found| FileType::from_raw_mode(found.st_mode) == FileType::Socket),
+        UnixAddress::Abstract(_) => true,
+    }
+}
+
 /// The address of a server, and the others that its name has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LookedUp {
@@ -48,8 +98,7 @@ pub struct LookedUp {
 /// (RFC 6724) with families in turn, each a quarter of a second after the one before, or when that has
 /// failed. Of this machine's own, IPv4 goes first. Where none answers, the first.
 pub fn look_up(host: &str, port: u16, speaks_datagrams: bool) -> Result<LookedUp, ReachError> {
-    let all: Vec<SocketAddr> =
-        in_turn(resolve(host, port)?).into_iter().map(|ip| SocketAddr::new(ip, port)).collect();
+    let all = in_order(host, port)?;
     let answering = match (all.len(), speaks_datagrams) {
         (1, _) => None,
         (_, false) => first_to_connect(&all),
@@ -57,6 +106,27 @@ pub fn look_up(host: &str, port: u16, speaks_datagrams: bool) -> Result<LookedUp
     };
     let address = answering.unwrap_or(all[0]);
     Ok(LookedUp { address, others: all.into_iter().filter(|other| *other != address).collect() })
+}
+
+/// The addresses of `host`, at least one, in the order in which they are tried; `host` may be a list of
+/// addresses with commas between.
+pub fn in_order(host: &str, port: u16) -> Result<Vec<SocketAddr>, ReachError> {
+    Ok(in_turn(resolve(host, port)?).into_iter().map(|ip| SocketAddr::new(ip, port)).collect())
+}
+
+/// Those of the first 128 of `all` at which nothing answers, each with the reason, asked at once.
+pub fn unreachable_among(all: &[SocketAddr]) -> Vec<(SocketAddr, String)> {
+    let refusal = |address: SocketAddr| match probe(address) {
+        Ok(Some(_)) => None,
+        Ok(None) => Some((address, "no answer came in 5 s".to_owned())),
+        Err(ReachError::Refused { source, .. }) => Some((address, source.to_string())),
+        Err(error) => Some((address, error.to_string())),
+    };
+    thread::scope(|scope| {
+        let first = all.iter().take(ASKED_MAX);
+        let asked: Vec<_> = first.map(|address| scope.spawn(move || refusal(*address))).collect();
+        asked.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect()
+    })
 }
 
 /// Addresses of both families by turns, beginning with that of the first (RFC 8305 section 4).
@@ -105,6 +175,9 @@ pub fn addresses(host: &str, port: u16) -> Result<Vec<IpAddr>, ReachError> {
 fn resolve(host: &str, port: u16) -> Result<Vec<IpAddr>, ReachError> {
     if let Ok(address) = host.parse::<IpAddr>() {
         return Ok(vec![address]);
+    }
+    if let Ok(listed) = host.split(',').map(str::parse).collect::<Result<Vec<IpAddr>, _>>() {
+        return Ok(listed);
     }
     let name = |source| ReachError::Name { host: host.to_owned(), source };
     let found = (host, port).to_socket_addrs().map_err(name)?;

@@ -23,6 +23,7 @@ use crate::sample_channel::SampleSender;
 use crate::segment_counts::{SegmentCounts, segments_sent_again};
 use crate::shell::ShellError;
 use crate::simulated;
+use crate::sockets::peers::Renewal;
 use crate::testbed::{NetworkWatch, RunningServer};
 use crate::worker_report::WorkerReport;
 use crate::workers::Workers;
@@ -180,6 +181,10 @@ pub fn run_with_clocks(
     allocator::keep_freed_memory();
     let captures = Captures::begin(settings)?;
 
+    let peers = settings.plane.peers();
+    if let Some(peers) = peers {
+        peers.begin();
+    }
     // A flag of our own, apart from `stop`: workers end the same way at the run's end and on an interrupt.
     let halt = Arc::new(AtomicBool::new(false));
     let workers = Workers { settings, phases, halt: &halt, stop, captures: &captures };
@@ -201,6 +206,7 @@ pub fn run_with_clocks(
     captures.start_at(start_unix_ns);
     let network_watch = watch_network(&settings.plane, clock);
     let threads = workers.start(users, threads, clock, senders)?;
+    let renewal = peers.map(Renewal::begin).transpose().map_err(RunError::Worker)?;
     let programs = match start_programs(settings, clock, stop) {
         Ok(programs) => programs,
         Err(error) => {
@@ -222,7 +228,8 @@ pub fn run_with_clocks(
         files,
         Pace::beside_workers(clock),
     );
-    let mut collector = collector.on_processor(settings.plane.collector_processor());
+    let collector = collector.on_processor(settings.plane.collector_processor());
+    let mut collector = collector.counting_by(peers);
     collector.stats.plane = settings.plane.kind().name().to_owned();
     collector.stats.processors = settings.worker_processors();
     collector.stats.placement = settings.plane.placement_in_words();
@@ -249,7 +256,7 @@ pub fn run_with_clocks(
     };
     let signals = LeftToOthers::begin();
     collector.collect(&chunks, &returns, now, &mut on_progress, end);
-    drop(signals);
+    drop((signals, renewal));
     end();
     collector.monitored = monitors.map(RunningMonitors::stop);
     drop(chunks);
@@ -277,6 +284,8 @@ pub fn run_with_clocks(
     describe_watch(&mut collector.stats, network_watch);
     collector.stats.warnings.extend(account::no_session_completed(settings, &collector.fold));
     collector.stats.warnings.extend(account::too_few_sessions(settings, &collector.fold));
+    collector.count_by_address();
+    collector.stats.warnings.extend(peers.and_then(|peers| peers.warning()));
     collector.stats.asks_at_once = settings.asks_at_once();
     if let Some(before) = before {
         before.describe(&mut collector.stats, server, settings.plane.receive_cpu());
@@ -464,6 +473,7 @@ impl Plane {
             Plane::Sockets(sockets) => monitor::processes_at(sockets.target),
             Plane::Emulated(_) | Plane::Simulated(_) => Vec::new(),
         }
+            Plane::Sockets(sockets) if sockets.unix.is_some() => Vec::new(),
     }
 
     /// Processor time of the kernel's threads for packets from clients.

@@ -28,7 +28,11 @@ impl SegmentCounts {
     /// Those of now, where packets go as the kernel sends them: across the emulated network, losses are what
     /// was asked for.
     pub fn of(plane: &Plane) -> Option<SegmentCounts> {
-        let Plane::Sockets(_) = plane else { return None };
+        let Plane::Sockets(sockets) = plane else { return None };
+        if sockets.unix.is_some() {
+            // There are no segments.
+            return None;
+        }
         SegmentCounts::parse(&String::from_utf8_lossy(&system::read("/proc/self/net/snmp").ok()?))
     }
 

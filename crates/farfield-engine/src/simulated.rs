@@ -210,7 +210,7 @@ fn simulation(settings: &Settings, plane: &SimulatedPlane, phases: Phases) -> Si
         server: Arc::new(server),
         load: settings.load.clone(),
         itinerary: settings.itinerary.for_worker(),
-        policy: settings.policy,
+        policy: settings.policy.clone(),
         tls: model.tls.as_ref().map(|tls| Arc::clone(&tls.offer)),
         seed: settings.seed,
         requests_max: settings.requests_max,

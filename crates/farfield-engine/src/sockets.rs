@@ -4,9 +4,11 @@
 //! workers share nothing but the channel of samples.
 
 pub(crate) mod arrivals;
+pub mod peers;
 pub mod sources;
 pub mod transport;
 mod unsent;
 pub mod worker;
 
+pub use peers::PeerBook;
 pub use sources::{Sources, SourcesError};

@@ -12,11 +12,12 @@ use crate::gateway::Queue;
 use crate::key_log::KeyLogWriter;
 use crate::meters::Phases;
 use crate::os::clock::{Clock, library_now, thread_cpu, unix_seconds};
-use crate::plane::{Plane, server_plans};
+use crate::os::socket::unix_address;
+use crate::plane::{Plane, SocketsPlane, server_plans};
 use crate::run::{RunError, Settings};
 use crate::sample_channel::SampleSender;
 use crate::sockets;
-use crate::sockets::Sources;
+use crate::sockets::peers::Peers;
 use crate::sockets::transport::SocketsTransport;
 use crate::testbed::Testbed;
 use crate::worker_loop::WorkerLoop;
@@ -25,7 +26,7 @@ use crate::worker_thread::WorkerThread;
 use farfield_emulator::{ClientId, Directory, Shard, SharedLinks};
 use farfield_http::tls;
 use farfield_user::{Plan, Population};
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread::JoinHandle;
@@ -143,8 +144,8 @@ impl Workers<'_> {
         for (number, ((users, samples), thread)) in users {
             let thread = match (users, &self.settings.plane) {
                 (Users::Sockets(population), Plane::Sockets(sockets)) => {
-                    let worker =
-                        self.sockets_worker(*population, sockets.target, &sockets.sources, clock, samples)?;
+                    let number = number as u32;
+                    let worker = self.sockets_worker(*population, sockets, number, clock, samples)?;
                     thread.begin(move || worker.run())
                 }
                 (Users::Emulated(shard, exchange), Plane::Emulated(emulated)) => {
@@ -173,16 +174,22 @@ impl Workers<'_> {
     fn sockets_worker(
         &self,
         population: Population,
-        target: SocketAddr,
-        sources: &Sources,
+        plane: &SocketsPlane,
+        number: u32,
         clock: Clock,
         samples: SampleSender,
     ) -> Result<sockets::worker::Worker, RunError> {
         // A handshake is several writes, which Nagle's algorithm would hold back as well.
         let no_delay = self.settings.policy.requests_max() > 1 || self.settings.tls.is_some();
         let open_max = descriptors::for_connections() / u64::from(self.settings.workers.get());
-        let transport = SocketsTransport::new(clock, target, sources.clone(), no_delay, open_max, samples)
+        let (target, sources) = (plane.target, plane.sources.clone());
+        let transport = SocketsTransport::new(clock, target, sources, no_delay, open_max, samples)
             .map_err(|errno| RunError::Worker(errno.into()))?;
+        let workers = self.settings.workers.get();
+        let peers = plane.peers.as_ref().map(|book| Peers::new(Arc::clone(book), number, workers));
+        let unix = plane.unix.as_ref().map(unix_address).transpose();
+        let unix = unix.map_err(|errno| RunError::Worker(errno.into()))?;
+        let transport = transport.spread_over(peers).to_unix_socket(unix);
         let transport = if self.captures.any() { transport.noting_connections() } else { transport };
         Ok(sockets::worker::Worker::new(population, transport, self.course(clock)))
     }
@@ -233,7 +240,7 @@ impl Workers<'_> {
         Plan {
             load: settings.load.clone(),
             itinerary: settings.itinerary.for_worker(),
-            policy: settings.policy,
+            policy: settings.policy.clone(),
             tls: settings.tls.clone().map(|tls| tls::Sessions::Encrypted(self.at_work(tls))),
             seed: settings.seed,
             worker: number,

@@ -19,7 +19,9 @@ mod session;
 pub use encrypted::{
     Alpn, Identities, IdentityError, Pin, ProcessorClock, Settings, SettingsError, Trust, certificates_of_pem,
 };
-pub use failure::{TlsFailure, answers_plaintext};
+pub use failure::{
+    BAD_SIGNATURE, EXPIRED, NO_PIN, NO_TRUSTED_ROOT, NOT_VALID_YET, TlsFailure, answers_plaintext,
+};
 pub use farfield_base::TlsVersion as Version;
 pub use group::Group;
 pub use rustls::KeyLog;

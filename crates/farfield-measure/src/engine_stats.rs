@@ -44,6 +44,14 @@ pub struct EngineStats {
     /// Datagrams that found no room in the receive buffers of the generator's sockets, over the whole run.
     #[serde(default)]
     pub datagrams_lost: u64,
+    /// What was counted of each address of the server's, where connections go to several, over the whole
+    /// run.
+    #[serde(default)]
+    pub addresses: Vec<AddressStats>,
+    /// Requests whose content was sent without the server's word (100), which they had asked for, over the
+    /// whole run.
+    #[serde(default)]
+    pub unasked_content: u64,
     /// Connections that users gave up because bytes came on them that no request had asked for, over the
     /// whole run.
     pub unasked: u64,
@@ -105,12 +113,47 @@ pub struct EngineStats {
     /// What gave out first; `None` if nothing of a server was monitored.
     #[serde(default)]
     pub bottleneck: Option<Bottleneck>,
+    /// The end of the last worker, since the start of the run; `None` while the run goes on.
+    #[serde(default)]
+    pub ended: Option<Duration>,
     /// The run's clock beside the wall clock; `None` in virtual time.
     #[serde(default)]
     pub clock: Option<RunClock>,
     /// The captures that were taken.
     #[serde(default)]
     pub captures: Vec<CaptureStats>,
+}
+
+/// One of the addresses of the server's name that connections went to.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct AddressStats {
+    /// The address and the port; `others` for all beyond the first 256.
+    pub address: String,
+    /// Connections begun.
+    pub connections: u64,
+    /// Those of them that were established.
+    pub established: u64,
+    /// Requests that ended on these, whenever they were due.
+    pub requests: u64,
+    /// Those of them that did not succeed.
+    pub failed: u64,
+}
+
+impl AddressStats {
+    /// Whether nothing was counted.
+    pub fn is_nothing(&self) -> bool {
+        let AddressStats { address: _, connections, established, requests, failed } = self;
+        [*connections, *established, *requests, *failed] == [0; 4]
+    }
+
+    /// Adds what was counted elsewhere of the same address.
+    pub fn add(&mut self, other: &AddressStats) {
+        let AddressStats { address: _, connections, established, requests, failed } = other;
+        self.connections += connections;
+        self.established += established;
+        self.requests += requests;
+        self.failed += failed;
+    }
 }
 
 /// The run's clock beside the wall clock (`CLOCK_REALTIME`) of the same machine: an instant of the run is

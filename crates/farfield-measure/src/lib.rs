@@ -51,7 +51,7 @@ pub mod verdict;
 
 pub use bottleneck::Bottleneck;
 pub use engine_stats::{
-    Arrivals, CaptureStats, CrossTrafficStats, EngineStats, MachineStats, NetworkDrops, NetworkStats,
+    AddressStats, Arrivals, CaptureStats, CrossTrafficStats, EngineStats, MachineStats, NetworkDrops, NetworkStats,
     OtherProcess, OutOfMemory, ProgramStats, RunClock, ServerBeside, ServerEnd, ServerStatus, ServerTime,
     WorkerStats,
 };

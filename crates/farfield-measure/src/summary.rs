@@ -20,7 +20,7 @@ pub use timing::{QuantileSummary, TimingSummary};
 
 use crate::bottleneck::Bottleneck;
 use crate::change;
-use crate::engine_stats::{CaptureStats, EngineStats, RunClock, ServerLimits};
+use crate::engine_stats::{AddressStats, CaptureStats, EngineStats, RunClock, ServerLimits};
 use crate::failing;
 use crate::failures::FAILURES_FILE;
 use crate::fold::Fold;
@@ -130,6 +130,10 @@ pub struct ConnectionsSummary {
     pub resent_requests: u64,
 }
 
+    /// What was counted of each address of the server's, over the whole run, where connections go to several
+    /// (`connections.addresses`); empty elsewhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub addresses: Vec<AddressStats>,
 /// Content that came in a coding such as gzip and was looked at, over the whole run. Codings are taken off
 /// for checks, extractions and embedded objects alone, so nothing is known of the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -416,6 +420,7 @@ fn generator(stats: &EngineStats, phases: Phases) -> GeneratorSummary {
     let in_system = stats.in_system_ns as f64 / phases.steady_ns as f64;
     GeneratorSummary {
         plane: stats.plane.clone(),
+        addresses: stats.addresses.clone(),
         processors: stats.processors.clone(),
         placement: stats.placement.clone(),
         worker_busy: stats.workers.iter().map(|worker| worker.busy()).collect(),

@@ -6,6 +6,7 @@
 //! is short. Only pages, sessions, their states and failures, classes of clients where there are several, and
 //! warnings, which nobody should have to look for elsewhere, are lines more.
 
+mod addresses;
 mod checks;
 mod programs;
 mod sessions;
@@ -361,6 +362,7 @@ fn ended(summary: &Summary) -> Vec<String> {
 
 /// Replies by status code, the most frequent first; nothing where all have 200.
 fn statuses(part: &PartSummary) -> Option<String> {
+    lines.extend(addresses::addresses(summary));
     let mut statuses = part.statuses.clone();
     statuses.sort_by_key(|own| (std::cmp::Reverse(own.count), own.status));
     let parts = statuses.iter().map(|own| format!("{} {}", own.status, count(own.count))).collect();

@@ -3,10 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::net::IpAddr;
 use std::str::FromStr;
 
 /// `HOST:PORT:OTHER-HOST:OTHER-PORT`: connections to the first go to the second. What is empty is any, or as
-/// it was; an address of IPv6 stands in brackets.
+/// it was; an address of IPv6 stands in brackets. In place of the other host may stand several addresses, with
+/// commas between.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ConnectTo {
@@ -38,13 +40,15 @@ impl ConnectTo {
             return Err(format!("`{text}` is not HOST:PORT:ADDRESS, such as shop.test:443:127.0.0.1"));
         };
         let host = if host == "*" { "" } else { host };
-        // Of several addresses the first.
-        let address = address.split(',').next().unwrap_or_default();
         ConnectTo::of([host, port, address, ""], text)
     }
 
     fn of([host, port, other_host, other_port]: [&str; 4], text: &str) -> Result<ConnectTo, String> {
         let name = |part: &str| (!part.is_empty()).then(|| part.to_owned());
+        let is_list = |list: &str| list.split(',').all(|address| address.parse::<IpAddr>().is_ok());
+        if other_host.contains(',') && !is_list(other_host) {
+            return Err(format!("`{other_host}` in `{text}` is no list of addresses"));
+        }
         let number =
             |part: &str| match part {
                 "" => Ok(None),
@@ -134,7 +138,11 @@ mod tests {
         assert_eq!(placed("[::1]:80::81", "::1", 80), to("::1", 81));
         let resolved =
             |text: &str| ConnectTo::place(&[ConnectTo::resolving(text).expect(text)], "a.test", 80);
-        assert_eq!(resolved("a.test:80:127.0.0.2,127.0.0.3"), to("127.0.0.2", 80));
+        assert_eq!(resolved("a.test:80:127.0.0.2,127.0.0.3"), to("127.0.0.2,127.0.0.3", 80));
+        assert_eq!(placed("a.test:80:127.0.0.2,[::1]:81", "a.test", 80), to("127.0.0.2,::1", 81));
+        for list in ["127.0.0.2,b.test", ",", "127.0.0.2,"] {
+            assert!(ConnectTo::resolving(&format!("a:80:{list}")).is_err(), "{list}");
+        }
         assert_eq!(resolved("*:80:[::1]"), to("::1", 80));
         for text in ["", "a", "a:1:b", "a:x:b:1", "a:0:b:1", "a:1:b:70000", "a:1:b:2:c"] {
             assert!(text.parse::<ConnectTo>().is_err(), "{text}");

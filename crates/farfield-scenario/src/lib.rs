@@ -36,7 +36,9 @@ pub mod site_folder;
 pub mod starts;
 mod tcp;
 mod tls;
+mod tls_advice;
 mod values;
+mod ways;
 
 pub use elsewhere::ConnectTo;
 pub use error::ScenarioError;

@@ -87,6 +87,10 @@ pub struct Overlay {
     pub sources: Vec<String>,
     /// Where connections go instead of the target's host and port, as curl's `--connect-to` has it.
     pub connect_to: Vec<String>,
+    /// Which of the addresses of the target's name connections go to.
+    pub addresses: Option<String>,
+    /// The Unix socket that connections go to.
+    pub unix_socket: Option<String>,
     /// Processors of the generator.
     pub processors: Vec<u32>,
     /// The seed.
@@ -218,6 +222,8 @@ pub fn settings(flags: &Overlay, document: &Table) -> Result<Vec<Setting>, Scena
     set("sockets.connect-to", "--connect-to", list(&flags.connect_to));
     let processors: Vec<Value> = flags.processors.iter().map(|cpu| Value::from(i64::from(*cpu))).collect();
     set(own_processors, "--processors", (!processors.is_empty()).then(|| Value::from(processors)));
+    set("connections.addresses", "--addresses", text(&flags.addresses));
+    set("connections.unix-socket", "--unix-socket", text(&flags.unix_socket));
     set("connections.policy", "--policy", text(&flags.policy));
     set("connections.parallel", "--parallel", count(flags.parallel.map(u64::from)));
     set("http", "--http", text(&flags.http));

@@ -55,6 +55,7 @@ impl Scenario {
             PlaneKind::Sockets => {
                 self.check_sockets()?;
                 self.check_capture_of_sockets()?;
+                self.check_ways()?;
                 Ok(Plane::Sockets(()))
             }
             PlaneKind::Emulated => {
@@ -76,6 +77,7 @@ impl Scenario {
     /// Lays out the network.
     fn network(&self, load: &mut Load<'_>) -> Result<LaidOut, Mistake> {
         self.check_server()?;
+        self.check_ways()?;
         let spec = self.network.clone().unwrap_or_default();
         let laid = Laying::new(self, &spec, load).lay_out()?;
         self.check_timeout(laid.round_trips.largest)?;

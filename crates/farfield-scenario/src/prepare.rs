@@ -31,7 +31,7 @@ use farfield_origin::{Origin, OriginConfig};
 use farfield_traffic::LoadSpec;
 use farfield_traffic::distribution::TimesSpec;
 use farfield_traffic::load::{LoadModel, Restart};
-use farfield_user::SessionLimits;
+use farfield_user::{Addresses, SessionLimits};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -107,14 +107,26 @@ impl RunPlan {
             }
             Plane::Sockets(()) | Plane::Simulated(_) => None,
         };
-        let mut not_asked = None;
+        let (mut not_asked, mut peers) = (None, None);
         let (address, origin) = match (&plane, &scenario.target) {
             (Plane::Sockets(()), Some(url)) => {
+            (Plane::Sockets(()), Some(url)) if scenario.connections.unix_socket.is_some() => {
+                // It stands for this machine alone.
+                (SocketAddr::from((Ipv4Addr::LOCALHOST, url.port())), None)
+            }
                 let speaks_datagrams = scenario.http == HttpVersion::Http3;
                 let (host, port) = ConnectTo::place(&scenario.sockets.connect_to, url.host(), url.port());
                 let found =
                     reach::look_up(&host, port, speaks_datagrams).map_err(ScenarioError::unavailable)?;
-                not_asked = warning_of_addresses(&host, &found);
+                let all = reach::in_order(&host, port).map_err(ScenarioError::unavailable)?;
+                peers = scenario.peers(&host, &all);
+                // Several addresses that were given for it are no name.
+                let host = if host.contains(',') { url.host() } else { &host };
+                not_asked = match scenario.connections.addresses {
+                    Addresses::First => warning_of_addresses(host, &found),
+                    Addresses::All if !speaks_datagrams => warning_of_unreachable(host, &all),
+                    Addresses::All | Addresses::EachConnection => None,
+                };
                 (found.address, None)
             }
             (Plane::Sockets(()), None) => {
@@ -144,7 +156,10 @@ impl RunPlan {
             Some(Found::Here(found)) => warning_of_capture(&scenario, found),
             Some(Found::Elsewhere(_)) | None => None,
         };
-        let plane = scenario.prepare_plane(plane, address, &built_in.config, found)?;
+        let mut plane = scenario.prepare_plane(plane, address, &built_in.config, found)?;
+        if let Plane::Sockets(sockets) = &mut plane {
+            sockets.peers = peers;
+        }
         let (workers, processors) = match &plane {
             Plane::Sockets(_) => scenario.workers_of_sockets(address)?,
             Plane::Emulated(emulated) => of_network(&emulated.network),
@@ -173,7 +188,7 @@ impl RunPlan {
         let settings = Settings {
             load,
             itinerary,
-            policy: scenario.connections,
+            policy: scenario.connections.clone(),
             tls,
             seed: Seed(scenario.seed),
             requests_max: scenario.run.requests.map(Into::into),
@@ -209,7 +224,7 @@ fn warning_of_addresses(host: &str, found: &reach::LookedUp) -> Option<String> {
     (several > 1 && !is_one_machine).then(|| {
         format!(
             "`{host}` has {several} addresses, of which the run asks {} alone, the first to answer: what is behind the \
-             others is not measured",
+             others is not measured; `--addresses all` asks them all",
             found.address.ip()
         )
     })
@@ -218,6 +233,22 @@ fn warning_of_addresses(host: &str, found: &reach::LookedUp) -> Option<String> {
 impl Scenario {
     /// Makes folders absolute, so that the scenario is the same in whatever folder farfield runs next.
     fn name_folders(&mut self, beside: &Path) {
+/// Addresses that a warning names.
+const NAMED_MAX: usize = 5;
+
+/// The warning about addresses that connections will go to in vain.
+fn warning_of_unreachable(host: &str, all: &[SocketAddr]) -> Option<String> {
+    let silent = reach::unreachable_among(all);
+    let named = silent.iter().take(NAMED_MAX).map(|(address, why)| format!("{address} ({why})"));
+    let more = silent.len().saturating_sub(NAMED_MAX);
+    let more = (more > 0).then(|| format!("{more} more"));
+    let named: Vec<String> = named.chain(more).collect();
+    (!silent.is_empty()).then(|| {
+        let of = all.len();
+        format!("of the {of} addresses of `{host}` nothing answered before the run at {}", named.join(", "))
+    })
+}
+
         if let Some(origin) = &mut self.origin {
             let paths = [&mut origin.root, &mut origin.certificate, &mut origin.key];
             paths.into_iter().flatten().for_each(|path| *path = inputs::absolute(path));
@@ -232,6 +263,10 @@ impl Scenario {
         if let Some(server) = self.server.as_mut().filter(|server| server.command.is_some()) {
             let directory =
                 server.directory.take().map_or(PathBuf::from("."), |directory| beside.join(directory));
+        if let Some(unix) = self.connections.unix_socket.take() {
+            let folder = if beside.as_os_str().is_empty() { Path::new(".") } else { beside };
+            self.connections.unix_socket = Some(unix.within(&inputs::absolute(folder)));
+        }
             server.directory = Some(inputs::absolute(&directory));
         }
     }
@@ -334,7 +369,8 @@ impl Scenario {
         Ok(match plane {
             Plane::Sockets(()) => {
                 let (sources, capture) = (self.sources(address), self.capture_of_sockets());
-                Plane::Sockets(SocketsPlane { target: address, sources, capture })
+                let unix = self.connections.unix_socket.clone();
+                Plane::Sockets(SocketsPlane { target: address, peers: None, unix, sources, capture })
             }
             Plane::Emulated(laid_out) => {
                 let LaidOut { network, around, programs, models } = *laid_out;
@@ -483,6 +519,10 @@ impl Scenario {
         let round_trip = match self.http {
             HttpVersion::Http3 => reach::probe_datagrams(address),
             _ => reach::probe(address),
+        if let Some(unix) = &self.connections.unix_socket {
+            reach::probe_unix(unix).map_err(ScenarioError::unavailable)?;
+            return Ok(self.unused());
+        }
         };
         let round_trip = round_trip.map_err(ScenarioError::unavailable)?;
         let timeout = load.attempt_timeout().or(self.connections.abandon_after);

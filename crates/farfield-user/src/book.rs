@@ -1,5 +1,6 @@
 //! The bytes of every request of the scenario, encoded once before the run.
 
+use crate::expect::{check_expectation, is_expectation};
 use bytes::Bytes;
 use farfield_base::SpokenVersion;
 use farfield_http::http1::{Answering, RequestError, RequestHead, Version};
@@ -109,6 +110,8 @@ pub struct Book {
 pub(crate) struct Entry {
     forms: Forms,
     pub answering: Answering,
+    /// The bytes at its end that wait for the server's word, if it asks for that.
+    pub expecting_bytes: u32,
     /// Whether the request may be sent twice (RFC 9110 section 9.2.2); any other is never repeated.
     pub idempotent: bool,
     /// Whether the request asks for no change (RFC 9110 section 9.2.1).
@@ -147,6 +150,9 @@ impl Book {
     /// A request that cannot be written as HTTP of the target's version.
     pub fn encode(set: &RequestSet, target: &Target) -> Result<Book, RequestError> {
         let headers: Vec<_> = set.requests().iter().map(|request| headers(request, target)).collect();
+        for (request, headers) in set.requests().iter().zip(&headers) {
+            check_expectation(headers, !request.body.is_empty())?;
+        }
         let requests = || set.requests().iter().zip(&headers);
         let heads: Vec<_> = match target.version.may_have_streams() {
             true => requests().map(|(request, headers)| head_for_streams(request, headers, target)).collect(),
@@ -174,6 +180,7 @@ impl Book {
         let entry = |(request, forms): (&Request, Forms)| Entry {
             forms,
             answering: Answering::method(request.method.as_str()),
+            expecting_bytes: expecting_bytes(request),
             idempotent: request.method.is_idempotent(),
             safe: request.method.is_safe(),
         };
@@ -247,6 +254,14 @@ fn headers(request: &Request, target: &Target) -> Vec<(String, String)> {
         .collect();
     headers.extend(target.authorization_beside(own.map(|(name, _)| name.as_str())));
     headers
+}
+
+/// Bytes of the body, if the request asks for the server's word before them.
+fn expecting_bytes(request: &Request) -> u32 {
+    let mut headers = request.headers.iter();
+    let expects =
+        headers.any(|(name, value)| is_expectation(name.as_str().as_bytes(), value.as_bytes()));
+    if expects { u32::try_from(request.body.len()).unwrap_or(u32::MAX) } else { 0 }
 }
 
 /// Bytes of the body, if the request has one or its method is expected to have one.

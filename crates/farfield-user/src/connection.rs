@@ -1,6 +1,7 @@
 //! One connection of a user: its state, and the requests on it that wait for replies.
 
 use crate::answers::Answers;
+use crate::expect::Withheld;
 use crate::http2::Multiplexer;
 use crate::http3::Http3;
 use crate::pool::Idle;
@@ -151,6 +152,8 @@ pub(crate) struct Connection {
     pub http2: Option<Box<Multiplexer>>,
     /// The connection of QUIC and its streams, where requests go over HTTP/3.
     pub http3: Option<Box<Http3>>,
+    /// Content of the request that was sent last, which waits for the server's word.
+    pub withheld: Option<Box<Withheld>>,
     /// In the order of their sending; over HTTP/1 this is the order of the replies (RFC 9112 section 9.3.2).
     pub in_flight: SmallVec<[Exchange; 1]>,
     /// Its place among the connections that a time limit runs on.
@@ -183,6 +186,7 @@ impl Connection {
             answers: Answers::default(),
             http2: None,
             http3: None,
+            withheld: None,
             in_flight: SmallVec::new(),
             limit: Link::OUT,
             watched: None,

@@ -77,7 +77,10 @@ impl Population {
                 (_, Some(streams)) => {
                     streams.has_room() || !streams.is_over() && connection.in_flight.is_empty()
                 }
-                (None, None) => connection.in_flight.iter().all(|exchange| !exchange.job.again),
+                (None, None) => {
+                    let is_first_time = connection.in_flight.iter().all(|exchange| !exchange.job.again);
+                    is_first_time && connection.withheld.is_none()
+                }
             };
             let open = connection.state == State::Open && !connection.ending && takes_more;
             let suits = !again || connection.repeats && connection.in_flight.is_empty();
@@ -174,17 +177,27 @@ impl Population {
         }
         let key = self.table.key(slot);
         let max = self.policy.requests_max();
+        let withheld = self.withheld_bytes(slot);
         let connection = self.table.at_mut(slot);
         let exchange = connection.in_flight.last_mut().expect("a request was bound to the connection");
         let bytes = self.itinerary.bytes(&exchange.job, exchange.number + 1 < max);
-        exchange.sent = Stamp::at(match &mut connection.tls {
+        let parts = (withheld > 0).then(|| {
+            let at = bytes.len() - withheld;
+            (bytes.slice(..at), bytes.slice(at..))
+        });
+        let bytes = parts.as_ref().map_or(bytes, |(head, _)| head);
+        let sent = match &mut connection.tls {
             None => transport.send(key, bytes),
             Some(session) => {
                 session.seal(bytes);
                 send_of(session, transport, key, &mut self.sealed, &mut self.outgoing)
                     .expect("a sealed request has bytes")
             }
-        });
+        };
+        exchange.sent = Stamp::at(sent);
+        if let Some((_, content)) = parts {
+            self.withhold(transport, slot, content, sent);
+        }
     }
 
     /// Closes all of a user's connections and lets it go.

@@ -32,7 +32,8 @@ impl Population {
             return false;
         };
         let (room, job, user) = (session.early_room(), exchange.job, connection.user);
-        if room == 0 || job.again || job.refusals > 0 || !self.itinerary.is_safe(&job) {
+        let waits = self.itinerary.expecting_bytes(&job) > 0;
+        if room == 0 || waits || job.again || job.refusals > 0 || !self.itinerary.is_safe(&job) {
             return false;
         }
         // A server takes early data only for the protocol that the ticket is of (RFC 8446 section 4.2.10).

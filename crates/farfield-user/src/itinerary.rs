@@ -332,6 +332,15 @@ impl Itinerary {
     }
 
     /// Whether the request may be sent twice.
+    /// The bytes at the end of a request of HTTP/1 that wait for the server's word, if it asks for that.
+    pub(crate) fn expecting_bytes(&self, job: &Job) -> usize {
+        match self {
+            Itinerary::Sessions(sessions) => sessions.expecting_bytes(job.written()),
+            Itinerary::Pages(pages) => pages.book.entry(job.request).expecting_bytes as usize,
+            Itinerary::Replays(replays) => replays.pages.book.entry(job.request).expecting_bytes as usize,
+        }
+    }
+
     pub(crate) fn is_idempotent(&self, job: &Job) -> bool {
         match self {
             Itinerary::Sessions(sessions) => sessions.is_idempotent(job.written()),

@@ -1,5 +1,6 @@
 //! Connection policies: how many a user opens at once, and how often it uses each.
 
+use crate::unix_address::UnixAddress;
 use farfield_base::{Bytes, Duration};
 use farfield_http::http1::Limits;
 use serde::{Deserialize, Serialize};
@@ -42,8 +43,22 @@ impl Reuse {
     }
 }
 
+/// Which of the addresses of the server's name connections go to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Addresses {
+    /// The one that answers first before the run (RFC 8305).
+    #[default]
+    First,
+    /// All of them, in turn.
+    All,
+    /// The first of those that the name has when a connection is opened: it is resolved again during the
+    /// run.
+    EachConnection,
+}
+
 /// The connection policy of a class of users.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Policy {
     /// When a connection is used again.
@@ -72,9 +87,20 @@ pub struct Policy {
     /// SYNs goes on until the request's time limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub abandon_after: Option<Duration>,
+    /// The longest that the content of a request with `Expect: 100-continue` waits for the server's word.
+    pub expect_timeout: Duration,
     /// The pause of a user after a connection that failed. Without it a dead server would
     /// be met with a storm of attempts that no user would make.
     pub pause_after_failure: Duration,
+    /// Which of the addresses of the server's name connections go to. The plane sees to it; users do not
+    /// know.
+    pub addresses: Addresses,
+    /// How often the name is resolved again, where it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resolve_every: Option<Duration>,
+    /// The Unix socket that connections go to in place of the target's host and port.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unix_socket: Option<UnixAddress>,
     /// Bytes of a reply's head at most, with those of interim heads before it; also of a chunk's line and of
     /// trailers.
     pub head_limit: Bytes,
@@ -94,7 +120,11 @@ impl Default for Policy {
             requests_per_connection: None,
             request_timeout: None,
             abandon_after: None,
+            expect_timeout: Duration::from_secs(1),
             pause_after_failure: Duration::from_ms(100),
+            addresses: Addresses::default(),
+            resolve_every: None,
+            unix_socket: None,
             head_limit: Bytes(u64::from(Limits::default().head_bytes)),
             head_fields: NonZeroU16::new(Limits::default().head_fields).expect("it is not 0"),
         }
@@ -102,6 +132,8 @@ impl Default for Policy {
 }
 
 impl Policy {
+    /// How often a name is resolved again where the scenario does not say.
+    pub const RESOLVE_EVERY: Duration = Duration::from_secs(5);
     /// The longest that a user waits for a reply where the scenario does not say.
     pub const REQUEST_TIMEOUT_MAX: Duration = Duration::from_secs(30);
     /// The shortest such time: a slow reply is not to be taken for none.
@@ -111,6 +143,11 @@ impl Policy {
     /// as long as that, so that a server which hangs is found out in the run, from 5 to 30 s.
     pub fn request_timeout_for(duration: Duration) -> Duration {
         duration.clamp(Policy::REQUEST_TIMEOUT_MIN, Policy::REQUEST_TIMEOUT_MAX)
+    }
+
+    /// Whether datagrams reach the server: the alternatives that a server names (Alt-Svc) are tried.
+    pub fn carries_datagrams(&self) -> bool {
+        self.unix_socket.is_none()
     }
 
     /// The time limit of a request.

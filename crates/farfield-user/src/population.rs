@@ -99,6 +99,9 @@ pub struct Tally {
     pub objects_left_out: u64,
     /// Forms that were sent with fields or a button that their page does not have, over the whole run.
     pub forms_unlike: u64,
+    /// Requests whose content was sent without the server's word, which they had asked for, over the whole
+    /// run.
+    pub unasked_content: u64,
     /// Processor time that handshakes of TLS took in the window.
     pub handshake_cpu: Duration,
     /// Attempts at HTTP/3 that alternatives led to, over the whole run.
@@ -134,6 +137,7 @@ impl Tally {
         self.decoded_bytes += other.decoded_bytes;
         self.objects_left_out += other.objects_left_out;
         self.forms_unlike += other.forms_unlike;
+        self.unasked_content += other.unasked_content;
         self.handshake_cpu = self.handshake_cpu + other.handshake_cpu;
         self.alternatives.add(&other.alternatives);
         self.migrated += other.migrated;
@@ -237,7 +241,8 @@ impl Population {
             waiting: BTreeSet::new(),
             unanswered: VecDeque::new(),
             version,
-            http3: quic_client(version, tls.as_ref(), seed, worker),
+            http3: quic_client(version, tls.as_ref(), seed, worker)
+                .filter(|_| version == HttpVersion::Http3 || policy.carries_datagrams()),
             itinerary,
             policy,
             tls: tls.as_ref().filter(|_| version != HttpVersion::Http3).map(tls::Client::new),
@@ -323,6 +328,7 @@ impl Population {
             Wake::Idle => self.close_idle(transport, now),
             Wake::Quic(key) => self.handle_quic_timer(transport, now, key),
             Wake::Alternative(key) => self.handle_attempt(transport, now, key),
+            Wake::Continue(key) => self.end_waiting_for_word(transport, now, key),
             Wake::Load { item, turn } => self.begin_load(transport, now, due, item, turn),
             Wake::Start { user } => self.begin_load(transport, now, due, user, 0),
             Wake::Think { slot, turn } | Wake::Resume { slot, turn } => {
@@ -422,7 +428,13 @@ impl Population {
                     rest = after;
                     match event {
                         Event::NeedMore => return,
-                        Event::Interim(_) => exchange.note_interim(),
+                        Event::Interim(status) => {
+                            exchange.note_interim();
+                            let number = exchange.number;
+                            if status == 100 {
+                                self.handle_continue(transport, now, key, number);
+                            }
+                        }
                         Event::Head(_) if looks_for_alternatives => {
                             self.handle_head(now, key, taken, event);
                         }
@@ -552,7 +564,7 @@ impl Population {
         // A descriptor whose attempt failed tries again when its time T has passed.
         connection.descriptor = None;
         self.tally.broken_by_moves += u64::from(failure == Failure::NetworkChanged);
-        self.lose(transport, now, key.slot, failure.outcome());
+        self.lose(transport, now, key.slot, failure.ending());
     }
 
     /// True while users may begin more.

@@ -351,6 +351,10 @@ impl Sessions {
         self.writer.version()
     }
 
+    pub(crate) fn expecting_bytes(&self, slot: PendingSlot) -> usize {
+        self.pending[slot.index()].written.expecting_bytes()
+    }
+
     pub(crate) fn answering(&self, slot: PendingSlot) -> Answering {
         self.pending[slot.index()].written.answering()
     }

@@ -6,8 +6,9 @@ use crate::population::Population;
 use crate::slots::{ConnectionSlot, DescriptorSlot, UserSlot};
 use crate::transport::{ConnectionKey, Transport};
 use crate::user::User;
-use farfield_base::{Ending, Fault, HttpStats, Instant, Outcome, PagePart, Sample, Stamp};
+use farfield_base::{Detail, Ending, Fault, HttpStats, Instant, Outcome, PagePart, Sample, Stamp};
 use farfield_http::http1::Reply;
+use std::sync::Arc;
 
 impl Population {
     /// Begins the user's next page, or the next few where it pipelines.
@@ -97,7 +98,9 @@ impl Population {
         sample.body_bytes = reply.body_bytes;
         sample.reply_bytes = reply.reply_bytes;
         sample.tcp = transport.tcp_stats(ConnectionKey { slot, serial: connection.serial });
-        let kept = reply.persistent && exchange.number + 1 < max;
+        // What the server would read next is the content that it was not sent.
+        let is_whole = connection.withheld.as_ref().is_none_or(|own| own.number != exchange.number);
+        let kept = reply.persistent && exchange.number + 1 < max && is_whole;
         let unasked = unasked && kept;
         self.tally.unasked += u64::from(unasked);
         if unasked || !kept {
@@ -142,7 +145,11 @@ impl Population {
         slot: ConnectionSlot,
         ending: impl Into<Ending>,
     ) {
-        let ending = ending.into();
+        let mut ending = ending.into();
+        if ending.detail.is_none() {
+            let server = transport.server_of(self.table.key(slot));
+            ending.detail = server.map(|server| Arc::new(Detail::at(server)));
+        }
         let outcome = ending.outcome;
         if self.table.at(slot).attempt.is_some() {
             return self.fall_back(transport, now, slot, outcome);

@@ -2,7 +2,8 @@
 
 use crate::slots::{ConnectionSlot, UserSlot};
 use bytes::Bytes;
-use farfield_base::{Instant, Note, Outcome, Sample, TcpStats};
+use farfield_base::{Detail, Ending, Instant, Note, Outcome, Rule, Sample, TcpStats};
+use std::net::SocketAddr;
 
 /// The key by which a transport knows a connection of a population.
 ///
@@ -62,6 +63,8 @@ pub enum Wake {
     Quic(ConnectionKey),
     /// An attempt at HTTP/3 has taken long, if it is not over.
     Alternative(ConnectionKey),
+    /// Content may have waited for the server's word for as long as it is to.
+    Continue(ConnectionKey),
 }
 
 impl Wake {
@@ -95,20 +98,37 @@ pub enum Failure {
     NoDescriptor,
     /// No local address or port was left.
     NoAddress,
+    /// As many connections wait at a Unix socket as may.
+    BacklogFull,
+    /// There is no Unix socket at the path, or under the name.
+    NoSocket,
+    /// This user may not connect to the Unix socket.
+    NotAllowed,
 }
 
 impl Failure {
     /// The outcome of the requests that this failure ended.
     pub fn outcome(self) -> Outcome {
         match self {
-            Failure::Refused => Outcome::ConnectRefused,
+            Failure::Refused | Failure::BacklogFull | Failure::NoSocket => Outcome::ConnectRefused,
             Failure::ConnectTimedOut => Outcome::ConnectTimedOut,
-            Failure::Unreachable => Outcome::Unreachable,
+            Failure::Unreachable | Failure::NotAllowed => Outcome::Unreachable,
             Failure::Reset => Outcome::Reset,
             Failure::NetworkChanged => Outcome::NetworkChanged,
             Failure::NoDescriptor => Outcome::NoDescriptor,
             Failure::NoAddress => Outcome::NoAddress,
         }
+    }
+
+    /// The ending of the requests that this failure ended.
+    pub(crate) fn ending(self) -> Ending {
+        let wrong = match self {
+            Failure::BacklogFull => "as many connections wait at the Unix socket as its server lets (EAGAIN)",
+            Failure::NoSocket => "there is no Unix socket there (ENOENT)",
+            Failure::NotAllowed => "this user may not connect to the Unix socket (EACCES)",
+            _ => return self.outcome().into(),
+        };
+        Ending::because(self.outcome(), Detail::broken(Rule::new(wrong, "")))
     }
 }
 
@@ -181,6 +201,12 @@ pub trait Transport {
     /// connections. By default all act on one.
     fn machine_of(&self, _user: u32) -> u32 {
         0
+    }
+
+    /// The server of the connection, where connections go to several: the failures of one are told apart
+    /// from those of another.
+    fn server_of(&self, _connection: ConnectionKey) -> Option<SocketAddr> {
+        None
     }
 
     /// TCP statistics of the connection so far, where the plane has them. Asked for while the connection is

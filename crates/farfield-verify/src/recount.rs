@@ -30,7 +30,7 @@ use times::{Intervals, Sorted};
 
 /// Numbers that neither samples nor packets show, by their place in the document, and why. A place stands for
 /// all that is below it; what of it can be compared is.
-pub const LEFT_OUT: [(&str, &str); 27] = [
+pub const LEFT_OUT: [(&str, &str); 28] = [
     ("schema_version", "the form of the document, which its reader looks at"),
     (
         "phases.drain_ns",
@@ -46,6 +46,7 @@ pub const LEFT_OUT: [(&str, &str); 27] = [
     ("failures", "causes are noted beside the samples, and the first of each kind are kept"),
     ("connections.open_max", "counted by the engine once a second"),
     ("connections.resent_requests", "a request that never left is in no packet"),
+    ("connections.addresses", "counted by the engine, over the whole run"),
     ("handshakes.cpu", "processor time"),
     ("http.alternatives", "attempts that ended without a request"),
     ("http2.refused", "a request that was sent again is one sample"),

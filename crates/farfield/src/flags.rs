@@ -18,7 +18,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use farfield_scenario::Overlay;
 use std::path::PathBuf;
 pub use values::{ACCESS, POLICIES};
-use values::{GATEWAYS, HTTP_VERSIONS, PLANES, SAMPLES, Suggested, count, resolving};
+use values::{ADDRESSES, GATEWAYS, HTTP_VERSIONS, PLANES, SAMPLES, Suggested, count, resolving};
 
 /// A web-server benchmark that tells the truth: realistic load, verified figures, and a verdict on itself.
 ///
@@ -212,13 +212,20 @@ pub struct RunFlags {
     /// certificate keep the name. What is empty is any, or as it was; may be repeated
     #[arg(long, value_name = "HOST:PORT:OTHER-HOST:OTHER-PORT")]
     pub connect_to: Vec<String>,
-    /// Take ADDRESS for HOST, as curl does; may be repeated
+    /// Take ADDRESS, or several with commas between, for HOST, as curl does; may be repeated
     #[arg(long, value_name = "HOST:PORT:ADDRESS", value_parser = resolving)]
     pub resolve: Vec<String>,
     /// Processors that farfield runs on, such as 1 or 0,2
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub processors: Vec<u32>,
     /// Seed of all random numbers
+    /// Connect to the Unix socket at PATH, or to @NAME, as curl does; the URL says host and path
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
+    pub unix_socket: Option<String>,
+    /// Addresses of the target's name that connections go to: the first that answers, all in turn, or the one
+    /// that the name has when a connection is opened
+    #[arg(long, value_name = "WHICH", value_parser = Suggested(ADDRESSES))]
+    pub addresses: Option<String>,
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
     /// Set any key of the scenario; may be repeated
@@ -309,6 +316,8 @@ impl RunFlags {
             aborts: self.aborts.clone(),
             out: self.out.clone(),
             samples: self.samples.clone(),
+            addresses: self.addresses.clone(),
+            unix_socket: self.unix_socket.clone(),
             no_monitor: self.no_monitor,
             once: false,
         }

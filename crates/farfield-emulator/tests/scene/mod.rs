@@ -156,7 +156,7 @@ impl Scene {
             server: Arc::new(self.server.clone()),
             load: document.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),
             itinerary: Itinerary::pages(requests, &target).expect("requests that can be written"),
-            policy: self.policy,
+            policy: self.policy.clone(),
             tls: self.tls.clone(),
             seed: Seed(1),
             requests_max: None,

@@ -120,6 +120,14 @@ fn of_sockets(plane: &SocketsPlane, wanted: &MonitorSettings, log: &mut MonitorL
         };
         return (None, None, Some(which));
     }
+    if let Some(unix) = &plane.unix {
+        if wanted.tiers.is_empty() && wanted.prometheus.is_empty() {
+            log.note(format!(
+                "the server at the Unix socket {unix} is not looked for: write monitor.pid, or a tier"
+            ));
+        }
+        return (None, None, None);
+    }
     if !is_of_this_machine(plane.target) {
         if wanted.tiers.is_empty() && wanted.prometheus.is_empty() {
             log.note(of_another_machine(&plane.target.ip().to_string()));

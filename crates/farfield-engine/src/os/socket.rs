@@ -1,9 +1,13 @@
 //! TCP sockets of clients: non-blocking, from a chosen source address, to one target.
 
 use farfield_base::Duration;
+use farfield_user::UnixAddress;
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with, sockopt};
+use rustix::net::addr::SocketAddrArg;
+use rustix::net::{
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, socket_with, sockopt,
+};
 use std::net::{IpAddr, SocketAddr};
 
 /// Progress of a connect.
@@ -33,8 +37,22 @@ pub fn client_socket(target: &SocketAddr, source: Option<IpAddr>, no_delay: bool
     Ok(fd)
 }
 
+/// A Unix socket for a connection.
+pub fn unix_socket() -> Result<OwnedFd, Errno> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)
+}
+
+/// The address as the system has it.
+pub fn unix_address(address: &UnixAddress) -> Result<SocketAddrUnix, Errno> {
+    match address {
+        UnixAddress::Path(path) => SocketAddrUnix::new(path.as_path()),
+        UnixAddress::Abstract(name) => SocketAddrUnix::new_abstract_name(name.as_bytes()),
+    }
+}
+
 /// Begins to connect a socket to `target`, and returns the progress so far.
-pub fn begin_connect(fd: &OwnedFd, target: &SocketAddr) -> Result<Progress, Errno> {
+pub fn begin_connect(fd: &OwnedFd, target: &impl SocketAddrArg) -> Result<Progress, Errno> {
     match connect(fd, target) {
         Ok(()) => Ok(Progress::Connected),
         Err(Errno::INPROGRESS) => {

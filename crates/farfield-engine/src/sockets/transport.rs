@@ -4,10 +4,12 @@ use crate::os::clock::Clock;
 use crate::os::datagram_socket::{self, Received};
 use crate::os::socket::{
     Progress, begin_connect, client_socket, handshake_rtt, receive_stamped, timestamps_kept_on,
+    unix_socket,
 };
 use crate::sample_channel::SampleSender;
 use crate::sockets::Sources;
 use crate::sockets::arrivals::Arrivals;
+use crate::sockets::peers::Peers;
 use crate::sockets::unsent::Unsent;
 use bytes::Bytes;
 use farfield_base::{Instant, Note, Opened, Sample};
@@ -16,9 +18,9 @@ use farfield_user::{Backlog, ConnectionKey, ConnectionSlot, Datagrams, Failure, 
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
-use rustix::net::SendFlags;
+use rustix::net::{SendFlags, SocketAddrUnix};
 use std::collections::VecDeque;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// A worker's sockets, timers and samples on their way out.
 pub(crate) struct SocketsTransport {
@@ -44,6 +46,10 @@ pub(crate) struct SocketsTransport {
     /// No wake is due before this instant.
     quiet_until: Instant,
     target: SocketAddr,
+    /// The addresses that connections go to in place of the target, if they are several or change.
+    peers: Option<Peers>,
+    /// The Unix socket that connections go to in place of the target.
+    unix: Option<SocketAddrUnix>,
     sources: Sources,
     /// Whether to switch Nagle's algorithm off: requests on a persistent connection must not wait for ACKs;
     /// a single request never does.
@@ -59,6 +65,7 @@ pub(crate) struct SocketsTransport {
 struct Socket {
     fd: OwnedFd,
     serial: u32,
+    server: SocketAddr,
     /// While it connects: when its SYN was sent.
     connecting: Option<Instant>,
     /// Whether the poll also reports when it is writable.
@@ -121,6 +128,8 @@ impl SocketsTransport {
             cuts_rows: true,
             quiet_until: Instant::ZERO,
             target,
+            peers: None,
+            unix: None,
             sources,
             no_delay,
             sockets: Vec::new(),
@@ -133,6 +142,31 @@ impl SocketsTransport {
     /// Notes the addresses of connections from now on, which costs a call of the system for each.
     pub fn noting_connections(self) -> SocketsTransport {
         SocketsTransport { opened: Some(Vec::new()), ..self }
+    }
+
+    /// Has connections go to the addresses of `peers`, if there are any.
+    pub fn spread_over(self, peers: Option<Peers>) -> SocketsTransport {
+        SocketsTransport { peers, ..self }
+    }
+
+    /// Has connections go to a Unix socket, if there is one.
+    pub fn to_unix_socket(self, unix: Option<SocketAddrUnix>) -> SocketsTransport {
+        SocketsTransport { unix, ..self }
+    }
+
+    /// Hands over what was counted by address.
+    pub fn heartbeat(&mut self) {
+        if let Some(peers) = &mut self.peers {
+            peers.hand_over();
+        }
+    }
+
+    /// The server of the next connection, which has this serial.
+    fn next_server(&mut self, serial: u32) -> SocketAddr {
+        match &mut self.peers {
+            Some(peers) => peers.next(serial),
+            None => self.target,
+        }
     }
 
     /// Instant of the next wake; [`Instant::MAX`] if there is none. [`may_be_due`](Self::may_be_due) uses
@@ -161,6 +195,11 @@ impl SocketsTransport {
     /// Once, if `key` was still connecting: when it was established, if it is.
     pub fn take_connecting(&mut self, key: ConnectionKey) -> Option<Instant> {
         let begun = self.find_mut(key)?.connecting.take()?;
+        if let Some(peers) = &mut self.peers
+            && self.sockets[key.slot.index()].as_ref().is_some_and(|socket| rustix::net::getpeername(&socket.fd).is_ok())
+        {
+            peers.note_established(key.serial);
+        }
         self.find(key).map(|socket| self.established(&socket.fd, begun))
     }
 
@@ -242,22 +281,42 @@ impl SocketsTransport {
         false
     }
 
-    /// Begins a connection. Returns the instant at which it was begun, as far as it came, and at which it was
+    /// Begins a connection to `server`. Returns the instant at which it was begun, as far as it came, and at which it was
     /// established, if it is already.
-    fn begin(&mut self, key: ConnectionKey, user: u32) -> (Instant, Result<Option<Instant>, Errno>) {
+    fn begin(
+        &mut self,
+        key: ConnectionKey,
+        user: u32,
+        server: SocketAddr,
+    ) -> (Instant, Result<Option<Instant>, Errno>) {
         if self.open >= self.open_max {
             return (self.clock.now(), Err(Errno::MFILE));
         }
-        let created = client_socket(&self.target, self.sources.address(user), self.no_delay);
+        let created = match &self.unix {
+            Some(_) => unix_socket(),
+            None => client_socket(&server, self.source(user, &server), self.no_delay),
+        };
         // Making a socket would count as time of the handshake.
         let begun = self.clock.now();
         let connected = created.and_then(|fd| {
-            let progress = begin_connect(&fd, &self.target)?;
+            let progress = match &self.unix {
+                Some(unix) => begin_connect(&fd, unix)?,
+                None => begin_connect(&fd, &server)?,
+            };
             let connected = (progress == Progress::Connected).then(|| self.established(&fd, begun));
-            self.keep(key, fd, connected.is_none().then_some(begun), None)?;
+            self.keep(key, fd, server, connected.is_none().then_some(begun), None)?;
+            if let (Some(peers), Some(_)) = (&mut self.peers, connected) {
+                peers.note_established(key.serial);
+            }
             Ok(connected)
         });
         (begun, connected)
+    }
+
+    /// The address that a user connects from to `server`; the kernel's choice where the user's is of another
+    /// family.
+    fn source(&self, user: u32, server: &SocketAddr) -> Option<IpAddr> {
+        self.sources.address(user).filter(|source| source.is_ipv4() == server.is_ipv4())
     }
 
     /// The instant at which a connection was established whose SYN left at `begun`: when the SYN-ACK came, as
@@ -277,9 +336,9 @@ impl SocketsTransport {
         if self.open >= self.open_max {
             return (self.clock.now(), Err(Errno::MFILE));
         }
-        let opened = datagram_socket::open(target, self.sources.address(user));
+        let opened = datagram_socket::open(target, self.source(user, target));
         let begun = self.clock.now();
-        (begun, opened.and_then(|fd| self.keep(key, fd, None, Some(0))))
+        (begun, opened.and_then(|fd| self.keep(key, fd, *target, None, Some(0))))
     }
 
     /// Registers a socket with the poll; `connecting` since an instant, if it still is, and with the
@@ -288,6 +347,7 @@ impl SocketsTransport {
         &mut self,
         key: ConnectionKey,
         fd: OwnedFd,
+        server: SocketAddr,
         connecting: Option<Instant>,
         ecn: Option<u8>,
     ) -> Result<(), Errno> {
@@ -296,6 +356,7 @@ impl SocketsTransport {
         let socket = Socket {
             fd,
             serial: key.serial,
+            server,
             connecting,
             polls_writable: connecting.is_some(),
             unsent: Unsent::default(),
@@ -346,14 +407,18 @@ impl SocketsTransport {
 impl Transport for SocketsTransport {
     fn connect(&mut self, key: ConnectionKey, user: u32) -> Instant {
         self.connects += 1;
-        let (begun, connected) = self.begin(key, user);
+        let server = self.next_server(key.serial);
+        let (begun, connected) = self.begin(key, user, server);
         self.last_sent = begun;
         if connected.is_ok() && self.opened.is_some() {
-            self.note_opened(key, user, begun, self.target);
+            self.note_opened(key, user, begun, server);
         }
         match connected {
             Ok(Some(connected)) => self.upcalls.push_back(Upcall::Connected(key, connected)),
             Ok(None) => {}
+            Err(errno) if self.unix.is_some() => {
+                self.upcalls.push_back(Upcall::Failed(key, failure_of_unix_socket(errno)));
+            }
             Err(errno) => self.upcalls.push_back(Upcall::Failed(key, failure(errno))),
         }
         begun
@@ -379,7 +444,8 @@ impl Transport for SocketsTransport {
 
     fn open_datagrams(&mut self, key: ConnectionKey, user: u32, port: Option<u16>) -> Instant {
         self.connects += 1;
-        let target = SocketAddr::new(self.target.ip(), port.unwrap_or(self.target.port()));
+        let mut target = self.next_server(key.serial);
+        target.set_port(port.unwrap_or(target.port()));
         let (begun, opened) = self.begin_datagrams(key, user, &target);
         self.last_sent = begun;
         match opened {
@@ -402,7 +468,7 @@ impl Transport for SocketsTransport {
         if socket.ecn != Some(datagrams.ecn) {
             socket.ecn = Some(datagrams.ecn);
             // A kernel that refuses sends without; QUIC finds out that its codepoints do not arrive.
-            let _ = datagram_socket::set_ecn(&socket.fd, &self.target, datagrams.ecn);
+            let _ = datagram_socket::set_ecn(&socket.fd, &socket.server, datagrams.ecn);
         }
         let segment_bytes = datagrams.segment_bytes.max(1);
         if self.cuts_rows && datagrams.bytes.len() > segment_bytes {
@@ -453,7 +519,14 @@ impl Transport for SocketsTransport {
         self.wheel.schedule(at, (at, wake));
     }
 
+    fn server_of(&self, key: ConnectionKey) -> Option<SocketAddr> {
+        self.peers.as_ref().and_then(|peers| peers.server_of(key.serial))
+    }
+
     fn record(&mut self, sample: Sample) {
+        if let Some(peers) = &mut self.peers {
+            peers.note_request(sample.connection, sample.outcome);
+        }
         self.samples.push(sample);
     }
 
@@ -480,6 +553,16 @@ fn read_datagrams(socket: &Socket, buffer: &mut [u8]) -> Read {
             Err(Errno::AGAIN | Errno::INTR) => Read::Nothing,
             Err(errno) => Read::Failed(failure(errno)),
         };
+    }
+}
+
+/// The failure to connect to a Unix socket (connect(2), unix(7)).
+fn failure_of_unix_socket(errno: Errno) -> Failure {
+    match errno {
+        Errno::AGAIN => Failure::BacklogFull,
+        Errno::NOENT | Errno::NOTDIR => Failure::NoSocket,
+        Errno::ACCESS | Errno::PERM => Failure::NotAllowed,
+        errno => failure(errno),
     }
 }
 

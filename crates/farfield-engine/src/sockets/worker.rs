@@ -392,6 +392,7 @@ impl Worker {
             return;
         }
         self.transport.arrivals.heartbeat();
+        self.transport.heartbeat();
         self.transport.samples.live = self.live_counts();
         self.transport.samples.flush();
     }
@@ -407,6 +408,7 @@ impl Worker {
     fn wind_up(mut self) -> WorkerReport {
         let now = self.transport.clock.now();
         self.population.cut(&mut self.transport, now);
+        self.transport.heartbeat();
         self.transport.samples.live = self.live_counts();
         self.transport.samples.flush();
         let (area, stalls) = (self.population.in_system_area(now), self.transport.samples.stalls);

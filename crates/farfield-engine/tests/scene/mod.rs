@@ -194,7 +194,7 @@ impl Scene {
         Settings {
             load: load.resolve(nothing).expect("a load"),
             itinerary: Itinerary::pages(requests, &target).expect("a book"),
-            policy: self.policy,
+            policy: self.policy.clone(),
             tls: None,
             seed: Seed(1),
             requests_max: None,

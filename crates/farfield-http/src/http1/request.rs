@@ -55,6 +55,9 @@ pub enum RequestError {
     /// A field of HTTP/1 connections that HTTP/2 forbids (RFC 9113, 8.2.2).
     #[error("the header `{0}` has no place in HTTP/2; remove it")]
     HeaderOfHttp1(String),
+    /// An expectation of a request without content (RFC 9110, 10.1.1).
+    #[error("`Expect: 100-continue` is for requests with a body, and this one has none; remove it")]
+    ExpectsWithoutContent,
     /// There are two Host fields (RFC 9110, 7.2).
     #[error("the header `{0}` is given twice")]
     HeaderTwice(String),

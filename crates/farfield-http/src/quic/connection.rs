@@ -238,8 +238,20 @@ impl Connection {
         self.library.connection.local_address_changed();
     }
 
+    /// How the handshake ended, once it has: for who asks nothing on the connection. What else happened is
+    /// passed over.
+    pub fn handshake(&mut self) -> Option<Result<(), QuicFailure>> {
+        loop {
+            match self.next_event()? {
+                Event::Connected => return Some(Ok(())),
+                Event::Lost(failure) => return Some(Err(failure)),
+                _ => {}
+            }
+        }
+    }
+
     /// Closes with an error code of the application's, unless it is over: what is to be sent says so.
-    pub(crate) fn close(&mut self, now: Instant, code: u64) {
+    pub fn close(&mut self, now: Instant, code: u64) {
         let at = self.advance(now);
         self.library.connection.close(at, varint(code), Bytes::new());
     }

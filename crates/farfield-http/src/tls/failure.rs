@@ -171,20 +171,28 @@ pub(crate) fn detail_of(error: &Error) -> Detail {
     }
 }
 
+/// Of a certificate that was valid until some time ago.
+pub const EXPIRED: Rule = Rule::new("the certificate has expired", "RFC 5280 §4.1.2.5");
+/// Of a certificate that will be valid.
+pub const NOT_VALID_YET: Rule = Rule::new("the certificate is not valid yet", "RFC 5280 §4.1.2.5");
+/// Of a certificate whose issuers are none that are trusted.
+pub const NO_TRUSTED_ROOT: Rule = Rule::new("the certificate leads to no trusted root", "RFC 5280 §6.1");
+/// Of a certificate that was not signed by the issuer of the name that it has.
+pub const BAD_SIGNATURE: Rule = Rule::new("a certificate's signature is wrong", "RFC 5280 §6.1.3");
+/// Of a certificate with another key than those that are pinned.
+pub const NO_PIN: Rule = Rule::new("the certificate's key is none of `tls.pins`", "");
+
 /// The rule that a certificate does not keep to.
 fn rule_of_certificate(error: &CertificateError) -> Rule {
     let (wrong, section) = match error {
-        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
-            ("the certificate has expired", "RFC 5280 §4.1.2.5")
-        }
-        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-            ("the certificate is not valid yet", "RFC 5280 §4.1.2.5")
-        }
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => return EXPIRED,
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => return NOT_VALID_YET,
+        CertificateError::UnknownIssuer => return NO_TRUSTED_ROOT,
+        CertificateError::BadSignature => return BAD_SIGNATURE,
+        CertificateError::ApplicationVerificationFailure => return NO_PIN,
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
             ("the certificate is for other names", "RFC 9525 §6")
         }
-        CertificateError::UnknownIssuer => ("the certificate leads to no trusted root", "RFC 5280 §6.1"),
-        CertificateError::BadSignature => ("a certificate's signature is wrong", "RFC 5280 §6.1.3"),
         CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
             ("the certificate is not for servers", "RFC 5280 §4.2.1.12")
         }
@@ -192,9 +200,6 @@ fn rule_of_certificate(error: &CertificateError) -> Rule {
         CertificateError::Revoked => ("the certificate is revoked", "RFC 5280 §5"),
         CertificateError::UnhandledCriticalExtension => {
             ("the certificate has a critical extension that is not known", "RFC 5280 §4.2")
-        }
-        CertificateError::ApplicationVerificationFailure => {
-            ("the certificate's key is none of `tls.pins`", "")
         }
         _ => ("the certificate does not verify", "RFC 5280 §6.1"),
     };

@@ -54,6 +54,13 @@ pub(super) fn warnings(fold: &Fold, stats: &EngineStats, verdict: &Verdict, unti
             stats.forms_unlike
         ));
     }
+    if stats.unasked_content > 0 {
+        warnings.push(format!(
+            "{} requests with `Expect: 100-continue` sent their content without the server's word, after waiting for \
+             `connections.expect-timeout`, which is part of their times.",
+            stats.unasked_content
+        ));
+    }
     warnings.extend(only_redirects(fold));
     let named = [
         (Outcome::Flooded, "requests met a server that sends without end what leads to nothing"),

@@ -8,6 +8,7 @@ use super::text::{Filling, TextContext};
 use super::urls::Server;
 use crate::book::HttpVersion;
 use crate::book::Target;
+use crate::expect::{check_expectation, is_expectation};
 use crate::outgoing::Outgoing;
 use bytes::{Bytes, BytesMut};
 use farfield_base::Instant;
@@ -47,6 +48,16 @@ impl Written {
 
     pub fn answering(&self) -> Answering {
         Answering::method(self.method.as_str())
+    }
+
+    /// The bytes of its body, if it asks for the server's word before them.
+    pub fn expecting_bytes(&self) -> usize {
+        let (_, body) = self.parts();
+        let expects = !body.is_empty()
+            && self.lines().any(|(name, line)| {
+                is_expectation(&name, line.get(name.len() + 1..).unwrap_or_default())
+            });
+        if expects { body.len() } else { 0 }
     }
 
     /// Whether it says how long its body is.
@@ -173,6 +184,7 @@ impl Recipe {
         let varying =
             |(name, text): &(String, Text)| text.constant().is_none().then(|| (name.clone(), text.clone()));
         let varying: Vec<(String, Text)> = state.headers.iter().filter_map(varying).collect();
+        check_expectation(&constant, state.body.is_some() || state.form.is_some())?;
         let lines = common_lines(target, &constant, &varying)?;
         // The method is checked with a path that is none of its business.
         RequestHead {
@@ -391,7 +403,7 @@ impl Writer {
                 b"cookie" => !recipe.own_cookies,
                 b"referer" => !recipe.own.referer,
                 b"content-length" => true,
-                name => becomes_get && name.starts_with(b"content-"),
+                name => becomes_get && (name == b"expect" || name.starts_with(b"content-")),
             };
             if !left_out {
                 self.arena.extend_from_slice(line);

@@ -306,7 +306,7 @@ impl Scene {
         let mut population = Population::new(Plan {
             load: self.load.clone(),
             itinerary: itinerary.expect("requests that can be written"),
-            policy: self.policy,
+            policy: self.policy.clone(),
             tls: None,
             seed: Seed(1),
             worker,

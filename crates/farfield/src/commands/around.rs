@@ -89,14 +89,20 @@ fn of_part(itinerary: Itinerary, settings: &Settings, address: SocketAddr) -> Se
     let plane = match &settings.plane {
         Plane::Sockets(sockets) => Plane::Sockets(sockets.clone()),
         Plane::Emulated(_) => {
-            Plane::Sockets(SocketsPlane { target: address, sources: Sources::default(), capture: None })
+            Plane::Sockets(SocketsPlane {
+                target: address,
+                peers: None,
+                unix: None,
+                sources: Sources::default(),
+                capture: None,
+            })
         }
         Plane::Simulated(plane) => Plane::Simulated(plane.clone()),
     };
     Settings {
         load: LoadModel::recorded(vec![Instant::ZERO]),
         itinerary,
-        policy: settings.policy,
+        policy: settings.policy.clone(),
         tls: settings.tls.clone(),
         seed: settings.seed,
         requests_max: None,

@@ -33,7 +33,8 @@ pub fn once(flags: &TryFlags) -> Result<Exit, Problem> {
     let stop =
         interrupt::flag().map_err(|error| Problem::failed(format!("cannot listen for Ctrl-C: {error}")))?;
     descriptors::raise();
-    let Prepared { mut settings, address, origin, files, .. } = plan.prepare(super::run::now_rfc3339())?;
+    let Prepared { mut settings, address, scenario, origin, files, .. } =
+        plan.prepare(super::run::now_rfc3339())?;
     for warning in &settings.warnings {
         output::put_error(format_args!("warning: {warning}\n"));
     }
@@ -42,7 +43,7 @@ pub fn once(flags: &TryFlags) -> Result<Exit, Problem> {
     super::run::announce(&settings.plane, false)?;
     let log = farfield_files::temporary_folder("farfield-")
         .map_err(|error| Problem::failed(format!("cannot make a folder for the server's log: {error}")))?;
-    let mut settings = super::run::set_up(settings, log.path())?;
+    let mut settings = super::run::set_up(settings, &scenario, log.path())?;
     drop(files);
     let shown = ServerShown { address, whole: flags.trace };
     if let Some(played) = around::set_up(&mut settings, shown, &stop)? {

@@ -13,11 +13,12 @@ use crate::progress::{Progress, Shown, Watch};
 use farfield_engine::plane::{Plane, PlaneKind, PreparedPlane};
 use farfield_engine::{
     Output, RunDirectory, RunDirectoryError, SetUpError, Settings, descriptors, interrupt, preflight,
+    tls_probe,
 };
 use farfield_measure::Summary;
 use farfield_scenario::inputs;
 use farfield_scenario::starts;
-use farfield_scenario::{Overlay, Prepared, RunPlan};
+use farfield_scenario::{Overlay, Prepared, RunPlan, Scenario};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -129,7 +130,7 @@ pub fn drive(mut plan: RunPlan, watch: Watch) -> Result<Done, Problem> {
     };
     let created = created.map_err(Problem::failed)?;
     let directory = created.path().to_owned();
-    let mut settings = set_up(settings, &directory)?;
+    let mut settings = set_up(settings, &scenario, &directory)?;
     // The server has read the files by now.
     drop(files);
     let shown = ServerShown { address, whole: false };
@@ -204,9 +205,22 @@ pub(super) fn announce(plane: &PreparedPlane, quiet: bool) -> Result<(), Problem
     Ok(())
 }
 
-/// Sets up the plane. A failure removes the run directory.
-pub(super) fn set_up(settings: Settings<PreparedPlane>, directory: &Path) -> Result<Settings, Problem> {
-    settings.set_up(directory).map_err(|error| {
+/// Sets up the plane, and shakes hands once with a server that talks TLS. A failure removes the run
+/// directory.
+pub(super) fn set_up(
+    settings: Settings<PreparedPlane>,
+    scenario: &Scenario,
+    directory: &Path,
+) -> Result<Settings, Problem> {
+    let set_up = settings.set_up(directory).map_err(|error| match error {
+        SetUpError::Testbed(error) => Problem::forbidden(error),
+        SetUpError::Server(error) => Problem::failed(error),
+    });
+    let usable = set_up.and_then(|settings| match tls_probe::check(&settings) {
+        Ok(()) => Ok(settings),
+        Err(refusal) => Err(Problem::failed(scenario.advise(&refusal))),
+    });
+    usable.inspect_err(|_| {
         // The directory stays if the server's log is in it.
         let _ = std::fs::remove_dir(directory);
         match error {

@@ -37,6 +37,7 @@ pub const ACCESS: &[&str] = &[
 ];
 pub const GATEWAYS: &[&str] = &["auto", "tun", "packet"];
 pub const HTTP_VERSIONS: &[&str] = &["1.0", "1.1", "2", "3", "auto"];
+pub const ADDRESSES: &[&str] = &["first", "all", "each-connection"];
 pub const SAMPLES: &[&str] = &["all", "none"];
 
 /// A text, for which completions offer these.

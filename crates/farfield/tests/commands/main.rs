@@ -15,3 +15,4 @@ mod queries;
 mod requests;
 mod site;
 mod unfinished;
+mod ways;

@@ -9,6 +9,7 @@
 pub mod caddy;
 pub mod machine;
 pub mod nginx;
+pub mod relay;
 pub mod secure;
 pub mod wan;
 

@@ -1,6 +1,7 @@
 //! What is known of a failure comes to whoever looks: in the printed result, in summary.json, in
 //! failures.txt, in the page, in Markdown, in the advice and in `farfield try`. Servers are played by hand.
 
+use crate::common::relay::words_closing_first;
 use crate::common::secure::Authority;
 use crate::common::wan::{CALM_PACKETS, may_build};
 use crate::common::{Ended, Place};
@@ -339,7 +340,8 @@ fn failures_of_tls_have_causes() {
         (116, "tls-certificate-refused", "alert 116 (certificate_required), sent by the server"),
     ] {
         let address = server(vec![21, 3, 3, 0, 2, 2, number], true);
-        let ended = place.run(&format!("https://{address}/ --insecure --http 1.1 {SOON}")).exits(3);
+        let words = words_closing_first(&format!("https://{address}/ --insecure --http 1.1 {SOON}"));
+        let ended = place.run(&words).exits(3);
         let failure = only_failure(&ended);
         assert_eq!((failure.outcome.as_str(), failure.cause.as_deref()), (outcome, Some(cause)));
     }
@@ -347,7 +349,8 @@ fn failures_of_tls_have_causes() {
     authority.certify(&place, "shop.test", (2001, 2002));
     let served = place.serve("--tls --cert shop.test.pem --key shop.test.key");
     let words = "/ --cacert ca.pem --set tls.server-name=shop.test --http 1.1";
-    let ended = place.run(&format!("{}{words} {SOON}", served.url)).exits(3);
+    let words = words_closing_first(&format!("{}{words} {SOON}", served.url));
+    let ended = place.run(&words).exits(3);
     let failure = only_failure(&ended);
     assert_eq!(failure.outcome, "tls-untrusted");
     assert_eq!(failure.cause.as_deref(), Some("the certificate has expired (RFC 5280 §4.1.2.5)"));

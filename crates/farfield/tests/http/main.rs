@@ -5,6 +5,7 @@ mod common;
 #[path = "../shop/mod.rs"]
 mod shop;
 
+mod expect;
 mod http2;
 mod http3;
 mod http3_wan;

@@ -6,6 +6,7 @@ mod common;
 mod captures;
 mod clients;
 mod early;
+mod probe;
 mod servers;
 mod simulated;
 mod usual;

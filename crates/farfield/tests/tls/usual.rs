@@ -1,6 +1,7 @@
 //! HTTPS as people run it: against the built-in server, against nginx on sockets and across the WAN, and
 //! against servers whose TLS is wrong, each of which has a name in the outcomes.
 
+use crate::common::relay::words_closing_first;
 use crate::common::secure::{Authority, BOTH, Line, Nginx, VALID, take_log};
 use crate::common::wan::{Kind, Wan};
 use crate::common::{Ended, Place, count};
@@ -90,9 +91,27 @@ fn each_request_to_nginx_is_in_its_log() {
     assert_eq!(log.iter().filter(|line| !line.resumed).count(), 2, "{log:?}");
 }
 
+/// Outcomes that every handshake with the server would have: the run is refused before it begins.
+const LASTING: [Outcome; 5] = [
+    Outcome::TlsUntrusted,
+    Outcome::TlsNameMismatch,
+    Outcome::TlsAlpnRefused,
+    Outcome::TlsIncompatible,
+    Outcome::NotTls,
+];
+
 /// What a run against a server with this outcome says: that all failed so, with a remedy, and never a hang.
+/// One with a lasting outcome is refused, and has it where the server is another than before the run.
 #[track_caller]
 fn fails(place: &Place, words: &str, outcome: Outcome) -> Ended {
+    let words = match LASTING.contains(&outcome) {
+        true => {
+            place.farfield(&format!("run {words} -n 6 -q -o refused")).exits(1).says(&["no user could talk"]);
+            assert!(!place.path("refused").exists(), "a run that was not begun leaves nothing");
+            words_closing_first(words)
+        }
+        false => words.to_owned(),
+    };
     let ended = place.run(&format!("{words} -n 6 -c 2")).exits(3);
     let summary = ended.summary();
     assert_eq!(count(&summary.steady, outcome), summary.steady.requests, "{:?}", summary.steady.outcomes);

@@ -110,6 +110,11 @@ impl Settings {
         self.versions.iter().any(|offered| offered.version == rustls::ProtocolVersion::TLSv1_3)
     }
 
+    /// Whether users have certificates.
+    pub fn has_identities(&self) -> bool {
+        self.identities.is_some()
+    }
+
     /// Settings for the server `name`, which is verified as `trust` says, over one of `versions`.
     ///
     /// # Errors

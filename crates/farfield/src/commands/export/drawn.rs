@@ -92,7 +92,13 @@ pub fn sessions(settings: &Settings<PreparedPlane>) -> Result<Vec<DrawnSession>,
         load,
         itinerary: settings.itinerary.for_worker(),
         // One after the other: what a page embeds comes in its order.
-        policy: Policy { parallel: NonZeroU16::MIN, requests_per_connection: None, ..settings.policy },
+        policy: Policy {
+            parallel: NonZeroU16::MIN,
+            requests_per_connection: None,
+            // A request is drawn with its content.
+            expect_timeout: Duration::ZERO,
+            ..settings.policy.clone()
+        },
         // Its server is made up, and nothing is sent.
         tls: None,
         seed: settings.seed,
@@ -108,7 +114,12 @@ pub fn sessions(settings: &Settings<PreparedPlane>) -> Result<Vec<DrawnSession>,
         server.now = at;
         match event {
             Event::Wake(
-                Wake::Deadline | Wake::Idle | Wake::Unanswered | Wake::Quic(_) | Wake::Alternative(_),
+                Wake::Deadline
+                | Wake::Idle
+                | Wake::Unanswered
+                | Wake::Quic(_)
+                | Wake::Alternative(_)
+                | Wake::Continue(_),
             ) => {}
             Event::Wake(wake) => population.handle_wake(&mut server, at, at, wake),
             Event::Connected(key) => population.handle_connected(&mut server, at, key),

@@ -1,0 +1,296 @@
+//! One handshake before a run, as its users will make it: a server whose TLS no user can use is found by it,
+//! with the reason, and not by a run of which every request fails.
+//!
+//! Only what every handshake would meet ends a run before it begins: a certificate that does not verify,
+//! another name, no version in common, a protocol that is refused, no TLS at all. What may be otherwise a
+//! moment later does not: silence, a connection that closes, an alert of the server's own trouble. The run
+//! shows these.
+
+use crate::Settings;
+use crate::os::clock::{Clock, library_now, unix_seconds};
+use crate::os::datagram_socket::{self, Received};
+use crate::os::socket::{begin_connect, unix_address, unix_socket};
+use crate::plane::Plane;
+use farfield_base::{Detail, Duration, Instant, Outcome};
+use farfield_http::quic;
+use farfield_http::tls::{self, Sessions};
+use farfield_user::{HttpVersion, UnixAddress};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::net::SendFlags;
+use rustix::time::Timespec;
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::os::unix::net::UnixStream;
+
+/// The longest that the handshake may take. A request's time limit may be shorter.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Bytes of a handshake at most that are read: a server that sends more is measured, or found out, by the
+/// run.
+const BYTES_MAX: usize = 1 << 20;
+/// H3_NO_ERROR (RFC 9114, 8.1).
+const H3_NO_ERROR: u64 = 0x100;
+
+/// Why no user can talk to the server: how every request would end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The server: an address, or a Unix socket.
+    pub server: String,
+    /// How requests would end.
+    pub outcome: Outcome,
+    /// The reason, where more is known.
+    pub detail: Option<Detail>,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.outcome {
+            Outcome::TlsUntrusted => "its certificate does not verify",
+            Outcome::TlsNameMismatch => "its certificate is for another name",
+            Outcome::TlsAlpnRefused => "it refuses the version of HTTP that users speak",
+            Outcome::TlsIncompatible => "it has no version of TLS, cipher suite or group in common with users",
+            Outcome::TlsCertificateRefused => "it wants a certificate of its clients, who have none",
+            Outcome::NotTls => "it answers in another protocol than TLS",
+            Outcome::NoQuicVersion => "it has no version of QUIC in common with users",
+            _ => "its TLS cannot be used",
+        };
+        write!(f, "no user could talk to the server at {}: {what}", self.server)?;
+        match &self.detail {
+            Some(detail) => write!(f, ": {detail}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Shakes hands with the server of a run that is set up, if its users talk TLS.
+///
+/// # Errors
+/// If no handshake can succeed.
+pub fn check(settings: &Settings) -> Result<(), Box<Refusal>> {
+    let Some(tls) = &settings.tls else { return Ok(()) };
+    let in_datagrams = settings.itinerary.version() == HttpVersion::Http3;
+    let patience = settings.policy.request_timeout().min(PATIENCE);
+    let probe = |server| shake_hands(tls, Server::Ip(server), in_datagrams, patience);
+    match &settings.plane {
+        Plane::Sockets(plane) => match &plane.peers {
+            _ if plane.unix.is_some() => {
+                plane.unix.iter().try_for_each(|unix| shake_hands(tls, Server::Unix(unix), false, patience))
+            }
+            Some(peers) => peers.addresses().iter().try_for_each(|address| probe(*address)),
+            None => probe(plane.target),
+        },
+        Plane::Emulated(emulated) => {
+            let plan = &emulated.network.plan;
+            let has_v4 = plan.classes.iter().any(|class| class.first_address.is_ipv4());
+            let ip = if has_v4 { IpAddr::V4(plan.servers.v4) } else { IpAddr::V6(plan.servers.v6) };
+            let server = SocketAddr::new(ip, plan.servers.port);
+            // Where no thread can be made inside, the run says so.
+            emulated.testbed.inside(|| probe(server)).unwrap_or(Ok(()))
+        }
+        Plane::Simulated(_) => Ok(()),
+    }
+}
+
+/// Shakes hands once with `server` and says goodbye; over QUIC if `in_datagrams`.
+///
+/// # Errors
+/// If no handshake with these settings can succeed.
+pub fn shake_hands(
+    tls: &tls::Settings,
+    server: Server<'_>,
+    in_datagrams: bool,
+    patience: Duration,
+) -> Result<(), Box<Refusal>> {
+    let settings = tls.clone().starting_at(unix_seconds()).beginning_at(library_now());
+    let clock = Clock::starting_in(Duration::ZERO);
+    let course = Course { clock, until: clock.now() + patience };
+    let found = match server {
+        Server::Ip(address) if in_datagrams => course.over_quic(&settings, address),
+        Server::Ip(address) => course.connect(address).and_then(|stream| course.over_stream(settings, stream)),
+        Server::Unix(address) => {
+            connect_unix(address).and_then(|stream| course.over_stream(settings, stream))
+        }
+    };
+    match found {
+        Ok(Some((outcome, detail))) if is_lasting(outcome, tls.has_identities()) => {
+            Err(Refusal { server: server.to_string(), outcome, detail }.into())
+        }
+        // What else there is, the run shows.
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+/// Whether every handshake would end like this. A certificate of the first user's that is refused says
+/// nothing of the others'.
+fn is_lasting(outcome: Outcome, has_identities: bool) -> bool {
+    match outcome {
+        Outcome::TlsUntrusted
+        | Outcome::TlsNameMismatch
+        | Outcome::TlsAlpnRefused
+        | Outcome::TlsIncompatible
+        | Outcome::NotTls
+        | Outcome::NoQuicVersion => true,
+        Outcome::TlsCertificateRefused => !has_identities,
+        _ => false,
+    }
+}
+
+/// How a handshake failed, if it did.
+type Failed = Option<(Outcome, Option<Detail>)>;
+
+/// A handshake's clock and bounds.
+struct Course {
+    clock: Clock,
+    until: Instant,
+}
+
+/// Where the server is.
+#[derive(Debug, Clone, Copy)]
+pub enum Server<'a> {
+    /// At an address.
+    Ip(SocketAddr),
+    /// At a Unix socket.
+    Unix(&'a UnixAddress),
+}
+
+impl fmt::Display for Server<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Server::Ip(address) => address.fmt(f),
+            Server::Unix(address) => address.fmt(f),
+        }
+    }
+}
+
+/// A stream of bytes with limits on the time of a read and of a write.
+trait Stream: Read + Write {
+    fn limit(&self, read: Duration, write: Duration) -> io::Result<()>;
+}
+
+impl Stream for TcpStream {
+    fn limit(&self, read: Duration, write: Duration) -> io::Result<()> {
+        self.set_write_timeout(Some(write.to_std()))?;
+        self.set_read_timeout(Some(read.to_std()))
+    }
+}
+
+impl Stream for UnixStream {
+    fn limit(&self, read: Duration, write: Duration) -> io::Result<()> {
+        self.set_write_timeout(Some(write.to_std()))?;
+        self.set_read_timeout(Some(read.to_std()))
+    }
+}
+
+/// A Unix socket connects at once, or its backlog is full.
+fn connect_unix(address: &UnixAddress) -> io::Result<UnixStream> {
+    let socket = unix_socket()?;
+    begin_connect(&socket, &unix_address(address)?)?;
+    let stream = UnixStream::from(socket);
+    stream.set_nonblocking(false)?;
+    Ok(stream)
+}
+
+impl Course {
+    /// The time that is left; an error if there is none.
+    fn left(&self) -> io::Result<Duration> {
+        let left = self.until.since(self.clock.now());
+        if left > Duration::ZERO { Ok(left) } else { Err(io::ErrorKind::TimedOut.into()) }
+    }
+
+    fn connect(&self, server: SocketAddr) -> io::Result<TcpStream> {
+        TcpStream::connect_timeout(&server, self.left()?.to_std())
+    }
+
+    fn over_stream(&self, settings: tls::Settings, mut stream: impl Stream) -> io::Result<Failed> {
+        let client = tls::Client::new(&Sessions::Encrypted(settings));
+        let mut session = client.begin(self.clock.now(), 0);
+        let (mut out, mut plain, mut taken) = (Vec::new(), Vec::new(), 0);
+        let mut buffer = [0; 16 * 1024];
+        loop {
+            if session.is_secured() {
+                session.close();
+            }
+            session.take_to_send(&mut out);
+            stream.limit(self.left()?, PATIENCE)?;
+            stream.write_all(&out)?;
+            out.clear();
+            if session.is_secured() || taken > BYTES_MAX {
+                return Ok(None);
+            }
+            let count = stream.read(&mut buffer)?;
+            if count == 0 {
+                return Ok(None);
+            }
+            taken += count;
+            if let Err(failure) = session.receive(&client, self.clock.now(), &buffer[..count], &mut plain) {
+                // The alert tells the server why.
+                session.take_to_send(&mut out);
+                let _ = stream.write_all(&out);
+                return Ok(Some((failure.outcome(), session.detail().cloned())));
+            }
+            plain.clear();
+        }
+    }
+
+    fn over_quic(&self, settings: &tls::Settings, server: SocketAddr) -> io::Result<Failed> {
+        let socket = datagram_socket::open(&server, None)?;
+        let mut client = quic::Client::new(settings);
+        let mut connection = client.begin(self.clock.now(), 0);
+        let (mut bytes, mut taken) = (Vec::new(), 0);
+        let mut buffer = vec![0; datagram_socket::READ_BYTES];
+        loop {
+            self.transmit(&mut connection, &socket, &mut bytes)?;
+            match connection.handshake() {
+                Some(Ok(())) => {
+                    connection.close(self.clock.now(), H3_NO_ERROR);
+                    self.transmit(&mut connection, &socket, &mut bytes)?;
+                    return Ok(None);
+                }
+                Some(Err(failure)) => return Ok(Some((failure.outcome(), connection.detail().cloned()))),
+                None if taken > BYTES_MAX => return Ok(None),
+                None => {}
+            }
+            let timer = connection.next_timeout().map_or(self.until, |timer| timer.min(self.until));
+            let wait = timer.since(self.clock.now()).min(self.left()?);
+            poll(
+                &mut [PollFd::new(&socket, PollFlags::IN)],
+                Some(&Timespec::try_from(wait.to_std()).unwrap_or_default()),
+            )?;
+            match datagram_socket::receive(&socket, &mut buffer) {
+                Ok(Received { count, segment_bytes, ecn, .. }) => {
+                    taken += count;
+                    for datagram in buffer[..count].chunks(segment_bytes.max(1)) {
+                        client.receive(&mut connection, self.clock.now(), ecn, datagram);
+                    }
+                }
+                Err(Errno::AGAIN | Errno::INTR | Errno::MSGSIZE) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+            if connection.next_timeout().is_some_and(|timer| timer <= self.clock.now()) {
+                client.handle_timeout(&mut connection, self.clock.now());
+            }
+        }
+    }
+
+    /// Sends what the connection has to send. What cannot go is lost, as on a path.
+    fn transmit(
+        &self,
+        connection: &mut quic::Connection,
+        socket: &OwnedFd,
+        bytes: &mut Vec<u8>,
+    ) -> io::Result<()> {
+        bytes.clear();
+        while let Some(transmit) = connection.next_transmit(self.clock.now(), bytes) {
+            for datagram in bytes.chunks(transmit.segment_bytes.max(1)) {
+                match rustix::net::send(socket, datagram, SendFlags::NOSIGNAL) {
+                    Ok(_) | Err(Errno::AGAIN | Errno::INTR | Errno::NOBUFS | Errno::MSGSIZE) => {}
+                    Err(errno) => return Err(errno.into()),
+                }
+            }
+            bytes.clear();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,141 @@
+//! Ways to the server that the sockets plane alone has: several addresses of a name, and their renewal.
+
+use crate::Scenario;
+use crate::http::HttpVersion;
+use crate::mistake::Mistake;
+use farfield_base::Duration;
+use farfield_engine::PlaneKind;
+use farfield_engine::sockets::PeerBook;
+use farfield_user::{Addresses, Policy};
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// The shortest time between two look-ups: a resolver is not the server that is measured.
+const RESOLVE_EVERY_MIN: Duration = Duration::from_ms(100);
+
+impl Scenario {
+    /// What the plane, and the other keys, cannot have of ways to the server.
+    pub(crate) fn check_ways(&self) -> Result<(), Mistake> {
+        let Policy { addresses, resolve_every, unix_socket, .. } = &self.connections;
+        let (addresses, resolve_every) = (*addresses, *resolve_every);
+        if self.plane != PlaneKind::Sockets {
+            let name = self.plane.name();
+            let own = "remove this key, or write plane = \"sockets\"";
+            let resolver = format!(
+                "it is about the addresses that a resolver knows, and the server of the {name} plane has one of each \
+                 family; {own}"
+            );
+            let packets = format!("clients of the {name} plane send packets to their server; {own}");
+            let written = [
+                ("connections.addresses", addresses != Addresses::First, &resolver),
+                ("connections.resolve-every", resolve_every.is_some(), &resolver),
+                ("connections.unix-socket", unix_socket.is_some(), &packets),
+            ];
+            let found = written.into_iter().find(|(_, written, _)| *written);
+            return found.map_or(Ok(()), |(key, _, sentence)| Err(Mistake::at(key, sentence)));
+        }
+        if unix_socket.is_some() {
+            return self.check_unix_socket();
+        }
+        match (addresses, resolve_every) {
+            (Addresses::First | Addresses::All, Some(_)) => Err(Mistake::at(
+                "connections.resolve-every",
+                "the name is resolved once, before the run; write connections.addresses = \"each-connection\", or remove \
+                 this key",
+            )),
+            (_, Some(every)) if every < RESOLVE_EVERY_MIN => {
+                let sentence = format!("a resolver is asked every {RESOLVE_EVERY_MIN} at most; write so much or more");
+                Err(Mistake::at("connections.resolve-every", sentence))
+            }
+            (Addresses::All | Addresses::EachConnection, _) if self.target.is_none() => Err(Mistake::at(
+                "connections.addresses",
+                "the built-in server has one address; name a target, or remove this key",
+            )),
+            (Addresses::EachConnection, _) if self.capture.is_some() => Err(Mistake::at(
+                "connections.addresses",
+                "a capture is of addresses that are known before the run; write \"first\" or \"all\", or remove [capture]",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// What cannot be together with a Unix socket.
+    fn check_unix_socket(&self) -> Result<(), Mistake> {
+        let key = "connections.unix-socket";
+        if self.target.is_none() {
+            let sentence = "the URL says which host and path to ask for; name it, such as http://localhost/";
+            return Err(Mistake::at(key, sentence));
+        }
+        let policy = &self.connections;
+        let written = [
+            ("connections.addresses", policy.addresses != Addresses::First),
+            ("connections.resolve-every", policy.resolve_every.is_some()),
+            ("sockets.connect-to", !self.sockets.connect_to.is_empty()),
+            ("sockets.sources", self.sockets.sources.is_some()),
+            ("capture", self.capture.is_some()),
+            ("http", self.http == HttpVersion::Http3),
+        ];
+        match written.into_iter().find(|(_, written)| *written) {
+            None => Ok(()),
+            Some((other, _)) => {
+                let sentence = format!(
+                    "a Unix socket ({key}) has no addresses, no packets and no datagrams; remove this key, or {key}"
+                );
+                Err(Mistake::at(other, sentence))
+            }
+        }
+    }
+
+    /// The addresses of `host` that connections go to, where they are not the first alone: `all` of them, in
+    /// order.
+    pub(crate) fn peers(&self, host: &str, all: &[SocketAddr]) -> Option<Arc<PeerBook>> {
+        let every = self.connections.resolve_every.unwrap_or(Policy::RESOLVE_EVERY);
+        Some(Arc::new(match self.connections.addresses {
+            Addresses::First => return None,
+            Addresses::All => PeerBook::all(all),
+            Addresses::EachConnection => PeerBook::renewed(host.to_owned(), *all.first()?, every),
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Overlay, from_text};
+
+    #[test]
+    fn keys_that_a_plane_cannot_have_are_named() {
+        let refused = |text: &str, parts: &[&str]| {
+            let error = from_text(text, None, &Overlay::default()).expect_err(text).to_string();
+            for part in parts {
+                assert!(error.contains(part), "{text}: {error}");
+            }
+        };
+        let all = "connections.addresses = 'all'";
+        refused(&format!("plane = 'emulated'\n{all}"), &["connections.addresses", "emulated plane"]);
+        refused(&format!("plane = 'simulated'\n{all}"), &["connections.addresses", "simulated plane"]);
+        refused("plane = 'simulated'\nconnections.resolve-every = '1s'", &["connections.resolve-every"]);
+        refused(all, &["connections.addresses", "built-in server"]);
+        let unix = "connections.unix-socket = '/run/a.sock'";
+        refused(&format!("plane = 'emulated'\n{unix}"), &["connections.unix-socket", "packets"]);
+        refused(unix, &["connections.unix-socket", "http://localhost/"]);
+        let url = "target = 'http://a.test/'";
+        for (other, key) in [
+            ("connections.addresses = 'all'", "connections.addresses"),
+            ("sockets.connect-to = ['a.test:80:127.0.0.1:81']", "sockets.connect-to"),
+            ("sockets.sources = ['127.0.0.0/8']", "sockets.sources"),
+            ("capture = {}", "capture"),
+        ] {
+            refused(&format!("{url}\n{unix}\n{other}"), &[key, "Unix socket"]);
+        }
+        refused(&format!("target = 'https://a.test/'\nhttp = '3'\n{unix}"), &["http", "datagrams"]);
+        refused(&format!("{url}\nconnections.unix-socket = ''"), &["connections.unix-socket", "path"]);
+        refused(&format!("{url}\n{all}\nconnections.resolve-every = '1s'"), &["resolve-every", "each-connection"]);
+        let each = "connections.addresses = 'each-connection'";
+        refused(&format!("{url}\n{each}\nconnections.resolve-every = '1ms'"), &["resolve-every", "100ms"]);
+        refused(&format!("{url}\n{each}\ncapture = {{}}"), &["connections.addresses", "capture"]);
+        for text in [unix.to_owned(), all.to_owned(), each.to_owned(), format!("{each}\nconnections.resolve-every = '1s'")] {
+            let text = format!("{url}\n{text}");
+            assert!(from_text(&text, None, &Overlay::default()).is_ok(), "{text}");
+        }
+    }
+}
