@@ -270,6 +270,7 @@ pub fn run_with_clocks(
     // The collector may have waited for a disk since.
     let worked_until = finished.iter().map(|worker| worker.ended).max().unwrap_or_else(|| clock.now());
     let until = worked_until.min(window.measure_to);
+    collector.stats.ended = Some(worked_until.since(Instant::ZERO));
     let drift_ns = clock.start_unix_ns().cast_signed() - start_unix_ns.cast_signed();
     collector.stats.clock = Some(RunClock { start_unix_ns, drift_ns });
     if captures.any() {

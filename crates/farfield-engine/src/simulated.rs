@@ -87,6 +87,7 @@ pub(crate) fn run(
         collector.opened = Some(std::mem::take(&mut simulated.opened));
     }
     let until = simulated.ended.min(phases.window.measure_to);
+    collector.stats.ended = Some(simulated.ended.since(Instant::ZERO));
     account::add_up(&mut collector.stats, settings, (phases.window, until), vec![finished(&simulated)]);
     account::describe_network(&mut collector.stats, settings);
     collector.stats.warnings.extend(account::no_session_completed(settings, &collector.fold));

@@ -105,7 +105,7 @@ pub struct Phases {
     pub warm_up_ns: u64,
     /// The measured part, as far as it went.
     pub steady_ns: u64,
-    /// From the measured part to the end.
+    /// From the end of the measured part until the last worker had nothing more to wait for.
     pub drain_ns: u64,
 }
 
@@ -304,7 +304,7 @@ impl Summary {
         let verdict = Verdict::judge(context, fold, stats, until);
         let completed = verdict.checks.iter().find(|check| check.name == "completed");
         let incomplete_reason = completed.and_then(|check| check.note.clone());
-        let phases = phases(fold, until);
+        let phases = phases(fold, stats, until);
         let steady = Duration::from_ns(phases.steady_ns);
         Summary {
             schema_version: SCHEMA_VERSION,
@@ -390,12 +390,13 @@ pub fn summary_schema() -> serde_json::Value {
     schemars::schema_for!(Summary).to_value()
 }
 
-fn phases(fold: &Fold, until: Instant) -> Phases {
+fn phases(fold: &Fold, stats: &EngineStats, until: Instant) -> Phases {
     let window = fold.window();
+    let ended = stats.ended.map_or(until, |ended| Instant::ZERO + ended);
     Phases {
         warm_up_ns: window.measure_from.min(until).as_ns(),
         steady_ns: window.elapsed(until).as_ns(),
-        drain_ns: until.since(window.measure_to).as_ns(),
+        drain_ns: ended.since(window.measure_to).as_ns(),
     }
 }
 

@@ -302,13 +302,16 @@ fn summarize(summary: &mut Value, samples: &[Sample]) -> io::Result<()> {
     let limits = VerdictLimits::default();
     let context =
         SummaryContext { heading: &old.heading, limits: &limits, thresholds: &[], series_file: None };
-    let end = at(phases.warm_up_ns + phases.steady_ns + phases.drain_ns);
-    let new = Summary::new(context, &fold, &EngineStats::default(), end);
+    let last = samples.iter().map(|sample| sample.done).max().unwrap_or(at(0));
+    let end = at(phases.warm_up_ns + phases.steady_ns + phases.drain_ns).max(last);
+    let stats = EngineStats { ended: Some(end.since(at(0))), ..EngineStats::default() };
+    let new = Summary::new(context, &fold, &stats, end);
     let new = serde_json::to_value(&new)?;
     for place in ["steady", "classes", "warm_up", "pages", "states", "drained_requests", "handshakes", "http"]
     {
         summary[place] = new[place].clone();
     }
+    summary["phases"]["drain_ns"] = new["phases"]["drain_ns"].clone();
     for place in
         ["attempts", "established", "used", "requests_mean", "requests_max", "requests_per_connection"]
     {

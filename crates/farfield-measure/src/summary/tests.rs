@@ -36,6 +36,9 @@ fn says_what_the_run_was() {
     let summary = summary(&fold, &stats, END);
     assert!(summary.complete && summary.verdict.valid && summary.thresholds[0].passed);
     assert_eq!(summary.phases, Phases { warm_up_ns: 0, steady_ns: END.as_ns(), drain_ns: 0 });
+    let ended = Some(END.since(Instant::ZERO) + Duration::from_ms(340));
+    let drained = self::summary(&fold, &EngineStats { ended, ..stats.clone() }, END);
+    assert_eq!(drained.phases.drain_ns, 340_000_000);
     let rates = summary.steady.rates.expect("a second");
     assert_eq!((rates.offered_per_s, rates.completed_per_s), (200.0, 200.0));
     assert_eq!(rates.body_bytes_per_s, 20_000.0);
