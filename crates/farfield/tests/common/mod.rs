@@ -130,8 +130,10 @@ impl Place {
                 true => "",
                 false => value,
             };
+        // A run of so many requests ends with them, however slow the machine is.
+        let enough = if given.contains(&"-n") { "-d 20s" } else { "-d 1s" };
         let defaults = [
-            unless_given(&["-d", "--duration"], "-d 1s"),
+            unless_given(&["-d", "--duration"], enough),
             unless_given(&["--warm-up", "-n"], "--warm-up 200ms"),
             unless_given(&["-t", "--workers"], "-t 1"),
         ];
