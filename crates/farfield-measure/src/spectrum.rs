@@ -25,6 +25,8 @@ const LOG_BIAS: f64 = -0.270;
 const LOG_VARIANCE: f64 = 0.645;
 /// The factor C1 for 25 averages and the second degree.
 const UNBIASED: f64 = 0.882;
+/// Degrees of freedom of the estimate.
+pub const DEGREES: f64 = 7.0;
 /// The quantile at 97.5 % of Student's distribution with seven degrees of freedom: half the width of a 95 %
 /// interval in estimated standard deviations.
 pub const HALF_WIDTH: f64 = 2.364_624_251;

@@ -5,12 +5,11 @@
 //! numbers of whole runs: each counts once, however many requests it had, since runs of one server process
 //! agree with each other more than servers do (Zhang, Meisner, Mars and Tang, "Treadmill", ISCA 2016). Rates
 //! and times are compared by their logarithms, so that a change is a ratio; the share of errors by its
-//! difference. One run against one is compared by batches of itself, which know nothing of what
-//! differs between two starts of a server.
+//! difference. One run against one is compared by the intervals that each has of itself, which know nothing
+//! of what differs between two starts of a server.
 //!
 //! Only valid runs count. Nothing is opened but run directories.
 
-mod batches;
 mod cells;
 pub mod fail_if;
 pub mod html;
@@ -20,7 +19,7 @@ pub mod metric;
 pub mod side;
 pub mod text;
 
-use farfield_measure::interval::{MeanEstimate, holm};
+use farfield_measure::interval::{BoundedEstimate, MeanEstimate, holm};
 use inputs::InputChange;
 use metric::{Metric, Scale};
 use serde::Serialize;
@@ -79,7 +78,7 @@ pub enum Evidence {
     Repeats,
     /// One side is a single run, which is compared with the spread of the other's repeats.
     OneAgainstRepeats,
-    /// Both sides are single runs, compared by parts of themselves.
+    /// Both sides are single runs, compared by the intervals of each.
     WithinRuns,
 }
 
@@ -137,24 +136,11 @@ impl Against {
             (1, _) | (_, 1) => Evidence::OneAgainstRepeats,
             _ => Evidence::Repeats,
         };
-        let batches = (evidence == Evidence::WithinRuns)
-            .then(|| [base, other].map(|side| batches::of(&side.runs()[0], metrics)));
-        let mut rows: Vec<Row> = metrics
-            .iter()
-            .enumerate()
-            .map(|(at, metric)| {
-                let parts = batches.as_ref().map(|sides| [&sides[0].numbers[at], &sides[1].numbers[at]]);
-                Row::of(*metric, [base, other], parts)
-            })
-            .collect();
+        let row = |metric: &Metric| Row::of(*metric, [base, other], evidence);
+        let mut rows: Vec<Row> = metrics.iter().map(row).collect();
         mark_differences(&mut rows);
-        let mut notes = notes(base, other, evidence);
-        if let Some(sides) = &batches {
-            for (side, found) in [base, other].into_iter().zip(sides) {
-                notes.extend(found.doubts.iter().map(|doubt| format!("{}: {doubt}", side.name())));
-            }
-        }
-        Against { side: other.summary(), evidence, rows, inputs: inputs::changes(base, other), notes }
+        let (inputs, notes) = (inputs::changes(base, other), notes(base, other, evidence));
+        Against { side: other.summary(), evidence, rows, inputs, notes }
     }
 
     /// True if at least one metric is shown to differ.
@@ -169,21 +155,26 @@ impl Against {
 }
 
 impl Row {
-    /// Of a metric on both sides; `parts` are its numbers in the batches of two single runs, or the reason
-    /// why there are none.
-    fn of(metric: Metric, sides: [&Side; 2], parts: Option<[&Result<Vec<f64>, &'static str>; 2]>) -> Row {
+    /// Of a metric on both sides.
+    fn of(metric: Metric, sides: [&Side; 2], evidence: Evidence) -> Row {
         let values = sides.map(|side| metric.of_runs(side.runs()));
         let mean =
             |values: &Result<Vec<f64>, &'static str>| values.as_ref().ok().map(|of| metric.scale().mean(of));
         let [base, other] = [mean(&values[0]), mean(&values[1])];
         let unknown = |reason| Row { metric, base, other, change: None, unknown: Some(reason) };
-        let numbers = match (&values, parts) {
-            ([Err(reason), _] | [_, Err(reason)], _) => return unknown(reason),
-            (_, Some([Err(reason), _] | [_, Err(reason)])) => return unknown(reason),
-            (_, Some([Ok(base), Ok(other)])) => [base, other],
-            ([Ok(base), Ok(other)], None) => [base, other],
+        let [numbers, others] = match &values {
+            [Err(reason), _] | [_, Err(reason)] => return unknown(reason),
+            [Ok(base), Ok(other)] => [base, other],
         };
-        match Change::between(metric.scale(), numbers) {
+        let change = if evidence == Evidence::WithinRuns {
+            match sides.map(|side| metric.estimate_of(&side.runs()[0])) {
+                [Err(reason), _] | [_, Err(reason)] => return unknown(reason),
+                [Ok(base), Ok(other)] => Change::of_estimates(metric.scale(), [base, other]),
+            }
+        } else {
+            Change::between(metric.scale(), [numbers, others])
+        };
+        match change {
             Some(change) => Row { metric, base, other, change: Some(change), unknown: None },
             None => unknown("the numbers of the runs do not show it"),
         }
@@ -191,6 +182,25 @@ impl Row {
 }
 
 impl Change {
+    /// The change from the first number to the second, each with its interval; absent if a logarithm does not
+    /// exist.
+    fn of_estimates(scale: Scale, estimates: [BoundedEstimate; 2]) -> Option<Change> {
+        let [base, other] = estimates.map(|own| BoundedEstimate {
+            value: scale.forth(own.value),
+            low: scale.forth(own.low),
+            high: scale.forth(own.high),
+        });
+        let difference = other.minus(base);
+        let BoundedEstimate { value, low, high } = difference;
+        [value, low, high].iter().all(|end| end.is_finite()).then(|| Change {
+            by: scale.back(value),
+            low: scale.back(low),
+            high: scale.back(high),
+            p_value: difference.p_value(),
+            differs: false,
+        })
+    }
+
     /// The change from the first numbers to the second; absent if a logarithm does not exist, or if
     /// numbers that agree exactly face a single one that differs.
     fn between(scale: Scale, numbers: [&Vec<f64>; 2]) -> Option<Change> {
@@ -229,7 +239,7 @@ fn notes(base: &Side, other: &Side, evidence: Evidence) -> Vec<String> {
     match evidence {
         Evidence::Repeats => {}
         Evidence::WithinRuns => notes.push(
-            "one run against one: the intervals know how a run varies within itself, and nothing of what differs \
+            "one run against one: the intervals are of how a run varies within itself, and know nothing of what differs \
              between two starts of the same server; repeat both, each with a server that is started anew"
                 .to_owned(),
         ),

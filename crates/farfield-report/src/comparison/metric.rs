@@ -1,6 +1,9 @@
 //! What is compared: a rate, a share, or a time, under the names that thresholds have.
 
 use crate::directory::RunDirectory;
+use farfield_measure::batches::interval::{NoInterval, NoIntervalReason};
+use farfield_measure::interval::BoundedEstimate;
+use farfield_measure::summary::TimingSummary;
 use farfield_measure::{Quantile, Timing};
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -43,6 +46,11 @@ pub enum Scale {
 )]
 pub struct MetricError(pub String);
 
+/// Why a run has no number.
+const NOTHING: &str = "a run has measured nothing of it";
+/// What rounding may move a number by, as a share of it.
+const ROUNDING: f64 = 0.002;
+
 /// The percentiles that every summary has.
 const QUANTILES: [&str; 6] = ["p50", "p90", "p95", "p99", "p99.9", "p99.99"];
 
@@ -66,14 +74,6 @@ impl Metric {
         }
     }
 
-    /// The time that it is of, if it is of one.
-    pub(super) fn timing(self) -> Option<Timing> {
-        match self {
-            Metric::Time(_, timing) => Some(timing),
-            Metric::Rate | Metric::Errors => None,
-        }
-    }
-
     /// True if more of it is better.
     pub fn is_better_high(self) -> bool {
         self == Metric::Rate
@@ -85,7 +85,6 @@ impl Metric {
     }
 
     fn of_run(self, run: &RunDirectory) -> Result<f64, &'static str> {
-        const NOTHING: &str = "a run has measured nothing of it";
         let steady = &run.summary().steady;
         let (statistic, timing) = match self {
             Metric::Rate => {
@@ -114,6 +113,68 @@ impl Metric {
                 times.quantile_ns(quantile).map(|ns| ns as f64).ok_or(NOTHING)
             }
         }
+    }
+}
+
+impl Metric {
+    /// Its number in a run with the 95 % interval that the run has of it, or the reason why it has none.
+    ///
+    /// Where requests were never answered, the number is an estimate that counts these by their ages, and has
+    /// no interval of its own. It has that of the answered ones as long as it lies within: the others then
+    /// move it by less than what is not known anyway.
+    pub(super) fn estimate_of(self, run: &RunDirectory) -> Result<BoundedEstimate, &'static str> {
+        let value = self.of_run(run)?;
+        let [low, high] = self.interval_of(run)?;
+        // Percentiles of histograms are rounded, and so are ends of intervals.
+        let rounding = value.abs() * ROUNDING;
+        if value < low - rounding || high + rounding < value {
+            return Err("too many requests of a run were never answered for an interval");
+        }
+        Ok(BoundedEstimate { value, low: low.min(value), high: high.max(value) })
+    }
+
+    fn interval_of(self, run: &RunDirectory) -> Result<[f64; 2], &'static str> {
+        let steady = &run.summary().steady;
+        let (statistic, timing) = match self {
+            Metric::Rate => {
+                let rates = steady.rates.as_ref().ok_or(NOTHING)?;
+                let none = || why(rates.no_completed_interval);
+                return rates.completed_interval_per_s.ok_or_else(none);
+            }
+            Metric::Errors => {
+                return steady.error_share_interval.ok_or_else(|| why(steady.no_error_share_interval));
+            }
+            Metric::Time(statistic, timing) => (statistic, timing),
+        };
+        let times = steady.times.of(timing).as_ref().ok_or(NOTHING)?;
+        if is_older(times) {
+            return Err("a run is of an older farfield, whose intervals took requests for independent");
+        }
+        let (interval, none) = match statistic {
+            Statistic::Mean => (times.mean_interval_ns, times.no_mean_interval),
+            Statistic::Quantile(quantile) => {
+                let held = times.quantile(quantile).ok_or(NOTHING)?;
+                (held.interval_ns, held.no_interval)
+            }
+        };
+        Ok(interval.ok_or_else(|| why(none))?.map(|ns| ns as f64))
+    }
+}
+
+/// Whether these are times of a summary from before intervals allowed for requests that are alike.
+fn is_older(times: &TimingSummary) -> bool {
+    times.mean_interval_ns.is_none() && times.no_mean_interval.is_none()
+}
+
+/// Why a run has no interval of a number.
+fn why(none: Option<NoInterval>) -> &'static str {
+    match none.map(|none| none.reason) {
+        Some(NoIntervalReason::TooFew) => "a run has too few requests for its interval",
+        Some(NoIntervalReason::TooCorrelated) => {
+            "requests of a run are too alike for its interval: measure for longer"
+        }
+        Some(NoIntervalReason::TooShort) => "the measured part of a run is too short for its interval",
+        Some(NoIntervalReason::NotKept | NoIntervalReason::NotEnded) | None => "a run has no interval of it",
     }
 }
 

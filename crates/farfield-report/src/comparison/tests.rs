@@ -6,6 +6,9 @@ use crate::directory::SUMMARY_FILE;
 use crate::terminal::Look;
 use crate::terminal::scene::{Scene, killed};
 use farfield_base::Duration;
+use farfield_measure::Summary;
+use farfield_measure::batches::interval::{NoInterval, NoIntervalReason};
+use farfield_measure::summary::{EstimateSummary, EstimatedTime};
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
@@ -37,6 +40,15 @@ impl Folders {
         summary.verdict.valid = true;
         summary.verdict.checks.clear();
         fs::write(path.join(SUMMARY_FILE), summary.to_json()).expect("written");
+    }
+
+    /// Keeps a single run with a changed summary.
+    fn keep_summary(&self, side: &str, change: impl Fn(&mut Summary)) {
+        self.keep(side, "run-0", 1.0);
+        let file = self.path(side).join("run-0").join(SUMMARY_FILE);
+        let mut summary = Summary::from_json(&fs::read_to_string(&file).expect("kept")).expect("own");
+        change(&mut summary);
+        fs::write(file, summary.to_json()).expect("written");
     }
 
     fn path(&self, side: &str) -> std::path::PathBuf {
@@ -114,19 +126,70 @@ fn a_single_run_is_held_against_the_spread_of_repeats() {
     assert!(back.differs && (back.by + 0.5).abs() < 0.01, "{back:?}");
 }
 
+/// Two single runs, without their samples: each metric has the interval that the summaries have, on the
+/// scale of logarithms and with the ends of either side, and none where one of them has none.
 #[test]
-fn two_single_runs_without_samples_say_so() {
+fn single_runs_are_compared_by_their_own_intervals() {
     let folders = Folders::new();
-    folders.keep("a", "run-0", 1.0);
-    folders.keep("b", "run-0", 1.0);
+    let means = [[10, 9, 12], [14, 13, 16]].map(|ms| ms.map(|ms: u64| ms * 1_000_000));
+    for (side, [mean, low, high]) in ["a", "b"].into_iter().zip(means) {
+        folders.keep_summary(side, |summary| {
+            let times = summary.steady.times.response.as_mut().expect("answered");
+            (times.mean_ns, times.mean_interval_ns, times.no_mean_interval) = (mean, Some([low, high]), None);
+            let none = NoInterval::because(NoIntervalReason::TooCorrelated);
+            for quantile in &mut times.quantiles {
+                (quantile.interval_ns, quantile.no_interval) = (None, Some(none));
+            }
+            summary.steady.error_share_interval = Some([0.0, 0.001]);
+        });
+    }
     let comparison = folders.compare("a", "b");
     assert_eq!(comparison.others[0].evidence, Evidence::WithinRuns);
-    assert!(!comparison.others[0].is_known());
+    let found = row(&comparison, "mean").change.expect("a change");
+    let ln = |ratio: f64| ratio.ln();
+    let low = (ln(1.4) - ln(14.0 / 13.0).hypot(ln(12.0 / 10.0))).exp_m1();
+    let high = (ln(1.4) + ln(16.0 / 14.0).hypot(ln(10.0 / 9.0))).exp_m1();
+    assert!((found.by - 0.4).abs() < 1e-9, "{found:?}");
+    assert!((found.low - low).abs() < 1e-9 && (found.high - high).abs() < 1e-9, "{found:?}");
+    assert!(found.p_value < 0.05 && found.low > 0.0);
+    assert!(row(&comparison, "p50").unknown.expect("no interval").contains("too alike"));
+    // No failures on either side: no change, by the interval that none of so many has.
+    let errors = row(&comparison, "errors").change.expect("a change");
+    assert_eq!((errors.by, errors.low, errors.high), (0.0, -0.001, 0.001));
     let text = text::render(&comparison, &[], Look::default());
-    assert!(
-        text.contains("UNKNOWN") && text.contains("samples.parquet") && text.contains("repeat both"),
-        "{text}"
-    );
+    assert!(text.contains("by the intervals of each") && text.contains("repeat both"), "{text}");
+}
+
+/// Intervals of an older farfield took requests for independent; an estimate beyond the interval of the
+/// answered requests has none.
+#[test]
+fn single_runs_whose_intervals_do_not_hold_say_so() {
+    let folders = Folders::new();
+    let whole = |summary: &mut Summary| {
+        let times = summary.steady.times.response.as_mut().expect("answered");
+        let (mean, none) = (times.mean_ns, None);
+        (times.mean_interval_ns, times.no_mean_interval) = (Some([mean / 2, mean * 2]), none);
+    };
+    folders.keep_summary("a", whole);
+    folders.keep_summary("old", |summary| {
+        let times = summary.steady.times.response.as_mut().expect("answered");
+        (times.mean_interval_ns, times.no_mean_interval) = (None, None);
+    });
+    let unanswered = |by: u64| {
+        move |summary: &mut Summary| {
+            whole(summary);
+            let mean = summary.steady.times.response.as_ref().expect("answered").mean_ns;
+            let mean = EstimatedTime { value_ns: mean * by / 10, is_lower_bound: false };
+            summary.steady.estimates.response =
+                Some(EstimateSummary { censored: 9, mean, quantiles: Vec::new() });
+        }
+    };
+    folders.keep_summary("few", unanswered(11));
+    folders.keep_summary("many", unanswered(30));
+    let mean = |other: &str| row(&folders.compare("a", other), "mean").clone();
+    assert!(mean("old").unknown.expect("none").contains("older farfield"));
+    assert!(mean("many").unknown.expect("none").contains("never answered"));
+    assert!((mean("few").change.expect("a change").by - 0.1).abs() < 0.01);
 }
 
 /// Invalid, incomplete and broken runs do not count, nor do copies in virtual time; none of them silently.

@@ -49,7 +49,7 @@ pub(super) fn evidence(against: &Against) -> &'static str {
     match against.evidence {
         Evidence::Repeats => "by the spread of repeats (Student's t, Welch)",
         Evidence::OneAgainstRepeats => "one run against repeats",
-        Evidence::WithinRuns => "one run against one, by tenths of each",
+        Evidence::WithinRuns => "one run against one, by the intervals of each",
     }
 }
 
