@@ -466,6 +466,22 @@ impl Outcome {
         }
     }
 
+    /// Whether a whole reply came, whatever its status and whatever was looked for in it.
+    pub const fn is_reply(self) -> bool {
+        use Outcome::*;
+        matches!(
+            self,
+            Ok | Status4xx
+                | Status5xx
+                | Unasked
+                | CheckFailed
+                | ExtractFailed
+                | RedirectLoop
+                | RedirectElsewhere
+                | BadCoding
+        )
+    }
+
     /// Whether the server's TLS, or the lack of it, ended the connection.
     pub const fn is_of_tls(self) -> bool {
         let (first, last) = (Outcome::TlsUntrusted.code(), Outcome::TlsCertificateRefused.code());

@@ -30,6 +30,7 @@ use crate::workers::Workers;
 use farfield_base::random::Seed;
 use farfield_base::{Bytes, Duration, Instant, Window};
 use farfield_http::tls;
+use farfield_measure::paths::PathNames;
 use farfield_measure::samples::{Keep, RunLabel, SamplesWriter};
 use farfield_measure::summary::SummaryContext;
 use farfield_measure::{
@@ -180,11 +181,11 @@ pub fn run_with_clocks(
     }
     allocator::keep_freed_memory();
     let captures = Captures::begin(settings)?;
-
     let peers = settings.plane.peers();
     if let Some(peers) = peers {
         peers.begin();
     }
+
     // A flag of our own, apart from `stop`: workers end the same way at the run's end and on an interrupt.
     let halt = Arc::new(AtomicBool::new(false));
     let workers = Workers { settings, phases, halt: &halt, stop, captures: &captures };
@@ -205,8 +206,8 @@ pub fn run_with_clocks(
     let start_unix_ns = clock.start_unix_ns();
     captures.start_at(start_unix_ns);
     let network_watch = watch_network(&settings.plane, clock);
-    let threads = workers.start(users, threads, clock, senders)?;
     let renewal = peers.map(Renewal::begin).transpose().map_err(RunError::Worker)?;
+    let threads = workers.start(users, threads, clock, senders)?;
     let programs = match start_programs(settings, clock, stop) {
         Ok(programs) => programs,
         Err(error) => {
@@ -218,7 +219,9 @@ pub fn run_with_clocks(
     };
 
     let fold = Fold::of_classes(window, &settings.plane.classes());
-    let fold = fold.naming_states(settings.itinerary.states());
+    let fold = fold
+        .naming_states(settings.itinerary.states())
+        .naming_paths(PathNames::of(settings.itinerary.targets()));
     let fold = fold.ignoring_unfinished(settings.ignores_unfinished);
     let collector = Collector::new(
         fold,
@@ -269,6 +272,7 @@ pub fn run_with_clocks(
 
     // The collector may have waited for a disk since.
     let worked_until = finished.iter().map(|worker| worker.ended).max().unwrap_or_else(|| clock.now());
+    let window = collector.fold.window();
     let until = worked_until.min(window.measure_to);
     collector.stats.ended = Some(worked_until.since(Instant::ZERO));
     let drift_ns = clock.start_unix_ns().cast_signed() - start_unix_ns.cast_signed();
@@ -282,11 +286,11 @@ pub fn run_with_clocks(
     account::describe_programs(&mut collector.stats, ended);
     account::add_up(&mut collector.stats, settings, (window, until), finished);
     account::describe_network(&mut collector.stats, settings);
+    collector.count_by_address();
+    collector.stats.warnings.extend(peers.and_then(|peers| peers.warning()));
     describe_watch(&mut collector.stats, network_watch);
     collector.stats.warnings.extend(account::no_session_completed(settings, &collector.fold));
     collector.stats.warnings.extend(account::too_few_sessions(settings, &collector.fold));
-    collector.count_by_address();
-    collector.stats.warnings.extend(peers.and_then(|peers| peers.warning()));
     collector.stats.asks_at_once = settings.asks_at_once();
     if let Some(before) = before {
         before.describe(&mut collector.stats, server, settings.plane.receive_cpu());
@@ -471,10 +475,10 @@ impl Plane {
     /// The processes of a server that listens at the target of the sockets plane on this machine.
     fn listening(&self) -> Vec<u32> {
         match self {
+            Plane::Sockets(sockets) if sockets.unix.is_some() => Vec::new(),
             Plane::Sockets(sockets) => monitor::processes_at(sockets.target),
             Plane::Emulated(_) | Plane::Simulated(_) => Vec::new(),
         }
-            Plane::Sockets(sockets) if sockets.unix.is_some() => Vec::new(),
     }
 
     /// Processor time of the kernel's threads for packets from clients.

@@ -20,6 +20,7 @@ use farfield_emulator::simulation::{
 use farfield_emulator::{CaptureFilter, ClientId, Packet};
 use farfield_files::create_private;
 use farfield_measure::engine_stats::WorkerStats;
+use farfield_measure::paths::PathNames;
 use farfield_measure::{Fold, Histogram, RunClock, Summary};
 use farfield_wire::pcapng::{Direction, Interface, InterfaceId, LinkType, PacketMetadata, Writer};
 use std::fs::File;
@@ -59,6 +60,7 @@ pub(crate) fn run(
     }
     let classes: Vec<String> = plane.network.plan.classes.iter().map(|class| class.name.clone()).collect();
     let fold = Fold::of_classes(phases.window, &classes).naming_states(settings.itinerary.states());
+    let fold = fold.naming_paths(PathNames::of(settings.itinerary.targets()));
     let fold = fold.ignoring_unfinished(settings.ignores_unfinished);
     let mut collector =
         Collector::new(fold, 0, summary_context(settings), &settings.aborts, files, Pace::alone());

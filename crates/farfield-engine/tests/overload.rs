@@ -5,8 +5,8 @@ mod scene;
 use farfield_base::Duration;
 use scene::{Scene, SceneResult, skips};
 
-fn completed_per_s(left: &SceneResult) -> f64 {
-    left.summary.steady.rates.as_ref().expect("a measured part").completed_per_s
+fn succeeded_per_s(left: &SceneResult) -> f64 {
+    left.summary.steady.rates.as_ref().expect("a measured part").succeeded_per_s
 }
 
 /// Users who wait for their replies, then four times as many arrivals a second as they made: the open load's
@@ -14,12 +14,12 @@ fn completed_per_s(left: &SceneResult) -> f64 {
 fn kept_at_four_times() -> f64 {
     let duration = Duration::from_secs(2);
     let closed = Scene { load: "model = 'closed'\nusers = 400".to_owned(), duration, ..Scene::default() };
-    let capacity = completed_per_s(&closed.play());
+    let capacity = succeeded_per_s(&closed.play());
     let offered = 4.0 * capacity;
     let load = format!("model = 'open'\narrivals = '{offered:.0}/s'\nusers-max = 400");
     let open = Scene { load, duration, ..Scene::default() }.play();
     assert!(!open.summary.verdict.valid, "it was on time at {offered:.0}/s");
-    completed_per_s(&open) / capacity
+    succeeded_per_s(&open) / capacity
 }
 
 /// A shard that always has something due reads the server's packets none the less. What it keeps on a quiet

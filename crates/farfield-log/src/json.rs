@@ -6,6 +6,7 @@ use crate::parser::{Broken, Parsed, Record, request_line};
 use crate::pattern::origin_form;
 use crate::timestamp;
 use farfield_base::{Duration, Instant};
+use memchr::memrchr;
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -15,9 +16,9 @@ use std::fmt;
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FieldMap {
     /// The time: a text (RFC 3339, or as the Common Log Format has it) or seconds since 1970. A number above
-    /// 10¹¹ is taken for milliseconds.
+    /// 10¹¹ is taken for milliseconds, above 10¹⁴ for microseconds, above 10¹⁷ for nanoseconds.
     pub time: String,
-    /// The client.
+    /// The client: an address or a name, with its port or without; the first of a list.
     pub client: String,
     /// The user agent.
     pub agent: String,
@@ -61,8 +62,9 @@ impl Default for FieldMap {
 
 impl FieldMap {
     /// The names that programs give their fields by default: nginx's variables, Caddy's, Traefik's, those of
-    /// Google's balancers, and of the Elastic Common Schema.
-    pub fn known() -> [(&'static str, FieldMap); 5] {
+    /// Google's balancers, of the Elastic Common Schema, of Cloudflare, Envoy, Kong, Azure's gateways and
+    /// Rails.
+    pub fn known() -> [(&'static str, FieldMap); 12] {
         let of = |names: [&str; 10], transfer_unit| {
             let [time, client, agent, method, path, request, referrer, status, bytes, transfer] =
                 names.map(str::to_owned);
@@ -128,12 +130,68 @@ impl FieldMap {
             "http.response.body.bytes",
             "event.duration",
         ];
+        let cloudflare = [
+            "EdgeStartTimestamp",
+            "ClientIP",
+            "ClientRequestUserAgent",
+            "ClientRequestMethod",
+            "ClientRequestURI",
+            "",
+            "ClientRequestReferer",
+            "EdgeResponseStatus",
+            "EdgeResponseBytes",
+            "",
+        ];
+        let envoy = [
+            "start_time",
+            "downstream_remote_address",
+            "user_agent",
+            "method",
+            "path",
+            "",
+            "referer",
+            "response_code",
+            "bytes_sent",
+            "duration",
+        ];
+        let kong = [
+            "started_at",
+            "client_ip",
+            "request.headers.user-agent",
+            "request.method",
+            "request.uri",
+            "",
+            "request.headers.referer",
+            "response.status",
+            "response.size",
+            "latencies.request",
+        ];
+        let azure = [
+            "time",
+            "properties.clientIP",
+            "properties.userAgent",
+            "properties.httpMethod",
+            "properties.requestUri",
+            "",
+            "",
+            "properties.httpStatus",
+            "properties.sentBytes",
+            "properties.timeTaken",
+        ];
+        let rails = ["time", "remote_ip", "ua", "method", "path", "", "", "status", "", "duration_s"];
         [
             ("nginx", FieldMap::default()),
             ("caddy", of(caddy, TransferUnit::Seconds)),
             ("traefik", of(traefik, TransferUnit::Nanoseconds)),
             ("google", of(google, TransferUnit::Seconds)),
             ("ecs", of(ecs, TransferUnit::Nanoseconds)),
+            ("cloudflare", of(cloudflare, TransferUnit::Milliseconds)),
+            ("envoy-json", of(envoy, TransferUnit::Milliseconds)),
+            ("kong", of(kong, TransferUnit::Milliseconds)),
+            ("azure", of(azure, TransferUnit::Seconds)),
+            ("rails", of(rails, TransferUnit::Seconds)),
+            ("nginx-local", FieldMap { time: "time_local".to_owned(), ..FieldMap::default() }),
+            ("nginx-iso8601", FieldMap { time: "time_iso8601".to_owned(), ..FieldMap::default() }),
         ]
     }
 
@@ -237,6 +295,7 @@ impl Json {
         let [_, client, agent, method, path, request, referrer, ..] = texts;
         let (method, path) = if path.is_empty() { request_line(request) } else { (method, path) };
         let (host, path) = origin_form(path);
+        let client = without_port(client);
         if client.is_empty() || path.is_empty() {
             return Err(Broken("no client or no target"));
         }
@@ -267,7 +326,8 @@ impl Json {
     }
 
     fn time(&self) -> Option<Instant> {
-        /// Seconds since 1970 are below this for three thousand years; milliseconds are above it since 1973.
+        /// Seconds since 1970 are below this for three thousand years; milliseconds are above it since 1973,
+        /// and below a thousand times as much.
         const SECONDS_MAX: f64 = 1e11;
         if self.values[0] == Value::Text {
             let text = self.texts[0].as_slice();
@@ -276,10 +336,26 @@ impl Json {
             }
         }
         let number = self.number(0).filter(|n| *n >= 0.0)?;
-        let seconds = if number > SECONDS_MAX { number / 1e3 } else { number };
+        let unit = [1.0, 1e3, 1e6, 1e9].into_iter().find(|unit| number / unit <= SECONDS_MAX)?;
+        let seconds = number / unit;
         // The whole and the fraction apart: their product has more digits than a float.
         let ns = || (seconds as u64) * 1_000_000_000 + (seconds.fract() * 1e9).round() as u64;
         (seconds < 1.7e10).then(|| Instant::from_ns(ns()))
+    }
+}
+
+/// The client alone: of a list, as `X-Forwarded-For` has it, the first; of an address with a port, the
+/// address.
+fn without_port(client: &[u8]) -> &[u8] {
+    let first = client.split(|byte| *byte == b',').next().unwrap_or_default().trim_ascii();
+    let Some(colon) = memrchr(b':', first) else { return first };
+    let (address, port) = (&first[..colon], &first[colon + 1..]);
+    let has_port = !port.is_empty() && port.iter().all(u8::is_ascii_digit);
+    match address.strip_prefix(b"[").and_then(|inner| inner.strip_suffix(b"]")) {
+        Some(inner) if has_port => inner,
+        // A second colon: an address of version 6, without brackets and without a port.
+        None if has_port && !address.contains(&b':') => address,
+        _ => first,
     }
 }
 

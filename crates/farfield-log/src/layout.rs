@@ -11,7 +11,7 @@ const LINES: usize = 20;
 
 /// Layouts with a fixed pattern: names, who writes them, patterns. Where several read a line, the first is
 /// taken.
-const PATTERNS: [(&str, &str, &str); 7] = [
+const PATTERNS: [(&str, &str, &str); 8] = [
     (
         "vhost",
         "Apache on Debian, `vhost_combined`",
@@ -48,6 +48,12 @@ const PATTERNS: [(&str, &str, &str); 7] = [
          \"$request\"",
     ),
     (
+        "heroku",
+        "Heroku's router, as `heroku logs` shows it",
+        "$time_iso8601 heroku[router]: at=$at method=$request_method path=\"$request_uri\" host=$host request_id=$id \
+         fwd=\"$remote_addr\" dyno=$dyno connect=$connect service=${request_time_ms}ms status=$status bytes=$bytes_sent",
+    ),
+    (
         "squid",
         "Squid's own",
         "$msec $request_time_ms $remote_addr $result/$status $bytes_sent $request_method $request_uri $user \
@@ -70,6 +76,13 @@ impl LogFormat {
             ("traefik", "Traefik's JSON"),
             ("google", "the JSON of Google's balancers"),
             ("ecs", "JSON of the Elastic Common Schema"),
+            ("cloudflare", "Cloudflare's Logpush of HTTP requests"),
+            ("envoy-json", "the JSON of Envoy and of Istio's proxies"),
+            ("kong", "the JSON of Kong's log plugins"),
+            ("azure", "the access log of Azure's application gateways"),
+            ("rails", "JSON of Rails applications, as GitLab's"),
+            ("nginx-local", "JSON with nginx's variables, of which the time is `time_local`"),
+            ("nginx-iso8601", "JSON with nginx's variables, of which the time is `time_iso8601`"),
         ];
         own.into_iter().chain(json).chain(PATTERNS.map(|(name, who, _)| (name, who))).collect()
     }
@@ -138,6 +151,107 @@ fn fixed(pattern: &str) -> LogFormat {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What is read of a line: client, method, target, status, bytes, milliseconds of transfer, second.
+    type Found = (&'static str, &'static str, &'static str, u16, Option<u64>, Option<u64>, u64);
+
+    const SECOND: u64 = 1_774_744_200;
+
+    /// Lines of gateways, by the layouts that they write: names, lines, and what is in them.
+    const GATEWAYS: [(&str, &str, Found); 12] = [
+        (
+            "cloudflare",
+            r#"{"RayID":"6","EdgeStartTimestamp":1774744200500000000,"ClientIP":"198.51.100.1","ClientRequestHost":"a.example","ClientRequestMethod":"GET","ClientRequestURI":"/p0?x=1","ClientRequestUserAgent":"M","EdgeResponseBytes":600,"EdgeResponseStatus":200}"#,
+            ("198.51.100.1", "GET", "/p0?x=1", 200, Some(600), None, SECOND),
+        ),
+        (
+            "cloudflare",
+            r#"{"ClientIP":"2001:db8::1","ClientRequestMethod":"POST","ClientRequestURI":"/b","EdgeStartTimestamp":"2026-03-29T00:30:00Z","EdgeEndTimestamp":"2026-03-29T00:30:01Z","EdgeResponseStatus":403}"#,
+            ("2001:db8::1", "POST", "/b", 403, None, None, SECOND),
+        ),
+        (
+            "envoy-json",
+            r#"{"bytes_sent":"600","downstream_remote_address":"198.51.100.1:49784","duration":"12","method":"GET","path":"/p0","response_code":"200","start_time":"2026-03-29T00:30:00.123Z","user_agent":"M","x_forwarded_for":"-"}"#,
+            ("198.51.100.1", "GET", "/p0", 200, Some(600), Some(12), SECOND),
+        ),
+        (
+            "envoy-json",
+            r#"{"start_time":"2026-03-29T00:30:00.123Z","method":"GET","path":"/p1","response_code":503,"bytes_sent":91,"duration":3,"downstream_remote_address":"[2001:db8::7]:49784","user_agent":null}"#,
+            ("2001:db8::7", "GET", "/p1", 503, Some(91), Some(3), SECOND),
+        ),
+        (
+            "kong",
+            r#"{"latencies":{"request":12,"kong":5,"proxy":7},"request":{"querystring":{},"size":"109","uri":"\/p0","url":"http:\/\/a.example\/p0","headers":{"host":"a.example","user-agent":"M"},"method":"GET"},"client_ip":"198.51.100.1","response":{"headers":{},"status":200,"size":"600"},"started_at":1774744200500}"#,
+            ("198.51.100.1", "GET", "/p0", 200, Some(600), Some(12), SECOND),
+        ),
+        (
+            "azure",
+            r#"{"resourceId":"r","operationName":"ApplicationGatewayAccess","time":"2026-03-29T00:30:00Z","category":"ApplicationGatewayAccessLog","properties":{"instanceId":"i","clientIP":"198.51.100.1","clientPort":4,"httpMethod":"GET","requestUri":"/p0","requestQuery":"a=1","userAgent":"M","httpStatus":200,"receivedBytes":5,"sentBytes":600,"timeTaken":0.012}}"#,
+            ("198.51.100.1", "GET", "/p0", 200, Some(600), Some(12), SECOND),
+        ),
+        (
+            "rails",
+            r#"{"method":"GET","path":"/g/p","format":"html","controller":"C","action":"show","status":200,"time":"2026-03-29T00:30:00.123Z","params":[{"key":"a","value":"b"}],"remote_ip":"198.51.100.1","ua":"M","duration_s":0.012}"#,
+            ("198.51.100.1", "GET", "/g/p", 200, None, Some(12), SECOND),
+        ),
+        (
+            "heroku",
+            r#"2026-03-29T00:30:00.123456+00:00 heroku[router]: at=info method=GET path="/p0?a=b c" host=a.example request_id=7 fwd="198.51.100.1, 10.0.0.1" dyno=web.1 connect=1ms service=12ms status=200 bytes=600 protocol=https"#,
+            ("198.51.100.1", "GET", "/p0?a=b c", 200, Some(600), Some(12), SECOND),
+        ),
+        (
+            "heroku",
+            r#"2026-03-29T00:30:00+00:00 heroku[router]: at=error code=H12 desc="Request timeout" method=POST path="/slow" host=a.example request_id=8 fwd="198.51.100.2" dyno=web.1 connect=1ms service=30000ms status=503 bytes=0 protocol=https"#,
+            ("198.51.100.2", "POST", "/slow", 503, Some(0), Some(30_000), SECOND),
+        ),
+        (
+            "nginx-local",
+            r#"{"time_local":"29/Mar/2026:00:30:00 +0000","remote_addr":"198.51.100.1","remote_user":"","request":"GET /p0 HTTP/1.1","status": "200","body_bytes_sent":"600","request_time":"0.012","http_referrer":"","http_user_agent":"M"}"#,
+            ("198.51.100.1", "GET", "/p0", 200, Some(600), Some(12), SECOND),
+        ),
+        (
+            "nginx-iso8601",
+            r#"{"time_iso8601":"2026-03-29T02:30:00+02:00","remote_addr":"2001:db8::1","request_method":"POST","request_uri":"/p0?a","status":404,"body_bytes_sent":6,"request_time":0.012}"#,
+            ("2001:db8::1", "POST", "/p0?a", 404, Some(6), Some(12), SECOND),
+        ),
+        (
+            "nginx",
+            r#"{"time":"1774744200500000","remote_addr":"198.51.100.1, 10.0.0.1","request":"GET /p0 HTTP/1.1","status":"200","body_bytes_sent":"600","request_time":"0.012","http_user_agent":"M"}"#,
+            ("198.51.100.1", "GET", "/p0", 200, Some(600), Some(12), SECOND),
+        ),
+    ];
+
+    #[test]
+    fn lines_of_gateways_are_recognized_and_read() {
+        for (name, line, found) in GATEWAYS {
+            let named = match name {
+                "nginx" => LogFormat::Json(Box::default()),
+                name => LogFormat::named(name, None).expect("a layout").expect(name),
+            };
+            assert_eq!(LogFormat::detect(line.as_bytes()).as_ref(), Some(&named), "{name}: {line}");
+            let mut parser = LogParser::new(&named);
+            let Line::Request(record) = parser.parse(line.as_bytes()) else { panic!("{name}: {line}") };
+            let text = |bytes| std::str::from_utf8(bytes).expect("text");
+            let (client, method, path) = (text(record.client), text(record.method), text(record.path));
+            let transfer = record.transfer.map(|time| time.as_ns() / 1_000_000);
+            let second = record.at.as_ns() / 1_000_000_000;
+            assert_eq!(
+                (client, method, path, record.status, record.bytes, transfer, second),
+                found,
+                "{name}"
+            );
+        }
+    }
+
+    /// What else stands in such logs is no request, and does not keep the layout from being seen.
+    #[test]
+    fn other_lines_beside_those_of_a_router_are_left_out() {
+        let log = format!(
+            "2026-03-29T00:29:59.9+00:00 app[web.1]: GET /p0\n2026-03-29T00:29:59.9+00:00 heroku[web.1]: State changed from up to starting\n{}\n",
+            GATEWAYS[7].1
+        );
+        assert_eq!(LogFormat::detect(log.as_bytes()), LogFormat::named("heroku", None).expect("a layout"));
+    }
 
     #[test]
     fn every_name_is_a_layout() {

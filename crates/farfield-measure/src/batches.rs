@@ -3,11 +3,11 @@
 //! Requests of one run are not independent: a queue that is long is long for many of them. What a run says of
 //! a percentile, a mean, a rate or a share is as uncertain as the batches' numbers vary, slow variation above
 //! all, and not as the number of requests alone has it. So each batch counts its requests, failures and
-//! completed replies, and its times in bins; the [intervals](interval) follow from these.
+//! successful replies, and its times in bins; the [intervals](interval) follow from these.
 //!
 //! A batch is at first 16 µs long. When there are more than 256, neighbours are joined two by two, so that
 //! there are 128 to 256 of them from some milliseconds on, however long a run is. A request belongs to the
-//! batch in which it was due, a completed reply to that in which it ended. All is integer addition, and how
+//! batch in which it was due, a successful reply to that in which it ended. All is integer addition, and how
 //! long batches and how wide bins are depends on the set of requests alone: batches of several workers
 //! [merge](Batches::merge) in any order and grouping to the same numbers.
 //!
@@ -40,7 +40,7 @@ pub struct Batches {
     /// Of those, the ones that ended otherwise than well.
     failed: Vec<u32>,
     /// Replies that completed with success.
-    completed: Vec<u32>,
+    succeeded: Vec<u32>,
 }
 
 impl Batches {
@@ -52,7 +52,7 @@ impl Batches {
             times: Timings::default(),
             due: Vec::new(),
             failed: Vec::new(),
-            completed: Vec::new(),
+            succeeded: Vec::new(),
         }
     }
 
@@ -92,9 +92,9 @@ impl Batches {
     }
 
     /// Counts a reply that completed with success, from the beginning of the batches on.
-    pub fn record_completed(&mut self, done: Instant) {
+    pub fn record_succeeded(&mut self, done: Instant) {
         let batch = self.batch(done);
-        add(&mut self.completed, batch, 1);
+        add(&mut self.succeeded, batch, 1);
     }
 
     /// Adds what `other` counted.
@@ -120,7 +120,7 @@ impl Batches {
         }
         add_all(&mut self.due, &other.due);
         add_all(&mut self.failed, &other.failed);
-        add_all(&mut self.completed, &other.completed);
+        add_all(&mut self.succeeded, &other.succeeded);
     }
 
     /// The intervals of one of the times, over a measured part that lasted so long.
@@ -128,11 +128,11 @@ impl Batches {
         TimeIntervals::new(self.times.of(timing), self.span(lasted))
     }
 
-    /// The interval of the number of completed replies a second.
-    pub fn completed_per_s(&self, lasted: Duration) -> Result<[f64; 2], NoInterval> {
+    /// The interval of the number of successful replies a second.
+    pub fn succeeded_per_s(&self, lasted: Duration) -> Result<[f64; 2], NoInterval> {
         let span = self.span(lasted);
-        let counts = of_batches(&self.completed, span.whole);
-        let all = total(&self.completed);
+        let counts = of_batches(&self.succeeded, span.whole);
+        let all = total(&self.succeeded);
         let [low, high] = Series::of_counts(&counts, span)?.count_interval(all)?;
         let seconds = lasted.as_secs_f64();
         Ok([low / seconds, high / seconds])
@@ -169,7 +169,7 @@ impl Batches {
         for timing in Timing::ALL {
             self.times.of_mut(timing).double();
         }
-        for counts in [&mut self.due, &mut self.failed, &mut self.completed] {
+        for counts in [&mut self.due, &mut self.failed, &mut self.succeeded] {
             halve(counts, u32::saturating_add);
         }
     }

@@ -66,7 +66,7 @@ struct Interval {
 
 fn find(rows: impl IntoIterator<Item = SeriesRow>) -> Option<Change> {
     let second = |row: SeriesRow| {
-        let (from_second, median_ns, requests) = (row.second, row.response_p50_ns?, row.completed);
+        let (from_second, median_ns, requests) = (row.second, row.response_p50_ns?, row.succeeded);
         Some(Interval { from_second, median_ns, requests })
     };
     let seconds: Vec<Interval> = rows.into_iter().filter_map(second).collect();
@@ -120,6 +120,7 @@ mod tests {
         let row = |(second, ms): (u64, &u64)| SeriesRow {
             second,
             completed: 100,
+            succeeded: 100,
             response_p50_ns: Some(ms * 1_000_000),
             ..SeriesRow::default()
         };
@@ -171,9 +172,10 @@ mod tests {
         assert!(text.starts_with("requests took longer from second 5 on: their median was "), "{text}");
         assert_eq!(warning(&run(10), Instant::from_ns(10_000_000_000)), None);
         // A server that hardly answers any more.
-        let of = |second, completed, ms: u64| SeriesRow {
+        let of = |second, succeeded, ms: u64| SeriesRow {
             second,
-            completed,
+            completed: succeeded,
+            succeeded,
             response_p50_ns: Some(ms * 1_000_000),
             ..SeriesRow::default()
         };

@@ -31,6 +31,7 @@ pub mod monitor;
 pub mod outcome_times;
 pub mod outcomes;
 pub mod pages;
+pub mod paths;
 pub mod quantile;
 pub mod reuse;
 mod rows;
@@ -51,9 +52,9 @@ pub mod verdict;
 
 pub use bottleneck::Bottleneck;
 pub use engine_stats::{
-    AddressStats, Arrivals, CaptureStats, CrossTrafficStats, EngineStats, MachineStats, NetworkDrops, NetworkStats,
-    OtherProcess, OutOfMemory, ProgramStats, RunClock, ServerBeside, ServerEnd, ServerStatus, ServerTime,
-    WorkerStats,
+    AddressStats, Arrivals, CaptureStats, CrossTrafficStats, EngineStats, MachineStats, NetworkDrops,
+    NetworkStats, OtherProcess, OutOfMemory, ProgramStats, RunClock, ServerBeside, ServerEnd, ServerStatus,
+    ServerTime, WorkerStats,
 };
 pub use fold::{Fold, PhaseStats};
 pub use histogram::Histogram;

@@ -1,6 +1,6 @@
 //! Rows of whole numbers in little memory: blocks of rows, each kept as the differences between its rows.
 //!
-//! A second of a run is fourteen numbers of which most change by little, so that a row takes some 25 bytes
+//! A second of a run is fifteen numbers of which most change by little, so that a row takes some 25 bytes
 //! where it would take 112, and a row in which nothing happened takes two. A block is never changed in place:
 //! a copy of the rows shares all blocks but the last, and is made in microseconds.
 

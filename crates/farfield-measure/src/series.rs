@@ -33,7 +33,7 @@ const UNSETTLED: usize = 60;
 /// Settled seconds with late events that wait to be added to their rows.
 const LATE_MAX: usize = 1_024;
 /// Numbers of a settled second.
-const NUMBERS: usize = 14;
+const NUMBERS: usize = 15;
 /// Rows of a row group of the file: they are in memory at once.
 const GROUP_ROWS: usize = 8_192;
 
@@ -46,8 +46,11 @@ pub struct SeriesRow {
     pub offered: u64,
     /// Requests whose first byte was sent.
     pub sent: u64,
-    /// Replies that completed with success.
+    /// Replies that came as a whole, whatever their status.
     pub completed: u64,
+    /// Of those, replies with success.
+    #[serde(default)]
+    pub succeeded: u64,
     /// Requests that ended by the server's fault.
     pub failed_server: u64,
     /// Requests that ended by the network's fault.
@@ -106,6 +109,8 @@ impl SeriesRows {
 struct Second {
     offered: u64,
     sent: u64,
+    /// Whole replies.
+    completed: u64,
     ended: [u64; 5],
     body_bytes: u64,
     reply_bytes: u64,
@@ -131,6 +136,7 @@ impl Series {
             second.sent += 1;
         }
         let Some(second) = self.second(sample.done) else { return };
+        second.completed += u64::from(sample.outcome.is_reply());
         second.ended[fault_place(sample.outcome.fault())] += 1;
         second.body_bytes += sample.body_bytes;
         second.reply_bytes += sample.reply_bytes;
@@ -276,6 +282,7 @@ impl Second {
     fn merge(&mut self, other: &Second) {
         self.offered += other.offered;
         self.sent += other.sent;
+        self.completed += other.completed;
         for (mine, theirs) in self.ended.iter_mut().zip(other.ended) {
             *mine += theirs;
         }
@@ -289,16 +296,17 @@ impl Second {
     /// Its numbers, in the order in which [`row_of`] takes them. The sum of the response times is their mean
     /// and a remainder, which are small. A quantile of nothing is 0, others are one more than they are.
     fn numbers(&self) -> [u64; NUMBERS] {
-        let [completed, ..] = self.ended;
+        let [succeeded, ..] = self.ended;
         let [server, network, client, protocol] = [1, 2, 3, 4].map(|place| self.ended[place]);
-        let (mean, rest) = mean_and_rest(self.response_sum_ns, completed);
+        let (mean, rest) = mean_and_rest(self.response_sum_ns, succeeded);
         let quantile = |quantile| self.responses.quantile(quantile).map_or(0, |time| time.as_ns() + 1);
         let (p50, p99) = (quantile(Quantile::P50), quantile(Quantile::P99));
         let (body, reply, max) = (self.body_bytes, self.reply_bytes, self.response_max_ns);
         [
             self.offered,
             self.sent,
-            completed,
+            self.completed,
+            succeeded,
             server,
             network,
             client,
@@ -315,37 +323,69 @@ impl Second {
 
     /// Adds its counts to those of a settled second.
     fn add_to(&self, numbers: &mut [u64; NUMBERS]) {
-        let [offered, sent, completed, server, network, client, protocol, body, reply, mean, rest, max, _, _] =
-            numbers;
-        let sum = u128::from(*mean) * u128::from(*completed) + u128::from(*rest) + self.response_sum_ns;
+        let [
+            offered,
+            sent,
+            completed,
+            succeeded,
+            server,
+            network,
+            client,
+            protocol,
+            body,
+            reply,
+            mean,
+            rest,
+            max,
+            _,
+            _,
+        ] = numbers;
+        let sum = u128::from(*mean) * u128::from(*succeeded) + u128::from(*rest) + self.response_sum_ns;
         *offered += self.offered;
         *sent += self.sent;
-        let ended = [&mut *completed, server, network, client, protocol];
+        *completed += self.completed;
+        let ended = [&mut *succeeded, server, network, client, protocol];
         ended.into_iter().zip(self.ended).for_each(|(mine, late)| *mine += late);
         *body += self.body_bytes;
         *reply += self.reply_bytes;
-        (*mean, *rest) = mean_and_rest(sum, *completed);
+        (*mean, *rest) = mean_and_rest(sum, *succeeded);
         *max = self.response_max_ns.max(*max);
     }
 }
 
 /// The row of a second with these numbers.
 fn row_of(numbers: &[u64; NUMBERS], second: usize, connections_open: Option<u64>) -> SeriesRow {
-    let [offered, sent, completed, server, network, client, protocol, body, reply, mean, _, max, p50, p99] =
-        *numbers;
+    let [
+        offered,
+        sent,
+        completed,
+        succeeded,
+        server,
+        network,
+        client,
+        protocol,
+        body,
+        reply,
+        mean,
+        _,
+        max,
+        p50,
+        p99,
+    ] = *numbers;
     SeriesRow {
         second: second as u64,
         offered,
         sent,
         completed,
+        succeeded,
         failed_server: server,
         failed_network: network,
         failed_client: client,
         failed_protocol: protocol,
         body_bytes: body,
         reply_bytes: reply,
-        response_mean_ns: (completed > 0).then_some(mean),
-        response_max_ns: (completed > 0).then_some(max),
+        response_mean_ns: (succeeded > 0).then_some(mean),
+        response_max_ns: (succeeded > 0).then_some(max),
         response_p50_ns: p50.checked_sub(1),
         response_p99_ns: p99.checked_sub(1),
         connections_open,
@@ -377,10 +417,13 @@ const fn fault_place(fault: Fault) -> usize {
     }
 }
 
+/// The column of successful replies, which files by an older farfield lack.
+const SUCCEEDED: &str = "succeeded";
+
 /// A column: its name in the file, and how a row gives it.
 type Column = (&'static str, fn(&SeriesRow) -> Option<u64>);
 
-const COLUMNS: [Column; 15] = [
+const COLUMNS: [Column; 16] = [
     ("second", |row| Some(row.second)),
     ("offered", |row| Some(row.offered)),
     ("sent", |row| Some(row.sent)),
@@ -396,6 +439,7 @@ const COLUMNS: [Column; 15] = [
     ("response_p50_ns", |row| row.response_p50_ns),
     ("response_p99_ns", |row| row.response_p99_ns),
     ("connections_open", |row| row.connections_open),
+    (SUCCEEDED, |row| Some(row.succeeded)),
 ];
 
 /// Writes `rows` as a Parquet file: every column an unsigned 64-bit integer, those that may lack a value
@@ -438,15 +482,22 @@ pub fn read_parquet<R: ChunkReader + 'static>(source: R) -> Result<Vec<SeriesRow
     table::read(source, |group| {
         let mut columns = Vec::new();
         for (name, _) in COLUMNS {
-            columns.push(table::column::<Int64Type>(group, name)?.into_iter());
+            let column = match table::column::<Int64Type>(group, name) {
+                // A file by an older farfield, which had successful replies under `completed`.
+                Err(TableError::Column(SUCCEEDED)) => Vec::new(),
+                column => column?,
+            };
+            columns.push(column.into_iter());
         }
         let mut next = |at: usize| columns[at].next().flatten().map(i64::cast_unsigned);
         for _ in 0..group.metadata().num_rows() {
+            let completed = next(3).unwrap_or_default();
             rows.push(SeriesRow {
                 second: next(0).unwrap_or_default(),
                 offered: next(1).unwrap_or_default(),
                 sent: next(2).unwrap_or_default(),
-                completed: next(3).unwrap_or_default(),
+                completed,
+                succeeded: next(15).unwrap_or(completed),
                 failed_server: next(4).unwrap_or_default(),
                 failed_network: next(5).unwrap_or_default(),
                 failed_client: next(6).unwrap_or_default(),
@@ -489,8 +540,9 @@ mod tests {
             ..sample(0, 3 * SECOND)
         };
         let rows = of(&[late]).rows(&[4, 5]);
-        let counts: Vec<_> = rows.iter().map(|row| (row.offered, row.sent, row.completed)).collect();
-        assert_eq!(counts, [(1, 0, 0), (0, 1, 0), (0, 0, 0), (0, 0, 1)]);
+        let counts: Vec<_> =
+            rows.iter().map(|row| (row.offered, row.sent, row.completed, row.succeeded)).collect();
+        assert_eq!(counts, [(1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 0, 0), (0, 0, 1, 1)]);
         let open: Vec<_> = rows.iter().map(|row| row.connections_open).collect();
         assert_eq!(open, [Some(4), Some(5), None, None]);
         assert_eq!(rows[3].response_mean_ns, Some(3 * SECOND - SECOND / 2));
@@ -508,7 +560,9 @@ mod tests {
     #[test]
     fn faults_have_columns_of_their_own() {
         let ended = |outcome| of(&[Sample { outcome, ..sample(0, 1) }]).rows(&[]).remove(0);
-        assert_eq!(ended(Outcome::Status5xx).failed_server, 1);
+        let refused = ended(Outcome::Status5xx);
+        assert_eq!((refused.failed_server, refused.completed, refused.succeeded), (1, 1, 0));
+        assert_eq!(ended(Outcome::Reset).completed, 0, "no whole reply");
         assert_eq!(ended(Outcome::Reset).failed_network, 1);
         assert_eq!(ended(Outcome::TimedOut).failed_client, 1);
         assert_eq!(ended(Outcome::BadHead).failed_protocol, 1);
@@ -580,10 +634,10 @@ mod tests {
         let late = Sample { body_bytes: 5, ..sample(9 * SECOND, 10 * SECOND + SECOND / 2) };
         series.record(&late);
         let after = series.rows(&[]).remove(10);
-        let sum = |row: &SeriesRow| row.response_mean_ns.expect("replies") * row.completed;
-        assert_eq!(after.completed, before.completed + 1);
+        let sum = |row: &SeriesRow| row.response_mean_ns.expect("replies") * row.succeeded;
+        assert_eq!((after.completed, after.succeeded), (before.completed + 1, before.succeeded + 1));
         assert_eq!(after.response_max_ns, Some(SECOND + SECOND / 2));
-        assert!(sum(&after).abs_diff(sum(&before) + SECOND + SECOND / 2) <= 2 * after.completed);
+        assert!(sum(&after).abs_diff(sum(&before) + SECOND + SECOND / 2) <= 2 * after.succeeded);
         assert_eq!(
             (after.response_p50_ns, after.response_p99_ns),
             (before.response_p50_ns, before.response_p99_ns)

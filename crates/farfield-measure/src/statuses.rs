@@ -30,6 +30,16 @@ impl StatusCounts {
         self.iter().find(|(known, _)| *known == status).map_or(0, |(_, count)| count)
     }
 
+    /// Replies with a status of this class: 4 is 400 to 499.
+    pub fn of_class(&self, class: u16) -> u64 {
+        self.iter().filter(|(status, _)| status / 100 == class).map(|(_, count)| count).sum()
+    }
+
+    /// All replies.
+    pub fn sum(&self) -> u64 {
+        self.0.iter().map(|(_, count)| count).sum()
+    }
+
     /// The codes that occurred, in order, each with its count.
     pub fn iter(&self) -> impl Iterator<Item = (u16, u64)> {
         self.0.iter().copied()
@@ -50,6 +60,7 @@ mod tests {
         let mut all = of(&[404, 200, 0, 429, 200]);
         assert_eq!(all.iter().collect::<Vec<_>>(), [(200, 2), (404, 1), (429, 1)]);
         assert_eq!((all.of(200), all.of(0), all.of(500)), (2, 0, 0));
+        assert_eq!((all.of_class(4), all.of_class(2), all.sum()), (2, 2, 4));
         all.merge(&of(&[503, 404]));
         assert_eq!(all, of(&[200, 200, 404, 404, 429, 503]));
     }

@@ -7,6 +7,7 @@
 mod estimate;
 mod network;
 mod part;
+mod path;
 mod session;
 mod timing;
 mod warnings;
@@ -14,6 +15,7 @@ mod warnings;
 pub use estimate::{EstimateSummary, EstimatedQuantile, EstimatedTime};
 pub use network::{NetworkSummary, ProgramSummary};
 pub use part::{ClassSummary, OutcomeCount, PagesSummary, PartSummary, Rates, StateSummary, StatusCount};
+pub use path::PathSummary;
 pub use session::{BrokenOffIn, FailureSummary, SessionsSummary};
 pub(crate) use timing::QUANTILES;
 pub use timing::{QuantileSummary, TimingSummary};
@@ -34,7 +36,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The version of the schema; grows when a reader of the old one would be misled.
-pub const SCHEMA_VERSION: u32 = 2;
+pub const SCHEMA_VERSION: u32 = 3;
 
 /// The model of load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -128,12 +130,12 @@ pub struct ConnectionsSummary {
     pub requests_per_connection: Vec<ReuseClass>,
     /// Requests sent again because their connection closed without a word about them.
     pub resent_requests: u64,
-}
-
     /// What was counted of each address of the server's, over the whole run, where connections go to several
     /// (`connections.addresses`); empty elsewhere.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub addresses: Vec<AddressStats>,
+}
+
 /// Content that came in a coding such as gzip and was looked at, over the whole run. Codings are taken off
 /// for checks, extractions and embedded objects alone, so nothing is known of the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -220,6 +222,11 @@ pub struct Summary {
     /// states.
     #[serde(default)]
     pub states: Vec<StateSummary>,
+    /// The paths that requests of the measured part were for, without queries: the hundred with most
+    /// requests, and the others together; empty where all were for one, and where users are in sessions with
+    /// states.
+    #[serde(default)]
+    pub paths: Vec<PathSummary>,
     /// The sessions that began in the measured part; null where there were none in the whole run.
     #[serde(default)]
     pub sessions: Option<SessionsSummary>,
@@ -326,6 +333,7 @@ impl Summary {
             warm_up: PartSummary::of(fold.warm_up(), Duration::from_ns(phases.warm_up_ns), ended, pause),
             pages: fold.pages().map(|pages| PagesSummary::of(pages, fold.pages_unfinished(None))),
             states: StateSummary::of_all(fold, steady, ended, pause),
+            paths: PathSummary::of_all(fold),
             sessions: SessionsSummary::of(fold),
             failures: FailureSummary::of_all(fold),
             failures_file: context
@@ -413,6 +421,7 @@ fn connections(fold: &Fold, stats: &EngineStats) -> ConnectionsSummary {
         requests_max: reuse.most(),
         requests_per_connection: reuse.classes(),
         resent_requests: stats.resent,
+        addresses: stats.addresses.clone(),
     }
 }
 
@@ -421,7 +430,6 @@ fn generator(stats: &EngineStats, phases: Phases) -> GeneratorSummary {
     let in_system = stats.in_system_ns as f64 / phases.steady_ns as f64;
     GeneratorSummary {
         plane: stats.plane.clone(),
-        addresses: stats.addresses.clone(),
         processors: stats.processors.clone(),
         placement: stats.placement.clone(),
         worker_busy: stats.workers.iter().map(|worker| worker.busy()).collect(),

@@ -10,10 +10,13 @@
 //! | `errors` | requests that went wrong or were unfinished at the end of the run, over all | a share |
 //! | `rate`, `sent`, `offered` | successful replies, requests sent, requests due, each a second | a rate |
 //! | `requests`, and any outcome (`dropped`, `timed-out` …) | how many | a number |
+//! | `status.429`, `status.5xx` … | replies with this status, or of this class | a number, or a share of all
+//! replies |
 //!
 //! With a class of clients behind it, `p99{dsl}` or `errors{dsl}`, a metric is of the requests of that class
 //! alone; with a state of sessions, `p99{login}`, of the requests of that state. Of a state there are the
-//! response time, `errors`, `requests` and the outcomes.
+//! response time, `errors`, `requests`, the outcomes and the status codes. With a path behind it,
+//! `status.404{/cart}`, it is of the requests for that path, of which there are all these but times.
 //!
 //! Percentiles, the mean and the maximum count requests that timed out or were unfinished at the end of the
 //! run by their ages: they are those of the [estimate](crate::kaplan_meier). Where such a metric is only
@@ -27,8 +30,10 @@ use crate::batches::Batches;
 use crate::fold::{Fold, PhaseStats};
 use crate::histogram::Histogram;
 use crate::kaplan_meier::Estimate;
+use crate::outcomes::OutcomeCounts;
 use crate::quantile::Quantile;
 use crate::states::StateCount;
+use crate::statuses::StatusCounts;
 use crate::timing::Timing;
 use crate::verdict::{Unit, disturbed};
 use farfield_base::{Duration, Instant, Outcome, QuantityError, Rate, Share};
@@ -43,7 +48,7 @@ use std::str::FromStr;
 pub struct Threshold {
     text: String,
     metric: Metric,
-    /// The class of clients or the state that it is of, if it is of one.
+    /// The class of clients, the state or the path that it is of, if it is of one.
     scope: Option<String>,
     comparison: Comparison,
     /// In the unit of the metric.
@@ -86,6 +91,14 @@ enum Metric {
     Rate(Flow),
     Requests,
     Outcome(Outcome),
+    Status(Codes, Unit),
+}
+
+/// Status codes: one, or a class of a hundred.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Codes {
+    One(u16),
+    Class(u16),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -99,7 +112,7 @@ enum Statistic {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Flow {
-    Completed,
+    Succeeded,
     Sent,
     Offered,
 }
@@ -117,6 +130,7 @@ enum Comparison {
     AtMost,
     More,
     AtLeast,
+    Equal,
 }
 
 /// Why a threshold could not be read. The sentence names the part and says what there is.
@@ -124,7 +138,7 @@ enum Comparison {
 pub enum ThresholdError {
     /// There is no comparison.
     #[error(
-        "`{0}` compares nothing; write a metric, one of `<` `<=` `>` `>=`, and a value, such as `p99<200ms`"
+        "`{0}` compares nothing; write a metric, one of `<` `<=` `>` `>=`, or `==` for a number of requests, and a value, such as `p99<200ms`"
     )]
     NoComparison(String),
     /// The metric is unknown.
@@ -151,6 +165,19 @@ pub enum ThresholdError {
         /// What is wrong with it.
         error: QuantityError,
     },
+    /// What is no number of requests is compared with `==`.
+    #[error("`==` in `{0}`: only a number of requests is equal to another; write `<=` or `>=`")]
+    Equal(String),
+    /// The status is no code and no class.
+    #[error(
+        "`{status}` in `{text}` is no status; write a code such as `status.429`, or a class such as `status.5xx`"
+    )]
+    Status {
+        /// The whole threshold.
+        text: String,
+        /// What stands for the status.
+        status: String,
+    },
     /// The value is not a whole number.
     #[error("the value in `{text}` is not a number of requests; write one such as `10`")]
     Count {
@@ -163,7 +190,7 @@ fn metrics() -> String {
     let outcomes: Vec<_> = Outcome::ALL.iter().map(|outcome| outcome.name()).collect();
     format!(
         "p50 (or any percentile), mean, min, max, sd, each also as p50(connect); errors; rate, sent, offered; \
-         requests; and the outcomes {}",
+         requests; status.429, status.5xx (or any code or class); and the outcomes {}",
         outcomes.join(", ")
     )
 }
@@ -192,7 +219,7 @@ impl Threshold {
 }
 
 impl Threshold {
-    /// The class of clients or the state of sessions that it is of, if it is of one.
+    /// The class of clients, the state of sessions or the path that it is of, if it is of one.
     pub fn scope(&self) -> Option<&str> {
         self.scope.as_deref()
     }
@@ -202,14 +229,20 @@ impl Threshold {
         match self.metric {
             Metric::Time(_, timing) => timing == Timing::Response,
             Metric::Rate(_) => false,
-            Metric::Errors | Metric::Requests | Metric::Outcome(_) => true,
+            Metric::Errors | Metric::Requests | Metric::Outcome(_) | Metric::Status(..) => true,
         }
     }
 
-    /// True if it says how many requests of all may end how: its metric is `errors` or an outcome, of no
-    /// class or state alone.
+    /// True if its metric can be measured of a path.
+    pub fn fits_paths(&self) -> bool {
+        !matches!(self.metric, Metric::Time(..) | Metric::Rate(_))
+    }
+
+    /// True if it says how many requests of all may end how: its metric is `errors`, an outcome or a status,
+    /// of no class, state or path alone.
     pub fn judges_outcomes(&self) -> bool {
-        self.scope.is_none() && matches!(self.metric, Metric::Errors | Metric::Outcome(_))
+        self.scope.is_none()
+            && matches!(self.metric, Metric::Errors | Metric::Outcome(_) | Metric::Status(..))
     }
 
     /// Whether its metric can be moved by a share of the requests that are late, each for a moment.
@@ -221,7 +254,8 @@ impl Threshold {
             | Metric::Errors
             | Metric::Rate(_)
             | Metric::Requests
-            | Metric::Outcome(_) => false,
+            | Metric::Outcome(_)
+            | Metric::Status(..) => false,
         }
     }
 
@@ -231,7 +265,11 @@ impl Threshold {
         match fold.class(name) {
             Some(class) => self.metric.measure(class, elapsed),
             None => {
-                self.metric.measure_state(&fold.states().state(name)?, fold.steady().ignores_unfinished())
+                let ignores_unfinished = fold.steady().ignores_unfinished();
+                if let Some(path) = fold.paths().path(name) {
+                    return self.metric.measure_counts(&path.outcomes, &path.statuses, ignores_unfinished);
+                }
+                self.metric.measure_state(&fold.states().state(name)?, ignores_unfinished)
             }
         }
     }
@@ -277,8 +315,12 @@ impl Metric {
                 Some(factors.map(|factor| mean * factor))
             }
             Metric::Errors => batches.error_share(lasted).ok(),
-            Metric::Rate(Flow::Completed) => batches.completed_per_s(lasted).ok(),
-            Metric::Time(..) | Metric::Rate(_) | Metric::Requests | Metric::Outcome(_) => None,
+            Metric::Rate(Flow::Succeeded) => batches.succeeded_per_s(lasted).ok(),
+            Metric::Time(..)
+            | Metric::Rate(_)
+            | Metric::Requests
+            | Metric::Outcome(_)
+            | Metric::Status(..) => None,
         }
     }
 
@@ -289,7 +331,7 @@ impl Metric {
             Metric::Errors => steady.error_share().map(Measured::exactly),
             Metric::Rate(flow) => {
                 let events = match flow {
-                    Flow::Completed => steady.events.completed,
+                    Flow::Succeeded => steady.events.succeeded,
                     Flow::Sent => steady.events.sent,
                     Flow::Offered => steady.events.offered,
                 };
@@ -297,6 +339,23 @@ impl Metric {
             }
             Metric::Requests => Some(Measured::exactly(steady.requests() as f64)),
             Metric::Outcome(outcome) => Some(Measured::exactly(steady.count(outcome) as f64)),
+            Metric::Status(codes, unit) => codes.measure(unit, &steady.statuses),
+        }
+    }
+
+    /// Of requests of which nothing but their ends is counted.
+    fn measure_counts(
+        self,
+        outcomes: &OutcomeCounts,
+        statuses: &StatusCounts,
+        ignores_unfinished: bool,
+    ) -> Option<Measured> {
+        match self {
+            Metric::Time(..) | Metric::Rate(_) => None,
+            Metric::Errors => PhaseStats::error_share_of(outcomes, ignores_unfinished).map(Measured::exactly),
+            Metric::Requests => Some(Measured::exactly(outcomes.sum() as f64)),
+            Metric::Outcome(outcome) => Some(Measured::exactly(outcomes.of(outcome) as f64)),
+            Metric::Status(codes, unit) => codes.measure(unit, statuses),
         }
     }
 
@@ -306,10 +365,7 @@ impl Metric {
             Metric::Time(statistic, Timing::Response) => {
                 statistic.measure_times(&state.response, state.estimate())
             }
-            Metric::Time(..) | Metric::Rate(_) => None,
-            Metric::Errors => state.error_share(ignores_unfinished).map(Measured::exactly),
-            Metric::Requests => Some(Measured::exactly(state.requests() as f64)),
-            Metric::Outcome(outcome) => Some(Measured::exactly(state.count(outcome) as f64)),
+            metric => metric.measure_counts(&state.outcomes, &state.statuses, ignores_unfinished),
         }
     }
 
@@ -319,6 +375,7 @@ impl Metric {
             Metric::Errors => Unit::Share,
             Metric::Rate(_) => Unit::PerSecond,
             Metric::Requests | Metric::Outcome(_) => Unit::Count,
+            Metric::Status(_, unit) => unit,
         }
     }
 
@@ -350,9 +407,13 @@ impl Metric {
         if timing.is_some() {
             return Err(unknown());
         }
+        if let Some(status) = name.strip_prefix("status.") {
+            let wrong = || ThresholdError::Status { text: text.to_owned(), status: name.to_owned() };
+            return Codes::parse(status).map(|codes| Metric::Status(codes, Unit::Count)).ok_or_else(wrong);
+        }
         match name {
             "errors" => Ok(Metric::Errors),
-            "rate" => Ok(Metric::Rate(Flow::Completed)),
+            "rate" => Ok(Metric::Rate(Flow::Succeeded)),
             "sent" => Ok(Metric::Rate(Flow::Sent)),
             "offered" => Ok(Metric::Rate(Flow::Offered)),
             "requests" => Ok(Metric::Requests),
@@ -360,6 +421,31 @@ impl Metric {
                 let known = Outcome::ALL.into_iter().find(|outcome| outcome.name() == name);
                 known.map(Metric::Outcome).ok_or_else(unknown)
             }
+        }
+    }
+}
+
+impl Codes {
+    fn parse(text: &str) -> Option<Codes> {
+        let class = text.strip_suffix("xx").or_else(|| text.strip_suffix("XX"));
+        match class {
+            Some(class) => class.parse().ok().filter(|class| (1..=5).contains(class)).map(Codes::Class),
+            None => text.parse().ok().filter(|code| (100..1_000).contains(code)).map(Codes::One),
+        }
+    }
+
+    /// The replies with these codes, or their share of all replies.
+    fn measure(self, unit: Unit, statuses: &StatusCounts) -> Option<Measured> {
+        let replies = match self {
+            Codes::One(status) => statuses.of(status),
+            Codes::Class(class) => statuses.of_class(class),
+        };
+        match unit {
+            Unit::Share => {
+                let all = statuses.sum();
+                (all > 0).then(|| Measured::exactly(replies as f64 / all as f64))
+            }
+            _ => Some(Measured::exactly(replies as f64)),
         }
     }
 }
@@ -428,6 +514,7 @@ impl Comparison {
             Comparison::AtMost => measured <= limit,
             Comparison::More => measured > limit,
             Comparison::AtLeast => measured >= limit,
+            Comparison::Equal => measured == limit,
         }
     }
 }
@@ -437,11 +524,12 @@ impl FromStr for Threshold {
 
     fn from_str(text: &str) -> Result<Threshold, ThresholdError> {
         let no_comparison = || ThresholdError::NoComparison(text.to_owned());
-        let at = text.find(['<', '>']).ok_or_else(no_comparison)?;
+        let at = text.find(['<', '>']).or_else(|| text.find("==")).ok_or_else(no_comparison)?;
         let (metric, rest) = text.split_at(at);
         let (comparison, length) = match rest.as_bytes() {
             [b'<', b'=', ..] => (Comparison::AtMost, 2),
             [b'>', b'=', ..] => (Comparison::AtLeast, 2),
+            [b'=', ..] => (Comparison::Equal, 2),
             [b'<', ..] => (Comparison::Less, 1),
             _ => (Comparison::More, 1),
         };
@@ -452,8 +540,15 @@ impl FromStr for Threshold {
                 (metric.trim(), Some(scope.strip_suffix('}').ok_or_else(unknown)?.trim()))
             }
         };
-        let metric = Metric::parse(text, metric)?;
-        let limit = metric.limit(text, rest[length..].trim())?;
+        let value = rest[length..].trim();
+        let metric = match Metric::parse(text, metric)? {
+            Metric::Status(codes, _) if value.ends_with('%') => Metric::Status(codes, Unit::Share),
+            metric => metric,
+        };
+        if comparison == Comparison::Equal && metric.unit() != Unit::Count {
+            return Err(ThresholdError::Equal(text.to_owned()));
+        }
+        let limit = metric.limit(text, value)?;
         let scope = scope.map(str::to_owned);
         Ok(Threshold { text: text.to_owned(), metric, scope, comparison, limit })
     }

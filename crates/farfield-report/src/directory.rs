@@ -170,7 +170,7 @@ mod tests {
         check("holds no summary.json");
         let file = path.join(SUMMARY_FILE);
         let newer =
-            Scene::good().summary().to_json().replacen("\"schema_version\": 2", "\"schema_version\": 99", 1);
+            Scene::good().summary().to_json().replacen("\"schema_version\": 3", "\"schema_version\": 99", 1);
         for (text, says) in [
             ("{\"schema_version\": 1}", "missing field"),
             ("{\"schema_ver", "is no summary of a run"),

@@ -14,6 +14,7 @@ pub use rows::Layout;
 use crate::directory::open_regular;
 use farfield_measure::hlog::{self, HlogError, Interval};
 use farfield_measure::samples::{SamplesError, SamplesFile};
+use farfield_measure::summary::Phases;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -100,11 +101,16 @@ pub struct SamplesExported {
 }
 
 /// Writes the samples of the run in `directory`, a row each, in the order of the file. A row group is in
-/// memory at a time.
+/// memory at a time. The column `part` is empty where the `phases` of the run are not known.
 ///
 /// # Errors
 /// If the file is absent or damaged; the rows before the damage are written.
-pub fn samples(directory: &Path, layout: Layout, to: &mut dyn Write) -> Result<SamplesExported, ExportError> {
+pub fn samples(
+    directory: &Path,
+    layout: Layout,
+    phases: Option<Phases>,
+    to: &mut dyn Write,
+) -> Result<SamplesExported, ExportError> {
     let path = directory.join(SAMPLES_FILE);
     let damaged = |rows| {
         let path = path.clone();
@@ -112,7 +118,7 @@ pub fn samples(directory: &Path, layout: Layout, to: &mut dyn Write) -> Result<S
     };
     let file = SamplesFile::open(opened(&path)?).map_err(damaged(0))?;
     let mut rows = 0;
-    let mut writer = rows::Rows::begin(layout, to)?;
+    let mut writer = rows::Rows::begin(layout, phases, to)?;
     for sample in file.samples() {
         writer.put(&sample.map_err(damaged(rows))?)?;
         rows += 1;

@@ -3,6 +3,8 @@
 //! Rounding never changes what a number claims: what is not all is never printed as 100 %, and what
 //! happened never as 0 %.
 
+use farfield_measure::summary::StatusCount;
+
 /// A time: `512ns`, `34.0µs`, `1.20ms`, `86,400s`.
 pub fn time(ns: u64) -> String {
     if ns < 1_000 {
@@ -14,6 +16,16 @@ pub fn time(ns: u64) -> String {
         Some((scale, unit)) => format!("{}{unit}", three_digits(scaled(scale))),
         None => format!("{}s", three_digits(scaled(1e9))),
     }
+}
+
+/// Replies by status code, the most frequent first: `200 5,010, 404 12`; of many codes the first six.
+pub fn by_status(statuses: &[StatusCount]) -> String {
+    const SHOWN: usize = 6;
+    let mut statuses = statuses.to_vec();
+    statuses.sort_by_key(|own| (std::cmp::Reverse(own.count), own.status));
+    let shown = statuses.iter().take(SHOWN).map(|own| format!("{} {}", own.status, count(own.count)));
+    let more = statuses.len().checked_sub(SHOWN).filter(|more| *more > 0).map(|more| format!("+{more} more"));
+    shown.chain(more).collect::<Vec<_>>().join(", ")
 }
 
 /// A count, in groups of three: `1,234,567`.

@@ -24,6 +24,12 @@ const NAMES: usize = 20;
 
 /// The page of the run.
 pub fn render(run: &RunDirectory) -> String {
+    render_within(run, u64::MAX)
+}
+
+/// The page of the run, in a time and a memory that do not grow with it: of more samples than these it has
+/// not what only samples show, and says so.
+pub fn render_within(run: &RunDirectory, samples_max: u64) -> String {
     let summary = run.summary();
     let title = format!("{} · farfield", escaped(&summary.heading.scenario));
     let mut page = html::begin_family(&title, "");
@@ -31,7 +37,7 @@ pub fn render(run: &RunDirectory) -> String {
     tables::verdict(&mut page, summary);
     tables::thresholds(&mut page, summary);
     tables::figures(&mut page, summary);
-    let passed = samples::pass(run);
+    let passed = samples::pass(run, samples_max);
     // Wide charts move sideways together where the page is narrow.
     page.push_str("<div class=\"scroll bands\">\n");
     over_time::charts(&mut page, run);

@@ -51,7 +51,7 @@ fn verdict(summary: &Summary) -> &'static str {
 fn figures(summary: &Summary) -> String {
     let dash = || "–".to_owned();
     let steady = &summary.steady;
-    let completed = steady.rates.map_or_else(dash, |rates| rate(rates.completed_per_s));
+    let succeeded = steady.rates.map_or_else(dash, |rates| rate(rates.succeeded_per_s));
     let p99 = match &steady.estimates.response {
         Some(estimate) => {
             estimate.quantile(Quantile::P99).map(|found| (found.value_ns, found.is_lower_bound))
@@ -64,7 +64,7 @@ fn figures(summary: &Summary) -> String {
     let p99 =
         p99.map_or_else(dash, |(ns, is_more)| format!("{}{}", if is_more { ">" } else { "" }, time(ns)));
     let errors = steady.error_share.map_or_else(dash, percent);
-    format!("{completed:>12}{p99:>10}{errors:>9}  {}", summary.heading.load_words)
+    format!("{succeeded:>12}{p99:>10}{errors:>9}  {}", summary.heading.load_words)
 }
 
 #[cfg(test)]

@@ -17,7 +17,8 @@ use farfield_base::{printable, words};
 use farfield_measure::engine_stats::ServerLimits;
 use farfield_measure::http::VersionSummary;
 use farfield_measure::summary::{
-    ClassSummary, EstimateSummary, EstimatedTime, NetworkSummary, OutcomeCount, PartSummary, TimingSummary,
+    ClassSummary, EstimateSummary, EstimatedTime, NetworkSummary, OutcomeCount, PartSummary, PathSummary,
+    TimingSummary,
 };
 use farfield_measure::verdict::{CheckState, Disturbed, Unit};
 use farfield_measure::{Heading, Quantile, Summary, ThresholdResult};
@@ -41,6 +42,8 @@ const SCENARIO: usize = 16;
 /// Columns of the name of a plane, and of an instant in RFC 3339 with a zone.
 const PLANE: usize = 12;
 const STARTED_AT: usize = 25;
+/// Columns of a path.
+const PATH: usize = 30;
 
 /// The look of a summary.
 #[derive(Debug, Clone, Copy, Default)]
@@ -49,6 +52,8 @@ pub struct Look<'a> {
     pub colour: bool,
     /// The run directory, to be named on the last line.
     pub directory: Option<&'a str>,
+    /// The file in it with the page of the run, if there is one.
+    pub page: Option<&'a str>,
 }
 
 /// The summary as text: at most 24 lines of at most 80 columns, with a line end after each; where pages or
@@ -140,23 +145,26 @@ fn measured(summary: &Summary) -> Vec<String> {
             labelled(
                 "rate",
                 &format!(
-                    "offered {}   sent {}   completed {}{}",
+                    "offered {}   sent {}{}",
                     rate(rates.offered_per_s),
                     rate(rates.sent_per_s),
-                    rate(rates.completed_per_s),
-                    match rates.completed_interval_per_s {
-                        // Times of what was due in the measured part stand below.
-                        _ if rates.completed_per_s == 0.0 && summary.steady.times.response.is_some() =>
-                            " (all came after it)".to_owned(),
-                        Some(ends) => format!(" {}", reach(rates.completed_per_s, ends)),
-                        None => String::new(),
-                    }
+                    rates
+                        .completed_per_s
+                        .map_or_else(String::new, |completed| format!("   completed {}", rate(completed)))
                 ),
             ),
             labelled(
-                "traffic",
+                "succeeded",
                 &format!(
-                    "{} of bodies, {} in all",
+                    "{}{}   traffic {} of bodies, {} in all",
+                    rate(rates.succeeded_per_s),
+                    match rates.succeeded_interval_per_s {
+                        // Times of what was due in the measured part stand below.
+                        _ if rates.succeeded_per_s == 0.0 && summary.steady.times.response.is_some() =>
+                            " (all came later)".to_owned(),
+                        Some(ends) => format!(" {}", reach(rates.succeeded_per_s, ends)),
+                        None => String::new(),
+                    },
                     bytes_rate(rates.body_bytes_per_s),
                     bytes_rate(rates.reply_bytes_per_s)
                 ),
@@ -329,7 +337,7 @@ fn class_row(class: &ClassSummary) -> String {
         quantile(&steady.times.response, Quantile::P50),
         quantile(&steady.times.response, Quantile::P99),
         quantile(&steady.times.connect, Quantile::P50),
-        or_dash(steady.rates.map(|rates| rates.completed_per_s), rate),
+        or_dash(steady.rates.map(|rates| rates.succeeded_per_s), rate),
     ];
     row(&fit(name, LABEL - 1), columns, &count(steady.requests))
 }
@@ -352,7 +360,9 @@ fn ended(summary: &Summary) -> Vec<String> {
     lines
         .extend(["server", "network", "client", "protocol"].iter().filter_map(|fault| by_fault(part, fault)));
     lines.extend(statuses(part));
+    lines.extend(paths(summary));
     lines.push(connections(summary));
+    lines.extend(addresses::addresses(summary));
     lines.extend(handshakes(summary));
     lines.extend(versions(summary));
     lines.extend(http2(summary));
@@ -362,12 +372,27 @@ fn ended(summary: &Summary) -> Vec<String> {
 
 /// Replies by status code, the most frequent first; nothing where all have 200.
 fn statuses(part: &PartSummary) -> Option<String> {
-    lines.extend(addresses::addresses(summary));
     let mut statuses = part.statuses.clone();
     statuses.sort_by_key(|own| (std::cmp::Reverse(own.count), own.status));
     let parts = statuses.iter().map(|own| format!("{} {}", own.status, count(own.count))).collect();
     let is_plain = statuses.iter().all(|own| own.status == 200);
     (!is_plain).then(|| labelled("  statuses", &list(parts, COLUMNS - LABEL)))
+}
+
+/// Replies with another status than 200 by their paths, the most frequent first; nothing where there are
+/// none.
+fn paths(summary: &Summary) -> Option<String> {
+    let of_path = |path: &PathSummary| {
+        let codes = path.statuses.clone().into_iter().filter(|own| own.status != 200);
+        codes.map(|own| (own, path.path.clone())).collect::<Vec<_>>()
+    };
+    let mut codes: Vec<_> = summary.paths.iter().flat_map(of_path).collect();
+    codes.sort_by_key(|(own, _)| std::cmp::Reverse(own.count));
+    let parts: Vec<String> = codes
+        .iter()
+        .map(|(own, path)| format!("{} {} {}", fit(path, PATH), own.status, count(own.count)))
+        .collect();
+    (!parts.is_empty()).then(|| labelled("  paths", &list(parts, COLUMNS - LABEL)))
 }
 
 /// The outcomes of one fault, the most frequent first; none if there are none.
@@ -505,6 +530,7 @@ fn generator(summary: &Summary, look: Look<'_>) -> Vec<String> {
     }
     if let Some(directory) = look.directory {
         lines.push(labelled("directory", directory));
+        lines.extend(look.page.map(|page| labelled("page", &format!("{directory}/{page}"))));
     }
     lines
 }

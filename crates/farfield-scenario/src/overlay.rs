@@ -103,6 +103,8 @@ pub struct Overlay {
     pub aborts: Vec<String>,
     /// The run directory.
     pub out: Option<PathBuf>,
+    /// Whether no page of the run is written.
+    pub no_report: bool,
     /// Whether nothing is monitored.
     pub no_monitor: bool,
     /// The samples that are kept.
@@ -220,10 +222,10 @@ pub fn settings(flags: &Overlay, document: &Table) -> Result<Vec<Setting>, Scena
     set(workers, "--workers", count(flags.workers.map(u64::from)));
     set("sockets.sources", "--source", list(&flags.sources));
     set("sockets.connect-to", "--connect-to", list(&flags.connect_to));
-    let processors: Vec<Value> = flags.processors.iter().map(|cpu| Value::from(i64::from(*cpu))).collect();
-    set(own_processors, "--processors", (!processors.is_empty()).then(|| Value::from(processors)));
     set("connections.addresses", "--addresses", text(&flags.addresses));
     set("connections.unix-socket", "--unix-socket", text(&flags.unix_socket));
+    let processors: Vec<Value> = flags.processors.iter().map(|cpu| Value::from(i64::from(*cpu))).collect();
+    set(own_processors, "--processors", (!processors.is_empty()).then(|| Value::from(processors)));
     set("connections.policy", "--policy", text(&flags.policy));
     set("connections.parallel", "--parallel", count(flags.parallel.map(u64::from)));
     set("http", "--http", text(&flags.http));
@@ -233,6 +235,7 @@ pub fn settings(flags: &Overlay, document: &Table) -> Result<Vec<Setting>, Scena
     set("tls.certificate", "--cert", flags.certificate.as_ref().map(path));
     set("tls.key", "--key", flags.key.as_ref().map(path));
     set("monitor", "--no-monitor", flags.no_monitor.then(|| Value::from(false)));
+    set("output.report", "--no-report", flags.no_report.then(|| Value::from(false)));
     set("seed", "--seed", count(flags.seed));
     set("thresholds", "--threshold", list(&flags.thresholds));
     set("aborts", "--abort", list(&flags.aborts));

@@ -26,6 +26,7 @@ use farfield_engine::sockets::Sources;
 use farfield_engine::testbed::{Command, Limits, Prefix, Ready, ServerSpec, TestbedSpec};
 use farfield_engine::{MonitorSettings, Settings, preflight, reach};
 use farfield_files::TempDir;
+use farfield_measure::paths::PathNames;
 use farfield_measure::{Heading, LoadKind};
 use farfield_origin::{Origin, OriginConfig};
 use farfield_traffic::LoadSpec;
@@ -109,11 +110,11 @@ impl RunPlan {
         };
         let (mut not_asked, mut peers) = (None, None);
         let (address, origin) = match (&plane, &scenario.target) {
-            (Plane::Sockets(()), Some(url)) => {
             (Plane::Sockets(()), Some(url)) if scenario.connections.unix_socket.is_some() => {
                 // It stands for this machine alone.
                 (SocketAddr::from((Ipv4Addr::LOCALHOST, url.port())), None)
             }
+            (Plane::Sockets(()), Some(url)) => {
                 let speaks_datagrams = scenario.http == HttpVersion::Http3;
                 let (host, port) = ConnectTo::place(&scenario.sockets.connect_to, url.host(), url.port());
                 let found =
@@ -174,6 +175,8 @@ impl RunPlan {
         warnings.extend(not_asked);
         warnings.extend(built_in.left_out);
         warnings.extend(asked.warnings);
+        let paths = PathNames::of(itinerary.targets());
+        scenario.check_paths(&paths).map_err(ScenarioError::invalid)?;
         let starts = itinerary.starts();
         let is_recorded = starts.is_some();
         if let Some(starts) = starts {
@@ -230,9 +233,6 @@ fn warning_of_addresses(host: &str, found: &reach::LookedUp) -> Option<String> {
     })
 }
 
-impl Scenario {
-    /// Makes folders absolute, so that the scenario is the same in whatever folder farfield runs next.
-    fn name_folders(&mut self, beside: &Path) {
 /// Addresses that a warning names.
 const NAMED_MAX: usize = 5;
 
@@ -249,6 +249,9 @@ fn warning_of_unreachable(host: &str, all: &[SocketAddr]) -> Option<String> {
     })
 }
 
+impl Scenario {
+    /// Makes folders absolute, so that the scenario is the same in whatever folder farfield runs next.
+    fn name_folders(&mut self, beside: &Path) {
         if let Some(origin) = &mut self.origin {
             let paths = [&mut origin.root, &mut origin.certificate, &mut origin.key];
             paths.into_iter().flatten().for_each(|path| *path = inputs::absolute(path));
@@ -260,13 +263,13 @@ fn warning_of_unreachable(host: &str, all: &[SocketAddr]) -> Option<String> {
                 server.directory = Some(inputs::absolute(&directory));
             }
         }
-        if let Some(server) = self.server.as_mut().filter(|server| server.command.is_some()) {
-            let directory =
-                server.directory.take().map_or(PathBuf::from("."), |directory| beside.join(directory));
         if let Some(unix) = self.connections.unix_socket.take() {
             let folder = if beside.as_os_str().is_empty() { Path::new(".") } else { beside };
             self.connections.unix_socket = Some(unix.within(&inputs::absolute(folder)));
         }
+        if let Some(server) = self.server.as_mut().filter(|server| server.command.is_some()) {
+            let directory =
+                server.directory.take().map_or(PathBuf::from("."), |directory| beside.join(directory));
             server.directory = Some(inputs::absolute(&directory));
         }
     }
@@ -510,19 +513,23 @@ fn warning_of_unreachable(host: &str, all: &[SocketAddr]) -> Option<String> {
             IpAddr::V4(v4) if v4.is_loopback() => Sources::loopback(),
             _ => Sources::default(),
         };
-        self.sockets.sources.get_or_insert_with(usual).clone()
+        match self.connections.unix_socket {
+            // Nobody has an address there.
+            Some(_) => Sources::default(),
+            None => self.sockets.sources.get_or_insert_with(usual).clone(),
+        }
     }
 
     /// Warnings about the path to the server: the S-Client's T must exceed the largest round trip (Banga and
     /// Druschel 1999, section 4.2), or attempts are dropped whose answer is on its way.
     fn warnings(&self, load: &LoadModel, address: SocketAddr) -> Result<Vec<String>, ScenarioError> {
-        let round_trip = match self.http {
-            HttpVersion::Http3 => reach::probe_datagrams(address),
-            _ => reach::probe(address),
         if let Some(unix) = &self.connections.unix_socket {
             reach::probe_unix(unix).map_err(ScenarioError::unavailable)?;
             return Ok(self.unused());
         }
+        let round_trip = match self.http {
+            HttpVersion::Http3 => reach::probe_datagrams(address),
+            _ => reach::probe(address),
         };
         let round_trip = round_trip.map_err(ScenarioError::unavailable)?;
         let timeout = load.attempt_timeout().or(self.connections.abandon_after);

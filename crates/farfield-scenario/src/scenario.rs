@@ -162,6 +162,9 @@ pub struct OutputSpec {
     pub samples: Samples,
     /// Largest size of samples on disk.
     pub disk_budget: Bytes,
+    /// Whether the page of the run, `report.html`, is written at its end.
+    #[serde(skip_serializing_if = "Clone::clone")]
+    pub report: bool,
 }
 
 impl Default for Scenario {
@@ -210,7 +213,7 @@ impl Default for RunSpec {
 
 impl Default for OutputSpec {
     fn default() -> OutputSpec {
-        OutputSpec { directory: None, samples: Samples::default(), disk_budget: Bytes(4 << 30) }
+        OutputSpec { directory: None, samples: Samples::default(), disk_budget: Bytes(4 << 30), report: true }
     }
 }
 

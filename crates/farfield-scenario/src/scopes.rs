@@ -1,9 +1,10 @@
-//! Thresholds of a class of clients or of a state of sessions, checked when the scenario is read.
+//! Thresholds of a class of clients, of a state of sessions or of a path, checked when the scenario is read.
 
 use super::Scenario;
 use super::mistake::Mistake;
 use farfield_engine::PlaneKind;
 use farfield_measure::Threshold;
+use farfield_measure::paths::PathNames;
 use farfield_measure::states::States;
 
 impl Scenario {
@@ -25,6 +26,9 @@ impl Scenario {
 
     fn check_scope(&self, threshold: &Threshold, classes: &[&str], states: &[&str]) -> Result<(), String> {
         let Some(name) = threshold.scope() else { return Ok(()) };
+        if name.starts_with('/') && !states.contains(&name) && !classes.contains(&name) {
+            return self.check_path(threshold, name);
+        }
         let is_class = classes.contains(&name);
         let Some(place) = states.iter().position(|state| *state == name) else {
             return match is_class {
@@ -45,11 +49,31 @@ impl Scenario {
         }
         if !threshold.fits_states() {
             return Err(format!(
-                "`{threshold}` is of the state `{name}`; of a state there are its response time, errors, requests and \
-                 outcomes"
+                "`{threshold}` is of the state `{name}`; of a state there are its response time, errors, requests, \
+                 outcomes and status codes"
             ));
         }
         Ok(())
+    }
+
+    /// Checks a threshold of a path. Which paths there are is known once the requests are read.
+    fn check_path(&self, threshold: &Threshold, path: &str) -> Result<(), String> {
+        if self.session.as_ref().is_some_and(|session| session.replay.is_none()) {
+            return Err(format!(
+                "`{threshold}` is of the path `{path}`, and requests of sessions are counted by state; name a state"
+            ));
+        }
+        if !threshold.fits_paths() {
+            return Err(format!(
+                "`{threshold}` is of the path `{path}`; of a path there are errors, requests, outcomes and status codes"
+            ));
+        }
+        match path.contains(['?', '#']) {
+            true => {
+                Err(format!("`{threshold}`: paths are counted without their queries; leave the query out"))
+            }
+            false => Ok(()),
+        }
     }
 
     /// The sentence about a name that nothing has.
@@ -71,6 +95,24 @@ impl Scenario {
     }
 }
 
+impl Scenario {
+    /// Checks that each threshold of a path names one that `paths` has, those of the requests.
+    pub(crate) fn check_paths(&self, paths: &PathNames) -> Result<(), String> {
+        let all = self.thresholds.iter().chain(&self.aborts);
+        let of_paths = all.filter_map(|own| Some((own, own.scope().filter(|name| name.starts_with('/'))?)));
+        for (threshold, path) in of_paths.filter(|(_, path)| !paths.has(path)) {
+            let why = match paths.is_full() {
+                true => {
+                    format!("is none of the first {} paths, which are counted separately", PathNames::MAX)
+                }
+                false => "no request is for".to_owned(),
+            };
+            return Err(format!("`{threshold}` is of the path `{path}`, which {why}"));
+        }
+        Ok(())
+    }
+}
+
 /// The sentence about a scope that is made of several names that there are, however they are put together.
 fn several(threshold: &Threshold, scope: &str, classes: &[&str], states: &[&str]) -> Option<String> {
     let parts = scope.split(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_' | '.')));
@@ -89,6 +131,7 @@ fn several(threshold: &Threshold, scope: &str, classes: &[&str], states: &[&str]
 mod tests {
     use crate::from_text;
     use crate::overlay::Overlay;
+    use farfield_measure::paths::PathNames;
     use std::path::Path;
 
     fn read(text: &str) -> Result<(), String> {
@@ -102,6 +145,23 @@ mod tests {
         let text = "thresholds = ['p99{login}<1s', 'errors{home}<1%', 'p99<2s']\naborts = ['check-failed{login}<10']";
         assert_eq!(read(text), Ok(()));
         assert_eq!(read(&format!("plane = 'simulated'\n{text}")), Ok(()));
+    }
+
+    #[test]
+    fn thresholds_of_paths_are_of_requests_that_there_are() {
+        let read = |threshold: &str| {
+            let text = format!("target = 'http://127.0.0.1:1/a'\nthresholds = ['{threshold}']");
+            from_text(&text, Some(Path::new("s.toml")), &Overlay::default())
+        };
+        assert!(read("status.404{/a}<1%").is_ok() && read("errors{/a}<1%").is_ok());
+        let refused = |threshold: &str| read(threshold).map(drop).expect_err(threshold).to_string();
+        assert!(refused("p99{/a}<1s").contains("errors, requests, outcomes and status codes"));
+        assert!(refused("status.404{/a?b}==0").contains("without their queries"));
+        let plan = read("status.404{/b}<1%").expect("which paths there are is known later");
+        let paths = PathNames::of(["/a", "/c?d"]);
+        let error = plan.scenario().check_paths(&paths).expect_err("no such path");
+        assert!(error.contains("`/b`, which no request is for"), "{error}");
+        assert_eq!(plan.scenario().check_paths(&PathNames::of(["/b?c"])), Ok(()));
     }
 
     #[test]
@@ -139,6 +199,7 @@ mod tests {
                 ],
             );
         }
+        check("thresholds = ['status.404{/login}<1']", &["counted by state"]);
         let many: String =
             (0..101).map(|n| format!("[[session.state]]\nname = 's{n}'\npath = '/'\n")).collect();
         let text = format!("thresholds = ['p99{{s100}}<1s']\n{many}");

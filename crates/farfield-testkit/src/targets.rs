@@ -65,6 +65,7 @@ pub const TARGETS: &[FuzzTarget] = &[
     target("session_form", sessions::of_form, "a page with a form"),
     target("session_har", recordings::of_har, "a browser's archive (HAR)"),
     target("session_link", sessions::of_link, "a link that a session follows"),
+    target("session_list", recordings::of_list, "a list of paths or URLs, vegeta's targets, or a sitemap"),
     target("session_log", recordings::of_log_again, "an access log that is asked for again"),
     target("session_reply", sessions::of_reply, "what a server sends to users in sessions"),
     target("session_stream", sessions::of_stream, "what a server sends on a connection that it ends somehow"),

@@ -5,6 +5,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// The mark at the beginning of a text that says that it is UTF-8.
+pub(crate) const BYTE_ORDER_MARK: char = '\u{feff}';
+
 /// Loader of a file's bytes: `&mut |path| std::fs::read(path)`; the caller decides what paths are relative
 /// to.
 pub type Load<'a> = dyn FnMut(&Path) -> io::Result<Vec<u8>> + 'a;
@@ -60,7 +63,7 @@ pub(crate) fn entries<T>(
     let text = String::from_utf8(read(path, load)?)
         .map_err(|_| whole("is not UTF-8 text; write one entry a line".to_owned()))?;
     let mut parsed = Vec::new();
-    for (number, line) in text.lines().enumerate() {
+    for (number, line) in text.trim_start_matches(BYTE_ORDER_MARK).lines().enumerate() {
         let entry = without_comment(line).trim();
         if !entry.is_empty() {
             let line = number + 1;
@@ -97,6 +100,7 @@ mod tests {
     #[test]
     fn comments_and_blank_lines_are_no_entries() {
         assert_eq!(numbers("# head\n1 # one\n\n  2\t# two\r\n3\n").expect("reads"), [1, 2, 3]);
+        assert_eq!(numbers("\u{feff}1\n2\n").expect("reads"), [1, 2], "a mark is no part of the first");
     }
 
     #[test]

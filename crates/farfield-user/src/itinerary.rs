@@ -170,6 +170,16 @@ impl Itinerary {
         }
     }
 
+    /// The targets of the requests of a set, by their numbers; none of sessions of states, which have those.
+    pub fn targets(&self) -> impl Iterator<Item = &str> {
+        let requests = match self {
+            Itinerary::Pages(pages) => pages.requests.requests(),
+            Itinerary::Replays(replays) => replays.pages.requests.requests(),
+            Itinerary::Sessions(_) => &[],
+        };
+        requests.iter().map(|request| request.path.as_str())
+    }
+
     /// Whether what users do comes in sessions.
     pub fn has_sessions(&self) -> bool {
         matches!(self, Itinerary::Sessions(_) | Itinerary::Replays(_))
@@ -322,6 +332,15 @@ impl Itinerary {
         }
     }
 
+    /// The bytes at the end of a request of HTTP/1 that wait for the server's word, if it asks for that.
+    pub(crate) fn expecting_bytes(&self, job: &Job) -> usize {
+        match self {
+            Itinerary::Sessions(sessions) => sessions.expecting_bytes(job.written()),
+            Itinerary::Pages(pages) => pages.book.entry(job.request).expecting_bytes as usize,
+            Itinerary::Replays(replays) => replays.pages.book.entry(job.request).expecting_bytes as usize,
+        }
+    }
+
     pub(crate) fn answering(&self, job: &Job) -> Answering {
         match self {
             Itinerary::Sessions(sessions) => sessions.answering(job.written()),
@@ -332,15 +351,6 @@ impl Itinerary {
     }
 
     /// Whether the request may be sent twice.
-    /// The bytes at the end of a request of HTTP/1 that wait for the server's word, if it asks for that.
-    pub(crate) fn expecting_bytes(&self, job: &Job) -> usize {
-        match self {
-            Itinerary::Sessions(sessions) => sessions.expecting_bytes(job.written()),
-            Itinerary::Pages(pages) => pages.book.entry(job.request).expecting_bytes as usize,
-            Itinerary::Replays(replays) => replays.pages.book.entry(job.request).expecting_bytes as usize,
-        }
-    }
-
     pub(crate) fn is_idempotent(&self, job: &Job) -> bool {
         match self {
             Itinerary::Sessions(sessions) => sessions.is_idempotent(job.written()),

@@ -33,7 +33,7 @@ const WORKERS_APART_NS: f64 = 5e9;
 
 /// Numbers that neither samples nor packets show, by their place in the document, and why. A place stands for
 /// all that is below it; what of it can be compared is.
-pub const LEFT_OUT: [(&str, &str); 28] = [
+pub const LEFT_OUT: [(&str, &str); 29] = [
     ("schema_version", "the form of the document, which its reader looks at"),
     (
         "phases.drain_ns",
@@ -45,6 +45,7 @@ pub const LEFT_OUT: [(&str, &str); 28] = [
     ),
     ("verdict.checks[].limit", "what the scenario allows"),
     ("verdict.disturbed", "the engine's measurement of its own stalls"),
+    ("paths", "which path the number of a request stands for is in the scenario's files"),
     ("sessions.duration", "a session that is over and one that thinks look alike in samples"),
     ("failures", "causes are noted beside the samples, and the first of each kind are kept"),
     ("connections.open_max", "counted by the engine once a second"),
@@ -134,6 +135,8 @@ pub(crate) struct Recount<'a> {
     has_intervals: bool,
     /// The summary has status codes: that of an older farfield has none.
     has_statuses: bool,
+    /// The summary tells successful replies from others that came.
+    has_succeeded: bool,
     /// Names of the classes and states that are counted by themselves.
     classes: Vec<String>,
     states: Vec<String>,
@@ -176,6 +179,7 @@ impl<'a> Recount<'a> {
             has_statuses: at(said, &["steady", "statuses"])
                 .and_then(Value::as_array)
                 .is_some_and(|statuses| !statuses.is_empty()),
+            has_succeeded: at(said, &["schema_version"]).and_then(Value::as_u64).is_none_or(|own| own >= 3),
             classes: names_of(said, "classes"),
             states: names_of(said, "states"),
         };

@@ -208,7 +208,7 @@ fn an_honest_summary_is_its_samples() {
         "/steady/times/response/quantiles/1/interval_ns/1",
         "/steady/estimates/response/quantiles/3/value_ns",
         "/steady/error_share_interval/0",
-        "/steady/rates/completed_interval_per_s/0",
+        "/steady/rates/succeeded_interval_per_s/0",
         "/steady/unfinished/count",
         "/classes/1/steady/times/connect/sd_ns",
         "/states/1/response/mean_ns",

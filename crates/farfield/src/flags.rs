@@ -5,6 +5,7 @@ pub mod audit;
 pub mod compare;
 pub mod export;
 pub mod fit;
+pub mod import;
 pub mod path;
 pub mod report;
 pub mod route;
@@ -61,6 +62,9 @@ pub enum Command {
     Fit(Box<fit::FitFlags>),
     /// Run another load generator, and compare its report with the packets that it sent.
     Audit(Box<audit::AuditFlags>),
+    /// Make a scenario from a curl command, a HAR file, an OpenAPI document, a Postman collection or a JMeter
+    /// plan.
+    Import(import::ImportFlags),
     /// Write the sessions that a scenario draws, for other load generators.
     Export(export::ExportFlags),
     /// Advise on a server's settings, from an access log.
@@ -215,10 +219,6 @@ pub struct RunFlags {
     /// Take ADDRESS, or several with commas between, for HOST, as curl does; may be repeated
     #[arg(long, value_name = "HOST:PORT:ADDRESS", value_parser = resolving)]
     pub resolve: Vec<String>,
-    /// Processors that farfield runs on, such as 1 or 0,2
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub processors: Vec<u32>,
-    /// Seed of all random numbers
     /// Connect to the Unix socket at PATH, or to @NAME, as curl does; the URL says host and path
     #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub unix_socket: Option<String>,
@@ -226,6 +226,10 @@ pub struct RunFlags {
     /// that the name has when a connection is opened
     #[arg(long, value_name = "WHICH", value_parser = Suggested(ADDRESSES))]
     pub addresses: Option<String>,
+    /// Processors that farfield runs on, such as 1 or 0,2
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub processors: Vec<u32>,
+    /// Seed of all random numbers
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
     /// Set any key of the scenario; may be repeated
@@ -245,6 +249,9 @@ pub struct RunFlags {
     /// Which samples to keep: all, none, or a number k for every k-th
     #[arg(long, value_name = "WHICH", value_parser = Suggested(SAMPLES))]
     pub samples: Option<String>,
+    /// Write no page of the run (report.html)
+    #[arg(long)]
+    pub no_report: bool,
     /// Do not monitor the server during the run
     #[arg(long)]
     pub no_monitor: bool,
@@ -309,6 +316,8 @@ impl RunFlags {
             body: self.body.clone(),
             sources: self.sources.clone(),
             connect_to: self.connect_to.iter().chain(&self.resolve).cloned().collect(),
+            addresses: self.addresses.clone(),
+            unix_socket: self.unix_socket.clone(),
             processors: self.processors.clone(),
             seed: self.seed,
             sets: self.sets.clone(),
@@ -316,8 +325,7 @@ impl RunFlags {
             aborts: self.aborts.clone(),
             out: self.out.clone(),
             samples: self.samples.clone(),
-            addresses: self.addresses.clone(),
-            unix_socket: self.unix_socket.clone(),
+            no_report: self.no_report,
             no_monitor: self.no_monitor,
             once: false,
         }

@@ -147,7 +147,7 @@ impl Measured {
         Ok(Measured {
             offered_per_s: per_s("offered")?,
             attempts_per_s: per_s("connects")?,
-            completed_per_s: per_s("completed")?,
+            completed_per_s: per_s("succeeded")?,
             abandoned: ended(part, "connect-abandoned") / requests.max(1.0),
             errors: part.pointer("/steady/error_share").and_then(Value::as_f64),
             response_ms: ms("/steady/times/response/mean_ns"),
@@ -253,7 +253,7 @@ pub mod tests {
                 { "name": "completed", "state": "passed" }, { "name": "send-lateness", "state": "failed" } ] },
             "steady": {
                 "requests": 200, "error_share": 0.5,
-                "rates": { "offered_per_s": 25.0, "connects_per_s": 24.0, "completed_per_s": 12.5,
+                "rates": { "offered_per_s": 25.0, "connects_per_s": 24.0, "succeeded_per_s": 12.5,
                     "body_bytes_per_s": 125_000.0 },
                 "times": { "response": { "mean_ns": 12e6, "quantiles": [ { "name": "p50", "value_ns": 3_000_000 } ] } },
                 "outcomes": [ { "name": "ok", "count": 100 }, { "name": "connect-abandoned", "count": 50 } ] },
@@ -262,7 +262,7 @@ pub mod tests {
             "pages": { "completed": 30, "failed": 10, "response": { "mean_ns": 2_500_000_000u64 },
                 "html_latency": { "mean_ns": 8_000_000 } },
             "classes": [ { "name": "modem",
-                "steady": { "requests": 4, "rates": { "offered_per_s": 0.5, "connects_per_s": 0.5, "completed_per_s": 0.25,
+                "steady": { "requests": 4, "rates": { "offered_per_s": 0.5, "connects_per_s": 0.5, "succeeded_per_s": 0.25,
                     "body_bytes_per_s": 0.0 } },
                 "pages": { "completed": 1, "failed": 0, "response": { "mean_ns": 7_000_000_000u64 } } } ],
             "network": {

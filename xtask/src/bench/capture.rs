@@ -102,7 +102,7 @@ fn run(lab: &Lab, work: &Work, captures: bool) -> Result<(Figures, Summary)> {
         lateness_p99_us: summary.quantile_us("/generator/lateness", "p99")?,
         service_p50_us: summary.quantile_us("/steady/times/service", "p50")?,
         service_p99_us: summary.quantile_us("/steady/times/service", "p99")?,
-        completed_per_s: summary.number("/steady/rates/completed_per_s")?,
+        completed_per_s: summary.number("/steady/rates/succeeded_per_s")?,
     };
     Ok((figures, summary))
 }

@@ -64,7 +64,7 @@ pub fn against_wrk(lab: &Lab) -> Result<String> {
         let (mut ours, mut theirs, mut cpu_us) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..lab.extent.pairs {
             let summary = Far { reuse, ..Far::of(lab, FAR) }.run(lab)?;
-            let per_s = summary.number("/steady/rates/completed_per_s")?;
+            let per_s = summary.number("/steady/rates/succeeded_per_s")?;
             cpu_us.push(summary.number("/generator/cpu_ns")? / 1e3 / per_s / f64::from(lab.extent.seconds));
             ours.push(per_s);
             let nginx = lab.nginx()?;
@@ -106,7 +106,7 @@ pub fn backbone(lab: &Lab) -> Result<String> {
     let (mut per_s, mut late) = (Vec::new(), Vec::new());
     for _ in 0..lab.extent.pairs {
         let summary = Far::of(lab, BACKBONE).run(lab)?;
-        per_s.push(summary.number("/steady/rates/completed_per_s")?);
+        per_s.push(summary.number("/steady/rates/succeeded_per_s")?);
         late.push(summary.quantile_us("/network/departure_lateness", "p99.9")?);
     }
     let (per_s, late) = (Spread::of(per_s), Spread::of(late));

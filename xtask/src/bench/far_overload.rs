@@ -129,7 +129,7 @@ fn run(lab: &Lab, carrier: Carrier, asked: Asked) -> Result<Summary> {
 impl Row {
     /// Adds a run, and returns its completions a second.
     fn add(&mut self, summary: &Summary, capacity: Option<f64>) -> Result<f64> {
-        let per_s = summary.number("/steady/rates/completed_per_s")?;
+        let per_s = summary.number("/steady/rates/succeeded_per_s")?;
         self.per_s.push(per_s);
         self.opened_per_s.push(summary.number("/steady/rates/connects_per_s")?);
         self.ratio.push(per_s / capacity.unwrap_or(per_s));

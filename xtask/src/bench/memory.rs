@@ -39,7 +39,7 @@ pub fn users(lab: &Lab) -> Result<String> {
     table.row([
         USERS.to_string(),
         format!("{open:.0}"),
-        format!("{:.0}", summary.number("/steady/rates/completed_per_s")?),
+        format!("{:.0}", summary.number("/steady/rates/succeeded_per_s")?),
         format!("{:.1}", usage.peak_mib()),
         format!("{:.2}", usage.peak_kib as f64 / f64::from(USERS)),
     ]);
@@ -74,7 +74,7 @@ pub fn secure_users(lab: &Lab) -> Result<String> {
             words.to_owned(),
             USERS.to_string(),
             format!("{open:.0}"),
-            format!("{:.0}", summary.number("/steady/rates/completed_per_s")?),
+            format!("{:.0}", summary.number("/steady/rates/succeeded_per_s")?),
             format!("{:.1}", usage.peak_mib()),
             format!("{:.2}", usage.peak_kib as f64 / f64::from(USERS)),
         ]);
@@ -97,7 +97,7 @@ pub fn samples(lab: &Lab) -> Result<String> {
         table.row([
             seconds.to_string(),
             summary.outcomes(|_| true).to_string(),
-            format!("{:.0}", summary.number("/steady/rates/completed_per_s")?),
+            format!("{:.0}", summary.number("/steady/rates/succeeded_per_s")?),
             format!("{:.1}", usage.peak_mib()),
         ]);
         peaks_mib.push(usage.peak_mib());

@@ -59,5 +59,5 @@ fn drive(lab: &Lab, descriptors: u32) -> Result<(f64, f64)> {
     command.arg("--set").arg(format!("load.descriptors={descriptors}"));
     command.arg("--set").arg(format!("load.timeout={TIMEOUT_MS}ms"));
     let (summary, _) = lab.farfield_run(&command, seconds)?;
-    Ok((summary.number("/steady/rates/connects_per_s")?, summary.number("/steady/rates/completed_per_s")?))
+    Ok((summary.number("/steady/rates/connects_per_s")?, summary.number("/steady/rates/succeeded_per_s")?))
 }

@@ -107,7 +107,7 @@ fn turns(lab: &Lab, rest: &str, reuse: Reuse, path: &str) -> Result<Made> {
             let rest = format!("{rest}shards = {shards}\nprocessors = {both:?}\n");
             let placed = Some(Placed { server: both.to_vec(), receivers: &both });
             let summary = Far { reuse, path, placed, seconds: seconds(lab), rest: &rest }.run(lab)?;
-            let per_s = summary.number("/steady/rates/completed_per_s")?;
+            let per_s = summary.number("/steady/rates/succeeded_per_s")?;
             let cpu_us = summary.number("/generator/cpu_ns")? / 1e3 / per_s / f64::from(seconds(lab));
             made.per_s[shards - 1].push(per_s);
             made.cpu_us[shards - 1].push(cpu_us);

@@ -28,7 +28,7 @@ pub fn beside_wrk(lab: &Lab) -> Result<String> {
     let (mut ours, mut theirs) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
     for _ in 0..lab.extent.pairs {
         let summary = Far { reuse: Reuse::KeepAlive, ..Far::of(lab, USERS) }.run(lab)?;
-        ours[0].push(summary.number("/steady/rates/completed_per_s")?);
+        ours[0].push(summary.number("/steady/rates/succeeded_per_s")?);
         ours[1].push(summary.number("/steady/times/response/mean_ns")? / 1e6);
         let mut command = Command::new(lab.farfield());
         command.args(["shell", "--scenario"]).arg(lab.scratch().join(FOLDER).join(SCENARIO)).arg("--");

@@ -166,7 +166,7 @@ fn one(lab: &Lab, watcher: Watcher, url: &str) -> Result<Figures> {
         threads: threads.by_name(),
         lateness_p99_us: summary.quantile_us("/generator/lateness", "p99")?,
         service_p99_us: summary.quantile_us("/steady/times/service", "p99")?,
-        completed_per_s: summary.number("/steady/rates/completed_per_s")?,
+        completed_per_s: summary.number("/steady/rates/succeeded_per_s")?,
         is_valid: summary.is_valid(),
     })
 }

@@ -14,17 +14,17 @@ pub const QUANTILES: [(&str, Quantile); 4] =
 pub struct Truth {
     quantiles_ns: [f64; 4],
     mean_ns: f64,
-    completed_per_s: f64,
+    succeeded_per_s: f64,
 }
 
 impl Truth {
     /// By formula, or else by all `runs` together.
     pub fn of(process: Process, runs: impl Iterator<Item = Run>) -> Truth {
         let quantiles = QUANTILES.map(|(_, quantile)| process.quantile(quantile.as_f64()));
-        let completed_per_s = process.rate() / SERVICE_NS * 1e9;
+        let succeeded_per_s = process.rate() / SERVICE_NS * 1e9;
         if let ([Some(a), Some(b), Some(c), Some(d)], Some(mean)) = (quantiles, process.mean()) {
             let quantiles_ns = [a, b, c, d].map(|time| time * SERVICE_NS);
-            return Truth { quantiles_ns, mean_ns: mean * SERVICE_NS, completed_per_s };
+            return Truth { quantiles_ns, mean_ns: mean * SERVICE_NS, succeeded_per_s };
         }
         let mut all = Histogram::new();
         for request in runs.flat_map(|run| run.requests) {
@@ -32,7 +32,7 @@ impl Truth {
         }
         let ns = |quantile| all.quantile(quantile).map_or(0.0, |time| time.as_ns() as f64);
         let mean_ns = all.sum_ns() as f64 / all.count() as f64;
-        Truth { quantiles_ns: QUANTILES.map(|(_, quantile)| ns(quantile)), mean_ns, completed_per_s }
+        Truth { quantiles_ns: QUANTILES.map(|(_, quantile)| ns(quantile)), mean_ns, succeeded_per_s }
     }
 }
 
@@ -49,7 +49,7 @@ pub fn count(tally: &mut Tally, run: &Run, truth: &Truth) {
         tally.count(name, interval, truth.quantiles_ns[at]);
     }
     tally.count("mean", times.mean_interval_ns.map(|ends| ends.map(|ns| ns as f64)), truth.mean_ns);
-    tally.count("rate", batches.completed_per_s(lasted).ok(), truth.completed_per_s);
+    tally.count("rate", batches.succeeded_per_s(lasted).ok(), truth.succeeded_per_s);
     tally.count("errors", batches.error_share(lasted).ok(), FAILED);
 }
 
@@ -84,7 +84,7 @@ fn measured(run: &Run) -> (Batches, Histogram) {
         if !request.failed {
             response.record(sample.response_time());
             if sample.done.as_ns() < run.lasted_ns {
-                batches.record_completed(sample.done);
+                batches.record_succeeded(sample.done);
             }
         }
     }

@@ -15,7 +15,7 @@ fn batches(samples: &[(u64, u64)]) -> Batches {
         let sample = Sample { outcome, ..sample(*due, due + took) };
         batches.record(&sample, false);
         if outcome == Outcome::Ok {
-            batches.record_completed(sample.done);
+            batches.record_succeeded(sample.done);
         }
     }
     batches
@@ -147,11 +147,11 @@ fn one_outage_is_one_failure() {
 #[test]
 fn a_steady_rate_has_a_narrow_interval() {
     let mut batches = Batches::new(Instant::ZERO);
-    (0..10_000).for_each(|n| batches.record_completed(Instant::from_ns(n * MS)));
-    let [low, high] = batches.completed_per_s(Duration::from_secs(10)).expect("replies");
+    (0..10_000).for_each(|n| batches.record_succeeded(Instant::from_ns(n * MS)));
+    let [low, high] = batches.succeeded_per_s(Duration::from_secs(10)).expect("replies");
     assert!(low > 990.0 && high < 1010.0 && low <= 1000.0 && high >= 1000.0, "{low} {high}");
-    let none = Batches::new(Instant::ZERO).completed_per_s(Duration::from_secs(1));
+    let none = Batches::new(Instant::ZERO).succeeded_per_s(Duration::from_secs(1));
     assert_eq!(none.map_err(|none| none.reason), Err(NoIntervalReason::TooFew));
-    let short = batches.completed_per_s(Duration::from_ms(1));
+    let short = batches.succeeded_per_s(Duration::from_ms(1));
     assert_eq!(short.map_err(|none| none.reason), Err(NoIntervalReason::TooShort));
 }

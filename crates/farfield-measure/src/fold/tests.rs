@@ -16,9 +16,9 @@ fn a_sample_belongs_where_it_was_due_and_its_events_where_they_happened() {
     assert_eq!(fold.warm_up().times.response.max(), Some(Duration::from_ms(2)));
     assert_eq!(fold.steady().times.response.max(), Some(Duration::from_ms(6)));
     let steady = fold.steady().events;
-    assert_eq!((steady.offered, steady.sent, steady.completed), (1, 1, 1));
+    assert_eq!((steady.offered, steady.sent, steady.completed, steady.succeeded), (1, 1, 1, 1));
     let warm_up = fold.warm_up().events;
-    assert_eq!((warm_up.offered, warm_up.sent, warm_up.completed), (1, 1, 0));
+    assert_eq!((warm_up.offered, warm_up.sent, warm_up.completed, warm_up.succeeded), (1, 1, 0, 0));
     assert_eq!(steady.body_bytes, 100);
 }
 

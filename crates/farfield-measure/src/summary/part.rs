@@ -13,7 +13,8 @@ use crate::statuses::StatusCounts;
 use crate::timing::{Timing, Timings};
 use farfield_base::{Duration, Outcome};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Number of requests with one outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -28,7 +29,7 @@ pub struct OutcomeCount {
 
 impl OutcomeCount {
     /// The outcomes that occurred, counted by their codes.
-    fn of_all(outcomes: &OutcomeCounts) -> Vec<OutcomeCount> {
+    pub(super) fn of_all(outcomes: &OutcomeCounts) -> Vec<OutcomeCount> {
         let counted = Outcome::ALL.into_iter().map(|outcome| OutcomeCount {
             name: outcome.name().to_owned(),
             fault: outcome.fault().name().to_owned(),
@@ -48,26 +49,27 @@ pub struct StatusCount {
 }
 
 impl StatusCount {
-    fn of_all(statuses: &StatusCounts) -> Vec<StatusCount> {
+    pub(super) fn of_all(statuses: &StatusCounts) -> Vec<StatusCount> {
         statuses.iter().map(|(status, count)| StatusCount { status, count }).collect()
     }
 }
 
 /// Events a second, each counted in the part in which it happened.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Rates {
     /// Requests due.
     pub offered_per_s: f64,
     /// Requests sent.
     pub sent_per_s: f64,
-    /// Replies that completed with success.
-    pub completed_per_s: f64,
-    /// The 95 % confidence interval of that rate; null if there is none.
-    #[serde(default)]
-    pub completed_interval_per_s: Option<[f64; 2]>,
+    /// Replies that came as a whole, whatever their status; null in a summary by an older farfield, which
+    /// counted those with success alone.
+    pub completed_per_s: Option<f64>,
+    /// Of those, replies with success.
+    pub succeeded_per_s: f64,
+    /// The 95 % confidence interval of the rate of success; null if there is none.
+    pub succeeded_interval_per_s: Option<[f64; 2]>,
     /// Why that rate has no interval; null if it has one, and in a summary by an older farfield.
-    #[serde(default)]
-    pub no_completed_interval: Option<NoInterval>,
+    pub no_succeeded_interval: Option<NoInterval>,
     /// Requests that ended in any way.
     pub ended_per_s: f64,
     /// Attempts to connect.
@@ -81,20 +83,59 @@ pub struct Rates {
 impl Rates {
     fn of(
         events: &EventCounts,
-        completed_interval: Result<[f64; 2], NoInterval>,
+        succeeded_interval: Result<[f64; 2], NoInterval>,
         over: Duration,
     ) -> Option<Rates> {
         let per_s = |count: u64| count as f64 / over.as_secs_f64();
         (!over.is_zero()).then(|| Rates {
             offered_per_s: per_s(events.offered),
             sent_per_s: per_s(events.sent),
-            completed_per_s: per_s(events.completed),
-            completed_interval_per_s: completed_interval.ok(),
-            no_completed_interval: completed_interval.err(),
+            completed_per_s: Some(per_s(events.completed)),
+            succeeded_per_s: per_s(events.succeeded),
+            succeeded_interval_per_s: succeeded_interval.ok(),
+            no_succeeded_interval: succeeded_interval.err(),
             ended_per_s: per_s(events.ended),
             connects_per_s: per_s(events.connects_begun),
             body_bytes_per_s: per_s(events.body_bytes),
             reply_bytes_per_s: per_s(events.reply_bytes),
+        })
+    }
+}
+
+/// Rates as a summary has them. Up to version 2 `completed` was the rate of successful replies, and there was
+/// no other.
+#[derive(Deserialize)]
+struct WrittenRates {
+    offered_per_s: f64,
+    sent_per_s: f64,
+    completed_per_s: Option<f64>,
+    succeeded_per_s: Option<f64>,
+    #[serde(default, alias = "completed_interval_per_s")]
+    succeeded_interval_per_s: Option<[f64; 2]>,
+    #[serde(default, alias = "no_completed_interval")]
+    no_succeeded_interval: Option<NoInterval>,
+    ended_per_s: f64,
+    connects_per_s: f64,
+    body_bytes_per_s: f64,
+    reply_bytes_per_s: f64,
+}
+
+impl<'de> Deserialize<'de> for Rates {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Rates, D::Error> {
+        let written = WrittenRates::deserialize(deserializer)?;
+        let succeeded_per_s = written.succeeded_per_s.or(written.completed_per_s);
+        let succeeded_per_s = succeeded_per_s.ok_or_else(|| Error::missing_field("succeeded_per_s"))?;
+        Ok(Rates {
+            offered_per_s: written.offered_per_s,
+            sent_per_s: written.sent_per_s,
+            completed_per_s: written.completed_per_s.filter(|_| written.succeeded_per_s.is_some()),
+            succeeded_per_s,
+            succeeded_interval_per_s: written.succeeded_interval_per_s,
+            no_succeeded_interval: written.no_succeeded_interval,
+            ended_per_s: written.ended_per_s,
+            connects_per_s: written.connects_per_s,
+            body_bytes_per_s: written.body_bytes_per_s,
+            reply_bytes_per_s: written.reply_bytes_per_s,
         })
     }
 }
@@ -139,14 +180,14 @@ impl PartSummary {
     pub(super) fn of(part: &PhaseStats, lasted: Duration, ended: bool, pause: &dyn Fn()) -> PartSummary {
         let batches = batches_of(part.batches(), ended);
         let error_share_interval = batches.and_then(|batches| batches.error_share(lasted));
-        let completed_interval = batches.and_then(|batches| batches.completed_per_s(lasted));
+        let succeeded_interval = batches.and_then(|batches| batches.succeeded_per_s(lasted));
         PartSummary {
             requests: part.requests(),
             begun: part.begun,
             error_share: part.error_share(),
             error_share_interval: error_share_interval.ok(),
             no_error_share_interval: error_share_interval.err(),
-            rates: Rates::of(&part.events, completed_interval, lasted),
+            rates: Rates::of(&part.events, succeeded_interval, lasted),
             times: part.times.map_timed(|timing, times| {
                 pause();
                 let intervals = batches.and_then(|batches| batches.times(timing, lasted));

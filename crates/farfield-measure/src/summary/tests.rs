@@ -40,7 +40,7 @@ fn says_what_the_run_was() {
     let drained = self::summary(&fold, &EngineStats { ended, ..stats.clone() }, END);
     assert_eq!(drained.phases.drain_ns, 340_000_000);
     let rates = summary.steady.rates.expect("a second");
-    assert_eq!((rates.offered_per_s, rates.completed_per_s), (200.0, 200.0));
+    assert_eq!((rates.offered_per_s, rates.completed_per_s), (200.0, Some(200.0)));
     assert_eq!(rates.body_bytes_per_s, 20_000.0);
     assert_eq!(summary.warm_up.rates, None);
     assert_eq!(summary.warm_up.times.response, None);
@@ -78,11 +78,11 @@ fn replies_that_all_came_too_late_are_said() {
     let warned = |took_ms: u64| {
         let samples: Vec<Sample> = (0..10).map(|n| sample(n * MS, (n + took_ms) * MS)).collect();
         let summary = summary(&fold(window(0, 1000), &samples), &good_run().1, END);
-        let late = summary.warnings.iter().find(|warning| warning.starts_with("no request was completed"));
-        (late.cloned(), summary.steady.rates.expect("a second").completed_per_s)
+        let late = summary.warnings.iter().find(|warning| warning.starts_with("no request succeeded"));
+        (late.cloned(), summary.steady.rates.expect("a second").succeeded_per_s)
     };
-    let (warning, completed_per_s) = warned(4000);
-    assert_eq!(completed_per_s, 0.0);
+    let (warning, succeeded_per_s) = warned(4000);
+    assert_eq!(succeeded_per_s, 0.0);
     let warning = warning.expect("a warning");
     assert!(warning.contains("the 10 that were due in it were answered after it"), "{warning}");
     assert!(warning.contains("several times the 4.0 s that the longest took"), "{warning}");

@@ -85,9 +85,9 @@ pub(super) fn warnings(fold: &Fold, stats: &EngineStats, verdict: &Verdict, unti
 fn completed_too_late(fold: &Fold, until: Instant) -> Option<String> {
     let (steady, lasted) = (fold.steady(), fold.window().elapsed(until));
     let (answered, longest) = (steady.count(Outcome::Ok), steady.times.response.max()?);
-    (steady.events.completed == 0 && answered > 0 && !lasted.is_zero()).then(|| {
+    (steady.events.succeeded == 0 && answered > 0 && !lasted.is_zero()).then(|| {
         format!(
-            "no request was completed in the measured part of {:.1} s, so that its completed rate is 0: the {answered} that were \
+            "no request succeeded in the measured part of {:.1} s, so that its rate of success is 0: the {answered} that were \
              due in it were answered after it, and their times are of these. Measure for several times the {:.1} s that \
              the longest took (`--duration`)",
             lasted.as_secs_f64(),

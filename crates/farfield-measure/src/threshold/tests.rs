@@ -160,6 +160,46 @@ fn what_cannot_be_read_is_named_with_what_there_is() {
     check("rate>fast", "500/s");
     check("dropped<1%", "number of requests");
     check("<3ms", "no metric");
+    check("status.999x<1", "`status.999x`");
+    check("status.6xx<1", "status.429");
+    check("status.42<1", "no status");
+    check("status.429<1ms", "number of requests");
+    check("p99==1ms", "only a number of requests");
+    check("status.5xx==0%", "only a number of requests");
+}
+
+/// 50 replies with 200, 30 with 429, 10 with 404, 5 with 503, and 5 requests that were not answered.
+#[test]
+fn replies_are_counted_by_status_and_by_their_share() {
+    let samples: Vec<_> = (0..100)
+        .map(|n| {
+            let (status, outcome) = match n {
+                0..50 => (200, Outcome::Ok),
+                50..80 => (429, Outcome::Status4xx),
+                80..90 => (404, Outcome::Status4xx),
+                90..95 => (503, Outcome::Status5xx),
+                _ => (0, Outcome::TimedOut),
+            };
+            Sample { status, outcome, ..sample(n * 5 * MS, (n * 5 + 1) * MS) }
+        })
+        .collect();
+    let fold = fold(window(0, 1000), &samples);
+    let result = |text: &str| {
+        let threshold: Threshold = text.parse().expect(text);
+        let result = threshold.evaluate(&fold, Instant::from_ns(1000 * MS), true);
+        (result.measured, result.unit, result.passed)
+    };
+    assert_eq!(result("status.429<30"), (Some(30.0), Unit::Count, false));
+    assert_eq!(result("status.4xx <= 40"), (Some(40.0), Unit::Count, true));
+    assert_eq!(result("status.5xx == 5"), (Some(5.0), Unit::Count, true));
+    assert_eq!(result("status.500==0"), (Some(0.0), Unit::Count, true));
+    assert_eq!(result("status.429 < 32%"), (Some(30.0 / 95.0), Unit::Share, true));
+    assert_eq!(result("status.2xx > 99%"), (Some(50.0 / 95.0), Unit::Share, false));
+    let unanswered: Threshold = "status.5xx<1%".parse().expect("a threshold");
+    let empty = crate::fold::scene::fold(window(0, 1000), &samples[95..]);
+    let result = unanswered.evaluate(&empty, Instant::from_ns(1000 * MS), true);
+    assert_eq!((result.measured, result.passed), (None, false), "of no reply there is no share");
+    assert!(unanswered.judges_outcomes() && unanswered.fits_paths() && unanswered.fits_states());
 }
 
 #[test]

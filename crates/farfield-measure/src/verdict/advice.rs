@@ -224,7 +224,7 @@ impl RunView<'_> {
         }
         let opened = steady.connects_begun as f64 / seconds;
         let kept_alive = self.fold.reuse().most() > 1;
-        let storms = open && kept_alive && opened > STORM && steady.connects_begun * 5 > steady.completed;
+        let storms = open && kept_alive && opened > STORM && steady.connects_begun * 5 > steady.succeeded;
         storms.then(|| {
             format!(
                 "{}/s connections were opened, since arrivals found no idle one: bound them with `load.users-max`",
@@ -290,11 +290,11 @@ impl RunView<'_> {
         }
     }
 
-    /// Requests that completed a second in the measured part.
+    /// Requests that succeeded a second in the measured part.
     pub fn rate(&self) -> Option<f64> {
         let steady = self.fold.window().elapsed(self.until).as_secs_f64();
-        let completed = self.fold.steady().events.completed as f64;
-        (steady > 0.0 && completed > 0.0).then(|| completed / steady)
+        let succeeded = self.fold.steady().events.succeeded as f64;
+        (steady > 0.0 && succeeded > 0.0).then(|| succeeded / steady)
     }
 }
 

@@ -88,7 +88,7 @@ impl Metric {
         let steady = &run.summary().steady;
         let (statistic, timing) = match self {
             Metric::Rate => {
-                return steady.rates.map(|rates| rates.completed_per_s).ok_or(NOTHING);
+                return steady.rates.map(|rates| rates.succeeded_per_s).ok_or(NOTHING);
             }
             Metric::Errors => return steady.error_share.ok_or(NOTHING),
             Metric::Time(statistic, timing) => (statistic, timing),
@@ -138,8 +138,8 @@ impl Metric {
         let (statistic, timing) = match self {
             Metric::Rate => {
                 let rates = steady.rates.as_ref().ok_or(NOTHING)?;
-                let none = || why(rates.no_completed_interval);
-                return rates.completed_interval_per_s.ok_or_else(none);
+                let none = || why(rates.no_succeeded_interval);
+                return rates.succeeded_interval_per_s.ok_or_else(none);
             }
             Metric::Errors => {
                 return steady.error_share_interval.ok_or_else(|| why(steady.no_error_share_interval));

@@ -30,6 +30,24 @@ pub fn render(summary: &Summary) -> String {
         verdict.add_property(Property::new(name, shown(value)));
     }
     verdict.add_property(Property::new("seed", heading.seed.to_string()));
+    if let Some(rates) = &summary.steady.rates {
+        let rates = [
+            ("offered_per_s", Some(rates.offered_per_s)),
+            ("sent_per_s", Some(rates.sent_per_s)),
+            ("completed_per_s", rates.completed_per_s),
+            ("succeeded_per_s", Some(rates.succeeded_per_s)),
+        ];
+        for (name, value) in rates {
+            let value = value.map(|value| Property::new(name, value.to_string()));
+            value.into_iter().for_each(|property| {
+                verdict.add_property(property);
+            });
+        }
+    }
+    let statuses = summary.steady.statuses.iter();
+    for own in statuses {
+        verdict.add_property(Property::new(format!("status.{}", own.status), own.count.to_string()));
+    }
     for check in &summary.verdict.checks {
         verdict.add_test_case(case(&check.name, &class, check_status(check)));
     }

@@ -1,9 +1,9 @@
 //! The result of a run as Markdown, for a pull request or an issue: the verdict first.
 
-use crate::figures::{bytes_rate, count, from_to, percent, rate, time};
+use crate::figures::{by_status, bytes_rate, count, from_to, percent, rate, time};
 use crate::markdown::{code, plain};
 use crate::terminal::quantity;
-use farfield_measure::summary::{QuantileSummary, TimingSummary};
+use farfield_measure::summary::{PathSummary, QuantileSummary, TimingSummary};
 use farfield_measure::verdict::{Check, CheckState, Disturbed};
 use farfield_measure::{Quantile, Summary};
 use std::fmt::Write;
@@ -19,6 +19,7 @@ pub fn render(summary: &Summary) -> String {
     times(&mut text, summary);
     outcomes(&mut text, summary);
     statuses(&mut text, summary);
+    paths(&mut text, summary);
     failures(&mut text, summary);
     classes(&mut text, summary);
     if let Some(bottleneck) = &summary.bottleneck {
@@ -96,11 +97,14 @@ fn times(text: &mut String, summary: &Summary) {
     if let Some(rates) = &steady.rates {
         let _ = writeln!(
             text,
-            "Offered {}, sent {}, completed {}{}; {} of bodies. {} requests{}.\n",
+            "Offered {}, sent {}{}, succeeded {}{}; {} of bodies. {} requests{}.\n",
             rate(rates.offered_per_s),
             rate(rates.sent_per_s),
-            rate(rates.completed_per_s),
-            with_interval(rates.completed_interval_per_s, rate),
+            rates
+                .completed_per_s
+                .map_or_else(String::new, |completed| format!(", completed {}", rate(completed))),
+            rate(rates.succeeded_per_s),
+            with_interval(rates.succeeded_interval_per_s, rate),
             bytes_rate(rates.body_bytes_per_s),
             count(steady.requests),
             steady
@@ -199,6 +203,27 @@ fn statuses(text: &mut String, summary: &Summary) {
         let _ = writeln!(text, "| {} | {} |", own.status, count(own.count));
     }
     more(text, statuses.len(), "status codes");
+    text.push('\n');
+}
+
+/// Replies by path and status code; nothing where all have 200.
+fn paths(text: &mut String, summary: &Summary) {
+    let shown = PathSummary::telling(&summary.paths);
+    if shown.is_empty() {
+        return;
+    }
+    text.push_str("| path | requests | errors | replies by status |\n| --- | ---: | ---: | --- |\n");
+    for path in shown.iter().take(ROWS) {
+        let errors = path.error_share.map_or_else(|| "–".to_owned(), percent);
+        let _ = writeln!(
+            text,
+            "| {} | {} | {errors} | {} |",
+            code(&path.path),
+            count(path.requests),
+            by_status(&path.statuses)
+        );
+    }
+    more(text, shown.len(), "paths");
     text.push('\n');
 }
 

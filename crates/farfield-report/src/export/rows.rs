@@ -1,10 +1,12 @@
 //! Samples as lines of text: comma-separated values (RFC 4180) or JSON lines.
 //!
-//! Values are whole numbers and the names of outcomes, none of which needs quotes. One line is in memory at
-//! a time.
+//! Values are whole numbers and the names of outcomes and parts, none of which needs quotes. One line is in
+//! memory at a time. The last column says in which part of the run a request was due, as the summary has it:
+//! requests of the warm-up are in the file, too.
 
 use farfield_base::Sample;
 use farfield_measure::samples::{COLUMNS, Cell};
+use farfield_measure::summary::Phases;
 use std::io::{self, Write};
 
 /// The layout of a line.
@@ -16,6 +18,22 @@ pub enum Layout {
     JsonLines,
 }
 
+/// The column that says in which part of the run a request was due.
+pub const PART: &str = "part";
+
+/// The part of the run in which a request was due; nothing where the phases are not known.
+fn part(sample: &Sample, phases: Option<Phases>) -> Cell {
+    let Some(phases) = phases else { return Cell::Null };
+    let due = sample.due.as_ns();
+    Cell::Name(if due < phases.warm_up_ns {
+        "warm-up"
+    } else if due < phases.warm_up_ns.saturating_add(phases.steady_ns) {
+        "measured"
+    } else {
+        "drain"
+    })
+}
+
 /// Bytes that are gathered before they are passed on.
 const CHUNK: usize = 1 << 16;
 
@@ -24,36 +42,41 @@ pub(super) struct Rows<'a> {
     layout: Layout,
     to: &'a mut dyn Write,
     /// Before each value of a line: a comma and, in JSON, the column's name.
-    before: [String; COLUMNS.len()],
+    before: [String; COLUMNS.len() + 1],
+    phases: Option<Phases>,
     chunk: Vec<u8>,
     digits: itoa::Buffer,
 }
 
 impl<'a> Rows<'a> {
-    pub(super) fn begin(layout: Layout, to: &'a mut dyn Write) -> io::Result<Rows<'a>> {
-        let mut at = 0;
-        let before = COLUMNS.map(|(name, _)| {
-            at += 1;
-            match (layout, at) {
-                (Layout::Csv, 1) => String::new(),
-                (Layout::Csv, _) => ",".to_owned(),
-                (Layout::JsonLines, 1) => format!("{{\"{name}\":"),
-                (Layout::JsonLines, _) => format!(",\"{name}\":"),
-            }
+    /// Of a run with these phases, where they are known.
+    pub(super) fn begin(
+        layout: Layout,
+        phases: Option<Phases>,
+        to: &'a mut dyn Write,
+    ) -> io::Result<Rows<'a>> {
+        let name = |at: usize| COLUMNS.get(at).map_or(PART, |(name, _)| *name);
+        let before = std::array::from_fn(|at| match (layout, at) {
+            (Layout::Csv, 0) => String::new(),
+            (Layout::Csv, _) => ",".to_owned(),
+            (Layout::JsonLines, 0) => format!("{{\"{}\":", name(at)),
+            (Layout::JsonLines, _) => format!(",\"{}\":", name(at)),
         });
         let mut chunk = Vec::with_capacity(2 * CHUNK);
         if layout == Layout::Csv {
             chunk.extend_from_slice(COLUMNS.map(|(name, _)| name).join(",").as_bytes());
-            chunk.push(b'\n');
+            chunk.extend_from_slice(format!(",{PART}\n").as_bytes());
         }
-        Ok(Rows { layout, to, before, chunk, digits: itoa::Buffer::new() })
+        Ok(Rows { layout, to, before, phases, chunk, digits: itoa::Buffer::new() })
     }
 
     pub(super) fn put(&mut self, sample: &Sample) -> io::Result<()> {
         let is_json = self.layout == Layout::JsonLines;
-        for ((_, value), before) in COLUMNS.iter().zip(&self.before) {
+        let part = part(sample, self.phases);
+        let cells = COLUMNS.iter().map(|(_, value)| value(sample)).chain([part]);
+        for (cell, before) in cells.zip(&self.before) {
             self.chunk.extend_from_slice(before.as_bytes());
-            match value(sample) {
+            match cell {
                 Cell::Null if is_json => self.chunk.extend_from_slice(b"null"),
                 Cell::Null => {}
                 Cell::Number(number) => self.chunk.extend_from_slice(self.digits.format(number).as_bytes()),

@@ -35,7 +35,8 @@ fn text(export: impl FnOnce(&mut dyn Write) -> Result<(), ExportError>) -> Resul
 
 fn rows(folder: &TempDir, layout: Layout) -> (String, SamplesExported) {
     let mut to = Vec::new();
-    let exported = samples(folder.path(), layout, &mut to).expect("samples");
+    let phases = Phases { warm_up_ns: 1000 * MS, steady_ns: 1500 * MS, drain_ns: 500 * MS };
+    let exported = samples(folder.path(), layout, Some(phases), &mut to).expect("samples");
     (String::from_utf8(to).expect("text"), exported)
 }
 
@@ -55,13 +56,20 @@ fn every_cell_of_every_sample_is_in_the_lines() {
     assert_eq!((exported.rows, exported.left_out, exported.complete), (1500, 0, false));
     let mut lines = csv.lines();
     let names: Vec<&str> = lines.next().expect("names").split(',').collect();
-    assert_eq!(names, COLUMNS.map(|(name, _)| name));
+    let columns = COLUMNS.map(|(name, _)| name).into_iter().chain(["part"]).collect::<Vec<_>>();
+    assert_eq!(names, columns);
     let (json, _) = rows(&folder, Layout::JsonLines);
     assert_eq!((csv.lines().count(), json.lines().count()), (1501, 1500));
     for ((sample, line), object) in scene.samples.iter().zip(lines).zip(json.lines()) {
         let cells: Vec<&str> = line.split(',').collect();
         let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(object).expect("JSON");
-        assert_eq!((cells.len(), object.len()), (COLUMNS.len(), COLUMNS.len()));
+        assert_eq!((cells.len(), object.len()), (columns.len(), columns.len()));
+        let part = match sample.due.as_ns() / MS {
+            0..1000 => "warm-up",
+            1000..2500 => "measured",
+            _ => "drain",
+        };
+        assert_eq!((cells[COLUMNS.len()], &object["part"]), (part, &part.into()));
         for ((name, value), cell) in COLUMNS.iter().zip(cells) {
             let (plain, json) = match value(sample) {
                 Cell::Null => (String::new(), serde_json::Value::Null),
@@ -89,7 +97,7 @@ fn errors_name_the_file_and_what_is_wrong() {
         let error = error.to_string();
         assert!(says.iter().all(|says| error.contains(says)), "{error}");
     };
-    let csv = |folder: &Path| samples(folder, Layout::Csv, &mut Vec::new()).expect_err("an error");
+    let csv = |folder: &Path| samples(folder, Layout::Csv, None, &mut Vec::new()).expect_err("an error");
     let empty = tempfile::tempdir().expect("a folder");
     let absent = csv(empty.path());
     assert!(absent.is_absent());

@@ -71,8 +71,11 @@ fn rates(rows: &[SeriesRow]) -> Chart {
     let mut lines = vec![
         line("offered", |row| row.offered),
         line("sent", |row| row.sent),
-        line("completed", |row| row.completed),
+        line("succeeded", |row| row.succeeded),
     ];
+    if rows.iter().any(|row| row.succeeded < row.completed) {
+        lines.push(line("completed", |row| row.completed));
+    }
     let failed =
         |row: &SeriesRow| row.failed_server + row.failed_network + row.failed_client + row.failed_protocol;
     if rows.iter().any(|row| failed(row) > 0) {

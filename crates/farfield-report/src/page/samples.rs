@@ -42,8 +42,8 @@ pub(super) struct Passed {
     wrong: Option<String>,
 }
 
-/// One pass over the samples of the run.
-pub(super) fn pass(run: &RunDirectory) -> Passed {
+/// One pass over the samples of the run, if they are not more than these.
+pub(super) fn pass(run: &RunDirectory, samples_max: u64) -> Passed {
     let mut passed = Passed::default();
     let file = match opened(run, SAMPLES_FILE) {
         Ok(file) => file,
@@ -53,6 +53,13 @@ pub(super) fn pass(run: &RunDirectory) -> Passed {
         Ok(file) => file,
         Err(error) => return Passed { wrong: Some(format!("{SAMPLES_FILE}: {error}")), ..passed },
     };
+    if file.kept() > samples_max {
+        let wrong = format!(
+            "{SAMPLES_FILE}: times by request, connections and arrivals, of more than {samples_max} samples; `farfield report RUN \
+             --format html` has them"
+        );
+        return Passed { wrong: Some(wrong), ..passed };
+    }
     let measured_from = Instant::from_ns(run.summary().phases.warm_up_ns);
     for sample in file.samples() {
         match sample {

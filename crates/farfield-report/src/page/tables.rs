@@ -1,10 +1,10 @@
 //! What the summary says, as tables: the verdict first, with what to do, then what was asked and done.
 
 use super::{NAMES, escaped, sentence, table};
-use crate::figures::{bytes_rate, count, percent, rate, time};
+use crate::figures::{by_status, bytes_rate, count, percent, rate, time};
 use crate::terminal::quantity;
 use farfield_measure::summary::{
-    FailureSummary, PartSummary, ProgramSummary, QuantileSummary, TimingSummary,
+    FailureSummary, PartSummary, PathSummary, ProgramSummary, QuantileSummary, TimingSummary,
 };
 use farfield_measure::verdict::{Check, CheckState};
 use farfield_measure::{Quantile, Summary};
@@ -121,8 +121,9 @@ pub(super) fn figures(page: &mut String, summary: &Summary) {
     if let Some(rates) = &steady.rates {
         rows.push(vec!["offered".to_owned(), rate(rates.offered_per_s)]);
         rows.push(vec!["sent".to_owned(), rate(rates.sent_per_s)]);
-        let interval = rates.completed_interval_per_s;
-        rows.push(vec!["completed".to_owned(), with_interval(rate(rates.completed_per_s), interval, rate)]);
+        rows.extend(rates.completed_per_s.map(|completed| vec!["completed".to_owned(), rate(completed)]));
+        let interval = rates.succeeded_interval_per_s;
+        rows.push(vec!["succeeded".to_owned(), with_interval(rate(rates.succeeded_per_s), interval, rate)]);
         rows.push(vec!["bytes of bodies".to_owned(), bytes_rate(rates.body_bytes_per_s)]);
     }
     rows.push(vec!["requests".to_owned(), count(steady.requests)]);
@@ -301,6 +302,28 @@ pub(super) fn outcomes(page: &mut String, summary: &Summary) {
     if !rows.is_empty() {
         table(page, &["status", "replies"], &rows);
     }
+    paths(page, summary);
+}
+
+/// Replies by path and status code; nothing where all have 200.
+fn paths(page: &mut String, summary: &Summary) {
+    let shown = PathSummary::telling(&summary.paths);
+    if shown.is_empty() {
+        return;
+    }
+    let row = |path: &&PathSummary| {
+        vec![
+            escaped(&path.path),
+            count(path.requests),
+            path.error_share.map_or_else(|| "–".to_owned(), percent),
+            by_status(&path.statuses),
+        ]
+    };
+    let mut rows: Vec<Vec<String>> = shown.iter().take(NAMES).map(row).collect();
+    if let Some(rest) = shown.len().checked_sub(NAMES).filter(|rest| *rest > 0) {
+        rows.push(vec![format!("{rest} more paths, in summary.json"), String::new()]);
+    }
+    table(page, &["path", "requests", "errors", "replies by status"], &rows);
 }
 
 pub(super) fn network(page: &mut String, summary: &Summary) {

@@ -199,3 +199,24 @@ fn what_has_no_row_is_counted_in_the_last() {
         assert!(row[0] == *name && (33..=34).contains(&number(&row[1])), "{row:?}");
     }
 }
+
+/// Of more samples than are read for it a page has all but what only samples show, and says what it lacks.
+#[test]
+fn a_page_in_bounded_time_says_what_it_lacks() {
+    let mut scene = Scene::good();
+    for (at, sample) in scene.samples.iter_mut().enumerate() {
+        sample.request = at as u32 % 3;
+    }
+    let folder = directory(&scene, &scene.summary());
+    let run = RunDirectory::open(folder.path()).expect("a run");
+    let samples = scene.samples.len() as u64;
+    let (whole, bounded) = (render_within(&run, samples), render_within(&run, samples - 1));
+    assert_eq!(whole, render(&run));
+    let lacks = format!(
+        "Not shown: samples.parquet: times by request, connections and arrivals, of more than {}",
+        samples - 1
+    );
+    assert!(bounded.contains(&lacks) && !whole.contains("Not shown: samples.parquet"));
+    assert!(whole.contains(">Requests<") && !bounded.contains(">Requests<"));
+    assert!(bounded.contains(">Throughput<") && bounded.contains("--format html"));
+}

@@ -78,7 +78,8 @@ pub fn of_directory(bytes: &[u8]) {
     let path = folder.path();
     write_files(path, bytes);
     for layout in [Layout::Csv, Layout::JsonLines] {
-        let _ = export::samples(path, layout, &mut Vec::new());
+        let phases = RunDirectory::open(path).ok().map(|run| run.summary().phases);
+        let _ = export::samples(path, layout, phases, &mut Vec::new());
     }
     let _ = export::interval_log(path, &mut Vec::new());
     let _ = export::percentiles(path, "steady.response", &mut Vec::new());

@@ -10,17 +10,15 @@
 //! ```
 //!
 //! URLs must be of the target, or, where that is not known, all of one server: what is left of them is the
-//! path. Comments begin with `#`.
+//! path. Comments begin with `#`. Fields and bodies belong to a request whose method is written out, as
+//! vegeta has it: in a list of paths, `localhost:8080/a` is no field but a URL without its scheme.
 
 use super::parts::{self, BodySpec, Target};
 use super::spec::RequestSpec;
-use crate::file::{self, FileError, Load, without_comment};
+use crate::file::{self, BYTE_ORDER_MARK, FileError, Load, without_comment};
 use http::Method;
 use std::path::{Path, PathBuf};
 use url::{Position, Url};
-
-/// The mark at the beginning of a text that says that it is UTF-8.
-const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// The requests of the file at `path`, for `target`, as a Host field has it, where that is known.
 pub(super) fn read(
@@ -32,7 +30,7 @@ pub(super) fn read(
     let text = String::from_utf8(file::read(path, load)?)
         .map_err(|_| whole("is not UTF-8 text; write one request a line"))?;
     let text = text.trim_start_matches(BYTE_ORDER_MARK);
-    let mut list = List { server: target.map(str::to_owned), requests: Vec::new() };
+    let mut list = List { server: target.map(str::to_owned), requests: Vec::new(), takes_fields: false };
     let lines: Vec<(usize, String)> = match text.trim_start().starts_with('<') {
         true => locations(text).map_err(whole)?,
         false => text.lines().enumerate().map(|(at, line)| (at + 1, line.to_owned())).collect(),
@@ -54,16 +52,20 @@ struct List {
     /// The server that URLs must be of.
     server: Option<String>,
     requests: Vec<RequestSpec>,
+    /// Fields and a body may follow the last request.
+    takes_fields: bool,
 }
 
 impl List {
     /// A request, or a field or the body of the one before.
     fn take(&mut self, entry: &str) -> Result<(), String> {
-        if let (Some(file), Some(request)) = (entry.strip_prefix('@'), self.requests.last_mut()) {
+        let last = self.requests.last_mut().filter(|_| self.takes_fields);
+        if let (Some(file), Some(request)) = (entry.strip_prefix('@'), last) {
             request.body = Some(BodySpec::File(PathBuf::from(file.trim())));
             return Ok(());
         }
-        if let (Some((name, value)), Some(request)) = (field(entry), self.requests.last_mut()) {
+        let last = self.requests.last_mut().filter(|_| self.takes_fields);
+        if let (Some((name, value)), Some(request)) = (field(entry), last) {
             return request.headers.push(name, value).map_err(|error| error.to_string());
         }
         let (method, target) = match entry.split_once(char::is_whitespace) {
@@ -72,7 +74,9 @@ impl List {
             }
             None => (Method::GET, entry),
         };
-        let path = match target.contains("://") {
+        self.takes_fields = target.len() < entry.len();
+        // A URL within the query of a path is none of its own.
+        let path = match !target.starts_with('/') && target.contains("://") {
             true => self.path(target)?,
             false => target.to_owned(),
         };
@@ -121,6 +125,9 @@ fn locations(text: &str) -> Result<Vec<(usize, String)>, &'static str> {
     let mut from = 0;
     while let Some(begin) = text[from..].find("<loc>").map(|at| from + at + "<loc>".len()) {
         let end = text[begin..].find("</loc>").ok_or("has a `<loc>` without an end")? + begin;
+        if text[begin..end].contains('<') {
+            return Err("has a `<loc>` with markup in it");
+        }
         let url = text[begin..end].trim().replace("&lt;", "<").replace("&gt;", ">");
         let url = url.replace("&quot;", "\"").replace("&apos;", "'").replace("&amp;", "&");
         found.push((1 + text[..begin].matches('\n').count(), url));
@@ -162,6 +169,7 @@ mod tests {
             "{other}"
         );
         assert!(listed("http://a/\nhttp://b/\n", None).expect_err("two servers").starts_with("l.txt:2: "));
+        assert_eq!(listed("/go?to=http://b/x\n", None), Ok(vec!["GET /go?to=http://b/x".to_owned()]));
         assert!(listed("ftp://a/\n", None).expect_err("a scheme").starts_with("l.txt:1: "));
     }
 
@@ -173,6 +181,11 @@ mod tests {
             Ok(["GET /a x-a=1 x-b=2", "POST /b @body.json", "GET /c"].map(str::to_owned).to_vec())
         );
         assert!(listed("X-A: 1\n/a\n", None).is_err() && listed("@x\n", None).is_err(), "of no request");
+        // Of a request without a method there are none: these are URLs that lack something.
+        for text in ["/a\nlocalhost:8080/b\n", "http://localhost:8080/a\nlocalhost:8080/b\n", "/a\n@b\n"] {
+            let error = listed(text, None).expect_err(text);
+            assert!(error.starts_with("l.txt:2: "), "{error}");
+        }
     }
 
     #[test]

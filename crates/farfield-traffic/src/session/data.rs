@@ -129,9 +129,13 @@ impl Data {
     }
 }
 
+/// The mark at the beginning of a text that says that it is UTF-8.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
 type Rows = (Vec<String>, Vec<Box<[Box<str>]>>);
 
 fn of_csv(path: &Path, text: &[u8], columns: &[String]) -> Result<Rows, FileError> {
+    let text = text.strip_prefix(MARK).unwrap_or(text);
     let line =
         |line: u64, problem: String| FileError::Line { path: path.to_owned(), line: line as usize, problem };
     let mut reader =
@@ -163,6 +167,7 @@ fn of_csv(path: &Path, text: &[u8], columns: &[String]) -> Result<Rows, FileErro
 }
 
 fn of_json(path: &Path, text: &[u8]) -> Result<Rows, FileError> {
+    let text = text.strip_prefix(MARK).unwrap_or(text);
     let mut names: Vec<String> = Vec::new();
     let mut rows = Vec::new();
     for (number, text) in text.split(|byte| *byte == b'\n').enumerate() {
@@ -209,6 +214,19 @@ mod tests {
         assert_eq!((column(&json, 0), column(&json, 1)), (vec!["x", "y"], vec!["5", "[1]"]));
         let bare = data("u.csv", "ann,x\n", "columns = ['name', 'pass']").expect("rows");
         assert_eq!(column(&bare, 0), ["ann"]);
+        // A mark of UTF-8, as spreadsheets write it, is no part of the first.
+        for (name, text, more) in [
+            ("u.csv", "\u{feff}name\nann\n", ""),
+            ("u.csv", "\u{feff}ann\n", "columns = ['name']"),
+            ("u.jsonl", "\u{feff}{\"name\": \"ann\"}\n", ""),
+        ] {
+            let marked = data(name, text, more).expect("rows");
+            assert_eq!(
+                (marked.columns(), column(&marked, 0)),
+                (&["name".to_owned()][..], vec!["ann"]),
+                "{text}"
+            );
+        }
     }
 
     #[test]

@@ -49,6 +49,26 @@ fn age_of(name: &str, sample: &Sample) -> Option<u64> {
     since.map(|since| sample.done.as_ns().saturating_sub(since))
 }
 
+/// Whether a whole reply came, whatever was made of it.
+fn is_whole(outcome: Outcome) -> bool {
+    use Outcome::{
+        BadCoding, CheckFailed, ExtractFailed, Ok, RedirectElsewhere, RedirectLoop, Status4xx, Status5xx,
+        Unasked,
+    };
+    [
+        Ok,
+        Status4xx,
+        Status5xx,
+        CheckFailed,
+        ExtractFailed,
+        RedirectElsewhere,
+        RedirectLoop,
+        BadCoding,
+        Unasked,
+    ]
+    .contains(&outcome)
+}
+
 /// A time of the requests of a part.
 pub struct TimeCounts {
     pub seen: Sorted,
@@ -62,6 +82,7 @@ pub struct Events {
     pub offered: u64,
     pub sent: u64,
     pub completed: u64,
+    pub succeeded: u64,
     pub ended: u64,
     pub connects: u64,
     pub connected: u64,
@@ -74,11 +95,11 @@ pub struct Counted {
     pub requests: u64,
     pub begun: u64,
     pub outcomes: BTreeMap<u8, u64>,
-    statuses: BTreeMap<u16, u64>,
+    pub statuses: BTreeMap<u16, u64>,
     pub error_share: Option<f64>,
     pub error_interval: Result<[f64; 2], NoInterval>,
     pub events: Events,
-    pub completed_interval: Result<[f64; 2], NoInterval>,
+    pub succeeded_interval: Result<[f64; 2], NoInterval>,
     pub lasted_ns: u64,
     pub times: BTreeMap<&'static str, TimeCounts>,
     unfinished: Sorted,
@@ -90,7 +111,7 @@ impl Counted {
         let samples = || of.samples.iter().filter(move |own| class.is_none_or(|class| own.class == class));
         let due: Vec<&Sample> = samples().filter(|own| of.is_due(which, own)).collect();
         let mut events = Events::default();
-        let mut completed = Vec::new();
+        let mut succeeded = Vec::new();
         for sample in samples() {
             let inside = |ns: u64| of.happened(which, sample, ns);
             let at =
@@ -101,19 +122,20 @@ impl Counted {
             events.sent += at(sample.sent);
             events.connects += at(sample.connect_begun);
             events.connected += at(sample.connected);
-            events.completed += u64::from(done && ok);
+            events.completed += u64::from(done && is_whole(sample.outcome));
+            events.succeeded += u64::from(done && ok);
             events.ended += u64::from(done && !open);
             events.body_bytes += if done { sample.body_bytes } else { 0 };
             events.reply_bytes += if done { sample.reply_bytes } else { 0 };
             if done && ok {
-                completed.push(sample.done.as_ns());
+                succeeded.push(sample.done.as_ns());
             }
         }
         let lasted_ns = match which {
             Which::WarmUp => of.from,
             Which::Steady => of.to - of.from,
         };
-        let mut counted = Counted::requests(of, &due, &TIMES, lasted_ns, which == Which::Steady, &completed);
+        let mut counted = Counted::requests(of, &due, &TIMES, lasted_ns, which == Which::Steady, &succeeded);
         counted.events = events;
         counted
     }
@@ -132,10 +154,10 @@ impl Counted {
         names: &[&'static str],
         lasted_ns: u64,
         has_batches: bool,
-        completed: &[u64],
+        succeeded: &[u64],
     ) -> Counted {
         let since = |ns: u64| ns.saturating_sub(of.from);
-        let latest = due.iter().map(|own| own.due.as_ns()).chain(completed.iter().copied()).max();
+        let latest = due.iter().map(|own| own.due.as_ns()).chain(succeeded.iter().copied()).max();
         let division = Division::of(lasted_ns, latest.map_or(0, since));
         let none = NoInterval::because("not-kept");
         let mut outcomes: BTreeMap<u8, u64> = BTreeMap::new();
@@ -159,8 +181,8 @@ impl Counted {
         } else {
             Err(none)
         };
-        let completed_interval = if has_batches {
-            division.rate(&by_batch(&mut completed.iter().copied()), completed.len() as u64)
+        let succeeded_interval = if has_batches {
+            division.rate(&by_batch(&mut succeeded.iter().copied()), succeeded.len() as u64)
         } else {
             Err(none)
         };
@@ -190,7 +212,7 @@ impl Counted {
             error_share: (!judged.is_empty()).then_some(share),
             error_interval,
             events: Events::default(),
-            completed_interval,
+            succeeded_interval,
             lasted_ns,
             times,
             unfinished,
@@ -259,19 +281,32 @@ impl Counted {
             return Expected::Nothing;
         }
         let rate = |count: u64| Expected::near(self.per_s(count));
-        let (interval, no_interval) = self.interval(of, self.completed_interval, 1e-7);
+        let (interval, no_interval) = self.interval(of, self.succeeded_interval, 1e-7);
         let events = &self.events;
-        Expected::record([
+        // Older summaries have the rate of success alone, under the name of all replies.
+        let replies = if of.has_succeeded {
+            vec![
+                ("completed_per_s", rate(events.completed)),
+                ("succeeded_per_s", rate(events.succeeded)),
+                ("succeeded_interval_per_s", interval),
+                ("no_succeeded_interval", no_interval),
+            ]
+        } else {
+            vec![
+                ("completed_per_s", rate(events.succeeded)),
+                ("completed_interval_per_s", interval),
+                ("no_completed_interval", no_interval),
+            ]
+        };
+        let others = [
             ("offered_per_s", rate(events.offered.max(scheduled.unwrap_or(0)))),
             ("sent_per_s", rate(events.sent)),
-            ("completed_per_s", rate(events.completed)),
-            ("completed_interval_per_s", interval),
-            ("no_completed_interval", no_interval),
             ("ended_per_s", rate(events.ended)),
             ("connects_per_s", rate(events.connects)),
             ("body_bytes_per_s", rate(events.body_bytes)),
             ("reply_bytes_per_s", rate(events.reply_bytes)),
-        ])
+        ];
+        Expected::Record(others.into_iter().chain(replies).collect())
     }
 
     /// An interval of numbers that are off by a share of `by` for rounding, and why there is none.

@@ -17,7 +17,7 @@ struct Written<'a> {
 
 impl<'a> Written<'a> {
     fn read(text: &'a str) -> Option<Written<'a>> {
-        let at = text.find(['<', '>'])?;
+        let at = text.find(['<', '>', '='])?;
         let (left, right) = text.split_at(at);
         let signs = if right[1..].starts_with('=') { 2 } else { 1 };
         let (left, scope) = match left.trim().split_once('{') {
@@ -41,6 +41,11 @@ impl<'a> Written<'a> {
         ["mean", "min", "max", "sd"].contains(&self.metric) || self.per_billion().is_some()
     }
 
+    /// Whether it is of a share of the replies.
+    fn is_share(&self) -> bool {
+        self.metric.starts_with("status.") && self.value.ends_with('%')
+    }
+
     /// The unit, and the limit in it.
     fn limit(&self) -> Option<(&'static str, f64)> {
         match self.metric {
@@ -49,6 +54,7 @@ impl<'a> Written<'a> {
             "rate" | "sent" | "offered" => {
                 Some(("per_second", self.value.parse::<Rate>().ok()?.as_per_second()))
             }
+            _ if self.is_share() => Some(("share", self.value.parse::<Share>().ok()?.as_f64())),
             _ => Some(("count", self.value.parse::<u64>().ok()? as f64)),
         }
     }
@@ -102,6 +108,7 @@ fn one(of: &Recount<'_>, text: &str) -> Option<Expected> {
         "<" => value < limit,
         "<=" => value <= limit,
         ">" => value > limit,
+        "==" => value == limit,
         _ => value >= limit,
     };
     let passed = match found {
@@ -155,10 +162,25 @@ fn measure(written: &Written<'_>, counted: &Counted) -> Option<Found> {
     }
     match written.metric {
         "errors" => counted.error_share.map(Found::exactly),
-        "rate" => rate(events.completed),
+        "rate" => rate(events.succeeded),
         "sent" => rate(events.sent),
         "offered" => rate(events.offered),
         "requests" => Some(Found::exactly(counted.requests as f64)),
+        name if name.starts_with("status.") => {
+            let wanted = name.strip_prefix("status.")?.to_lowercase();
+            let is_it = |status: u16| match wanted.strip_suffix("xx") {
+                Some(class) => status.to_string().starts_with(class),
+                None => status.to_string() == wanted,
+            };
+            let sum = |is: &dyn Fn(u16) -> bool| -> u64 {
+                counted.statuses.iter().filter(|(status, _)| is(**status)).map(|(_, count)| *count).sum()
+            };
+            let (own, all) = (sum(&is_it), sum(&|_| true));
+            match written.is_share() {
+                true => (all > 0).then(|| Found::exactly(own as f64 / all as f64)),
+                false => Some(Found::exactly(own as f64)),
+            }
+        }
         name => {
             let outcome = Outcome::ALL.into_iter().find(|outcome| outcome.name() == name)?;
             Some(Found::exactly(counted.count(outcome) as f64))
@@ -184,7 +206,7 @@ fn interval(of: &Recount<'_>, written: &Written<'_>, counted: &Counted) -> Expec
             })
             .unwrap_or(Expected::Nothing),
         "errors" => counted.error_interval.map_or(Expected::Nothing, |own| ends(own, 1e-6)),
-        "rate" => counted.completed_interval.map_or(Expected::Nothing, |own| ends(own, 1e-6)),
+        "rate" => counted.succeeded_interval.map_or(Expected::Nothing, |own| ends(own, 1e-6)),
         _ => batches
             .and_then(|(times, batches)| {
                 let ranks = batches.ranks(written.per_billion()?).ok()?;
@@ -212,5 +234,8 @@ mod tests {
         assert_eq!(limit("errors<1%"), Some(("share", 0.01)));
         assert_eq!(limit("rate>=500/s"), Some(("per_second", 500.0)));
         assert_eq!(limit("timed-out<=3"), Some(("count", 3.0)));
+        assert_eq!(read("status.5xx{/a} == 0"), Some(("status.5xx", "response", Some("/a"), "==", "0")));
+        assert_eq!(limit("status.429<1%"), Some(("share", 0.01)));
+        assert_eq!(limit("status.429<1"), Some(("count", 1.0)));
     }
 }

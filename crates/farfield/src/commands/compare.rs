@@ -49,7 +49,7 @@ pub fn runs(flags: &RunsFlags) -> Result<Exit, Problem> {
 
 fn look() -> Look<'static> {
     let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    Look { colour, directory: None }
+    Look { colour, ..Look::default() }
 }
 
 fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(texts: &[String]) -> Result<Vec<T>, Problem> {

@@ -5,18 +5,23 @@ use crate::flags::report::{ReportFlags, ReportFormat};
 use crate::output;
 use crate::problem::Problem;
 use farfield_measure::Summary;
+use farfield_measure::summary::Phases;
 use farfield_report::export::{self, ExportError, Layout, SamplesExported};
 use farfield_report::{Look, ReportError, RunDirectory, page};
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
+/// The name of the page in a run directory.
+pub const PAGE: &str = "report.html";
+
 /// Prints the result of a run, or exports a part of it.
 pub fn report(flags: &ReportFlags) -> Result<Exit, Problem> {
     let run = RunDirectory::open(&flags.directory);
     let (directory, out) = (&flags.directory, flags.out.as_deref());
+    let phases = run.as_ref().ok().map(|run| run.summary().phases);
     match flags.format {
-        ReportFormat::Csv => exported(flags, run, |to| samples(directory, Layout::Csv, to)),
-        ReportFormat::Jsonl => exported(flags, run, |to| samples(directory, Layout::JsonLines, to)),
+        ReportFormat::Csv => exported(flags, run, |to| samples(directory, Layout::Csv, phases, to)),
+        ReportFormat::Jsonl => exported(flags, run, |to| samples(directory, Layout::JsonLines, phases, to)),
         ReportFormat::Hdr => exported(flags, run, |to| export::interval_log(directory, to)),
         ReportFormat::Hgrm => exported(flags, run, |to| export::percentiles(directory, &flags.histogram, to)),
         ReportFormat::Text => of_summary(directory, run, |run| match out {
@@ -37,13 +42,18 @@ pub fn report(flags: &ReportFlags) -> Result<Exit, Problem> {
 /// The summary as the terminal shows it: coloured where that is seen and not unwanted (no-color.org).
 pub fn shown(summary: &Summary, directory: &Path) -> String {
     let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let directory = directory.to_string_lossy();
-    farfield_report::render(summary, Look { colour, directory: Some(&directory) })
+    let (page, directory) = (page_of(directory), directory.to_string_lossy());
+    farfield_report::render(summary, Look { colour, directory: Some(&directory), page })
+}
+
+/// The name of the page, if the run has one.
+fn page_of(directory: &Path) -> Option<&'static str> {
+    directory.join(PAGE).is_file().then_some(PAGE)
 }
 
 fn plain(summary: &Summary, directory: &Path) -> String {
-    let directory = directory.to_string_lossy();
-    farfield_report::render(summary, Look { colour: false, directory: Some(&directory) })
+    let (page, directory) = (page_of(directory), directory.to_string_lossy());
+    farfield_report::render(summary, Look { colour: false, directory: Some(&directory), page })
 }
 
 /// What is made of the summary alone. Without it, the other files of the run may still be readable.
@@ -85,8 +95,13 @@ fn exported(
 }
 
 /// Exports samples; what the file does not have is said on standard error.
-fn samples(directory: &Path, layout: Layout, to: &mut dyn Write) -> Result<(), ExportError> {
-    let SamplesExported { rows, left_out, complete } = export::samples(directory, layout, to)?;
+fn samples(
+    directory: &Path,
+    layout: Layout,
+    phases: Option<Phases>,
+    to: &mut dyn Write,
+) -> Result<(), ExportError> {
+    let SamplesExported { rows, left_out, complete } = export::samples(directory, layout, phases, to)?;
     if left_out > 0 {
         output::put_error(format_args!(
             "farfield: {left_out} further samples of the run were not kept (`output.samples`, `output.disk-budget` or \

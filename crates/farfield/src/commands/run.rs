@@ -119,6 +119,7 @@ pub fn drive(mut plan: RunPlan, watch: Watch) -> Result<Done, Problem> {
     preflight::check(&settings).map_err(Problem::failed)?;
     announce(&settings.plane, watch.shown == Shown::Nothing)?;
     let (keep, budget) = (scenario.output.samples.0, scenario.output.disk_budget);
+    let has_page = scenario.output.report;
     let disk_of = asked.as_deref().unwrap_or(Path::new(RUNS));
     settings.warnings.extend(preflight::disk(&settings, keep, budget, disk_of));
     if settings.plane.kind() != PlaneKind::Simulated {
@@ -155,12 +156,29 @@ pub fn drive(mut plan: RunPlan, watch: Watch) -> Result<Done, Problem> {
             summary.warnings.push(format!("summary.json lacks the check capture-agrees: {error}"));
         }
     }
+    if has_page {
+        write_page(&results);
+    }
     // A signal during the writing of the result no longer interrupts the run.
     let interrupted = stop.load(Ordering::Relaxed) && !summary.complete;
     let reason = summary.incomplete_reason.as_deref().unwrap_or_default();
     let aborted = !interrupted && aborts.iter().any(|threshold| reason.contains(threshold));
     let exit = Exit::of_run(&summary, interrupted, aborted);
     Ok(Done { summary, directory, exit })
+}
+
+/// Samples that are read for the page at the end of a run: a second's work.
+const SAMPLES_OF_PAGE: u64 = 2_000_000;
+
+/// Writes the page of the run, which is made of its directory alone. Without it the result is still whole.
+fn write_page(results: &RunDirectory) {
+    let page = farfield_report::RunDirectory::open(results.path()).map_err(|error| error.to_string());
+    let page = page.map(|run| farfield_report::page::render_within(&run, SAMPLES_OF_PAGE));
+    let written = page
+        .and_then(|page| results.replace(report::PAGE, page.as_bytes()).map_err(|error| error.to_string()));
+    if let Err(error) = written {
+        output::put_error(format_args!("warning: the page of the run was not written: {error}\n"));
+    }
 }
 
 /// Runs the set-up, if there is one. A run whose set-up fails is not begun, and leaves no directory.
@@ -223,10 +241,6 @@ pub(super) fn set_up(
     usable.inspect_err(|_| {
         // The directory stays if the server's log is in it.
         let _ = std::fs::remove_dir(directory);
-        match error {
-            SetUpError::Testbed(error) => Problem::forbidden(error),
-            SetUpError::Server(error) => Problem::failed(error),
-        }
     })
 }
 

@@ -20,7 +20,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Gauge, Paragraph};
 
 /// Lines of the headline figures.
-const HEADLINE: u16 = 7;
+const HEADLINE: u16 = 8;
 
 /// The colours of the view, which colour-blind people distinguish too; default ones without colour.
 #[derive(Debug, Clone, Copy)]

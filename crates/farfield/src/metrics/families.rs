@@ -14,6 +14,8 @@ use std::path::Path;
 const NAME_MAX: usize = 100;
 /// The name of the classes that have no figures of their own.
 const FURTHER: &str = "(further classes)";
+/// The name of the paths that have no figures of their own.
+const FURTHER_PATHS: &str = "(further paths)";
 /// Values of the label `phase`.
 const PHASES: [&str; 2] = ["warm-up", "measured"];
 
@@ -85,7 +87,7 @@ fn short(text: &str) -> String {
 
 /// Names as values of a label, no two of them equal.
 fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let mut taken = BTreeSet::from([FURTHER.to_owned()]);
+    let mut taken = BTreeSet::from([FURTHER.to_owned(), FURTHER_PATHS.to_owned()]);
     let mut values = Vec::new();
     for name in names {
         let name = short(name);
@@ -104,6 +106,7 @@ pub fn families(run: &RunLabels, snapshot: &Snapshot) -> Vec<Family> {
     all.extend(events(snapshot));
     all.extend(by_phase(snapshot));
     all.push(by_status(snapshot));
+    all.push(by_path(snapshot));
     all.extend(by_class(snapshot));
     all.retain(|family| !family.points.is_empty());
     all
@@ -185,9 +188,13 @@ fn events(snapshot: &Snapshot) -> Vec<Family> {
     vec![
         total("farfield_offered_total", "", "Requests due in the phase.", |events| events.offered),
         total("farfield_sent_total", "", "Requests sent in the phase.", |events| events.sent),
-        total("farfield_completed_total", "", "Successful replies that completed in the phase.", |events| {
-            events.completed
-        }),
+        total(
+            "farfield_completed_total",
+            "",
+            "Whole replies in the phase, whatever their status.",
+            |events| events.completed,
+        ),
+        total("farfield_succeeded_total", "", "Successful replies in the phase.", |events| events.succeeded),
         total("farfield_connects_total", "", "Attempts to connect in the phase.", |events| {
             events.connects_begun
         }),
@@ -210,6 +217,26 @@ fn by_status(snapshot: &Snapshot) -> Family {
         name: "farfield_replies_total",
         unit: "",
         help: "Replies to requests that were due in the phase, by status code.",
+        kind: Kind::Counter,
+        points: points.collect(),
+    }
+}
+
+/// Replies of the measured part by path and status code: at most [`PATHS_MAX`](super::snapshot::PATHS_MAX)
+/// paths, and what others are together.
+fn by_path(snapshot: &Snapshot) -> Family {
+    let names = distinct(snapshot.paths.iter().map(|(path, _)| path.as_str()));
+    let further = snapshot.further_paths.iter().map(|statuses| (FURTHER_PATHS.to_owned(), statuses));
+    let all = names.into_iter().zip(snapshot.paths.iter().map(|(_, statuses)| statuses)).chain(further);
+    let points = all.flat_map(|(path, statuses)| {
+        statuses.iter().map(move |(status, count)| {
+            number(vec![("path", path.clone()), ("status", status.to_string())], *count as f64)
+        })
+    });
+    Family {
+        name: "farfield_path_replies_total",
+        unit: "",
+        help: "Replies to requests for a path in the measured part, by status code.",
         kind: Kind::Counter,
         points: points.collect(),
     }

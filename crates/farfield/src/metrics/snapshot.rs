@@ -6,6 +6,7 @@ use farfield_base::{Duration, Instant, Outcome};
 use farfield_engine::Progress;
 use farfield_engine::os::clock;
 use farfield_measure::fold::{EventCounts, PhaseStats};
+use farfield_measure::paths::Paths;
 use farfield_measure::verdict::CheckState;
 use farfield_measure::{Histogram, Quantile, Timing};
 
@@ -17,6 +18,9 @@ const BOUNDS_US: [u64; 22] = [
 
 /// Classes with figures of their own; those of further ones are added up.
 pub const CLASSES_MAX: usize = 20;
+
+/// Paths with figures of their own, the first ones of the set; those of further ones are added up.
+pub const PATHS_MAX: usize = 50;
 
 /// Times counted by buckets, from the shortest.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -103,6 +107,9 @@ pub struct Snapshot {
     /// Classes of clients in the measured part, and what further ones are together.
     pub classes: Vec<(String, PartTotals)>,
     pub further_classes: Option<PartTotals>,
+    /// Replies of the measured part by path and status code, and those for further paths together.
+    pub paths: Vec<(String, Vec<(u16, u64)>)>,
+    pub further_paths: Option<Vec<(u16, u64)>>,
     pub connections: u64,
     pub in_system: u64,
     /// Percentiles of the response times of the measured part.
@@ -126,6 +133,7 @@ impl Snapshot {
             sum.add(&other);
             sum
         });
+        let (paths, further_paths) = paths(run.fold.paths());
         let checks = run.summary.iter().flat_map(|summary| &summary.verdict.checks);
         let failed = checks.filter(|check| check.state == CheckState::Failed);
         // That a run in progress is not complete is no failure.
@@ -140,6 +148,8 @@ impl Snapshot {
             events: [warm_up.events, steady.events],
             classes,
             further_classes,
+            paths,
+            further_paths,
             connections: run.live.connections,
             in_system: run.live.in_system,
             response_ns: response.map_or_else(Vec::new, |times| {
@@ -148,4 +158,13 @@ impl Snapshot {
             failed_checks: failed.map(|check| check.name.clone()).collect(),
         }
     }
+}
+
+/// Replies by status code of the first paths, each that was asked for, and of all others together.
+fn paths(all: &Paths) -> (Vec<(String, Vec<(u16, u64)>)>, Option<Vec<(u16, u64)>>) {
+    let mut further = all.further().statuses.clone();
+    all.counted().skip(PATHS_MAX).for_each(|(_, count)| further.merge(&count.statuses));
+    let first = all.counted().take(PATHS_MAX).filter(|(_, count)| count.requests() > 0);
+    let first = first.map(|(path, count)| (path.to_owned(), count.statuses.iter().collect())).collect();
+    (first, (further.sum() > 0).then(|| further.iter().collect()))
 }

@@ -86,7 +86,7 @@ fn line(path: &Path) -> Value {
                 "name": name,
                 "shown": shown,
                 "verdict": verdict(summary),
-                "rate": summary.steady.rates.map(|rates| rate(rates.completed_per_s)),
+                "rate": summary.steady.rates.map(|rates| rate(rates.succeeded_per_s)),
                 "p99": p99(summary),
                 "errors": summary.steady.error_share.map(percent),
                 "load": safe(&heading.load_words),

@@ -69,7 +69,13 @@ fn rates(view: &View) -> Value {
     json!([
         row("offered", |row| row.offered, |rates| rates.offered_per_s, rate),
         row("sent", |row| row.sent, |rates| rates.sent_per_s, rate),
-        row("completed", |row| row.completed, |rates| rates.completed_per_s, rate),
+        row(
+            "completed",
+            |row| row.completed,
+            |rates| rates.completed_per_s.unwrap_or(rates.succeeded_per_s),
+            rate
+        ),
+        row("succeeded", |row| row.succeeded, |rates| rates.succeeded_per_s, rate),
         row("bodies", |row| row.body_bytes, |rates| rates.body_bytes_per_s, bytes_rate),
     ])
 }

@@ -1,82 +1,14 @@
 //! What people bring, before a server that counts: recordings, logs, lists, names, certificates. What it was
 //! sent is what is in them, and what is not sent is said.
 
+use crate::common::nginx::Nginx;
 use crate::common::wan::find;
-use crate::common::{Ended, Place, Process, poll, skip};
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use crate::common::{CALM, Ended, Place, Process, poll, skip};
+use crate::counting::Counting;
+use std::fs;
+use std::net::TcpListener;
+use std::path::Path;
 use std::process::Command;
-use std::sync::{Arc, Mutex};
-use std::thread;
-
-/// A server that answers all, and knows what it was asked: methods, targets, bytes of bodies.
-struct Counting {
-    address: String,
-    asked: Arc<Mutex<Vec<String>>>,
-}
-
-impl Counting {
-    fn at(address: &str) -> Counting {
-        let listener = TcpListener::bind(address).expect("an address of this machine");
-        let address = listener.local_addr().expect("it is bound").to_string();
-        let asked = Arc::<Mutex<Vec<String>>>::default();
-        let known = Arc::clone(&asked);
-        thread::spawn(move || {
-            for stream in listener.incoming() {
-                let known = Arc::clone(&known);
-                thread::spawn(move || serve(&stream.expect("a client"), &known));
-            }
-        });
-        Counting { address, asked }
-    }
-
-    fn new() -> Counting {
-        Counting::at("127.0.0.1:0")
-    }
-
-    /// What it was asked, in order.
-    fn asked(&self) -> Vec<String> {
-        self.asked.lock().expect("nobody panicked").clone()
-    }
-}
-
-/// Reads requests with their bodies until the client closes.
-fn serve(stream: &TcpStream, known: &Mutex<Vec<String>>) {
-    let (mut reader, mut writer) = (BufReader::new(stream), stream);
-    loop {
-        let mut head = Vec::new();
-        loop {
-            let mut line = String::new();
-            match reader.read_line(&mut line) {
-                Ok(0) | Err(_) => return,
-                Ok(_) if line == "\r\n" => break,
-                Ok(_) => head.push(line.trim_end().to_owned()),
-            }
-        }
-        let field = |name: &str| {
-            head.iter().skip(1).find_map(|line| {
-                let (own, value) = line.split_once(": ")?;
-                own.eq_ignore_ascii_case(name).then(|| value.to_owned())
-            })
-        };
-        let mut body = vec![0; field("content-length").map_or(0, |length| length.parse().expect("a number"))];
-        if reader.read_exact(&mut body).is_err() {
-            return;
-        }
-        let mut words = head[0].split(' ');
-        let (method, target) = (words.next().expect("a method"), words.next().expect("a target"));
-        let cookie = field("cookie").map_or_else(String::new, |cookie| format!(" {cookie}"));
-        let own = field("x-a").map_or_else(String::new, |value| format!(" x-a={value}"));
-        let body = String::from_utf8_lossy(&body);
-        let body = if body.is_empty() { String::new() } else { format!(" {body}") };
-        known.lock().expect("nobody panicked").push(format!("{method} {target}{own}{cookie}{body}"));
-        let set = if target == "/set" { "Set-Cookie: sid=1; Secure; Path=/\r\n" } else { "" };
-        let reply = format!("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n{set}\r\nok");
-        if writer.write_all(reply.as_bytes()).is_err() {
-            return;
-        }
-    }
-}
 
 /// An archive of entries a tenth of a second apart, each as URL, rest of the request, rest of the entry.
 fn archive(entries: &[(&str, &str, &str)]) -> String {
@@ -272,6 +204,180 @@ fn a_secure_cookie_of_this_machine_is_kept() {
     place.write("s.toml", format!("target = 'http://127.0.0.1:{port}/'\n{states}"));
     place.farfield("try s.toml").exits(0);
     assert_eq!(server.asked(), ["GET /set", "GET /get sid=1"]);
+}
+
+/// One of another name, without TLS, is not kept, and `try` says why.
+#[test]
+fn a_secure_cookie_of_another_name_is_refused_aloud() {
+    let (place, server) = (Place::new(), Counting::new());
+    let states =
+        "[[session.state]]\nname = 'set'\npath = '/set'\n[[session.state]]\nname = 'get'\npath = '/get'\n";
+    let port = server.port();
+    place.write("s.toml", format!("target = 'http://localhost:{port}/'\n{states}"));
+    place.farfield("try s.toml").exits(0);
+    assert_eq!(server.asked(), ["GET /set", "GET /get sid=1"]);
+    let connect = format!("sockets.connect-to = ['shop.invalid:{port}:127.0.0.1:{port}']\n");
+    place.write("s.toml", format!("target = 'http://shop.invalid:{port}/'\n{connect}{states}"));
+    let said = place.farfield("try s.toml").exits(0).stdout;
+    assert!(said.contains("it is Secure, and the server is asked over plain HTTP"), "{said}");
+    assert_eq!(server.asked()[2..], ["GET /set", "GET /get"]);
+}
+
+/// A key and a certificate for `shop.test` and 127.0.0.1 that signs itself.
+fn own_certificate(openssl: &Path, place: &Place, key: &[&str]) {
+    let subject = ["-nodes", "-days", "2", "-subj", "/CN=shop.test", "-addext"];
+    let names = "subjectAltName=DNS:shop.test,IP:127.0.0.1";
+    let mut command = Command::new(openssl);
+    command.args(["req", "-x509", "-newkey"]).args(key).args(subject).arg(names);
+    let mut made = Process::start(command.args(["-keyout", "key.pem", "-out", "cert.pem"]), place);
+    poll("openssl to end", || made.ended());
+}
+
+/// What a server of another hand logged: names asked for in TLS, and targets.
+fn logged(place: &Place) -> Vec<String> {
+    let text = fs::read_to_string(place.path("access.log")).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+/// Keys of both kinds, before nginx, which counts: by its address, and by a name that is elsewhere, which is
+/// then asked for in TLS and judged in the certificate.
+#[test]
+fn own_certificates_and_names_elsewhere_before_another_server() {
+    let test = "own_certificates_and_names_elsewhere_before_another_server";
+    let (Some(openssl), Some(nginx)) = (find(test, "openssl"), find(test, "nginx")) else { return };
+    for key in [&["rsa:2048"][..], &["ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]] {
+        let place = Place::new();
+        own_certificate(&openssl, &place, key);
+        let log = "log_format own '$ssl_server_name $host $request_uri'; access_log HOME/access.log own;";
+        let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = free.local_addr().expect("it is bound").port();
+        drop(free);
+        let tls = format!(
+            "listen 127.0.0.1:{port} ssl; ssl_certificate HOME/cert.pem; ssl_certificate_key HOME/key.pem; \
+             location / {{ return 200 'ok'; }}"
+        );
+        let server = Nginx::start(&nginx, &place, log, &tls);
+        let words = format!("-n 3 -c 1 -q --cacert cert.pem {CALM}");
+        place.farfield(&format!("run https://127.0.0.1:{port}/a {words}")).exits(0);
+        let to = format!("--connect-to shop.test:443:127.0.0.1:{port}");
+        place.farfield(&format!("run https://shop.test/b {to} {words}")).exits(0);
+        let other = to.replace("shop.test", "other.test");
+        let refused = place.farfield(&format!("run https://other.test/c {other} {words}"));
+        assert_ne!(refused.code, Some(0), "{}", refused.stdout);
+        let said = format!("{}{}", refused.stdout, refused.stderr);
+        assert!(said.contains("other.test"), "{said}");
+        let untrusted = place.farfield(&format!("run https://127.0.0.1:{port}/d -n 3 -c 1 -q {CALM}"));
+        assert_ne!(untrusted.code, Some(0), "{}", untrusted.stdout);
+        server.end();
+        let asked = logged(&place);
+        let of = |line: &str| asked.iter().filter(|own| *own == line).count();
+        assert_eq!((of("- 127.0.0.1 /a"), of("shop.test shop.test /b"), asked.len()), (3, 3, 6), "{asked:?}");
+    }
+}
+
+/// A server at 127.0.0.1 alone is found by `localhost`, wherever that leads first.
+#[test]
+fn localhost_may_be_version_four() {
+    let (place, server) = (Place::new(), Counting::new());
+    place.farfield(&format!("run http://localhost:{}/x -n 2 -c 1 -q {CALM}", server.port())).exits(0);
+    assert_eq!(server.asked(), ["GET /x", "GET /x"]);
+}
+
+/// Bytes that begin as text, and such as a compressed file has.
+#[test]
+fn bodies_may_be_files_of_any_kind() {
+    for (name, bytes) in [("a.gz", &b"\x1f\x8b\x08\x00\x00"[..]), ("b.bin", b"plain \xc3\x28 ${y}")] {
+        let (place, server) = (Place::new(), Counting::new());
+        place.write(name, bytes);
+        let state = format!(
+            "[[session.state]]\nname = 'put'\nmethod = 'POST'\npath = '/file'\nbody = {{ file = '{name}' }}\n"
+        );
+        place.write("s.toml", format!("target = 'http://{}/'\n{state}", server.address));
+        place.farfield("try s.toml").exits(0);
+        assert_eq!(server.asked(), [format!("POST /file {}", String::from_utf8_lossy(bytes))]);
+    }
+}
+
+/// An archive of which no entry is of the target: those of the server with most are asked for, and what is
+/// no request of HTTP or had no reply from it is counted.
+#[test]
+fn the_entries_of_the_server_with_most_are_asked_for() {
+    let entry = |second: u32, url: &str, status: u32, more: serde_json::Value| {
+        let mut entry = serde_json::json!({
+            "startedDateTime": format!("2026-11-26T10:00:0{second}.000+01:00"), "time": 5,
+            "request": { "method": "GET", "url": url, "headers": [] }, "response": { "status": status },
+        });
+        let more = more.as_object().expect("an object").clone();
+        entry.as_object_mut().expect("an object").extend(more);
+        entry
+    };
+    let none = || serde_json::json!({});
+    let entries = [
+        entry(0, "https://cdn.example/lib.js", 200, none()),
+        entry(0, "https://shop.example/\u{fc} ber/\"x\"?q=\u{1f600}", 200, none()),
+        entry(1, "https://shop.example/blocked", 0, none()),
+        entry(1, "https://shop.example/cached", 200, serde_json::json!({ "_fromCache": "disk" })),
+        entry(1, "https://shop.example/socket", 101, none()),
+        entry(1, "wss://shop.example/live", 101, none()),
+        entry(1, "data:image/gif;base64,R0lGODlhAQABAAAAACw=", 200, none()),
+        entry(2, "https://shop.example:443/last#part", 304, none()),
+    ];
+    let archive = serde_json::json!({ "log": { "version": "1.2", "entries": entries } }).to_string();
+    let (place, server) = (Place::new(), Counting::new());
+    let ended = replayed(&place, &server, "s.har", &archive, "");
+    assert_eq!(server.asked(), ["GET /%C3%BC%20ber/%22x%22?q=%F0%9F%98%80", "GET /last"]);
+    let summary = fs::read_to_string(place.path("run/summary.json")).expect("a summary");
+    let summary: serde_json::Value = serde_json::from_str(&summary).expect("JSON");
+    assert_eq!(summary["steady"]["requests"], 2, "a recording has no warm-up: {}", ended.stdout);
+    let said = summary["warnings"].to_string();
+    for part in [
+        "6 of 8 entries are left out",
+        "2 of another scheme than HTTP (first: entry 6, wss://shop.example/live)",
+        "1 of another server (first: entry 1, https://cdn.example/lib.js)",
+        "1 that the browser gave up",
+        "1 that the browser answered from its cache",
+        "1 that became a WebSocket",
+    ] {
+        assert!(said.contains(part), "`{part}` is not in: {said}");
+    }
+}
+
+/// A form with a file, whose bytes no archive has, is left out; one with a part of its text, too.
+#[test]
+fn forms_with_files_are_left_out_aloud() {
+    let file = r#", "method": "POST", "bodySize": 2048, "postData": {"mimeType": "multipart/form-data; boundary=X", "params":
+        [{"name": "f", "fileName": "a.png", "contentType": "image/png"}]}"#;
+    let large =
+        r#", "method": "PUT", "bodySize": 5000000, "postData": {"mimeType": "application/octet-stream"}"#;
+    let text = |at: &str| {
+        let own = |path: &str| format!("http://{at}{path}");
+        archive(&[(&own("/file"), file, ""), (&own("/large"), large, ""), (&own("/a"), GET, "")])
+    };
+    let said = "2 of 3 entries are left out: 2 whose body the archive does not have (first: entry 1, ";
+    assert_eq!(sent("s.har", text, "", said), ["GET /a"]);
+}
+
+/// Lists as other programs have them: with a mark, comments, queries with URLs in them, upper case; and a
+/// sitemap.
+#[test]
+fn lists_of_other_shapes_are_taken() {
+    let (place, server) = (Place::new(), Counting::new());
+    place.write("list.txt", "\u{feff}# mine\n/go?to=http://b.example/x\r\n\nHEAD /h # one\n");
+    let words =
+        |name: &str, n: u32| format!("run {name} --target http://{}/ -n {n} -c 1 -q {CALM}", server.address);
+    let first = place.farfield(&words("list.txt", 2));
+    let said = format!("{}{}", first.stdout, first.stderr);
+    assert_eq!(server.asked(), ["GET /go?to=http://b.example/x", "HEAD /h"], "{said}");
+    let url = |path: &str| format!("<url><loc> http://{}{path} </loc></url>", server.address);
+    let urls = format!("{}{}", url("/s?a=1&amp;b=2"), url("/t"));
+    place.write(
+        "sitemap.xml",
+        format!("<?xml version=\"1.0\"?>\n<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">{urls}</urlset>"),
+    );
+    place.farfield(&words("sitemap.xml", 2)).exits(0);
+    assert_eq!(server.asked()[2..], ["GET /s?a=1&b=2", "GET /t"]);
+    place.write("hosts.txt", "/a\nlocalhost:8080/b\n");
+    place.farfield(&words("hosts.txt", 2)).exits(2).says(&["hosts.txt:2: "]);
 }
 
 /// A certificate as `openssl req -x509` makes it is trusted where it is named.

@@ -6,13 +6,18 @@ mod common;
 
 mod audit;
 mod brought;
+mod brought_logs;
 mod command_line;
 mod compare;
 mod counted;
+mod counting;
 mod export;
+mod imported;
 mod old_runs;
+mod pages;
 mod queries;
 mod requests;
 mod site;
+mod statuses;
 mod unfinished;
 mod ways;

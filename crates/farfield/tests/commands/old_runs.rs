@@ -51,7 +51,13 @@ fn runs_of_every_earlier_version_are_reported_compared_and_listed() {
     let place = Place::new();
     for run in old_runs() {
         let shown = run.display();
-        prints(&place.farfield(&format!("report {shown}")).exits(0), &["VALID", "20 ok of 20"]);
+        let text = place.farfield(&format!("report {shown}")).exits(0);
+        // What these called completed were successful replies; how many others came is not known.
+        prints(&text, &["VALID", "20 ok of 20", "\nsucceeded "]);
+        let rates = text.stdout.lines().find(|line| line.starts_with("rate ")).expect("rates");
+        assert!(rates.contains("offered ") && !rates.contains("completed"), "{shown}: {rates}");
+        let junit = place.farfield(&format!("report {shown} --format junit")).exits(0).stdout;
+        assert!(junit.contains("succeeded_per_s") && !junit.contains("completed_per_s"), "{shown}: {junit}");
         let rows = place.farfield(&format!("report {shown} --format csv")).exits(0).stdout;
         assert_eq!(rows.lines().count(), 1 + REQUESTS, "{shown}: {rows}");
         let page = place.farfield(&format!("report {shown} --format html")).exits(0).stdout;

@@ -109,7 +109,7 @@ fn duckdb_agrees_with_the_summary() {
     let found = python(test, "duckdb", &ended.directory, &duckdb(query)).expect("it was there");
     let completed = |line: &str| line.split(',').nth(1).expect("a column").parse::<f64>().expect("a number");
     let seconds: Vec<f64> = found.lines().map(completed).collect();
-    let rate = summary.steady.rates.expect("rates").completed_per_s;
+    let rate = summary.steady.rates.expect("rates").succeeded_per_s;
     assert_eq!(seconds[..5].iter().sum::<f64>() / 5.0, rate, "{found}");
 }
 

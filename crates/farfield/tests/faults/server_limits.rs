@@ -35,7 +35,7 @@ fn limited(test: &str, wan: &Wan, words: &str) -> Option<(Ended, ServerLimits, f
         return None;
     }
     let summary = ended.summary();
-    let rate = summary.steady.rates.expect("a measured part").completed_per_s;
+    let rate = summary.steady.rates.expect("a measured part").succeeded_per_s;
     assert_eq!(groups(id), Vec::<OsString>::new());
     Some((ended, summary.server_limits.expect("limits were set"), rate))
 }

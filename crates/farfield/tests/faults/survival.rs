@@ -468,6 +468,9 @@ fn a_second_interrupt_leaves_whole_files() {
         if let Ok(series) = fs::read(ended.directory.join("series.parquet")) {
             assert!(series.starts_with(b"PAR1") && series.ends_with(b"PAR1"), "{} bytes", series.len());
         }
+        if let Ok(page) = fs::read_to_string(ended.directory.join("report.html")) {
+            assert!(page.trim_end().ends_with("</html>"), "after {wait_ms} ms: {} bytes", page.len());
+        }
         // What the summary has counted is in the samples, which may go on for longer.
         let kept = ended.samples();
         assert!(kept.len() as u64 >= all_requests(&summary), "after {wait_ms} ms: {} samples", kept.len());

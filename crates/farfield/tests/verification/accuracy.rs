@@ -53,7 +53,7 @@ fn times_over_sockets() {
     let server = Nginx::start(&program, &place, "access_log off;", "root HOME/www;");
     let url = format!("http://{}/1k", server.address);
     let full = place.run(&format!("{url} -c 32 -d 2s")).exits(0).summary();
-    let capacity = full.steady.rates.expect("a measured part").completed_per_s;
+    let capacity = full.steady.rates.expect("a measured part").succeeded_per_s;
     let half = (capacity / 2.0) as u64;
     println!("capacity {capacity:.0} requests/s, offered {half}/s");
     for policy in ["persistent", "one-request"] {

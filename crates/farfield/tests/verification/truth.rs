@@ -57,7 +57,7 @@ fn a_closed_load_follows_the_response_time_law() {
         let words = format!("{}/bytes/100 -c {users} --think 20ms -d 2s", server.url);
         let summary = place.run(&words).exits(0).summary();
         let response = summary.steady.times.response.expect("requests").mean_ns as f64 / 1e9;
-        let completed = summary.steady.rates.expect("a window").completed_per_s;
+        let completed = summary.steady.rates.expect("a window").succeeded_per_s;
         let law = users / (response + ms(20.0));
         assert!((completed / law - 1.0).abs() < 0.05, "{users} users: {completed}/s, by the law {law}/s");
         // Nothing serves faster than its servers can.
@@ -73,7 +73,7 @@ fn a_saturated_server_answers_at_its_capacity() {
     let place = Place::new();
     let server = place.serve("--service-time 4ms --servers 2");
     let summary = place.run(&format!("{}/bytes/100 -c 40 -d 2s", server.url)).exits(0).summary();
-    let completed = summary.steady.rates.expect("a window").completed_per_s;
+    let completed = summary.steady.rates.expect("a window").succeeded_per_s;
     assert!((completed / 500.0 - 1.0).abs() < 0.05, "{completed}/s");
     let response = summary.steady.times.response.expect("requests").mean_ns as f64 / 1e9;
     assert!((response / ms(80.0) - 1.0).abs() < 0.05, "{response} s");
@@ -183,7 +183,7 @@ fn attempts_in_overload_are_d_over_t() {
         assert_eq!(rates.connects_per_s, made / 2.0);
         // An attempt lasts for T at most: of 60, one for each descriptor, the answer may lie beyond either
         // end.
-        let crossing = rates.completed_per_s * 2.0 - answered * made;
+        let crossing = rates.succeeded_per_s * 2.0 - answered * made;
         assert!(crossing.abs() <= 60.0, "{crossing} answers more than attempts answered");
         assert!(summary.warnings.iter().any(|warning| warning.contains("round trip")), "T has a condition");
     }

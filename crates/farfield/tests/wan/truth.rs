@@ -109,7 +109,7 @@ fn sixteen_subnetworks_add_up() {
     let mut shortest_s = [f64::INFINITY; 16];
     for _ in 0..RUNS {
         let ended = wan.run(scenario, "").exits(0);
-        let rate = ended.summary().steady.rates.expect("a window").completed_per_s;
+        let rate = ended.summary().steady.rates.expect("a window").succeeded_per_s;
         compare("16 subnetworks", theory, rate);
         assert!(rate < theory, "{rate} a second");
         let samples = ended.samples();

@@ -32,7 +32,7 @@ impl Generator for Farfield {
         Ok(Report {
             completed,
             failed: ended - completed,
-            per_s: summary.number("/steady/rates/completed_per_s")?,
+            per_s: summary.number("/steady/rates/succeeded_per_s")?,
         })
     }
 }
@@ -177,7 +177,7 @@ mod tests {
         "verdict": { "valid": false, "checks": [
             { "name": "completed", "state": "passed" }, { "name": "worker-busy", "state": "failed" } ] },
         "warm_up": { "outcomes": [ { "name": "ok", "count": 10 } ] },
-        "steady": { "rates": { "completed_per_s": 45.5 },
+        "steady": { "rates": { "succeeded_per_s": 45.5 },
             "outcomes": [ { "name": "ok", "count": 90 }, { "name": "reset", "count": 3 }, { "name": "cut", "count": 1 } ] },
         "generator": { "lateness": { "quantiles": [ { "name": "p50", "value_ns": 1500 } ] } }
     }"#;

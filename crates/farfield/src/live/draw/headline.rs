@@ -44,7 +44,12 @@ fn rates(view: &View, palette: Palette) -> Vec<Line<'static>> {
         Line::styled(format!("{:<11}{:>FIGURE$} {:>FIGURE$}", "", "last second", "measured"), palette.faint),
         row("offered", per_s(|row| row.offered), mean(|rates| rates.offered_per_s)),
         row("sent", per_s(|row| row.sent), mean(|rates| rates.sent_per_s)),
-        row("completed", per_s(|row| row.completed), mean(|rates| rates.completed_per_s)),
+        row(
+            "completed",
+            per_s(|row| row.completed),
+            mean(|rates| rates.completed_per_s.unwrap_or(rates.succeeded_per_s)),
+        ),
+        row("succeeded", per_s(|row| row.succeeded), mean(|rates| rates.succeeded_per_s)),
         row(
             "bodies",
             last.map(|row| bytes_rate(row.body_bytes as f64)),
