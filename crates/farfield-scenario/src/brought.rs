@@ -6,6 +6,7 @@ use crate::overlay::Overlay;
 use crate::values::Url;
 use farfield_files::input::DOCUMENT_MAX;
 use farfield_files::open_regular;
+use farfield_import::Kind;
 use farfield_log::{LogFormat, decompressed};
 use farfield_traffic::session::replay::recorded_target;
 use std::io::Read;
@@ -22,6 +23,8 @@ enum Brought {
     Log,
     /// Requests, a line each, or a sitemap.
     List,
+    /// What `farfield import` makes a scenario of.
+    Importable(Kind),
     /// Of another program: what it is, and what can be done.
     Foreign(&'static str),
     /// A scenario, or nothing that is known.
@@ -38,6 +41,13 @@ pub fn scenario_of(path: &Path, flags: &Overlay) -> Option<Result<Table, Scenari
         Brought::Scenario => return None,
         Brought::Foreign(what) => {
             return Some(Err(ScenarioError::invalid(format!("{}: {what}", path.display()))));
+        }
+        Brought::Importable(kind) => {
+            let path = path.display();
+            return Some(Err(ScenarioError::invalid(format!(
+                "{path}: is {kind}, and no scenario; make one of it, which says what it takes and what it leaves out: \
+                 `farfield import {path} -o scenario.toml`"
+            ))));
         }
         Brought::Archive => {
             let text = farfield_files::read(path, DOCUMENT_MAX).ok();
@@ -71,6 +81,10 @@ fn kind_of(path: &Path, start: &[u8]) -> Brought {
     {
         return Brought::Archive;
     }
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    if let Some(kind) = Kind::of(name, start) {
+        return Brought::Importable(kind);
+    }
     // Both begin with `#`, which only a comment in TOML may be.
     let is_extended = ["#Version:", "#Fields:", "#Software:"].iter().any(|mark| text.starts_with(mark));
     if is_extended || !text.starts_with('#') && LogFormat::detect(start).is_some() {
@@ -84,8 +98,7 @@ fn kind_of(path: &Path, start: &[u8]) -> Brought {
         ["import ", "export ", "'use strict'", "from locust"].iter().any(|mark| text.starts_with(mark));
     if text.starts_with('<') {
         Brought::Foreign(
-            "is XML, and no scenario; farfield reads scenarios in TOML, HAR files, access logs and lists of paths. A JMeter \
-             plan has to be written anew, or recorded as a HAR file",
+            "is XML, and no scenario; farfield reads scenarios in TOML, HAR files, access logs and lists of paths",
         )
     } else if is_code || ["js", "ts", "py", "scala", "java", "lua"].contains(&extension.as_str()) {
         Brought::Foreign(
@@ -164,8 +177,16 @@ mod tests {
         );
         assert_eq!(of_list("<urlset><url><loc>http://b/c</loc>").as_deref(), Some("http://b/"));
         assert_eq!(of_list("/a\n/b?u=http://c/\n"), None);
+        for (name, text, kind) in [
+            ("plan.jmx", "<?xml", Kind::JMeter),
+            ("a.yaml", "openapi: 3.0.3\n", Kind::OpenApi),
+            ("a", "curl http://a/", Kind::Curl),
+            ("a.json", "{\"info\": {}, \"item\": []}", Kind::Postman),
+        ] {
+            assert_eq!(of(name, text), Brought::Importable(kind), "{name}");
+        }
         for (name, text) in
-            [("k6.js", ""), ("a", "import http from 'k6/http'"), ("plan.jmx", "<?xml"), ("a.json", "{}")]
+            [("k6.js", ""), ("a", "import http from 'k6/http'"), ("a.xml", "<?xml"), ("a.json", "{}")]
         {
             assert!(matches!(of(name, text), Brought::Foreign(_)), "{name}");
         }

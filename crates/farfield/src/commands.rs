@@ -8,6 +8,7 @@ pub mod doctor;
 pub mod export;
 pub mod fit;
 pub mod generate;
+pub mod import;
 pub mod once;
 mod passed;
 pub mod path;

@@ -8,7 +8,7 @@ mod body;
 mod har;
 mod log;
 pub mod reading;
-mod server;
+pub mod server;
 mod wsesslog;
 
 use crate::file::{self, FileError, Load};

@@ -263,8 +263,11 @@ impl StateSpec {
         }
     }
 
-    /// Refuses what does not go together.
-    pub(super) fn check(&self, key: &str) -> Result<(), SessionError> {
+    /// Refuses what does not go together, or cannot be sent; `key` is where the state stands.
+    ///
+    /// # Errors
+    /// The first such key.
+    pub fn check(&self, key: &str) -> Result<(), SessionError> {
         let refuse = |part: &str, sentence: &str| Err(SessionError::at(format!("{key}.{part}"), sentence));
         match (&self.path, &self.form) {
             (None, None) => {

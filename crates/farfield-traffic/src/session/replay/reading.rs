@@ -30,19 +30,19 @@ pub struct Remark {
 
 impl Reading {
     /// Counts an entry that is not asked for, which `place` names.
-    pub(super) fn leave_out(&mut self, what: &'static str, place: impl Display) {
+    pub fn leave_out(&mut self, what: &'static str, place: impl Display) {
         note(&mut self.left_out, what, 1, place);
     }
 
     /// Counts several alike.
-    pub(super) fn leave_out_all(&mut self, what: &'static str, count: u64, first: impl Display) {
+    pub fn leave_out_all(&mut self, what: &'static str, count: u64, first: impl Display) {
         if count > 0 {
             note(&mut self.left_out, what, count, first);
         }
     }
 
     /// Counts an entry that is asked for, but otherwise than it was.
-    pub(super) fn differs(&mut self, what: &'static str, place: impl Display) {
+    pub fn differs(&mut self, what: &'static str, place: impl Display) {
         note(&mut self.differing, what, 1, place);
     }
 
@@ -58,14 +58,18 @@ impl Reading {
 
     /// The account in sentences, for the reader of a result; none where all was taken as it is.
     pub fn warnings(&self) -> Vec<String> {
+        self.warnings_of("are asked for otherwise than they were recorded")
+    }
+
+    /// The account in sentences, of which the second says so of what differs.
+    pub fn warnings_of(&self, differing: &str) -> Vec<String> {
         let mut warnings = Vec::new();
         if !self.left_out.is_empty() {
             let (count, all) = (self.left_out(), self.entries());
             warnings.push(format!("{count} of {all} entries are left out: {}", listed(&self.left_out)));
         }
         if !self.differing.is_empty() {
-            let what = "are asked for otherwise than they were recorded";
-            warnings.push(format!("of {} entries some {what}: {}", self.entries(), listed(&self.differing)));
+            warnings.push(format!("of {} entries some {differing}: {}", self.entries(), listed(&self.differing)));
         }
         warnings
     }

@@ -6,7 +6,7 @@ use url::Url;
 
 /// A server: its host in lower case, and its port unless it is the scheme's own.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Server {
+pub struct Server {
     host: String,
     port: Option<u16>,
 }
@@ -25,7 +25,7 @@ impl Server {
 }
 
 /// The target, if it is among `servers`; else of those that occur most often the first.
-pub(super) fn server_of_most<'a>(
+pub fn server_of_most<'a>(
     servers: impl Iterator<Item = &'a Server>,
     target: Option<&str>,
 ) -> Option<&'a Server> {

@@ -1,0 +1,184 @@
+//! Commands of curl, as browsers copy them and documentation has them. A request of each URL is an entry.
+//!
+//! Quotes are those of bash. A variable that the text does not set, `$TOKEN`, becomes `${env.TOKEN}`. What
+//! curl adds by itself (`Accept: */*`, the type of a body) is written out; its `User-Agent` is not, which is
+//! said.
+
+pub mod body;
+mod command;
+mod options;
+mod request;
+mod words;
+
+use crate::draft::{Draft, Entry, Role, Settings};
+use crate::text::{one_line, quoted};
+use crate::{ImportError, Source, Wishes};
+use command::{Common, Options};
+use farfield_traffic::file::Load;
+use words::Command;
+
+/// The redirects that curl follows (`--max-redirs`), and those that a session may.
+const CURLS_REDIRECTS: u8 = 50;
+
+/// Reads a text of commands.
+pub fn read(source: Source<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<(), ImportError> {
+    let unreadable = |reason: String| ImportError::Unreadable { kind: "command of curl", reason };
+    let text =
+        std::str::from_utf8(source.bytes).map_err(|_| unreadable("it is no text in UTF-8".to_owned()))?;
+    let text = text.trim_start_matches('\u{feff}');
+    if text.contains(words::MARK) {
+        return Err(unreadable("it has a zero byte, which no command has".to_owned()));
+    }
+    if text.contains("^\"") || text.lines().any(|line| line.trim_end().ends_with('^')) {
+        let reason = "it is written for cmd.exe; copy it as cURL for bash (POSIX)";
+        return Err(unreadable(reason.to_owned()));
+    }
+    let commands = words::commands(text, &wishes.values).map_err(unreadable)?;
+    let mut importer = Importer { load: source.load, draft, common: None, entry: 0 };
+    for command in &commands {
+        importer.command(command)?;
+    }
+    importer.finish()
+}
+
+/// Reads the words of one command, without `curl`.
+pub fn read_words(words: &[String], load: &mut Load<'_>, draft: &mut Draft) -> Result<(), ImportError> {
+    let words = words.iter().map(|word| word.replace(words::MARK, ""));
+    let words = std::iter::once("curl".to_owned()).chain(words).collect();
+    let mut importer = Importer { load, draft, common: None, entry: 0 };
+    importer.command(&Command { line: 1, words, ..Command::default() })?;
+    importer.finish()
+}
+
+struct Importer<'a, 'l> {
+    load: &'a mut Load<'l>,
+    draft: &'a mut Draft,
+    /// Options of the first request that a scenario has once.
+    common: Option<Common>,
+    /// Requests so far.
+    entry: usize,
+}
+
+impl Importer<'_, '_> {
+    fn command(&mut self, command: &Command) -> Result<(), ImportError> {
+        let Some((program, words)) = command.words.split_first() else { return Ok(()) };
+        if program.rsplit('/').next() != Some("curl") {
+            self.draft.note(format!(
+                "line {}: `{}` is no command of curl, and passed over",
+                command.line,
+                one_line(program)
+            ));
+            return Ok(());
+        }
+        if command.ampersand {
+            self.draft.note(format!(
+                "line {}: a `&` outside of quotes ends the command, as in a shell; put quotes around the URL if it is a part of it",
+                command.line
+            ));
+        }
+        let sets = command::read(words).map_err(|reason| ImportError::Unreadable {
+            kind: "command of curl",
+            reason: format!("line {}: {reason}", command.line),
+        })?;
+        for set in &sets {
+            for url in &set.urls {
+                self.entry += 1;
+                let place = format!("request {}, {}", self.entry, one_line(&url.replace(words::MARK, "$")));
+                match command.problem.or(set.refused) {
+                    Some(why) => self.draft.reading.leave_out(why, &place),
+                    None => self.request(set, url, &place),
+                }
+            }
+            for option in &set.no_matter {
+                self.draft.note(format!("`{option}` of curl is of no matter for a request"));
+            }
+        }
+        Ok(())
+    }
+
+    fn request(&mut self, set: &Options, url: &str, place: &str) {
+        let made = match request::of(set, url, self.load) {
+            Ok(made) => made,
+            Err(why) => return self.draft.reading.leave_out(why, place),
+        };
+        match &self.common {
+            None => self.common = Some(set.common.clone()),
+            Some(common) if *common != set.common => {
+                self.draft.reading.differs(
+                    "with the redirects, versions, certificates and times of the first request",
+                    place,
+                );
+            }
+            Some(_) => {}
+        }
+        for what in &set.differs {
+            self.draft.reading.differs(what, place);
+        }
+        if request::removes(set, "accept") {
+            self.draft.reading.differs("with `Accept: */*`, which is sent where no other is written", place);
+        }
+        let role = Role::Path;
+        self.draft.take(Entry {
+            place: place.to_owned(),
+            server: made.server,
+            state: made.state,
+            role,
+            entries: 1,
+        });
+    }
+
+    /// The keys that a scenario has once.
+    fn finish(self) -> Result<(), ImportError> {
+        let Some(common) = self.common else { return Ok(()) };
+        let unreadable = |reason: String| ImportError::Unreadable { kind: "command of curl", reason };
+        let draft = self.draft;
+        let settings = &mut draft.settings;
+        let redirects = match (common.location, &common.redirects_max) {
+            (false, _) => 0,
+            (true, None) => CURLS_REDIRECTS,
+            (true, Some(most)) => match most.parse::<i64>() {
+                Ok(most) => u8::try_from(most).unwrap_or(u8::MAX),
+                Err(_) => return Err(unreadable(format!("`--max-redirs {}` is no number", one_line(most)))),
+            },
+        };
+        Settings::set(&mut settings.session, "redirects", redirects.to_string());
+        settings.http = common.http;
+        if common.insecure {
+            settings.tls.push(("verify", "false".to_owned()));
+        }
+        for (key, file) in [("ca", &common.ca), ("certificate", &common.certificate), ("key", &common.key)] {
+            if let Some(file) = file {
+                settings.tls.push((key, quoted(file)));
+            }
+        }
+        settings.connect_to.extend(common.connect_to.iter().cloned());
+        for rule in &common.resolve {
+            settings.connect_to.push(resolved(rule).ok_or_else(|| {
+                unreadable(format!("`--resolve {}` is not HOST:PORT:ADDRESS", one_line(rule)))
+            })?);
+        }
+        if let Some(seconds) = &common.time_max {
+            let time = seconds.parse::<f64>().ok().filter(|time| (1e-3..1e9).contains(time));
+            let time =
+                time.ok_or_else(|| unreadable(format!("`--max-time {}` is no time", one_line(seconds))))?;
+            let time = format!("{}ms", (time * 1e3).round());
+            settings.connections.push(("request-timeout", quoted(&time)));
+        }
+        draft.note("the field `User-Agent` is farfield's where the command sets none");
+        Ok(())
+    }
+}
+
+/// `--resolve HOST:PORT:ADDRESS[,…]` as the rule of `--connect-to` that says the same.
+fn resolved(rule: &str) -> Option<String> {
+    let rule = rule.trim_start_matches('+');
+    let (host, rest) = rule.split_once(':')?;
+    let (port, addresses) = rest.split_once(':')?;
+    let address = addresses.split(',').next().filter(|address| !address.is_empty())?;
+    let address = match address.contains(':') && !address.starts_with('[') {
+        true => format!("[{address}]"),
+        false => address.to_owned(),
+    };
+    let host = if host == "*" { "" } else { host };
+    Some(format!("{host}:{port}:{address}:"))
+}

@@ -1,0 +1,378 @@
+//! The scenario that is being made of a document: entries first, of which those of one server are taken; then
+//! the text.
+
+use crate::kind::Kind;
+use crate::state::State;
+use crate::text::{key, one_line, quoted, quoted_list, shown, state_name};
+use crate::{ImportError, Imported};
+use farfield_traffic::session::replay::reading::Reading;
+use farfield_traffic::session::replay::server::{Server, server_of_most};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use url::{Position, Url};
+
+/// States of a scenario at most.
+const STATES_MAX: usize = 5_000;
+/// Sentences about a document at most.
+const NOTES_MAX: usize = 30;
+/// Names of credentials that are listed at most.
+const SECRETS_MAX: usize = 30;
+/// Steps of a path at most.
+pub const STEPS_MAX: usize = 20_000;
+
+/// An entry of a document that can be asked for.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// Where it is in the document: "request 3, Log in".
+    pub place: String,
+    /// Its server; `None` for the one of the others.
+    pub server: Option<Url>,
+    /// What is asked for.
+    pub state: State,
+    /// Where it stands in a session.
+    pub role: Role,
+    /// Entries of the document that it is: more than one with embedded objects.
+    pub entries: u64,
+}
+
+/// Where a state stands in a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// On the path.
+    Path,
+    /// Once before the load.
+    SetUp,
+    /// Once behind it.
+    TearDown,
+    /// Written, and on no path; the reason for which it is left out.
+    Off(&'static str),
+}
+
+/// Variables that have a value.
+#[derive(Default)]
+struct Known {
+    columns: BTreeSet<String>,
+    set_up: BTreeSet<String>,
+    path: BTreeSet<String>,
+    tear_down: BTreeSet<String>,
+}
+
+impl Known {
+    /// The variable that an entry needs and does not have.
+    fn lacks(&self, entry: &Entry) -> Option<String> {
+        let lists = match entry.role {
+            Role::SetUp => vec![&self.set_up],
+            Role::TearDown => vec![&self.set_up, &self.tear_down],
+            Role::Path | Role::Off(_) => vec![&self.set_up, &self.columns, &self.path],
+        };
+        let is_own = |name: &String| entry.state.extract.iter().any(|(own, _)| own == name);
+        entry
+            .state
+            .needs()
+            .into_iter()
+            .find(|name| !is_own(name) && !lists.iter().any(|list| list.contains(name)))
+    }
+
+    fn add(&mut self, entry: &Entry) {
+        let names = entry.state.extract.iter().map(|(name, _)| name.clone());
+        match entry.role {
+            Role::SetUp => self.set_up.extend(names),
+            Role::TearDown => self.tear_down.extend(names),
+            Role::Path => self.path.extend(names),
+            // What is on no path gives nothing to what is.
+            Role::Off(_) => {}
+        }
+    }
+}
+
+/// A scenario that is being made.
+#[derive(Debug)]
+pub struct Draft {
+    kind: Kind,
+    source: String,
+    name: String,
+    entries: Vec<Entry>,
+    /// Entries that were left out, and those that differ.
+    pub reading: Reading,
+    /// What is to be said beside.
+    pub notes: Vec<String>,
+    /// All but the requests.
+    pub settings: Settings,
+}
+
+/// The keys of a scenario beside its requests; texts are TOML.
+#[derive(Debug, Default)]
+pub struct Settings {
+    /// `http`
+    pub http: Option<&'static str>,
+    /// `load`, beside the model: `users` first.
+    pub load: Vec<(&'static str, String)>,
+    /// `run`
+    pub run: Vec<(&'static str, String)>,
+    /// `session`, beside the path.
+    pub session: Vec<(&'static str, String)>,
+    /// `[[session.data]]`, each a list of lines.
+    pub data: Vec<Vec<(&'static str, String)>>,
+    /// Columns of the data.
+    pub columns: Vec<String>,
+    /// `tls`
+    pub tls: Vec<(&'static str, String)>,
+    /// `connections`
+    pub connections: Vec<(&'static str, String)>,
+    /// `sockets.connect-to`
+    pub connect_to: Vec<String>,
+    /// Steps of the path, by number of the entry; all in order if empty.
+    pub path: Vec<usize>,
+}
+
+impl Settings {
+    /// Sets a key of a table, instead of what it has.
+    pub fn set(table: &mut Vec<(&'static str, String)>, key: &'static str, value: String) {
+        table.retain(|(own, _)| *own != key);
+        table.push((key, value));
+    }
+}
+
+impl Draft {
+    /// Of the document of this name.
+    pub fn new(source: &str, kind: Kind) -> Draft {
+        let file = source.rsplit('/').next().unwrap_or(source);
+        let stem = file.split('.').next().filter(|stem| !stem.is_empty()).unwrap_or(file);
+        Draft {
+            kind,
+            source: one_line(file),
+            name: state_name(stem),
+            entries: Vec::new(),
+            reading: Reading::default(),
+            notes: Vec::new(),
+            settings: Settings::default(),
+        }
+    }
+
+    /// Takes an entry; its number.
+    pub fn take(&mut self, entry: Entry) -> usize {
+        self.entries.push(entry);
+        self.entries.len() - 1
+    }
+
+    /// Counts an entry as one that is asked for otherwise than it is written.
+    pub fn differs(&mut self, number: usize, what: &'static str) {
+        let place = self.entries[number].place.clone();
+        self.reading.differs(what, place);
+    }
+
+    /// The state of an entry.
+    pub fn state(&mut self, number: usize) -> &mut State {
+        &mut self.entries[number].state
+    }
+
+    /// Says something once; beyond a number only that there is more.
+    pub fn note(&mut self, note: impl Into<String>) {
+        let note = note.into();
+        if self.notes.len() < NOTES_MAX && !self.notes.contains(&note) {
+            self.notes.push(note);
+            if self.notes.len() == NOTES_MAX {
+                self.notes.push("there is more of this kind, which is not said".to_owned());
+            }
+        }
+    }
+
+    /// The scenario, for `target` if the user names one.
+    pub fn finish(mut self, target: Option<&Url>) -> Result<Imported, ImportError> {
+        let of_most = self.choose_server(target);
+        let taken = self.sift(of_most.as_ref());
+        if !taken.iter().any(|number| self.entries[*number].role == Role::Path) {
+            for remark in &mut self.reading.left_out {
+                remark.first = shown(&remark.first);
+            }
+            let why: Vec<String> = self.reading.warnings();
+            return Err(ImportError::Nothing(why.iter().map(|why| format!(": {why}")).collect()));
+        }
+        let target = match (target, &of_most) {
+            (Some(target), _) => target.clone(),
+            (None, Some((url, _))) => url.clone(),
+            (None, None) => return Err(ImportError::NoServer),
+        };
+        self.name_states(&taken);
+        if target.scheme() == "http" && !self.settings.tls.is_empty() {
+            self.settings.tls.clear();
+            self.note(
+                "options about certificates are of no matter for a server that speaks http, and left out",
+            );
+        }
+        let target = format!("{}://{}/", target.scheme(), &target[Position::BeforeHost..Position::AfterPort]);
+        let scenario = self.text(&target, &taken);
+        let mut secrets: Vec<(String, String)> = Vec::new();
+        for entry in taken.iter().map(|number| &self.entries[*number]) {
+            for name in entry.state.secrets() {
+                if secrets.len() < SECRETS_MAX && !secrets.iter().any(|(known, _)| *known == name) {
+                    secrets.push((name, shown(&entry.place)));
+                }
+            }
+        }
+        for remark in self.reading.left_out.iter_mut().chain(&mut self.reading.differing) {
+            remark.first = shown(&remark.first);
+        }
+        let environment = environment_of(&scenario);
+        Ok(Imported { scenario, target, reading: self.reading, notes: self.notes, secrets, environment })
+    }
+
+    /// The URL of the server whose entries are taken, and the server; none if no entry names one.
+    fn choose_server(&self, target: Option<&Url>) -> Option<(Url, Server)> {
+        let named: Vec<(Url, Server)> = self
+            .entries
+            .iter()
+            .filter_map(|entry| {
+                let url = entry.server.as_ref()?;
+                Some((url.clone(), Server::of(url)?))
+            })
+            .collect();
+        let target = target.map(|url| url[Position::BeforeHost..Position::AfterPort].to_owned());
+        let chosen = server_of_most(named.iter().map(|(_, server)| server), target.as_deref())?.clone();
+        named.into_iter().find(|(_, server)| *server == chosen)
+    }
+
+    /// The numbers of entries that are in the scenario. The others are counted.
+    fn sift(&mut self, of_most: Option<&(Url, Server)>) -> Vec<usize> {
+        let mut taken = Vec::new();
+        let mut known =
+            Known { columns: self.settings.columns.iter().cloned().collect(), ..Known::default() };
+        let is_first = |number: &usize| self.entries[*number].role == Role::SetUp;
+        let (first, others): (Vec<usize>, Vec<usize>) = (0..self.entries.len()).partition(is_first);
+        for number in first.into_iter().chain(others) {
+            let entry = &self.entries[number];
+            let server = entry.server.as_ref().and_then(Server::of);
+            let elsewhere = server.is_some() && server.as_ref() != of_most.map(|(_, server)| server);
+            let left_out = if elsewhere {
+                Some(("of another server", entry.place.clone()))
+            } else if taken.len() == STATES_MAX {
+                Some(("behind the 5000 that a scenario has", entry.place.clone()))
+            } else if let Some(name) = known.lacks(entry) {
+                let why = "that needs a value which nothing before it on the path gives";
+                Some((why, format!("{}, `{name}`", entry.place)))
+            } else {
+                let problem = entry.state.problem();
+                problem.map(|why| ("that cannot be sent", format!("{}: {why}", entry.place)))
+            };
+            match (left_out, entry.role) {
+                (Some((why, place)), _) => {
+                    self.reading.leave_out_all(why, entry.entries, place);
+                    continue;
+                }
+                (None, Role::Off(why)) => self.reading.leave_out_all(why, entry.entries, &entry.place),
+                (None, _) => self.reading.taken += entry.entries,
+            }
+            known.add(entry);
+            taken.push(number);
+        }
+        taken.sort_unstable();
+        taken
+    }
+
+    /// Names that differ.
+    fn name_states(&mut self, taken: &[usize]) {
+        let mut known = BTreeSet::new();
+        for number in taken {
+            let name = &mut self.entries[*number].state.name;
+            let mut unique = name.clone();
+            let mut count = 2;
+            while !known.insert(unique.clone()) {
+                unique = format!("{name}-{count}");
+                count += 1;
+            }
+            *name = unique;
+        }
+    }
+
+    fn text(&self, target: &str, taken: &[usize]) -> String {
+        let mut text = format!(
+            "# Made by `farfield import` of {}, {}.\n\nname = {}\ntarget = {}\n",
+            self.source,
+            self.kind,
+            quoted(&self.name),
+            quoted(target)
+        );
+        let settings = &self.settings;
+        if let Some(http) = settings.http {
+            // Writing into text does not fail.
+            let _ = writeln!(text, "http = {}", quoted(http));
+        }
+        let mut load = vec![("model", quoted("closed"))];
+        load.extend(settings.load.iter().cloned());
+        if !settings.load.iter().any(|(key, _)| *key == "users") {
+            load.insert(1, ("users", "1".to_owned()));
+        }
+        let table = |name: &str, lines: &[(&str, String)]| match lines.is_empty() {
+            true => String::new(),
+            false => {
+                let lines: String =
+                    lines.iter().map(|(own, value)| format!("{} = {value}\n", key(own))).collect();
+                format!("\n[{name}]\n{lines}")
+            }
+        };
+        text += &table("load", &load);
+        text += &table("run", &settings.run);
+        text += &table("tls", &settings.tls);
+        text += &table("connections", &settings.connections);
+        if !settings.connect_to.is_empty() {
+            let rules = quoted_list(settings.connect_to.iter().map(String::as_str));
+            text += &table("sockets", &[("connect-to", rules)]);
+        }
+        let mut session = settings.session.clone();
+        session.extend(self.lists(taken));
+        text += &match session.is_empty() {
+            true => "\n[session]\n".to_owned(),
+            false => table("session", &session),
+        };
+        for data in &settings.data {
+            text += &table("[session.data]", data);
+        }
+        for number in taken {
+            text += "\n";
+            text += &self.entries[*number].state.toml();
+        }
+        text
+    }
+
+    /// The path, if it is not all states in order, and the lists beside it.
+    fn lists(&self, taken: &[usize]) -> Vec<(&'static str, String)> {
+        let of_role = |role: Role| -> Vec<usize> {
+            taken.iter().copied().filter(|number| self.entries[*number].role == role).collect()
+        };
+        let names = |numbers: &[usize]| {
+            quoted_list(numbers.iter().map(|number| self.entries[*number].state.name.as_str()))
+        };
+        let mut lists = Vec::new();
+        for (key, role) in [("set-up", Role::SetUp), ("tear-down", Role::TearDown)] {
+            let states = of_role(role);
+            if !states.is_empty() {
+                lists.push((key, names(&states)));
+            }
+        }
+        let on_path = of_role(Role::Path);
+        let has_off = taken.iter().any(|number| matches!(self.entries[*number].role, Role::Off(_)));
+        let known: BTreeSet<usize> = on_path.iter().copied().collect();
+        let steps: Vec<usize> =
+            self.settings.path.iter().copied().filter(|step| known.contains(step)).collect();
+        if !steps.is_empty() && steps != on_path {
+            lists.push(("path", names(&steps)));
+        } else if has_off {
+            lists.push(("path", names(&on_path)));
+        }
+        lists
+    }
+}
+
+/// Names of the environment's variables in a scenario, in order.
+fn environment_of(scenario: &str) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for (at, begin) in scenario.match_indices("${env.") {
+        // Of two `$` the first says that the second is one.
+        let before = scenario[..at].bytes().rev().take_while(|byte| *byte == b'$').count();
+        let name = scenario[at + begin.len()..].split(['}', '|']).next().unwrap_or_default();
+        if before % 2 == 0 && !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+    }
+    names
+}

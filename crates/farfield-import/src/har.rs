@@ -1,0 +1,139 @@
+//! HTTP Archives, by the reader that replays them: what it takes and leaves out is the account. Its pages
+//! become states that one can edit.
+//!
+//! An object that a browser fetches by itself (a GET without a body and without signs of a script) is
+//! embedded in its page; any other request of a page is a state behind it. Think times are those between the
+//! pages.
+
+use crate::draft::{Draft, Entry, Role};
+use crate::state::{Body, State};
+use crate::text::{literal, name_of_request, quoted};
+use crate::{ImportError, Source, Wishes};
+use farfield_traffic::request::{Request, Target};
+use farfield_traffic::session::replay::{
+    MissingBodies, ReplayFormat, ReplaySpec, ReplayTiming, Speed, recorded_target,
+};
+use http::Method;
+use std::path::PathBuf;
+use url::{Position, Url};
+
+/// Reads an archive.
+pub fn read(source: Source<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<(), ImportError> {
+    let unreadable = |reason: String| ImportError::Unreadable { kind: "HTTP Archive", reason };
+    let spec = ReplaySpec {
+        file: PathBuf::from(source.name),
+        format: Some(ReplayFormat::Har),
+        timing: ReplayTiming::Gaps,
+        speed: Speed::try_from(1.0).map_err(unreadable)?,
+        missing_bodies: MissingBodies::LeaveOut,
+        layout: None,
+        fields: None,
+    };
+    let authority =
+        wishes.target.as_ref().map(|url| url[Position::BeforeHost..Position::AfterPort].to_owned());
+    let bytes = source.bytes;
+    let replay = spec
+        .resolve(&mut |_| Ok(bytes.to_vec()), authority.as_deref())
+        .map_err(|error| unreadable(error.to_string()))?;
+    let server = recorded_target(bytes).and_then(|url| Url::parse(&url).ok());
+    draft.reading = replay.reading.clone();
+    // Counted anew with the states: some of what a recording has no state can have.
+    draft.reading.taken = 0;
+    let mut pages = Pages { draft, server, page: 0 };
+    for page in replay.sessions.iter().flat_map(|session| &session.pages) {
+        let requests = &replay.requests.pages()[page.page as usize];
+        let embedded = requests.embedded.iter().map(|id| replay.requests.request(*id));
+        let think = quoted(&page.think.to_string());
+        pages.page(replay.requests.request(requests.main), embedded.collect(), think);
+    }
+    draft.note(
+        "fields `Cookie` are those of the recording; where they are deleted, users keep the cookies that the server sets",
+    );
+    Ok(())
+}
+
+struct Pages<'a> {
+    draft: &'a mut Draft,
+    server: Option<Url>,
+    page: usize,
+}
+
+impl Pages<'_> {
+    fn page(&mut self, main: &Request, others: Vec<&Request>, think: String) {
+        self.page += 1;
+        let place =
+            |request: &Request, page: usize| format!("page {page}, {} {}", request.method, request.path);
+        let (objects, scripted): (Vec<&Request>, Vec<&Request>) =
+            others.into_iter().partition(|other| is_object(other));
+        let main_place = place(main, self.page);
+        let Some(mut state) = state(main) else {
+            let entries = 1 + objects.len() as u64;
+            self.draft.reading.leave_out_all("whose body is no text in UTF-8", entries, &main_place);
+            return self.behind(&scripted, &think);
+        };
+        for object in &objects {
+            state.embedded.push(object.path.clone());
+            if !object.headers.is_empty() {
+                self.draft.reading.differs(
+                    "as an object of its page, without the header fields that it had",
+                    place(object, self.page),
+                );
+            }
+        }
+        let is_last = scripted.is_empty();
+        state.think = Some(if is_last { think.clone() } else { quoted("0s") });
+        self.take(main_place, state, 1 + objects.len() as u64);
+        self.behind(&scripted, &think);
+    }
+
+    /// Requests of a page that are states of their own, the think time behind the last.
+    fn behind(&mut self, requests: &[&Request], think: &str) {
+        for (number, request) in requests.iter().enumerate() {
+            let place = format!("page {}, {} {}", self.page, request.method, request.path);
+            let Some(mut state) = state(request) else {
+                self.draft.reading.leave_out("whose body is no text in UTF-8", place);
+                continue;
+            };
+            let is_last = number + 1 == requests.len();
+            state.think = Some(if is_last { think.to_owned() } else { quoted("0s") });
+            self.draft
+                .reading
+                .differs("behind the page that they were a part of, one after the other", &place);
+            self.take(place, state, 1);
+        }
+    }
+
+    fn take(&mut self, place: String, state: State, entries: u64) {
+        self.draft.take(Entry { place, server: self.server.clone(), state, role: Role::Path, entries });
+    }
+}
+
+/// Whether a browser would ask for it by itself.
+fn is_object(request: &Request) -> bool {
+    let of_script = |(name, value): &(http::HeaderName, http::HeaderValue)| {
+        let value = value.to_str().unwrap_or_default();
+        match name.as_str() {
+            "authorization" | "x-requested-with" | "content-type" => true,
+            "sec-fetch-dest" => value == "empty",
+            "accept" => value.contains("json"),
+            _ => false,
+        }
+    };
+    request.method == Method::GET
+        && request.body.is_empty()
+        && !request.headers.iter().any(of_script)
+        && Target::try_from(request.path.clone()).is_ok()
+}
+
+/// The state of a request; none if its body is no text.
+fn state(request: &Request) -> Option<State> {
+    let name = name_of_request(request.method.as_str(), &request.path);
+    let mut state = State::new(name, request.method.as_str(), &literal(&request.path));
+    for (name, value) in &request.headers {
+        state.add_header(name.as_str(), &literal(&String::from_utf8_lossy(value.as_bytes())));
+    }
+    if !request.body.is_empty() {
+        state.body = Some(Body::Text(literal(std::str::from_utf8(&request.body).ok()?)));
+    }
+    Some(state)
+}

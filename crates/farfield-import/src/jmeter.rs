@@ -1,0 +1,423 @@
+//! Test plans of JMeter. A sampler is an entry; the samplers of the first thread group are the path, those of
+//! its set-up and tear-down groups are before and behind it.
+//!
+//! What is in scope of a sampler counts for it as in JMeter: defaults, header fields, cookies, credentials,
+//! assertions, extractors and timers. Samplers in controllers that choose are left out, since a path has no
+//! choice; a loop of a known number is repeated on the path.
+
+mod reply;
+mod sampler;
+mod threads;
+mod values;
+mod xml;
+
+use crate::checks::Checks;
+use crate::draft::{Draft, Entry, Role, STEPS_MAX, Settings};
+use crate::holes::Variables;
+use crate::text::{one_line, quoted, quoted_list, state_name};
+use crate::{ImportError, Source, Wishes};
+use farfield_traffic::file::Load;
+use std::collections::BTreeMap;
+use threads::Pause;
+use xml::Element;
+
+/// Elements that one sampler is in scope of, at most.
+const SCOPE_MAX: usize = 500;
+
+const UNASSERTED: &str = "without an assertion that has no equivalent";
+const UNEXTRACTED: &str = "without an extractor that has no equivalent";
+const UNPAUSED: &str = "without a timer that has no equivalent";
+const UNPROCESSED: &str = "without a processor or a listener of a script that has no equivalent";
+
+/// Reads a plan.
+pub fn read(source: Source<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<(), ImportError> {
+    let unreadable = |reason: String| ImportError::Unreadable { kind: "JMeter plan", reason };
+    let text =
+        std::str::from_utf8(source.bytes).map_err(|_| unreadable("it is no text in UTF-8".to_owned()))?;
+    let root = xml::root(text).map_err(unreadable)?;
+    if root.name != "jmeterTestPlan" {
+        let name = one_line(&root.name);
+        return Err(unreadable(format!("its outermost element is `{name}`, and not `jmeterTestPlan`")));
+    }
+    let mut reader = Reader {
+        load: source.load,
+        draft,
+        variables: Variables::new(wishes),
+        number: 0,
+        pauses: BTreeMap::new(),
+        follows: Vec::new(),
+        keeps_cookies: false,
+        has_path: false,
+        wishes,
+    };
+    for (_, below) in root.children.iter().filter(|own| own.name == "hashTree").flat_map(Element::pairs) {
+        let Some(plan) = below else { continue };
+        // The plan's own element has variables, too.
+        reader.plan(&root, plan)?;
+    }
+    reader.finish();
+    Ok(())
+}
+
+/// What a sampler is in scope of, the nearest last.
+#[derive(Clone, Default)]
+pub struct Scope<'a> {
+    defaults: Vec<&'a Element>,
+    headers: Vec<&'a Element>,
+    cookies: Vec<&'a Element>,
+    credentials: Vec<&'a Element>,
+    assertions: Vec<&'a Element>,
+    extractors: Vec<&'a Element>,
+    timers: Vec<&'a Element>,
+    /// Other elements that do something with a sample.
+    others: Vec<&'a Element>,
+}
+
+impl<'a> Scope<'a> {
+    /// With the elements of a tree.
+    fn within(&self, tree: &'a Element) -> Result<Scope<'a>, ImportError> {
+        let mut scope = self.clone();
+        for (element, _) in tree.pairs().filter(|(own, _)| own.is_enabled()) {
+            let list = match element.name.as_str() {
+                "ConfigTestElement" if element.attribute("guiclass").starts_with("HttpDefaults") => {
+                    &mut scope.defaults
+                }
+                "HeaderManager" => &mut scope.headers,
+                "CookieManager" => &mut scope.cookies,
+                "AuthManager" => &mut scope.credentials,
+                "RegexExtractor" | "BoundaryExtractor" | "HtmlExtractor" | "JSONPostProcessor" => {
+                    &mut scope.extractors
+                }
+                name if name.ends_with("Assertion") => &mut scope.assertions,
+                name if name.ends_with("Timer") => &mut scope.timers,
+                name if name.ends_with("Extractor") || name.ends_with("Processor") => &mut scope.others,
+                _ => continue,
+            };
+            list.push(element);
+        }
+        let lists = [&scope.defaults, &scope.headers, &scope.cookies, &scope.credentials];
+        let more = [&scope.assertions, &scope.extractors, &scope.timers, &scope.others];
+        match lists.into_iter().chain(more).map(Vec::len).sum::<usize>() > SCOPE_MAX {
+            true => Err(ImportError::Unbounded(format!(
+                "is a JMeter plan in which a sampler is in scope of more than {SCOPE_MAX} elements, which is the most that is read"
+            ))),
+            false => Ok(scope),
+        }
+    }
+}
+
+struct Reader<'a, 'l> {
+    load: &'a mut Load<'l>,
+    draft: &'a mut Draft,
+    variables: Variables,
+    wishes: &'a Wishes,
+    /// Samplers so far.
+    number: usize,
+    /// The pause before an entry.
+    pauses: BTreeMap<usize, Pause>,
+    /// Whether each entry that was taken follows redirects.
+    follows: Vec<(usize, bool)>,
+    keeps_cookies: bool,
+    has_path: bool,
+}
+
+impl Reader<'_, '_> {
+    fn plan(&mut self, root: &Element, plan: &Element) -> Result<(), ImportError> {
+        for tree in root.children.iter().filter(|own| own.name == "hashTree") {
+            for (element, _) in tree.pairs().filter(|(own, _)| own.name == "TestPlan") {
+                if let Some(own) = element.property("TestPlan.user_defined_variables") {
+                    self.arguments(own);
+                }
+            }
+        }
+        self.settings(plan);
+        let scope = Scope::default().within(plan)?;
+        for (group, below) in plan.pairs().filter(|(own, _)| own.name.ends_with("ThreadGroup")) {
+            let Some(below) = below else { continue };
+            let role = match group.name.as_str() {
+                "SetupThreadGroup" => Role::SetUp,
+                "PostThreadGroup" => Role::TearDown,
+                _ => Role::Path,
+            };
+            if !group.is_enabled() {
+                self.leave_out(below, "that are disabled, or in what is");
+            } else if role == Role::Path && self.has_path {
+                self.leave_out(
+                    below,
+                    "of another thread group than the first, beside which they run in JMeter",
+                );
+            } else {
+                self.has_path |= role == Role::Path && has_sampler(below);
+                let steps = self.tree(below, &scope, role)?;
+                if role == Role::Path && !steps.is_empty() {
+                    threads::set(group, &self.variables, self.draft);
+                    self.draft.settings.path = steps;
+                }
+            }
+        }
+        for (_, below) in plan.pairs().filter(|(own, _)| own.name == "TestFragmentController") {
+            self.leave_out_all(below, "of a test fragment");
+        }
+        Ok(())
+    }
+
+    /// Variables, data sets and other settings of a tree.
+    fn settings(&mut self, tree: &Element) {
+        for (element, _) in tree.pairs().filter(|(own, _)| own.is_enabled()) {
+            match element.name.as_str() {
+                "Arguments" => self.arguments(element),
+                "CSVDataSet" => self.data(element),
+                "CookieManager" => self.keeps_cookies = true,
+                "CacheManager" => self.draft.note("a cache is left out; `cache = true` gives each user one"),
+                "CounterConfig" | "RandomVariableConfig" | "KeystoreConfig" | "DNSCacheManager" => {
+                    self.draft.note(format!("a `{}` is left out", element.name));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn arguments(&mut self, arguments: &Element) {
+        for argument in arguments.items("Arguments.arguments") {
+            self.variables.set(argument.text_of("Argument.name"), argument.text_of("Argument.value"));
+        }
+    }
+
+    /// A CSV data set as the session's data.
+    fn data(&mut self, element: &Element) {
+        let file = reply::known(&self.variables, element.text_of("filename")).unwrap_or_default();
+        let names: Vec<String> =
+            element.text_of("variableNames").split(',').map(|own| own.trim().to_owned()).collect();
+        let names: Vec<String> = names.into_iter().filter(|own| !own.is_empty()).collect();
+        let skips = element.is_true("ignoreFirstLine");
+        match self.data_of(element, file.trim(), &names, skips) {
+            Ok((lines, columns)) => {
+                self.draft.settings.data.push(lines);
+                for column in columns {
+                    let own = self.variables.find(&column);
+                    self.draft.settings.columns.push(own);
+                }
+            }
+            Err(why) => self.draft.note(format!("the data set `{}` is left out: {why}", one_line(&file))),
+        }
+    }
+
+    fn data_of(
+        &mut self,
+        element: &Element,
+        file: &str,
+        names: &[String],
+        skips: bool,
+    ) -> Result<Data, &'static str> {
+        let separator = element.text_of("delimiter").trim();
+        if !["", ","].contains(&separator) {
+            return Err("its values are not separated by commas");
+        }
+        if !file.to_ascii_lowercase().ends_with(".csv") {
+            return Err("its name does not end in `.csv`");
+        }
+        let text = crate::curl::body::text_of(file, self.load)
+            .map_err(|_| "it cannot be read as a text in UTF-8")?;
+        let first = text.trim_start_matches('\u{feff}').lines().next().unwrap_or_default();
+        let header: Vec<String> =
+            first.split(',').map(|own| own.trim().trim_matches('"').to_owned()).collect();
+        let columns = match (names.is_empty(), skips) {
+            (true, _) => None,
+            (false, true) if names == header => None,
+            (false, true) => {
+                return Err("its first line is passed over, and names other columns than the variables");
+            }
+            (false, false) => Some(names),
+        };
+        let known = columns.unwrap_or(&header).to_vec();
+        if known.len() > 1000 || !known.iter().all(|own| crate::text::is_variable(own)) {
+            return Err("a column of it has a name that no variable of a session has");
+        }
+        let mut lines = vec![("file", quoted(&self.placed(file)))];
+        if let Some(columns) = columns {
+            lines.push(("columns", quoted_list(columns.iter().map(String::as_str))));
+        }
+        if element.text_of("recycle").trim() == "false" {
+            lines.push(("used-up", quoted("stop")));
+        }
+        Ok((lines, known))
+    }
+
+    /// The name of a file as the scenario has it, which may stand in another folder.
+    fn placed(&self, file: &str) -> String {
+        match &self.wishes.folder {
+            Some(folder) => folder.join(file).to_string_lossy().into_owned(),
+            None => file.to_owned(),
+        }
+    }
+
+    /// Samplers of a tree in their order; loops are in it as often as they go round.
+    fn tree(&mut self, tree: &Element, outer: &Scope<'_>, role: Role) -> Result<Vec<usize>, ImportError> {
+        self.settings(tree);
+        let scope = outer.within(tree)?;
+        let mut steps = Vec::new();
+        for (element, below) in tree.pairs() {
+            if !element.is_enabled() {
+                self.leave_out_one(element, below, "that are disabled, or in what is");
+                continue;
+            }
+            match element.name.as_str() {
+                "HTTPSamplerProxy" | "HTTPSampler" | "HTTPSampler2" => {
+                    let scope = match below {
+                        Some(below) => scope.within(below)?,
+                        None => scope.clone(),
+                    };
+                    steps.extend(self.sampler(element, &scope, role));
+                }
+                "GenericController"
+                | "TransactionController"
+                | "CriticalSectionController"
+                | "RecordingController" => {
+                    if let Some(below) = below {
+                        steps.extend(self.tree(below, &scope, role)?);
+                    }
+                }
+                "LoopController" => {
+                    let times = reply::known(&self.variables, element.text_of("LoopController.loops"));
+                    let times = times.and_then(|own| own.trim().parse::<usize>().ok()).filter(|own| *own > 0);
+                    match (times, below) {
+                        (Some(times), Some(below)) => {
+                            let own = self.tree(below, &scope, role)?;
+                            if own.len().saturating_mul(times) > STEPS_MAX {
+                                return Err(ImportError::Unbounded(format!(
+                                    "is a JMeter plan of more than {STEPS_MAX} steps, which is the most that a path has"
+                                )));
+                            }
+                            steps.extend(own.repeat(times));
+                        }
+                        (None, below) => self.leave_out_all(below, "in a loop of no known number"),
+                        _ => {}
+                    }
+                }
+                name if name.ends_with("Controller") => {
+                    self.leave_out_all(
+                        below,
+                        "in a controller that chooses (If, While, Random, Once Only, …)",
+                    );
+                }
+                name if name.ends_with("Sampler") || name.ends_with("Sampler2") => {
+                    self.leave_out_one(element, below, "of another protocol than HTTP")
+                }
+                _ => {}
+            }
+        }
+        match steps.len() > STEPS_MAX {
+            true => Err(ImportError::Unbounded(format!("is a JMeter plan of more than {STEPS_MAX} steps"))),
+            false => Ok(steps),
+        }
+    }
+
+    /// A sampler; the number of its entry.
+    fn sampler(&mut self, element: &Element, scope: &Scope<'_>, role: Role) -> Option<usize> {
+        self.number += 1;
+        let name = element.attribute("testname");
+        let place = format!("sampler {}, {}", self.number, one_line(name));
+        let made = match sampler::of(element, scope, &self.variables, self.load) {
+            Ok(made) => made,
+            Err((why, detail)) => {
+                let place = if detail.is_empty() { place } else { format!("{place}, {detail}") };
+                self.draft.reading.leave_out(why, place);
+                return None;
+            }
+        };
+        let mut state = made.state;
+        state.name = state_name(name);
+        let mut differs = made.differs;
+        let mut checks = Checks::default();
+        let mut is_whole = true;
+        for assertion in &scope.assertions {
+            is_whole &= reply::assert(assertion, &self.variables, &mut checks);
+        }
+        if !checks.has_status() && scope.assertions.iter().any(|own| reply::ignores_status(own)) {
+            checks.status(vec!["100-599".to_owned()]);
+        }
+        checks.write(&mut state);
+        differs.extend((!is_whole).then_some(UNASSERTED));
+        let extracted: Vec<bool> =
+            scope.extractors.iter().map(|own| reply::extract(own, &mut self.variables, &mut state)).collect();
+        differs.extend(extracted.contains(&false).then_some(UNEXTRACTED));
+        let mut pause = Pause::default();
+        let paused: Vec<bool> = scope.timers.iter().map(|timer| pause.add(timer, &self.variables)).collect();
+        differs.extend(paused.contains(&false).then_some(UNPAUSED));
+        differs.extend((!scope.others.is_empty()).then_some(UNPROCESSED));
+        for what in differs {
+            self.draft.reading.differs(what, &place);
+        }
+        let number = self.draft.take(Entry { place, server: made.server, state, role, entries: 1 });
+        self.pauses.insert(number, pause);
+        self.follows.push((number, made.follows));
+        Some(number)
+    }
+
+    /// Counts an element, or the samplers below it.
+    fn leave_out_one(&mut self, element: &Element, below: Option<&Element>, why: &'static str) {
+        if element.name.contains("Sampler") {
+            self.number += 1;
+            let place = format!("sampler {}, {}", self.number, one_line(element.attribute("testname")));
+            self.draft.reading.leave_out(why, place);
+        }
+        self.leave_out_all(below, why);
+    }
+
+    fn leave_out_all(&mut self, below: Option<&Element>, why: &'static str) {
+        if let Some(below) = below {
+            self.leave_out(below, why);
+        }
+    }
+
+    fn leave_out(&mut self, tree: &Element, why: &'static str) {
+        for (element, below) in tree.pairs() {
+            self.leave_out_one(element, below, why);
+        }
+    }
+
+    /// Think times, cookies and redirects, which a session has for all.
+    fn finish(self) {
+        let Reader { draft, pauses, follows, keeps_cookies, .. } = self;
+        if !keeps_cookies {
+            Settings::set(&mut draft.settings.session, "cookies", "false".to_owned());
+        }
+        if follows.iter().all(|(_, follows)| !follows) && !follows.is_empty() {
+            Settings::set(&mut draft.settings.session, "redirects", "0".to_owned());
+        } else {
+            // A session follows redirects or does not.
+            for (number, _) in follows.iter().filter(|(_, follows)| !follows) {
+                draft.differs(*number, "whose redirects are followed, since those of others are");
+            }
+        }
+        if pauses.values().all(|pause| pause.is_none()) {
+            return;
+        }
+        // A pause before a request is one behind the request before it, and the first is behind the last.
+        let path = draft.settings.path.clone();
+        let mut known: BTreeMap<usize, Pause> = BTreeMap::new();
+        let mut differs = false;
+        for (place, step) in path.iter().enumerate() {
+            let next = path[(place + 1) % path.len()];
+            let pause = pauses.get(&next).copied().unwrap_or_default();
+            differs |= known.get(step).is_some_and(|own| *own != pause);
+            known.entry(*step).or_insert(pause);
+        }
+        for (step, pause) in known {
+            draft.state(step).think = Some(pause.toml());
+        }
+        if differs {
+            draft.note("behind a request of a loop there is the pause of its first round");
+        }
+        draft.note("a session begins without the pause of its first request, which is at its end");
+    }
+}
+
+/// Lines of a table of data, and the names of its columns.
+type Data = (Vec<(&'static str, String)>, Vec<String>);
+
+/// Whether there is a sampler in a tree.
+fn has_sampler(tree: &Element) -> bool {
+    tree.pairs()
+        .any(|(element, below)| element.name.starts_with("HTTPSampler") || below.is_some_and(has_sampler))
+}

@@ -1,0 +1,164 @@
+//! Kinds of documents, and how each is recognized.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A kind of document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Commands of curl, as a shell has them.
+    Curl,
+    /// HTTP Archive 1.2.
+    Har,
+    /// OpenAPI 3.0 and 3.1, Swagger 2.0, in JSON or YAML.
+    OpenApi,
+    /// A Postman collection, 2.0 and 2.1.
+    Postman,
+    /// A test plan of JMeter.
+    JMeter,
+}
+
+impl Kind {
+    /// All kinds, by the name that a user types.
+    pub const NAMES: [(&'static str, Kind); 5] = [
+        ("curl", Kind::Curl),
+        ("har", Kind::Har),
+        ("openapi", Kind::OpenApi),
+        ("postman", Kind::Postman),
+        ("jmeter", Kind::JMeter),
+    ];
+
+    /// The kind of the document with this file name that begins with these bytes.
+    pub fn of(name: &str, start: &[u8]) -> Option<Kind> {
+        let text = String::from_utf8_lossy(start);
+        let text = text.trim_start_matches('\u{feff}').trim_start();
+        let ends = |end: &str| name.len() > end.len() && name.to_ascii_lowercase().ends_with(end);
+        if text.starts_with('<') {
+            return (text.contains("<jmeterTestPlan") || ends(".jmx")).then_some(Kind::JMeter);
+        }
+        if text.starts_with('{') {
+            return Kind::of_json(text).or_else(|| ends(".har").then_some(Kind::Har));
+        }
+        if is_openapi_yaml(text) {
+            return Some(Kind::OpenApi);
+        }
+        is_command(text).then_some(Kind::Curl)
+    }
+
+    /// By keys of the outermost object; documents that are written on one line have them anywhere.
+    fn of_json(text: &str) -> Option<Kind> {
+        let has = |key: &str| has_key(text, key);
+        let is_postman = has("_postman_id") || text.contains("schema.getpostman.com/") || {
+            has("info") && has("item") && !has("paths")
+        };
+        match () {
+            () if is_postman && has("info") => Some(Kind::Postman),
+            () if has("openapi") || has("swagger") => Some(Kind::OpenApi),
+            () if has("log") && has("entries") => Some(Kind::Har),
+            () => None,
+        }
+    }
+
+    /// The kind in words, as it follows "is".
+    pub fn words(self) -> &'static str {
+        match self {
+            Kind::Curl => "a curl command",
+            Kind::Har => "an HTTP Archive",
+            Kind::OpenApi => "an OpenAPI document",
+            Kind::Postman => "a Postman collection",
+            Kind::JMeter => "a JMeter plan",
+        }
+    }
+}
+
+/// Whether a JSON text has a key of this name, at any depth.
+fn has_key(text: &str, key: &str) -> bool {
+    let quoted = format!("\"{key}\"");
+    text.match_indices(&quoted).any(|(at, _)| text[at + quoted.len()..].trim_start().starts_with(':'))
+}
+
+/// A line at the left edge that names the version.
+fn is_openapi_yaml(text: &str) -> bool {
+    text.lines().any(|line| {
+        let line = line.trim_start_matches(['"', '\'']);
+        ["openapi", "swagger"].iter().any(|key| {
+            let rest = line.strip_prefix(key).map(|rest| rest.trim_start_matches(['"', '\'']).trim_start());
+            let version = rest.and_then(|rest| rest.strip_prefix(':')).map(|rest| rest.trim());
+            version.is_some_and(|version| {
+                version.trim_start_matches(['"', '\'']).starts_with(|letter: char| letter.is_ascii_digit())
+            })
+        })
+    })
+}
+
+/// Whether the first line that is neither empty nor a comment, and sets no variable, is a command of curl.
+fn is_command(text: &str) -> bool {
+    let sets = |line: &str| {
+        let line = line.strip_prefix("export ").unwrap_or(line);
+        line.split_once('=').is_some_and(|(name, _)| crate::text::is_environment(name))
+    };
+    let mut lines = text.lines().map(str::trim);
+    let line = lines.find(|line| !line.is_empty() && !line.starts_with('#') && !sets(line));
+    let line = line.unwrap_or_default();
+    let line = line.strip_prefix("$ ").unwrap_or(line);
+    line.split_whitespace().next().is_some_and(|word| word == "curl" || word.ends_with("/curl"))
+}
+
+impl FromStr for Kind {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Kind, String> {
+        let known = Kind::NAMES.iter().find(|(own, _)| *own == name).map(|(_, kind)| *kind);
+        known.ok_or_else(|| {
+            let names: Vec<&str> = Kind::NAMES.iter().map(|(own, _)| *own).collect();
+            format!("there is no kind `{name}`; there are `{}`", names.join("`, `"))
+        })
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.words())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_are_known_by_what_is_in_them() {
+        for (name, text, kind) in [
+            ("a", "curl http://a/", Some(Kind::Curl)),
+            ("a.sh", "\u{feff}#!/bin/sh\n\n# one\n$ curl \\\n http://a/", Some(Kind::Curl)),
+            ("a", "/usr/bin/curl -s x", Some(Kind::Curl)),
+            ("a", "A=1; export B\nexport C='x'\ncurl $C", Some(Kind::Curl)),
+            ("a", "curly", None),
+            ("a", "a=1\nb=2\n", None),
+            ("s.har", "{}", Some(Kind::Har)),
+            ("s.json", "{\"log\" : {\"version\": \"1.2\", \"entries\": []}}", Some(Kind::Har)),
+            ("a.json", "{\"openapi\":\"3.1.0\"}", Some(Kind::OpenApi)),
+            ("a.json", " {\"info\": {\"title\": \"openapi\"}, \"swagger\": \"2.0\"}", Some(Kind::OpenApi)),
+            ("a.yaml", "# x\ninfo:\n  title: x\nopenapi: 3.0.1\n", Some(Kind::OpenApi)),
+            ("a.yml", "---\n\"swagger\": '2.0'\n", Some(Kind::OpenApi)),
+            ("a.yml", "  openapi: 3.0.1\n", Some(Kind::OpenApi)),
+            ("a.yml", "openapi: soon\n", None),
+            ("a.json", "{\"info\": {\"name\": \"x\"}, \"item\": []}", Some(Kind::Postman)),
+            (
+                "a.json",
+                "{\"info\":{\"schema\":\"https://schema.getpostman.com/json/collection/v2.1.0/c.json\"}}",
+                Some(Kind::Postman),
+            ),
+            ("a.json", "{\"item\": 1}", None),
+            ("a", "<?xml version=\"1.0\"?>\n<jmeterTestPlan>", Some(Kind::JMeter)),
+            ("a.jmx", "<?xml?>", Some(Kind::JMeter)),
+            ("a", "<urlset>", None),
+            ("s.toml", "target = \"http://a/\"\n[load]\n", None),
+            ("s.toml", "# curl http://a/\ntarget = \"http://a/\"\n", None),
+        ] {
+            assert_eq!(Kind::of(name, text.as_bytes()), kind, "{name}: {text}");
+        }
+        assert_eq!("jmeter".parse(), Ok(Kind::JMeter));
+        assert!("k6".parse::<Kind>().expect_err("no kind").contains("`postman`"));
+    }
+}

@@ -1,0 +1,155 @@
+//! What people have, as scenarios: curl commands, recordings of browsers (HAR), OpenAPI documents, Postman
+//! collections, JMeter plans.
+//!
+//! [`Kind::of`] recognizes a document by its name and its first bytes. [`import`] returns the scenario that
+//! asks for what is in it, as TOML that one can edit, with an account: entries that are in the scenario and
+//! entries that are left out, by reason, are together all that the document has. Nothing is completed in
+//! silence: what is assumed is a [note](Imported::notes), and values that are credentials are named.
+//!
+//! Documents come from strangers. Their size is bounded by who opens them; here nesting, nodes, and what
+//! aliases of YAML stand for are bounded, and document types of XML are refused. Files are opened by a
+//! function that is passed in.
+
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
+mod checks;
+mod curl;
+mod draft;
+mod har;
+mod holes;
+mod jmeter;
+mod kind;
+mod multipart;
+mod node;
+mod openapi;
+mod postman;
+mod state;
+mod text;
+mod yaml;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use draft::Draft;
+use farfield_traffic::file::Load;
+use farfield_traffic::session::replay::reading::Reading;
+pub use kind::Kind;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use url::Url;
+
+/// What is imported.
+pub struct Source<'a> {
+    /// The name of the file, or what stands for it: in the account, and in the scenario's name.
+    pub name: &'a str,
+    /// The document.
+    pub bytes: &'a [u8],
+    /// Opens files that the document names.
+    pub load: &'a mut Load<'a>,
+}
+
+/// What the user asks for beside the document.
+#[derive(Debug, Clone, Default)]
+pub struct Wishes {
+    /// The server whose requests are taken, and that is asked; by default that of most entries.
+    pub target: Option<Url>,
+    /// Values of variables and parameters, by name, instead of the document's own. One that is a placeholder
+    /// as a whole, such as `${env.TOKEN}`, stays one.
+    pub values: BTreeMap<String, String>,
+    /// Operations of an OpenAPI document that are no GET are on the path, too.
+    pub all_methods: bool,
+    /// What the relative names of files are joined with in the scenario, if it stands in another folder.
+    pub folder: Option<PathBuf>,
+}
+
+impl Wishes {
+    /// A value that the user gives as a template; a placeholder has this `escape`, such as `|url`, which is
+    /// how a text is encoded, too.
+    fn template(&self, value: &str, escape: &str) -> String {
+        match (environment(value), escape) {
+            (Some(name), _) => format!("${{env.{name}{escape}}}"),
+            (None, "|url") => text::percent_encoded(value),
+            (None, _) => text::literal(value),
+        }
+    }
+
+    /// Basic authentication (RFC 7617) with `USER:PASSWORD`.
+    fn basic(&self, value: &str) -> String {
+        match environment(value) {
+            Some(name) => format!("Basic ${{env.{name}|base64}}"),
+            None => format!("Basic {}", STANDARD.encode(value)),
+        }
+    }
+}
+
+/// The variable of the environment that a value is as a whole.
+fn environment(value: &str) -> Option<&str> {
+    let name = value.strip_prefix("${env.")?.strip_suffix('}')?;
+    text::is_environment(name).then_some(name)
+}
+
+/// A scenario, and the account of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Imported {
+    /// The scenario, in TOML.
+    pub scenario: String,
+    /// The server that it asks.
+    pub target: String,
+    /// Entries that were taken, and those that were left out.
+    pub reading: Reading,
+    /// What was assumed, and what of the document concerns no entry: a sentence each.
+    pub notes: Vec<String>,
+    /// Names of the credentials whose values are in the scenario, each with the first place of it.
+    pub secrets: Vec<(String, String)>,
+    /// Variables of the environment that the scenario needs.
+    pub environment: Vec<String>,
+}
+
+/// Why a document makes no scenario.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ImportError {
+    /// The document cannot be read.
+    #[error("is no {kind}: {reason}")]
+    Unreadable {
+        /// What it should have been.
+        kind: &'static str,
+        /// What is wrong, and where.
+        reason: String,
+    },
+    /// It is larger, deeper or longer than documents may be.
+    #[error("{0}")]
+    Unbounded(String),
+    /// No entry could be taken.
+    #[error("has nothing that could be asked for{0}")]
+    Nothing(String),
+    /// It does not say where requests go.
+    #[error(
+        "does not say where its requests go; add `--target URL`, such as `--target http://127.0.0.1:8080/`"
+    )]
+    NoServer,
+}
+
+/// The scenario of a document of this kind.
+///
+/// # Errors
+/// A document that cannot be read, or of which nothing can be asked for.
+pub fn import(kind: Kind, source: Source<'_>, wishes: &Wishes) -> Result<Imported, ImportError> {
+    let mut draft = Draft::new(source.name, kind);
+    match kind {
+        Kind::Curl => curl::read(source, wishes, &mut draft)?,
+        Kind::Har => har::read(source, wishes, &mut draft)?,
+        Kind::OpenApi => openapi::read(source, wishes, &mut draft)?,
+        Kind::Postman => postman::read(source, wishes, &mut draft)?,
+        Kind::JMeter => jmeter::read(source, wishes, &mut draft)?,
+    }
+    draft.finish(wishes.target.as_ref())
+}
+
+/// The scenario of the words of a curl command, without `curl` itself: a shell has taken the quotes.
+///
+/// # Errors
+/// As [`import`].
+pub fn import_words(words: &[String], load: &mut Load<'_>, wishes: &Wishes) -> Result<Imported, ImportError> {
+    let mut draft = Draft::new("curl", Kind::Curl);
+    curl::read_words(words, load, &mut draft)?;
+    draft.finish(wishes.target.as_ref())
+}

@@ -1,0 +1,77 @@
+//! Bodies of `multipart/form-data` (RFC 7578) as templates.
+
+use std::path::Path;
+
+/// A part of a form; the content is a template, the rest is text.
+#[derive(Debug, Default)]
+pub struct Part {
+    /// The field's name.
+    pub name: String,
+    /// The file's name.
+    pub file_name: Option<String>,
+    /// The media type.
+    pub media_type: Option<String>,
+    /// The content.
+    pub content: String,
+}
+
+/// The media type, with a boundary that no part has in it, and the body.
+pub fn written(parts: &[Part]) -> (String, String) {
+    let is_free = |boundary: &String| parts.iter().all(|part| !part.content.contains(boundary.as_str()));
+    let mut boundaries = (0_u64..).map(|number| format!("----farfield-form-{number}"));
+    let boundary = boundaries.find(is_free).expect("contents are shorter than all boundaries together");
+    let quoted = |name: &str| {
+        let name = name.replace('\n', "%0A").replace('\r', "%0D").replace('"', "%22");
+        crate::text::literal(&name)
+    };
+    let mut body = String::new();
+    for part in parts {
+        body += &format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{}\"", quoted(&part.name));
+        if let Some(file) = &part.file_name {
+            body += &format!("; filename=\"{}\"", quoted(file));
+        }
+        if let Some(media_type) = part.media_type.as_ref().filter(|own| !own.contains(char::is_control)) {
+            body += &format!("\r\nContent-Type: {}", crate::text::literal(media_type));
+        }
+        body += &format!("\r\n\r\n{}\r\n", part.content);
+    }
+    (format!("multipart/form-data; boundary={boundary}"), body + &format!("--{boundary}--\r\n"))
+}
+
+/// The media type that curl gives a file of this name.
+pub fn media_type_of(file: &str) -> &'static str {
+    let extension = Path::new(file).extension().and_then(|own| own.to_str()).unwrap_or_default();
+    match extension.to_ascii_lowercase().as_str() {
+        "gif" => "image/gif",
+        "jpg" | "jpeg" => "image/jpeg",
+        "png" => "image/png",
+        "svg" => "image/svg+xml",
+        "txt" => "text/plain",
+        "htm" | "html" => "text/html",
+        "pdf" => "application/pdf",
+        "xml" => "application/xml",
+        _ => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_stand_between_boundaries() {
+        let part = |content: &str| Part { name: "a\"b".into(), content: content.into(), ..Part::default() };
+        let (media_type, body) = written(&[
+            part("1"),
+            Part { file_name: Some("x$.txt".into()), media_type: Some("text/plain".into()), ..part("2") },
+        ]);
+        assert_eq!(media_type, "multipart/form-data; boundary=----farfield-form-0");
+        assert_eq!(
+            body,
+            "------farfield-form-0\r\nContent-Disposition: form-data; name=\"a%22b\"\r\n\r\n1\r\n\
+             ------farfield-form-0\r\nContent-Disposition: form-data; name=\"a%22b\"; filename=\"x$$.txt\"\r\n\
+             Content-Type: text/plain\r\n\r\n2\r\n------farfield-form-0--\r\n"
+        );
+        assert!(written(&[part("----farfield-form-0")]).0.ends_with("-1"));
+    }
+}

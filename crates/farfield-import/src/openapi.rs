@@ -1,0 +1,173 @@
+//! OpenAPI 3.0 and 3.1 and Swagger 2.0. An operation is an entry.
+//!
+//! Required parameters have the value that the user gives, or the document's example, default or first
+//! allowed value; optional ones are sent only where the user gives one. Nothing is invented: an operation
+//! with a required parameter or a body of which no example is known is left out. GETs are the traffic; other
+//! operations become states on no path, since they may change what is stored.
+
+mod body;
+mod document;
+mod parameters;
+mod security;
+
+use crate::draft::{Draft, Entry, Role};
+use crate::node::Node;
+use crate::state::State;
+use crate::text::{literal, name_of_request, one_line, state_name};
+use crate::{ImportError, Source, Wishes, yaml};
+use document::Document;
+use url::{Position, Url};
+
+/// Methods of operations.
+const METHODS: [&str; 8] = ["get", "head", "options", "put", "post", "patch", "delete", "trace"];
+
+/// Reads a document.
+pub fn read(source: Source<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<(), ImportError> {
+    let unreadable = |reason: String| ImportError::Unreadable { kind: "OpenAPI document", reason };
+    let text =
+        std::str::from_utf8(source.bytes).map_err(|_| unreadable("it is no text in UTF-8".to_owned()))?;
+    let is_json = text.trim_start_matches('\u{feff}').trim_start().starts_with('{');
+    let root = if is_json { Node::of_json(source.bytes) } else { yaml::node_of(text) };
+    let document = Document::of(root.map_err(unreadable)?).map_err(unreadable)?;
+    if !document.root.get("webhooks").is_null() {
+        draft.note("`webhooks` are requests of the server, and left out");
+    }
+    let mut optional = 0;
+    for (path, item) in document.root.get("paths").entries() {
+        let item = document.resolved(item);
+        for (method, operation) in item.entries() {
+            if METHODS.contains(&method.as_str()) {
+                let operation = Operation { document: &document, wishes, item, operation, method, path };
+                optional += operation.read(draft);
+            }
+        }
+    }
+    if optional > 0 {
+        draft.note(format!(
+            "{optional} optional parameters are not sent; `--value NAME=VALUE` sends those of a name"
+        ));
+    }
+    Ok(())
+}
+
+struct Operation<'a> {
+    document: &'a Document,
+    wishes: &'a Wishes,
+    /// The path's own object.
+    item: &'a Node,
+    operation: &'a Node,
+    method: &'a str,
+    path: &'a str,
+}
+
+impl Operation<'_> {
+    /// Takes the operation, or leaves it out; the number of optional parameters that are not sent.
+    fn read(&self, draft: &mut Draft) -> u64 {
+        let place = format!("{} {}", self.method.to_ascii_uppercase(), one_line(self.path));
+        match self.state() {
+            Ok(made) => {
+                for (what, detail) in made.differs {
+                    draft.reading.differs(what, format!("{place}, {detail}"));
+                }
+                let is_traffic = self.method == "get" || self.wishes.all_methods;
+                let role = match is_traffic {
+                    true => Role::Path,
+                    false => Role::Off(
+                        "of another method than GET, which may change what is stored: a state of each is written, and on no path",
+                    ),
+                };
+                if made.servers > 1 {
+                    draft.note(format!("the first of {} servers is asked", made.servers));
+                }
+                draft.take(Entry { place, server: made.server, state: made.state, role, entries: 1 });
+                made.optional
+            }
+            Err((why, detail)) => {
+                let place = if detail.is_empty() { place } else { format!("{place}, {detail}") };
+                draft.reading.leave_out(why, place);
+                0
+            }
+        }
+    }
+
+    fn state(&self) -> Result<Made, (&'static str, String)> {
+        let (server, base, servers) = self.server()?;
+        let parameters = parameters::read(self.document, self.item, self.operation, self.wishes)?;
+        let mut path = literal(self.path);
+        for (name, value) in &parameters.path {
+            path = path.replace(&format!("{{{}}}", literal(name)), value);
+        }
+        // What is left in braces is no placeholder of a scenario's.
+        if path.replace("${", "").contains('{') {
+            return Err(("with a required parameter that has no example", "in the path".to_owned()));
+        }
+        let mut query = parameters.query.join("&");
+        let method = self.method.to_ascii_uppercase();
+        let name = match self.operation.get("operationId").text() {
+            Some(id) => state_name(id),
+            None => name_of_request(&method, self.path),
+        };
+        let mut state = State::new(name, &method, "/");
+        for (name, value) in &parameters.headers {
+            state.add_header(name, value);
+        }
+        let mut differs = Vec::new();
+        security::add(self.document, self.operation, self.wishes, &mut state, &mut query, &mut differs);
+        body::add(self.document, self.operation, &parameters, &mut state)?;
+        if let Some(accept) = self.accepted() {
+            state.set_default("accept", &literal(&accept));
+        }
+        let base = base.trim_end_matches('/');
+        let mark = if query.is_empty() { "" } else { "?" };
+        state.path = crate::text::target(&format!("{}{path}{mark}{query}", literal(base)));
+        Ok(Made { server, servers, state, differs, optional: parameters.optional })
+    }
+
+    /// The server, the path that begins those of its operations, and how many servers there are.
+    fn server(&self) -> Result<(Option<Url>, String, usize), (&'static str, String)> {
+        let root = &self.document.root;
+        let lists = [self.operation.get("servers"), self.item.get("servers"), root.get("servers")];
+        let servers = lists.into_iter().find(|list| !list.items().is_empty());
+        let (text, count) = match (self.document.is_swagger(), servers) {
+            (true, _) => (self.document.address(), 1),
+            (false, None) => ("/".to_owned(), 1),
+            (false, Some(list)) => {
+                let first = &list.items()[0];
+                let text = document::with_variables(first, &self.wishes.values);
+                let text = text.ok_or(("of a server with a variable that has no default", String::new()))?;
+                (text, list.items().len())
+            }
+        };
+        if text.starts_with('/') || text.is_empty() {
+            return Ok((None, text, count));
+        }
+        let unreadable = || ("of a server whose URL cannot be read", one_line(&text));
+        let url = Url::parse(&text).map_err(|_| unreadable())?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(("of another scheme than HTTP", one_line(&text)));
+        }
+        let base = url[Position::BeforePath..Position::AfterPath].to_owned();
+        Ok((Some(url), base, count))
+    }
+
+    /// The first media type of a reply that succeeds.
+    fn accepted(&self) -> Option<String> {
+        if self.document.is_swagger() {
+            let own = [self.operation.get("produces"), self.document.root.get("produces")];
+            return own.iter().find_map(|list| list.items().first()?.text()).map(str::to_owned);
+        }
+        let responses = self.operation.get("responses").entries();
+        let (_, response) = responses.iter().find(|(status, _)| status.starts_with('2'))?;
+        let content = self.document.resolved(response).get("content").entries();
+        content.first().map(|(media_type, _)| media_type.clone())
+    }
+}
+
+/// A state, and what is to be said of it.
+struct Made {
+    server: Option<Url>,
+    servers: usize,
+    state: State,
+    differs: Vec<(&'static str, String)>,
+    optional: u64,
+}

@@ -1,0 +1,84 @@
+//! A document of OpenAPI: its version, what its references lead to, where its servers are.
+
+use crate::node::Node;
+use std::collections::BTreeMap;
+
+/// References that lead to references, at most.
+const CHAIN_MAX: usize = 16;
+
+/// A document.
+pub struct Document {
+    pub root: Node,
+    version: Version,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Version {
+    Swagger2,
+    OpenApi3,
+}
+
+impl Document {
+    /// The document whose outermost object is `root`.
+    pub fn of(root: Node) -> Result<Document, String> {
+        let version = |key: &str| root.get(key).plain().unwrap_or_default();
+        let version = match (version("openapi"), version("swagger")) {
+            (own, _) if own.starts_with("3.") || own == "3" => Version::OpenApi3,
+            (_, own) if own.starts_with('2') => Version::Swagger2,
+            (own, other) => {
+                let found = if own.is_empty() { other } else { own };
+                let found = crate::text::one_line(&found);
+                return Err(format!(
+                    "its version is `{found}`; `openapi: 3.0`, `3.1` and `swagger: 2.0` are read"
+                ));
+            }
+        };
+        if root.get("paths").entries().is_empty() {
+            return Err("it has no `paths`".to_owned());
+        }
+        Ok(Document { root, version })
+    }
+
+    /// Whether it is of version 2.
+    pub fn is_swagger(&self) -> bool {
+        self.version == Version::Swagger2
+    }
+
+    /// What `node` is, or what its `$ref` within the document leads to. One that leads elsewhere is itself.
+    pub fn resolved<'a>(&'a self, mut node: &'a Node) -> &'a Node {
+        for _ in 0..CHAIN_MAX {
+            let Some(pointer) = node.get("$ref").text().and_then(|to| to.strip_prefix("#/")) else {
+                return node;
+            };
+            let mut found = &self.root;
+            for part in pointer.split('/') {
+                let part = percent_encoding::percent_decode_str(part).decode_utf8_lossy();
+                found = found.get(&part.replace("~1", "/").replace("~0", "~"));
+            }
+            node = found;
+        }
+        node
+    }
+
+    /// Where the server of version 2 is: scheme, host and path; a path alone if it names no host.
+    pub fn address(&self) -> String {
+        let base = self.root.get("basePath").text().unwrap_or("/");
+        let Some(host) = self.root.get("host").text() else { return base.to_owned() };
+        let schemes = self.root.get("schemes").items();
+        let known = |scheme: &&Node| matches!(scheme.text(), Some("http" | "https"));
+        // Without any, it is that of the document's own URL, which a file does not have.
+        let scheme = schemes.iter().find(known).and_then(Node::text).unwrap_or("http");
+        format!("{scheme}://{host}{base}")
+    }
+}
+
+/// The URL of a server with its variables: as the user gives them, or their defaults.
+pub fn with_variables(server: &Node, values: &BTreeMap<String, String>) -> Option<String> {
+    let mut url = server.get("url").text()?.to_owned();
+    for (name, variable) in server.get("variables").entries() {
+        let given = values.get(name).cloned();
+        let value = given.or_else(|| variable.get("default").plain())?;
+        url = url.replace(&format!("{{{name}}}"), &value);
+    }
+    (!url.contains('{')).then_some(url)
+}

@@ -1,0 +1,163 @@
+//! `farfield import`: a scenario from what people have, and an account of what is in it.
+//!
+//! The scenario goes to standard output or into a file; standard error says how many entries of the document
+//! are in it, which are not and why, what was assumed, and which credentials it has in it.
+
+use crate::exit::Exit;
+use crate::flags::import::ImportFlags;
+use crate::output;
+use crate::problem::Problem;
+use farfield_base::Bytes;
+use farfield_files::input::DOCUMENT_MAX;
+use farfield_import::{Imported, Kind, Source, Wishes};
+use farfield_scenario::{Overlay, Url};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// The largest document, but for archives, which have bodies of replies in them.
+const SOURCE_MAX: Bytes = Bytes(32 << 20);
+/// The largest file that a document names and that is written into the scenario.
+const NAMED_MAX: Bytes = Bytes(16 << 20);
+
+/// Imports the document that the flags name.
+pub fn import(flags: &ImportFlags) -> Result<Exit, Problem> {
+    let named = flags.file.as_deref().unwrap_or("curl");
+    let base = base_of(flags);
+    let wishes = wishes(flags, &base)?;
+    let folder = base.clone();
+    let mut load = move |path: &Path| farfield_files::read(&folder.join(path), NAMED_MAX);
+    let (kind, imported) = match flags.command.split_first() {
+        Some((program, words)) if program == "curl" => {
+            (Kind::Curl, farfield_import::import_words(words, &mut load, &wishes))
+        }
+        Some((program, _)) => {
+            return Err(Problem::usage(format!(
+                "`{program}` is not `curl`; write the command behind `--` as it would be typed"
+            )));
+        }
+        None => {
+            let bytes = read(named, flags.from)?;
+            let kind = flags.from.or_else(|| Kind::of(named, &bytes)).ok_or_else(|| unknown(named))?;
+            let name = if named == "-" { "standard input" } else { named };
+            (kind, farfield_import::import(kind, Source { name, bytes: &bytes, load: &mut load }, &wishes))
+        }
+    };
+    let imported = imported.map_err(|error| Problem::usage(format!("{named} {error}")))?;
+    let refusal = refusal(&imported, flags, &base);
+    account(named, kind, &imported, refusal.as_deref());
+    match &flags.out {
+        None => output::put(&imported.scenario)?,
+        Some(path) => write(path, &imported)
+            .map_err(|error| Problem::failed(format!("cannot write {}: {error}", path.display())))?,
+    }
+    Ok(Exit::Fine)
+}
+
+/// Writes the scenario; a new file with credentials in it is its owner's alone.
+fn write(path: &Path, imported: &Imported) -> io::Result<()> {
+    let scenario = imported.scenario.as_bytes();
+    if !imported.secrets.is_empty() && !path.exists() {
+        return farfield_files::create_private(path)?.write_all(scenario);
+    }
+    farfield_files::output::put(path, scenario)
+}
+
+/// The folder that names of files in the document are relative to: its own, and for commands of curl the one
+/// that they are typed in.
+fn base_of(flags: &ImportFlags) -> PathBuf {
+    let is_curl = flags.from == Some(Kind::Curl) || flags.file.is_none();
+    let file = flags.file.as_deref().filter(|_| !is_curl).map(Path::new);
+    file.and_then(Path::parent).map(Path::to_owned).unwrap_or_default()
+}
+
+fn wishes(flags: &ImportFlags, base: &Path) -> Result<Wishes, Problem> {
+    let target = match &flags.target {
+        None => None,
+        Some(url) => {
+            // What a scenario would refuse is refused before anything is read.
+            url.parse::<Url>().map_err(|error| Problem::usage(format!("--target: {error}")))?;
+            Some(url.parse().map_err(|error| Problem::usage(format!("--target: {error}")))?)
+        }
+    };
+    let folder_of = |path: &Path| path.parent().map(Path::to_owned).unwrap_or_default();
+    let beside = flags.out.as_deref().map(folder_of).unwrap_or_default();
+    let folder = match beside == base {
+        true => None,
+        false => std::path::absolute(base.join(".")).ok(),
+    };
+    Ok(Wishes {
+        target,
+        values: flags.values.iter().cloned().collect(),
+        all_methods: flags.all_methods,
+        folder,
+    })
+}
+
+/// The document.
+fn read(named: &str, from: Option<Kind>) -> Result<Vec<u8>, Problem> {
+    let unreadable = |error: io::Error| Problem::failed(format!("cannot read {named}: {error}"));
+    let is_archive = from == Some(Kind::Har) || named.to_ascii_lowercase().ends_with(".har");
+    let max = if is_archive { DOCUMENT_MAX } else { SOURCE_MAX };
+    if named != "-" {
+        return farfield_files::read_typed_text(Path::new(named), max)
+            .map(String::into_bytes)
+            .map_err(unreadable);
+    }
+    let mut bytes = Vec::new();
+    io::stdin().lock().take(max.0 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    match bytes.len() as u64 > max.0 {
+        true => Err(Problem::failed(format!(
+            "standard input has more than {max}, which is the most that is read here"
+        ))),
+        false => Ok(bytes),
+    }
+}
+
+fn unknown(named: &str) -> Problem {
+    Problem::usage(format!(
+        "{named} is none of what is imported: commands of curl, HAR files, OpenAPI documents (JSON or YAML), Postman collections, \
+         JMeter plans; if it is one, name its kind with `--from`"
+    ))
+}
+
+/// Why `farfield run` would refuse the scenario.
+fn refusal(imported: &Imported, flags: &ImportFlags, base: &Path) -> Option<String> {
+    let path = flags.out.clone().unwrap_or_else(|| base.join("imported.toml"));
+    let read = farfield_scenario::from_text(&imported.scenario, Some(&path), &Overlay::default());
+    read.err().map(|error| error.to_string())
+}
+
+/// What is in the scenario and what is not, on standard error.
+fn account(named: &str, kind: Kind, imported: &Imported, refusal: Option<&str>) {
+    let Imported { reading, target, notes, secrets, environment, .. } = imported;
+    let (taken, all) = (reading.taken, reading.entries());
+    let name = if named == "-" { "standard input" } else { named };
+    let entries = if all == 1 { "entry" } else { "entries" };
+    output::put_error(format_args!("{name} is {kind}: {taken} of {all} {entries} taken, for {target}\n"));
+    for warning in reading.warnings_of("are asked for otherwise than they are written there") {
+        output::put_error(format_args!("warning: {warning}\n"));
+    }
+    for note in notes {
+        output::put_error(format_args!("note: {note}\n"));
+    }
+    if !secrets.is_empty() {
+        let named: Vec<String> =
+            secrets.iter().map(|(name, place)| format!("`{name}` (first: {place})")).collect();
+        output::put_error(format_args!(
+            "warning: the scenario has credentials in it: {}; `${{env.NAME}}` in their place reads them from the environment\n",
+            named.join(", ")
+        ));
+    }
+    if !environment.is_empty() {
+        let named: Vec<String> = environment.iter().map(|name| format!("`{name}`")).collect();
+        output::put_error(format_args!(
+            "note: the scenario needs these variables of the environment: {}\n",
+            named.join(", ")
+        ));
+    }
+    if let Some(refusal) = refusal {
+        output::put_error(format_args!(
+            "warning: as it is, `farfield run` refuses the scenario: {refusal}\n"
+        ));
+    }
+}

@@ -1,0 +1,58 @@
+//! HTTP Archives as scenarios that one can edit.
+
+use super::{Run, says};
+
+fn entry(at: &str, method: &str, path: &str, more: &str) -> String {
+    format!(
+        r#"{{"startedDateTime": "2026-11-26T10:00:{at}Z", "time": 5, "request": {{"method": "{method}", "url": "http://SERVER{path}"{more}}},
+           "response": {{"status": 200, "content": {{"mimeType": "text/html"}}}}, "cache": {{}}, "timings": {{}}}}"#
+    )
+}
+
+fn archive(entries: &[String]) -> String {
+    format!(
+        r#"{{"log": {{"version": "1.2", "creator": {{"name": "x"}}, "entries": [{}]}}}}"#,
+        entries.join(",")
+    )
+}
+
+#[test]
+fn requests_of_a_browser_are_asked_for() {
+    let run = Run::new();
+    let json = r#", "headers": [{"name": "Content-Type", "value": "application/json"}, {"name": "Authorization", "value": "Bearer GEHEIM"}],
+        "postData": {"mimeType": "application/json", "text": "{\"a\": \"$1\"}"}"#;
+    let text = archive(&[
+        entry("00.000", "GET", "/page", ""),
+        entry("01.000", "POST", "/api", json),
+        entry("02.000", "GET", "/a?q=ü", ""),
+    ]);
+    let (ended, lines) = run.lines("session.har", &text, &[]);
+    let mut sorted = lines.clone();
+    sorted.sort();
+    assert_eq!(sorted, ["GET /a?q=%C3%BC", "GET /page", "POST /api {\"a\": \"$1\"}"], "{lines:?}");
+    says(&ended, &["3 of 3 entries taken", "`authorization`"]);
+    assert!(!ended.stderr.contains("GEHEIM"), "{}", ended.stderr);
+}
+
+#[test]
+fn what_an_archive_lacks_is_said() {
+    let run = Run::new();
+    let own = [
+        entry("00.000", "GET", "/a", ""),
+        entry("01.000", "PUT", "/b", r#", "bodySize": 40"#),
+        entry("02.000", "GET", "/x", "").replace("http://SERVER", "ws://SERVER"),
+        entry("03.000", "GET", "/c", "").replace("SERVER", "cdn.example"),
+        entry("04.000", "GET", "/d", ""),
+    ];
+    let (ended, lines) = run.lines("s.har", &archive(&own), &[]);
+    assert_eq!(lines, ["GET /a", "GET /d"]);
+    says(
+        &ended,
+        &[
+            "2 of 5 entries taken",
+            "3 of 5 entries are left out",
+            "another server",
+            "whose body the archive does not have",
+        ],
+    );
+}
