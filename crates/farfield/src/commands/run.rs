@@ -167,8 +167,8 @@ pub fn drive(mut plan: RunPlan, watch: Watch) -> Result<Done, Problem> {
     Ok(Done { summary, directory, exit })
 }
 
-/// Samples that are read for the page at the end of a run: a second's work.
-const SAMPLES_OF_PAGE: u64 = 2_000_000;
+/// Samples that are read for the page at the end of a run: a fifth of a second's work, and less than 40 MiB.
+const SAMPLES_OF_PAGE: u64 = 500_000;
 
 /// Writes the page of the run, which is made of its directory alone. Without it the result is still whole.
 fn write_page(results: &RunDirectory) {

@@ -77,7 +77,10 @@ fn counts_as_the_server_does(paths: &[&str], succeeded: u64) {
         fs::copy(entry.path(), place.path("copy").join(entry.file_name())).expect("copied");
     }
     let compared = place.farfield("compare run copy --metric rate --format json").exits(0).stdout;
-    assert!(compared.contains(&rates.succeeded_per_s.to_string()), "{compared}");
+    let compared: serde_json::Value = serde_json::from_str(&compared).expect("JSON");
+    let rate = &compared["comparison"]["others"][0]["rows"][0];
+    let base = rate["base"].as_f64().expect("a rate");
+    assert!(rate["metric"] == "rate" && (base / rates.succeeded_per_s - 1.0).abs() < 1e-9, "{rate}");
 }
 
 #[test]
