@@ -102,11 +102,7 @@ fn csv(file: &str, names: &str, skips: bool) -> String {
 }
 
 /// Users of a CSV file log in, keep the token, and look at an item three times; two threads, three rounds.
-#[test]
-fn a_plan_with_data_and_assertions_is_run() {
-    let run = Run::new();
-    let (host, port) = run.server.address.split_once(':').expect("a port");
-    run.place.write("users.csv", "name,pass\nann,GEHEIM1\n\"bob,b\",b & c\n");
+fn shop(host: &str, port: &str) -> String {
     let token = "<JSONPostProcessor testname=\"token\"><stringProp name=\"JSONPostProcessor.referenceNames\">token;id</stringProp>\
         <stringProp name=\"JSONPostProcessor.jsonPathExprs\">$.token;$['user'].id</stringProp><stringProp name=\"JSONPostProcessor.match_numbers\">1;1</stringProp></JSONPostProcessor><hashTree/>";
     let csrf = "<RegexExtractor testname=\"csrf\"><stringProp name=\"RegexExtractor.useHeaders\">false</stringProp><stringProp name=\"RegexExtractor.refname\">csrf</stringProp>\
@@ -150,14 +146,21 @@ fn a_plan_with_data_and_assertions_is_run() {
         ),
     );
     let other = group("ThreadGroup", 5, 1, &sampler("Beside", "GET", "/beside", &[], "", ""));
-    let text = plan(
+    plan(
         &[("host", host), ("port", port)],
         &format!(
             "{DEFAULTS}{}<CookieManager testname=\"C\"/><hashTree/>{main}{other}",
             headers(&[("X-A", "${host}")])
         ),
-    );
-    run.place.write("plan.jmx", &text);
+    )
+}
+
+#[test]
+fn a_plan_with_data_and_assertions_is_run() {
+    let run = Run::new();
+    let (host, port) = run.server.address.split_once(':').expect("a port");
+    run.place.write("users.csv", "name,pass\nann,GEHEIM1\n\"bob,b\",b & c\n");
+    run.place.write("plan.jmx", shop(host, port));
     let ended = run.import(&["plan.jmx"]).exits(0);
     says(
         &ended,
