@@ -46,7 +46,7 @@ fn a_report_is_read_magnified_saved_and_accessible() {
         readings.len() >= 2 && readings.iter().all(|text| text.starts_with(&format!("{second}:"))),
         "{readings:?}"
     );
-    assert!(readings[0].contains("completed"), "{readings:?}");
+    assert!(readings[0].contains("succeeded"), "{readings:?}");
 
     // Zoom: a part of the axis in all charts over time, and back.
     let whole = [points(&browser, 0), points(&browser, 1)];
