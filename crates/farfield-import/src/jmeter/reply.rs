@@ -112,7 +112,11 @@ fn of_body(wanted: &[&str], kind: u32, variables: &Variables, checks: &mut Check
         true => vec![patterns.iter().map(|own| format!("(?:{own})")).collect::<Vec<_>>().join("|")],
         false => patterns,
     };
-    Some(patterns.into_iter().map(whole).fold(true, |all, pattern| checks.regex(pattern) && all))
+    let mut is_whole = true;
+    for pattern in patterns.into_iter().map(whole) {
+        is_whole &= checks.regex(pattern);
+    }
+    Some(is_whole)
 }
 
 fn of_json(element: &Element, variables: &Variables, checks: &mut Checks) -> Option<bool> {
