@@ -47,7 +47,7 @@ pub fn of(
     if let Some(auth) = auth {
         maker.auth(auth)?;
     }
-    // Postman sends no body with these unless it is told to.
+    // Postman sends no body with these unless it is asked to.
     let keeps = item.get("protocolProfileBehavior").get("disableBodyPruning").is_true();
     if keeps || !["GET", "HEAD", "COPY", "PURGE", "UNLOCK"].contains(&method.as_str()) {
         maker.body(request.get("body"))?;
