@@ -166,7 +166,8 @@ fn two_clocks(
             time(gained)
         ));
     }
-    let is_apart = offset.abs() > error + limits.constant_ns.max(1) as f64;
+    // A scenario may excuse any error of times; another clock is another clock all the same.
+    let is_apart = offset.abs() > error + (limits.constant_ns.max(1) as f64).min(ONE_CLOCK_NS);
     let may_be_two = offset.abs() > ONE_CLOCK_NS || away > ONE_MACHINE_NS && !matching.at_gateway;
     (is_apart && may_be_two).then(|| {
         format!(

@@ -64,8 +64,7 @@ fn a_second_clock_is_a_second_clock() {
     let hour = 3_600_000_000_000_i64;
     for (offset, ppm, words) in [
         (3_000_000_000, 60.0, "it gains"),
-        // More than the whole of it is lost in what the offset is not known by, where connections are listed.
-        (-40 * hour, -25.0, "on the run's|144000s ± "),
+        (-40 * hour, -25.0, "it gains"),
         (101_000_000, 0.0, "101ms ± "),
         (-2_500_000, 0.0, "2.50ms ± "),
         (300_000, 60.0, "it gains"),
@@ -78,8 +77,14 @@ fn a_second_clock_is_a_second_clock() {
                 scene.run.connections = None;
             }
             let found = scene.verify();
-            let says = words.split('|').any(|words| reason(&found).contains(words));
-            assert!(says, "{offset}: {}", reason(&found));
+            if !with_list && ppm < 0.0 {
+                // With a connection every 2 ms, the votes of handshakes can miss by half a millisecond, and
+                // neighbours are confused, of which a finding warns; that there are two clocks is known.
+                assert!(found.findings.iter().any(|finding| finding.name == "ambiguous-connections"));
+                assert!(reason(&found).contains("the run's"), "{offset}: {}", reason(&found));
+                continue;
+            }
+            assert!(reason(&found).contains(words), "{offset}: {}", reason(&found));
             let gains = found.clocks.estimate.expect("an estimate").drift_ppm;
             assert!((gains - ppm).abs() < 5.0, "{offset}: {gains} ppm");
             assert_eq!(names(&found), [""; 0], "{offset}: {:?}", found.findings);
