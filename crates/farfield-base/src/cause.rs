@@ -2,9 +2,10 @@
 //!
 //! A [`Cause`] is a rule that what came does not keep to, or a code with which one of the two ends said that
 //! something is wrong. Causes are closed: codes that no registry names are one cause, so that a peer cannot
-//! make more of them than there are rules and names, and whoever counts by cause is bounded. Where connections
-//! go to several addresses of a server, the address is a cause as well, of which there are as many as its name
-//! has. What differs from one failure to the next, such as the peer's own words, is beside it, in [`Detail::found`].
+//! make more of them than there are rules and names, and whoever counts by cause is bounded. Where
+//! connections go to several addresses of a server, the address is a cause as well, of which there are as
+//! many as its name has. What differs from one failure to the next, such as the peer's own words, is beside
+//! it, in [`Detail::found`].
 //!
 //! Of a request that succeeds there is none, and nothing here is touched.
 

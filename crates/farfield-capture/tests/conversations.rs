@@ -107,6 +107,37 @@ fn what_is_not_answered_or_not_whole() {
     assert_eq!(outcomes(&scene.rebuilt()), [(COMPLETE, 200, 1, 39), (COMPLETE, 200, 2, 40)]);
 }
 
+/// A final status in place of content that waits for the server's word (RFC 9110, section 10.1.1) ends the
+/// request; content that has come, in part or whole, is of it.
+#[test]
+fn a_final_status_takes_the_place_of_content_that_waits() {
+    const WAITS: &[u8] = b"POST / HTTP/1.1\r\nexpect:  100-Continue\r\nContent-Length: 4\r\n\r\n";
+    const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+    let mut scene = Scene::open();
+    scene.say(CLIENT, WAITS).say(SERVER, &reply(1)).ack(CLIENT);
+    assert_eq!(outcomes(&scene.rebuilt()), [(COMPLETE, 200, 1, 39)]);
+    // The word has come, and so does the content.
+    let mut scene = Scene::open();
+    scene.say(CLIENT, WAITS).say(SERVER, CONTINUE).say(CLIENT, b"abcd").say(SERVER, &reply(1));
+    scene.say(CLIENT, GET).say(SERVER, &reply(2));
+    assert_eq!(outcomes(&scene.rebuilt()), [(COMPLETE, 200, 1, 39 + 25), (COMPLETE, 200, 2, 40)]);
+    // The client sends its content all the same, and goes on.
+    let mut scene = Scene::open();
+    scene
+        .say(CLIENT, WAITS)
+        .say(SERVER, &reply(1))
+        .say(CLIENT, b"abcd")
+        .say(CLIENT, GET)
+        .say(SERVER, &reply(2));
+    assert_eq!(outcomes(&scene.rebuilt()), [(COMPLETE, 200, 1, 39), (COMPLETE, 200, 2, 40)]);
+    // Part of the content, and nobody who waits, are no whole requests.
+    for (head, more) in [(WAITS, &b"ab"[..]), (&b"POST / HTTP/1.1\r\nContent-Length: 4\r\n\r\n"[..], b"")] {
+        let mut scene = Scene::open();
+        scene.say(CLIENT, head).say(CLIENT, more).say(SERVER, &reply(1)).ack(CLIENT);
+        assert_eq!(outcomes(&scene.rebuilt())[0].0, TransactionState::Truncated);
+    }
+}
+
 #[test]
 fn what_is_not_http_is_said_once() {
     let mut scene = Scene::open();

@@ -59,8 +59,8 @@ pub struct NoUnixSocket {
 /// # Errors
 /// If no load would reach a server.
 pub fn probe_unix(address: &UnixAddress) -> Result<(), NoUnixSocket> {
-    let connected = unix_address(address)
-        .and_then(|own| unix_socket().and_then(|fd| begin_connect(&fd, &own)));
+    let connected =
+        unix_address(address).and_then(|own| unix_socket().and_then(|fd| begin_connect(&fd, &own)));
     let errno = match connected {
         Ok(_) | Err(Errno::AGAIN) => return Ok(()),
         Err(errno) => errno,

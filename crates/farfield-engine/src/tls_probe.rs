@@ -24,12 +24,15 @@ use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
+use std::thread;
 
 /// The longest that the handshake may take. A request's time limit may be shorter.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Bytes of a handshake at most that are read: a server that sends more is measured, or found out, by the
 /// run.
 const BYTES_MAX: usize = 1 << 20;
+/// Addresses of a name that are asked at most, each by a thread.
+const ASKED_MAX: usize = 128;
 /// H3_NO_ERROR (RFC 9114, 8.1).
 const H3_NO_ERROR: u64 = 0x100;
 
@@ -50,7 +53,9 @@ impl fmt::Display for Refusal {
             Outcome::TlsUntrusted => "its certificate does not verify",
             Outcome::TlsNameMismatch => "its certificate is for another name",
             Outcome::TlsAlpnRefused => "it refuses the version of HTTP that users speak",
-            Outcome::TlsIncompatible => "it has no version of TLS, cipher suite or group in common with users",
+            Outcome::TlsIncompatible => {
+                "it has no version of TLS, cipher suite or group in common with users"
+            }
             Outcome::TlsCertificateRefused => "it wants a certificate of its clients, who have none",
             Outcome::NotTls => "it answers in another protocol than TLS",
             Outcome::NoQuicVersion => "it has no version of QUIC in common with users",
@@ -78,7 +83,7 @@ pub fn check(settings: &Settings) -> Result<(), Box<Refusal>> {
             _ if plane.unix.is_some() => {
                 plane.unix.iter().try_for_each(|unix| shake_hands(tls, Server::Unix(unix), false, patience))
             }
-            Some(peers) => peers.addresses().iter().try_for_each(|address| probe(*address)),
+            Some(peers) => at_once(&peers.addresses(), &probe),
             None => probe(plane.target),
         },
         Plane::Emulated(emulated) => {
@@ -91,6 +96,18 @@ pub fn check(settings: &Settings) -> Result<(), Box<Refusal>> {
         }
         Plane::Simulated(_) => Ok(()),
     }
+}
+
+/// Probes the first 128 of `addresses` at once, so that silent ones cost no more time than one.
+fn at_once(
+    addresses: &[SocketAddr],
+    probe: &(impl Fn(SocketAddr) -> Result<(), Box<Refusal>> + Sync),
+) -> Result<(), Box<Refusal>> {
+    thread::scope(|scope| {
+        let first = addresses.iter().take(ASKED_MAX);
+        let asked: Vec<_> = first.map(|address| scope.spawn(move || probe(*address))).collect();
+        asked.into_iter().try_for_each(|thread| thread.join().unwrap_or(Ok(())))
+    })
 }
 
 /// Shakes hands once with `server` and says goodbye; over QUIC if `in_datagrams`.
@@ -108,7 +125,9 @@ pub fn shake_hands(
     let course = Course { clock, until: clock.now() + patience };
     let found = match server {
         Server::Ip(address) if in_datagrams => course.over_quic(&settings, address),
-        Server::Ip(address) => course.connect(address).and_then(|stream| course.over_stream(settings, stream)),
+        Server::Ip(address) => {
+            course.connect(address).and_then(|stream| course.over_stream(settings, stream))
+        }
         Server::Unix(address) => {
             connect_unix(address).and_then(|stream| course.over_stream(settings, stream))
         }

@@ -185,8 +185,7 @@ impl Workers<'_> {
         let (target, sources) = (plane.target, plane.sources.clone());
         let transport = SocketsTransport::new(clock, target, sources, no_delay, open_max, samples)
             .map_err(|errno| RunError::Worker(errno.into()))?;
-        let workers = self.settings.workers.get();
-        let peers = plane.peers.as_ref().map(|book| Peers::new(Arc::clone(book), number, workers));
+        let peers = plane.peers.as_ref().map(|book| Peers::new(Arc::clone(book), number));
         let unix = plane.unix.as_ref().map(unix_address).transpose();
         let unix = unix.map_err(|errno| RunError::Worker(errno.into()))?;
         let transport = transport.spread_over(peers).to_unix_socket(unix);

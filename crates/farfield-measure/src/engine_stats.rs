@@ -135,7 +135,7 @@ pub struct AddressStats {
     pub established: u64,
     /// Requests that ended on these, whenever they were due.
     pub requests: u64,
-    /// Those of them that did not succeed.
+    /// Those of them that failed; one that the end of the run cut is none.
     pub failed: u64,
 }
 

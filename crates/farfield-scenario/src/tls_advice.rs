@@ -100,14 +100,20 @@ fn versions(spec: &TlsSpec, http: HttpVersion) -> String {
     let version = match (http, missing) {
         // QUIC has TLS 1.3 alone.
         (HttpVersion::Http3, _) | (_, None) => None,
-        (_, Some(TlsVersion::Tls12)) => Some("users offer TLS 1.3 alone: offer \"1.2\" as well in tls.versions"),
-        (_, Some(TlsVersion::Tls13)) => Some("users offer TLS 1.2 alone: offer \"1.3\" as well in tls.versions"),
+        (_, Some(TlsVersion::Tls12)) => {
+            Some("users offer TLS 1.3 alone: offer \"1.2\" as well in tls.versions")
+        }
+        (_, Some(TlsVersion::Tls13)) => {
+            Some("users offer TLS 1.2 alone: offer \"1.3\" as well in tls.versions")
+        }
     };
     let groups = (spec.groups != usual.groups).then_some("offer more groups in tls.groups");
     let own: Vec<&str> = version.into_iter().chain(groups).collect();
     match own.is_empty() {
-        true => "users offer TLS 1.2 and 1.3 with the suites and groups of today: let the server have one of them"
-            .to_owned(),
+        true => {
+            "users offer TLS 1.2 and 1.3 with the suites and groups of today: let the server have one of them"
+                .to_owned()
+        }
         false => own.join(", or "),
     }
 }

@@ -44,7 +44,8 @@ impl Scenario {
                  this key",
             )),
             (_, Some(every)) if every < RESOLVE_EVERY_MIN => {
-                let sentence = format!("a resolver is asked every {RESOLVE_EVERY_MIN} at most; write so much or more");
+                let sentence =
+                    format!("a resolver is asked every {RESOLVE_EVERY_MIN} at most; write so much or more");
                 Err(Mistake::at("connections.resolve-every", sentence))
             }
             (Addresses::All | Addresses::EachConnection, _) if self.target.is_none() => Err(Mistake::at(
@@ -129,11 +130,19 @@ mod tests {
         }
         refused(&format!("target = 'https://a.test/'\nhttp = '3'\n{unix}"), &["http", "datagrams"]);
         refused(&format!("{url}\nconnections.unix-socket = ''"), &["connections.unix-socket", "path"]);
-        refused(&format!("{url}\n{all}\nconnections.resolve-every = '1s'"), &["resolve-every", "each-connection"]);
+        refused(
+            &format!("{url}\n{all}\nconnections.resolve-every = '1s'"),
+            &["resolve-every", "each-connection"],
+        );
         let each = "connections.addresses = 'each-connection'";
         refused(&format!("{url}\n{each}\nconnections.resolve-every = '1ms'"), &["resolve-every", "100ms"]);
         refused(&format!("{url}\n{each}\ncapture = {{}}"), &["connections.addresses", "capture"]);
-        for text in [unix.to_owned(), all.to_owned(), each.to_owned(), format!("{each}\nconnections.resolve-every = '1s'")] {
+        for text in [
+            unix.to_owned(),
+            all.to_owned(),
+            each.to_owned(),
+            format!("{each}\nconnections.resolve-every = '1s'"),
+        ] {
             let text = format!("{url}\n{text}");
             assert!(from_text(&text, None, &Overlay::default()).is_ok(), "{text}");
         }

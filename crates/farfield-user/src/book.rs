@@ -259,8 +259,7 @@ fn headers(request: &Request, target: &Target) -> Vec<(String, String)> {
 /// Bytes of the body, if the request asks for the server's word before them.
 fn expecting_bytes(request: &Request) -> u32 {
     let mut headers = request.headers.iter();
-    let expects =
-        headers.any(|(name, value)| is_expectation(name.as_str().as_bytes(), value.as_bytes()));
+    let expects = headers.any(|(name, value)| is_expectation(name.as_str().as_bytes(), value.as_bytes()));
     if expects { u32::try_from(request.body.len()).unwrap_or(u32::MAX) } else { 0 }
 }
 

@@ -36,10 +36,7 @@ pub(crate) fn is_expectation(name: &[u8], value: &[u8]) -> bool {
 
 /// Refuses an expectation of a request that has no content: a client must not send one (RFC 9110 section
 /// 10.1.1).
-pub(crate) fn check_expectation(
-    headers: &[(String, String)],
-    has_content: bool,
-) -> Result<(), RequestError> {
+pub(crate) fn check_expectation(headers: &[(String, String)], has_content: bool) -> Result<(), RequestError> {
     let expects = headers.iter().any(|(name, value)| is_expectation(name.as_bytes(), value.as_bytes()));
     if expects && !has_content { Err(RequestError::ExpectsWithoutContent) } else { Ok(()) }
 }

@@ -40,7 +40,10 @@ impl FromStr for UnixAddress {
     fn from_str(text: &str) -> Result<UnixAddress, String> {
         let bytes = text.strip_prefix('@').unwrap_or(text);
         if bytes.is_empty() || bytes.contains('\0') {
-            return Err(format!("`{}` is no Unix socket; write a path, or @ and a name", text.escape_debug()));
+            return Err(format!(
+                "`{}` is no Unix socket; write a path, or @ and a name",
+                text.escape_debug()
+            ));
         }
         if bytes.len() > BYTES_MAX {
             return Err(format!(

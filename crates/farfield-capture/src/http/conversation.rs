@@ -36,6 +36,8 @@ struct Exchange {
     request_first: UnixNs,
     request_last: UnixNs,
     request_done: bool,
+    /// Its content waits for the server's word, and none of it has come: a final status takes its place.
+    awaits_word: bool,
     reply_first: Option<UnixNs>,
     reply_last: Option<UnixNs>,
     reply_done: bool,
@@ -208,6 +210,7 @@ impl Shared {
             request_first: at,
             request_last: at,
             request_done: false,
+            awaits_word: false,
             reply_first: None,
             reply_last: None,
             reply_done: false,
@@ -285,12 +288,19 @@ impl Owner for Requests<'_> {
         }
     }
 
-    fn body(&mut self, _count: u64) {}
+    fn body(&mut self, _count: u64) {
+        if let Some(exchange) = self.last() {
+            exchange.awaits_word = false;
+        }
+    }
 
     fn head(&mut self, head: &[u8]) -> Framing {
         let Some(line) = head::request_line(head) else { return Framing::NotHttp };
         self.0.name(Some(line));
         let fields = head::fields(head);
+        if let Some(exchange) = self.last() {
+            exchange.awaits_word = fields.expects;
+        }
         match fields {
             _ if fields.chunked => Framing::Chunked,
             _ if fields.contradictory || fields.coded => Framing::NotHttp,
@@ -431,6 +441,7 @@ impl Owner for Replies<'_> {
         if !std::mem::take(&mut self.0.unasked) {
             if let Some(exchange) = self.0.current() {
                 exchange.reply_last = Some(at);
+                exchange.request_done |= exchange.awaits_word;
             }
             self.0.end_reply(false);
         }

@@ -11,6 +11,8 @@ pub(crate) struct Fields {
     pub coded: bool,
     /// Lengths that contradict each other or are no numbers.
     pub contradictory: bool,
+    /// `Expect: 100-continue`: content may wait for the server's word (RFC 9110, section 10.1.1).
+    pub expects: bool,
 }
 
 /// The start line of a request.
@@ -110,13 +112,15 @@ pub(crate) fn fields(head: &[u8]) -> Fields {
     while let Some(end) = memchr::memchr(b'\n', rest) {
         let line = trim_return(&rest[..end]);
         rest = &rest[end + 1..];
-        // The two names have 14 and 17 bytes, then a colon.
+        // The names have 14, 17 and 6 bytes, then a colon.
         if line.get(14) == Some(&b':') && line[..14].eq_ignore_ascii_case(b"content-length") {
             take_lengths(&line[15..], &mut fields);
         } else if line.get(17) == Some(&b':') && line[..17].eq_ignore_ascii_case(b"transfer-encoding") {
             let last = line[18..].split(|&byte| byte == b',').next_back().unwrap_or_default();
             fields.coded = true;
             fields.chunked = last.trim_ascii().eq_ignore_ascii_case(b"chunked");
+        } else if line.get(6) == Some(&b':') && line[..6].eq_ignore_ascii_case(b"expect") {
+            fields.expects = line[7..].trim_ascii().eq_ignore_ascii_case(b"100-continue");
         }
     }
     fields

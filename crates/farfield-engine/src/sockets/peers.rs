@@ -11,7 +11,7 @@
 use crate::reach;
 use farfield_base::{Duration, Outcome};
 use farfield_measure::engine_stats::AddressStats;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -20,6 +20,9 @@ use std::{io, thread};
 
 /// Addresses that are counted by themselves. A name that keeps changing may have any number.
 pub const COUNTED_MAX: usize = 256;
+
+/// Connections whose end is remembered: the sample of a request may come behind it.
+const ENDED_MAX: usize = 4096;
 
 /// The addresses of a server, shared by the workers of a run.
 #[derive(Debug)]
@@ -126,8 +129,7 @@ impl PeerBook {
             Ok(found) => found,
             Err(error) => {
                 let mut counted = self.counted();
-                (counted.lookups, counted.lookups_failed) =
-                    (counted.lookups + 1, counted.lookups_failed + 1);
+                (counted.lookups, counted.lookups_failed) = (counted.lookups + 1, counted.lookups_failed + 1);
                 counted.last_error = Some(error);
                 return;
             }
@@ -174,21 +176,29 @@ pub(crate) struct Peers {
     edition: u64,
     addresses: Arc<[SocketAddr]>,
     turn: usize,
-    /// Workers, by which the serials of one worker's connections differ.
-    workers: u32,
     /// Addresses that connections have gone to.
     known: Vec<(SocketAddr, AddressStats)>,
     /// The place in `known` of each connection's address, by the serial of the connection.
-    of_connections: Vec<u16>,
+    of_connections: HashMap<u32, u16>,
+    /// Connections that have ended, the latest last.
+    ended: VecDeque<u32>,
 }
 
 impl Peers {
-    /// Those of worker `number` of so many, which begins at an address of its own.
-    pub fn new(book: Arc<PeerBook>, number: u32, workers: u32) -> Peers {
+    /// Those of worker `number`, which begins at an address of its own.
+    pub fn new(book: Arc<PeerBook>, number: u32) -> Peers {
         let edition = book.edition.load(Ordering::Acquire);
         let addresses = book.addresses();
         let turn = number as usize;
-        Peers { book, edition, addresses, turn, workers, known: Vec::new(), of_connections: Vec::new() }
+        Peers {
+            book,
+            edition,
+            addresses,
+            turn,
+            known: Vec::new(),
+            of_connections: HashMap::new(),
+            ended: VecDeque::new(),
+        }
     }
 
     /// The address of the next connection, which has this serial.
@@ -209,29 +219,24 @@ impl Peers {
             None => {
                 self.hand_over();
                 self.known.clear();
-                self.of_connections.iter_mut().for_each(|place| *place = NO_PLACE);
+                self.of_connections.clear();
                 self.known.push((address, AddressStats::default()));
                 0
             }
         };
-        let at = (serial / self.workers.max(1)) as usize;
-        if self.of_connections.len() <= at {
-            self.of_connections.resize(at + 1, NO_PLACE);
-        }
-        self.of_connections[at] = place as u16;
+        self.of_connections.insert(serial, place as u16);
         self.known[place].1.connections += 1;
         address
     }
 
     fn of(&mut self, serial: u32) -> Option<&mut AddressStats> {
-        let at = (serial / self.workers.max(1)) as usize;
-        let place = *self.of_connections.get(at)?;
+        let place = *self.of_connections.get(&serial)?;
         self.known.get_mut(usize::from(place)).map(|(_, stats)| stats)
     }
 
     /// The address that the connection goes to.
     pub fn server_of(&self, serial: u32) -> Option<SocketAddr> {
-        let place = *self.of_connections.get((serial / self.workers.max(1)) as usize)?;
+        let place = *self.of_connections.get(&serial)?;
         self.known.get(usize::from(place)).map(|(address, _)| *address)
     }
 
@@ -242,11 +247,21 @@ impl Peers {
         }
     }
 
+    /// The connection has ended.
+    pub fn note_ended(&mut self, serial: u32) {
+        self.ended.push_back(serial);
+        if self.ended.len() > ENDED_MAX {
+            let oldest = self.ended.pop_front();
+            oldest.and_then(|oldest| self.of_connections.remove(&oldest));
+        }
+    }
+
     /// A request on the connection is over.
     pub fn note_request(&mut self, serial: u32, outcome: Outcome) {
         if let Some(stats) = self.of(serial) {
             stats.requests += 1;
-            stats.failed += u64::from(outcome != Outcome::Ok);
+            let is_cut = matches!(outcome, Outcome::Unfinished | Outcome::Dropped);
+            stats.failed += u64::from(outcome != Outcome::Ok && !is_cut);
         }
     }
 
@@ -262,9 +277,6 @@ impl Peers {
     }
 }
 
-/// The place of a connection that was not counted.
-const NO_PLACE: u16 = u16::MAX;
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -279,7 +291,7 @@ mod tests {
         let all = [address(2), address(3), address(4)];
         let book = Arc::new(PeerBook::all(&all));
         book.begin();
-        let mut workers = [Peers::new(Arc::clone(&book), 0, 2), Peers::new(Arc::clone(&book), 1, 2)];
+        let mut workers = [Peers::new(Arc::clone(&book), 0), Peers::new(Arc::clone(&book), 1)];
         for round in 0..300 {
             for (number, peers) in (0..).zip(&mut workers) {
                 let serial = round * 2 + number;
@@ -312,7 +324,7 @@ mod tests {
     #[test]
     fn new_connections_go_where_the_name_leads_now() {
         let book = Arc::new(PeerBook::renewed("a.test".into(), address(2), Duration::from_secs(1)));
-        let mut peers = Peers::new(Arc::clone(&book), 0, 1);
+        let mut peers = Peers::new(Arc::clone(&book), 0);
         assert_eq!(peers.next(0), address(2));
         book.note_lookup(Ok(vec![address(3), address(2)]));
         assert_eq!(peers.next(1), address(3));
@@ -320,18 +332,39 @@ mod tests {
         assert_eq!(peers.next(2), address(3), "the address of before");
         peers.note_request(0, Outcome::Ok);
         peers.hand_over();
-        let requests: Vec<_> =
-            book.stats().into_iter().map(|stats| (stats.address, stats.connections, stats.requests)).collect();
+        let requests: Vec<_> = book
+            .stats()
+            .into_iter()
+            .map(|stats| (stats.address, stats.connections, stats.requests))
+            .collect();
         assert_eq!(requests, [("127.0.0.2:80".into(), 1, 1), ("127.0.0.3:80".into(), 2, 0)]);
         let warning = book.warning().expect("a look-up failed");
         assert!(warning.contains("1 of 2") && warning.contains("no such name"), "{warning}");
+    }
+
+    /// However many connections come and go, those that are open and a bounded number of others are known.
+    #[test]
+    fn connections_that_have_ended_are_forgotten() {
+        let book = Arc::new(PeerBook::all(&[address(2), address(3)]));
+        let mut peers = Peers::new(Arc::clone(&book), 0);
+        peers.next(u32::MAX);
+        for serial in 0..3 * ENDED_MAX as u32 {
+            peers.next(serial);
+            peers.note_ended(serial);
+            peers.note_request(serial, Outcome::Reset);
+        }
+        peers.note_request(u32::MAX, Outcome::Ok);
+        assert_eq!((peers.of_connections.len(), peers.ended.len()), (ENDED_MAX + 1, ENDED_MAX));
+        peers.hand_over();
+        let requests: u64 = book.stats().iter().map(|stats| stats.requests).sum();
+        assert_eq!(requests, 3 * ENDED_MAX as u64 + 1, "a sample may come behind the end of its connection");
     }
 
     /// However often a name changes, what is counted by address has a bound, and nothing is lost.
     #[test]
     fn a_name_that_keeps_changing_takes_no_memory_without_end() {
         let book = Arc::new(PeerBook::renewed("a.test".into(), address(1), Duration::from_secs(1)));
-        let mut peers = Peers::new(Arc::clone(&book), 0, 1);
+        let mut peers = Peers::new(Arc::clone(&book), 0);
         for serial in 0..2000u32 {
             let [_, _, high, low] = serial.to_be_bytes();
             book.note_lookup(Ok(vec![SocketAddr::from(([127, 1, high, low], 80))]));

@@ -3,8 +3,7 @@
 use crate::os::clock::Clock;
 use crate::os::datagram_socket::{self, Received};
 use crate::os::socket::{
-    Progress, begin_connect, client_socket, handshake_rtt, receive_stamped, timestamps_kept_on,
-    unix_socket,
+    Progress, begin_connect, client_socket, handshake_rtt, receive_stamped, timestamps_kept_on, unix_socket,
 };
 use crate::sample_channel::SampleSender;
 use crate::sockets::Sources;
@@ -169,6 +168,14 @@ impl SocketsTransport {
         }
     }
 
+    /// A connection that never came to be.
+    fn failed(&mut self, key: ConnectionKey, failure: Failure) {
+        if let Some(peers) = &mut self.peers {
+            peers.note_ended(key.serial);
+        }
+        self.upcalls.push_back(Upcall::Failed(key, failure));
+    }
+
     /// Instant of the next wake; [`Instant::MAX`] if there is none. [`may_be_due`](Self::may_be_due) uses
     /// this from now on.
     pub fn look_ahead(&mut self) -> Instant {
@@ -196,7 +203,9 @@ impl SocketsTransport {
     pub fn take_connecting(&mut self, key: ConnectionKey) -> Option<Instant> {
         let begun = self.find_mut(key)?.connecting.take()?;
         if let Some(peers) = &mut self.peers
-            && self.sockets[key.slot.index()].as_ref().is_some_and(|socket| rustix::net::getpeername(&socket.fd).is_ok())
+            && self.sockets[key.slot.index()]
+                .as_ref()
+                .is_some_and(|socket| rustix::net::getpeername(&socket.fd).is_ok())
         {
             peers.note_established(key.serial);
         }
@@ -281,8 +290,8 @@ impl SocketsTransport {
         false
     }
 
-    /// Begins a connection to `server`. Returns the instant at which it was begun, as far as it came, and at which it was
-    /// established, if it is already.
+    /// Begins a connection to `server`. Returns the instant at which it was begun, as far as it came, and at
+    /// which it was established, if it is already.
     fn begin(
         &mut self,
         key: ConnectionKey,
@@ -314,9 +323,13 @@ impl SocketsTransport {
     }
 
     /// The address that a user connects from to `server`; the kernel's choice where the user's is of another
-    /// family.
+    /// family, or of this machine alone and the server is elsewhere.
     fn source(&self, user: u32, server: &SocketAddr) -> Option<IpAddr> {
-        self.sources.address(user).filter(|source| source.is_ipv4() == server.is_ipv4())
+        let leads_there = |source: &IpAddr| {
+            let is_near = !source.is_loopback() || server.ip().is_loopback();
+            source.is_ipv4() == server.is_ipv4() && is_near
+        };
+        self.sources.address(user).filter(leads_there)
     }
 
     /// The instant at which a connection was established whose SYN left at `begun`: when the SYN-ACK came, as
@@ -393,6 +406,9 @@ impl SocketsTransport {
     }
 
     fn forget(&mut self, key: ConnectionKey) {
+        if let Some(peers) = &mut self.peers {
+            peers.note_ended(key.serial);
+        }
         if let Some(socket) = self.find(key) {
             if socket.ecn.is_some() {
                 self.datagrams_lost += u64::from(datagram_socket::dropped(&socket.fd).unwrap_or(0));
@@ -416,10 +432,8 @@ impl Transport for SocketsTransport {
         match connected {
             Ok(Some(connected)) => self.upcalls.push_back(Upcall::Connected(key, connected)),
             Ok(None) => {}
-            Err(errno) if self.unix.is_some() => {
-                self.upcalls.push_back(Upcall::Failed(key, failure_of_unix_socket(errno)));
-            }
-            Err(errno) => self.upcalls.push_back(Upcall::Failed(key, failure(errno))),
+            Err(errno) if self.unix.is_some() => self.failed(key, failure_of_unix_socket(errno)),
+            Err(errno) => self.failed(key, failure(errno)),
         }
         begun
     }
@@ -451,7 +465,7 @@ impl Transport for SocketsTransport {
         match opened {
             Ok(()) if self.opened.is_some() => self.note_opened(key, user, begun, target),
             Ok(()) => {}
-            Err(errno) => self.upcalls.push_back(Upcall::Failed(key, failure(errno))),
+            Err(errno) => self.failed(key, failure(errno)),
         }
         begun
     }

@@ -54,9 +54,9 @@ impl Written {
     pub fn expecting_bytes(&self) -> usize {
         let (_, body) = self.parts();
         let expects = !body.is_empty()
-            && self.lines().any(|(name, line)| {
-                is_expectation(&name, line.get(name.len() + 1..).unwrap_or_default())
-            });
+            && self
+                .lines()
+                .any(|(name, line)| is_expectation(&name, line.get(name.len() + 1..).unwrap_or_default()));
         if expects { body.len() } else { 0 }
     }
 

@@ -88,15 +88,13 @@ fn play(
 fn of_part(itinerary: Itinerary, settings: &Settings, address: SocketAddr) -> Settings {
     let plane = match &settings.plane {
         Plane::Sockets(sockets) => Plane::Sockets(sockets.clone()),
-        Plane::Emulated(_) => {
-            Plane::Sockets(SocketsPlane {
-                target: address,
-                peers: None,
-                unix: None,
-                sources: Sources::default(),
-                capture: None,
-            })
-        }
+        Plane::Emulated(_) => Plane::Sockets(SocketsPlane {
+            target: address,
+            peers: None,
+            unix: None,
+            sources: Sources::default(),
+            capture: None,
+        }),
         Plane::Simulated(plane) => Plane::Simulated(plane.clone()),
     };
     Settings {

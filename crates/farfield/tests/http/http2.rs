@@ -171,7 +171,11 @@ fn over_tls_the_server_must_agree() {
     assert_eq!(samples.iter().filter(|own| own.tls.is_some_and(|tls| !tls.resumed)).count(), 4);
     // The other port speaks HTTP/1.1 alone.
     let alone = format!("https://{}{words} -n 6 -c 2", nginx.address);
-    place.run(&alone).exits(1).says(&["refuses the version of HTTP", "HTTP/2 (http, `--http`)", "`--http 1.1`"]);
+    place.run(&alone).exits(1).says(&[
+        "refuses the version of HTTP",
+        "HTTP/2 (http, `--http`)",
+        "`--http 1.1`",
+    ]);
     let refused = place.run(&words_closing_first(&alone)).exits(3);
     let summary = refused.summary();
     let all = summary.steady.requests;

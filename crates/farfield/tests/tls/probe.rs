@@ -1,8 +1,8 @@
 //! The handshake before a run: who can never talk to the server is told so, with what would help, and no
 //! request is sent.
 
-use crate::common::secure::{Authority, BOTH, Nginx, VALID};
 use crate::common::Place;
+use crate::common::secure::{Authority, BOTH, Nginx, VALID};
 use farfield_base::Outcome;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -150,4 +150,33 @@ fn a_server_that_never_ends_its_handshake_holds_nobody_up() {
         let words = format!("https://{address}/ -k -n 2 -c 1 --set connections.request-timeout=1s");
         place.run(&words).exits(3);
     }
+}
+
+/// Each address that connections would go to is asked, all at once: silent ones take the time of one, and one
+/// that is wrong is named.
+#[test]
+fn every_address_is_asked_at_once() {
+    let place = Place::new();
+    let address = |last: u8| format!("127.0.0.{last}");
+    let silent = TcpListener::bind("127.0.0.2:0").expect("a free port");
+    let port = silent.local_addr().expect("it is bound").port();
+    let others = (3..=90).map(|last| TcpListener::bind((address(last).as_str(), port)).expect("a free port"));
+    let _others: Vec<TcpListener> = others.collect();
+    let wrong = TcpListener::bind((address(91).as_str(), port)).expect("a free port");
+    thread::spawn(move || {
+        let mut open = Vec::new();
+        for mut stream in wrong.incoming().flatten() {
+            if stream.read(&mut [0; 1 << 12]).is_ok_and(|count| count > 0) {
+                let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+            }
+            open.push(stream);
+        }
+    });
+    let listed: Vec<String> = (2..=91).map(address).collect();
+    let words = format!(
+        "https://shop.test:{port}/ -k --resolve shop.test:{port}:{} --addresses all",
+        listed.join(",")
+    );
+    refused(&place, &words, &[&format!("127.0.0.91:{port}"), "another protocol"]);
+    // One after the other, 89 times 5 s would be longer than anything here is waited for.
 }
