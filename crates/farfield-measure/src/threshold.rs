@@ -10,7 +10,7 @@
 //! | `errors` | requests that went wrong or were unfinished at the end of the run, over all | a share |
 //! | `rate`, `sent`, `offered` | successful replies, requests sent, requests due, each a second | a rate |
 //! | `requests`, and any outcome (`dropped`, `timed-out` …) | how many | a number |
-//! | `status.429`, `status.5xx` … | replies with this status or of this class | a number, or a share of them |
+//! | `status.429`, `status.5xx` … | replies with this status or of this class | a number or a share |
 //!
 //! With a class of clients behind it, `p99{dsl}` or `errors{dsl}`, a metric is of the requests of that class
 //! alone; with a state of sessions, `p99{login}`, of the requests of that state. Of a state there are the
