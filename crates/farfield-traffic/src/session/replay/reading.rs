@@ -69,7 +69,11 @@ impl Reading {
             warnings.push(format!("{count} of {all} entries are left out: {}", listed(&self.left_out)));
         }
         if !self.differing.is_empty() {
-            warnings.push(format!("of {} entries some {differing}: {}", self.entries(), listed(&self.differing)));
+            warnings.push(format!(
+                "of {} entries some {differing}: {}",
+                self.entries(),
+                listed(&self.differing)
+            ));
         }
         warnings
     }

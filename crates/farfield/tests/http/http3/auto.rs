@@ -1,10 +1,10 @@
 //! The version of HTTP as browsers choose it: by ALPN, and HTTP/3 where the server names it, with what
 //! becomes of a user whose HTTP/3 nobody answers.
 
+use super::{Answering, TRUSTING, serve};
 use crate::common::caddy::free_on_both;
 use crate::common::secure::{Authority, Nginx, VALID};
 use crate::common::{Ended, Place, Signal};
-use super::{Answering, TRUSTING, serve};
 use farfield_base::{EarlyData, Outcome, Sample, SpokenVersion};
 use farfield_measure::http::AlternativesSummary;
 use std::net::SocketAddr;

@@ -1,10 +1,10 @@
 //! HTTP/3 before aioquic, which shares nothing with farfield's clients: replies of every form, and servers
 //! that do what none should, each with its name.
 
+use super::{TRUSTING, connections};
 use crate::common::caddy::free_on_both;
 use crate::common::secure::{Authority, VALID};
 use crate::common::{Ended, Place, Process, Signal, count, poll};
-use super::{TRUSTING, connections};
 use farfield_base::Outcome;
 use std::fs;
 use std::net::SocketAddr;
