@@ -7,8 +7,8 @@ use std::net::IpAddr;
 use std::str::FromStr;
 
 /// `HOST:PORT:OTHER-HOST:OTHER-PORT`: connections to the first go to the second. What is empty is any, or as
-/// it was; an address of IPv6 stands in brackets. In place of the other host may stand several addresses, with
-/// commas between.
+/// it was; an address of IPv6 stands in brackets. In place of the other host may stand several addresses,
+/// with commas between.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ConnectTo {

@@ -1,5 +1,5 @@
 //! What to do about a server whose TLS cannot be used, by the reason and by what the scenario says already:
-//! nobody is told to do what was just done.
+//! nobody is advised to do what was just done.
 
 use crate::Scenario;
 use crate::http::HttpVersion;
@@ -129,9 +129,9 @@ mod tests {
         scenario.advise(&Refusal { server, outcome, detail: rule.map(Detail::broken) })
     }
 
-    /// What the scenario says already is named, and nobody is told to do it.
+    /// What the scenario says already is named, and nobody is advised to do it.
     #[test]
-    fn nobody_is_told_to_do_what_was_done() {
+    fn nobody_is_advised_to_do_what_was_done() {
         let untrusted = |text: &str| advice(text, Outcome::TlsUntrusted, Some(NO_TRUSTED_ROOT));
         assert!(untrusted("target = 'https://a.test/'").contains("name the server's CA with `--cacert`"));
         let own = untrusted("target = 'https://a.test/'\ntls.ca = 'own.pem'");

@@ -203,8 +203,8 @@ pub trait Transport {
         0
     }
 
-    /// The server of the connection, where connections go to several: the failures of one are told apart
-    /// from those of another.
+    /// The server of the connection, where connections go to several: the failures of one are not
+    /// those of another.
     fn server_of(&self, _connection: ConnectionKey) -> Option<SocketAddr> {
         None
     }

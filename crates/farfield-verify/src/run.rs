@@ -45,8 +45,8 @@ pub struct RunRecord {
 pub enum RunStart {
     /// In nanoseconds since 1970, by the clock of the capture: both were taken on one machine.
     Exact(u64),
-    /// In nanoseconds since 1970, by the clock of the run's machine, which may be that of the capture: packets
-    /// show whether it is.
+    /// In nanoseconds since 1970, by the clock of the run's machine, which may be that of the capture:
+    /// packets show whether it is.
     Claimed(u64),
     /// By another machine's clock, or not known: the relation is estimated from matched packets.
     Unknown,

@@ -143,12 +143,12 @@ impl SocketsTransport {
         SocketsTransport { opened: Some(Vec::new()), ..self }
     }
 
-    /// Has connections go to the addresses of `peers`, if there are any.
+    /// With connections to the addresses of `peers`, if there are any.
     pub fn spread_over(self, peers: Option<Peers>) -> SocketsTransport {
         SocketsTransport { peers, ..self }
     }
 
-    /// Has connections go to a Unix socket, if there is one.
+    /// With connections to a Unix socket, if there is one.
     pub fn to_unix_socket(self, unix: Option<SocketAddrUnix>) -> SocketsTransport {
         SocketsTransport { unix, ..self }
     }

@@ -121,7 +121,7 @@ fn all_addresses_are_asked_in_turn() {
 /// An address at which nobody listens: a warning before the run, failures that are its own, and the others go
 /// on. Where nobody listens anywhere, there is no run.
 #[test]
-fn one_silent_address_is_told_from_the_others() {
+fn one_silent_address_is_named_beside_the_others() {
     let place = Place::new();
     let addresses = loopback([2, 3, 4]);
     let (port, _asked) = tcp_server(&addresses[..2]);
@@ -217,7 +217,7 @@ fn each_connection_goes_where_the_name_leads_then() {
         crate::common::poll("connections to the address", || (has(address) > before + more).then_some(()));
     };
     await_at("127.0.0.2", 20);
-    assert_eq!(has("127.0.0.3"), 0, "nobody has been told of it");
+    assert_eq!(has("127.0.0.3"), 0, "nobody knows of it");
     // The same file, in place: it is bound over the other.
     std::fs::write(&hosts, "127.0.0.3 moving.test\n").expect("own file");
     await_at("127.0.0.3", 20);

@@ -24,7 +24,7 @@ pub fn closing_first(server: SocketAddr) -> SocketAddr {
     address
 }
 
-/// The same words, with a relay that closes the first connection in place of the server of their URL.
+/// The words, with a relay that closes the first connection in place of the server of their URL.
 pub fn words_closing_first(words: &str) -> String {
     let authority = words.split("://").nth(1).and_then(|rest| rest.split('/').next()).expect("a URL");
     let relay = closing_first(authority.parse().expect("an address"));

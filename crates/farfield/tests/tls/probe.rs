@@ -1,4 +1,4 @@
-//! The handshake before a run: who can never talk to the server is told so, with what would help, and no
+//! The handshake before a run: who can never talk to the server learns it, with what would help, and no
 //! request is sent.
 
 use crate::common::Place;
@@ -128,6 +128,7 @@ fn what_may_pass_is_left_to_the_run() {
 /// A server that sends without end, a byte at a time or as fast as it can, delays a run by no more than the
 /// time limit of a request.
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a real server that is slow waits by the clock")]
 fn a_server_that_never_ends_its_handshake_holds_nobody_up() {
     let place = Place::new();
     for pause in [0, 20] {

@@ -68,7 +68,7 @@ fn each_of_45_planted_errors_is_found() {
     assert_eq!(missed, [""; 0], "of {} planted errors", errors.len());
 }
 
-/// The same users on a real plane, before the built-in server.
+/// Those users on a real plane, before the built-in server.
 const REAL: &str = "[load]\nmodel = 'hybrid'\narrivals = '60/s'\nrequests = 3\nthink = '20ms'\n\
     [[requests.request]]\npath = '/bytes/1000'\n";
 
