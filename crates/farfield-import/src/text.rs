@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_are_not_shown() {
+    fn an_account_shows_no_credentials() {
         let shown_of = |text: &str| shown(text);
         assert_eq!(shown_of("request 1, http://ann:secret@a/?x=1"), "request 1, http://a/?x=1");
         assert!(!shown_of("GET /?access_token=geheim&x=1").contains("geheim"));
