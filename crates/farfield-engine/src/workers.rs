@@ -188,7 +188,7 @@ impl Workers<'_> {
         let peers = plane.peers.as_ref().map(|book| Peers::new(Arc::clone(book), number));
         let unix = plane.unix.as_ref().map(unix_address).transpose();
         let unix = unix.map_err(|errno| RunError::Worker(errno.into()))?;
-        let transport = transport.spread_over(peers).to_unix_socket(unix);
+        let transport = transport.spread_over(peers).with_unix_socket(unix);
         let transport = if self.captures.any() { transport.noting_connections() } else { transport };
         Ok(sockets::worker::Worker::new(population, transport, self.course(clock)))
     }

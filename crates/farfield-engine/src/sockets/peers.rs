@@ -11,7 +11,7 @@
 use crate::reach;
 use farfield_base::{Duration, Outcome};
 use farfield_measure::engine_stats::AddressStats;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -179,7 +179,7 @@ pub(crate) struct Peers {
     /// Addresses that connections have gone to.
     known: Vec<(SocketAddr, AddressStats)>,
     /// The place in `known` of each connection's address, by the serial of the connection.
-    of_connections: HashMap<u32, u16>,
+    of_connections: BTreeMap<u32, u16>,
     /// Connections that have ended, the latest last.
     ended: VecDeque<u32>,
 }
@@ -196,7 +196,7 @@ impl Peers {
             addresses,
             turn,
             known: Vec::new(),
-            of_connections: HashMap::new(),
+            of_connections: BTreeMap::new(),
             ended: VecDeque::new(),
         }
     }

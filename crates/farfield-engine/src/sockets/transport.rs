@@ -149,7 +149,7 @@ impl SocketsTransport {
     }
 
     /// With connections to a Unix socket, if there is one.
-    pub fn to_unix_socket(self, unix: Option<SocketAddrUnix>) -> SocketsTransport {
+    pub fn with_unix_socket(self, unix: Option<SocketAddrUnix>) -> SocketsTransport {
         SocketsTransport { unix, ..self }
     }
 

@@ -146,7 +146,7 @@ fn lines_of_log(input: &[u8]) -> Option<Found> {
     decompressed(input).ok()?.read_to_end(&mut text).ok()?;
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
     // Notes of GN's server and directives of extended logs begin with `#` or have forms of their own.
-    if text.iter().any(|byte| *byte == b'#') || LogFormat::detect(text) == Some(LogFormat::Gn) {
+    if text.contains(&b'#') || LogFormat::detect(text) == Some(LogFormat::Gn) {
         return None;
     }
     let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty() && *line != b"\r");

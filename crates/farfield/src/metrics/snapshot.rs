@@ -57,7 +57,7 @@ pub struct PartTotals {
     /// Requests by outcome; only those that occurred.
     pub outcomes: Vec<(Outcome, u64)>,
     /// Replies by status code; only those that occurred.
-    pub statuses: Vec<(u16, u64)>,
+    pub statuses: ByStatus,
     /// Times of the successful requests.
     pub response: Buckets,
     pub service: Buckets,
@@ -108,8 +108,8 @@ pub struct Snapshot {
     pub classes: Vec<(String, PartTotals)>,
     pub further_classes: Option<PartTotals>,
     /// Replies of the measured part by path and status code, and those for further paths together.
-    pub paths: Vec<(String, Vec<(u16, u64)>)>,
-    pub further_paths: Option<Vec<(u16, u64)>>,
+    pub paths: Vec<(String, ByStatus)>,
+    pub further_paths: Option<ByStatus>,
     pub connections: u64,
     pub in_system: u64,
     /// Percentiles of the response times of the measured part.
@@ -160,8 +160,11 @@ impl Snapshot {
     }
 }
 
+/// Replies, by status code.
+pub type ByStatus = Vec<(u16, u64)>;
+
 /// Replies by status code of the first paths, each that was asked for, and of all others together.
-fn paths(all: &Paths) -> (Vec<(String, Vec<(u16, u64)>)>, Option<Vec<(u16, u64)>>) {
+fn paths(all: &Paths) -> (Vec<(String, ByStatus)>, Option<ByStatus>) {
     let mut further = all.further().statuses.clone();
     all.counted().skip(PATHS_MAX).for_each(|(_, count)| further.merge(&count.statuses));
     let first = all.counted().take(PATHS_MAX).filter(|(_, count)| count.requests() > 0);

@@ -146,7 +146,7 @@ fn three_visitors() -> Vec<Visit> {
         [("203.0.113.8", "curl/8.5.0"), ("203.0.113.8", "M/5.0 (Mac)"), ("203.0.113.9", "M/5.0 (Mac)")];
     let visit = |n: usize| {
         let (client, agent) = visitors[n % 3];
-        let method = if n % 2 == 0 { "GET" } else { "HEAD" };
+        let method = if n.is_multiple_of(2) { "GET" } else { "HEAD" };
         Visit { client, agent, method, target: format!("/q?page={n}&of=a%20b"), second: 7 * n as u64 }
     };
     (0..12).map(visit).collect()

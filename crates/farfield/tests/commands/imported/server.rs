@@ -91,7 +91,7 @@ fn serve(stream: &TcpStream, known: &Mutex<Vec<Arrived>>) {
             let (name, value) = line.split_once(':').expect("a field");
             fields.insert(name.to_ascii_lowercase(), value.trim().to_owned());
         }
-        if fields.get("expect").is_some() && writer.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").is_err() {
+        if fields.contains_key("expect") && writer.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").is_err() {
             return;
         }
         let length = fields.get("content-length").map_or(0, |length| length.parse().expect("a number"));
