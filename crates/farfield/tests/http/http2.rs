@@ -196,7 +196,7 @@ fn visits_of_a_shop_bring_what_they_were_given() {
     let load = "{ model = 'hybrid', arrivals = { process = 'constant', rate = '30/s' } }";
     let target = format!("target = 'http://{}/'\nhttp = '2'\nload = {load}\n{visit}", server.address);
     place.write("visit.toml", target);
-    let ended = place.run("visit.toml -d 2s").exits(0);
+    let ended = place.run("visit.toml --sessions 60 -d 60s").exits(0);
     let samples = ended.samples();
     let bad: Vec<_> =
         samples.iter().filter(|s| !matches!(s.outcome, Outcome::Ok | Outcome::Unfinished)).collect();

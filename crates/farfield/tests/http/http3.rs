@@ -107,7 +107,7 @@ fn visits_of_a_shop_bring_what_they_were_given() {
     let target =
         format!("target = 'https://{}/'\nhttp = '3'\ntls = {tls}\nload = {load}\n{visit}", caddy.address);
     place.write("visit.toml", target);
-    let samples = place.run("visit.toml -d 2s").exits(0).samples();
+    let samples = place.run("visit.toml --sessions 60 -d 60s").exits(0).samples();
     let bad: Vec<_> =
         samples.iter().filter(|s| !matches!(s.outcome, Outcome::Ok | Outcome::Unfinished)).collect();
     assert!(bad.is_empty(), "{bad:?} {:?}", shop.refusals());
