@@ -130,11 +130,12 @@ impl Place {
                 true => "",
                 false => value,
             };
-        // A run of so many requests ends with them, however slow the machine is.
-        let enough = if given.contains(&"-n") { "-d 20s" } else { "-d 1s" };
+        // A run of so many requests, or sessions, ends with them, however slow the machine is.
+        let is_counted = given.iter().any(|word| ["-n", "--sessions"].contains(word));
+        let enough = if is_counted { "-d 20s" } else { "-d 1s" };
         let defaults = [
             unless_given(&["-d", "--duration"], enough),
-            unless_given(&["--warm-up", "-n"], "--warm-up 200ms"),
+            unless_given(&["--warm-up", "-n", "--sessions"], "--warm-up 200ms"),
             unless_given(&["-t", "--workers"], "-t 1"),
         ];
         // The test's own settings stand behind the calm ones, and so outrank them.
