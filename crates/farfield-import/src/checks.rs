@@ -3,6 +3,9 @@
 use crate::state::State;
 use crate::text::{key, quoted, quoted_list};
 
+/// Checks of a reply at most.
+const CHECKS_MAX: usize = 300;
+
 /// Checks of one reply. Texts are templates.
 #[derive(Debug, Default)]
 pub struct Checks {
@@ -23,6 +26,12 @@ impl Checks {
             self.status = statuses;
         }
         is_free
+    }
+
+    /// Whether there are as many as a state may have: a stranger's list is looked through for each.
+    pub fn is_full(&self) -> bool {
+        let texts = [&self.contains, &self.lacks, &self.regex].map(Vec::len);
+        texts.iter().sum::<usize>() + self.header.len() + self.json.len() > CHECKS_MAX
     }
 
     /// Whether statuses are written.

@@ -121,6 +121,7 @@ impl Importer<'_, '_> {
         self.draft.take(Entry {
             place: place.to_owned(),
             server: made.server,
+            base: made.base,
             state: made.state,
             role,
             entries: 1,

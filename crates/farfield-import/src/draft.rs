@@ -4,15 +4,20 @@
 use crate::kind::Kind;
 use crate::state::State;
 use crate::text::{key, one_line, quoted, quoted_list, shown, state_name};
-use crate::{ImportError, Imported};
+use crate::{ImportError, Imported, Wishes};
+use farfield_base::credentials::is_credential;
 use farfield_traffic::session::replay::reading::Reading;
 use farfield_traffic::session::replay::server::{Server, server_of_most};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use url::{Position, Url};
 
 /// States of a scenario at most.
 const STATES_MAX: usize = 5_000;
+/// Entries that are kept at most, of which those of one server are taken.
+const ENTRIES_MAX: usize = 20_000;
+/// Bytes of all entries' texts at most: one text of a document may stand in each.
+const TEXT_MAX: usize = 64 << 20;
 /// Sentences about a document at most.
 const NOTES_MAX: usize = 30;
 /// Names of credentials that are listed at most.
@@ -25,8 +30,10 @@ pub const STEPS_MAX: usize = 20_000;
 pub struct Entry {
     /// Where it is in the document: "request 3, Log in".
     pub place: String,
-    /// Its server; `None` for the one of the others.
+    /// Its server; `None` for the one of the others, or of `base`.
     pub server: Option<Url>,
+    /// The variable without a value that names its server.
+    pub base: Option<String>,
     /// What is asked for.
     pub state: State,
     /// Where it stands in a session.
@@ -92,6 +99,8 @@ pub struct Draft {
     source: String,
     name: String,
     entries: Vec<Entry>,
+    /// Bytes of their texts that are left.
+    room: usize,
     /// Entries that were left out, and those that differ.
     pub reading: Reading,
     /// What is to be said beside.
@@ -143,16 +152,28 @@ impl Draft {
             source: one_line(file),
             name: state_name(stem),
             entries: Vec::new(),
+            room: TEXT_MAX,
             reading: Reading::default(),
             notes: Vec::new(),
             settings: Settings::default(),
         }
     }
 
-    /// Takes an entry; its number.
-    pub fn take(&mut self, entry: Entry) -> usize {
-        self.entries.push(entry);
-        self.entries.len() - 1
+    /// Takes an entry; its number. Beyond the bounds it is left out.
+    pub fn take(&mut self, entry: Entry) -> Option<usize> {
+        let room = self.room.checked_sub(entry.state.bytes() + entry.place.len());
+        match room.filter(|_| self.entries.len() < ENTRIES_MAX) {
+            Some(room) => {
+                self.room = room;
+                self.entries.push(entry);
+                Some(self.entries.len() - 1)
+            }
+            None => {
+                let why = "behind the 20,000 entries or 64 MiB of text that are read";
+                self.reading.leave_out_all(why, entry.entries, entry.place);
+                None
+            }
+        }
     }
 
     /// Counts an entry as one that is asked for otherwise than it is written.
@@ -177,10 +198,12 @@ impl Draft {
         }
     }
 
-    /// The scenario, for `target` if the user names one.
-    pub fn finish(mut self, target: Option<&Url>) -> Result<Imported, ImportError> {
+    /// The scenario, for the target if the user names one; `files` were read.
+    pub fn finish(mut self, wishes: &Wishes, files: Vec<String>) -> Result<Imported, ImportError> {
+        let target = wishes.target.as_ref();
         let of_most = self.choose_server(target);
-        let taken = self.sift(of_most.as_ref());
+        let base = self.base_of_most().filter(|_| target.is_some() || of_most.is_none());
+        let taken = self.sift(of_most.as_ref(), base.as_deref());
         if !taken.iter().any(|number| self.entries[*number].role == Role::Path) {
             for remark in &mut self.reading.left_out {
                 remark.first = shown(&remark.first);
@@ -202,19 +225,44 @@ impl Draft {
         }
         let target = format!("{}://{}/", target.scheme(), &target[Position::BeforeHost..Position::AfterPort]);
         let scenario = self.text(&target, &taken);
-        let mut secrets: Vec<(String, String)> = Vec::new();
-        for entry in taken.iter().map(|number| &self.entries[*number]) {
-            for name in entry.state.secrets() {
-                if secrets.len() < SECRETS_MAX && !secrets.iter().any(|(known, _)| *known == name) {
-                    secrets.push((name, shown(&entry.place)));
-                }
-            }
-        }
+        let secrets = self.secrets(wishes, &scenario, &taken);
         for remark in self.reading.left_out.iter_mut().chain(&mut self.reading.differing) {
             remark.first = shown(&remark.first);
         }
         let environment = environment_of(&scenario);
-        Ok(Imported { scenario, target, reading: self.reading, notes: self.notes, secrets, environment })
+        let Draft { reading, notes, .. } = self;
+        Ok(Imported { scenario, target, reading, notes, secrets, environment, files })
+    }
+
+    /// Names of credentials in the scenario, each with its first place.
+    fn secrets(&self, wishes: &Wishes, scenario: &str, taken: &[usize]) -> Vec<(String, String)> {
+        let mut secrets: Vec<(String, String)> = Vec::new();
+        let mut add = |name: String, place: &str| {
+            if secrets.len() < SECRETS_MAX && !secrets.iter().any(|(known, _)| *known == name) {
+                secrets.push((name, shown(place)));
+            }
+        };
+        for entry in taken.iter().map(|number| &self.entries[*number]) {
+            for name in entry.state.secrets() {
+                add(name, &entry.place);
+            }
+        }
+        // The user's own, wherever the document puts them.
+        for (name, value) in wishes.values.iter().filter(|(name, _)| is_credential(name)) {
+            if value.len() >= 4 && crate::environment(value).is_none() && scenario.contains(value.as_str()) {
+                add(one_line(name), "--value");
+            }
+        }
+        secrets
+    }
+
+    /// Of the variables without a value that name servers, the one of most entries.
+    fn base_of_most(&self) -> Option<String> {
+        let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+        let bases = || self.entries.iter().filter_map(|entry| entry.base.as_deref());
+        bases().for_each(|base| *counts.entry(base).or_default() += 1);
+        let most = counts.values().copied().max()?;
+        bases().find(|base| counts.get(base) == Some(&most)).map(str::to_owned)
     }
 
     /// The URL of the server whose entries are taken, and the server; none if no entry names one.
@@ -227,13 +275,19 @@ impl Draft {
                 Some((url.clone(), Server::of(url)?))
             })
             .collect();
-        let target = target.map(|url| url[Position::BeforeHost..Position::AfterPort].to_owned());
-        let chosen = server_of_most(named.iter().map(|(_, server)| server), target.as_deref())?.clone();
-        named.into_iter().find(|(_, server)| *server == chosen)
+        let wanted = target.map(|url| url[Position::BeforeHost..Position::AfterPort].to_owned());
+        let own = target.and_then(Server::of).filter(|own| named.iter().any(|(_, server)| server == own));
+        let of_most = || server_of_most(named.iter().map(|(_, server)| server), wanted.as_deref()).cloned();
+        let chosen = own.or_else(of_most)?;
+        let chosen = named.into_iter().find(|(_, server)| *server == chosen)?;
+        // What a variable names goes to the target, and what names another server does not go with it.
+        let has_bases = self.entries.iter().any(|entry| entry.base.is_some());
+        let is_targets = target.is_none_or(|target| Server::of(target).as_ref() == Some(&chosen.1));
+        (is_targets || !has_bases).then_some(chosen)
     }
 
     /// The numbers of entries that are in the scenario. The others are counted.
-    fn sift(&mut self, of_most: Option<&(Url, Server)>) -> Vec<usize> {
+    fn sift(&mut self, of_most: Option<&(Url, Server)>, base: Option<&str>) -> Vec<usize> {
         let mut taken = Vec::new();
         let mut known =
             Known { columns: self.settings.columns.iter().cloned().collect(), ..Known::default() };
@@ -245,6 +299,10 @@ impl Draft {
             let elsewhere = server.is_some() && server.as_ref() != of_most.map(|(_, server)| server);
             let left_out = if elsewhere {
                 Some(("of another server", entry.place.clone()))
+            } else if entry.base.is_some() && entry.base.as_deref() != base {
+                let why =
+                    "of a server that a variable without a value names; `--value NAME=VALUE` gives it one";
+                Some((why, entry.place.clone()))
             } else if taken.len() == STATES_MAX {
                 Some(("behind the 5000 that a scenario has", entry.place.clone()))
             } else if let Some(name) = known.lacks(entry) {

@@ -104,7 +104,14 @@ impl Pages<'_> {
     }
 
     fn take(&mut self, place: String, state: State, entries: u64) {
-        self.draft.take(Entry { place, server: self.server.clone(), state, role: Role::Path, entries });
+        self.draft.take(Entry {
+            place,
+            server: self.server.clone(),
+            state,
+            role: Role::Path,
+            base: None,
+            entries,
+        });
     }
 }
 

@@ -2,12 +2,15 @@
 //! session has them.
 
 use crate::Wishes;
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Values of variables may have variables in them, to this depth.
 const DEPTH_MAX: u32 = 8;
 /// Bytes of a text at most: a few variables that name one another many times stand for any length.
 const BYTES_MAX: usize = 4 << 20;
+/// Bytes of all texts of a document at most, since one value may stand in each.
+const ALL_BYTES_MAX: usize = 64 << 20;
 
 /// A part of a text.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,6 +30,8 @@ pub enum Unknown {
     Function(String),
     /// Its variables stand for too much.
     Endless,
+    /// All texts together are too much.
+    Spent,
 }
 
 impl Unknown {
@@ -38,6 +43,7 @@ impl Unknown {
                 ("with a variable that has no value; `--value NAME=VALUE` gives it one", named(name))
             }
             Unknown::Function(name) => ("with a function that a session does not have", named(name)),
+            Unknown::Spent => ("behind the 64 MiB of text that are made of a document", String::new()),
             Unknown::Endless => ("with variables that name one another without end", String::new()),
         }
     }
@@ -62,6 +68,8 @@ pub struct Variables {
     /// Those that a session has, with the names that it has for them.
     found: BTreeMap<String, String>,
     taken: BTreeSet<String>,
+    /// Bytes of texts so far.
+    spent: Cell<usize>,
 }
 
 impl Variables {
@@ -125,8 +133,12 @@ impl Variables {
     /// The parts of a text.
     pub fn parts(&self, text: &str, notation: &dyn Notation) -> Result<Vec<Part>, Unknown> {
         let mut expansion = Expansion { variables: self, notation, left: BYTES_MAX, parts: Vec::new() };
-        expansion.text(text, DEPTH_MAX)?;
-        Ok(expansion.parts)
+        let made = match self.spent.get() > ALL_BYTES_MAX {
+            true => Err(Unknown::Spent),
+            false => expansion.text(text, DEPTH_MAX),
+        };
+        self.spent.set(self.spent.get() + BYTES_MAX - expansion.left);
+        made.map(|()| expansion.parts)
     }
 }
 

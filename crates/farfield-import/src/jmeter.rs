@@ -295,15 +295,14 @@ impl Reader<'_, '_> {
                     }
                 }
                 name if name.ends_with("Controller") => {
-                    self.leave_out_all(
-                        below,
-                        "in a controller that chooses (If, While, Random, Once Only, …)",
-                    );
+                    let why = "in a controller that chooses (If, While, Random, Once Only, …)";
+                    self.leave_out_whole(element, below, why);
                 }
                 name if name.ends_with("Sampler") || name.ends_with("Sampler2") => {
                     self.leave_out_one(element, below, "of another protocol than HTTP")
                 }
-                _ => {}
+                name if is_beside(name) => {}
+                _ => self.leave_out_whole(element, below, "in an element that import does not know"),
             }
         }
         match steps.len() > STEPS_MAX {
@@ -348,7 +347,8 @@ impl Reader<'_, '_> {
         for what in differs {
             self.draft.reading.differs(what, &place);
         }
-        let number = self.draft.take(Entry { place, server: made.server, state, role, entries: 1 });
+        let entry = Entry { place, server: made.server, base: None, state, role, entries: 1 };
+        let number = self.draft.take(entry)?;
         self.pauses.insert(number, pause);
         self.follows.push((number, made.follows));
         Some(number)
@@ -367,6 +367,16 @@ impl Reader<'_, '_> {
     fn leave_out_all(&mut self, below: Option<&Element>, why: &'static str) {
         if let Some(below) = below {
             self.leave_out(below, why);
+        }
+    }
+
+    /// Counts the samplers below an element; itself if there are none, since it may run others.
+    fn leave_out_whole(&mut self, element: &Element, below: Option<&Element>, why: &'static str) {
+        let before = self.draft.reading.left_out();
+        self.leave_out_all(below, why);
+        if self.draft.reading.left_out() == before {
+            let name = format!("{}, {}", one_line(&element.name), one_line(element.attribute("testname")));
+            self.draft.reading.leave_out(why, name);
         }
     }
 
@@ -415,6 +425,30 @@ impl Reader<'_, '_> {
 
 /// Lines of a table of data, and the names of its columns.
 type Data = (Vec<(&'static str, String)>, Vec<String>);
+
+/// Whether an element is none that runs: it counts for the samplers beside it, or listens to them.
+fn is_beside(name: &str) -> bool {
+    let ends = [
+        "Manager",
+        "Config",
+        "Timer",
+        "Assertion",
+        "Extractor",
+        "Processor",
+        "Listener",
+        "Collector",
+        "DataSet",
+        "Element",
+        "Arguments",
+        "Summariser",
+        "Modifier",
+        "Parser",
+        "Parameters",
+        "Visualizer",
+        "Report",
+    ];
+    ends.iter().any(|end| name.ends_with(end))
+}
 
 /// Whether there is a sampler in a tree.
 fn has_sampler(tree: &Element) -> bool {

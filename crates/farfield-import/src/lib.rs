@@ -15,6 +15,7 @@
 mod checks;
 mod curl;
 mod draft;
+mod files;
 mod har;
 mod holes;
 mod jmeter;
@@ -24,6 +25,8 @@ mod node;
 mod openapi;
 mod postman;
 mod state;
+#[cfg(test)]
+mod tests;
 mod text;
 mod yaml;
 
@@ -32,9 +35,10 @@ use base64::engine::general_purpose::STANDARD;
 use draft::Draft;
 use farfield_traffic::file::Load;
 use farfield_traffic::session::replay::reading::Reading;
+use files::Files;
 pub use kind::Kind;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use url::Url;
 
 /// What is imported.
@@ -102,6 +106,8 @@ pub struct Imported {
     pub secrets: Vec<(String, String)>,
     /// Variables of the environment that the scenario needs.
     pub environment: Vec<String>,
+    /// Files that were read, whose content or name is in the scenario.
+    pub files: Vec<String>,
 }
 
 /// Why a document makes no scenario.
@@ -134,6 +140,10 @@ pub enum ImportError {
 /// A document that cannot be read, or of which nothing can be asked for.
 pub fn import(kind: Kind, source: Source<'_>, wishes: &Wishes) -> Result<Imported, ImportError> {
     let mut draft = Draft::new(source.name, kind);
+    let mut files = Files::default();
+    let Source { name, bytes, load } = source;
+    let mut below = |path: &Path| files.of_document(path, load);
+    let source = Source { name, bytes, load: &mut below };
     match kind {
         Kind::Curl => curl::read(source, wishes, &mut draft)?,
         Kind::Har => har::read(source, wishes, &mut draft)?,
@@ -141,7 +151,7 @@ pub fn import(kind: Kind, source: Source<'_>, wishes: &Wishes) -> Result<Importe
         Kind::Postman => postman::read(source, wishes, &mut draft)?,
         Kind::JMeter => jmeter::read(source, wishes, &mut draft)?,
     }
-    draft.finish(wishes.target.as_ref())
+    draft.finish(wishes, files.names())
 }
 
 /// The scenario of the words of a curl command, without `curl` itself: a shell has taken the quotes.
@@ -150,6 +160,7 @@ pub fn import(kind: Kind, source: Source<'_>, wishes: &Wishes) -> Result<Importe
 /// As [`import`].
 pub fn import_words(words: &[String], load: &mut Load<'_>, wishes: &Wishes) -> Result<Imported, ImportError> {
     let mut draft = Draft::new("curl", Kind::Curl);
-    curl::read_words(words, load, &mut draft)?;
-    draft.finish(wishes.target.as_ref())
+    let mut files = Files::default();
+    curl::read_words(words, &mut |path: &Path| files.by_hand(path, load), &mut draft)?;
+    draft.finish(wishes, files.names())
 }

@@ -81,6 +81,16 @@ impl Node {
         }
     }
 
+    /// Bytes of its texts, and one for each value.
+    pub fn bytes(&self) -> usize {
+        1 + match self {
+            Node::Text(text) => text.len(),
+            Node::List(items) => items.iter().map(Node::bytes).sum(),
+            Node::Map(entries) => entries.iter().map(|(name, value)| name.len() + value.bytes()).sum(),
+            Node::Null | Node::Bool(_) | Node::Number(_) => 0,
+        }
+    }
+
     /// True if it is `true`.
     pub fn is_true(&self) -> bool {
         *self == Node::Bool(true)

@@ -34,7 +34,13 @@ pub fn read(source: Source<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<()
     }
     let mut optional = 0;
     for (path, item) in document.root.get("paths").entries() {
+        let is_reference = !item.get("$ref").is_null();
         let item = document.resolved(item);
+        if is_reference && !item.entries().iter().any(|(own, _)| METHODS.contains(&own.as_str())) {
+            draft
+                .reading
+                .leave_out("of a path that is a reference to nothing in the document", one_line(path));
+        }
         for (method, operation) in item.entries() {
             if METHODS.contains(&method.as_str()) {
                 let operation = Operation { document: &document, wishes, item, operation, method, path };
@@ -79,7 +85,14 @@ impl Operation<'_> {
                 if made.servers > 1 {
                     draft.note(format!("the first of {} servers is asked", made.servers));
                 }
-                draft.take(Entry { place, server: made.server, state: made.state, role, entries: 1 });
+                draft.take(Entry {
+                    place,
+                    server: made.server,
+                    base: None,
+                    state: made.state,
+                    role,
+                    entries: 1,
+                });
                 made.optional
             }
             Err((why, detail)) => {

@@ -12,7 +12,7 @@ use crate::checks::{Checks, is_sound_extraction};
 use crate::draft::{Draft, Entry, Role, Settings};
 use crate::holes::{Variables, template};
 use crate::node::Node;
-use crate::state::State;
+use crate::state::{EXTRACTIONS_MAX, State};
 use crate::text::{literal, one_line, quoted, state_name};
 use crate::{ImportError, Source, Wishes};
 use farfield_traffic::file::Load;
@@ -154,14 +154,15 @@ impl Reader<'_, '_> {
         if *item.get("protocolProfileBehavior").get("followRedirects") == Node::Bool(false) {
             self.draft.reading.differs("whose redirects are followed", &place);
         }
-        if let Some(variable) = made.base {
+        if let Some(variable) = &made.base {
             self.draft.note(format!(
                 "`{{{{{}}}}}` has no value: what begins with it goes to the target",
-                one_line(&variable)
+                one_line(variable)
             ));
         }
         self.adds_fields = true;
-        self.draft.take(Entry { place, server: made.server, state, role: Role::Path, entries: 1 });
+        let (server, base) = (made.server, made.base);
+        self.draft.take(Entry { place, server, base, state, role: Role::Path, entries: 1 });
     }
 
     fn script(&mut self, script: &Node) -> Script {
@@ -207,6 +208,7 @@ impl Reader<'_, '_> {
                 }
                 match finding {
                     Finding::Set(name, value) => self.variables.set(&name, &value),
+                    Finding::Extract(..) if state.extract.len() == EXTRACTIONS_MAX => passed_over += 1,
                     Finding::Extract(name, source) if is_sound_extraction(&source) => {
                         let name = self.variables.find(&name);
                         state.extract.retain(|(own, _)| *own != name);

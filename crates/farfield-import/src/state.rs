@@ -15,7 +15,7 @@ const OWN_FIELDS: [&str; 6] =
 /// Header fields of a request at most.
 const FIELDS_MAX: usize = 300;
 /// Extractions of a state at most.
-const EXTRACTIONS_MAX: usize = 300;
+pub const EXTRACTIONS_MAX: usize = 300;
 
 /// A state.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -38,6 +38,8 @@ pub struct State {
     pub extract: Vec<(String, String)>,
     /// What must hold of the reply: key below `check`, and TOML.
     pub check: Vec<(&'static str, String)>,
+    /// Names of credentials that do not look like some.
+    pub secret: Vec<String>,
 }
 
 /// A body.
@@ -84,6 +86,20 @@ impl State {
     /// Whether there is a header field of the name, which is in lower case.
     pub fn has_header(&self, name: &str) -> bool {
         self.headers.iter().any(|(own, _)| own == name)
+    }
+
+    /// Bytes of its texts.
+    pub fn bytes(&self) -> usize {
+        let of_pairs =
+            |pairs: &[(String, String)]| pairs.iter().map(|(a, b)| a.len() + b.len()).sum::<usize>();
+        let body = match &self.body {
+            Some(Body::Text(body) | Body::File(body)) => body.len(),
+            None => 0,
+        };
+        let checks = self.check.iter().map(|(_, own)| own.len()).sum::<usize>();
+        let embedded = self.embedded.iter().map(String::len).sum::<usize>();
+        let pairs = of_pairs(&self.headers) + of_pairs(&self.extract);
+        self.path.len() + body + checks + embedded + pairs
     }
 
     /// The state as a scenario has it.
@@ -171,6 +187,7 @@ impl State {
         let is_field = |name: &str| is_credential(name) || name == "cookie";
         let headers = self.headers.iter().filter(|(name, value)| is_field(name) && is_value(value));
         let mut names: Vec<String> = headers.map(|(name, _)| name.clone()).collect();
+        names.extend(self.secret.iter().cloned());
         let query = self.path.split_once('?').map_or("", |(_, query)| query);
         let form = match &self.body {
             Some(Body::Text(text)) if !text.starts_with(['{', '[', '<']) => text.as_str(),
@@ -187,6 +204,16 @@ impl State {
             && let Ok(value) = serde_json::from_str(text)
         {
             members(&value, &mut names);
+        }
+        if let Some(Body::Text(text)) = &self.body {
+            // Fields of a form in parts.
+            for part in text.split("Content-Disposition: form-data; name=\"").skip(1) {
+                let (name, rest) = part.split_once('"').unwrap_or_default();
+                let value = rest.split_once("\r\n\r\n").unwrap_or_default().1;
+                if is_credential(name) && is_value(value.split("\r\n--").next().unwrap_or_default()) {
+                    names.push(name.to_owned());
+                }
+            }
         }
         names
     }
@@ -261,5 +288,14 @@ mod tests {
         assert_eq!(state.secrets(), ["authorization", "api_key", "password"]);
         state.body = Some(Body::Text("name=a&passwd=b".into()));
         assert_eq!(state.secrets(), ["authorization", "api_key", "passwd"]);
+        state.secret = vec!["x-key".into()];
+        let part = |name: &str, content: &str| crate::multipart::Part {
+            name: name.into(),
+            content: content.into(),
+            ..Default::default()
+        };
+        let parts = [part("password", "hunter2"), part("token", "${env.T}"), part("a", "b")];
+        state.body = Some(Body::Text(crate::multipart::written(&parts).1));
+        assert_eq!(state.secrets(), ["authorization", "x-key", "api_key", "password"]);
     }
 }

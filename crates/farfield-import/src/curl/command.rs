@@ -97,6 +97,20 @@ pub fn read(words: &[String]) -> Result<Vec<Options>, String> {
     Ok(sets)
 }
 
+/// The file of `--cert FILE[:PASSWORD]`, in which `\:` is a `:`, and whether there is a password.
+fn certificate(value: &str) -> (String, bool) {
+    let mut file = String::new();
+    let mut letters = value.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => file.push(letters.next_if(|next| [':', '\\'].contains(next)).unwrap_or(letter)),
+            ':' => return (file, true),
+            letter => file.push(letter),
+        }
+    }
+    (file, false)
+}
+
 fn unknown(name: &str) -> String {
     format!("there is no option `{name}` of curl that import knows; leave it out if it does not matter")
 }
@@ -136,7 +150,14 @@ fn apply(sets: &mut Vec<Options>, effect: Effect, name: &str, value: String) {
         Effect::ConnectTo => common.connect_to.push(value),
         Effect::Resolve => common.resolve.push(value),
         Effect::MaxTime => common.time_max = Some(value),
-        Effect::Certificate => common.certificate = Some(value),
+        Effect::Certificate => {
+            let (file, has_password) = certificate(&value);
+            common.certificate = Some(file);
+            if has_password {
+                set.differs
+                    .push("without the password of a certificate; write its key into a file without one");
+            }
+        }
         Effect::Key => common.key = Some(value),
         Effect::CaCertificate => common.ca = Some(value),
         Effect::NoMatter => set.no_matter.push(name.to_owned()),
@@ -162,6 +183,13 @@ mod tests {
         assert!(first.common.location && first.common.insecure);
         assert_eq!(first.no_matter, ["-s", "-S"]);
         assert_eq!(sets[1].urls, ["http://b/", "-x"]);
+    }
+
+    #[test]
+    fn a_password_is_no_part_of_a_files_name() {
+        let sets = options("http://a/ --cert c.pem:hunter2").expect("words");
+        assert_eq!((sets[0].common.certificate.as_deref(), sets[0].differs.len()), (Some("c.pem"), 1));
+        assert_eq!(certificate("a\\:b"), ("a:b".to_owned(), false));
     }
 
     #[test]

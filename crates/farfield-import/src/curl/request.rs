@@ -14,13 +14,15 @@ use url::{Position, Url};
 /// A state, and the server that it is of, where the command names it.
 pub struct Made {
     pub server: Option<Url>,
+    /// The variable without a value that names the server.
+    pub base: Option<String>,
     pub state: State,
 }
 
 /// The request of `url`, or why there is none.
 pub fn of(set: &Options, url: &str, load: &mut Load<'_>) -> Result<Made, &'static str> {
     let located = located(set, url)?;
-    let mut path = located.path;
+    let mut path = template(&located.path);
     let mut add_query = |query: &str| {
         let joint = if path.contains('?') { "&" } else { "?" };
         path = format!("{path}{joint}{query}");
@@ -57,8 +59,8 @@ pub fn of(set: &Options, url: &str, load: &mut Load<'_>) -> Result<Made, &'stati
         None if body.is_some() => "POST",
         None => "GET",
     };
-    let name = name_of_request(method, &path.replace(MARK, ""));
-    let mut state = State::new(name, method, &template(&path));
+    let name = name_of_request(method, &located.path.replace(MARK, ""));
+    let mut state = State::new(name, method, &path);
     fields(set, &mut state, located.user.as_deref(), load)?;
     if let Some((body, media_type)) = body {
         if let Some(media_type) = media_type.filter(|_| !removes(set, "content-type")) {
@@ -70,7 +72,7 @@ pub fn of(set: &Options, url: &str, load: &mut Load<'_>) -> Result<Made, &'stati
     if !removes(set, "accept") {
         state.set_default("accept", accept);
     }
-    Ok(Made { server: located.server, state })
+    Ok(Made { server: located.server, base: located.base, state })
 }
 
 /// The header fields that options write. What `-H` writes stands in place of those of others.
@@ -151,10 +153,10 @@ fn basic(user: &str) -> Result<String, &'static str> {
     }
 }
 
-/// A part of `--url-query`: as `--data-urlencode`, but that `+` begins one that is encoded already.
+/// A part of `--url-query` as a template: as `--data-urlencode`, but that `+` begins one that is encoded already.
 fn query_part(part: &str, load: &mut Load<'_>) -> Result<String, &'static str> {
     match part.strip_prefix('+') {
-        Some(plain) => Ok(plain.to_owned()),
+        Some(plain) => Ok(template(plain)),
         None => encoded(part, load),
     }
 }
@@ -162,6 +164,7 @@ fn query_part(part: &str, load: &mut Load<'_>) -> Result<String, &'static str> {
 /// Where a URL leads. The path still has marks.
 struct Located {
     server: Option<Url>,
+    base: Option<String>,
     path: String,
     user: Option<String>,
 }
@@ -173,8 +176,8 @@ fn located(set: &Options, url: &str) -> Result<Located, &'static str> {
     }
     // `$BASE/path`: the server is the one that the user names.
     if let Some(rest) = url.strip_prefix(MARK) {
-        let (_, path) = rest.split_once(MARK).ok_or("whose URL cannot be read")?;
-        return Ok(Located { server: None, path: path_of(path), user: None });
+        let (name, path) = rest.split_once(MARK).ok_or("whose URL cannot be read")?;
+        return Ok(Located { server: None, base: Some(name.to_owned()), path: path_of(path), user: None });
     }
     let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
     if !["http", "https"].contains(&scheme.to_ascii_lowercase().as_str()) {
@@ -191,16 +194,16 @@ fn located(set: &Options, url: &str) -> Result<Located, &'static str> {
         false => percent_encoding::percent_decode_str(user).decode_utf8_lossy().into_owned(),
     });
     if host.contains(MARK) {
-        return Ok(Located { server: None, path: path_of(path), user });
+        return Ok(Located { server: None, base: Some(host.replace(MARK, "$")), path: path_of(path), user });
     }
     let server = Url::parse(&format!("{scheme}://{host}/")).map_err(|_| "whose URL cannot be read")?;
     let has_dots = path.split(['?', '#']).next().is_some_and(|path| path.contains("/."));
     if has_dots && !set.path_as_is && !path.contains(MARK) {
         let whole = server.join(path).map_err(|_| "whose URL cannot be read")?;
         let path = whole[Position::BeforePath..Position::AfterQuery].to_owned();
-        return Ok(Located { server: Some(server), path, user });
+        return Ok(Located { server: Some(server), base: None, path, user });
     }
-    Ok(Located { server: Some(server), path: path_of(path), user })
+    Ok(Located { server: Some(server), base: None, path: path_of(path), user })
 }
 
 /// The target of what stands behind the host, without its fragment.

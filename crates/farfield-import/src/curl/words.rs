@@ -13,6 +13,9 @@ use std::str::Chars;
 /// What stands before and behind the name of a variable in a word: no word of a shell has it.
 pub const MARK: char = '\0';
 
+/// Bytes that variables stand for at most, together: a few that name one another stand for any length.
+const VALUES_MAX: usize = 64 << 20;
+
 /// Variables that are not set may have a default in place, and that another, to this depth.
 const DEFAULTS_MAX: u32 = 8;
 
@@ -29,15 +32,21 @@ pub struct Command {
     pub ampersand: bool,
 }
 
-/// The commands of a text; `known` are variables that have a value.
+/// The commands of a text; `given` are variables whose value is the user's, whatever the text sets.
 ///
 /// # Errors
-/// A quote that is not closed, with its line.
-pub fn commands(text: &str, known: &BTreeMap<String, String>) -> Result<Vec<Command>, String> {
+/// A quote that is not closed, with its line; variables that stand for too much.
+pub fn commands(text: &str, given: &BTreeMap<String, String>) -> Result<Vec<Command>, String> {
+    let value = |value: &String| match crate::environment(value) {
+        Some(name) => format!("{MARK}{name}{MARK}"),
+        None => value.replace(MARK, ""),
+    };
     let mut lexer = Lexer {
         chars: text.chars().peekable(),
         line: 1,
-        known: known.clone(),
+        given,
+        known: given.iter().map(|(name, own)| (name.clone(), value(own))).collect(),
+        left: Some(VALUES_MAX),
         commands: Vec::new(),
         command: Command { line: 1, ..Command::default() },
         word: None,
@@ -45,6 +54,9 @@ pub fn commands(text: &str, known: &BTreeMap<String, String>) -> Result<Vec<Comm
     };
     while let Some(letter) = lexer.next() {
         lexer.plain(letter)?;
+        if lexer.left.is_none() {
+            return Err(format!("line {}: variables stand for more than 64 MiB", lexer.line));
+        }
     }
     lexer.end_command();
     Ok(lexer.commands)
@@ -53,7 +65,10 @@ pub fn commands(text: &str, known: &BTreeMap<String, String>) -> Result<Vec<Comm
 struct Lexer<'a> {
     chars: Peekable<Chars<'a>>,
     line: usize,
+    given: &'a BTreeMap<String, String>,
     known: BTreeMap<String, String>,
+    /// Bytes of variables that are left.
+    left: Option<usize>,
     commands: Vec<Command>,
     command: Command,
     word: Option<String>,
@@ -215,7 +230,12 @@ impl Lexer<'_> {
         }
         let word = self.word.get_or_insert_default();
         match (self.known.get(name), default) {
-            (Some(value), _) => word.push_str(value),
+            (Some(value), _) => {
+                self.left = self.left.and_then(|left| left.checked_sub(value.len() + 1));
+                if self.left.is_some() {
+                    word.push_str(value);
+                }
+            }
             (None, Some(default)) if default.contains('$') => match default.strip_prefix('$') {
                 Some(other) => {
                     let other = other.trim_start_matches('{').to_owned();
@@ -341,7 +361,8 @@ impl Lexer<'_> {
         }
         if command.words.iter().all(|word| assigns(word).is_some()) {
             if command.problem.is_none() {
-                self.known.extend(command.words.iter().filter_map(assigns));
+                let set = command.words.iter().filter_map(assigns);
+                self.known.extend(set.filter(|(name, _)| !self.given.contains_key(name)));
             }
             return;
         }
@@ -403,6 +424,20 @@ mod tests {
             assert!(commands(text, &BTreeMap::new()).expect_err(text).contains("not closed"), "{text}");
         }
         assert!(commands("curl http://a/?b=1&c=2", &BTreeMap::new()).expect("words")[0].ampersand);
+    }
+
+    #[test]
+    fn what_variables_stand_for_is_bounded() {
+        let text = format!("A=xxxxxxxx\n{}curl $A", "A=$A$A\n".repeat(40));
+        assert!(commands(&text, &BTreeMap::new()).expect_err("endless").contains("64 MiB"));
+    }
+
+    #[test]
+    fn a_value_by_hand_is_not_set_by_the_text() {
+        let given = [("BASE", "http://127.0.0.1"), ("T", "${env.TOKEN}")];
+        let given = given.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let found = commands("BASE=http://prod.example T=x\ncurl $BASE/$T", &given).expect("words");
+        assert_eq!(found[0].words, ["curl", "http://127.0.0.1/\0TOKEN\0"]);
     }
 
     proptest! {

@@ -4,8 +4,11 @@ use super::values::Dollar;
 use super::xml::Element;
 use crate::checks::{Checks, is_sound_extraction};
 use crate::holes::{Variables, constant, template};
-use crate::state::State;
+use crate::state::{EXTRACTIONS_MAX, State};
 use crate::text::{literal, quoted};
+
+/// Texts of an assertion at most.
+const TEXTS_MAX: usize = 300;
 
 /// Bits of `Assertion.test_type`.
 const MATCH: u32 = 1;
@@ -18,6 +21,7 @@ const OR: u32 = 32;
 /// An assertion as a check; false if there is no such check.
 pub fn assert(element: &Element, variables: &Variables, checks: &mut Checks) -> bool {
     match element.name.as_str() {
+        _ if checks.is_full() => false,
         "ResponseAssertion" => of_response(element, variables, checks).unwrap_or(false),
         "JSONPathAssertion" => of_json(element, variables, checks).unwrap_or(false),
         _ => false,
@@ -44,6 +48,9 @@ fn of_response(element: &Element, variables: &Variables, checks: &mut Checks) ->
     let field = element.text_of("Assertion.test_field").trim();
     if wanted.is_empty() {
         return Some(true);
+    }
+    if wanted.len() > TEXTS_MAX {
+        return Some(false);
     }
     match field {
         "Assertion.response_code" => of_status(&wanted, kind, checks),
@@ -155,7 +162,8 @@ pub fn pointer(path: &str) -> Option<String> {
         if part.is_empty() || !part.chars().all(is_name) {
             return None;
         }
-        pointer = format!("{pointer}/{part}");
+        pointer.push('/');
+        pointer += part;
     }
     Some(pointer)
 }
@@ -170,7 +178,9 @@ pub fn extract(element: &Element, variables: &mut Variables, state: &mut State) 
         _ => None,
     };
     let found = found.filter(|all| all.iter().all(|(_, source)| is_sound_extraction(source)));
-    let Some(found) = found else { return false };
+    let Some(found) = found.filter(|all| all.len() + state.extract.len() <= EXTRACTIONS_MAX) else {
+        return false;
+    };
     for (name, source) in found {
         let name = variables.find(&name);
         state.extract.retain(|(own, _)| *own != name);

@@ -13,6 +13,10 @@ use farfield_traffic::file::Load;
 use std::path::Path;
 use url::Url;
 
+/// Header fields, cookies and credentials in scope of a sampler at most, and parameters of one.
+const FIELDS_MAX: usize = 1_000;
+const PARAMETERS_MAX: usize = 10_000;
+
 /// Why there is no state, and what is named beside.
 pub type Refusal = (&'static str, String);
 
@@ -38,6 +42,9 @@ pub fn of(
     let mut maker = Maker { sampler, scope, variables, load, state: State::default() };
     let method = maker.constant(maker.property("HTTPSampler.method"))?;
     let method = if method.trim().is_empty() { "GET".to_owned() } else { method.trim().to_ascii_uppercase() };
+    if maker.arguments().len() > PARAMETERS_MAX {
+        return Err(("with more than 10,000 parameters", String::new()));
+    }
     let (server, mut path) = maker.located()?;
     let is_raw = maker.is_raw();
     let in_target = WITHOUT_BODY.contains(&method.as_str()) && !is_raw;
@@ -48,12 +55,15 @@ pub fn of(
         }
     }
     maker.state = State::new(name_of_request(&method, &path), &method, &path);
-    maker.headers()?;
+    let has_host = maker.headers()?;
     maker.credentials(server.as_ref())?;
     if !in_target {
         maker.body(is_raw)?;
     }
     let mut differs = Vec::new();
+    if has_host {
+        differs.push("with the name of their server in the field `Host`");
+    }
     if sampler.is_true("HTTPSampler.image_parser") {
         differs.push(
             "without the objects that JMeter would find in its page; `page-load = \"browser\"` asks for them",
@@ -120,13 +130,21 @@ impl<'a> Maker<'a, '_> {
         Ok((Some(of_http(server)?), rooted(&path)))
     }
 
-    fn headers(&mut self) -> Result<(), Refusal> {
+    /// Adds header fields and cookies; whether a field `Host` is among them, which is the server's.
+    fn headers(&mut self) -> Result<bool, Refusal> {
+        let Scope { headers, cookies, credentials, .. } = self.scope;
+        let of = |list: &[&Element], name: &str| list.iter().map(|own| own.items(name).len()).sum::<usize>();
+        let count = of(headers, "HeaderManager.headers") + of(cookies, "CookieManager.cookies");
+        if count + of(credentials, "AuthManager.auth_list") > FIELDS_MAX {
+            return Err(("with more than 1,000 header fields, cookies and credentials", String::new()));
+        }
+        let mut has_host = false;
         // The nearest of a name counts.
         let mut fields: Vec<(&str, &str)> = Vec::new();
         for manager in self.scope.headers.iter().rev() {
             for header in manager.items("HeaderManager.headers") {
                 let (name, value) = (header.text_of("Header.name"), header.text_of("Header.value"));
-                if fields.len() < 1000 && !fields.iter().any(|(known, _)| known.eq_ignore_ascii_case(name)) {
+                if !fields.iter().any(|(known, _)| known.eq_ignore_ascii_case(name)) {
                     fields.push((name, value));
                 }
             }
@@ -134,7 +152,9 @@ impl<'a> Maker<'a, '_> {
         for (name, value) in fields {
             let name = constant(&self.parts(name)?).unwrap_or_default();
             let value = self.filled(value)?;
-            if !name.trim().is_empty() && !name.eq_ignore_ascii_case("host") {
+            let is_host = name.trim().eq_ignore_ascii_case("host");
+            has_host |= is_host;
+            if !name.trim().is_empty() && !is_host {
                 self.state.add_header(&name, &value);
             }
         }
@@ -145,7 +165,7 @@ impl<'a> Maker<'a, '_> {
                 self.state.add_header("cookie", &value);
             }
         }
-        Ok(())
+        Ok(has_host)
     }
 
     /// Basic authentication, where a manager names it for the URL.

@@ -108,5 +108,8 @@ mod tests {
         }
         assert_eq!(variables.parts("${v7}", &Dollar), Err(Unknown::Endless));
         assert!(variables.parts(&"${".repeat(100_000), &Dollar).is_ok());
+        variables.set("long", &"x".repeat(1 << 20));
+        let all: Vec<_> = (0..100).map(|_| variables.parts("${long}", &Dollar)).collect();
+        assert!(all[10].is_ok() && all[99] == Err(Unknown::Spent));
     }
 }

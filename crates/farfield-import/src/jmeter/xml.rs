@@ -106,6 +106,9 @@ fn add_text(open: &mut [Element], text: &str) {
     }
 }
 
+/// Properties of an element that are looked at, at most.
+const PROPERTIES_MAX: usize = 1_000;
+
 impl Element {
     /// The value of an attribute; empty if there is none.
     pub fn attribute(&self, name: &str) -> &str {
@@ -114,7 +117,8 @@ impl Element {
 
     /// The property of this name.
     pub fn property(&self, name: &str) -> Option<&Element> {
-        self.children.iter().find(|child| child.attribute("name") == name)
+        // None has as many: one that a stranger made is not searched for each sampler.
+        self.children.iter().take(PROPERTIES_MAX).find(|child| child.attribute("name") == name)
     }
 
     /// The text of a property; empty if there is none.

@@ -13,18 +13,28 @@ use std::rc::Rc;
 const SCHEMAS_MAX: usize = 2_000;
 /// Levels of an example at most.
 const LEVELS_MAX: usize = 24;
+/// Bytes of one example at most, of which a document may name one often.
+const BYTES_MAX: usize = 4 << 20;
 
 /// What is left for an example.
 #[derive(Clone)]
 pub struct Budget {
     schemas: Rc<Cell<usize>>,
+    bytes: Rc<Cell<usize>>,
     levels: usize,
 }
 
 impl Budget {
     /// That of a new example.
     pub fn new() -> Budget {
-        Budget { schemas: Rc::new(Cell::new(SCHEMAS_MAX)), levels: LEVELS_MAX }
+        let bytes = Rc::new(Cell::new(BYTES_MAX));
+        Budget { schemas: Rc::new(Cell::new(SCHEMAS_MAX)), bytes, levels: LEVELS_MAX }
+    }
+
+    /// A copy of a value, if there is room for it.
+    fn copy(&self, node: &Node) -> Option<Node> {
+        self.bytes.set(self.bytes.get().checked_sub(node.bytes())?);
+        Some(node.clone())
     }
 
     fn below(&self) -> Option<Budget> {
@@ -47,11 +57,16 @@ pub fn add(
     let body = document.resolved(operation.get("requestBody"));
     let content = body.get("content").entries();
     if content.is_empty() {
-        return Ok(());
+        // Another document's, or none.
+        return match operation.get("requestBody").get("$ref").is_null() {
+            true => Ok(()),
+            false => Err(("whose body is a reference that leads to nothing in the document", String::new())),
+        };
     }
     let known = |(media_type, media): &(String, Node)| {
         let value = own_example(document, media)
             .or_else(|| example(document, media.get("schema"), &Budget::new()))?;
+        let value = parsed(document, media_type, media.get("schema"), value);
         written(media_type, &value)
     };
     // JSON first, where there are several.
@@ -69,6 +84,18 @@ pub fn add(
     }
 }
 
+/// An example that is the text of an object or a list as what it says, where the schema wants such.
+fn parsed(document: &Document, media_type: &str, schema: &Node, value: Node) -> Node {
+    let schema = document.resolved(schema);
+    let is_text = matches!(schema.get("type").text(), Some("string"));
+    match value.text().map(str::trim_start) {
+        Some(text) if media_type.contains("json") && !is_text && text.starts_with(['{', '[']) => {
+            Node::of_json(text.as_bytes()).unwrap_or(value)
+        }
+        _ => value,
+    }
+}
+
 fn add_of_swagger(
     document: &Document,
     operation: &Node,
@@ -81,6 +108,7 @@ fn add_of_swagger(
         (Some(schema), _) => {
             let media_type = consumes.unwrap_or("application/json");
             let value = example(document, schema, &Budget::new());
+            let value = value.map(|value| parsed(document, media_type, schema, value));
             let made = value.and_then(|value| written(media_type, &value));
             made.ok_or(("whose body has no example", one_line(media_type)))?
         }
@@ -148,11 +176,11 @@ pub fn example(document: &Document, schema: &Node, budget: &Budget) -> Option<No
     let schema = document.resolved(schema);
     let own = [schema.get("example"), schema.get("const"), schema.get("default")];
     if let Some(own) = own.into_iter().find(|own| !own.is_null()) {
-        return Some(own.clone());
+        return budget.copy(own);
     }
     for list in ["examples", "enum"] {
         if let Some(first) = schema.get(list).items().first() {
-            return Some(first.clone());
+            return budget.copy(first);
         }
     }
     for list in ["oneOf", "anyOf"] {
@@ -164,12 +192,20 @@ pub fn example(document: &Document, schema: &Node, budget: &Budget) -> Option<No
     if !schema.get("allOf").items().is_empty() || !schema.get("properties").is_null() {
         let mut members = Vec::new();
         collect(document, schema, &budget, &mut members)?;
+        if members.is_empty() && !is_object(schema) {
+            // Of all that are one, each has an example of what it says; one of a text is no object.
+            return schema.get("allOf").items().iter().find_map(|part| example(document, part, &budget));
+        }
         return Some(Node::Map(members));
     }
     if !schema.get("items").is_null() {
         return example(document, schema.get("items"), &budget).map(|item| Node::List(vec![item]));
     }
     None
+}
+
+fn is_object(schema: &Node) -> bool {
+    schema.get("type").text() == Some("object") || !schema.get("properties").is_null()
 }
 
 /// Members of an object, with those of all that it is made of; `None` if a required one has no example.
@@ -209,4 +245,47 @@ fn collect(
     let properties = schema.get("properties");
     let missing = required.iter().find(|name| !has(name) && properties.get(name).get("readOnly").is_null());
     missing.is_none().then_some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document(schemas: &str) -> Document {
+        let text = format!(r#"{{"openapi": "3.0.0", "paths": {{"/": {{}}}}, "components": {schemas}}}"#);
+        Document::of(Node::of_json(text.as_bytes()).expect("JSON")).expect("a document")
+    }
+
+    fn body(components: &str, operation: &str) -> Result<Option<String>, &'static str> {
+        let mut state = State::new("a".into(), "POST", "/");
+        let operation = Node::of_json(operation.as_bytes()).expect("JSON");
+        add(&document(components), &operation, &Parameters::default(), &mut state).map_err(|(why, _)| why)?;
+        Ok(match state.body {
+            Some(Body::Text(text)) => Some(text),
+            _ => None,
+        })
+    }
+
+    #[test]
+    fn a_reference_to_nothing_is_no_empty_body() {
+        for to in ["#/components/requestBodies/None", "other.yaml#/Body"] {
+            let operation = format!(r#"{{"requestBody": {{"$ref": "{to}"}}}}"#);
+            assert!(body("{}", &operation).expect_err(to).contains("leads to nothing"));
+        }
+        assert_eq!(body("{}", "{}"), Ok(None));
+    }
+
+    #[test]
+    fn examples_are_what_the_schema_says() {
+        let of =
+            |media: &str| format!(r#"{{"requestBody": {{"content": {{"application/json": {media}}}}}}}"#);
+        let kind = r##"{"schemas": {"Kind": {"type": "string", "enum": ["x", "y"]}}}"##;
+        for (media, expected) in [
+            (r#"{"example": "{\"a\": 1}", "schema": {"type": "object"}}"#, r#"{"a":1}"#),
+            (r#"{"example": "{\"a\": 1}", "schema": {"type": "string"}}"#, r#""{\"a\": 1}""#),
+            (r##"{"schema": {"allOf": [{"$ref": "#/components/schemas/Kind"}]}}"##, r#""x""#),
+        ] {
+            assert_eq!(body(kind, &of(media)), Ok(Some(expected.to_owned())), "{media}");
+        }
+    }
 }

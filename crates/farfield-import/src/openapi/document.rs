@@ -1,15 +1,20 @@
 //! A document of OpenAPI: its version, what its references lead to, where its servers are.
 
 use crate::node::Node;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 /// References that lead to references, at most.
 const CHAIN_MAX: usize = 16;
+/// Keys of a map that is searched one by one, at most.
+const LARGE: usize = 16;
 
 /// A document.
 pub struct Document {
     pub root: Node,
     version: Version,
+    /// Places of keys in large maps that references lead through, by the map's own place in memory.
+    index: RefCell<BTreeMap<usize, BTreeMap<String, usize>>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,7 +41,7 @@ impl Document {
         if root.get("paths").entries().is_empty() {
             return Err("it has no `paths`".to_owned());
         }
-        Ok(Document { root, version })
+        Ok(Document { root, version, index: RefCell::default() })
     }
 
     /// Whether it is of version 2.
@@ -53,11 +58,25 @@ impl Document {
             let mut found = &self.root;
             for part in pointer.split('/') {
                 let part = percent_encoding::percent_decode_str(part).decode_utf8_lossy();
-                found = found.get(&part.replace("~1", "/").replace("~0", "~"));
+                found = self.member(found, &part.replace("~1", "/").replace("~0", "~"));
             }
             node = found;
         }
         node
+    }
+
+    /// The value of a key in a part of the document, which is not searched for each reference.
+    fn member<'a>(&'a self, node: &'a Node, key: &str) -> &'a Node {
+        let entries = node.entries();
+        if entries.len() <= LARGE {
+            return node.get(key);
+        }
+        let mut index = self.index.borrow_mut();
+        let places = index.entry(std::ptr::from_ref(node).addr()).or_insert_with(|| {
+            // Of keys that are there twice the first counts, as elsewhere.
+            entries.iter().enumerate().rev().map(|(place, (own, _))| (own.clone(), place)).collect()
+        });
+        places.get(key).map_or(&Node::Null, |place| &entries[*place].1)
     }
 
     /// Where the server of version 2 is: scheme, host and path; a path alone if it names no host.

@@ -7,6 +7,9 @@ use crate::Wishes;
 use crate::node::Node;
 use crate::text::{literal, one_line, percent_encoded};
 
+/// Parameters of an operation at most.
+const PARAMETERS_MAX: usize = 500;
+
 /// Parameters with their values, as templates.
 #[derive(Default)]
 pub struct Parameters {
@@ -28,16 +31,18 @@ pub fn read(
     operation: &Node,
     wishes: &Wishes,
 ) -> Result<Parameters, (&'static str, String)> {
-    let resolved = |list: &'_ Node| -> Vec<Node> {
-        list.items().iter().map(|own| document.resolved(own).clone()).collect()
-    };
-    let (mut all, own) = (resolved(item.get("parameters")), resolved(operation.get("parameters")));
+    let lists = [item.get("parameters"), operation.get("parameters")];
+    if lists.iter().map(|list| list.items().len()).sum::<usize>() > PARAMETERS_MAX {
+        return Err(("with more than 500 parameters", String::new()));
+    }
+    let [mut all, own] =
+        lists.map(|list| list.items().iter().map(|own| document.resolved(own)).collect::<Vec<_>>());
     let same =
         |one: &Node, other: &Node| one.get("name") == other.get("name") && one.get("in") == other.get("in");
     all.retain(|shared| !own.iter().any(|own| same(shared, own)));
     all.extend(own);
     let mut found = Parameters::default();
-    for parameter in &all {
+    for parameter in all {
         one(document, parameter, wishes, &mut found)?;
     }
     Ok(found)

@@ -34,6 +34,9 @@ pub fn add(
             differs.push((without, format!("scheme `{}`", one_line(name))));
             continue;
         };
+        if crate::environment(value).is_none() {
+            state.secret.push(one_line(name));
+        }
         let field = scheme.get("name").text().unwrap_or("authorization");
         let of_http = scheme.get("scheme").text().unwrap_or_default().to_ascii_lowercase();
         match (scheme.get("type").text(), scheme.get("in").text()) {

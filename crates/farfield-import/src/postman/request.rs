@@ -186,6 +186,9 @@ impl Maker<'_, '_> {
             }
             "apikey" => {
                 let (name, own) = (value("key"), self.fill(&value("value"))?);
+                if !own.starts_with("${") {
+                    self.state.secret.push(crate::text::one_line(&name));
+                }
                 match value("in").as_str() {
                     "query" => {
                         let mark = if self.state.path.contains('?') { '&' } else { '?' };

@@ -265,7 +265,8 @@ impl Reader {
                 rest = more;
                 literal(inside)?
             };
-            pointer = format!("{pointer}/{}", part.replace('~', "~0").replace('/', "~1"));
+            pointer.push('/');
+            pointer += &part.replace('~', "~0").replace('/', "~1");
         }
         Some(pointer)
     }
@@ -425,6 +426,9 @@ fn literal(text: &str) -> Option<String> {
 
 /// Adds a check; false if there is no such check.
 pub fn add(checks: &mut Checks, finding: &Finding, fill: &dyn Fn(&str) -> Option<String>) -> bool {
+    if checks.is_full() {
+        return false;
+    }
     let filled = |value: &Option<String>| match value {
         Some(value) => fill(value).map(Some),
         None => Some(None),

@@ -7,14 +7,13 @@ pub struct Braces;
 
 impl Notation for Braces {
     fn next<'t>(&self, text: &'t str) -> Option<(usize, usize, &'t str)> {
-        let end = text.find("}}")?;
-        let begin = text[..end].rfind("{{");
-        match begin {
-            Some(begin) => Some((begin, end + 2, text[begin + 2..end].trim())),
-            None => {
-                let (begin, more, inside) = self.next(&text[end + 2..])?;
-                Some((end + 2 + begin, end + 2 + more, inside))
+        let mut from = 0;
+        loop {
+            let end = from + text[from..].find("}}")?;
+            if let Some(begin) = text[from..end].rfind("{{").map(|begin| from + begin) {
+                return Some((begin, end + 2, text[begin + 2..end].trim()));
             }
+            from = end + 2;
         }
     }
 
@@ -25,5 +24,16 @@ impl Notation for Braces {
             "guid" | "randomUUID" => Ok(crate::holes::uuid()),
             _ => Err(Unknown::Function(inside.to_owned())),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_without_a_beginning_are_text() {
+        assert_eq!(Braces.next("a}} {{ b }}c"), Some((4, 11, "b")));
+        assert_eq!(Braces.next(&"}}".repeat(200_000)), None);
     }
 }

@@ -53,13 +53,24 @@ pub fn import(flags: &ImportFlags) -> Result<Exit, Problem> {
     Ok(Exit::Fine)
 }
 
-/// Writes the scenario; a new file with credentials in it is its owner's alone.
+/// Writes the scenario; a file with credentials or contents of files in it is its owner's alone.
 fn write(path: &Path, imported: &Imported) -> io::Result<()> {
     let scenario = imported.scenario.as_bytes();
-    if !imported.secrets.is_empty() && !path.exists() {
-        return farfield_files::create_private(path)?.write_all(scenario);
+    if imported.secrets.is_empty() && imported.files.is_empty() {
+        return farfield_files::output::put(path, scenario);
     }
-    farfield_files::output::put(path, scenario)
+    match path.symlink_metadata() {
+        Err(_) => farfield_files::create_private(path)?.write_all(scenario),
+        // One that others may read is not written into, but replaced.
+        Ok(old) if old.is_file() => {
+            let folder = path.parent().filter(|own| *own != Path::new("")).unwrap_or(Path::new("."));
+            let name = path.file_name().and_then(|own| own.to_str());
+            let name = name.ok_or_else(|| io::Error::other("its name is no text in UTF-8"))?;
+            farfield_files::Folder::open(folder)?.replace(name, |to| to.write_all(scenario))
+        }
+        // A pipe or a terminal.
+        Ok(_) => farfield_files::output::put(path, scenario),
+    }
 }
 
 /// The folder that names of files in the document are relative to: its own, and for commands of curl the one
@@ -129,7 +140,7 @@ fn refusal(imported: &Imported, flags: &ImportFlags, base: &Path) -> Option<Stri
 
 /// What is in the scenario and what is not, on standard error.
 fn account(named: &str, kind: Kind, imported: &Imported, refusal: Option<&str>) {
-    let Imported { reading, target, notes, secrets, environment, .. } = imported;
+    let Imported { reading, target, notes, secrets, environment, files, .. } = imported;
     let (taken, all) = (reading.taken, reading.entries());
     let name = if named == "-" { "standard input" } else { named };
     let entries = if all == 1 { "entry" } else { "entries" };
@@ -148,11 +159,18 @@ fn account(named: &str, kind: Kind, imported: &Imported, refusal: Option<&str>) 
             named.join(", ")
         ));
     }
+    let listed =
+        |names: &[String]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    if !files.is_empty() {
+        output::put_error(format_args!(
+            "note: these files are in the scenario, or are named by it: {}\n",
+            listed(files)
+        ));
+    }
     if !environment.is_empty() {
-        let named: Vec<String> = environment.iter().map(|name| format!("`{name}`")).collect();
         output::put_error(format_args!(
             "note: the scenario needs these variables of the environment: {}\n",
-            named.join(", ")
+            listed(environment)
         ));
     }
     if let Some(refusal) = refusal {

@@ -4,17 +4,20 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use url::Url;
 
-/// A server: its host in lower case, and its port unless it is the scheme's own.
+/// A server: its scheme, its host in lower case, and its port unless it is the scheme's own. What was asked
+/// for by TLS is not asked for in clear with the rest.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Server {
     host: String,
     port: Option<u16>,
+    is_tls: bool,
 }
 
 impl Server {
     /// That of a URL.
     pub fn of(url: &Url) -> Option<Server> {
-        Some(Server { host: url.host_str()?.to_ascii_lowercase(), port: url.port() })
+        let host = url.host_str()?.to_ascii_lowercase();
+        Some(Server { host, port: url.port(), is_tls: url.scheme() == "https" })
     }
 
     /// The one that a Host field names, of either scheme.
@@ -33,10 +36,10 @@ pub fn server_of_most<'a>(
     for (place, server) in servers.enumerate() {
         counts.entry(server).or_insert((0, place)).0 += 1;
     }
+    // An authority is of either scheme.
     let asked = target.and_then(Server::of_authority);
-    if let Some((server, _)) = asked.and_then(|asked| counts.get_key_value(&asked)) {
-        return Some(server);
-    }
-    let most = counts.iter().max_by_key(|(_, (count, place))| (*count, Reverse(*place)));
+    let is_asked =
+        |own: &Server| asked.as_ref().is_some_and(|to| (&to.host, to.port) == (&own.host, own.port));
+    let most = counts.iter().max_by_key(|(own, (count, place))| (is_asked(own), *count, Reverse(*place)));
     most.map(|(server, _)| *server)
 }

@@ -103,7 +103,8 @@ fn the_target_or_the_server_of_most_entries_is_asked() {
         ("http://127.0.0.1:9101/a", "", ""),
         ("https://Shop.example:443/b", "", ""),
         ("https://shop.example/c", "", ""),
-        ("http://shop.example:80/d", "", ""),
+        ("https://shop.example/d", "", ""),
+        ("http://shop.example:80/e", "", ""),
     ]);
     let asked = |target| replay_for(target, "s.har", &text, "").expect("a session");
     assert_eq!(paths(&asked(Some("127.0.0.1:9101"))), ["/a"]);
