@@ -427,9 +427,18 @@ impl Metric {
 impl Codes {
     fn parse(text: &str) -> Option<Codes> {
         let class = text.strip_suffix("xx").or_else(|| text.strip_suffix("XX"));
+        // A sign or a zero in front is none of a code, though a number is read with it.
+        let digits = |text: &str, count: usize| {
+            text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit())
+        };
         match class {
-            Some(class) => class.parse().ok().filter(|class| (1..=5).contains(class)).map(Codes::Class),
-            None => text.parse().ok().filter(|code| (100..1_000).contains(code)).map(Codes::One),
+            Some(class) if digits(class, 1) => {
+                class.parse().ok().filter(|class| (1..=5).contains(class)).map(Codes::Class)
+            }
+            None if digits(text, 3) => {
+                text.parse().ok().filter(|code| (100..1_000).contains(code)).map(Codes::One)
+            }
+            _ => None,
         }
     }
 

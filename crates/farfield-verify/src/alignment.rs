@@ -10,13 +10,14 @@
 //! | --- | --- | --- |
 //! | within the limit of times | within its error and the limit of constant errors | one |
 //! | at most 30 µs | beyond that, within 1 ms, without a drift | one, and the offset is an error |
+//! | at most 30 µs | beyond that, without a drift | two by name, and the offset is an error |
 //! | within the limit of times | otherwise | two |
 //! | more | any | two: the capture is elsewhere |
 //!
-//! The second row is a judgement: two clocks on one machine that agree within a millisecond and do not drift
-//! apart are one, and a way of 30 µs there and back leads to no other machine but the next. A card that
-//! stamps packets with a clock of its own, which another daemon keeps within a millisecond, is taken for it
-//! as well, and the finding's advice names that.
+//! The second row and the third are a judgement: two clocks on one machine that do not drift apart are one,
+//! and a way of 30 µs there and back leads to no other machine but the next. Beyond a millisecond packets are
+//! aligned by the estimate first, since nothing would match without. A card that stamps packets with a clock
+//! of its own, which another daemon keeps, is taken for an error as well, and the finding's advice names that.
 
 use crate::clock::{self, Bound, ClockRelation};
 use crate::findings::time;
@@ -37,7 +38,7 @@ const BOUNDS: usize = 500_000;
 /// Two readings of one clock are not farther apart, unless it was set between the two.
 const ONE_CLOCK_NS: f64 = 1e6;
 /// Packets that take longer to the clients and back may have been captured at another machine.
-const ONE_MACHINE_NS: f64 = 30_000.0;
+pub(crate) const ONE_MACHINE_NS: f64 = 30_000.0;
 /// Starts that are farther apart are not expressed by each other: a double holds nanoseconds up to here.
 const COMMENSURATE_NS: i64 = 1_000_000_000_000_000;
 
@@ -145,8 +146,7 @@ fn two_clocks(
 ) -> Option<String> {
     let limit = limits.error_ns as f64;
     let (offset, error) = (found.offset_ns, found.offset_error_ns);
-    // Without a handshake the requests themselves bound the way, if samples are right.
-    let away = round_trip_ns.map_or(2.0 * error, |ns| ns as f64);
+    let away = away(found, round_trip_ns);
     if away > limit && !matching.at_gateway {
         return Some(format!(
             "packets take {} from the capture to the clients and back, so that it was not taken at the run's \
@@ -154,12 +154,7 @@ fn two_clocks(
             time(away)
         ));
     }
-    let span = run.end.as_ns() as f64;
-    let gained = found.drift_ppm * 1e-6 * span;
-    let drifts = found.drift_error_ppm.is_some_and(|error| {
-        found.drift_ppm.abs() > 2.0 * error && gained.abs() > limit.max(2.0 * found.offset_error_ns)
-    });
-    if drifts {
+    if let Some(gained) = gained(found, run, limit) {
         return Some(format!(
             "it gains {:.1} ppm on the run's, {} over the run, which a machine's own clock does not",
             found.drift_ppm,
@@ -179,16 +174,52 @@ fn two_clocks(
     })
 }
 
+/// The way from the capture to the clients and back, in nanoseconds. Without a handshake the requests
+/// themselves bound it, if samples are right.
+fn away(found: &ClockRelation, round_trip_ns: Option<u64>) -> f64 {
+    round_trip_ns.map_or(2.0 * found.offset_error_ns, |ns| ns as f64)
+}
+
+/// The nanoseconds that a clock which does not keep the run's pace gains over the run; `None` of one that
+/// does, within `limit`.
+fn gained(found: &ClockRelation, run: &RunRecord, limit: f64) -> Option<f64> {
+    let gained = found.drift_ppm * 1e-6 * run.end.as_ns() as f64;
+    let error = found.drift_error_ppm?;
+    let is_beyond = gained.abs() > limit.max(2.0 * found.offset_error_ns);
+    (found.drift_ppm.abs() > 2.0 * error && is_beyond).then_some(gained)
+}
+
+/// Whether the clock of a capture that was taken at the run's machine keeps the run's pace, and yet is not
+/// the run's: one of the two is set wrong.
+pub(crate) fn is_set_wrong(
+    clocks: &Clocks,
+    at_gateway: bool,
+    run: &RunRecord,
+    limits: AgreementLimits,
+) -> bool {
+    let Some(found) = clocks.estimate.filter(|_| clocks.reason.is_some() && !at_gateway) else {
+        return false;
+    };
+    let is_here = away(&found, clocks.round_trip_ns) <= ONE_MACHINE_NS;
+    is_here && gained(&found, run, limits.error_ns as f64).is_none()
+}
+
 /// The time that one in twenty of the matched connections at most had between SYN-ACK and the client's
 /// acknowledgement, in nanoseconds.
 fn round_trip(capture: &Capture, matching: &Matching) -> Option<u64> {
+    let ways = ways(capture, matching);
+    ways.get(ways.len() / 20).copied()
+}
+
+/// The ways from the capture to the clients of matched connections and back, in nanoseconds, in order.
+pub(crate) fn ways(capture: &Capture, matching: &Matching) -> Vec<u64> {
     let connections = matching.connections.values().map(|at| &capture.connections[*at as usize]);
     let mut ways: Vec<u64> = connections
         .filter(|connection| !connection.is_quic)
         .filter_map(|connection| connection.established?.0.checked_sub(connection.syn_ack?.0))
         .collect();
     ways.sort_unstable();
-    ways.get(ways.len() / 20).copied()
+    ways
 }
 
 /// What the capture's clock is ahead in the median of connections whose client addresses occur once.

@@ -159,8 +159,17 @@ pub fn errors(sides: Sides<'_>, time: TimeKind) -> TimeErrors {
     }
 }
 
+/// The errors of one time, of matched requests that were due in the measured part: samples less packets.
+pub(crate) fn each(sides: Sides<'_>, time: TimeKind) -> Vec<i64> {
+    let measured = sides.complete_pairs().filter(|(own, _)| sides.is_measured(own.due.as_ns() as i64));
+    let error = |(sample, transaction): (&Sample, &Transaction)| {
+        Some(time.of_sample(sample)? - sides.packets_ns(time, transaction, Some(sample.due))?)
+    };
+    measured.filter_map(error).collect()
+}
+
 /// The error that all requests have, of the errors of each.
-fn constant(mut errors: Vec<i64>) -> Option<i64> {
+pub(crate) fn constant(mut errors: Vec<i64>) -> Option<i64> {
     errors.sort_unstable();
     let [low, median] = [errors.get(errors.len() / 20)?, errors.get(errors.len() / 2)?];
     Some(if *low > 0 { *low } else { (*median).min(0) })

@@ -3,6 +3,7 @@
 //! Causes stand before their effects: a clock that is off explains wrong response times, duplicates explain
 //! a mean. Findings that disagree make a verification fail; the others say what limits it.
 
+mod another;
 mod load;
 mod record;
 mod summary;
@@ -65,7 +66,9 @@ pub(crate) fn all(sides: Sides<'_>, found: &Verification, asked: Option<&Asked>)
     let rounded = timing::rounded(judged);
     let is_rounded = rounded.is_some();
     findings.extend(rounded);
-    let clock = timing::clock(judged, is_rounded);
+    let another = another::another_run(judged);
+    let clock = if another.is_none() { timing::clock(judged, is_rounded) } else { Vec::new() };
+    findings.extend(another);
     let is_off = !clock.is_empty();
     findings.extend(clock);
     findings.extend(record::duplicates(judged));

@@ -315,3 +315,67 @@ fn unfinished_requests_may_be_left_out() {
     // offered.
     assert!(wrong.iter().all(|path| path.contains("offered") || path.starts_with("verdict")), "{wrong:?}");
 }
+
+/// A document with its rates as a farfield of version 2 named them.
+fn of_version_2(said: &mut Value) {
+    match said {
+        Value::Object(fields) => {
+            if let Some(succeeded) = fields.remove("succeeded_per_s") {
+                fields.insert("completed_per_s".to_owned(), succeeded);
+                for rest in ["interval_per_s", "interval"] {
+                    let new =
+                        if rest == "interval" { "no_succeeded_interval" } else { "succeeded_interval_per_s" };
+                    let own = fields.remove(new).expect("a rate");
+                    fields.insert(new.replace("succeeded", "completed"), own);
+                }
+            }
+            fields.values_mut().for_each(of_version_2);
+        }
+        Value::Array(list) => list.iter_mut().for_each(of_version_2),
+        _ => {}
+    }
+}
+
+/// Before version 3 replies with success were the only ones with a rate, and a drain was 0 however long.
+#[test]
+fn a_summary_of_version_2_is_counted_as_it_was_written() {
+    let scene = scene();
+    let mut said = summary(&scene);
+    of_version_2(&mut said);
+    said["schema_version"] = json!(2);
+    said["phases"]["drain_ns"] = json!(0);
+    let found = recount(&said, evidence(&scene)).expect("a run that has ended");
+    assert_eq!((found.differences, found.unread), (Vec::new(), Vec::new()));
+    // What the reader of today makes of it is no document of that version.
+    let read: Summary = serde_json::from_value(said).expect("a summary");
+    let rewritten = serde_json::to_value(&read).expect("names are strings");
+    let found = recount(&rewritten, evidence(&scene)).expect("a run that has ended");
+    assert!(!found.differences.is_empty());
+}
+
+/// Samples do not say which path a request was for: what a threshold of one has measured is unread.
+#[test]
+fn a_threshold_of_a_path_is_named_as_unread() {
+    let scene = scene();
+    let mut said = summary(&scene);
+    let own = json!({"text": "errors{/a}<1%", "measured": 0.005, "is_lower_bound": false, "interval": null,
+        "limit": 0.01, "unit": "share", "passed": true});
+    said["thresholds"].as_array_mut().expect("a list").push(own);
+    let found = recount(&said, evidence(&scene)).expect("a run that has ended");
+    assert_eq!(found.unread, ["thresholds[].measured"]);
+    assert_eq!(found.differences, []);
+    said["thresholds"][11]["passed"] = json!(false);
+    let found = recount(&said, evidence(&scene)).expect("a run that has ended");
+    assert_eq!(found.differences.len(), 1, "{:?}", found.differences);
+}
+
+/// What is no code as it is written is none to count.
+#[test]
+fn a_status_is_three_digits_or_a_class() {
+    for text in ["status.0200==0", "status.02xx==0", "status.+404==0", "status.+4xx==0", "status.20==0"] {
+        assert!(text.parse::<Threshold>().is_err(), "{text}");
+    }
+    for text in ["status.200==0", "status.4xx==0", "status.5XX==0"] {
+        assert!(text.parse::<Threshold>().is_ok(), "{text}");
+    }
+}

@@ -37,7 +37,7 @@ pub(super) fn recounted(judged: Judged<'_>) -> Vec<Finding> {
         findings.push(Finding::limit(
             "summary-unread",
             format!("nothing counts these numbers of the summary again: {}", unread.join(", ")),
-            "verify a run with the farfield that made it",
+            "believe them as they are; what a later farfield has added is counted again by that one",
         ));
     }
     findings

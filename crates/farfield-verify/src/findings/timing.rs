@@ -1,8 +1,10 @@
 //! Findings about clocks and times.
 
 use super::{Finding, Judged, time};
+use crate::errors::TimeErrors;
 use crate::grid;
 use crate::times::TimeKind;
+use crate::{alignment, errors};
 use farfield_base::Duration;
 
 /// Requests that show an error which all have in common.
@@ -45,11 +47,15 @@ fn rounding(samples: &[i64], packets: &[i64]) -> Option<i64> {
 /// A clock that is off or drifts, where run and capture had one clock.
 pub(super) fn clock(judged: Judged<'_>, is_rounded: bool) -> Vec<Finding> {
     let clocks = &judged.found.clocks;
+    let at_gateway = judged.found.capture.at_gateway;
+    if alignment::is_set_wrong(clocks, at_gateway, judged.sides.run, judged.found.limits) {
+        return vec![set_wrong(clocks.reason.as_deref().unwrap_or_default())];
+    }
     let Some(estimate) = clocks.estimate.filter(|_| clocks.same && !is_rounded) else { return Vec::new() };
     // Behind the clients' links the way there and the way back may differ.
-    let at_gateway = judged.found.capture.at_gateway;
-    let limit = limit(judged);
-    let offset_limit = if at_gateway { limit } else { constant_limit(judged) };
+    let way = clocks.round_trip_ns.unwrap_or(0) as f64;
+    let limit = limit(judged) + way;
+    let offset_limit = if at_gateway { limit } else { constant_limit(judged) + way };
     let window = judged.sides.run.window;
     let span = judged.sides.run.end.since(window.measure_from.min(judged.sides.run.end));
     let mut findings = Vec::new();
@@ -86,11 +92,21 @@ pub(super) fn clock(judged: Judged<'_>, is_rounded: bool) -> Vec<Finding> {
     findings
 }
 
-/// The largest mean absolute error of a time, and what packets took from the capture to the clients and back.
+/// A clock at the run's own machine that is not the run's, and keeps its pace.
+fn set_wrong(reason: &str) -> Finding {
+    Finding::disagreement(
+        "clock-offset",
+        format!("the capture was taken at the run's machine, and by its clock {reason}"),
+        "take both by the clock of one machine, and keep it from being set; a card that stamps packets by a clock \
+         of its own does this (`tcpdump -j host` does not), and so does a capture whose times were edited",
+    )
+}
+
+/// The largest mean absolute error of a time.
 fn limit(judged: Judged<'_>) -> f64 {
     let limits = judged.found.limits;
     let exact = judged.sides.run.stamps_packets;
-    (if exact { limits.constant_ns } else { limits.error_ns }) as f64 + way(judged)
+    (if exact { limits.constant_ns } else { limits.error_ns }) as f64
 }
 
 /// The largest error that all requests may have in common. A client of QUIC computes between an instant and
@@ -100,12 +116,69 @@ fn constant_limit(judged: Judged<'_>) -> f64 {
     let is_quic = judged.sides.capture.connections.iter().any(|connection| connection.is_quic);
     let limit =
         if is_quic && !judged.sides.run.stamps_packets { limits.error_ns } else { limits.constant_ns };
-    limit as f64 + way(judged)
+    limit as f64
 }
 
-/// What packets took from another program's capture to the clients and back; nothing of a run's own.
-fn way(judged: Judged<'_>) -> f64 {
-    judged.found.clocks.round_trip_ns.unwrap_or(0) as f64
+/// What packets take from another program's capture to the clients and back; nothing of a run's own.
+#[derive(Clone, Copy)]
+struct Way {
+    /// By which times that begin with the client's packet and end with the server's are longer at the client.
+    shift_ns: i64,
+    /// What the ways of single connections differ by, which widens the limits.
+    slack_ns: f64,
+}
+
+impl Way {
+    fn of(judged: Judged<'_>) -> Way {
+        let Some(least) = judged.found.clocks.round_trip_ns else {
+            return Way { shift_ns: 0, slack_ns: 0.0 };
+        };
+        // At one machine it is the kernel's work, which is a part of no time or of all of it.
+        if least as f64 <= alignment::ONE_MACHINE_NS {
+            return Way { shift_ns: 0, slack_ns: least as f64 };
+        }
+        let ways = alignment::ways(judged.sides.capture, judged.sides.matching);
+        let middle = ways.get(ways.len() / 2).copied().unwrap_or(least);
+        let apart: f64 = ways.iter().map(|way| way.abs_diff(middle) as f64).sum();
+        Way { shift_ns: middle as i64, slack_ns: apart / ways.len().max(1) as f64 }
+    }
+
+    /// What is expected of the errors of a time. A response time ends at the client, after the way back; both
+    /// ends of a transfer and of a handshake of TLS come by that way.
+    fn shift_ns(self, time: TimeKind) -> i64 {
+        match time {
+            TimeKind::Connect | TimeKind::Reply | TimeKind::Service => self.shift_ns,
+            TimeKind::Response => self.shift_ns / 2,
+            TimeKind::Tls | TimeKind::Transfer => 0,
+        }
+    }
+}
+
+/// Errors without what the way explains.
+struct Rest {
+    mean_absolute_ns: Option<f64>,
+    mean_ns: Option<f64>,
+    constant_ns: Option<i64>,
+}
+
+impl Rest {
+    fn of(judged: Judged<'_>, own: &TimeErrors, way: Way) -> Rest {
+        let shift = way.shift_ns(own.time);
+        if shift == 0 {
+            return Rest {
+                mean_absolute_ns: own.mean_absolute_ns,
+                mean_ns: own.mean_ns,
+                constant_ns: own.constant_ns,
+            };
+        }
+        let rest: Vec<i64> = errors::each(judged.sides, own.time).iter().map(|error| error - shift).collect();
+        let mean = |sum: f64| (!rest.is_empty()).then(|| sum / rest.len() as f64);
+        Rest {
+            mean_absolute_ns: mean(rest.iter().map(|error| error.abs() as f64).sum()),
+            mean_ns: mean(rest.iter().map(|error| *error as f64).sum()),
+            constant_ns: errors::constant(rest),
+        }
+    }
 }
 
 /// Times that are off by as much for all requests, where run and capture had one clock.
@@ -113,9 +186,10 @@ pub(super) fn shifted(judged: Judged<'_>, clock_is_off: bool) -> Option<Finding>
     if judged.found.capture.at_gateway || !judged.found.clocks.same {
         return None;
     }
-    let limit = constant_limit(judged);
+    let way = Way::of(judged);
+    let limit = constant_limit(judged) + way.slack_ns;
     let off = judged.found.times.iter().filter_map(|errors| {
-        let by = errors.constant_ns.filter(|by| by.unsigned_abs() as f64 > limit)?;
+        let by = Rest::of(judged, errors, way).constant_ns.filter(|by| by.unsigned_abs() as f64 > limit)?;
         let is_named = clock_is_off && errors.time == TimeKind::Response;
         (!is_named && errors.pairs >= SHIFTED)
             .then(|| format!("{} by {}", errors.time.name(), time(by as f64)))
@@ -139,14 +213,16 @@ pub(super) fn times(judged: Judged<'_>, clock_is_off: bool) -> Vec<Finding> {
     if judged.found.capture.at_gateway {
         return Vec::new();
     }
-    let limit = limit(judged);
+    let way = Way::of(judged);
+    let limit = limit(judged) + way.slack_ns;
     let mut findings = Vec::new();
     for errors in &judged.found.times {
         // A response time spans both clocks; what their offset explains is named there.
         if errors.time == TimeKind::Response && (clock_is_off || !judged.found.clocks.same) {
             continue;
         }
-        let Some(mean) = errors.mean_absolute_ns else { continue };
+        let rest = Rest::of(judged, errors, way);
+        let Some(mean) = rest.mean_absolute_ns else { continue };
         // Where the instants are the same, no length of time excuses an error.
         let excused = if judged.sides.run.stamps_packets { 0.0 } else { 0.01 };
         if mean <= limit.max(errors.packets.mean_ns.unwrap_or(0.0).abs() * excused) {
@@ -167,7 +243,7 @@ pub(super) fn times(judged: Judged<'_>, clock_is_off: bool) -> Vec<Finding> {
             format!(
                 "{name} times are wrong by {} in the mean ({} to one side) over {} requests{worst}",
                 time(mean),
-                time(errors.mean_ns.unwrap_or(0.0)),
+                time(rest.mean_ns.unwrap_or(0.0)),
                 errors.pairs
             ),
             "look at the verdict's lateness and at other work on the machine; `verdict.capture-error` is the limit",

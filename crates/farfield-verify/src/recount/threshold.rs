@@ -17,7 +17,10 @@ struct Written<'a> {
 
 impl<'a> Written<'a> {
     fn read(text: &'a str) -> Option<Written<'a>> {
-        let at = text.find(['<', '>', '='])?;
+        // A path in braces may contain signs.
+        let first = text.find(['<', '>', '=', '{'])?;
+        let from = if text[first..].starts_with('{') { text.rfind('}')? } else { 0 };
+        let at = from + text[from..].find(['<', '>', '='])?;
         let (left, right) = text.split_at(at);
         let signs = if right[1..].starts_with('=') { 2 } else { 1 };
         let (left, scope) = match left.trim().split_once('{') {
@@ -35,6 +38,16 @@ impl<'a> Written<'a> {
     fn per_billion(&self) -> Option<u64> {
         let percent: f64 = self.metric.strip_prefix('p')?.parse().ok()?;
         Some((percent * 1e7).round() as u64)
+    }
+
+    fn holds(&self, value: f64, limit: f64) -> bool {
+        match self.comparison {
+            "<" => value < limit,
+            "<=" => value <= limit,
+            ">" => value > limit,
+            "==" => value == limit,
+            _ => value >= limit,
+        }
     }
 
     fn is_time(&self) -> bool {
@@ -87,9 +100,28 @@ impl Found {
 /// The results of the thresholds `said`, each by its text.
 pub fn expected(of: &Recount<'_>, said: &Value) -> Expected {
     let Some(list) = said.as_array() else { return Expected::Open };
-    let text = |own: &Value| own.get("text").and_then(Value::as_str).map(str::to_owned);
-    let results = list.iter().map(|own| text(own).and_then(|text| one(of, &text)).unwrap_or(Expected::Open));
-    Expected::List(results.collect())
+    let result = |own: &Value| {
+        let text = own.get("text").and_then(Value::as_str).unwrap_or_default();
+        one(of, text).unwrap_or_else(|| not_counted(own, text))
+    };
+    Expected::List(list.iter().map(result).collect())
+}
+
+/// The result of one that samples do not show, of a path for instance: its limit, and whether it passed by
+/// the number that the summary has, which is unread.
+fn not_counted(own: &Value, text: &str) -> Expected {
+    let written = Written::read(text);
+    let limit = written.as_ref().and_then(|written| Some((written, written.limit()?)));
+    let Some((written, (unit, limit))) = limit else {
+        return Expected::record([("text", Expected::word(text))]);
+    };
+    let measured = own.get("measured").and_then(Value::as_f64);
+    Expected::record([
+        ("text", Expected::word(text)),
+        ("limit", Expected::near(limit)),
+        ("unit", Expected::word(unit)),
+        ("passed", Expected::Flag(measured.is_some_and(|value| written.holds(value, limit)))),
+    ])
 }
 
 /// The result of one; `None` if it cannot be read, or is of what is not counted.
@@ -104,13 +136,7 @@ fn one(of: &Recount<'_>, text: &str) -> Option<Expected> {
         },
     };
     let found = measure(&written, &counted);
-    let holds = |value: f64| match written.comparison {
-        "<" => value < limit,
-        "<=" => value <= limit,
-        ">" => value > limit,
-        "==" => value == limit,
-        _ => value >= limit,
-    };
+    let holds = |value: f64| written.holds(value, limit);
     let passed = match found {
         None => Expected::Flag(false),
         Some(found) if holds(found.low) != holds(found.high) => Expected::Open,
@@ -169,7 +195,8 @@ fn measure(written: &Written<'_>, counted: &Counted) -> Option<Found> {
         name if name.starts_with("status.") => {
             let wanted = name.strip_prefix("status.")?.to_lowercase();
             let is_it = |status: u16| match wanted.strip_suffix("xx") {
-                Some(class) => status.to_string().starts_with(class),
+                // A code beyond the classes is of the last one.
+                Some(class) => (status / 100).min(5).to_string() == class,
                 None => status.to_string() == wanted,
             };
             let sum = |is: &dyn Fn(u16) -> bool| -> u64 {
@@ -229,6 +256,7 @@ mod tests {
         assert_eq!(read("p99<200ms"), Some(("p99", "response", None, "<", "200ms")));
         assert_eq!(read("p99.9(connect){dsl} >= 1s"), Some(("p99.9", "connect", Some("dsl"), ">=", "1s")));
         assert_eq!(read("nothing"), None);
+        assert_eq!(read("requests{/a==}==0"), Some(("requests", "response", Some("/a=="), "==", "0")));
         let limit = |text| Written::read(text)?.limit();
         assert_eq!(limit("p99<200ms"), Some(("ns", 2e8)));
         assert_eq!(limit("errors<1%"), Some(("share", 0.01)));

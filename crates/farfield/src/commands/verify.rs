@@ -23,6 +23,7 @@ use farfield_user::Reuse;
 use farfield_verify::{
     AgreementLimits, Asked, AskedPolicy, Finding, PathDelay, RunRecord, RunStart, Verification, tables,
 };
+use serde_json::Value;
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, IsTerminal, Write};
@@ -37,6 +38,8 @@ const KERNEL_FILE: &str = "capture-kernel.pcapng";
 const KEYS: &str = "keys.log";
 /// The samples.
 const SAMPLES: &str = "samples.parquet";
+/// The name of interface 0 in captures of virtual time.
+const GATEWAY: &str = "gateway";
 /// The result.
 const VERIFY_FILE: &str = "verify.json";
 /// A wall clock that went otherwise than the run's by more than this, in nanoseconds, was set: the capture's
@@ -99,7 +102,9 @@ pub fn verify(flags: &VerifyFlags) -> Result<Exit, Problem> {
             )));
         }
     };
-    let found = hold(&flags.directory, run.summary(), &capture)?;
+    // As it was written: the reader brings numbers of an older farfield under the names of today.
+    let said = serde_json::from_str(run.json()).ok();
+    let found = hold(&flags.directory, run.summary(), said, &capture)?;
     let colour = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let directory = flags.directory.to_string_lossy();
     match flags.format {
@@ -125,7 +130,8 @@ pub fn at_the_end(directory: &Path, summary: &mut Summary, interrupted: bool) {
     } else if samples > SAMPLES_AT_END {
         left_to_command(&format!("a run of {samples} samples would take much memory"))
     } else {
-        match hold(directory, summary, &directory.join(CAPTURE_FILE)) {
+        let said = serde_json::to_value(&*summary).ok();
+        match hold(directory, summary, said, &directory.join(CAPTURE_FILE)) {
             Ok(found) => agreement(&found),
             Err(problem) => CaptureAgreement::Unknown { why: problem.to_string() },
         }
@@ -173,8 +179,14 @@ fn is_lateness(finding: &str) -> bool {
     times || finding.starts_with("arrivals-")
 }
 
-/// Reads the directory and the capture, compares them, and leaves the result in the directory.
-fn hold(directory: &Path, summary: &Summary, capture: &Path) -> Result<Verification, Problem> {
+/// Reads the directory and the capture, compares them, and leaves the result in the directory. What the
+/// summary `said` is counted again.
+fn hold(
+    directory: &Path,
+    summary: &Summary,
+    said: Option<Value>,
+    capture: &Path,
+) -> Result<Verification, Problem> {
     let (samples, all_kept) = read_samples(directory)?;
     let scenario = farfield_scenario::read(directory.join("scenario.toml"));
     let secrets = read_secrets(directory)?;
@@ -187,12 +199,17 @@ fn hold(directory: &Path, summary: &Summary, capture: &Path) -> Result<Verificat
     let limits =
         scenario.as_ref().map_or_else(|_| AgreementLimits::default(), |plan| limits(plan.scenario()));
     let mut record = record(directory, summary, &samples, all_kept, Origin::of(capture, directory))?;
+    record.summary = said;
     record.captures_all = scenario.as_ref().is_ok_and(|plan| captures_all(plan.scenario()))
         && record.capture_file.as_deref() == Some(CAPTURE_FILE);
     // What is within TLS is computed between the two.
     record.stamps_packets &= !is_secured;
-    let limits = if record.stamps_packets { limits.of_own_packets() } else { limits.of_kernels_packets() };
     let read = read_capture(capture, Origin::of(capture, directory), &record, secrets)?;
+    if is_copy(summary, &read) {
+        record.start = start(summary, Origin::Run);
+        (record.stamps_packets, record.gateway_is_first) = (!is_secured, true);
+    }
+    let limits = if record.stamps_packets { limits.of_own_packets() } else { limits.of_kernels_packets() };
     let asked = scenario.as_ref().ok().map(|plan| asked(plan, is_secured));
     let mut verified = farfield_verify::verify(&samples, &read, &record, asked.as_ref(), limits);
     if let Err(error) = &scenario {
@@ -205,6 +222,13 @@ fn hold(directory: &Path, summary: &Summary, capture: &Path) -> Result<Verificat
         verified.verification.notes.push(note);
     }
     Ok(verified.verification)
+}
+
+/// Whether a capture is one of virtual time, wherever it lies: no other program sees such packets, and their
+/// clock is that of the samples.
+fn is_copy(summary: &Summary, capture: &Capture) -> bool {
+    let first = capture.limits.interfaces.get(&0);
+    summary.generator.plane == "simulated" && first.is_some_and(|first| first.name == GATEWAY)
 }
 
 /// The secrets that the run's clients wrote down, if they did.
@@ -295,14 +319,13 @@ fn record(
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(unreadable(&path, error)),
     };
-    let said = serde_json::to_value(summary).ok();
     let last = samples.iter().map(|sample| sample.done).max().unwrap_or(window.measure_to);
     Ok(RunRecord {
         window,
         end: last.max(window.measure_to),
         start: start(summary, origin),
         connections,
-        summary: said,
+        summary: None,
         capture_file: origin.file().map(str::to_owned),
         captures_all: false,
         stamps_packets: origin == Origin::Run && summary.generator.plane != "sockets",

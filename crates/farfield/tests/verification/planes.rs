@@ -218,6 +218,21 @@ fn a_capture_by_tcpdump_is_aligned_and_matched() {
     assert!(reason.starts_with("it is 83.") || reason.starts_with("it is 82."), "{reason}");
 }
 
+/// A copy of a capture of virtual time is one of virtual time.
+#[test]
+fn a_copy_of_a_simulated_capture_is_judged_as_the_runs_own() {
+    let place = Place::new();
+    let run = place.run("--plane simulated --clients 4 --rtt 20ms -R 100 -d 2s --capture").exits(0);
+    let copy = place.path("copy.pcapng");
+    fs::copy(run.directory.join("capture.pcapng"), &copy).expect("own file");
+    verify(&place, &run, "").exits(0);
+    let own = result(&run.directory);
+    verify(&place, &run, &format!("--capture {}", copy.display())).exits(0);
+    let found = result(&run.directory);
+    assert!(found.clocks.same, "{:?}", found.clocks);
+    assert_eq!((found.limits, found.capture), (own.limits, own.capture));
+}
+
 /// The packets of a classic capture with times in microseconds, so many later.
 fn ahead(file: &[u8], us: u64) -> Vec<u8> {
     let mut moved = file.to_vec();
