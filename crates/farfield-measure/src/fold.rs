@@ -138,7 +138,7 @@ impl PhaseStats {
 
     fn record(&mut self, sample: &Sample) {
         self.outcomes.add(sample.outcome);
-        self.statuses.add(sample.status);
+        self.statuses.record(sample);
         self.begun += u64::from(sample.begun().is_some());
         if sample.outcome == Outcome::Ok {
             self.redirects += u64::from(matches!(sample.status, 301 | 302 | 303 | 307 | 308));

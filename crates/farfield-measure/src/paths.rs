@@ -24,7 +24,7 @@ impl PathNames {
     /// Upper bound on paths counted separately: the first ones.
     pub const MAX: usize = 1_000;
     /// Characters of a path that are kept.
-    const LENGTH_MAX: usize = 200;
+    pub const LENGTH_MAX: usize = 200;
 
     /// Of the targets of requests, in the order of their numbers. Equal paths are one.
     pub fn of<'a>(targets: impl IntoIterator<Item = &'a str>) -> PathNames {
@@ -75,7 +75,7 @@ pub fn without_query(target: &str) -> String {
 pub struct PathCount {
     /// Requests due in the measured part, by the [code](Outcome::code) of what became of them.
     pub outcomes: OutcomeCounts,
-    /// Replies to them, by status code.
+    /// Whole replies to them, by status code.
     pub statuses: StatusCounts,
 }
 
@@ -97,7 +97,7 @@ impl PathCount {
 
     fn add(&mut self, sample: &Sample) {
         self.outcomes.add(sample.outcome);
-        self.statuses.add(sample.status);
+        self.statuses.record(sample);
     }
 
     /// Adds the counts of another.

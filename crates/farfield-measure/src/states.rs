@@ -93,7 +93,7 @@ impl States {
         let state = state.get_or_insert_with(|| Box::new(StateCount::new(self.from)));
         state.batches.record_response(sample, ignores_unfinished);
         state.outcomes.add(sample.outcome);
-        state.statuses.add(sample.status);
+        state.statuses.record(sample);
         if sample.outcome == Outcome::Ok
             && let Some(time) = Timing::Response.of(sample)
         {

@@ -10,7 +10,7 @@
 //! | `errors` | requests that went wrong or were unfinished at the end of the run, over all | a share |
 //! | `rate`, `sent`, `offered` | successful replies, requests sent, requests due, each a second | a rate |
 //! | `requests`, and any outcome (`dropped`, `timed-out` …) | how many | a number |
-//! | `status.429`, `status.5xx` … | replies with this status or of this class | a number or a share |
+//! | `status.429`, `status.5xx` … | whole replies with this status or of this class | a number or a share |
 //!
 //! With a class of clients behind it, `p99{dsl}` or `errors{dsl}`, a metric is of the requests of that class
 //! alone; with a state of sessions, `p99{login}`, of the requests of that state. Of a state there are the
@@ -237,11 +237,16 @@ impl Threshold {
         !matches!(self.metric, Metric::Time(..) | Metric::Rate(_))
     }
 
-    /// True if it says how many requests of all may end how: its metric is `errors`, an outcome or a status,
-    /// of no class, state or path alone.
+    /// True if it says how many requests of all may end how: its metric is `errors` or an outcome, or it
+    /// wants replies that are no successes, of no class, state or path alone. Any other threshold on a status
+    /// says nothing of failures: `status.5xx==0` is kept by a server that is down.
     pub fn judges_outcomes(&self) -> bool {
-        self.scope.is_none()
-            && matches!(self.metric, Metric::Errors | Metric::Outcome(_) | Metric::Status(..))
+        let judges = match self.metric {
+            Metric::Errors | Metric::Outcome(_) => true,
+            Metric::Status(codes, _) => codes.are_no_successes() && !self.comparison.holds(0.0, self.limit),
+            Metric::Time(..) | Metric::Rate(_) | Metric::Requests => false,
+        };
+        self.scope.is_none() && judges
     }
 
     /// Whether its metric can be moved by a share of the requests that are late, each for a moment.
@@ -442,6 +447,13 @@ impl Codes {
         }
     }
 
+    fn are_no_successes(self) -> bool {
+        match self {
+            Codes::One(status) => Outcome::of_status(status) != Outcome::Ok,
+            Codes::Class(class) => class >= 4,
+        }
+    }
+
     /// The replies with these codes, or their share of all replies.
     fn measure(self, unit: Unit, statuses: &StatusCounts) -> Option<Measured> {
         let replies = match self {
@@ -532,7 +544,7 @@ impl FromStr for Threshold {
 
     fn from_str(text: &str) -> Result<Threshold, ThresholdError> {
         let no_comparison = || ThresholdError::NoComparison(text.to_owned());
-        let at = text.find(['<', '>']).or_else(|| text.find("==")).ok_or_else(no_comparison)?;
+        let at = comparison_at(text).ok_or_else(no_comparison)?;
         let (metric, rest) = text.split_at(at);
         let (comparison, length) = match rest.as_bytes() {
             [b'<', b'=', ..] => (Comparison::AtMost, 2),
@@ -560,6 +572,14 @@ impl FromStr for Threshold {
         let scope = scope.map(str::to_owned);
         Ok(Threshold { text: text.to_owned(), metric, scope, comparison, limit })
     }
+}
+
+/// Where the comparison begins: behind what stands in braces, since a path may contain its signs.
+fn comparison_at(text: &str) -> Option<usize> {
+    let first = |text: &str| text.find(['<', '>']).or_else(|| text.find("=="));
+    let braces = text.find('{').filter(|open| first(&text[..*open]).is_none());
+    let from = braces.and_then(|_| text.rfind('}')).unwrap_or(0);
+    first(&text[from..]).map(|at| from + at)
 }
 
 impl TryFrom<String> for Threshold {

@@ -66,7 +66,9 @@ pub fn render(summary: &Summary, look: Look<'_>) -> String {
     let bottleneck = bottleneck(summary);
     let beside = bottleneck.len();
     let taken = heading.len() + measured.len() + ended.len() + generator.len();
-    let verdict = verdict(summary, look, LINES - taken);
+    // A run with rows of everything, from statuses to HTTP/2, has more lines than the screen: the page is
+    // then longer than that.
+    let verdict = verdict(summary, look, LINES.saturating_sub(taken));
     let tables = [
         pages(summary),
         sessions::lines(summary.sessions.as_ref()),

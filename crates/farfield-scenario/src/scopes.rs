@@ -99,17 +99,17 @@ impl Scenario {
     /// Checks that each threshold of a path names one that `paths` has, those of the requests.
     pub(crate) fn check_paths(&self, paths: &PathNames) -> Result<(), String> {
         let all = self.thresholds.iter().chain(&self.aborts);
-        let of_paths = all.filter_map(|own| Some((own, own.scope().filter(|name| name.starts_with('/'))?)));
-        for (threshold, path) in of_paths.filter(|(_, path)| !paths.has(path)) {
-            let why = match paths.is_full() {
-                true => {
-                    format!("is none of the first {} paths, which are counted separately", PathNames::MAX)
-                }
-                false => "no request is for".to_owned(),
-            };
-            return Err(format!("`{threshold}` is of the path `{path}`, which {why}"));
-        }
-        Ok(())
+        let mut of_paths =
+            all.filter_map(|own| Some((own, own.scope().filter(|name| name.starts_with('/'))?)));
+        let Some((threshold, path)) = of_paths.find(|(_, path)| !paths.has(path)) else { return Ok(()) };
+        let why = if path.chars().count() > PathNames::LENGTH_MAX {
+            format!("has more than {0} characters; paths are counted by the first {0}", PathNames::LENGTH_MAX)
+        } else if paths.is_full() {
+            format!("is none of the first {} paths, which are counted separately", PathNames::MAX)
+        } else {
+            "no request is for".to_owned()
+        };
+        Err(format!("`{threshold}` is of the path `{path}`, which {why}"))
     }
 }
 
@@ -162,6 +162,12 @@ mod tests {
         let error = plan.scenario().check_paths(&paths).expect_err("no such path");
         assert!(error.contains("`/b`, which no request is for"), "{error}");
         assert_eq!(plan.scenario().check_paths(&PathNames::of(["/b?c"])), Ok(()));
+        let long = format!("/{}", "b".repeat(250));
+        let paths = PathNames::of([long.as_str()]);
+        let plan = |path: &str| read(&format!("status.404{{{path}}}<1%")).expect("a path");
+        let error = plan(&long).scenario().check_paths(&paths).expect_err("it is longer than what is kept");
+        assert!(error.contains("counted by the first 200"), "{error}");
+        assert_eq!(plan(&long[..200]).scenario().check_paths(&paths), Ok(()));
     }
 
     #[test]

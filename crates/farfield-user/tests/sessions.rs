@@ -408,6 +408,21 @@ fn redirects_that_lead_nowhere_are_named() {
     }
 }
 
+/// Even where it leads to where it would be followed: the reply is what the check asked for.
+#[test]
+fn a_redirect_that_a_check_asks_for_is_not_followed() {
+    let asked = |status: &str| {
+        let text = format!("[[state]]\nname = 'a'\npath = '/a'\ncheck.status = {status}\n");
+        let (outcomes, asked) = led_by(&text, |line| match line.contains("/a ") {
+            true => reply(302, "Location: /b\r\n", ""),
+            false => reply(200, "", ""),
+        });
+        assert_eq!(outcomes[..3], [Outcome::Ok; 3], "{status}");
+        asked.iter().any(|line| line.contains("/b "))
+    };
+    assert_eq!(["200", "302", "[200, '3xx']"].map(asked), [true, false, false]);
+}
+
 const LINK: &str = "on-failure = 'end-session'\n[[state]]\nname = 'a'\npath = '/in/a?q'\n\
     extract.link = { regex = '<(.*)>' }\n[[state]]\nname = 'b'\npath = '${link}'\n";
 const FORM: &str = "on-failure = 'end-session'\n[[state]]\nname = 'a'\npath = '/in/a?q'\n\

@@ -48,7 +48,8 @@ impl SessionsSummary {
             begun,
             completed,
             broken_off,
-            unfinished: begun - completed - broken_off,
+            // Where notes were lost, more sessions may have ended than begun.
+            unfinished: begun.saturating_sub(completed.saturating_add(broken_off)),
             broken_off_in: broken_off_in.collect(),
             duration: sessions.durations().and_then(TimingSummary::of),
         })

@@ -199,7 +199,30 @@ fn replies_are_counted_by_status_and_by_their_share() {
     let empty = crate::fold::scene::fold(window(0, 1000), &samples[95..]);
     let result = unanswered.evaluate(&empty, Instant::from_ns(1000 * MS), true);
     assert_eq!((result.measured, result.passed), (None, false), "of no reply there is no share");
-    assert!(unanswered.judges_outcomes() && unanswered.fits_paths() && unanswered.fits_states());
+    assert!(unanswered.fits_paths() && unanswered.fits_states());
+}
+
+#[test]
+fn only_thresholds_that_want_failures_judge_them_by_status() {
+    let judges = |text: &str| text.parse::<Threshold>().expect(text).judges_outcomes();
+    for text in
+        ["status.503>=90%", "status.404>0", "status.4xx > 1%", "status.429==5", "errors<1%", "reset<1"]
+    {
+        assert!(judges(text), "{text}");
+    }
+    for text in ["status.5xx==0", "status.5xx<1%", "status.404>=0", "status.200>=95%", "status.4xx{/a}>1"] {
+        assert!(!judges(text), "{text}");
+    }
+}
+
+#[test]
+fn signs_within_braces_compare_nothing() {
+    let scope = |text: &str| text.parse::<Threshold>().map(|own| own.scope().map(str::to_owned));
+    assert_eq!(scope("status.404{/a==}==0"), Ok(Some("/a==".to_owned())));
+    assert_eq!(scope("status.404{/a<b>{c}} <= 1"), Ok(Some("/a<b>{c}".to_owned())));
+    assert_eq!(scope("status.404==0"), Ok(None));
+    let none = |text: &str| assert!(matches!(scope(text), Err(ThresholdError::NoComparison(_))), "{text}");
+    none("status.404{/a==0}");
 }
 
 #[test]

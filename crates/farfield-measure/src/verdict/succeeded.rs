@@ -7,8 +7,8 @@
 //! requests have a [check of their own](super::unfinished).
 //!
 //! The check does not apply if the scenario itself says what may fail: if the limit is 0, or if a threshold
-//! is about errors or outcomes and judges them. Attempts of an overload usually fail: one that succeeds, at
-//! any time of the run, is enough.
+//! judges errors or outcomes, or wants replies that are no successes. Attempts of an overload usually fail:
+//! one that succeeds, at any time of the run, is enough.
 
 use super::{Check, CheckState, Unit};
 use crate::fold::{Fold, PhaseStats};

@@ -241,10 +241,11 @@ fn a_scenario_that_says_what_may_fail_is_believed() {
     let refused = [(Outcome::ConnectRefused, 100)];
     let state =
         |threshold| succeeded(Asking { threshold: Some(threshold), ..Asking::default() }, &refused).state;
-    for judges in ["errors<1%", "errors<=100%", "connect-refused>=100", "ok>0"] {
+    for judges in ["errors<1%", "errors<=100%", "connect-refused>=100", "ok>0", "status.503>=90%"] {
         assert_eq!(state(judges), CheckState::Skipped, "{judges}");
     }
-    for other in ["p99<1s", "rate>10", "requests>10", "errors{dsl}<1%"] {
+    // A server that is down keeps the first two of these.
+    for other in ["status.5xx==0", "status.404<1", "p99<1s", "rate>10", "requests>10", "errors{dsl}<1%"] {
         assert_eq!(state(other), CheckState::Failed, "{other}");
     }
     let allowed = Asking { succeeded: 0.0, ..Asking::default() };

@@ -120,8 +120,8 @@ impl Metric {
     /// Its number in a run with the 95 % interval that the run has of it, or the reason why it has none.
     ///
     /// Where requests were never answered, the number is an estimate that counts these by their ages, and has
-    /// no interval of its own. It has that of the answered ones as long as it lies within: the others then
-    /// move it by less than what is not known anyway.
+    /// no interval of its own. It has that of the answered ones, in proportion, as long as it lies within: the
+    /// others then move it by less than what is not known anyway.
     pub(super) fn estimate_of(self, run: &RunDirectory) -> Result<BoundedEstimate, &'static str> {
         let value = self.of_run(run)?;
         let [low, high] = self.interval_of(run)?;
@@ -130,7 +130,23 @@ impl Metric {
         if value < low - rounding || high + rounding < value {
             return Err("too many requests of a run were never answered for an interval");
         }
+        // An end that stayed where it is would be the nearer, the more requests were never answered.
+        let moved = self.answered(run).map_or(1.0, |answered| value / answered);
+        let (low, high) = (low * moved, high * moved);
         Ok(BoundedEstimate { value, low: low.min(value), high: high.max(value) })
+    }
+
+    /// The number of the answered requests alone, where that of the run is an estimate.
+    fn answered(self, run: &RunDirectory) -> Option<f64> {
+        let steady = &run.summary().steady;
+        let Metric::Time(statistic, timing) = self else { return None };
+        steady.estimates.of(timing).as_ref()?;
+        let times = steady.times.of(timing).as_ref()?;
+        let ns = match statistic {
+            Statistic::Mean => times.mean_ns,
+            Statistic::Quantile(quantile) => times.quantile_ns(quantile)?,
+        };
+        (ns > 0).then_some(ns as f64)
     }
 
     fn interval_of(self, run: &RunDirectory) -> Result<[f64; 2], &'static str> {

@@ -192,6 +192,32 @@ fn single_runs_whose_intervals_do_not_hold_say_so() {
     assert!((mean("few").change.expect("a change").by - 0.1).abs() < 0.01);
 }
 
+/// 10 ms in [9.8, 10.2] of the answered, 10.199 ms with those that were not: the interval goes along, and
+/// 10.48 ms in one as wide is no more than that.
+#[test]
+fn the_interval_of_an_estimate_lies_around_it() {
+    let folders = Folders::new();
+    let run = |name: &str, mean_ns: u64, estimated_ns: Option<u64>| {
+        folders.keep_summary(name, |summary| {
+            let times = summary.steady.times.response.as_mut().expect("answered");
+            times.mean_ns = mean_ns;
+            let ends = Some([mean_ns - mean_ns / 50, mean_ns + mean_ns / 50]);
+            (times.mean_interval_ns, times.no_mean_interval) = (ends, None);
+            summary.steady.estimates.response = estimated_ns.map(|value_ns| {
+                let mean = EstimatedTime { value_ns, is_lower_bound: false };
+                EstimateSummary { censored: 9, mean, quantiles: Vec::new() }
+            });
+        });
+    };
+    run("a", 10_000_000, Some(10_199_000));
+    run("plain", 10_199_000, None);
+    run("b", 10_480_000, None);
+    let change = |base: &str| row(&folders.compare(base, "b"), "mean").change.expect("a change");
+    let (estimated, plain) = (change("a"), change("plain"));
+    assert!((estimated.low - plain.low).abs() < 1e-6 && plain.low < 0.0, "{estimated:?} {plain:?}");
+    assert!((estimated.high - plain.high).abs() < 1e-6, "{estimated:?} {plain:?}");
+}
+
 /// Invalid, incomplete and broken runs do not count, nor do copies in virtual time; none of them silently.
 #[test]
 fn what_does_not_count_is_named() {

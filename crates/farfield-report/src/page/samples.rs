@@ -1,8 +1,8 @@
 //! What only the samples know, in one pass over them: times by request, connections in order of closing, and
 //! the run's own arrivals.
 //!
-//! Memory: 16 bytes for each connection, 8 for each arrival, twice that while they grow, and a row group of
-//! samples.
+//! Memory: 16 bytes for each connection, and some 40 for one whose number is beyond that of the kept samples,
+//! 8 for each arrival, twice that while they grow, and a row group of samples.
 
 use super::tables::{NAMED, named};
 use super::thin::{POINTS, Stays, thinned_of};
@@ -13,9 +13,10 @@ use crate::export::SAMPLES_FILE;
 use farfield_base::{Duration, Instant, Outcome, Sample};
 use farfield_fit::series;
 use farfield_measure::samples::SamplesFile;
-use farfield_measure::summary::TimingSummary;
+use farfield_measure::summary::{PartSummary, TimingSummary};
 use farfield_measure::{Histogram, LoadKind};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Requests with a histogram of their own: the first that were asked for.
 const REQUESTS: usize = 64;
@@ -28,8 +29,24 @@ const SCENARIO_BYTES_MAX: u64 = 1 << 24;
 #[derive(Default)]
 struct ByRequest {
     requests: u64,
-    failed: u64,
+    ok: u64,
+    unfinished: u64,
     response: Histogram,
+}
+
+impl ByRequest {
+    /// The share that went wrong, as the summary has it.
+    fn error_share(&self, ignores_unfinished: bool) -> Option<f64> {
+        let counted = self.requests - if ignores_unfinished { self.unfinished } else { 0 };
+        (counted > 0).then(|| (counted - self.ok) as f64 / counted as f64)
+    }
+
+    fn merge(&mut self, other: &ByRequest) {
+        self.requests += other.requests;
+        self.ok += other.ok;
+        self.unfinished += other.unfinished;
+        self.response.merge(&other.response);
+    }
 }
 
 #[derive(Default)]
@@ -38,6 +55,10 @@ pub(super) struct Passed {
     others: ByRequest,
     /// Requests of a connection, and the instant of its last, by its number.
     connections: Vec<(u32, u64)>,
+    /// Connections that have room there: as many as there are samples.
+    numbered: usize,
+    /// Connections with higher numbers, as there are where few samples of many are kept.
+    further: BTreeMap<u32, (u32, u64)>,
     due_ns: Vec<u64>,
     wrong: Option<String>,
 }
@@ -60,10 +81,13 @@ pub(super) fn pass(run: &RunDirectory, samples_max: u64) -> Passed {
         );
         return Passed { wrong: Some(wrong), ..passed };
     }
-    let measured_from = Instant::from_ns(run.summary().phases.warm_up_ns);
+    passed.numbered = usize::try_from(file.kept()).map_or(REMEMBERED, |kept| kept.min(REMEMBERED));
+    let phases = &run.summary().phases;
+    let until_ns = phases.warm_up_ns.saturating_add(phases.steady_ns);
+    let measured = Instant::from_ns(phases.warm_up_ns)..Instant::from_ns(until_ns);
     for sample in file.samples() {
         match sample {
-            Ok(sample) => passed.take(&sample, measured_from),
+            Ok(sample) => passed.take(&sample, &measured),
             Err(error) => {
                 passed.wrong = Some(format!("{SAMPLES_FILE}: {error}; its samples up to there are shown"));
                 break;
@@ -78,16 +102,28 @@ pub(super) fn pass(run: &RunDirectory, samples_max: u64) -> Passed {
 }
 
 impl Passed {
-    fn take(&mut self, sample: &Sample, measured_from: Instant) {
-        let at = sample.connection as usize;
-        if sample.connection != Sample::NO_CONNECTION && at < REMEMBERED {
+    /// What is known of a connection; `None` if it is none, or there is no room for it.
+    fn connection(&mut self, number: u32) -> Option<&mut (u32, u64)> {
+        let at = number as usize;
+        if number == Sample::NO_CONNECTION {
+            None
+        } else if at < self.numbered {
             if at >= self.connections.len() {
                 self.connections.resize(at + 1, (0, 0));
             }
-            let (requests, last) = &mut self.connections[at];
+            self.connections.get_mut(at)
+        } else if self.further.len() < REMEMBERED || self.further.contains_key(&number) {
+            Some(self.further.entry(number).or_default())
+        } else {
+            None
+        }
+    }
+
+    fn take(&mut self, sample: &Sample, measured: &Range<Instant>) {
+        if let Some((requests, last)) = self.connection(sample.connection) {
             (*requests, *last) = (*requests + 1, (*last).max(sample.done.as_ns()));
         }
-        if sample.due < measured_from {
+        if !measured.contains(&sample.due) {
             return;
         }
         // What a page leads to does not arrive: it is due when the page's reply names it.
@@ -98,10 +134,13 @@ impl Passed {
         let is_kept = self.requests.len() < REQUESTS || self.requests.contains_key(&sample.request);
         let of = if is_kept { self.requests.entry(sample.request).or_default() } else { &mut self.others };
         of.requests += 1;
-        if sample.outcome == Outcome::Ok {
-            of.response.record(sample.response_time());
-        } else {
-            of.failed += 1;
+        match sample.outcome {
+            Outcome::Ok => {
+                of.ok += 1;
+                of.response.record(sample.response_time());
+            }
+            Outcome::Unfinished => of.unfinished += 1,
+            _ => {}
         }
     }
 }
@@ -111,7 +150,9 @@ pub(super) fn sections(page: &mut String, run: &RunDirectory, mut passed: Passed
         missing(page, why);
     }
     by_request(page, run, &passed);
-    closing(page, std::mem::take(&mut passed.connections));
+    let mut connections = std::mem::take(&mut passed.connections);
+    connections.extend(std::mem::take(&mut passed.further).into_values());
+    closing(page, connections);
     // Users of other loads ask when they are answered: their requests are no arrivals.
     if run.summary().heading.load == LoadKind::Open {
         arrivals(page, std::mem::take(&mut passed.due_ns));
@@ -125,8 +166,9 @@ fn by_request(page: &mut String, run: &RunDirectory, passed: &Passed) {
     let paths = paths(run);
     let mut all: Vec<(&u32, &ByRequest)> = passed.requests.iter().collect();
     all.sort_by_key(|(index, of)| (std::cmp::Reverse(of.requests), **index));
+    let ignores_unfinished = ignores_unfinished(&run.summary().steady);
     let row = |name: &str, of: &ByRequest| {
-        let errors = (of.requests > 0).then(|| of.failed as f64 / of.requests as f64);
+        let errors = of.error_share(ignores_unfinished);
         named(name, of.requests, errors.map(|share| (share, None)), TimingSummary::of(&of.response).as_ref())
     };
     let name = |index: u32| match paths.get(index as usize) {
@@ -137,15 +179,21 @@ fn by_request(page: &mut String, run: &RunDirectory, passed: &Passed) {
         all.iter().take(NAMES).map(|(index, of)| row(&name(**index), of)).collect();
     let mut others = ByRequest::default();
     for of in all.iter().skip(NAMES).map(|(_, of)| *of).chain([&passed.others]) {
-        others.requests += of.requests;
-        others.failed += of.failed;
-        others.response.merge(&of.response);
+        others.merge(of);
     }
     if others.requests > 0 {
         rows.push(row("others", &others));
     }
     page.push_str("<h2>Requests</h2>\n");
     table(page, &NAMED, &rows);
+}
+
+/// Whether the summary leaves unfinished requests out of its error share, which the scenario may ask for.
+fn ignores_unfinished(part: &PartSummary) -> bool {
+    let of = |name: &str| part.outcomes.iter().find(|own| own.name == name).map_or(0, |own| own.count);
+    let (ok, unfinished) = (of(Outcome::Ok.name()), of(Outcome::Unfinished.name()));
+    let all_wrong = part.requests.saturating_sub(ok) as f64 / part.requests.max(1) as f64;
+    unfinished > 0 && part.error_share.is_none_or(|share| share < all_wrong - 1e-12)
 }
 
 /// The paths of the scenario's own requests, by their index.
@@ -256,6 +304,8 @@ fn variance_time(counts: &[f64], slot_ns: u64) -> Chart {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::terminal::scene::Scene;
+    use farfield_measure::summary::OutcomeCount;
 
     /// The i-th of n gaps is the quantile (i + 1/2)/n of an exponential distribution; the order in which they
     /// come is another one.
@@ -280,6 +330,49 @@ mod tests {
         // The median of an exponential distribution of mean 5 ms.
         let median = f64::midpoint(diagonal.points[99].x, diagonal.points[100].x);
         assert!((median - 5.0 * std::f64::consts::LN_2).abs() < 0.02, "{median}");
+    }
+
+    fn sample(connection: u32, due_ns: u64, outcome: Outcome) -> Sample {
+        let like = Scene::good().samples.swap_remove(0);
+        Sample { connection, due: Instant::from_ns(due_ns), outcome, ..like }
+    }
+
+    #[test]
+    fn connections_take_room_where_they_are_seen() {
+        let mut passed = Passed { numbered: 10, ..Passed::default() };
+        let measured = Instant::ZERO..Instant::from_ns(10);
+        [19_999_999, 7, 7, u32::MAX - 1, Sample::NO_CONNECTION]
+            .into_iter()
+            .for_each(|connection| passed.take(&sample(connection, 1, Outcome::Ok), &measured));
+        assert_eq!((passed.connections.len(), passed.connections[7].0), (8, 2));
+        let further: Vec<_> = passed.further.iter().map(|(at, (requests, _))| (*at, *requests)).collect();
+        assert_eq!(further, [(19_999_999, 1), (u32::MAX - 1, 1)]);
+    }
+
+    #[test]
+    fn requests_of_the_measured_part_are_counted_as_the_summary_does() {
+        let mut passed = Passed::default();
+        let measured = Instant::from_ns(10)..Instant::from_ns(20);
+        for (due_ns, outcome) in [
+            (9, Outcome::Reset),
+            (10, Outcome::Ok),
+            (11, Outcome::Reset),
+            (19, Outcome::Unfinished),
+            (20, Outcome::Reset),
+        ] {
+            passed.take(&sample(0, due_ns, outcome), &measured);
+        }
+        let of = &passed.requests[&0];
+        assert_eq!((of.requests, passed.due_ns.len()), (3, 3));
+        assert_eq!((of.error_share(true), of.error_share(false)), (Some(0.5), Some(2.0 / 3.0)));
+        let mut part = Scene::good().summary().steady;
+        let like = part.outcomes[0].clone();
+        let outcome = |name: &str| OutcomeCount { name: name.to_owned(), count: 2, ..like.clone() };
+        (part.requests, part.outcomes) = (4, vec![outcome("ok"), outcome("unfinished")]);
+        for (share, ignores) in [(0.5, false), (0.0, true)] {
+            part.error_share = Some(share);
+            assert_eq!(ignores_unfinished(&part), ignores, "{share}");
+        }
     }
 
     #[test]

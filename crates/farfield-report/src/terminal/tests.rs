@@ -76,6 +76,19 @@ fn the_worst_run_still_fits_and_is_loud() {
 }
 
 /// With one check failed at a time there is room for each with its number and limit.
+/// Rows of everything are more than a screen: the page is longer, with its verdict.
+#[test]
+fn a_run_with_more_rows_than_a_screen_is_shown() {
+    for (mut summary, verdict) in
+        [(Scene::good().summary(), "VALID "), (Scene::worst().summary(), "INVALID ")]
+    {
+        summary.generator.placement = Some("processor 1 ".repeat(200));
+        let text = plain(&summary);
+        assert!(text.lines().count() > LINES + 20, "{text}");
+        assert!(text.lines().any(|line| line.starts_with(verdict)), "{text}");
+    }
+}
+
 #[test]
 fn a_failed_check_has_its_line() {
     let mut scene = Scene::good();

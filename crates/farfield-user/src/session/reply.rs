@@ -133,7 +133,10 @@ impl Sessions {
             }
             return;
         };
+        // Who asks for such a status has it.
+        let expected = &self.session.states[state].check.spec.status;
         if self.session.redirects > 0
+            && !expected.as_ref().is_some_and(|statuses| statuses.have(head.status))
             && matches!(head.status, 301 | 302 | 303 | 307 | 308)
             && let Some(location) = fields.named("location").last()
         {
@@ -265,7 +268,6 @@ impl Sessions {
             return outcome;
         };
         let state = &session.states[usize::from(visit.state)];
-        let expected = state.check.spec.status.as_ref().is_some_and(|statuses| statuses.have(status));
         let judged = match &intake.onward {
             Some(Onward::To(target)) => {
                 self.redirect(user, job, now, &written, Redirect { status, target, left: redirects });
@@ -273,8 +275,7 @@ impl Sessions {
                 return outcome;
             }
             _ if outcome == Outcome::Unasked => Judged::plain(outcome, names),
-            // Who asks for such a status has it.
-            Some(Onward::Nowhere(reason)) if !expected => Judged::plain(*reason, names),
+            Some(Onward::Nowhere(reason)) => Judged::plain(*reason, names),
             _ => {
                 if let Cow::Owned(text) = intake.charset.decode(&intake.body) {
                     intake.body = text;

@@ -164,7 +164,7 @@ impl Counted {
         let mut statuses: BTreeMap<u16, u64> = BTreeMap::new();
         for sample in due {
             *outcomes.entry(sample.outcome.code()).or_default() += 1;
-            if sample.status > 0 {
+            if sample.status > 0 && sample.outcome.is_reply() {
                 *statuses.entry(sample.status).or_default() += 1;
             }
         }
