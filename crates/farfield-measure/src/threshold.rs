@@ -433,9 +433,8 @@ impl Codes {
     fn parse(text: &str) -> Option<Codes> {
         let class = text.strip_suffix("xx").or_else(|| text.strip_suffix("XX"));
         // A sign or a zero in front is none of a code, though a number is read with it.
-        let digits = |text: &str, count: usize| {
-            text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit())
-        };
+        let digits =
+            |text: &str, count: usize| text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
         match class {
             Some(class) if digits(class, 1) => {
                 class.parse().ok().filter(|class| (1..=5).contains(class)).map(Codes::Class)

@@ -17,7 +17,8 @@
 //! The second row and the third are a judgement: two clocks on one machine that do not drift apart are one,
 //! and a way of 30 µs there and back leads to no other machine but the next. Beyond a millisecond packets are
 //! aligned by the estimate first, since nothing would match without. A card that stamps packets with a clock
-//! of its own, which another daemon keeps, is taken for an error as well, and the finding's advice names that.
+//! of its own, which another daemon keeps, is taken for an error as well, and the finding's advice names
+//! that.
 
 use crate::clock::{self, Bound, ClockRelation};
 use crate::findings::time;

@@ -153,7 +153,8 @@ fn basic(user: &str) -> Result<String, &'static str> {
     }
 }
 
-/// A part of `--url-query` as a template: as `--data-urlencode`, but that `+` begins one that is encoded already.
+/// A part of `--url-query` as a template: as `--data-urlencode`, but that `+` begins one that is encoded
+/// already.
 fn query_part(part: &str, load: &mut Load<'_>) -> Result<String, &'static str> {
     match part.strip_prefix('+') {
         Some(plain) => Ok(template(plain)),

@@ -120,8 +120,8 @@ impl Metric {
     /// Its number in a run with the 95 % interval that the run has of it, or the reason why it has none.
     ///
     /// Where requests were never answered, the number is an estimate that counts these by their ages, and has
-    /// no interval of its own. It has that of the answered ones, in proportion, as long as it lies within: the
-    /// others then move it by less than what is not known anyway.
+    /// no interval of its own. It has that of the answered ones, in proportion, as long as it lies within:
+    /// the others then move it by less than what is not known anyway.
     pub(super) fn estimate_of(self, run: &RunDirectory) -> Result<BoundedEstimate, &'static str> {
         let value = self.of_run(run)?;
         let [low, high] = self.interval_of(run)?;
