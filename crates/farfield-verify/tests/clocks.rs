@@ -120,7 +120,7 @@ fn a_way_has_a_sign() {
     }
 }
 
-/// That clients and ports, and other instants; or a clock that no machine has.
+/// Clients and ports are those, and the instants others; or a clock that no machine has.
 #[test]
 fn a_capture_of_another_run_is_no_second_clock() {
     let moved = |connection: u32| i64::from(connection * 7_919 % 101) * 1_000_000;

@@ -1,11 +1,11 @@
 //! The addresses of the server's name, and which of them each connection goes to.
 //!
 //! A [`PeerBook`] is what the workers of a run share: the addresses as they were resolved last, and what was
-//! counted by address. Each worker has [`Peers`] of its own, which cost a new connection one comparison of
+//! counted by address. Each worker has `Peers` of its own, which cost a new connection one comparison of
 //! numbers, and a reply two additions: the lock of the book is taken when the addresses have changed, and ten
 //! times a second to hand over what was counted.
 //!
-//! Names are resolved on a thread of its own ([`Renewal`]), by the system's resolver, which does not tell how
+//! Names are resolved on a thread of its own (`Renewal`), by the system's resolver, which does not tell how
 //! long an answer holds: the scenario says how often it is asked. A resolver that hangs delays nobody.
 
 use crate::reach;
