@@ -231,7 +231,7 @@ impl Counted {
 
     /// The part as its summary should have it. `scheduled` arrivals count as offered where these are more.
     pub fn expected(&self, of: &Recount<'_>, scheduled: Option<u64>) -> Expected {
-        let (error_interval, no_error_interval) = self.interval(of, self.error_interval, 1e-6);
+        let (error_interval, no_error_interval) = self.interval(of, self.error_interval, 1e-4);
         let estimates = self.times.iter().map(|(name, counts)| {
             (*name, counts.estimate.as_ref().map_or(Expected::Nothing, Estimate::expected))
         });
@@ -253,7 +253,7 @@ impl Counted {
 
     /// A state as the summary should have it; its name is the scenario's.
     pub fn expected_of_state(&self, of: &Recount<'_>) -> Expected {
-        let (error_interval, no_error_interval) = self.interval(of, self.error_interval, 1e-6);
+        let (error_interval, no_error_interval) = self.interval(of, self.error_interval, 1e-4);
         Expected::record([
             ("name", Expected::Open),
             ("requests", Expected::Count(self.requests)),

@@ -155,7 +155,9 @@ fn localhost_may_be_version_six() {
     }
     let names = std::fs::read_to_string("/etc/hosts").unwrap_or_default();
     if !names.lines().any(|line| line.starts_with("::1") && line.contains("localhost")) {
-        return skip(test, "no `localhost` at ::1 in /etc/hosts");
+        // Nothing to install: whether it is so is the machine's. Its sibling has the other family.
+        println!("{test}: no `localhost` at ::1 in /etc/hosts");
+        return;
     }
     let server = Counting::at("[::1]:0");
     let port = server.address.rsplit(':').next().expect("a port").to_owned();
