@@ -59,7 +59,10 @@ fn near_normal(a: f64, b: f64, p: f64) -> f64 {
     let found = if a < 1e4 {
         mean * (1.0 - 1.0 / (9.0 * a) + z / (3.0 * a.sqrt())).powi(3)
     } else {
-        mean + z * (mean * (1.0 - mean) / (a + b + 1.0)).sqrt()
+        let deviation = (mean * (1.0 - mean) / (a + b + 1.0)).sqrt();
+        let skewness = 2.0 * (b - a) * (a + b + 1.0).sqrt() / ((a + b + 2.0) * (a * b).sqrt());
+        // Two terms of Cornish and Fisher's expansion (1938).
+        mean + deviation * (z + skewness * (z * z - 1.0) / 6.0)
     };
     found.clamp(0.0, 1.0)
 }

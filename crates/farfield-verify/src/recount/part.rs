@@ -231,7 +231,7 @@ impl Counted {
 
     /// The part as its summary should have it. `scheduled` arrivals count as offered where these are more.
     pub fn expected(&self, of: &Recount<'_>, scheduled: Option<u64>) -> Expected {
-        let (error_interval, no_error_interval) = self.interval(of, self.error_interval, 1e-4);
+        let (error_interval, no_error_interval) = self.interval(of, self.error_interval, 1e-6);
         let estimates = self.times.iter().map(|(name, counts)| {
             (*name, counts.estimate.as_ref().map_or(Expected::Nothing, Estimate::expected))
         });
@@ -253,7 +253,7 @@ impl Counted {
 
     /// A state as the summary should have it; its name is the scenario's.
     pub fn expected_of_state(&self, of: &Recount<'_>) -> Expected {
-        let (error_interval, no_error_interval) = self.interval(of, self.error_interval, 1e-4);
+        let (error_interval, no_error_interval) = self.interval(of, self.error_interval, 1e-6);
         Expected::record([
             ("name", Expected::Open),
             ("requests", Expected::Count(self.requests)),
@@ -320,7 +320,11 @@ impl Counted {
             return (Expected::Open, Expected::Open);
         }
         either(interval, |ends| {
-            let end = |value: f64| Expected::Near { value, by: by * value.abs() + 1e-9 };
+            // Of so many requests both computations are approximations, each by another formula.
+            let (width, middle) = (ends[1] - ends[0], f64::midpoint(ends[0], ends[1]));
+            let worth = middle * (1.0 - middle) * (3.92 / width.max(f64::MIN_POSITIVE)).powi(2);
+            let approximated = if worth > 1e5 { 0.01 * width } else { 0.0 };
+            let end = |value: f64| Expected::Near { value, by: by * value.abs() + 1e-9 + approximated };
             Expected::List(ends.map(end).to_vec())
         })
     }
