@@ -37,7 +37,8 @@ fn missed<'a>(errors: &'a [PlantedError], run: &Path, folder: &Path, worker: usi
             // What samples and summary agree on, packets alone contradict.
             Some(3) => {
                 let mut names = said.lines().filter_map(|line| line.strip_prefix("  ! "));
-                let by_packets = names.any(|name| name != "summary-wrong");
+                // A capture of another length than the run's own is known by its packets, too.
+                let by_packets = names.any(|name| name != "summary-wrong") || said.contains("captures[");
                 assert!(by_packets || error.place == Planted::Summary, "{}: {said}", error.what);
             }
             Some(0) => missed.push(error.what),
