@@ -154,8 +154,8 @@ impl Division {
 /// The sum of parameters beyond which the beta distribution is approximated: its fraction would not converge.
 const COUNTED: f64 = 1e6;
 
-/// An end of the middle 95 % of the beta distribution, by halving; of parameters beyond a million by Abramowitz
-/// and Stegun 1964, 26.5.22.
+/// An end of the middle 95 % of the beta distribution, by halving; of parameters beyond a million by
+/// Abramowitz and Stegun 1964, 26.5.22.
 fn beta_quantile(a: f64, b: f64, p: f64) -> f64 {
     if a + b > COUNTED && a > 1.0 && b > 1.0 {
         let y = if p < 0.5 { NORMAL } else { -NORMAL };
