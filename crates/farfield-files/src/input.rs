@@ -6,11 +6,14 @@
 
 use crate::kind::{FileKind, NotRegular};
 use farfield_base::Bytes;
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+
+/// What is read is opened so: nothing is waited for.
+const READING: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
 /// The largest scenario, and the largest list of its files.
 pub const SCENARIO_MAX: Bytes = Bytes(16 << 20);
@@ -71,6 +74,23 @@ pub fn open_stream(path: &Path) -> io::Result<File> {
 /// Those of the system, [`NotRegular`] and [`TooLarge`].
 pub fn read(path: &Path, max: Bytes) -> io::Result<Vec<u8>> {
     whole(&open_regular(path)?, max)
+}
+
+/// The content of a regular file of at most `max` in a folder or below it, as a stranger's document may name
+/// it: neither `..` nor a link leads out.
+///
+/// # Errors
+/// As [`read`]; those of openat2(2), which is EXDEV for a name that leads out.
+pub fn read_below(folder: &Path, name: &Path, max: Bytes) -> io::Result<Vec<u8>> {
+    let folder = if folder == Path::new("") { Path::new(".") } else { folder };
+    let directory = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let folder = rustix::fs::openat(CWD, folder, directory, Mode::empty())?;
+    let below = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    let file = rustix::fs::openat2(&folder, name, READING, Mode::empty(), below)?;
+    match FileKind::of_mode(rustix::fs::fstat(&file)?.st_mode) {
+        FileKind::Regular => whole(&File::from(file), max),
+        kind => Err(NotRegular(kind).into()),
+    }
 }
 
 /// The text of a regular file of at most `max`.
@@ -141,8 +161,7 @@ impl Budget {
 
 /// Opens whatever `path` leads to, for reading, without waiting and without becoming a terminal's session.
 fn open_any(path: &Path) -> io::Result<(File, FileKind)> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let opened = rustix::fs::open(path, flags, Mode::empty());
+    let opened = rustix::fs::open(path, READING, Mode::empty());
     let at = opened.map_err(|error| match rustix::fs::stat(path) {
         // A socket, and a device without a driver, cannot be opened at all.
         Ok(found) if error == Errno::NXIO => io::Error::from(NotRegular(FileKind::of_mode(found.st_mode))),
@@ -179,6 +198,35 @@ mod tests {
     use std::io::Write;
     use std::os::unix::fs::symlink;
     use std::os::unix::net::UnixListener;
+
+    /// A link may lead to another place of the folder, and to none beside it, by whatever way.
+    #[test]
+    fn what_a_document_names_is_below_its_folder() {
+        let place = temporary_folder("test-").expect("a folder");
+        let at = |name: &str| place.path().join(name);
+        fs::create_dir_all(at("own/deep")).expect("folders");
+        fs::write(at("secret"), "secret").expect("own file");
+        fs::write(at("own/file"), "own").expect("own file");
+        for (to, name) in [
+            ("../file", "own/deep/inside"),
+            ("../secret", "own/outside"),
+            ("/proc/self/environ", "own/absolute"),
+            ("..", "own/up"),
+            ("/proc/self/cwd", "own/magic"),
+        ] {
+            symlink(to, at(name)).expect("a link");
+        }
+        let read = |name: &str| read_below(&at("own"), Path::new(name), Bytes(64));
+        for name in ["file", "./file", "deep/inside", "deep/../file"] {
+            assert_eq!(read(name).expect(name), b"own");
+        }
+        for name in ["outside", "absolute", "up/secret", "magic/Cargo.toml", "../secret", "/etc/hostname"] {
+            let error = read(name).expect_err(name);
+            assert_eq!(error.raw_os_error(), Some(Errno::XDEV.raw_os_error()), "{name}: {error}");
+        }
+        assert!(read_below(&at("own"), Path::new("file"), Bytes(2)).is_err(), "too large");
+        assert!(read("deep").is_err(), "a folder");
+    }
 
     /// Files of every kind, in a folder.
     #[test]

@@ -19,7 +19,7 @@ pub mod private;
 pub mod system;
 pub mod temporary;
 
-pub use input::{Budget, open_regular, open_stream, read, read_text, read_typed_text};
+pub use input::{Budget, open_regular, open_stream, read, read_below, read_text, read_typed_text};
 pub use kind::{FileKind, NotRegular};
 pub use output::replace;
 pub use private::{Folder, create_private};

@@ -1,5 +1,5 @@
 //! Files that a document names: those in its folder and below are read, and no others, since a stranger may
-//! have written the document. Links in the folder are followed.
+//! have written the document. Whoever opens them sees to it that no link leads out.
 
 use farfield_traffic::file::Load;
 use std::io;
@@ -9,8 +9,7 @@ use std::path::{Component, Path};
 const LISTED_MAX: usize = 30;
 
 /// Why an entry with such a file is left out.
-pub const OUTSIDE: &str =
-    "whose file is not in the document's folder (an absolute path, `..`), from where a document may not read";
+pub const OUTSIDE: &str = "whose file is not in the document's folder (an absolute path, `..`, a link), from where a document may not read";
 
 /// The mark of an error that says so.
 #[derive(Debug, thiserror::Error)]
@@ -31,7 +30,10 @@ impl Files {
     pub fn of_document(&mut self, path: &Path, load: &mut Load<'_>) -> io::Result<Vec<u8>> {
         let is_below = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
         match path.components().all(is_below) {
-            true => self.by_hand(path, load),
+            true => self.by_hand(path, load).map_err(|error| match error.kind() {
+                io::ErrorKind::CrossesDevices => io::Error::other(Outside),
+                _ => error,
+            }),
             false => Err(io::Error::other(Outside)),
         }
     }

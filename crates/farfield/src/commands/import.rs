@@ -22,24 +22,28 @@ const NAMED_MAX: Bytes = Bytes(16 << 20);
 /// Imports the document that the flags name.
 pub fn import(flags: &ImportFlags) -> Result<Exit, Problem> {
     let named = flags.file.as_deref().unwrap_or("curl");
-    let base = base_of(flags);
+    let document = match flags.command.is_empty() {
+        true => Some(read(named, flags.from)?),
+        false => None,
+    };
+    let kind = match &document {
+        None => Kind::Curl,
+        Some(bytes) => flags.from.or_else(|| Kind::of(named, bytes)).ok_or_else(|| unknown(named))?,
+    };
+    let base = base_of(flags, kind);
     let wishes = wishes(flags, &base)?;
     let folder = base.clone();
-    let mut load = move |path: &Path| farfield_files::read(&folder.join(path), NAMED_MAX);
-    let (kind, imported) = match flags.command.split_first() {
-        Some((program, words)) if program == "curl" => {
-            (Kind::Curl, farfield_import::import_words(words, &mut load, &wishes))
-        }
-        Some((program, _)) => {
-            return Err(Problem::usage(format!(
-                "`{program}` is not `curl`; write the command behind `--` as it would be typed"
-            )));
-        }
+    let imported = match &document {
         None => {
-            let bytes = read(named, flags.from)?;
-            let kind = flags.from.or_else(|| Kind::of(named, &bytes)).ok_or_else(|| unknown(named))?;
+            let words = words_of_curl(&flags.command)?;
+            let mut load = |path: &Path| farfield_files::read(&folder.join(path), NAMED_MAX);
+            farfield_import::import_words(words, &mut load, &wishes)
+        }
+        // A stranger's, where the words of a command are the user's.
+        Some(bytes) => {
             let name = if named == "-" { "standard input" } else { named };
-            (kind, farfield_import::import(kind, Source { name, bytes: &bytes, load: &mut load }, &wishes))
+            let mut load = |path: &Path| farfield_files::read_below(&folder, path, NAMED_MAX);
+            farfield_import::import(kind, Source { name, bytes, load: &mut load }, &wishes)
         }
     };
     let imported = imported.map_err(|error| Problem::usage(format!("{named} {error}")))?;
@@ -75,10 +79,20 @@ fn write(path: &Path, imported: &Imported) -> io::Result<()> {
 
 /// The folder that names of files in the document are relative to: its own, and for commands of curl the one
 /// that they are typed in.
-fn base_of(flags: &ImportFlags) -> PathBuf {
-    let is_curl = flags.from == Some(Kind::Curl) || flags.file.is_none();
-    let file = flags.file.as_deref().filter(|_| !is_curl).map(Path::new);
+fn base_of(flags: &ImportFlags, kind: Kind) -> PathBuf {
+    let file = flags.file.as_deref().filter(|_| kind != Kind::Curl).map(Path::new);
     file.and_then(Path::parent).map(Path::to_owned).unwrap_or_default()
+}
+
+/// What stands behind `curl`.
+fn words_of_curl(command: &[String]) -> Result<&[String], Problem> {
+    match command.split_first() {
+        Some((program, words)) if program == "curl" => Ok(words),
+        program => Err(Problem::usage(format!(
+            "`{}` is not `curl`; write the command behind `--` as it would be typed",
+            program.map_or("", |(program, _)| program)
+        ))),
+    }
 }
 
 fn wishes(flags: &ImportFlags, base: &Path) -> Result<Wishes, Problem> {

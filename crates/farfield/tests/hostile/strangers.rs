@@ -342,6 +342,8 @@ fn credentials_are_in_no_output() {
     let of = |words: &str| &outputs.iter().find(|(name, _)| name == words).expect(words).1;
     assert!(of("compare run-1 run-2").contains("(not shown)"), "a secret that differs is a difference");
     assert!(of("report run-1 --format html").contains("(not shown)"), "the scenario is shown without it");
+    let page = fs::read_to_string(place.path("run-1/report.html")).expect("each run leaves its page");
+    assert!(!page.contains("SECRET") && page.contains("(not shown)"), "{page}");
     let kept = fs::read_to_string(place.path("run-1/scenario.toml")).expect("a scenario");
     assert!(kept.contains("SECRET1A") && kept.contains("SECRET1F"), "{kept}");
 }

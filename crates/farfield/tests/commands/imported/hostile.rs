@@ -2,6 +2,7 @@
 //! with what it does to a terminal.
 
 use super::{Run, says};
+use std::os::unix::fs::symlink;
 
 /// Documents that stand for more than they are, or go deeper than anything does.
 #[test]
@@ -82,4 +83,34 @@ fn nothing_of_a_document_is_a_second_request() {
     );
     says(&ended, &["2 of 5 entries taken", "3 that cannot be sent (first: request 1, field"]);
     assert!(run.run("--sessions 1 -c 1").iter().all(|own| own.field("x-b").is_empty()));
+}
+
+/// A link that leads out of a document's folder is no way to a file elsewhere; one that stays in it is. What is
+/// typed as a command is the user's own, and may name any file.
+#[test]
+fn a_link_is_no_way_out_of_a_documents_folder() {
+    let run = Run::new();
+    run.place.write("secret", "the user's");
+    run.place.write("docs/own", "its own");
+    symlink("own", run.place.path("docs/inside")).expect("a link");
+    symlink("../secret", run.place.path("docs/outside")).expect("a link");
+    symlink("..", run.place.path("docs/up")).expect("a link");
+    let body = |name: &str, file: &str| {
+        format!(
+            r#"{{"name": "{name}", "request": {{"method": "POST", "url": "http://SERVER/{name}", "body": {{"mode": "file", "file": {{"src": "{file}"}}}}}}}}"#
+        )
+    };
+    let items = [body("a", "inside"), body("b", "outside"), body("c", "up/secret")].join(", ");
+    let text = format!("{{\"info\": {{}}, \"item\": [{items}]}}");
+    let (ended, lines) = run.lines("docs/shop.json", &text, &[]);
+    assert_eq!(lines, ["POST /a its own"], "{}", ended.stderr);
+    says(&ended, &["1 of 3 entries taken", "2 whose file is not in the document's folder"]);
+    assert!(!run.scenario().contains("the user's"), "{}", run.scenario());
+
+    let typed = ["--", "curl", "--data-binary", "@docs/outside", "http://SERVER/typed"]
+        .map(|word| word.replace("SERVER", &run.server.address));
+    let typed: Vec<&str> = typed.iter().map(String::as_str).collect();
+    run.import(&typed).exits(0);
+    let arrived: Vec<String> = run.run("--sessions 1 -c 1").iter().map(|own| own.line()).collect();
+    assert_eq!(arrived, ["POST /typed the user's"]);
 }
