@@ -13,30 +13,40 @@ mod outcome;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use found::Found;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use outcome::Outcome;
+use std::io::Read;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Mutex;
+use std::time::Duration;
 use std::{fs, io, thread};
+use xtask::process;
 
 /// Seeds in the repository.
 const CORPUS: &str = "fuzz/corpus";
 /// The variable that names the target to the program.
 const TARGET: &str = "FARFIELD_FUZZ_TARGET";
-/// Seconds that one input may take, and megabytes. On a busy machine the slowest seed takes less than one.
-const TIMEOUT_S: u32 = 20;
+/// Megabytes that one input may take.
 const MEMORY_MB: u32 = 2_048;
+/// Time between two looks at what a target has taken.
+const LOOKED_EVERY: Duration = Duration::from_millis(100);
 
-/// Runs the fuzz targets, each for some seconds, and keeps the inputs that crash or hang in fuzz/corpus/.
+/// Runs the fuzz targets, each for some time, and keeps the inputs that crash or hang in fuzz/corpus/.
 #[derive(Debug, Args)]
 pub struct FuzzArgs {
-    /// Seconds for each target.
+    /// Seconds of a processor for each target, which are more of the clock's on a busy machine.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     seconds: u32,
     /// Ends each target after so many inputs, if its seconds are not over before.
     #[arg(long, value_name = "N")]
     inputs: Option<u64>,
+    /// Seconds of the clock that one input may take; the slowest seed takes less than one, but for a machine that
+    /// is full with other work.
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    timeout: u32,
     /// Prints the targets and runs nothing.
     #[arg(long)]
     list: bool,
@@ -110,7 +120,7 @@ fn tried(program: &Path, target: &Target, args: &FuzzArgs) -> Result<Vec<String>
 
 /// The targets that the program has.
 fn targets(program: &Path) -> Result<Vec<Target>> {
-    let listed = xtask::process::output(Command::new(program).env_remove(TARGET))?;
+    let listed = process::output(Command::new(program).env_remove(TARGET))?;
     let listed = String::from_utf8(listed).context("the program's targets are no text")?;
     let target = |line: &str| {
         let (name, about) = line.split_once('\t')?;
@@ -156,8 +166,7 @@ impl Folders {
 fn fuzz(program: &Path, target: &Target, folders: &Folders, args: &FuzzArgs) -> Result<Outcome> {
     let mut command = libfuzzer(program, target);
     command
-        .arg(format!("-max_total_time={}", args.seconds))
-        .arg(format!("-timeout={TIMEOUT_S}"))
+        .arg(format!("-timeout={}", args.timeout))
         .arg(format!("-rss_limit_mb={MEMORY_MB}"))
         .arg(format!("-artifact_prefix={}/", folders.artifacts.display()))
         .args(["-print_final_stats=1", "-reduce_inputs=1"]);
@@ -165,7 +174,7 @@ fn fuzz(program: &Path, target: &Target, folders: &Folders, args: &FuzzArgs) -> 
     // What is new goes to the first folder; the others are read.
     command.args([&folders.kept, &folders.seeds]);
     let before = count(&folders.kept)?;
-    let (status, text) = output(&mut command)?;
+    let (status, text) = output(&mut command, Some(Duration::from_secs(args.seconds.into())))?;
     let found = Found::take(&folders.artifacts, &folders.seeds)?;
     Ok(Outcome::read(&text, status, found).with_kept(count(&folders.kept)?.saturating_sub(before)))
 }
@@ -177,7 +186,7 @@ fn minimize(program: &Path, target: &Target, folders: &Folders) -> Result<()> {
     fs::create_dir_all(&smaller)?;
     let mut command = libfuzzer(program, target);
     command.arg("-merge=1").args([&smaller, &folders.seeds, &folders.kept]);
-    let (status, text) = output(&mut command)?;
+    let (status, text) = output(&mut command, None)?;
     if status != 0 {
         bail!("the corpus of {} cannot be merged:\n{text}", target.name);
     }
@@ -196,17 +205,32 @@ fn libfuzzer(program: &Path, target: &Target) -> Command {
     command
 }
 
-/// The exit status of a program, and what it wrote to its error output.
-fn output(command: &mut Command) -> Result<(i32, String)> {
-    let words = xtask::process::words(command);
-    let output = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .output()
-        .with_context(|| format!("cannot start {words}"))?;
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    Ok((output.status.code().unwrap_or(-1), text))
+/// The exit status of libFuzzer, and what it wrote to its error output. It is asked to end when it has had so
+/// much of a processor.
+fn output(command: &mut Command, at_most: Option<Duration>) -> Result<(i32, String)> {
+    let words = process::words(command);
+    let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().with_context(|| format!("cannot start {words}"))?;
+    let pid = Pid::from_raw(child.id().try_into().context("a process number")?);
+    let mut errors = child.stderr.take().context("its error output is a pipe")?;
+    let mut text = Vec::new();
+    let status = thread::scope(|scope| {
+        let reader = scope.spawn(|| errors.read_to_end(&mut text));
+        let status = loop {
+            if let Some(status) = child.try_wait()? {
+                break status;
+            }
+            if at_most.zip(process::processor_time(pid)).is_some_and(|(most, taken)| taken >= most) {
+                // It ends as if its inputs were over, with its figures.
+                kill(pid, Signal::SIGUSR1)?;
+                break child.wait()?;
+            }
+            thread::sleep(LOOKED_EVERY);
+        };
+        reader.join().map_err(|_| anyhow!("the reader of its words panicked"))??;
+        anyhow::Ok(status)
+    })?;
+    Ok((status.code().unwrap_or(-1), String::from_utf8_lossy(&text).into_owned()))
 }
 
 fn count(folder: &Path) -> io::Result<u64> {

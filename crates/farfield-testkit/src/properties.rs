@@ -9,6 +9,8 @@ pub mod handshakes;
 pub mod http2;
 pub mod http3;
 pub mod http3_replies;
+#[cfg(feature = "runs")]
+pub mod imports;
 mod input;
 pub mod logs;
 pub mod packets;

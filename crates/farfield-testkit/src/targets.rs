@@ -7,7 +7,7 @@ use crate::properties::{
     servers, sessions, sites, traces,
 };
 #[cfg(feature = "runs")]
-use crate::properties::{gateways, runs, scenarios};
+use crate::properties::{gateways, imports, runs, scenarios};
 
 /// A fuzz target. Its corpus is the folder of its name in `fuzz/corpus/`.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +39,16 @@ pub const TARGETS: &[FuzzTarget] = &[
     target("http3_replies", http3_replies::of_replies, "the stream of a request from an HTTP/3 server"),
     target("http3_requests", servers::of_request_stream, "the stream of a request from an HTTP/3 client"),
     target("http3_streams", http3::of_streams, "unidirectional streams of an HTTP/3 server"),
+    #[cfg(feature = "runs")]
+    target("import_curl", imports::of_curl, "commands of curl, imported"),
+    #[cfg(feature = "runs")]
+    target("import_har", imports::of_har, "a browser's archive (HAR), imported"),
+    #[cfg(feature = "runs")]
+    target("import_jmeter", imports::of_jmeter, "a JMeter plan, imported"),
+    #[cfg(feature = "runs")]
+    target("import_openapi", imports::of_openapi, "an OpenAPI document, imported"),
+    #[cfg(feature = "runs")]
+    target("import_postman", imports::of_postman, "a Postman collection, imported"),
     target("log_common", logs::of_common, "a log in the Common Log Format or the combined one"),
     target("log_compressed", logs::of_compressed, "a compressed log"),
     target("log_extended", logs::of_extended, "a log in the W3C's Extended Log File Format"),

@@ -2,7 +2,7 @@
 //! cannot see them.
 
 use farfield_testkit::corpus::{self, Target};
-use farfield_testkit::properties::{gateways, quic, runs, scenarios};
+use farfield_testkit::properties::{gateways, imports, quic, runs, scenarios};
 use farfield_testkit::targets::TARGETS;
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,6 +11,11 @@ use std::path::Path;
 const OWN: &[Target] = &[
     ("gateway_clients", gateways::of_clients, 7),
     ("gateway_packet", gateways::of_packet, 10),
+    ("import_curl", imports::of_curl, 3),
+    ("import_har", imports::of_har, 2),
+    ("import_jmeter", imports::of_jmeter, 2),
+    ("import_openapi", imports::of_openapi, 2),
+    ("import_postman", imports::of_postman, 3),
     ("quic_packets", quic::of_packets, 14),
     ("run_directory", runs::of_directory, 4),
     ("run_histograms", runs::of_histograms, 2),

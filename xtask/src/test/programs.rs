@@ -9,13 +9,12 @@ use anyhow::{Context, Result};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 use serde::Deserialize;
-use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use xtask::{process, system};
 
 /// The packages whose tests are of real kernels and real servers.
@@ -145,7 +144,7 @@ fn run_reading(mut command: Command) -> Result<(Vec<u8>, Ran)> {
     let pid = Pid::from_raw(child.id().try_into().context("a process number")?);
     // Its account is open until it is waited for.
     waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT)?;
-    let processor_time = processor_time(pid).unwrap_or_default();
+    let processor_time = process::processor_time(pid).unwrap_or_default();
     let is_well = child.wait()?.success();
     let ran = Ran { processor_time, ..Ran::read(&text, is_well) };
     Ok((text, ran))
@@ -201,17 +200,6 @@ pub fn run_again(programs: &[Program], variables: &Variables<'_>, names: &[Strin
         ran.join(program.run(variables, &filter)?);
     }
     Ok(ran)
-}
-
-/// What a process and those that it has waited for took of the processors (proc_pid_stat(5)).
-fn processor_time(pid: Pid) -> Option<Duration> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // Behind the program's name: the state is field 3, and the four times, in hundredths of a second, are
-    // 14 to 17.
-    let (_, fields) = stat.rsplit_once(") ")?;
-    let times = fields.split(' ').skip(11).take(4).map(|ticks| ticks.parse::<u64>().ok());
-    let ticks: u64 = times.sum::<Option<u64>>()?;
-    Some(Duration::from_millis(10 * ticks))
 }
 
 #[cfg(test)]
