@@ -208,8 +208,7 @@ impl Draft {
             for remark in &mut self.reading.left_out {
                 remark.first = shown(&remark.first);
             }
-            let why: Vec<String> = self.reading.warnings();
-            return Err(ImportError::Nothing(why.iter().map(|why| format!(": {why}")).collect()));
+            return Err(ImportError::nothing(self.reading.warnings()));
         }
         let target = match (target, &of_most) {
             (Some(target), _) => target.clone(),

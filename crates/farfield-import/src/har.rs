@@ -9,6 +9,7 @@ use crate::draft::{Draft, Entry, Role};
 use crate::state::{Body, State};
 use crate::text::{literal, name_of_request, quoted};
 use crate::{ImportError, Source, Wishes};
+use farfield_traffic::file::FileError;
 use farfield_traffic::request::{Request, Target};
 use farfield_traffic::session::replay::{
     MissingBodies, ReplayFormat, ReplaySpec, ReplayTiming, Speed, recorded_target,
@@ -32,9 +33,15 @@ pub fn read(source: Source<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<()
     let authority =
         wishes.target.as_ref().map(|url| url[Position::BeforeHost..Position::AfterPort].to_owned());
     let bytes = source.bytes;
-    let replay = spec
-        .resolve(&mut |_| Ok(bytes.to_vec()), authority.as_deref())
-        .map_err(|error| unreadable(error.to_string()))?;
+    let replay =
+        spec.resolve(&mut |_| Ok(bytes.to_vec()), authority.as_deref()).map_err(|error| match error {
+            FileError::Nothing { why, .. } => ImportError::nothing(why),
+            FileError::Whole { problem, .. } => {
+                let why = problem.strip_prefix("is no HTTP Archive: ").map(str::to_owned);
+                unreadable(why.unwrap_or(problem))
+            }
+            error => unreadable(error.to_string()),
+        })?;
     let server = recorded_target(bytes).and_then(|url| Url::parse(&url).ok());
     draft.reading = replay.reading.clone();
     // Counted anew with the states: some of what a recording has no state can have.

@@ -24,9 +24,13 @@ use xml::Element;
 /// Elements that one sampler is in scope of, at most.
 const SCOPE_MAX: usize = 500;
 
+/// The action of an element that pauses.
+const PAUSES: &str = "1";
+
 const UNASSERTED: &str = "without an assertion that has no equivalent";
 const UNEXTRACTED: &str = "without an extractor that has no equivalent";
 const UNPAUSED: &str = "without a timer that has no equivalent";
+const OF_FIRST_ROUND: &str = "behind a request of a loop there is the pause of its first round";
 const UNPROCESSED: &str = "without a processor or a listener of a script that has no equivalent";
 
 /// Reads a plan.
@@ -45,6 +49,7 @@ pub fn read(source: Source<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<()
         variables: Variables::new(wishes),
         number: 0,
         pauses: BTreeMap::new(),
+        waited: Waited::default(),
         follows: Vec::new(),
         keeps_cookies: false,
         has_path: false,
@@ -115,6 +120,8 @@ struct Reader<'a, 'l> {
     number: usize,
     /// The pause before an entry.
     pauses: BTreeMap<usize, Pause>,
+    /// Pauses on their own, until the sampler behind them.
+    waited: Waited,
     /// Whether each entry that was taken follows redirects.
     follows: Vec<(usize, bool)>,
     keeps_cookies: bool,
@@ -148,7 +155,9 @@ impl Reader<'_, '_> {
                 );
             } else {
                 self.has_path |= role == Role::Path && has_sampler(below);
+                self.waited = Waited::default();
                 let steps = self.tree(below, &scope, role)?;
+                self.come_round(&steps);
                 if role == Role::Path && !steps.is_empty() {
                     threads::set(group, &self.variables, self.draft);
                     self.draft.settings.path = steps;
@@ -283,6 +292,9 @@ impl Reader<'_, '_> {
                     match (times, below) {
                         (Some(times), Some(below)) => {
                             let own = self.tree(below, &scope, role)?;
+                            if times > 1 && !self.waited.pause.is_none() {
+                                self.draft.note(OF_FIRST_ROUND);
+                            }
                             if own.len().saturating_mul(times) > STEPS_MAX {
                                 return Err(ImportError::Unbounded(format!(
                                     "is a JMeter plan of more than {STEPS_MAX} steps, which is the most that a path has"
@@ -293,6 +305,13 @@ impl Reader<'_, '_> {
                         (None, below) => self.leave_out_all(below, "in a loop of no known number"),
                         _ => {}
                     }
+                }
+                "TestAction" if element.text_of("ActionProcessor.action").trim() == PAUSES => {
+                    let scope = match below {
+                        Some(below) => scope.within(below)?,
+                        None => scope.clone(),
+                    };
+                    self.waited.add(element, &scope, &self.variables);
                 }
                 name if name.ends_with("Controller") => {
                     let why = "in a controller that chooses (If, While, Random, Once Only, …)";
@@ -340,18 +359,28 @@ impl Reader<'_, '_> {
         let extracted: Vec<bool> =
             scope.extractors.iter().map(|own| reply::extract(own, &mut self.variables, &mut state)).collect();
         differs.extend(extracted.contains(&false).then_some(UNEXTRACTED));
-        let mut pause = Pause::default();
-        let paused: Vec<bool> = scope.timers.iter().map(|timer| pause.add(timer, &self.variables)).collect();
-        differs.extend(paused.contains(&false).then_some(UNPAUSED));
+        let mut waited = std::mem::take(&mut self.waited);
+        scope.timers.iter().for_each(|timer| waited.is_whole &= waited.pause.add(timer, &self.variables));
+        differs.extend((!waited.is_whole).then_some(UNPAUSED));
         differs.extend((!scope.others.is_empty()).then_some(UNPROCESSED));
         for what in differs {
             self.draft.reading.differs(what, &place);
         }
         let entry = Entry { place, server: made.server, base: None, state, role, entries: 1 };
         let number = self.draft.take(entry)?;
-        self.pauses.insert(number, pause);
+        self.pauses.insert(number, waited.pause);
         self.follows.push((number, made.follows));
         Some(number)
+    }
+
+    /// A pause behind the last sampler is before the first, which comes next.
+    fn come_round(&mut self, steps: &[usize]) {
+        let waited = std::mem::take(&mut self.waited);
+        let Some(first) = steps.first() else { return };
+        let pause = self.pauses.entry(*first).or_default();
+        if !(waited.is_whole && pause.join(waited.pause)) {
+            self.draft.differs(*first, UNPAUSED);
+        }
     }
 
     /// Counts an element, or the samplers below it.
@@ -417,9 +446,32 @@ impl Reader<'_, '_> {
             draft.state(step).think = Some(pause.toml());
         }
         if differs {
-            draft.note("behind a request of a loop there is the pause of its first round");
+            draft.note(OF_FIRST_ROUND);
         }
         draft.note("a session begins without the pause of its first request, which is at its end");
+    }
+}
+
+/// Pauses that are elements of their own.
+#[derive(Clone, Copy)]
+struct Waited {
+    pause: Pause,
+    /// Whether all of them are in it.
+    is_whole: bool,
+}
+
+impl Default for Waited {
+    fn default() -> Waited {
+        Waited { pause: Pause::default(), is_whole: true }
+    }
+}
+
+impl Waited {
+    /// Adds an action that pauses, before which its timers wait as before a sampler.
+    fn add(&mut self, action: &Element, scope: &Scope<'_>, variables: &Variables) {
+        for timer in [action].into_iter().chain(scope.timers.iter().copied()) {
+            self.is_whole &= self.pause.add(timer, variables);
+        }
     }
 }
 

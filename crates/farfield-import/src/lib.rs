@@ -125,13 +125,21 @@ pub enum ImportError {
     #[error("{0}")]
     Unbounded(String),
     /// No entry could be taken.
-    #[error("has nothing that could be asked for{0}")]
+    #[error("has nothing that could be asked for: {0}")]
     Nothing(String),
     /// It does not say where requests go.
     #[error(
         "does not say where its requests go; add `--target URL`, such as `--target http://127.0.0.1:8080/`"
     )]
     NoServer,
+}
+
+impl ImportError {
+    /// Nothing could be taken; `why` is what was left out.
+    fn nothing(why: Vec<String>) -> ImportError {
+        let none = || "no request of HTTP is in it".to_owned();
+        ImportError::Nothing(if why.is_empty() { none() } else { why.join(": ") })
+    }
 }
 
 /// The scenario of a document of this kind.

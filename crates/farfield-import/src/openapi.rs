@@ -104,7 +104,7 @@ impl Operation<'_> {
     }
 
     fn state(&self) -> Result<Made, (&'static str, String)> {
-        let (server, base, servers) = self.server()?;
+        let Place { server, base, count: servers, is_guessed } = self.server()?;
         let parameters = parameters::read(self.document, self.item, self.operation, self.wishes)?;
         let mut path = literal(self.path);
         for (name, value) in &parameters.path {
@@ -125,6 +125,10 @@ impl Operation<'_> {
             state.add_header(name, value);
         }
         let mut differs = Vec::new();
+        if is_guessed {
+            let named = server.as_ref().map_or("", |own| own.as_str());
+            differs.push(("of a server whose URL has no scheme, by HTTP", one_line(named)));
+        }
         security::add(self.document, self.operation, self.wishes, &mut state, &mut query, &mut differs);
         body::add(self.document, self.operation, &parameters, &mut state)?;
         if let Some(accept) = self.accepted() {
@@ -136,8 +140,7 @@ impl Operation<'_> {
         Ok(Made { server, servers, state, differs, optional: parameters.optional })
     }
 
-    /// The server, the path that begins those of its operations, and how many servers there are.
-    fn server(&self) -> Result<(Option<Url>, String, usize), (&'static str, String)> {
+    fn server(&self) -> Result<Place, (&'static str, String)> {
         let root = &self.document.root;
         let lists = [self.operation.get("servers"), self.item.get("servers"), root.get("servers")];
         let servers = lists.into_iter().find(|list| !list.items().is_empty());
@@ -151,8 +154,9 @@ impl Operation<'_> {
                 (text, list.items().len())
             }
         };
+        let (text, is_guessed) = document::with_scheme(text);
         if text.starts_with('/') || text.is_empty() {
-            return Ok((None, text, count));
+            return Ok(Place { server: None, base: text, count, is_guessed });
         }
         let unreadable = || ("of a server whose URL cannot be read", one_line(&text));
         let url = Url::parse(&text).map_err(|_| unreadable())?;
@@ -160,7 +164,7 @@ impl Operation<'_> {
             return Err(("of another scheme than HTTP", one_line(&text)));
         }
         let base = url[Position::BeforePath..Position::AfterPath].to_owned();
-        Ok((Some(url), base, count))
+        Ok(Place { server: Some(url), base, count, is_guessed })
     }
 
     /// The first media type of a reply that succeeds.
@@ -174,6 +178,18 @@ impl Operation<'_> {
         let content = self.document.resolved(response).get("content").entries();
         content.first().map(|(media_type, _)| media_type.clone())
     }
+}
+
+/// Where an operation's server is.
+struct Place {
+    /// None where the document says nothing but a path.
+    server: Option<Url>,
+    /// The path that begins those of its operations.
+    base: String,
+    /// Servers that the document has.
+    count: usize,
+    /// Whether its scheme is not in the document.
+    is_guessed: bool,
 }
 
 /// A state, and what is to be said of it.

@@ -88,3 +88,125 @@ fn elements_that_are_not_known_are_counted() {
     assert_eq!((imported.reading.taken, imported.reading.left_out()), (1, 4));
     assert!(imported.reading.differing[0].what.contains("`Host`"), "{:?}", imported.reading);
 }
+
+/// A plan of these elements, in a thread group.
+fn plan(elements: &str) -> Imported {
+    let text = format!(
+        "<jmeterTestPlan><hashTree><TestPlan/><hashTree><ThreadGroup><stringProp name=\"ThreadGroup.num_threads\">1</stringProp></ThreadGroup>\
+         <hashTree>{elements}</hashTree></hashTree></hashTree></jmeterTestPlan>"
+    );
+    of(Kind::JMeter, &text, &Wishes::default()).expect(&text)
+}
+
+fn sampler(name: &str) -> String {
+    format!(
+        "<HTTPSamplerProxy testname=\"{name}\"><stringProp name=\"HTTPSampler.domain\">h</stringProp>\
+         <stringProp name=\"HTTPSampler.path\">/{name}</stringProp></HTTPSamplerProxy><hashTree/>"
+    )
+}
+
+fn action(action: u8, duration: &str, below: &str) -> String {
+    format!(
+        "<TestAction testname=\"think\"><intProp name=\"ActionProcessor.action\">{action}</intProp>\
+         <stringProp name=\"ActionProcessor.duration\">{duration}</stringProp></TestAction><hashTree>{below}</hashTree>"
+    )
+}
+
+/// The think time behind each state, by name.
+fn thinks(imported: &Imported) -> Vec<(String, String)> {
+    let scenario: toml::Table = imported.scenario.parse().expect("a scenario");
+    let states = scenario["session"]["state"].as_array().expect("states");
+    let of = |state: &toml::Value| {
+        (state["name"].as_str().expect("a name").to_owned(), state["think"].to_string().replace('"', ""))
+    };
+    states.iter().map(of).collect()
+}
+
+#[test]
+fn an_action_that_pauses_is_a_think_time() {
+    let random = "<UniformRandomTimer><stringProp name=\"ConstantTimer.delay\">1000</stringProp>\
+         <stringProp name=\"RandomTimer.range\">100.0</stringProp></UniformRandomTimer><hashTree/>";
+    let imported =
+        plan(&[sampler("a"), action(1, "500", random), sampler("b"), action(1, "200", "")].concat());
+    let of = |name: &str, think: &str| (name.to_owned(), think.to_owned());
+    let uniform = "{ distribution = uniform, max = 1600000us, min = 1500000us }";
+    assert_eq!(thinks(&imported), [of("a", uniform), of("b", "200000us")]);
+    assert_eq!((imported.reading.taken, left_out(&imported)), (2, vec![]));
+    // Two of them, and one of a time that nobody knows.
+    let imported = plan(&[sampler("a"), action(1, "1", ""), action(1, "2", ""), sampler("b")].concat());
+    assert_eq!(thinks(&imported), [of("a", "3000us"), of("b", "0us")]);
+    let imported = plan(&[sampler("a"), action(1, "${x}", ""), sampler("b")].concat());
+    assert_eq!(imported.reading.differing[0].what, "without a timer that has no equivalent");
+    assert!(imported.reading.differing[0].first.contains("sampler 2, b"), "{:?}", imported.reading);
+    // What stops the thread is none.
+    let imported = plan(&[sampler("a"), action(0, "0", ""), sampler("b")].concat());
+    assert_eq!(left_out(&imported), ["in an element that import does not know"]);
+}
+
+#[test]
+fn a_server_without_a_scheme_is_asked_by_http() {
+    let of = |server: &str, wishes: &Wishes| {
+        let text = format!("openapi: 3.0.0\nservers: [{{url: '{server}'}}]\npaths: {{/a: {{get: {{}}}}}}\n");
+        super::tests::of(Kind::OpenApi, &text, wishes)
+    };
+    for (server, target, path) in [
+        ("localhost:9000", "http://localhost:9000/", "/a"),
+        ("localhost/api", "http://localhost/", "/api/a"),
+        ("api.example.com/v1/", "http://api.example.com/", "/v1/a"),
+    ] {
+        let imported = of(server, &Wishes::default()).expect(server);
+        assert_eq!(imported.target, target);
+        assert!(imported.scenario.contains(&format!("path = \"{path}\"")), "{}", imported.scenario);
+        let differing = &imported.reading.differing;
+        assert_eq!(differing[0].what, "of a server whose URL has no scheme, by HTTP", "{server}");
+    }
+    let wishes = Wishes { target: "http://127.0.0.1/".parse().ok(), ..Wishes::default() };
+    for (server, path) in [("v2", "/v2/a"), ("./v3", "/v3/a"), ("/", "/a")] {
+        let imported = of(server, &wishes).expect(server);
+        assert!(imported.scenario.contains(&format!("path = \"{path}\"")), "{}", imported.scenario);
+        assert_eq!(imported.reading.differing, []);
+        assert_eq!(of(server, &Wishes::default()), Err(ImportError::NoServer), "{server}");
+    }
+    for server in ["ftp://h/", "mailto:somebody"] {
+        assert!(of(server, &wishes).is_err(), "{server}");
+    }
+}
+
+/// As Postman writes the collection of a document that names no server.
+#[test]
+fn a_url_that_is_a_path_goes_to_the_target() {
+    let text = r#"{"item": [{"name": "a", "request": {"url": {"host": ["{{baseUrl}}"], "path": ["a", "b"]}}},
+        {"name": "c", "request": "/c?d=1"}], "variable": [{"key": "baseUrl", "value": "/"}]}"#;
+    assert_eq!(of(Kind::Postman, text, &Wishes::default()), Err(ImportError::NoServer));
+    let wishes = Wishes { target: "http://127.0.0.1/".parse().ok(), ..Wishes::default() };
+    let imported = of(Kind::Postman, text, &wishes).expect("the target's");
+    for path in ["path = \"/a/b\"", "path = \"/c?d=1\""] {
+        assert!(imported.scenario.contains(path), "{}", imported.scenario);
+    }
+}
+
+/// An archive whose entries, or some of them, have no instants is one in the order of its entries; one in which
+/// nothing is to be asked for is an archive all the same.
+#[test]
+fn entries_without_instants_are_asked_for_in_their_order() {
+    let entry = |path: &str, more: &str| {
+        format!(r#"{{"request": {{"method": "GET", "url": "http://h/{path}"}}{more}}}"#)
+    };
+    let at = |second: u32| format!(r#", "startedDateTime": "2026-01-01T00:00:0{second}Z""#);
+    let archive = |entries: &[String]| format!(r#"{{"log": {{"entries": [{}]}}}}"#, entries.join(", "));
+    let text = archive(&[entry("b", ""), entry("a", r#", "startedDateTime": "yesterday""#)]);
+    let imported = of(Kind::Har, &text, &Wishes::default()).expect("an archive");
+    assert_eq!(thinks(&imported).iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["b", "a"]);
+    assert_eq!((imported.reading.taken, imported.reading.differing[0].count), (2, 2));
+    let text = archive(&[entry("c", &at(5)), entry("d", ""), entry("e", &at(1))]);
+    let imported = of(Kind::Har, &text, &Wishes::default()).expect("an archive");
+    let seconds: Vec<String> =
+        thinks(&imported).into_iter().map(|(name, think)| name + " " + &think).collect();
+    assert_eq!(seconds, ["e 4s", "c 0s", "d 0s"]);
+    assert_eq!(imported.reading.differing[0].first, "entry 2, http://h/d");
+    let text = archive(&[entry("a", "").replace("http", "ws")]);
+    let error = of(Kind::Har, &text, &Wishes::default()).expect_err("nothing");
+    assert!(error.to_string().starts_with("has nothing that could be asked for: 1 of 1"), "{error}");
+    let error = of(Kind::Har, "{\"log\": {}}", &Wishes::default()).expect_err("no archive");
+    assert!(error.to_string().starts_with("is no HTTP Archive: missing field"), "{error}");
+}

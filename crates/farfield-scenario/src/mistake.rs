@@ -25,7 +25,8 @@ impl Mistake {
     pub fn in_file(key: impl Into<String>, error: &FileError) -> Mistake {
         let (FileError::Unreadable { path, .. }
         | FileError::Line { path, .. }
-        | FileError::Whole { path, .. }) = error;
+        | FileError::Whole { path, .. }
+        | FileError::Nothing { path, .. }) = error;
         Mistake { file: Some(path.clone()), ..Mistake::at(key, error) }
     }
 }

@@ -42,6 +42,18 @@ pub enum FileError {
         /// The problem, and what to write.
         problem: String,
     },
+    /// A recording in which nothing can be asked for again.
+    #[error(
+        "{}: has no session that could be asked for again{}",
+        path.display(),
+        why.iter().map(|why| format!(": {why}")).collect::<String>()
+    )]
+    Nothing {
+        /// The file.
+        path: PathBuf,
+        /// What was left out, and why.
+        why: Vec<String>,
+    },
 }
 
 /// The bytes of the file at `path`.

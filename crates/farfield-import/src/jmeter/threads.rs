@@ -89,26 +89,32 @@ enum Spread {
 }
 
 impl Pause {
-    /// Adds a timer; false if it is none of these.
+    /// Adds a timer, or an action that waits; false if it is none of these.
     pub fn add(&mut self, timer: &Element, variables: &Variables) -> bool {
         let number = |name: &str| -> Option<f64> {
             let value = known(variables, timer.text_of(name))?.trim().parse::<f64>().ok()?;
             Some(value).filter(|own| (0.0..1e10).contains(own))
         };
-        let Some(delay) = number("ConstantTimer.delay") else { return false };
+        let delay =
+            if timer.name == "TestAction" { "ActionProcessor.duration" } else { "ConstantTimer.delay" };
+        let Some(delay) = number(delay) else { return false };
         let spread = match timer.name.as_str() {
-            "ConstantTimer" => Some(Spread::None),
+            "ConstantTimer" | "TestAction" => Some(Spread::None),
             "UniformRandomTimer" => number("RandomTimer.range").map(Spread::Uniform),
             "GaussianRandomTimer" => number("RandomTimer.range").map(Spread::Normal),
             _ => None,
         };
-        // A sum of two random ones is of neither family.
-        match (spread, self.spread) {
-            (Some(spread), Spread::None) => self.spread = spread,
-            (Some(Spread::None), _) => {}
+        spread.is_some_and(|spread| self.join(Pause { constant_ms: delay, spread }))
+    }
+
+    /// Adds a pause; false, and nothing is added, if both are random: the sum is of neither family.
+    pub fn join(&mut self, other: Pause) -> bool {
+        self.spread = match (self.spread, other.spread) {
+            (own, Spread::None) => own,
+            (Spread::None, other) => other,
             _ => return false,
-        }
-        self.constant_ms += delay;
+        };
+        self.constant_ms += other.constant_ms;
         true
     }
 

@@ -91,6 +91,25 @@ impl Document {
     }
 }
 
+/// The URL of a server, and whether its scheme is a guess: one that begins with a host is meant as HTTP. One that
+/// is relative begins at the root, since a file has no URL of its own.
+pub fn with_scheme(url: String) -> (String, bool) {
+    if url.contains("://") || url.starts_with('/') || url.is_empty() {
+        return (url, false);
+    }
+    let first = url.split('/').next().unwrap_or_default();
+    let is_port = |text: &str| !text.is_empty() && text.bytes().all(|own| own.is_ascii_digit());
+    match first.split_once(':') {
+        Some((_, port)) if is_port(port) => (format!("http://{url}"), true),
+        // A scheme, such as `mailto:`.
+        Some(_) => (url, false),
+        None if first == "localhost" || first.contains('.') && !first.starts_with('.') => {
+            (format!("http://{url}"), true)
+        }
+        None => (format!("/{}", url.trim_start_matches("./")), false),
+    }
+}
+
 /// The URL of a server with its variables: as the user gives them, or their defaults.
 pub fn with_variables(server: &Node, values: &BTreeMap<String, String>) -> Option<String> {
     let mut url = server.get("url").text()?.to_owned();

@@ -55,7 +55,12 @@ fn one(
     found: &mut Parameters,
 ) -> Result<(), (&'static str, String)> {
     let (Some(name), Some(place)) = (parameter.get("name").text(), parameter.get("in").text()) else {
-        return Err(("with a parameter that cannot be read", String::new()));
+        return Err(match parameter.get("$ref").text() {
+            Some(to) => {
+                ("with a reference that leads to nothing in the document", format!("`{}`", one_line(to)))
+            }
+            None => ("with a parameter that cannot be read", String::new()),
+        });
     };
     if place == "body" {
         found.body = Some(parameter.get("schema").clone());

@@ -95,6 +95,9 @@ impl Maker<'_, '_> {
         let (scheme, rest) = filled.split_once("://").unwrap_or(("http", &filled));
         let (server, user, rest) = if base.is_some() {
             (None, None, filled.as_str())
+        } else if filled.starts_with('/') {
+            // Of no server. A base URL `/` and a path have two strokes between them.
+            (None, None, filled.trim_start_matches('/'))
         } else {
             if !["http", "https"].contains(&scheme.to_ascii_lowercase().as_str()) {
                 return Err(("of another protocol than HTTP", String::new()));

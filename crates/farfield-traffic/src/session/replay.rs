@@ -167,9 +167,7 @@ impl ReplaySpec {
         };
         recorded.retain(|(_, pages)| !pages.is_empty());
         if recorded.is_empty() {
-            let why: Vec<String> = reading.warnings();
-            let nothing = "has no session that could be asked for again";
-            return Err(whole(&[nothing.to_owned()].into_iter().chain(why).collect::<Vec<_>>().join(": ")));
+            return Err(FileError::Nothing { path: self.file.clone(), why: reading.warnings() });
         }
         let instants = recorded.iter().all(|(starts, _)| starts.is_some());
         if self.timing == ReplayTiming::Exact && !instants {

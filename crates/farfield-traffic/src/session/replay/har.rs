@@ -154,12 +154,15 @@ pub(super) fn read(
         }
     }
     let server = server_of_most(of_http.iter().map(|(.., server)| server), target).cloned();
-    let mut usable = Vec::new();
+    let mut usable: Vec<Usable> = Vec::new();
+    // Where none has an instant, all are asked for at once, in their order.
+    let mut last = of_http.iter().find_map(|(_, entry, ..)| entry.began()).unwrap_or(Instant::ZERO);
     for (number, entry, url, of) in of_http {
+        last = entry.began().unwrap_or(last);
         let written = entry.request.url.clone();
         let place = Place(number, &written);
         let found = match Some(&of) == server.as_ref() {
-            true => usable_entry(entry, &url, missing, &mut reading, &place),
+            true => usable_entry(entry, &url, last, missing, &mut reading, &place),
             false => Err("of another server"),
         };
         match found {
@@ -188,16 +191,15 @@ fn http_url(entry: &Entry) -> Result<(Url, Server), &'static str> {
     Ok((url, server))
 }
 
-/// The entry as it is asked for again, or why it is not.
+/// The entry as it is asked for again, from an instant on, or why it is not.
 fn usable_entry(
     entry: Entry,
     url: &Url,
+    began: Instant,
     missing: MissingBodies,
     reading: &mut Reading,
     place: &Place<'_>,
 ) -> Result<Usable, &'static str> {
-    let written = entry.started_date_time.as_deref().unwrap_or_default();
-    let began = rfc3339(written.as_bytes()).ok_or("without an instant")?;
     match entry.response.as_ref().and_then(|answered| answered.status) {
         Some(101.0) => return Err("that became a WebSocket"),
         Some(status) if status <= 0.0 => return Err("that the browser gave up"),
@@ -206,7 +208,7 @@ fn usable_entry(
     if is_from_cache(&entry) {
         return Err("that the browser answered from its cache");
     }
-    let took = entry.took();
+    let (took, is_timed) = (entry.took(), entry.began().is_some());
     let Asked { method: verb, headers, cookies, post_data, body_size, .. } = entry.request;
     let method = method(&verb).map_err(|_| "whose method cannot be sent")?;
     let path = url[Position::BeforePath..Position::AfterQuery].to_owned();
@@ -235,6 +237,9 @@ fn usable_entry(
             part
         }
     };
+    if !is_timed {
+        reading.differs("without an instant of their own, at that of the entry before them", place);
+    }
     let headers = headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     let request = Request { method, path, headers, body };
     Ok(Usable { request, began, ended: began + took, page: entry.pageref })
@@ -248,6 +253,11 @@ fn is_from_cache(entry: &Entry) -> bool {
 }
 
 impl Entry {
+    /// When it was asked for.
+    fn began(&self) -> Option<Instant> {
+        rfc3339(self.started_date_time.as_deref()?.as_bytes())
+    }
+
     /// Its time; the sum of its timings, of which those that do not apply are negative, where it has none.
     fn took(&self) -> Duration {
         let known = |ms: &f64| ms.is_finite() && *ms >= 0.0;
