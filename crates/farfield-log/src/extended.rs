@@ -43,8 +43,8 @@ enum Column {
 impl Column {
     fn named(name: &[u8]) -> Column {
         match name {
-            b"date" => Column::Date,
-            b"time" => Column::Time,
+            b"date" | b"date-local" => Column::Date,
+            b"time" | b"time-local" => Column::Time,
             b"c-ip" | b"c-dns" => Column::Client,
             b"cs(User-Agent)" => Column::Agent,
             b"cs-method" => Column::Method,

@@ -2,10 +2,14 @@
 //! by the first lines of a log.
 
 use crate::pattern::{Pattern, PatternError};
+use crate::programs::{PROGRAMS, Program};
 use crate::{FieldMap, Line, LogFormat, LogParser, TransferUnit};
 
 /// The mark at the beginning of a text that says that it is UTF-8.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+/// How an extended log begins; other lines with `#` are comments.
+const DIRECTIVES: [&[u8]; 7] =
+    [b"#Version:", b"#Fields:", b"#Software:", b"#Start-Date:", b"#End-Date:", b"#Date:", b"#Remark:"];
 /// Lines of a log that are looked at.
 const LINES: usize = 20;
 
@@ -44,7 +48,7 @@ const PATTERNS: [(&str, &str, &str); 8] = [
     (
         "haproxy",
         "HAProxy, `option httplog`",
-        "$process]: $remote_addr:$remote_port [$time_local] $frontend $backend $tq/$tw/$tc/$tr/$request_time_ms $status $bytes_sent $cookies \
+        "$remote_addr:$remote_port [$time_local] $frontend $backend $tq/$tw/$tc/$tr/$request_time_ms $status $bytes_sent $cookies \
          \"$request\"",
     ),
     (
@@ -71,19 +75,7 @@ impl LogFormat {
             ("json", "a JSON object a line, with the fields of --field or nginx's variables"),
             ("gn", "the GN/WN server"),
         ];
-        let json = [
-            ("caddy", "Caddy's JSON"),
-            ("traefik", "Traefik's JSON"),
-            ("google", "the JSON of Google's balancers"),
-            ("ecs", "JSON of the Elastic Common Schema"),
-            ("cloudflare", "Cloudflare's Logpush of HTTP requests"),
-            ("envoy-json", "the JSON of Envoy and of Istio's proxies"),
-            ("kong", "the JSON of Kong's log plugins"),
-            ("azure", "the access log of Azure's application gateways"),
-            ("rails", "JSON of Rails applications, as GitLab's"),
-            ("nginx-local", "JSON with nginx's variables, of which the time is `time_local`"),
-            ("nginx-iso8601", "JSON with nginx's variables, of which the time is `time_iso8601`"),
-        ];
+        let json = PROGRAMS.iter().map(|own| (own.name, own.who));
         own.into_iter().chain(json).chain(PATTERNS.map(|(name, who, _)| (name, who))).collect()
     }
 
@@ -110,8 +102,7 @@ impl LogFormat {
         if text.contains(['%', '$']) {
             return Pattern::try_from(text.to_owned()).map(|pattern| Some(LogFormat::Pattern(pattern)));
         }
-        let map = FieldMap::known().into_iter().find(|(name, _)| *name == text);
-        if let Some((_, map)) = map {
+        if let Some(map) = PROGRAMS.iter().find(|own| own.name == text).map(Program::map) {
             let transfer_unit = transfer.unwrap_or(map.transfer_unit);
             return Ok(Some(LogFormat::Json(Box::new(FieldMap { transfer_unit, ..map }))));
         }
@@ -123,21 +114,24 @@ impl LogFormat {
     /// reads any. Common covers combined.
     pub fn detect(start: &[u8]) -> Option<LogFormat> {
         let start = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start);
-        if start.starts_with(b"#") {
+        if DIRECTIVES.iter().any(|own| start.starts_with(own)) {
             return Some(LogFormat::Extended { transfer: None });
         }
-        let lines: Vec<&[u8]> =
-            start.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).take(LINES).collect();
-        let json = FieldMap::known().into_iter().map(|(_, map)| LogFormat::Json(Box::new(map)));
+        let is_read = |line: &&[u8]| !line.trim_ascii().is_empty() && !line.starts_with(b"#");
+        let lines: Vec<&[u8]> = start.split(|byte| *byte == b'\n').filter(is_read).take(LINES).collect();
+        let maps = [FieldMap::default()].into_iter().chain(PROGRAMS.iter().map(Program::map));
+        let json = maps.map(|map| LogFormat::Json(Box::new(map)));
         let patterns = PATTERNS.iter().map(|(.., pattern)| fixed(pattern));
         let candidates = json.chain(patterns).chain([LogFormat::Gn, LogFormat::Common { transfer: None }]);
-        let mut best: Option<(usize, LogFormat)> = None;
+        // One that reads what is carried is before those that take the carrier's words for their own.
+        let mut best: Option<((bool, usize), LogFormat)> = None;
         for format in candidates {
             let mut parser = LogParser::new(&format);
             let reads = |line: &&&[u8]| matches!(parser.parse(line), Line::Request(_));
             let count = lines.iter().filter(reads).count();
-            if count > best.as_ref().map_or(0, |(most, _)| *most) {
-                best = Some((count, format));
+            let found = (parser.is_carried(), count);
+            if count > 0 && best.as_ref().is_none_or(|(most, _)| found > *most) {
+                best = Some((found, format));
             }
         }
         best.map(|(_, format)| format)

@@ -9,6 +9,7 @@
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
+mod carried;
 mod common;
 mod compressed;
 pub mod dates;
@@ -18,6 +19,7 @@ mod json;
 mod layout;
 mod parser;
 mod pattern;
+mod programs;
 mod reader;
 mod timestamp;
 

@@ -1,5 +1,6 @@
 //! Lines of an access log into requests, by format.
 
+use crate::carried::Carrier;
 use crate::pattern::Pattern;
 use crate::{FieldMap, TransferUnit, common, extended, gn, json};
 use farfield_base::{Duration, Instant};
@@ -70,6 +71,9 @@ pub enum Line<'a> {
 #[derive(Debug, Clone)]
 pub struct LogParser {
     format: FormatState,
+    carrier: Carrier,
+    /// Whether lines are within what carries them, as the first request says.
+    is_carried: Option<bool>,
 }
 
 #[derive(Debug, Clone)]
@@ -79,6 +83,18 @@ enum FormatState {
     Json(Box<json::Json>),
     Gn,
     Pattern(Pattern),
+}
+
+impl FormatState {
+    fn parse<'a>(&'a mut self, line: &'a [u8]) -> Parsed<'a> {
+        match self {
+            FormatState::Common(transfer) => common::parse(line, *transfer),
+            FormatState::Extended(fields) => fields.parse(line),
+            FormatState::Json(json) => json.parse(line),
+            FormatState::Gn => gn::parse(line),
+            FormatState::Pattern(pattern) => pattern.parse(line),
+        }
+    }
 }
 
 impl LogParser {
@@ -91,31 +107,45 @@ impl LogParser {
             LogFormat::Gn => FormatState::Gn,
             LogFormat::Pattern(pattern) => FormatState::Pattern(pattern.clone()),
         };
-        LogParser { format }
+        LogParser { format, carrier: Carrier::default(), is_carried: None }
     }
 
     /// Reads `line`, which has no line feed at its end. Any bytes are accepted.
     pub fn parse<'a>(&'a mut self, line: &'a [u8]) -> Line<'a> {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        if line.is_empty() {
+        if line.trim_ascii().is_empty() {
             return Line::Nothing;
         }
-        let parsed = match &mut self.format {
-            FormatState::Common(transfer) => common::parse(line, *transfer),
-            FormatState::Extended(fields) => fields.parse(line),
-            FormatState::Json(json) => json.parse(line),
-            FormatState::Gn => gn::parse(line),
-            FormatState::Pattern(pattern) => pattern.parse(line),
+        let is_carried = self.is_carried.unwrap_or_else(|| self.decide(line));
+        let line = match is_carried {
+            true => self.carrier.inner(line).unwrap_or(line),
+            false => line,
         };
-        match parsed {
+        match self.format.parse(line) {
             Ok(Some(record)) => Line::Request(record),
             Ok(None) => Line::Nothing,
+            Err(_) if line.starts_with(b"#") => Line::Nothing,
             Err(Broken(why)) => Line::Broken(why),
         }
     }
-}
 
-impl LogParser {
+    /// Whether the lines are within what carries them, as far as is known.
+    pub(crate) fn is_carried(&self) -> bool {
+        self.is_carried == Some(true)
+    }
+
+    /// Whether `line` is a request within what carries it. A request that is not carried decides, too; other
+    /// lines leave it to the next.
+    fn decide(&mut self, line: &[u8]) -> bool {
+        // What is counted of a line is counted once.
+        let mut probe = self.format.clone();
+        let mut reads = |line: &[u8]| matches!(probe.parse(line), Ok(Some(_)));
+        let is_carried = self.carrier.inner(line).is_some_and(&mut reads);
+        if is_carried || reads(line) {
+            self.is_carried = Some(is_carried);
+        }
+        is_carried
+    }
     /// What each field of JSON lines is for, its name, and on how many lines so far it had a value; nothing
     /// for other formats.
     pub fn fields_found(&self) -> Vec<(&'static str, String, u64)> {

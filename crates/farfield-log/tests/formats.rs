@@ -411,6 +411,60 @@ fn fields_that_no_line_has_are_known() {
     assert_eq!((lines("agent"), lines("referrer"), lines("client")), (Some(1), Some(0), Some(2)));
 }
 
+/// A log as it comes from a container's runtime or through syslog is the log; what carries it says nothing of the
+/// layout within.
+#[test]
+fn carried_lines_are_read() {
+    let of_envoy = r#"{":authority":"a.example","bytes_sent":600,"downstream_remote_address":"198.51.100.1:5","duration":12,"method":"GET","response_code":200,"start_time":"2026-03-29T00:30:00.479Z","user-agent":"M","x-envoy-origin-path":"/p0"}"#;
+    let of_nginx = r#"198.51.100.1 - - [29/Mar/2026:00:30:00 +0000] "GET /p0 HTTP/1.1" 200 600 "-" "M""#;
+    let of_haproxy = r#"198.51.100.1:33317 [29/Mar/2026:00:30:00.655] in a/b 10/0/30/69/109 200 600 - - ---- 1/1/1/1/0 0/0 "GET /p0 HTTP/1.1""#;
+    for line in [of_envoy, of_nginx, of_haproxy] {
+        let as_text = format!("{line:?}");
+        for (before, line, behind) in [
+            ("", line, ""),
+            ("2026-03-29T00:30:01.1Z stdout F ", line, ""),
+            ("{\"log\":", &as_text, ",\"stream\":\"stdout\",\"time\":\"2026-03-29T00:30:01Z\"}"),
+            ("web-1  | ", line, ""),
+            ("<190>Mar 29 00:30:01 host program[7]: ", line, ""),
+            ("<190>1 2026-03-29T00:30:01Z host program 7 - - ", line, ""),
+        ] {
+            let log = format!("# a note\n{before}{line}{behind}\n  \n{before}{line}{behind}\nother\n");
+            let format = LogFormat::detect(log.as_bytes()).unwrap_or_else(|| panic!("{log}"));
+            let (found, counts) = read(&format, log.as_bytes());
+            assert_eq!(counts, [2, 2, 1], "{log}");
+            assert_eq!((found[0].client.as_str(), found[0].path.as_str()), ("198.51.100.1", "/p0"), "{log}");
+            assert_eq!((found[0].secs as u64, found[0].bytes), (1_774_744_200, Some(600)), "{log}");
+        }
+    }
+}
+
+/// A pattern that has the prefix in it reads lines as they are.
+#[test]
+fn a_pattern_may_have_the_prefix_in_it() {
+    let pattern = "$month $day $clock $host $tag $remote_addr [$time_local] \"$request\" $status";
+    let format = LogFormat::named(pattern, None).expect("a pattern").expect("a layout");
+    let line =
+        r#"Mar 29 00:30:01 host nginx: 198.51.100.1 [29/Mar/2026:00:30:00 +0000] "GET /p0 HTTP/1.1" 200"#;
+    assert_eq!(one(&format, line).client, "198.51.100.1");
+    let format = LogFormat::named("$remote_addr [$time_local] \"$request\" $status", None);
+    assert_eq!(one(&format.expect("a pattern").expect("a layout"), line).client, "198.51.100.1");
+}
+
+/// Lines with `#` are comments where no extended log begins with them.
+#[test]
+fn comments_are_no_extended_log() {
+    let line = r#"198.51.100.1 - - [29/Mar/2026:00:30:00 +0000] "GET /p0 HTTP/1.1" 200 600"#;
+    let log = format!("# thanks to somebody\n#\n{line}\n# {line}\n{line}\n");
+    let format = LogFormat::detect(log.as_bytes());
+    assert_eq!(format, Some(COMMON));
+    assert_eq!(read(&COMMON, log.as_bytes()).1, [2, 3, 0]);
+    let log = "#Software: IIS Advanced Logging Module\n\n#Version: 1.0\n    \n#Fields:   date-local time-local   s-ip   cs-method cs-uri-stem c-ip sc-status\n\
+               2012-08-15 17:00:00.363 10.0.0.1 GET /a \"198.51.100.1\" 200\n";
+    let format = LogFormat::detect(log.as_bytes()).expect("an extended log");
+    let (found, counts) = read(&format, log.as_bytes());
+    assert_eq!((counts, found[0].path.as_str()), ([1, 5, 0], "/a"));
+}
+
 fn formats() -> impl Strategy<Value = LogFormat> {
     prop_oneof![
         Just(COMMON),

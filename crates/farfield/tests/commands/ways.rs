@@ -190,23 +190,18 @@ fn a_name_without_addresses_is_refused() {
 #[test]
 fn each_connection_goes_where_the_name_leads_then() {
     let test = "each_connection_goes_where_the_name_leads_then";
-    let may_mount = Command::new("unshare").args(["-m", "true"]).output();
-    if !may_mount.is_ok_and(|output| output.status.success()) {
-        return skip(test, "no mount namespaces");
-    }
     let place = Place::new();
     let addresses = loopback([2, 3]);
     let (port, asked) = tcp_server(&addresses);
-    let hosts = place.write("hosts", "127.0.0.2 moving.test\n");
-    let program = env!("CARGO_BIN_EXE_farfield");
     let run = format!(
         "run http://moving.test:{port}/ -c 4 -d 1h --warm-up 0s -n 100000000 --policy one-request -t 1 -q -o moved --think 5ms \
          --addresses each-connection --set connections.resolve-every=100ms {}",
         crate::common::CALM
     );
-    let script = format!("mount --bind {} /etc/hosts && exec {program} {run}", hosts.display());
-    let mut command = Command::new("unshare");
-    command.args(["-m", "sh", "-c", &script]).stdout(Stdio::null()).stderr(Stdio::null());
+    let Some(mut command) = place.with_hosts("127.0.0.2 moving.test\n", &run) else {
+        return skip(test, "no mount namespaces");
+    };
+    command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut process = crate::common::Process::start(&mut command, &place);
     let has = |address: &str| {
         let address = format!("{address}:{port}");
@@ -218,11 +213,11 @@ fn each_connection_goes_where_the_name_leads_then() {
     };
     await_at("127.0.0.2", 20);
     assert_eq!(has("127.0.0.3"), 0, "nobody knows of it");
-    // The same file, in place: it is bound over the other.
-    std::fs::write(&hosts, "127.0.0.3 moving.test\n").expect("own file");
+    // It is written in place, since it is bound over the other.
+    place.write("hosts", "127.0.0.3 moving.test\n");
     await_at("127.0.0.3", 20);
     // A name that is gone: connections go on to the address of before.
-    std::fs::write(&hosts, "127.0.0.1 another.test\n").expect("own file");
+    place.write("hosts", "127.0.0.1 another.test\n");
     await_at("127.0.0.3", 100);
     process.signal(crate::common::Signal::INT);
     process.wait();

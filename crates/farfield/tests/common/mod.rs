@@ -98,6 +98,19 @@ impl Place {
         self.farfield_with(&words.split_whitespace().collect::<Vec<_>>())
     }
 
+    /// `farfield` with these words and a file of hosts of its own, in a mount namespace; `None` where there is
+    /// none to be had. The file may be written anew while it runs.
+    pub fn with_hosts(&self, hosts: &str, words: &str) -> Option<Command> {
+        let may_mount = Command::new("unshare").args(["-m", "true"]).output();
+        may_mount.is_ok_and(|output| output.status.success()).then(|| {
+            let (hosts, program) = (self.write("hosts", hosts), env!("CARGO_BIN_EXE_farfield"));
+            let script = format!("mount --bind {} /etc/hosts && exec {program} {words}", hosts.display());
+            let mut command = Command::new("unshare");
+            command.args(["-m", "sh", "-c", &script]).current_dir(self.path(""));
+            command
+        })
+    }
+
     /// Begins it, without waiting for its end.
     pub fn begin(&self, words: &str) -> Running {
         self.spawn(&words.split_whitespace().collect::<Vec<_>>(), PathBuf::new())
