@@ -3,7 +3,7 @@
 
 use crate::kind::Kind;
 use crate::state::State;
-use crate::text::{key, one_line, quoted, quoted_list, shown, state_name};
+use crate::text::{Names, key, one_line, quoted, quoted_list, shown, state_name};
 use crate::{ImportError, Imported, Wishes};
 use farfield_base::credentials::is_credential;
 use farfield_traffic::session::replay::reading::Reading;
@@ -328,16 +328,10 @@ impl Draft {
 
     /// Names that differ.
     fn name_states(&mut self, taken: &[usize]) {
-        let mut known = BTreeSet::new();
+        let mut names = Names::default();
         for number in taken {
             let name = &mut self.entries[*number].state.name;
-            let mut unique = name.clone();
-            let mut count = 2;
-            while !known.insert(unique.clone()) {
-                unique = format!("{name}-{count}");
-                count += 1;
-            }
-            *name = unique;
+            *name = names.unique(name);
         }
     }
 

@@ -2,8 +2,9 @@
 //! session has them.
 
 use crate::Wishes;
+use crate::text::Names;
 use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Values of variables may have variables in them, to this depth.
 const DEPTH_MAX: u32 = 8;
@@ -67,7 +68,7 @@ pub struct Variables {
     values: BTreeMap<String, String>,
     /// Those that a session has, with the names that it has for them.
     found: BTreeMap<String, String>,
-    taken: BTreeSet<String>,
+    taken: Names,
     /// Bytes of texts so far.
     spent: Cell<usize>,
 }
@@ -95,12 +96,7 @@ impl Variables {
         if !crate::text::is_variable(&own) {
             own = format!("own-{own}");
         }
-        let mut unique = own.clone();
-        let mut count = 2;
-        while !self.taken.insert(unique.clone()) {
-            unique = format!("{own}-{count}");
-            count += 1;
-        }
+        let unique = self.taken.unique(&own);
         self.found.insert(name.to_owned(), unique.clone());
         unique
     }

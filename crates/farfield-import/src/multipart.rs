@@ -1,6 +1,12 @@
 //! Bodies of `multipart/form-data` (RFC 7578) as templates.
 
+use std::collections::BTreeSet;
 use std::path::Path;
+
+/// How a boundary begins.
+const BOUNDARY: &str = "----farfield-form-";
+/// Digits of its number that are looked at: fewer parts can be in a document than such numbers.
+const DIGITS_MAX: usize = 10;
 
 /// A part of a form; the content is a template, the rest is text.
 #[derive(Debug, Default)]
@@ -17,9 +23,7 @@ pub struct Part {
 
 /// The media type, with a boundary that no part has in it, and the body.
 pub fn written(parts: &[Part]) -> (String, String) {
-    let is_free = |boundary: &String| parts.iter().all(|part| !part.content.contains(boundary.as_str()));
-    let mut boundaries = (0_u64..).map(|number| format!("----farfield-form-{number}"));
-    let boundary = boundaries.find(is_free).expect("contents are shorter than all boundaries together");
+    let boundary = format!("{BOUNDARY}{}", free_number(parts));
     let quoted = |name: &str| {
         let name = name.replace('\n', "%0A").replace('\r', "%0D").replace('"', "%22");
         crate::text::literal(&name)
@@ -36,6 +40,19 @@ pub fn written(parts: &[Part]) -> (String, String) {
         body += &format!("\r\n\r\n{}\r\n", part.content);
     }
     (format!("multipart/form-data; boundary={boundary}"), body + &format!("--{boundary}--\r\n"))
+}
+
+/// The least number that stands behind no beginning of a boundary in the parts, nor begins one that does.
+fn free_number(parts: &[Part]) -> u64 {
+    let mut taken = BTreeSet::new();
+    for behind in parts.iter().flat_map(|part| part.content.split(BOUNDARY).skip(1)) {
+        let mut number = 0_u64;
+        for digit in behind.bytes().take_while(u8::is_ascii_digit).take(DIGITS_MAX) {
+            number = number * 10 + u64::from(digit - b'0');
+            taken.insert(number);
+        }
+    }
+    (0..).find(|number| !taken.contains(number)).unwrap_or_default()
 }
 
 /// The media type that curl gives a file of this name.
@@ -73,5 +90,9 @@ mod tests {
              Content-Type: text/plain\r\n\r\n2\r\n------farfield-form-0--\r\n"
         );
         assert!(written(&[part("----farfield-form-0")]).0.ends_with("-1"));
+        assert!(written(&[part("----farfield-form-10----farfield-form-0")]).0.ends_with("-2"));
+        // Each boundary that is tried: they are found at once.
+        let all: String = (0..500_000).map(|number| format!("----farfield-form-{number}")).collect();
+        assert!(written(&[part(&all)]).0.ends_with("-500000"));
     }
 }

@@ -2,6 +2,7 @@
 
 use farfield_base::credentials::{without_userinfo, words_without_credentials};
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// Characters of a text that is shown at most.
@@ -137,6 +138,31 @@ pub fn is_environment(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
 }
 
+/// Names that differ: one that is taken gets a number behind it.
+#[derive(Debug, Clone, Default)]
+pub struct Names {
+    taken: BTreeSet<String>,
+    /// The next number of a name that was asked for again.
+    next: BTreeMap<String, usize>,
+}
+
+impl Names {
+    /// `name`, or that with a number.
+    pub fn unique(&mut self, name: &str) -> String {
+        if self.taken.insert(name.to_owned()) {
+            return name.to_owned();
+        }
+        let next = self.next.entry(name.to_owned()).or_insert(2);
+        loop {
+            let unique = format!("{name}-{next}");
+            *next += 1;
+            if self.taken.insert(unique.clone()) {
+                return unique;
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,6 +201,16 @@ mod tests {
         assert_eq!(state_name(&"x ".repeat(500)).chars().count(), NAME_CHARS - 1);
         assert_eq!(name_of_request("GET", "/?a"), "root");
         assert_eq!(name_of_request("POST", "/api/v1/items?x"), "post-api-v1-items");
+    }
+
+    #[test]
+    fn names_differ() {
+        let mut names = Names::default();
+        let given = ["a", "a", "a-3", "a", "a-3", "b"].map(|name| names.unique(name));
+        assert_eq!(given, ["a", "a-2", "a-3", "a-4", "a-3-2", "b"]);
+        // As many of one name as there may be are named at once.
+        let many: BTreeSet<String> = (0..100_000).map(|_| names.unique("c")).collect();
+        assert_eq!(many.len(), 100_000);
     }
 
     #[test]
