@@ -13,7 +13,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 /// Rows of a row group, and those of a reading more: it is encoded in memory.
-const GROUP_ROWS: usize = 1 << 15;
+const GROUP_ROWS: usize = 1 << 13;
 
 const SCHEMA: &str = "message monitors {
     required int64 second (integer(64,false));
