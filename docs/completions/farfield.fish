@@ -129,6 +129,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -l format -d 'Wha
 json\t'The summary as JSON, for pipes'
 jsonl\t'The figures so far as a line of JSON each second, and a last line with the result, for programs'"
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l starts-only -d 'Start only the programs whose digest this is, as somebody has confirmed them in the workbench' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l set-aside -d 'Set seconds in which the machine was disturbed aside, and measure as much longer'
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l capture -d 'Keep the packets between clients and server in capture.pcapng'
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s k -l insecure -d 'Accept any certificate of an https server; every output says so'
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l no-report -d 'Write no page of the run (report.html)'

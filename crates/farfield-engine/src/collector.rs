@@ -11,6 +11,7 @@ mod side_files;
 use crate::memory::MemoryBounds;
 use crate::run_directory::{DiskSamples, Reserve, RunDirectory, RunDirectoryError};
 use crate::sample_channel::{Chunk, ChunkReturn, LiveCounts, give_back};
+use crate::set_aside::Gate;
 use crate::sockets::PeerBook;
 use farfield_base::{Duration, Instant, Note, Opened, Sample};
 use farfield_measure::samples::{Keep, SamplesWriteError, SamplesWriter};
@@ -74,6 +75,8 @@ pub(crate) struct Collector<'a> {
     pub monitored: Option<MonitorLog>,
     /// What is counted by address of the server's, where connections go to several.
     peers: Option<&'a Arc<PeerBook>>,
+    /// Holds samples back until it is decided whether their seconds are set aside, if any may be.
+    gate: Option<Gate>,
     live: Vec<LiveCounts>,
     /// Connections begun, if they were noted.
     pub opened: Option<Vec<Opened>>,
@@ -110,6 +113,7 @@ impl<'a> Collector<'a> {
             aborts,
             monitored: None,
             peers: None,
+            gate: None,
             live: vec![LiveCounts::default(); workers],
             samples_refused: None,
             directory_refused: None,
@@ -139,6 +143,11 @@ impl<'a> Collector<'a> {
         }
     }
 
+    /// Sets what holds samples back.
+    pub fn behind(self, gate: Option<Gate>) -> Collector<'a> {
+        Collector { gate, ..self }
+    }
+
     /// Collects until all workers have ended. `now` is the run's clock; `on_progress` is called once a
     /// second, and `abort` when a threshold ends the run.
     pub fn collect(
@@ -161,10 +170,18 @@ impl<'a> Collector<'a> {
                 match chunk {
                     Ok(chunk) => self.take(chunk, returns),
                     Err(RecvTimeoutError::Timeout) => {}
-                    Err(RecvTimeoutError::Disconnected) => return,
+                    Err(RecvTimeoutError::Disconnected) => {
+                        if let Some(gate) = &mut self.gate {
+                            gate.end(&mut self.fold);
+                        }
+                        return;
+                    }
                 }
             }
             let now = now();
+            if let Some(gate) = &mut self.gate {
+                gate.look(now, &mut self.fold);
+            }
             if let Some(RunFiles { side_files: Some(side_files), directory, .. }) = &mut self.files
                 && let Err(error) = side_files.write(directory)
             {
@@ -214,7 +231,10 @@ impl<'a> Collector<'a> {
     /// Folds samples, and writes those to keep.
     pub fn record(&mut self, samples: &[Sample]) {
         for sample in samples {
-            self.fold.record(sample);
+            match &mut self.gate {
+                None => self.fold.record(sample),
+                Some(gate) => gate.take(sample, &mut self.fold),
+            }
         }
         self.fold.settle();
         // After an error the writer only counts samples.

@@ -40,6 +40,7 @@ pub mod run_directory;
 mod sample_channel;
 mod segment_counts;
 mod server_threads;
+mod set_aside;
 pub mod shell;
 mod simulated;
 pub mod sockets;

@@ -86,6 +86,39 @@ struct Ticks {
     stolen: u64,
 }
 
+/// Time that the machine's host took from some processors, in ticks of the kernel's count.
+#[derive(Debug)]
+pub(crate) struct StolenTicks {
+    processors: Vec<usize>,
+    last: u64,
+}
+
+impl StolenTicks {
+    /// Of these processors, or of all that this process may use if there are none. `None` if the kernel has
+    /// no counts.
+    pub fn begin(processors: &[u32]) -> Option<StolenTicks> {
+        let mut processors: Vec<usize> = processors.iter().map(|own| *own as usize).collect();
+        if processors.is_empty() {
+            processors = processors::allowed().ok()?;
+        }
+        let mut ticks = StolenTicks { processors, last: 0 };
+        ticks.since_last();
+        Some(ticks)
+    }
+
+    /// The number of these processors.
+    pub fn processors(&self) -> usize {
+        self.processors.len()
+    }
+
+    /// Ticks taken since the last time.
+    pub fn since_last(&mut self) -> u64 {
+        let Ok(text) = system::read_text("/proc/stat") else { return 0 };
+        let now = Ticks::of(&text, &self.processors).stolen;
+        now.saturating_sub(std::mem::replace(&mut self.last, now))
+    }
+}
+
 impl MachineBefore {
     /// Reads the counts of the processors that this process may use, and of those that its `workers` are
     /// bound to (all if empty); `receive_cpu` is the time of the kernel's threads for its packets. `None` if

@@ -1,8 +1,11 @@
 //! Phases of a run, and a worker's use of its processor in the measured part.
 
 use crate::os::clock::{thread_cpu, thread_waited};
+use crate::set_aside::SharedSeconds;
 use farfield_base::{Duration, Instant, Tenths, Window};
 use farfield_measure::engine_stats::WorkerStats;
+use farfield_measure::set_aside::Disturbance;
+use std::sync::Arc;
 
 /// Begin and end of a run's phases.
 #[derive(Debug, Clone, Copy)]
@@ -45,12 +48,12 @@ pub(crate) struct Meters {
     /// Total sleep of the worker so far.
     pub slept: Duration,
     window: Window,
-    stall: Duration,
-    stall_waited: Option<Duration>,
-    stalled: Duration,
-    stopped: Duration,
-    held: Option<Duration>,
-    crowded: Duration,
+    /// What kept the worker from its events so far.
+    pub stalls: Stalls,
+    /// What it used in seconds that are set aside.
+    aside: Aside,
+    /// Where disturbed seconds are found, if they are set aside.
+    shared: Option<Arc<SharedSeconds>>,
     disturbed: Tenths,
     /// At the last heartbeat.
     beat: Option<Beat>,
@@ -60,6 +63,28 @@ pub(crate) struct Meters {
     awake_since: (Instant, Duration),
     /// As `before`, at the last heartbeat or end of a stretch.
     before_stretch: Used,
+}
+
+/// What kept a worker from its events in the measured part.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Stalls {
+    longest: Duration,
+    /// Of the longest, the wait for a processor.
+    waited: Option<Duration>,
+    stalled: Duration,
+    stopped: Duration,
+    held: Option<Duration>,
+    /// Work of the worker's own, in long stretches without a pause.
+    pub crowded: Duration,
+}
+
+/// A worker's time and processor time in seconds that are set aside.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Aside {
+    pub wall: Duration,
+    pub cpu: Duration,
+    pub waited: Duration,
+    pub slept: Duration,
 }
 
 /// A worker's wait for a processor up to a heartbeat.
@@ -102,12 +127,9 @@ impl Meters {
             readings: [None; 2],
             slept: Duration::ZERO,
             window,
-            stall: Duration::ZERO,
-            stall_waited: None,
-            stalled: Duration::ZERO,
-            stopped: Duration::ZERO,
-            held: None,
-            crowded: Duration::ZERO,
+            stalls: Stalls::default(),
+            aside: Aside::default(),
+            shared: None,
             disturbed: Tenths::default(),
             beat: None,
             before: Used::default(),
@@ -146,7 +168,7 @@ impl Meters {
         }
         let is_held = now - before > HELD_MIN;
         let held = if is_held { now - before } else { Duration::ZERO };
-        self.held = Some(self.held.unwrap_or_default() + held);
+        self.stalls.held = Some(self.stalls.held.unwrap_or_default() + held);
         if is_held {
             self.note_disturbed(last.at, beat.at);
         }
@@ -171,7 +193,7 @@ impl Meters {
         let computed = wall - (self.slept - slept) - waited;
         let computed = computed.min(used.cpu - self.before_stretch.cpu);
         if computed.times(10) >= wall.times(CROWDED_TENTHS) {
-            self.crowded = self.crowded + computed;
+            self.stalls.crowded = self.stalls.crowded + computed;
         }
     }
 
@@ -208,16 +230,50 @@ impl Meters {
             let waited = used.waited_since(&self.before);
             let stopped = stall - waited.unwrap_or_default() - computed(&used, &self.before);
             self.before = used;
-            self.stalled = self.stalled + stall;
+            self.stalls.stalled = self.stalls.stalled + stall;
             if stopped >= EXAMINED_STALL_MIN {
-                self.stopped = self.stopped + stopped;
+                self.stalls.stopped = self.stalls.stopped + stopped;
                 self.note_disturbed(from, to);
+                // Without that count, what waited for a processor would pass for stopped.
+                if waited.is_some() {
+                    self.find(from, to, Disturbance::Stopped);
+                }
             }
-            if stall > self.stall {
-                self.stall_waited = waited;
+            if waited.is_some_and(|waited| waited >= EXAMINED_STALL_MIN) {
+                self.find(from, to, Disturbance::Held);
+            }
+            if stall > self.stalls.longest {
+                self.stalls.waited = waited;
             }
         }
-        self.stall = self.stall.max(stall);
+        self.stalls.longest = self.stalls.longest.max(stall);
+    }
+
+    fn find(&self, from: Instant, to: Instant, disturbance: Disturbance) {
+        if let Some(shared) = &self.shared {
+            shared.find_between(from, to, disturbance, to);
+        }
+    }
+
+    /// Sets where disturbed seconds are found.
+    pub fn finding(self, shared: Option<Arc<SharedSeconds>>) -> Meters {
+        Meters { shared, ..self }
+    }
+
+    /// Takes back what the worker measured in a second that is set aside: what had kept it from its events
+    /// before that, and what it used in it.
+    pub fn set_aside(&mut self, before: Stalls, used: Aside) {
+        self.stalls = before;
+        let aside = &mut self.aside;
+        aside.wall = aside.wall + used.wall;
+        aside.cpu = aside.cpu + used.cpu;
+        aside.waited = aside.waited + used.waited;
+        aside.slept = aside.slept + used.slept;
+    }
+
+    /// The measured part goes on until `end`.
+    pub fn extend_to(&mut self, end: Instant) {
+        (self.window.measure_to, self.edges[1]) = (end, end);
     }
 
     /// The worker's statistics over the window, or from its start if the window never began.
@@ -236,16 +292,16 @@ impl Meters {
         };
         let start = self.readings[0].unwrap_or(nothing);
         WorkerStats {
-            cpu: end.cpu - start.cpu,
-            wall: end.at.since(start.at),
-            slept: end.slept - start.slept,
-            waited: end.waited.zip(start.waited).map(|(end, start)| end - start),
-            stall: Some(self.stall),
-            stall_waited: self.stall_waited,
-            stalled: self.stalled,
-            stopped: self.stopped,
-            held: self.held,
-            crowded: self.crowded,
+            cpu: end.cpu - start.cpu - self.aside.cpu,
+            wall: end.at.since(start.at) - self.aside.wall,
+            slept: end.slept - start.slept - self.aside.slept,
+            waited: end.waited.zip(start.waited).map(|(end, start)| end - start - self.aside.waited),
+            stall: Some(self.stalls.longest),
+            stall_waited: self.stalls.waited,
+            stalled: self.stalls.stalled,
+            stopped: self.stalls.stopped,
+            held: self.stalls.held,
+            crowded: self.stalls.crowded,
             disturbed: self.disturbed.clone(),
             handshakes: Duration::ZERO,
         }
@@ -313,7 +369,7 @@ mod tests {
             meters.slept = meters.slept + Duration::from_ms(slept_ms);
             let waited = Some(Duration::from_ms(3 + waited_ms));
             meters.count_stretch(at(150), Used { cpu: Duration::from_ms(7 + cpu_ms), waited });
-            meters.crowded.as_ns() / 1_000_000
+            meters.stalls.crowded.as_ns() / 1_000_000
         };
         assert_eq!([crowded(0, 0, 100), crowded(5, 3, 92), crowded(5, 0, 100)], [100, 92, 95]);
         assert_eq!([crowded(20, 0, 100), crowded(0, 20, 80), crowded(0, 0, 40)], [0, 0, 0]);

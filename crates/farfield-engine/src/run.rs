@@ -21,6 +21,7 @@ use crate::plane::{Plane, PreparedPlane};
 use crate::run_directory::{RunDirectory, RunDirectoryError};
 use crate::sample_channel::SampleSender;
 use crate::segment_counts::{SegmentCounts, segments_sent_again};
+use crate::set_aside::{Gate, SharedSeconds};
 use crate::shell::ShellError;
 use crate::simulated;
 use crate::sockets::peers::Renewal;
@@ -76,6 +77,8 @@ pub struct Settings<P = Plane> {
     pub warm_up: Duration,
     /// Length of the measured part.
     pub duration: Duration,
+    /// Disturbed seconds are set aside, and the measured part lasts for this long at most with them.
+    pub set_aside: Option<Duration>,
     /// Time to wait for replies after the end of the load.
     pub drain: Duration,
     /// Whether requests that are unfinished then count as no errors.
@@ -188,15 +191,18 @@ pub fn run_with_clocks(
 
     // A flag of our own, apart from `stop`: workers end the same way at the run's end and on an interrupt.
     let halt = Arc::new(AtomicBool::new(false));
-    let workers = Workers { settings, phases, halt: &halt, stop, captures: &captures };
+    let listening = settings.plane.listening();
+    let server = settings.plane.server_here(&listening);
+    let is_elsewhere = matches!(server, ServerHere::Unknown) && !settings.plane.is_reached_here();
+    let seconds = settings.shared_seconds(window, is_elsewhere);
+    let workers =
+        Workers { settings, phases, halt: &halt, stop, captures: &captures, seconds: seconds.as_ref() };
     let users = workers.make_users()?;
     let worker_count = users.len();
     let (out, chunks) = SampleSender::channel(worker_count);
     let (senders, returns): (Vec<_>, Vec<_>) =
         (0..worker_count).map(|number| SampleSender::new(number, out.clone())).unzip();
     drop(out);
-    let listening = settings.plane.listening();
-    let server = settings.plane.server_here(&listening);
     let before = MachineBefore::read(server, &settings.worker_processors(), settings.plane.receive_cpu());
     let monitors = Monitors::prepare(settings);
     let threads = workers.start_threads()?;
@@ -223,6 +229,7 @@ pub fn run_with_clocks(
         .naming_states(settings.itinerary.states())
         .naming_paths(PathNames::of(settings.itinerary.targets()));
     let fold = fold.ignoring_unfinished(settings.ignores_unfinished);
+    let fold = fold.setting_aside(settings.set_aside.map(|_| settings.duration));
     let collector = Collector::new(
         fold,
         worker_count,
@@ -232,7 +239,8 @@ pub fn run_with_clocks(
         Pace::beside_workers(clock),
     );
     let collector = collector.on_processor(settings.plane.collector_processor());
-    let mut collector = collector.counting_by(peers);
+    let gate = seconds.map(|shared| Gate::new(shared, worker_count, &settings.worker_processors()));
+    let mut collector = collector.counting_by(peers).behind(gate);
     collector.stats.plane = settings.plane.kind().name().to_owned();
     collector.stats.processors = settings.worker_processors();
     collector.stats.placement = settings.plane.placement_in_words();
@@ -401,6 +409,7 @@ impl Settings<PreparedPlane> {
             processors: self.processors,
             warm_up: self.warm_up,
             duration: self.duration,
+            set_aside: self.set_aside,
             drain: self.drain,
             ignores_unfinished: self.ignores_unfinished,
             visitors_bound: self.visitors_bound,
@@ -422,6 +431,13 @@ impl Settings {
         let thinks = |think: &Distribution| think.mean() > 0.0;
         let is_closed = matches!(&self.load, LoadModel::Closed { think, .. } if !thinks(think));
         is_closed && matches!(self.plane, Plane::Sockets(_))
+    }
+
+    /// Where disturbed seconds of `window` are found, if they are set aside.
+    fn shared_seconds(&self, window: Window, server_is_elsewhere: bool) -> Option<Arc<SharedSeconds>> {
+        let watchers = self.workers.get() as usize + 1;
+        let shared = |longest| SharedSeconds::new(window, longest, watchers, server_is_elsewhere);
+        self.set_aside.map(|longest| Arc::new(shared(longest)))
     }
 
     /// The processors that workers are bound to; empty if they are not bound.
@@ -479,6 +495,11 @@ impl Plane {
             Plane::Sockets(sockets) => monitor::processes_at(sockets.target),
             Plane::Emulated(_) | Plane::Simulated(_) => Vec::new(),
         }
+    }
+
+    /// Whether the target of the sockets plane can be on this machine alone.
+    fn is_reached_here(&self) -> bool {
+        matches!(self, Plane::Sockets(sockets) if sockets.unix.is_some() || sockets.target.ip().is_loopback())
     }
 
     /// Processor time of the kernel's threads for packets from clients.

@@ -62,6 +62,8 @@ pub(crate) fn run(
     let fold = Fold::of_classes(phases.window, &classes).naming_states(settings.itinerary.states());
     let fold = fold.naming_paths(PathNames::of(settings.itinerary.targets()));
     let fold = fold.ignoring_unfinished(settings.ignores_unfinished);
+    // Nothing disturbs virtual time.
+    let fold = fold.setting_aside(settings.set_aside.map(|_| settings.duration));
     let mut collector =
         Collector::new(fold, 0, summary_context(settings), &settings.aborts, files, Pace::alone());
     collector.stats.plane = settings.plane.kind().name().to_owned();

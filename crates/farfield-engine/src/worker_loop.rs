@@ -3,6 +3,7 @@
 
 use crate::meters::{Meters, Phases};
 use crate::os::clock::Clock;
+use crate::set_aside::{SharedSeconds, Watcher};
 use crate::worker_report::WorkerReport;
 use farfield_base::{Duration, Instant};
 use farfield_measure::Histogram;
@@ -20,6 +21,10 @@ pub(crate) struct WorkerLoop {
     pub phases: Phases,
     pub meters: Meters,
     turns: Histogram,
+    /// How late load left, on a plane that records it here.
+    lateness: Histogram,
+    /// The watch over seconds that are set aside, if they are.
+    watcher: Option<Box<Watcher>>,
     /// Flags of which either ends the worker.
     halts: [Arc<AtomicBool>; 2],
     next_heartbeat: Instant,
@@ -32,8 +37,33 @@ impl WorkerLoop {
             phases,
             meters: Meters::new(phases.window),
             turns: Histogram::new(),
+            lateness: Histogram::new(),
+            watcher: None,
             halts,
             next_heartbeat: Instant::ZERO + HEARTBEAT,
+        }
+    }
+
+    /// Sets the watch over disturbed seconds.
+    pub fn watched(self, shared: &Arc<SharedSeconds>, number: usize) -> WorkerLoop {
+        let watcher = Watcher::new(Arc::clone(shared), number);
+        let meters = self.meters.finding(Some(Arc::clone(shared)));
+        WorkerLoop { watcher: Some(Box::new(watcher)), meters, ..self }
+    }
+
+    /// Looks at the seconds that are over at `now`; returns the end of the load where it was moved.
+    pub fn look(&mut self, now: Instant) -> Option<Instant> {
+        let watcher = self.watcher.as_mut()?;
+        let moved = watcher.extend(&mut self.phases, &mut self.meters);
+        watcher.look(now, &mut self.meters, [&mut self.lateness, &mut self.turns]);
+        moved
+    }
+
+    /// Records that load that was due at `due`, in the measured part, left so late. That of a second in which
+    /// a disturbance was found is set aside with it.
+    pub fn record_lateness(&mut self, due: Instant, late: Duration) {
+        if self.watcher.as_ref().is_none_or(|watcher| !watcher.is_disturbed(due)) {
+            self.lateness.record(late);
         }
     }
 
@@ -85,7 +115,7 @@ impl WorkerLoop {
 
     /// The report of the worker at its end, `now`.
     pub fn report(
-        self,
+        mut self,
         now: Instant,
         lateness: Histogram,
         population: &Population,
@@ -93,11 +123,16 @@ impl WorkerLoop {
         stalls: u64,
     ) -> WorkerReport {
         let tally = population.tally();
+        let (mut own, mut turns) = (self.lateness, self.turns);
+        if let Some(watcher) = self.watcher.take() {
+            [own, turns] = watcher.end(now, &mut self.meters, [&mut own, &mut turns]);
+        }
+        own.merge(&lateness);
         WorkerReport {
             ended: now,
             stats: WorkerStats { handshakes: tally.handshake_cpu, ..self.meters.stats(now) },
-            lateness,
-            turns: self.turns,
+            lateness: own,
+            turns,
             tally,
             last_received: population.last_received(),
             received: population.received().clone(),

@@ -16,6 +16,7 @@ use crate::os::socket::unix_address;
 use crate::plane::{Plane, SocketsPlane, server_plans};
 use crate::run::{RunError, Settings};
 use crate::sample_channel::SampleSender;
+use crate::set_aside::SharedSeconds;
 use crate::sockets;
 use crate::sockets::peers::Peers;
 use crate::sockets::transport::SocketsTransport;
@@ -40,6 +41,8 @@ pub(crate) struct Workers<'a> {
     /// The user's wish to end the run. Workers read it themselves: the collector may wait for a disk.
     pub stop: &'a Arc<AtomicBool>,
     pub captures: &'a Captures,
+    /// Where disturbed seconds are found, if they are set aside.
+    pub seconds: Option<&'a Arc<SharedSeconds>>,
 }
 
 /// The users of one worker.
@@ -190,7 +193,11 @@ impl Workers<'_> {
         let unix = unix.map_err(|errno| RunError::Worker(errno.into()))?;
         let transport = transport.spread_over(peers).with_unix_socket(unix);
         let transport = if self.captures.any() { transport.noting_connections() } else { transport };
-        Ok(sockets::worker::Worker::new(population, transport, self.course(clock)))
+        let course = match self.seconds {
+            Some(shared) => self.course(clock).watched(shared, number as usize),
+            None => self.course(clock),
+        };
+        Ok(sockets::worker::Worker::new(population, transport, course))
     }
 
     fn emulated_worker(

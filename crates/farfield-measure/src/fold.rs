@@ -29,11 +29,12 @@ use crate::paths::{PathNames, Paths};
 use crate::reuse::Reuse;
 use crate::series::Series;
 use crate::sessions::Sessions;
+use crate::set_aside::{SetAside, earlier};
 use crate::states::States;
 use crate::statuses::StatusCounts;
 use crate::timing::{Timing, Timings};
 use crate::unanswered::Unanswered;
-use farfield_base::{Instant, Note, Outcome, Sample, Stamp, Tenths, Window};
+use farfield_base::{Duration, Instant, Note, Outcome, Sample, Stamp, Tenths, Window};
 
 /// Events of one phase, each counted if it happened in that phase.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -193,14 +194,15 @@ impl PhaseStats {
         }
     }
 
-    /// Counts those of the sample's events that happened `inside` the part.
-    fn count_events(&mut self, sample: &Sample, inside: impl Fn(Instant) -> bool) {
+    /// Counts those of the sample's events that happened `inside` the part, of which so much before it is set
+    /// `aside`.
+    fn count_events(&mut self, sample: &Sample, aside: Duration, inside: impl Fn(Instant) -> bool) {
         self.events.count(sample, &inside);
         if let Some(batches) = &mut self.batches
             && sample.outcome == Outcome::Ok
             && inside(sample.done)
         {
-            batches.record_succeeded(sample.done);
+            batches.record_succeeded(Instant::from_ns(sample.done.as_ns() - aside.as_ns()));
         }
     }
 }
@@ -260,6 +262,8 @@ pub struct Fold {
     unanswered: Unanswered,
     waited: Tenths,
     outcome_times: OutcomeTimes,
+    /// Seconds that are set aside; `None` where none may be.
+    aside: Option<Box<SetAside>>,
 }
 
 /// Time that requests spent due and not done, inside the window: Little's λW, as a sum.
@@ -301,7 +305,15 @@ impl Fold {
             unanswered: Unanswered::default(),
             waited: Tenths::default(),
             outcome_times: OutcomeTimes::default(),
+            aside: None,
         }
+    }
+
+    /// Sets whether seconds may be set [aside](crate::set_aside), of a measured part of which so much was
+    /// `asked` for.
+    pub fn setting_aside(self, asked: Option<Duration>) -> Fold {
+        let from = self.window.measure_from;
+        Fold { aside: asked.map(|asked| Box::new(SetAside::new(from, asked))), ..self }
     }
 
     /// Sets the names of the states of sessions, by number; each state is counted separately. Takes 0.3 MiB
@@ -327,9 +339,32 @@ impl Fold {
 
     /// Counts `sample`.
     pub fn record(&mut self, sample: &Sample) {
-        if sample.due < self.window.measure_from {
+        self.record_figures(sample);
+        self.record_course(sample);
+    }
+
+    /// Counts `sample` in the figures of its part. Where seconds may be set aside, that in which it was due
+    /// is [decided](Self::set_aside).
+    pub fn record_figures(&mut self, sample: &Sample) {
+        let mut before = Duration::ZERO;
+        if self.window.contains(sample.due)
+            && let Some(aside) = &mut self.aside
+        {
+            if aside.contains(sample.due) {
+                return aside.count(sample);
+            }
+            before = aside.before(sample.due);
+        }
+        let moved = (!before.is_zero()).then(|| earlier(sample, before));
+        self.record_part(moved.as_ref().unwrap_or(sample), sample.due);
+        self.count_events(sample, before);
+    }
+
+    /// Counts a sample that was due at `due` in its part.
+    fn record_part(&mut self, sample: &Sample, due: Instant) {
+        if due < self.window.measure_from {
             self.warm_up.record(sample);
-        } else if sample.due < self.window.measure_to {
+        } else if due < self.window.measure_to {
             self.steady.record(sample);
             if let Some((_, class)) = self.classes.get_mut(usize::from(sample.class)) {
                 class.record(sample);
@@ -339,7 +374,10 @@ impl Fold {
         } else {
             self.drained += 1;
         }
-        self.count_events(sample);
+    }
+
+    /// Counts `sample` in what describes the run as it went, whatever is set aside.
+    pub fn record_course(&mut self, sample: &Sample) {
         self.reuse.record(sample);
         self.handshakes.record(sample, self.window);
         self.series.record(sample);
@@ -369,16 +407,40 @@ impl Fold {
         }
     }
 
-    fn count_events(&mut self, sample: &Sample) {
+    /// The measured part goes on until `end`, which is not earlier than before.
+    pub fn extend_to(&mut self, end: Instant) {
+        self.window.measure_to = self.window.measure_to.max(end);
+    }
+
+    /// Sets a second of the measured part aside, for the [disturbances](crate::set_aside::Disturbance) of
+    /// these bits, before the figures of any request that was due in it or later are recorded.
+    pub fn set_aside(&mut self, second: u64, disturbances: u8) {
+        if let Some(aside) = &mut self.aside {
+            aside.add(second, disturbances);
+        }
+    }
+
+    /// What is set aside; `None` where nothing may be.
+    pub fn aside(&self) -> Option<&SetAside> {
+        self.aside.as_deref()
+    }
+
+    /// The length of the measured part up to `until`, without what is set aside: that of the figures.
+    pub fn lasted(&self, until: Instant) -> Duration {
+        let aside = self.aside.as_ref().map(|aside| aside.within(self.window, until));
+        self.window.elapsed(until) - aside.unwrap_or_default()
+    }
+
+    fn count_events(&mut self, sample: &Sample, aside: Duration) {
         let window = self.window;
         let inside = |at: Instant| at >= window.measure_from && at < window.measure_to;
         // Nothing happens to a request before it is due.
         if sample.due < window.measure_from {
             self.warm_up.events.count(sample, |at| at < window.measure_from);
         }
-        self.steady.count_events(sample, inside);
+        self.steady.count_events(sample, aside, inside);
         if let Some((_, class)) = self.classes.get_mut(usize::from(sample.class)) {
-            class.count_events(sample, inside);
+            class.count_events(sample, aside, inside);
         }
     }
 
@@ -408,6 +470,9 @@ impl Fold {
         self.unanswered.merge(&other.unanswered);
         self.waited.merge(&other.waited);
         self.outcome_times.merge(&other.outcome_times);
+        if let (Some(mine), Some(theirs)) = (&mut self.aside, &other.aside) {
+            mine.merge(theirs);
+        }
     }
 
     /// The outcomes of sessions.

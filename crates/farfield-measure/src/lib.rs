@@ -38,6 +38,7 @@ mod rows;
 pub mod samples;
 pub mod series;
 pub mod sessions;
+pub mod set_aside;
 mod silence;
 mod spectrum;
 pub mod states;

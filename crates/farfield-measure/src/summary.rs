@@ -29,6 +29,7 @@ use crate::fold::Fold;
 use crate::handshakes::HandshakesSummary;
 use crate::http::{Http2Summary, HttpSummary};
 use crate::reuse::ReuseClass;
+use crate::set_aside::SetAsideSummary;
 use crate::threshold::{Threshold, ThresholdResult};
 use crate::verdict::{Verdict, VerdictLimits};
 use farfield_base::{Duration, Instant};
@@ -204,6 +205,9 @@ pub struct Summary {
     pub incomplete_reason: Option<String>,
     /// Lengths of the phases.
     pub phases: Phases,
+    /// What was set aside of the measured part; absent where nothing was to be (`run.set-aside`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set_aside: Option<SetAsideSummary>,
     /// The verdict: whether the results are valid.
     pub verdict: Verdict,
     /// The thresholds, and whether the server kept them.
@@ -312,13 +316,16 @@ impl Summary {
         let completed = verdict.checks.iter().find(|check| check.name == "completed");
         let incomplete_reason = completed.and_then(|check| check.note.clone());
         let phases = phases(fold, stats, until);
-        let steady = Duration::from_ns(phases.steady_ns);
+        let steady = fold.lasted(until);
         Summary {
             schema_version: SCHEMA_VERSION,
             heading: context.heading.clone(),
             complete: incomplete_reason.is_none(),
             incomplete_reason,
             phases,
+            set_aside: fold
+                .aside()
+                .map(|aside| aside.summary(fold.window(), until, fold.steady().requests())),
             thresholds: context
                 .thresholds
                 .iter()
@@ -326,7 +333,8 @@ impl Summary {
                 .collect(),
             steady: PartSummary::of(fold.steady(), steady, ended, pause).with_arrivals(
                 context.heading.load,
-                stats.arrivals,
+                // The generator counts them in all of the measured part.
+                stats.arrivals.filter(|_| fold.aside().is_none()),
                 phases.steady_ns,
             ),
             classes: ClassSummary::of_all(fold, steady, ended, pause),

@@ -264,7 +264,7 @@ impl Threshold {
     }
 
     fn measure(&self, fold: &Fold, until: Instant) -> Option<Measured> {
-        let elapsed = fold.window().elapsed(until);
+        let elapsed = fold.lasted(until);
         let Some(name) = &self.scope else { return self.metric.measure(fold.steady(), elapsed) };
         match fold.class(name) {
             Some(class) => self.metric.measure(class, elapsed),
@@ -282,7 +282,7 @@ impl Threshold {
 impl Threshold {
     /// The interval of what was measured up to `until`, where there is one.
     fn interval(&self, fold: &Fold, until: Instant) -> Option<[f64; 2]> {
-        let lasted = fold.window().elapsed(until);
+        let lasted = fold.lasted(until);
         let part = match &self.scope {
             None => fold.steady(),
             Some(name) => match fold.class(name) {

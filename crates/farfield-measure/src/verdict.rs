@@ -45,6 +45,8 @@ use server_processors::APART;
 use timing::{STALL, WORKER};
 
 /// Fewer requests than this say nothing about Little's law.
+/// Most of the measured part that may be set aside, by choice.
+const SET_ASIDE_MOST: f64 = 0.5;
 const LITTLE_REQUESTS_MIN: u64 = 100;
 
 /// Unit of a measured number and its limit.
@@ -150,6 +152,7 @@ impl Verdict {
             response_time_law::response_time_law(context, fold, stats, until),
             unfinished::unfinished(fold),
         ];
+        checks.extend(set_aside(fold, until));
         checks.extend(programs::ran(stats));
         // Before what may be late because of it.
         let at = checks.iter().position(|check| check.name == BUSY).unwrap_or(0);
@@ -255,6 +258,21 @@ fn completed(stats: &EngineStats, fold: &Fold, until: Instant) -> Check {
         stats.interrupted.clone().or_else(|| short.then(|| "the measured part is not over".to_owned()));
     let check = Check::at_most("completed", what, f64::from(u8::from(note.is_some())), 0.0, Unit::Count);
     check.noted(note).advised(|| "run again, and let it go to its end".to_owned())
+}
+
+/// Where seconds may be set aside: whether as much is left as is set aside.
+fn set_aside(fold: &Fold, until: Instant) -> Option<Check> {
+    fold.aside()?;
+    let what = "Half of the measured part or more was undisturbed and is left.";
+    let all = fold.window().elapsed(until);
+    let aside = all - fold.lasted(until);
+    let share = if all.is_zero() { 0.0 } else { aside.as_secs_f64() / all.as_secs_f64() };
+    let check = Check::at_most("set-aside", what, share, SET_ASIDE_MOST, Unit::Share);
+    let is_too_much = check.state == CheckState::Failed;
+    let note = is_too_much.then(|| format!("of {all} of load, {aside} are set aside"));
+    let advice =
+        "measure on a quieter machine: what is left is what happened to be calm, not what the server does";
+    Some(check.noted(note).advised(|| advice.to_owned()))
 }
 
 fn something_measured(fold: &Fold) -> Check {

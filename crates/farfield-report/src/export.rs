@@ -14,6 +14,7 @@ pub use rows::Layout;
 use crate::directory::open_regular;
 use farfield_measure::hlog::{self, HlogError, Interval};
 use farfield_measure::samples::{SamplesError, SamplesFile};
+use farfield_measure::set_aside::SecondAside;
 use farfield_measure::summary::Phases;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -109,6 +110,7 @@ pub fn samples(
     directory: &Path,
     layout: Layout,
     phases: Option<Phases>,
+    aside: &[SecondAside],
     to: &mut dyn Write,
 ) -> Result<SamplesExported, ExportError> {
     let path = directory.join(SAMPLES_FILE);
@@ -118,7 +120,7 @@ pub fn samples(
     };
     let file = SamplesFile::open(opened(&path)?).map_err(damaged(0))?;
     let mut rows = 0;
-    let mut writer = rows::Rows::begin(layout, phases, to)?;
+    let mut writer = rows::Rows::begin(layout, phases, aside, to)?;
     for sample in file.samples() {
         writer.put(&sample.map_err(damaged(rows))?)?;
         rows += 1;

@@ -25,6 +25,8 @@ pub struct Overlay {
     pub workers: Option<u32>,
     /// The time before measuring.
     pub warm_up: Option<String>,
+    /// Disturbed seconds are set aside.
+    pub set_aside: bool,
     /// The think time.
     pub think: Option<String>,
     /// The server's URL.
@@ -213,6 +215,7 @@ pub fn settings(flags: &Overlay, document: &Table) -> Result<Vec<Setting>, Scena
     set("run.warm-up", "--warm-up", text(&flags.warm_up));
     set("run.requests", "--requests", count(flags.requests));
     set("run.sessions", "--sessions", count(flags.sessions));
+    set("run.set-aside", "--set-aside", flags.set_aside.then(|| Value::from(true)));
     let written = flags.plane.as_deref().or(document.get("plane").and_then(Value::as_str));
     let on_sockets = written.map_or(implied.is_none() && !is_far, |plane| plane == "sockets");
     let (workers, own_processors) = match on_sockets {

@@ -174,8 +174,36 @@ impl Scenario {
         let nothing = "a measured part of 0s measures nothing; write how long to measure, such as 10s";
         match self.run.duration {
             Duration::ZERO => Err(Mistake::at("run.duration", nothing)),
-            _ => Ok(()),
+            _ => self.check_set_aside(),
         }
+    }
+
+    /// Checks what is asked for about seconds that are set aside.
+    fn check_set_aside(&self) -> Result<(), Mistake> {
+        let run = &self.run;
+        let shorter = run.duration_max.filter(|longest| *longest < run.duration);
+        if let (true, Some(longest)) = (run.set_aside, shorter) {
+            let message = format!(
+                "the longest measured part, {longest}, is shorter than run.duration, {}",
+                run.duration
+            );
+            return Err(Mistake::at("run.duration-max", message));
+        }
+        if !run.set_aside {
+            let alone = "it is for `run.set-aside = true`, without which run.duration is the whole of the measured part";
+            return run.duration_max.map_or(Ok(()), |_| Err(Mistake::at("run.duration-max", alone)));
+        }
+        if run.requests.is_some() || run.sessions.is_some() {
+            let message = "a run that ends by a number of requests or sessions cannot last as much longer as is set aside: \
+                           give it a run.duration alone";
+            return Err(Mistake::at("run.set-aside", message));
+        }
+        if self.plane == PlaneKind::Emulated {
+            let message = "seconds are set aside on the sockets plane; on the emulated plane the verdict says what was \
+                           disturbed";
+            return Err(Mistake::at("run.set-aside", message));
+        }
+        Ok(())
     }
 
     /// Clears the keys that are about a measured part: `try` runs one session and measures nothing.
@@ -183,6 +211,7 @@ impl Scenario {
         (self.thresholds, self.aborts) = (Vec::new(), Vec::new());
         (self.run.requests, self.run.sessions) = (None, None);
         self.run.finish_sessions = Duration::ZERO;
+        (self.run.set_aside, self.run.duration_max) = (false, None);
         self.run.warm_up = Duration::ZERO;
     }
 }

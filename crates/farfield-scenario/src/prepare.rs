@@ -9,7 +9,6 @@ use super::plane::{LaidOut, PlannedPlane};
 use super::tls::PlannedTls;
 use super::{Scenario, Url};
 use crate::ScenarioError;
-use crate::elsewhere::ConnectTo;
 use crate::http::HttpVersion;
 use crate::inputs::{self, Inputs};
 use farfield_base::Duration;
@@ -204,6 +203,7 @@ impl RunPlan {
             processors,
             warm_up: scenario.run.warm_up,
             duration: scenario.run.measured_part(),
+            set_aside: scenario.run.set_aside.then(|| scenario.run.longest()),
             drain: scenario.run.drain,
             visitors_bound,
             ignores_unfinished: scenario.run.unfinished == super::Unfinished::Ignore,

@@ -108,9 +108,24 @@ pub struct RunSpec {
     pub finish_sessions: Duration,
     /// The outcome of requests that are still open after the drain.
     pub unfinished: Unfinished,
+    /// Seconds in which the machine was disturbed are set aside, and as much longer is measured.
+    #[serde(skip_serializing_if = "is_false")]
+    pub set_aside: bool,
+    /// Longest measured part with what is set aside. Absent: twice its length.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_max: Option<Duration>,
+}
+
+fn is_false(own: &bool) -> bool {
+    !own
 }
 
 impl RunSpec {
+    /// Longest measured part, with the seconds that are set aside.
+    pub(crate) fn longest(&self) -> Duration {
+        self.duration_max.unwrap_or_else(|| self.duration.times(2))
+    }
+
     /// Length of the measured part as the run has it. One that was asked for without a number of requests or
     /// sessions, and that is as long as [what stands for none](Window::BY_COUNT), is a nanosecond longer.
     pub(crate) fn measured_part(&self) -> Duration {
@@ -207,6 +222,8 @@ impl Default for RunSpec {
             sessions: None,
             finish_sessions: Duration::ZERO,
             unfinished: Unfinished::default(),
+            set_aside: false,
+            duration_max: None,
         }
     }
 }

@@ -21,6 +21,11 @@ impl Gauge {
         Gauge { window, count: 0, since: Instant::ZERO, area: 0 }
     }
 
+    /// The window goes on until `end`, which it has not come to.
+    pub fn extend_to(&mut self, end: Instant) {
+        self.window.measure_to = end;
+    }
+
     /// The count now.
     pub fn count(&self) -> u64 {
         self.count

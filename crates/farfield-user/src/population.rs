@@ -290,6 +290,13 @@ impl Population {
         Tally {
             coded_bytes: counts.coded_bytes,
             decoded_bytes: counts.decoded_bytes,
+    /// The load goes on until `end`, later than it was to. No load that was due later is lost: wakes are
+    /// judged when they come.
+    pub fn extend_to(&mut self, end: Instant) {
+        self.window.measure_to = end;
+        self.in_system.extend_to(end);
+    }
+
             objects_left_out: counts.objects_left_out,
             forms_unlike: counts.forms_unlike,
             unbegun: if self.requests_left < UNCOUNTED { self.requests_left } else { 0 },

@@ -87,11 +87,12 @@ impl<'a> Sides<'a> {
         both.filter(|(sample, transaction)| is_answered(sample.outcome) && is_complete(transaction))
     }
 
-    /// Whether the instant is in the measured part.
+    /// Whether the instant is in the measured part, and in no second of it that is set aside.
     pub fn is_measured(self, at_ns: i64) -> bool {
         u64::try_from(at_ns).is_ok_and(|ns| {
             let at = Instant::from_ns(ns);
-            self.run.window.measure_from <= at && at < self.run.window.measure_to
+            let window = self.run.window;
+            window.measure_from <= at && at < window.measure_to && !self.run.set_aside.contains(ns)
         })
     }
 

@@ -20,6 +20,7 @@ mod times;
 pub use expected::Difference;
 
 use crate::run::Asked;
+use crate::set_aside::SetAside;
 use expected::Expected;
 use farfield_base::{Outcome, PagePart, Sample, SpokenVersion, TlsVersion};
 use farfield_traffic::LoadModel;
@@ -127,6 +128,8 @@ pub(crate) struct Recount<'a> {
     /// The measured part, in nanoseconds.
     from: u64,
     to: u64,
+    /// What is set aside of it.
+    aside: SetAside,
     /// The load ended with the measured part, and what happened at that instant is in it.
     ends_with_part: bool,
     /// Requests that were open at the end are no errors.
@@ -171,6 +174,7 @@ impl<'a> Recount<'a> {
             samples: evidence.samples,
             from,
             to,
+            aside: SetAside::of(said),
             ends_with_part: evidence.samples.iter().all(|own| own.done.as_ns() <= to),
             ignores_unfinished: false,
             has_intervals: times.iter().flatten().any(has_reason)
@@ -206,11 +210,47 @@ impl<'a> Recount<'a> {
         self.from <= ns && (ns < self.to || self.ends_with_part && ns == self.to)
     }
 
+    /// Whether the sample was due in a second that is set aside.
+    fn is_aside(&self, sample: &Sample) -> bool {
+        self.is_measured(sample.due.as_ns()) && self.aside.contains(sample.due.as_ns())
+    }
+
+    /// An instant of a request that was due at `due`, since the beginning of the measured part, without what
+    /// is set aside before it was due.
+    fn since(&self, due: u64, ns: u64) -> u64 {
+        ns.saturating_sub(self.from + self.aside.before(due))
+    }
+
+    /// The length of the measured part without what is set aside.
+    fn left(&self) -> u64 {
+        (self.to - self.from).saturating_sub(self.aside.total())
+    }
+
+    /// What is set aside; nothing of a run that sets nothing aside.
+    fn set_aside(&self, said: &Value, kept: u64) -> Expected {
+        if at(said, &["set_aside"]).is_none() {
+            return Expected::Nothing;
+        }
+        let own: Vec<&Sample> = self.samples.iter().filter(|own| self.is_aside(own)).collect();
+        let all = own.len() as u64 + kept;
+        let ok = || own.iter().filter(|own| own.outcome == Outcome::Ok);
+        let response = ok().map(|own| own.done.as_ns().saturating_sub(own.due.as_ns()));
+        Expected::record([
+            ("asked_ns", Expected::Open),
+            ("left_ns", Expected::Count(self.left())),
+            ("seconds", Expected::Open),
+            ("requests", Expected::Count(own.len() as u64)),
+            ("requests_share", Expected::near_or_nothing((all > 0).then(|| own.len() as f64 / all as f64))),
+            ("failed", Expected::Count((own.len() - ok().count()) as u64)),
+            ("response", Sorted::of(response).expected(self.without_intervals())),
+        ])
+    }
+
     fn is_due(&self, which: Which, sample: &Sample) -> bool {
         let due = sample.due.as_ns();
         match which {
             Which::WarmUp => due < self.from,
-            Which::Steady => self.is_measured(due),
+            Which::Steady => self.is_measured(due) && !self.aside.contains(due),
         }
     }
 
@@ -218,7 +258,7 @@ impl<'a> Recount<'a> {
     fn happened(&self, which: Which, sample: &Sample, ns: u64) -> bool {
         match which {
             Which::WarmUp => sample.due.as_ns() < self.from && ns < self.from,
-            Which::Steady => self.is_measured(ns),
+            Which::Steady => self.is_measured(ns) && !self.is_aside(sample),
         }
     }
 
@@ -230,12 +270,14 @@ impl<'a> Recount<'a> {
         let arrivals = asked.and_then(|asked| self.arrivals(asked));
         let is_open = asked.is_some_and(|asked| matches!(asked.load, LoadModel::Open { .. }));
         // Without a scenario it is not known what was offered.
-        let scheduled = arrivals.map(|arrivals| arrivals.scheduled).filter(|_| is_open);
+        let sets_aside = at(said, &["set_aside"]).is_some();
+        let scheduled = arrivals.map(|arrivals| arrivals.scheduled).filter(|_| is_open && !sets_aside);
         let is_drained = |due: u64| due >= self.to && !self.is_measured(due);
         let drained = self.samples.iter().filter(|own| is_drained(own.due.as_ns()));
         Expected::record([
             ("heading", heading(asked)),
             ("phases", self.phases(said)),
+            ("set_aside", self.set_aside(said, steady.requests)),
             ("verdict", self.verdict(said, &steady)),
             ("thresholds", threshold::expected(self, said.get("thresholds").unwrap_or(&Value::Null))),
             ("steady", steady.expected(self, scheduled)),
@@ -467,10 +509,9 @@ impl<'a> Recount<'a> {
     /// Requests that ended in the measured part over `version`, those of them that waited for the server's
     /// windows, and how long in microseconds.
     fn over(&self, version: Option<SpokenVersion>) -> [u64; 3] {
-        let ended = self
-            .samples
-            .iter()
-            .filter(|own| own.outcome != Outcome::Unfinished && self.is_measured(own.done.as_ns()));
+        let ended = self.samples.iter().filter(|own| {
+            own.outcome != Outcome::Unfinished && self.happened(Which::Steady, own, own.done.as_ns())
+        });
         let own = ended.filter(|own| own.http.version() == version);
         own.fold([0; 3], |[all, stalled, us], own| {
             let waited = u64::from(own.http.stalled_us().unwrap_or(0));

@@ -4,6 +4,7 @@
 //! against the packets.
 
 use crate::paths::PathDelay;
+use crate::set_aside::SetAside;
 use farfield_base::random::Seed;
 use farfield_base::{Instant, Opened, Window};
 use farfield_traffic::LoadModel;
@@ -16,6 +17,8 @@ pub struct RunRecord {
     pub window: Window,
     /// The end of the run: no request is sent after it.
     pub end: Instant,
+    /// Seconds of it that are set aside.
+    pub set_aside: SetAside,
     /// The start of the run's clock by the clock of the capture.
     pub start: RunStart,
     /// The connections that the run began; without them connections are matched by the order and the

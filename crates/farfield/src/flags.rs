@@ -116,6 +116,9 @@ pub struct RunFlags {
     /// Length of the warm-up, before the measured part
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub warm_up: Option<String>,
+    /// Set seconds in which the machine was disturbed aside, and measure as much longer
+    #[arg(long)]
+    pub set_aside: bool,
     /// Think time: from the end of a page to the start of the user's next
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub think: Option<String>,
@@ -289,6 +292,7 @@ impl RunFlags {
             target: self.target.clone(),
             policy: self.policy.clone(),
             parallel: self.parallel,
+            set_aside: self.set_aside,
             plane: self.plane.clone(),
             clients: self.clients,
             rtt: self.rtt.clone(),

@@ -55,7 +55,6 @@ pub(crate) struct Worker {
     population: Population,
     transport: SocketsTransport,
     course: WorkerLoop,
-    lateness: Histogram,
     buffer: Vec<u8>,
     /// Buffer for sockets with more bytes after their first read.
     more: Vec<u8>,
@@ -100,7 +99,6 @@ impl Worker {
             population,
             transport,
             course,
-            lateness: Histogram::new(),
             buffer: vec![0; READ_BUFFER],
             more: vec![0; READ_LEAST],
             heard: Vec::with_capacity(EVENTS),
@@ -115,6 +113,7 @@ impl Worker {
         let mut events: Vec<Event> = Vec::with_capacity(EVENTS);
         loop {
             let turn = self.course.begin_turn();
+            self.look(turn);
             self.fire_due(WAKES_A_TURN);
             if self.is_over(turn) {
                 break;
@@ -141,7 +140,7 @@ impl Worker {
             let now = self.transport.clock.now();
             let Some((due, wake)) = self.transport.pop_due(now) else { return };
             if wake.is_scheduled() && self.course.phases.window.contains(due) {
-                self.lateness.record(now.since(due));
+                self.course.record_lateness(due, now.since(due));
             }
             self.population.handle_wake(&mut self.transport, now, due, wake);
             self.deliver_upcalls();
@@ -160,7 +159,7 @@ impl Worker {
     /// than the `before` of before it.
     fn record_reaction(&mut self, before: u64, at: Instant) {
         if self.sent() != before && self.course.phases.window.contains(at) {
-            self.lateness.record(self.transport.last_sent.since(at));
+            self.course.record_lateness(at, self.transport.last_sent.since(at));
         }
     }
 
@@ -385,6 +384,14 @@ impl Worker {
         let woken = self.transport.clock.now();
         self.course.meters.slept_from(before, woken);
         self.course.meters.record_late_wake(until.max(before), woken);
+        self.look(woken);
+    }
+
+    /// Looks at the seconds that are over, where disturbed ones are set aside: the load may go on for longer.
+    fn look(&mut self, now: Instant) {
+        if let Some(end) = self.course.look(now) {
+            self.population.extend_to(end);
+        }
     }
 
     fn heartbeat(&mut self, now: Instant) {
@@ -412,7 +419,7 @@ impl Worker {
         self.transport.samples.live = self.live_counts();
         self.transport.samples.flush();
         let (area, stalls) = (self.population.in_system_area(now), self.transport.samples.stalls);
-        let report = self.course.report(now, self.lateness, &self.population, area, stalls);
+        let report = self.course.report(now, Histogram::new(), &self.population, area, stalls);
         let (opened, datagrams_lost) = (self.transport.opened, self.transport.datagrams_lost);
         WorkerReport { opened: opened.unwrap_or_default(), datagrams_lost, ..report }
     }

@@ -205,6 +205,7 @@ impl Scene {
             warm_up: Duration::from_ms(1500),
             duration: self.duration,
             ignores_unfinished: false,
+            set_aside: None,
             monitor: None,
             visitors_bound: None,
             drain: Duration::from_secs(5),

@@ -20,6 +20,8 @@ pub(super) fn warnings(fold: &Fold, stats: &EngineStats, verdict: &Verdict, unti
     let excused = stall.filter(|check| check.state == CheckState::Skipped && is_timed);
     warnings.extend(excused.and_then(|check| check.note.clone()));
     warnings.extend(completed_too_late(fold, until));
+    let aside = fold.aside().map(|aside| aside.summary(fold.window(), until, fold.steady().requests()));
+    warnings.extend(aside.and_then(|aside| aside.in_words()));
     let clamped: u64 = fold.steady().times.iter().map(|(_, times)| times.clamped()).sum();
     if clamped > 0 {
         warnings.push(format!("{clamped} times were longer than a day and count as a day."));

@@ -49,6 +49,11 @@ pub fn response_time_law(
     if due.min(ended) < REQUESTS_MIN {
         return skip(&format!("fewer than {REQUESTS_MIN} requests were due and over in the measured part"));
     }
+    if fold.lasted(until) < fold.window().elapsed(until) {
+        return skip(
+            "a part of what was due is set aside, but the requests in the system were counted all the time",
+        );
+    }
     if stats.in_system_ns == 0 {
         return skip("the requests in the system have not been counted yet");
     }

@@ -6,6 +6,7 @@
 
 use farfield_base::Sample;
 use farfield_measure::samples::{COLUMNS, Cell};
+use farfield_measure::set_aside::SecondAside;
 use farfield_measure::summary::Phases;
 use std::io::{self, Write};
 
@@ -22,13 +23,14 @@ pub enum Layout {
 pub const PART: &str = "part";
 
 /// The part of the run in which a request was due; nothing where the phases are not known.
-fn part(sample: &Sample, phases: Option<Phases>) -> Cell {
+fn part(sample: &Sample, phases: Option<Phases>, aside: &[SecondAside]) -> Cell {
     let Some(phases) = phases else { return Cell::Null };
     let due = sample.due.as_ns();
     Cell::Name(if due < phases.warm_up_ns {
         "warm-up"
     } else if due < phases.warm_up_ns.saturating_add(phases.steady_ns) {
-        "measured"
+        let is_in = |second: &SecondAside| (second.from_ns..second.to_ns).contains(&due);
+        if aside.iter().any(is_in) { "set-aside" } else { "measured" }
     } else {
         "drain"
     })
@@ -44,15 +46,17 @@ pub(super) struct Rows<'a> {
     /// Before each value of a line: a comma and, in JSON, the column's name.
     before: [String; COLUMNS.len() + 1],
     phases: Option<Phases>,
+    aside: &'a [SecondAside],
     chunk: Vec<u8>,
     digits: itoa::Buffer,
 }
 
 impl<'a> Rows<'a> {
-    /// Of a run with these phases, where they are known.
+    /// Of a run with these phases, where they are known, and these seconds set aside.
     pub(super) fn begin(
         layout: Layout,
         phases: Option<Phases>,
+        aside: &'a [SecondAside],
         to: &'a mut dyn Write,
     ) -> io::Result<Rows<'a>> {
         let name = |at: usize| COLUMNS.get(at).map_or(PART, |(name, _)| *name);
@@ -67,12 +71,12 @@ impl<'a> Rows<'a> {
             chunk.extend_from_slice(COLUMNS.map(|(name, _)| name).join(",").as_bytes());
             chunk.extend_from_slice(format!(",{PART}\n").as_bytes());
         }
-        Ok(Rows { layout, to, before, phases, chunk, digits: itoa::Buffer::new() })
+        Ok(Rows { layout, to, before, phases, aside, chunk, digits: itoa::Buffer::new() })
     }
 
     pub(super) fn put(&mut self, sample: &Sample) -> io::Result<()> {
         let is_json = self.layout == Layout::JsonLines;
-        let part = part(sample, self.phases);
+        let part = part(sample, self.phases, self.aside);
         let cells = COLUMNS.iter().map(|(_, value)| value(sample)).chain([part]);
         for (cell, before) in cells.zip(&self.before) {
             self.chunk.extend_from_slice(before.as_bytes());

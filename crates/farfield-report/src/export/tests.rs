@@ -36,7 +36,7 @@ fn text(export: impl FnOnce(&mut dyn Write) -> Result<(), ExportError>) -> Resul
 fn rows(folder: &TempDir, layout: Layout) -> (String, SamplesExported) {
     let mut to = Vec::new();
     let phases = Phases { warm_up_ns: 1000 * MS, steady_ns: 1500 * MS, drain_ns: 500 * MS };
-    let exported = samples(folder.path(), layout, Some(phases), &mut to).expect("samples");
+    let exported = samples(folder.path(), layout, Some(phases), &[], &mut to).expect("samples");
     (String::from_utf8(to).expect("text"), exported)
 }
 
@@ -97,7 +97,7 @@ fn errors_name_the_file_and_what_is_wrong() {
         let error = error.to_string();
         assert!(says.iter().all(|says| error.contains(says)), "{error}");
     };
-    let csv = |folder: &Path| samples(folder, Layout::Csv, None, &mut Vec::new()).expect_err("an error");
+    let csv = |folder: &Path| samples(folder, Layout::Csv, None, &[], &mut Vec::new()).expect_err("an error");
     let empty = tempfile::tempdir().expect("a folder");
     let absent = csv(empty.path());
     assert!(absent.is_absent());

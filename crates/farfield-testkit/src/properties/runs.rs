@@ -79,7 +79,7 @@ pub fn of_directory(bytes: &[u8]) {
     write_files(path, bytes);
     for layout in [Layout::Csv, Layout::JsonLines] {
         let phases = RunDirectory::open(path).ok().map(|run| run.summary().phases);
-        let _ = export::samples(path, layout, phases, &mut Vec::new());
+        let _ = export::samples(path, layout, phases, &[], &mut Vec::new());
     }
     let _ = export::interval_log(path, &mut Vec::new());
     let _ = export::percentiles(path, "steady.response", &mut Vec::new());

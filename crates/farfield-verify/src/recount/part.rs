@@ -128,12 +128,12 @@ impl Counted {
             events.body_bytes += if done { sample.body_bytes } else { 0 };
             events.reply_bytes += if done { sample.reply_bytes } else { 0 };
             if done && ok {
-                succeeded.push(sample.done.as_ns());
+                succeeded.push(of.since(sample.due.as_ns(), sample.done.as_ns()));
             }
         }
         let lasted_ns = match which {
             Which::WarmUp => of.from,
-            Which::Steady => of.to - of.from,
+            Which::Steady => of.left(),
         };
         let mut counted = Counted::requests(of, &due, &TIMES, lasted_ns, which == Which::Steady, &succeeded);
         counted.events = events;
@@ -145,7 +145,7 @@ impl Counted {
         let own = of.samples.iter().filter(|own| own.request == number);
         let due: Vec<&Sample> = own.filter(|own| of.is_due(Which::Steady, own)).collect();
         // A state that was never asked for has no batches.
-        Counted::requests(of, &due, &["response"], of.to - of.from, !due.is_empty(), &[])
+        Counted::requests(of, &due, &["response"], of.left(), !due.is_empty(), &[])
     }
 
     fn requests(
@@ -156,9 +156,9 @@ impl Counted {
         has_batches: bool,
         succeeded: &[u64],
     ) -> Counted {
-        let since = |ns: u64| ns.saturating_sub(of.from);
-        let latest = due.iter().map(|own| own.due.as_ns()).chain(succeeded.iter().copied()).max();
-        let division = Division::of(lasted_ns, latest.map_or(0, since));
+        let since = |own: &Sample| of.since(own.due.as_ns(), own.due.as_ns());
+        let latest = due.iter().map(|own| since(own)).chain(succeeded.iter().copied()).max();
+        let division = Division::of(lasted_ns, latest.unwrap_or(0));
         let none = NoInterval::because("not-kept");
         let mut outcomes: BTreeMap<u8, u64> = BTreeMap::new();
         let mut statuses: BTreeMap<u16, u64> = BTreeMap::new();
@@ -171,12 +171,11 @@ impl Counted {
         let counts = |own: &&&Sample| !(of.ignores_unfinished && own.outcome == Outcome::Unfinished);
         let judged: Vec<&&Sample> = due.iter().filter(counts).collect();
         let failed: Vec<&&&Sample> = judged.iter().filter(|own| own.outcome != Outcome::Ok).collect();
-        let by_batch = |all: &mut dyn Iterator<Item = u64>| {
-            division.counts(all.map(since).collect::<Vec<_>>().into_iter())
-        };
+        let by_batch =
+            |all: &mut dyn Iterator<Item = u64>| division.counts(all.collect::<Vec<_>>().into_iter());
         let error_interval = if has_batches {
-            let fails = by_batch(&mut failed.iter().map(|own| own.due.as_ns()));
-            let dues = by_batch(&mut judged.iter().map(|own| own.due.as_ns()));
+            let fails = by_batch(&mut failed.iter().map(|own| since(own)));
+            let dues = by_batch(&mut judged.iter().map(|own| since(own)));
             division.share(&fails, &dues, failed.len() as u64, judged.len() as u64)
         } else {
             Err(none)
@@ -188,7 +187,7 @@ impl Counted {
         };
         let times = names.iter().map(|name| {
             let of_ok = |own: &&&Sample| *name == "connect" || own.outcome == Outcome::Ok;
-            let value = |own: &&Sample| Some((since(own.due.as_ns()), time_of(name, own)?));
+            let value = |own: &&Sample| Some((since(own), time_of(name, own)?));
             let values: Vec<(u64, u64)> = due.iter().filter(of_ok).filter_map(value).collect();
             let is_open = |own: &&&&Sample| {
                 use Outcome::{ConnectTimedOut, TimedOut, Unfinished};

@@ -12,7 +12,7 @@ use farfield_traffic::distribution::Exponential;
 use farfield_traffic::load::LoadModel;
 use farfield_traffic::{ArrivalProcess, ArrivalSpec, Distribution};
 use farfield_verify::{
-    AgreementLimits, Asked, AskedPolicy, RunRecord, RunStart, Verification, Verified, verify,
+    AgreementLimits, Asked, AskedPolicy, RunRecord, RunStart, SetAside, Verification, Verified, verify,
 };
 use serde_json::Value;
 use std::num::NonZeroU32;
@@ -113,6 +113,7 @@ impl Scene {
             capture: Capture::default(),
             run: RunRecord {
                 window,
+                set_aside: SetAside::default(),
                 end: window.measure_to,
                 start: RunStart::Exact(START),
                 connections: Some(Vec::new()),

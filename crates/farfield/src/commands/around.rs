@@ -111,6 +111,7 @@ fn of_part(itinerary: Itinerary, settings: &Settings, address: SocketAddr) -> Se
         warm_up: Duration::ZERO,
         duration: LONGEST,
         drain: Duration::ZERO,
+        set_aside: None,
         ignores_unfinished: false,
         monitor: None,
         visitors_bound: None,

@@ -5,6 +5,7 @@ use crate::flags::report::{ReportFlags, ReportFormat};
 use crate::output;
 use crate::problem::Problem;
 use farfield_measure::Summary;
+use farfield_measure::set_aside::SecondAside;
 use farfield_measure::summary::Phases;
 use farfield_report::export::{self, ExportError, Layout, SamplesExported};
 use farfield_report::{Look, ReportError, RunDirectory, page};
@@ -19,9 +20,13 @@ pub fn report(flags: &ReportFlags) -> Result<Exit, Problem> {
     let run = RunDirectory::open(&flags.directory);
     let (directory, out) = (&flags.directory, flags.out.as_deref());
     let phases = run.as_ref().ok().map(|run| run.summary().phases);
+    let aside = run.as_ref().ok().and_then(|run| run.summary().set_aside.clone());
+    let aside = aside.map_or_else(Vec::new, |aside| aside.seconds);
     match flags.format {
-        ReportFormat::Csv => exported(flags, run, |to| samples(directory, Layout::Csv, phases, to)),
-        ReportFormat::Jsonl => exported(flags, run, |to| samples(directory, Layout::JsonLines, phases, to)),
+        ReportFormat::Csv => exported(flags, run, |to| samples(directory, Layout::Csv, phases, &aside, to)),
+        ReportFormat::Jsonl => {
+            exported(flags, run, |to| samples(directory, Layout::JsonLines, phases, &aside, to))
+        }
         ReportFormat::Hdr => exported(flags, run, |to| export::interval_log(directory, to)),
         ReportFormat::Hgrm => exported(flags, run, |to| export::percentiles(directory, &flags.histogram, to)),
         ReportFormat::Text => of_summary(directory, run, |run| match out {
@@ -99,9 +104,10 @@ fn samples(
     directory: &Path,
     layout: Layout,
     phases: Option<Phases>,
+    aside: &[SecondAside],
     to: &mut dyn Write,
 ) -> Result<(), ExportError> {
-    let SamplesExported { rows, left_out, complete } = export::samples(directory, layout, phases, to)?;
+    let SamplesExported { rows, left_out, complete } = export::samples(directory, layout, phases, aside, to)?;
     if left_out > 0 {
         output::put_error(format_args!(
             "farfield: {left_out} further samples of the run were not kept (`output.samples`, `output.disk-budget` or \

@@ -21,7 +21,8 @@ use farfield_scenario::{HttpVersion, RunPlan, Scenario};
 use farfield_traffic::request::Order;
 use farfield_user::Reuse;
 use farfield_verify::{
-    AgreementLimits, Asked, AskedPolicy, Finding, PathDelay, RunRecord, RunStart, Verification, tables,
+    AgreementLimits, Asked, AskedPolicy, Finding, PathDelay, RunRecord, RunStart, SetAside, Verification,
+    tables,
 };
 use serde_json::Value;
 use std::fmt::Display;
@@ -319,12 +320,14 @@ fn record(
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(unreadable(&path, error)),
     };
+    let said = serde_json::to_value(summary).ok();
     let last = samples.iter().map(|sample| sample.done).max().unwrap_or(window.measure_to);
     Ok(RunRecord {
         window,
         end: last.max(window.measure_to),
         start: start(summary, origin),
         connections,
+        set_aside: said.as_ref().map(SetAside::of).unwrap_or_default(),
         summary: None,
         capture_file: origin.file().map(str::to_owned),
         captures_all: false,

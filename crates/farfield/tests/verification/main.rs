@@ -9,5 +9,6 @@ mod http2;
 mod planes;
 mod planted;
 mod rebuilt;
+mod set_aside;
 mod tls;
 mod truth;

@@ -1,0 +1,95 @@
+//! The collector's watch: samples wait until the second in which they were due is decided, and the host's
+//! share of the processors is read each second.
+
+use super::SharedSeconds;
+use crate::machine::StolenTicks;
+use farfield_base::{Instant, Sample};
+use farfield_measure::Fold;
+use farfield_measure::set_aside::Disturbance;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Ticks of the kernel's count that a host must have taken in a second, of a hundred for each processor: one
+/// may be a rounding.
+const TICKS_MIN: u64 = 2;
+
+/// Samples that wait to be counted.
+pub(crate) struct Gate {
+    shared: Arc<SharedSeconds>,
+    /// The number of the collector among the watchers.
+    number: usize,
+    /// The second that goes on.
+    second: u64,
+    stolen: Option<StolenTicks>,
+    /// Seconds before this are decided.
+    decided: u64,
+    waiting: BTreeMap<u64, Vec<Sample>>,
+}
+
+impl Gate {
+    /// Of a collector that is the watcher `number`, beside workers on these processors.
+    pub fn new(shared: Arc<SharedSeconds>, number: usize, processors: &[u32]) -> Gate {
+        let stolen = StolenTicks::begin(processors);
+        Gate { shared, number, second: 0, stolen, decided: 0, waiting: BTreeMap::new() }
+    }
+
+    /// Looks at the machine in the seconds that are over at `now`, and counts the samples of those that are
+    /// decided.
+    pub fn look(&mut self, now: Instant, fold: &mut Fold) {
+        if now >= self.shared.end_of(self.second) {
+            let is_stolen = self.stolen.as_mut().is_some_and(|stolen| {
+                let least = TICKS_MIN.max(stolen.processors() as u64);
+                stolen.since_last() >= least
+            });
+            while now >= self.shared.end_of(self.second) {
+                // Of a collector that comes late it is not known in which of them.
+                if is_stolen {
+                    self.shared.find(self.second, Disturbance::Stolen, now);
+                }
+                self.second += 1;
+            }
+        }
+        self.shared.look_at(self.number, self.shared.settled(now).min(self.second));
+        self.release(fold);
+    }
+
+    /// Counts a sample, now or when its second is decided.
+    pub fn take(&mut self, sample: &Sample, fold: &mut Fold) {
+        fold.record_course(sample);
+        let second = self.shared.second(sample.due);
+        match second {
+            Some(second) if second >= self.decided => self.waiting.entry(second).or_default().push(*sample),
+            _ => fold.record_figures(sample),
+        }
+    }
+
+    fn release(&mut self, fold: &mut Fold) {
+        let decided = self.shared.decided();
+        if decided == self.decided {
+            return;
+        }
+        fold.extend_to(self.shared.end());
+        while self.decided < decided.min(self.shared.seconds()) {
+            let found = self.shared.found(self.decided);
+            if found != 0 {
+                fold.set_aside(self.decided, found);
+            }
+            for sample in self.waiting.remove(&self.decided).unwrap_or_default() {
+                fold.record_figures(&sample);
+            }
+            self.decided += 1;
+        }
+        if decided > self.decided {
+            // Beyond the end of the load.
+            self.decided = decided;
+            let later = std::mem::take(&mut self.waiting);
+            later.into_values().flatten().for_each(|sample| fold.record_figures(&sample));
+        }
+    }
+
+    /// All workers have ended: everything is decided.
+    pub fn end(&mut self, fold: &mut Fold) {
+        self.shared.look_at(self.number, u64::MAX);
+        self.release(fold);
+    }
+}
