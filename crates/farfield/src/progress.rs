@@ -7,7 +7,7 @@ use crate::metrics::{Exporter, MetricsTargets};
 use crate::output;
 use crate::problem::Problem;
 use crate::workbench::single::RunPage;
-use farfield_base::{Instant, Window};
+use farfield_base::{Instant, Outcome, Window};
 use farfield_engine::Settings;
 use farfield_measure::Quantile;
 use std::io::IsTerminal;
@@ -136,7 +136,8 @@ pub struct Lines {
     terminal: bool,
     measure_from: Instant,
     measure_to: Instant,
-    ended_before: u64,
+    /// Requests that had ended by the last line, and those of them that had gone wrong.
+    before: (u64, u64),
     printed_at: Instant,
 }
 
@@ -149,7 +150,7 @@ impl Lines {
             terminal: std::io::stderr().is_terminal(),
             measure_from,
             measure_to: measure_from + settings.duration,
-            ended_before: 0,
+            before: (0, 0),
             printed_at: Instant::ZERO,
         }
     }
@@ -165,16 +166,21 @@ impl Lines {
         } else {
             "draining, 0 s left".to_owned()
         };
-        let ended: u64 = [run.fold.warm_up(), run.fold.steady()].iter().map(|part| part.requests()).sum();
+        let parts = [run.fold.warm_up(), run.fold.steady()];
+        let ended: u64 = parts.iter().map(|part| part.requests()).sum();
+        let failed = ended - parts.iter().map(|part| part.count(Outcome::Ok)).sum::<u64>();
         let passed = run.now.since(self.printed_at).as_secs_f64().max(1e-3);
-        let rate = (ended - self.ended_before) as f64 / passed;
-        (self.ended_before, self.printed_at) = (ended, run.now);
+        let since = (ended.saturating_sub(self.before.0), failed.saturating_sub(self.before.1));
+        let rate = since.0 as f64 / passed;
+        (self.before, self.printed_at) = ((ended, failed), run.now);
         let p99 = run.fold.steady().times.response.quantile(Quantile::P99);
         let p99 = p99.map_or(String::new(), |p99| format!(", p99 {:.1} ms", p99.as_secs_f64() * 1e3));
         let live = run.live;
         let line = format!(
-            "{phase}: {rate:.0} requests/s{p99}, {} connections, {} waiting",
-            live.connections, live.in_system
+            "{phase}: {rate:.0} requests/s{}{p99}, {} connections, {} waiting",
+            went_wrong(since.0, since.1),
+            live.connections,
+            live.in_system
         );
         output::put_progress(&line, self.terminal);
     }
@@ -182,6 +188,36 @@ impl Lines {
     fn end(&self) {
         if self.terminal {
             output::put_progress("", true);
+        }
+    }
+}
+
+/// How many of the requests that ended went wrong, behind their rate; empty if none did.
+fn went_wrong(ended: u64, failed: u64) -> String {
+    let percent = 100.0 * failed as f64 / ended.max(1) as f64;
+    match failed {
+        0 => String::new(),
+        _ if failed >= ended => ", all failed".to_owned(),
+        _ if percent < 1.0 => format!(", {percent:.1} % failed"),
+        _ => format!(", {:.0} % failed", percent.min(99.0)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_stand_behind_the_rate() {
+        for (ended, failed, words) in [
+            (0, 0, ""),
+            (70, 0, ""),
+            (70, 70, ", all failed"),
+            (1_000, 5, ", 0.5 % failed"),
+            (1_000, 123, ", 12 % failed"),
+            (1_000, 999, ", 99 % failed"),
+        ] {
+            assert_eq!(went_wrong(ended, failed), words);
         }
     }
 }
