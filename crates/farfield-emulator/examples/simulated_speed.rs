@@ -107,8 +107,13 @@ fn simulation(network: NetworkPlan, document: &str, length: Duration, shards: u3
     let document: Document = toml::from_str(document).expect("a load and a policy");
     let spec: RequestSetSpec = toml::from_str("[[request]]\npath = '/bytes/1024'").expect("requests");
     let requests = spec.resolve(&mut |_| unreachable!("no files"), Seed(1)).expect("requests");
-    let target =
-        Target { host: "server".into(), version: HttpVersion::Http11, authorization: None, secure: false };
+    let target = Target {
+        host: "server".into(),
+        version: HttpVersion::Http11,
+        authorization: None,
+        secure: false,
+        proxy: None,
+    };
     let count = |count| NonZeroU32::new(count).expect("above zero");
     let end = Instant::ZERO + length;
     let server = ServerPlan {

@@ -22,8 +22,13 @@ fn what_is_sent_again_goes_where_nobody_is_closing() {
     let page = "[[request]]\npath = '/bytes/1024'\nembedded = ['/bytes/512', '/bytes/512']";
     let page: RequestSetSpec = toml::from_str(page).expect("requests");
     let page = page.resolve(&mut |_| unreachable!("no files"), simulation.seed).expect("requests");
-    let target =
-        Target { host: "server".into(), version: HttpVersion::Http11, authorization: None, secure: false };
+    let target = Target {
+        host: "server".into(),
+        version: HttpVersion::Http11,
+        authorization: None,
+        secure: false,
+        proxy: None,
+    };
     simulation.itinerary = Itinerary::pages(page, &target).expect("requests that can be written");
     let played = simulate(&simulation).expect("a network");
     assert!(played.tally.resent > 1000, "{} sent again of {}", played.tally.resent, played.samples.len());

@@ -31,6 +31,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Bytes of a handshake at most that are read: a server that sends more is measured, or found out, by the
 /// run.
 const BYTES_MAX: usize = 1 << 20;
+/// Bytes of a proxy's reply to CONNECT at most that are read.
+const TUNNEL_HEAD_MAX: usize = 64 * 1024;
 /// Addresses of a name that are asked at most, each by a thread.
 const ASKED_MAX: usize = 128;
 /// H3_NO_ERROR (RFC 9114, 8.1).
@@ -77,7 +79,15 @@ pub fn check(settings: &Settings) -> Result<(), Box<Refusal>> {
     let Some(tls) = &settings.tls else { return Ok(()) };
     let in_datagrams = settings.itinerary.version() == HttpVersion::Http3;
     let patience = settings.policy.request_timeout().min(PATIENCE);
-    let probe = |server| shake_hands(tls, Server::Ip(server), in_datagrams, patience);
+    let request = settings.policy.proxy.as_ref();
+    let request = request.map(|proxy| proxy.tunnel_request(settings.itinerary.host(), true));
+    let probe = |address| {
+        let server = match &request {
+            Some(request) => Server::Behind { proxy: address, request },
+            None => Server::Ip(address),
+        };
+        shake_hands(tls, server, in_datagrams, patience)
+    };
     match &settings.plane {
         Plane::Sockets(plane) => match &plane.peers {
             _ if plane.unix.is_some() => {
@@ -128,6 +138,12 @@ pub fn shake_hands(
         Server::Ip(address) => {
             course.connect(address).and_then(|stream| course.over_stream(settings, stream))
         }
+        Server::Behind { proxy, request } => {
+            course.connect(proxy).and_then(|mut stream| match course.open_tunnel(&mut stream, request)? {
+                true => course.over_stream(settings, stream),
+                false => Ok(None),
+            })
+        }
         Server::Unix(address) => {
             connect_unix(address).and_then(|stream| course.over_stream(settings, stream))
         }
@@ -170,6 +186,13 @@ struct Course {
 pub enum Server<'a> {
     /// At an address.
     Ip(SocketAddr),
+    /// At the other end of a proxy's tunnel.
+    Behind {
+        /// The address of the proxy.
+        proxy: SocketAddr,
+        /// The request for the tunnel.
+        request: &'a str,
+    },
     /// At a Unix socket.
     Unix(&'a UnixAddress),
 }
@@ -178,6 +201,7 @@ impl fmt::Display for Server<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Server::Ip(address) => address.fmt(f),
+            Server::Behind { proxy, .. } => write!(f, "the other end of a tunnel through the proxy {proxy}"),
             Server::Unix(address) => address.fmt(f),
         }
     }
@@ -220,6 +244,23 @@ impl Course {
 
     fn connect(&self, server: SocketAddr) -> io::Result<TcpStream> {
         TcpStream::connect_timeout(&server, self.left()?.to_std())
+    }
+
+    /// Asks a proxy for a tunnel, and returns whether it opens one. Why it does not, the run shows.
+    fn open_tunnel(&self, stream: &mut impl Stream, request: &str) -> io::Result<bool> {
+        stream.limit(self.left()?, PATIENCE)?;
+        stream.write_all(request.as_bytes())?;
+        // What comes behind the head is the server's: none of it is read here.
+        let (mut head, mut byte) = (Vec::new(), [0]);
+        while !head.ends_with(b"\r\n\r\n") && !head.ends_with(b"\n\n") {
+            stream.limit(self.left()?, PATIENCE)?;
+            if head.len() > TUNNEL_HEAD_MAX || stream.read(&mut byte)? == 0 {
+                return Ok(false);
+            }
+            head.push(byte[0]);
+        }
+        let mut words = head.split(|byte| *byte == b' ');
+        Ok(words.nth(1).is_some_and(|status| status.starts_with(b"2")))
     }
 
     fn over_stream(&self, settings: tls::Settings, mut stream: impl Stream) -> io::Result<Failed> {

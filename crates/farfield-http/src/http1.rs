@@ -5,7 +5,7 @@
 //! [`Malformed`].
 //!
 //! Which request a reply answers is the caller's to know: HTTP/1 matches them by order alone (RFC 9112,
-//! 9.3.2). Not spoken: CONNECT, and the protocols that a 101 switches to.
+//! 9.3.2), and so is what a CONNECT leads to. Not spoken: the protocols that a 101 switches to.
 
 mod chunked;
 mod fields;

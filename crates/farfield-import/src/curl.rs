@@ -7,6 +7,7 @@
 pub mod body;
 mod command;
 mod options;
+mod proxy;
 mod request;
 mod words;
 
@@ -105,11 +106,14 @@ impl Importer<'_, '_> {
             None => self.common = Some(set.common.clone()),
             Some(common) if *common != set.common => {
                 self.draft.reading.differs(
-                    "with the redirects, versions, certificates and times of the first request",
+                    "with the redirects, versions, certificates, times and proxy of the first request",
                     place,
                 );
             }
             Some(_) => {}
+        }
+        if let Some(Err(what)) = proxy::of(&set.common) {
+            self.draft.reading.differs(what, place);
         }
         for what in &set.differs {
             self.draft.reading.differs(what, place);
@@ -130,7 +134,7 @@ impl Importer<'_, '_> {
 
     /// The keys that a scenario has once.
     fn finish(self) -> Result<(), ImportError> {
-        let Some(common) = self.common else { return Ok(()) };
+        let Some(mut common) = self.common else { return Ok(()) };
         let unreadable = |reason: String| ImportError::Unreadable { kind: "command of curl", reason };
         let draft = self.draft;
         let settings = &mut draft.settings;
@@ -152,6 +156,14 @@ impl Importer<'_, '_> {
                 settings.tls.push((key, quoted(file)));
             }
         }
+        if let Some(Ok(url)) = proxy::of(&common) {
+            settings.connections.push(("proxy", quoted(&url)));
+            if !common.connect_to.is_empty() || !common.resolve.is_empty() {
+                draft.note("`--connect-to` and `--resolve` are left out: the proxy looks names up");
+            }
+            (common.connect_to, common.resolve) = (Vec::new(), Vec::new());
+        }
+        let settings = &mut draft.settings;
         settings.connect_to.extend(common.connect_to.iter().cloned());
         for rule in &common.resolve {
             settings.connect_to.push(resolved(rule).ok_or_else(|| {

@@ -157,6 +157,7 @@ impl Scenario {
             version: self.http.of_users(self.chooses_version()),
             authorization,
             secure: self.is_secure(),
+            proxy: self.connections.proxy.clone(),
         }
     }
 

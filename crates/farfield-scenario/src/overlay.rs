@@ -93,6 +93,8 @@ pub struct Overlay {
     pub addresses: Option<String>,
     /// The Unix socket that connections go to.
     pub unix_socket: Option<String>,
+    /// The proxy that connections go to.
+    pub proxy: Option<String>,
     /// Processors of the generator.
     pub processors: Vec<u32>,
     /// The seed.
@@ -213,9 +215,9 @@ pub fn settings(flags: &Overlay, document: &Table) -> Result<Vec<Setting>, Scena
     set("load.think", "--think", text(&flags.think));
     set("run.duration", "--duration", text(&flags.duration));
     set("run.warm-up", "--warm-up", text(&flags.warm_up));
+    set("run.set-aside", "--set-aside", flags.set_aside.then(|| Value::from(true)));
     set("run.requests", "--requests", count(flags.requests));
     set("run.sessions", "--sessions", count(flags.sessions));
-    set("run.set-aside", "--set-aside", flags.set_aside.then(|| Value::from(true)));
     let written = flags.plane.as_deref().or(document.get("plane").and_then(Value::as_str));
     let on_sockets = written.map_or(implied.is_none() && !is_far, |plane| plane == "sockets");
     let (workers, own_processors) = match on_sockets {
@@ -227,6 +229,7 @@ pub fn settings(flags: &Overlay, document: &Table) -> Result<Vec<Setting>, Scena
     set("sockets.connect-to", "--connect-to", list(&flags.connect_to));
     set("connections.addresses", "--addresses", text(&flags.addresses));
     set("connections.unix-socket", "--unix-socket", text(&flags.unix_socket));
+    set("connections.proxy", "--proxy", text(&flags.proxy));
     let processors: Vec<Value> = flags.processors.iter().map(|cpu| Value::from(i64::from(*cpu))).collect();
     set(own_processors, "--processors", (!processors.is_empty()).then(|| Value::from(processors)));
     set("connections.policy", "--policy", text(&flags.policy));

@@ -115,7 +115,7 @@ impl RunPlan {
             }
             (Plane::Sockets(()), Some(url)) => {
                 let speaks_datagrams = scenario.http == HttpVersion::Http3;
-                let (host, port) = ConnectTo::place(&scenario.sockets.connect_to, url.host(), url.port());
+                let (host, port) = scenario.connects_to(url);
                 let found =
                     reach::look_up(&host, port, speaks_datagrams).map_err(ScenarioError::unavailable)?;
                 let all = reach::in_order(&host, port).map_err(ScenarioError::unavailable)?;

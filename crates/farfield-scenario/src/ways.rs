@@ -1,8 +1,9 @@
 //! Ways to the server that the sockets plane alone has: several addresses of a name, and their renewal.
 
-use crate::Scenario;
+use crate::elsewhere::ConnectTo;
 use crate::http::HttpVersion;
 use crate::mistake::Mistake;
+use crate::{Scenario, Url};
 use farfield_base::Duration;
 use farfield_engine::PlaneKind;
 use farfield_engine::sockets::PeerBook;
@@ -16,7 +17,7 @@ const RESOLVE_EVERY_MIN: Duration = Duration::from_ms(100);
 impl Scenario {
     /// What the plane, and the other keys, cannot have of ways to the server.
     pub(crate) fn check_ways(&self) -> Result<(), Mistake> {
-        let Policy { addresses, resolve_every, unix_socket, .. } = &self.connections;
+        let Policy { addresses, resolve_every, unix_socket, proxy, .. } = &self.connections;
         let (addresses, resolve_every) = (*addresses, *resolve_every);
         if self.plane != PlaneKind::Sockets {
             let name = self.plane.name();
@@ -26,16 +27,21 @@ impl Scenario {
                  family; {own}"
             );
             let packets = format!("clients of the {name} plane send packets to their server; {own}");
+            let tunnels = format!("clients of the {name} plane connect to the server itself; {own}");
             let written = [
                 ("connections.addresses", addresses != Addresses::First, &resolver),
                 ("connections.resolve-every", resolve_every.is_some(), &resolver),
                 ("connections.unix-socket", unix_socket.is_some(), &packets),
+                ("connections.proxy", proxy.is_some(), &tunnels),
             ];
             let found = written.into_iter().find(|(_, written, _)| *written);
             return found.map_or(Ok(()), |(key, _, sentence)| Err(Mistake::at(key, sentence)));
         }
         if unix_socket.is_some() {
             return self.check_unix_socket();
+        }
+        if proxy.is_some() {
+            self.check_proxy()?;
         }
         match (addresses, resolve_every) {
             (Addresses::First | Addresses::All, Some(_)) => Err(Mistake::at(
@@ -73,6 +79,7 @@ impl Scenario {
             ("connections.resolve-every", policy.resolve_every.is_some()),
             ("sockets.connect-to", !self.sockets.connect_to.is_empty()),
             ("sockets.sources", self.sockets.sources.is_some()),
+            ("connections.proxy", policy.proxy.is_some()),
             ("capture", self.capture.is_some()),
             ("http", self.http == HttpVersion::Http3),
         ];
@@ -84,6 +91,39 @@ impl Scenario {
                 );
                 Err(Mistake::at(other, sentence))
             }
+        }
+    }
+
+    /// What cannot be together with a proxy.
+    fn check_proxy(&self) -> Result<(), Mistake> {
+        let key = "connections.proxy";
+        if self.target.is_none() {
+            let sentence = "a proxy is asked for the server of a URL, and the built-in one has none; name a target, or \
+                            remove this key";
+            return Err(Mistake::at(key, sentence));
+        }
+        let refuse = |other: &str, sentence: &str| {
+            Err(Mistake::at(other, format!("{sentence}; remove this key, or {key}")))
+        };
+        if self.http == HttpVersion::Http3 {
+            return refuse("http", "a proxy's tunnel (CONNECT) carries TCP, and HTTP/3 goes over UDP");
+        }
+        if !self.sockets.connect_to.is_empty() {
+            let sentence = "the proxy looks the target's name up and connects to it, not farfield";
+            return refuse("sockets.connect-to", sentence);
+        }
+        if self.capture.is_some() {
+            let sentence = "what is captured is the way to the proxy, in which the requests are not those that the server has";
+            return refuse("capture", sentence);
+        }
+        Ok(())
+    }
+
+    /// The host and port that connections go to for `target`.
+    pub(crate) fn connects_to(&self, target: &Url) -> (String, u16) {
+        match &self.connections.proxy {
+            Some(proxy) => (proxy.host().to_owned(), proxy.port()),
+            None => ConnectTo::place(&self.sockets.connect_to, target.host(), target.port()),
         }
     }
 

@@ -76,6 +76,7 @@ fn itinerary(kind: &str) -> Itinerary {
         version: HttpVersion::Http11,
         authorization: None,
         secure: false,
+        proxy: None,
     };
     let text = match kind {
         "pages" => {

@@ -1,6 +1,7 @@
 //! The bytes of every request of the scenario, encoded once before the run.
 
 use crate::expect::{check_expectation, is_expectation};
+use crate::proxy::Proxy;
 use bytes::Bytes;
 use farfield_base::SpokenVersion;
 use farfield_http::http1::{Answering, RequestError, RequestHead, Version};
@@ -45,6 +46,11 @@ impl HttpVersion {
         }
     }
 
+    /// Whether what is asked without TLS may be in absolute form (RFC 9112 section 3.2.2).
+    pub(crate) fn has_absolute_form(self) -> bool {
+        self.of_http1().is_some()
+    }
+
     /// Whether connections may have streams.
     pub(crate) fn may_have_streams(self) -> bool {
         self.may_be(SpokenVersion::Http2) || self.may_be(SpokenVersion::Http3)
@@ -79,6 +85,8 @@ pub struct Target {
     pub authorization: Option<String>,
     /// Whether the scheme is https.
     pub secure: bool,
+    /// The proxy that connections go to.
+    pub proxy: Option<Proxy>,
 }
 
 impl Target {
@@ -87,13 +95,29 @@ impl Target {
         if self.secure { "https" } else { "http" }
     }
 
-    /// The line that a request with `own` fields gets beside these.
-    pub(crate) fn authorization_beside<'a>(
+    /// What stands before the path of a request in absolute form, if that is how a proxy is asked.
+    pub(crate) fn absolute_prefix(&self) -> Option<String> {
+        self.asked_proxy().map(|_| format!("{}://{}", self.scheme(), self.host))
+    }
+
+    /// The proxy that requests themselves are for: others go through its tunnels.
+    fn asked_proxy(&self) -> Option<&Proxy> {
+        self.proxy.as_ref().filter(|_| !self.secure && self.version.has_absolute_form())
+    }
+
+    /// The lines that a request with `own` fields gets beside these.
+    pub(crate) fn credentials_beside<'a>(
         &self,
-        own: impl IntoIterator<Item = &'a str>,
-    ) -> Option<(String, String)> {
-        let said = own.into_iter().any(|name| name.eq_ignore_ascii_case("authorization"));
-        self.authorization.clone().filter(|_| !said).map(|value| ("Authorization".to_owned(), value))
+        own: impl IntoIterator<Item = &'a str> + Clone,
+    ) -> impl Iterator<Item = (String, String)> {
+        let beside = |name: &str, value: Option<String>| {
+            let said = own.clone().into_iter().any(|own| own.eq_ignore_ascii_case(name));
+            value.filter(|_| !said).map(|value| (name.to_owned(), value))
+        };
+        let of_proxy = self.asked_proxy().and_then(Proxy::authorization);
+        let lines =
+            [beside("Authorization", self.authorization.clone()), beside("Proxy-Authorization", of_proxy)];
+        lines.into_iter().flatten()
     }
 }
 
@@ -252,7 +276,7 @@ fn headers(request: &Request, target: &Target) -> Vec<(String, String)> {
             (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
         })
         .collect();
-    headers.extend(target.authorization_beside(own.map(|(name, _)| name.as_str())));
+    headers.extend(target.credentials_beside(own.map(|(name, _)| name.as_str())));
     headers
 }
 
@@ -288,6 +312,12 @@ fn http1_bytes(
         body_length: body_length(request),
     };
     let mut bytes = head.encode()?;
+    if let Some(prefix) = target.absolute_prefix() {
+        let from = request.method.as_str().len() + 1;
+        // OPTIONS about the server as a whole has no path in this form (RFC 9112 section 3.2.4).
+        let to = from + usize::from(request.path == "*");
+        bytes.splice(from..to, prefix.into_bytes());
+    }
     bytes.extend_from_slice(&request.body);
     Ok(Bytes::from(bytes))
 }

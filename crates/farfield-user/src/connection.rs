@@ -97,6 +97,8 @@ impl Link {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
     Connecting,
+    /// Established with a proxy, which is asked for a tunnel.
+    Tunnelling,
     /// Established, and in the handshake of TLS.
     Securing,
     /// Requests can be sent.
@@ -235,6 +237,9 @@ impl Connection {
 
     /// What came of the reply to `exchange`.
     fn so_far(&self, exchange: &Exchange) -> Option<Reply> {
+        if self.state == State::Tunnelling {
+            return None;
+        }
         if let Some(streams) = &self.http2 {
             return streams.so_far(exchange.number);
         }

@@ -315,7 +315,7 @@ impl Itinerary {
     }
 
     /// The server's name or address, with the port where it is not the scheme's own.
-    pub(crate) fn host(&self) -> &str {
+    pub fn host(&self) -> &str {
         match self {
             Itinerary::Sessions(sessions) => sessions.host(),
             Itinerary::Pages(pages) => pages.book.host(),

@@ -1,5 +1,6 @@
 //! Connection policies: how many a user opens at once, and how often it uses each.
 
+use crate::proxy::Proxy;
 use crate::unix_address::UnixAddress;
 use farfield_base::{Bytes, Duration};
 use farfield_http::http1::Limits;
@@ -101,6 +102,10 @@ pub struct Policy {
     /// The Unix socket that connections go to in place of the target's host and port.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unix_socket: Option<UnixAddress>,
+    /// The proxy that connections go to, `http://[user:password@]host:port`: it is asked for what is of
+    /// http in absolute form, and for a tunnel (CONNECT) to what is of https.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<Proxy>,
     /// Bytes of a reply's head at most, with those of interim heads before it; also of a chunk's line and of
     /// trailers.
     pub head_limit: Bytes,
@@ -125,6 +130,7 @@ impl Default for Policy {
             addresses: Addresses::default(),
             resolve_every: None,
             unix_socket: None,
+            proxy: None,
             head_limit: Bytes(u64::from(Limits::default().head_bytes)),
             head_fields: NonZeroU16::new(Limits::default().head_fields).expect("it is not 0"),
         }
@@ -147,7 +153,7 @@ impl Policy {
 
     /// Whether datagrams reach the server: the alternatives that a server names (Alt-Svc) are tried.
     pub fn carries_datagrams(&self) -> bool {
-        self.unix_socket.is_none()
+        self.unix_socket.is_none() && self.proxy.is_none()
     }
 
     /// The time limit of a request.

@@ -19,6 +19,7 @@ use crate::transport::{ConnectionKey, Failure, Transport, Wake};
 use crate::unmade::MISSED_ROWS;
 use crate::user::User;
 use crate::visits::own_sessions;
+use bytes::Bytes;
 use farfield_base::random::Seed;
 use farfield_base::{
     AlternativeCounts, Duration, Ending, Instant, Outcome, SpokenVersion, Stamp, Tenths, Window,
@@ -156,6 +157,8 @@ pub struct Population {
     pub(crate) itinerary: Itinerary,
     pub(crate) policy: Policy,
     pub(crate) tls: Option<tls::Client>,
+    /// The request for a tunnel through a proxy, where there is one to go through.
+    pub(crate) tunnel: Option<Bytes>,
     /// Buffer for plaintext on its way to a reader.
     pub(crate) plain: Vec<u8>,
     /// Buffer for records on their way to the transport.
@@ -218,6 +221,8 @@ impl Population {
         let Plan { itinerary, policy, tls, seed, worker, workers, window, requests_max, sessions, .. } = plan;
         let worker = Worker { number: worker, workers };
         let version = itinerary.version();
+        let tunnel = policy.proxy.as_ref().filter(|_| tls.is_some() || !version.has_absolute_form());
+        let tunnel = tunnel.map(|proxy| proxy.tunnel_request(itinerary.host(), tls.is_some()).into());
         Population {
             users: Slab::new(),
             tally: Tally::default(),
@@ -246,6 +251,7 @@ impl Population {
             itinerary,
             policy,
             tls: tls.as_ref().filter(|_| version != HttpVersion::Http3).map(tls::Client::new),
+            tunnel,
             plain: Vec::new(),
             sealed: Vec::new(),
             outgoing: Outgoing::default(),
@@ -284,12 +290,6 @@ impl Population {
         self.in_system.area(now)
     }
 
-    /// Counters of load that was scheduled, begun and dropped in the window so far.
-    pub fn tally(&self) -> Tally {
-        let counts = self.itinerary.counts();
-        Tally {
-            coded_bytes: counts.coded_bytes,
-            decoded_bytes: counts.decoded_bytes,
     /// The load goes on until `end`, later than it was to. No load that was due later is lost: wakes are
     /// judged when they come.
     pub fn extend_to(&mut self, end: Instant) {
@@ -297,6 +297,12 @@ impl Population {
         self.in_system.extend_to(end);
     }
 
+    /// Counters of load that was scheduled, begun and dropped in the window so far.
+    pub fn tally(&self) -> Tally {
+        let counts = self.itinerary.counts();
+        Tally {
+            coded_bytes: counts.coded_bytes,
+            decoded_bytes: counts.decoded_bytes,
             objects_left_out: counts.objects_left_out,
             forms_unlike: counts.forms_unlike,
             unbegun: if self.requests_left < UNCOUNTED { self.requests_left } else { 0 },
@@ -348,9 +354,21 @@ impl Population {
     /// The connection is established.
     pub fn handle_connected<T: Transport>(&mut self, transport: &mut T, now: Instant, key: ConnectionKey) {
         let Some(connection) = self.table.find(key) else { return };
-        if connection.state != State::Connecting {
-            return;
+        match &self.tunnel {
+            _ if connection.state != State::Connecting => {}
+            Some(_) => self.begin_tunnel(transport, key),
+            None => self.handle_reached(transport, now, key),
         }
+    }
+
+    /// The server is reached.
+    pub(crate) fn handle_reached<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        now: Instant,
+        key: ConnectionKey,
+    ) {
+        let Some(connection) = self.table.find(key) else { return };
         connection.state = State::Open;
         connection.connected = Stamp::at(now);
         let (user, descriptor) = (connection.user, connection.descriptor.take());
@@ -388,6 +406,9 @@ impl Population {
     ) {
         if !bytes.is_empty() {
             self.note_received(now);
+        }
+        if self.is_tunnelling(key) {
+            return self.handle_tunnel(transport, now, key, bytes);
         }
         match self.tls.is_some() {
             true => self.handle_sealed(transport, now, key, bytes),
@@ -539,6 +560,9 @@ impl Population {
 
     /// The peer closed in good order.
     pub fn handle_closed<T: Transport>(&mut self, transport: &mut T, now: Instant, key: ConnectionKey) {
+        if self.is_tunnelling(key) {
+            return self.handle_closed_tunnel(transport, now, key);
+        }
         let Some(connection) = self.table.find(key) else { return };
         let ended = match &connection.http2 {
             None => connection.reader.finish(),
@@ -586,7 +610,8 @@ impl Population {
 
     /// True if `key` still tries to connect.
     pub(crate) fn is_connecting(&mut self, key: ConnectionKey) -> bool {
-        self.table.find(key).is_some_and(|connection| connection.state == State::Connecting)
+        let is_early = |state| matches!(state, State::Connecting | State::Tunnelling);
+        self.table.find(key).is_some_and(|connection| is_early(connection.state))
     }
 }
 

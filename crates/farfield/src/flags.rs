@@ -225,6 +225,10 @@ pub struct RunFlags {
     /// Connect to the Unix socket at PATH, or to @NAME, as curl does; the URL says host and path
     #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub unix_socket: Option<String>,
+    /// Connect to the proxy at URL, `http://[user:password@]host:port`, as curl does: it is asked for http in
+    /// absolute form, and for a tunnel (CONNECT) for https
+    #[arg(short = 'x', long, value_name = "URL", value_hint = ValueHint::Url)]
+    pub proxy: Option<String>,
     /// Addresses of the target's name that connections go to: the first that answers, all in turn, or the one
     /// that the name has when a connection is opened
     #[arg(long, value_name = "WHICH", value_parser = Suggested(ADDRESSES))]
@@ -288,11 +292,11 @@ impl RunFlags {
             sessions: self.sessions,
             workers: self.workers,
             warm_up: self.warm_up.clone(),
+            set_aside: self.set_aside,
             think: self.think.clone(),
             target: self.target.clone(),
             policy: self.policy.clone(),
             parallel: self.parallel,
-            set_aside: self.set_aside,
             plane: self.plane.clone(),
             clients: self.clients,
             rtt: self.rtt.clone(),
@@ -322,6 +326,7 @@ impl RunFlags {
             connect_to: self.connect_to.iter().chain(&self.resolve).cloned().collect(),
             addresses: self.addresses.clone(),
             unix_socket: self.unix_socket.clone(),
+            proxy: self.proxy.clone(),
             processors: self.processors.clone(),
             seed: self.seed,
             sets: self.sets.clone(),

@@ -148,8 +148,13 @@ impl Scene {
         }
         let document: Document = toml::from_str(&format!("load = {}", self.load)).expect("a load");
         let requests = requests(&self.path, &self.embedded);
-        let target =
-            Target { host: "server".into(), version: self.version, authorization: None, secure: false };
+        let target = Target {
+            host: "server".into(),
+            version: self.version,
+            authorization: None,
+            secure: false,
+            proxy: None,
+        };
         let end = Instant::ZERO + self.length;
         Simulation {
             network: Arc::new(self.network()),

@@ -181,6 +181,7 @@ impl Scene {
             version: HttpVersion::Http11,
             authorization: None,
             secure: false,
+            proxy: None,
         };
         let heading = Heading {
             farfield: String::new(),
@@ -204,8 +205,8 @@ impl Scene {
             processors: self.processors.clone(),
             warm_up: Duration::from_ms(1500),
             duration: self.duration,
-            ignores_unfinished: false,
             set_aside: None,
+            ignores_unfinished: false,
             monitor: None,
             visitors_bound: None,
             drain: Duration::from_secs(5),

@@ -203,6 +203,15 @@ impl ReplyReader {
         Fields::of(if self.gathered.is_empty() { taken } else { &self.gathered })
     }
 
+    /// The reason phrase of the head that ended in or behind the bytes `taken` by the last step; empty if it
+    /// has none.
+    pub fn reason<'a>(&'a self, taken: &'a [u8]) -> &'a [u8] {
+        let head = if self.gathered.is_empty() { taken } else { &self.gathered };
+        let line = head.trim_ascii_start().split(|byte| matches!(byte, b'\r' | b'\n')).next();
+        // Ahead of it are the version and the status (RFC 9112, 4).
+        line.and_then(|line| line.splitn(3, |byte| *byte == b' ').nth(2)).unwrap_or_default()
+    }
+
     /// Whether no byte of a next reply was read. Blank lines belong to none: a server may send one behind a
     /// body, though it should not.
     pub fn is_idle(&self) -> bool {

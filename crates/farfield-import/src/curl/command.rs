@@ -41,6 +41,8 @@ pub struct Common {
     pub http: Option<&'static str>,
     pub connect_to: Vec<String>,
     pub resolve: Vec<String>,
+    pub proxy: Option<String>,
+    pub proxy_user: Option<String>,
     pub time_max: Option<String>,
     pub certificate: Option<String>,
     pub key: Option<String>,
@@ -149,6 +151,8 @@ fn apply(sets: &mut Vec<Options>, effect: Effect, name: &str, value: String) {
         Effect::Http(version) => common.http = Some(version),
         Effect::ConnectTo => common.connect_to.push(value),
         Effect::Resolve => common.resolve.push(value),
+        Effect::Proxy => common.proxy = Some(value),
+        Effect::ProxyUser => common.proxy_user = Some(value),
         Effect::MaxTime => common.time_max = Some(value),
         Effect::Certificate => {
             let (file, has_password) = certificate(&value);

@@ -29,6 +29,8 @@ pub enum Effect {
     Http(&'static str),
     ConnectTo,
     Resolve,
+    Proxy,
+    ProxyUser,
     MaxTime,
     Upload,
     Certificate,
@@ -48,8 +50,8 @@ pub enum Effect {
 use Effect::{
     Agent, Bearer, CaCertificate, Certificate, Compressed, ConnectTo, Cookie, Data, DataBinary, DataRaw,
     DataUrlencode, Differs, Form, FormString, Get, GlobOff, Head, Header, Http, Insecure, Json, Key,
-    Location, MaxRedirects, MaxTime, Method, Next, NoMatter, PathAsIs, Range, Referer, Refused, Resolve,
-    Upload, Url, UrlQuery, User,
+    Location, MaxRedirects, MaxTime, Method, Next, NoMatter, PathAsIs, Proxy, ProxyUser, Range, Referer,
+    Refused, Resolve, Upload, Url, UrlQuery, User,
 };
 
 /// An option: its name, its letter, whether it takes a value, and what it does.
@@ -155,15 +157,15 @@ const OPTIONS: &[Known] = &[
     ("false-start", None, false, HANDSHAKE),
     ("ssl", None, false, HANDSHAKE),
     ("ssl-reqd", None, false, HANDSHAKE),
-    ("proxy", Some('x'), true, PROXY),
+    ("proxy", Some('x'), true, Proxy),
     ("preproxy", None, true, PROXY),
     ("proxy1.0", None, true, PROXY),
-    ("proxy-user", Some('U'), true, PROXY),
+    ("proxy-user", Some('U'), true, ProxyUser),
     ("proxy-header", None, true, PROXY),
     ("proxy-insecure", None, false, PROXY),
     ("proxy-cacert", None, true, PROXY),
     ("proxy-anyauth", None, false, PROXY),
-    ("proxy-basic", None, false, PROXY),
+    ("proxy-basic", None, false, NoMatter),
     ("proxytunnel", Some('p'), false, PROXY),
     ("socks4", None, true, PROXY),
     ("socks4a", None, true, PROXY),

@@ -290,8 +290,13 @@ fn users() -> Plan {
     let document: Document = toml::from_str(&load).expect("a load");
     let spec: RequestSetSpec = toml::from_str("[[request]]\npath = '/'").expect("requests");
     let requests = spec.resolve(&mut |_| unreachable!("no files"), Seed(1)).expect("requests");
-    let target =
-        Target { host: "server".into(), version: HttpVersion::Http11, authorization: None, secure: false };
+    let target = Target {
+        host: "server".into(),
+        version: HttpVersion::Http11,
+        authorization: None,
+        secure: false,
+        proxy: None,
+    };
     let end = Instant::ZERO + Duration::from_secs(3_600);
     Plan {
         load: document.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),

@@ -84,8 +84,13 @@ fn population(itinerary: Itinerary, load: &str) -> Population {
 
 /// Plays a few pages, and returns the requests that were sent.
 fn play_resolved(session: Session, replies: &[u8]) -> Vec<Bytes> {
-    let target =
-        Target { host: "shop:80".into(), version: HttpVersion::Http11, authorization: None, secure: false };
+    let target = Target {
+        host: "shop:80".into(),
+        version: HttpVersion::Http11,
+        authorization: None,
+        secure: false,
+        proxy: None,
+    };
     let Ok(itinerary) = Itinerary::sessions(session, &target) else { return Vec::new() };
     let mut population = population(itinerary, "{ model = 'closed', users = 1 }");
     let mut stage = Stage::default();
@@ -218,8 +223,13 @@ enum StreamEnd {
 fn play_stream(stream: &[u8], size: usize, end: StreamEnd, think: &str) -> Option<(Outcome, u16, u64)> {
     let requests: RequestSetSpec = toml::from_str("[[request]]\npath = '/'").expect("requests");
     let requests = requests.resolve(&mut |_| unreachable!("no files"), Seed(1)).expect("requests");
-    let target =
-        Target { host: "shop:80".into(), version: HttpVersion::Http11, authorization: None, secure: false };
+    let target = Target {
+        host: "shop:80".into(),
+        version: HttpVersion::Http11,
+        authorization: None,
+        secure: false,
+        proxy: None,
+    };
     let itinerary = Itinerary::pages(requests, &target).expect("requests that can be written");
     let mut population =
         population(itinerary, &format!("{{ model = 'closed', users = 1, think = '{think}' }}"));

@@ -161,6 +161,8 @@ pub(crate) struct Writer {
     pub host: Box<str>,
     pub server: Server,
     version: HttpVersion,
+    /// Before the target of every request: scheme and host, in absolute form.
+    prefix: Box<str>,
     /// The lines of a request without fields of its own.
     lines: Box<[u8]>,
     /// Requests have the fields that those of browsers have.
@@ -243,8 +245,8 @@ fn common_lines(
     varying: &[(String, Text)],
 ) -> Result<Box<[u8]>, RequestError> {
     let own = constant.iter().map(|(name, _)| name).chain(varying.iter().map(|(name, _)| name));
-    let authorization = target.authorization_beside(own.map(String::as_str));
-    let constant: Vec<(String, String)> = constant.iter().cloned().chain(authorization).collect();
+    let credentials = target.credentials_beside(own.map(String::as_str));
+    let constant: Vec<(String, String)> = constant.iter().cloned().chain(credentials).collect();
     if target.version.may_have_streams() {
         let varying = varying.iter().map(|(name, _)| (name.clone(), String::new()));
         check_for_http2(target, &constant.iter().cloned().chain(varying).collect::<Vec<_>>())?;
@@ -295,6 +297,7 @@ impl Writer {
             server: Server::of(&target.host, target.secure).ok_or_else(no_host)?,
             host: target.host.as_str().into(),
             version: target.version,
+            prefix: target.absolute_prefix().unwrap_or_default().into(),
             lines: common_lines(target, &[], &[])?,
             browser,
             arena: BytesMut::new(),
@@ -496,6 +499,7 @@ impl Writer {
         }
         self.arena.extend_from_slice(method.as_str().as_bytes());
         self.arena.extend_from_slice(b" ");
+        self.arena.extend_from_slice(self.prefix.as_bytes());
     }
 
     fn end_line(&mut self, lines: &[u8]) {

@@ -376,7 +376,13 @@ impl Stage {
 }
 
 fn target() -> Target {
-    Target { host: "server".into(), version: HttpVersion::Http2, authorization: None, secure: false }
+    Target {
+        host: "server".into(),
+        version: HttpVersion::Http2,
+        authorization: None,
+        secure: false,
+        proxy: None,
+    }
 }
 
 /// Plays a closed load of one user, who asks for these, for a second.

@@ -295,8 +295,13 @@ impl Scene {
     pub fn play_share(&self, worker: u32, workers: u32) -> Stage {
         let end = Instant::ZERO + self.length;
         let authorization = self.authorization.clone();
-        let target =
-            Target { host: "server".into(), version: HttpVersion::Http11, authorization, secure: false };
+        let target = Target {
+            host: "server".into(),
+            version: HttpVersion::Http11,
+            authorization,
+            secure: false,
+            proxy: None,
+        };
         let itinerary = match (&self.itinerary, &self.session, &self.replay) {
             (Some(itinerary), _, _) => Ok(itinerary.clone()),
             (None, _, Some(replay)) => Itinerary::replays(replay.clone(), &target),

@@ -55,7 +55,9 @@ pub fn once(flags: &TryFlags) -> Result<Exit, Problem> {
     // The trace is for this session; the tear-down needs the itinerary without it.
     let mut itinerary = settings.itinerary.clone();
     let (sender, events) = channel();
-    let mut narrator = Narrator::new(&settings.heading.target, flags.trace);
+    let way = settings.policy.proxy.as_ref().map(|proxy| format!(" through the proxy {proxy}"));
+    let target = format!("{}{}", settings.heading.target, way.unwrap_or_default());
+    let mut narrator = Narrator::new(&target, flags.trace);
     if !settings.itinerary.trace(sender) {
         return Err(no_session());
     }

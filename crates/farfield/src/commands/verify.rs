@@ -190,6 +190,11 @@ fn hold(
 ) -> Result<Verification, Problem> {
     let (samples, all_kept) = read_samples(directory)?;
     let scenario = farfield_scenario::read(directory.join("scenario.toml"));
+    if scenario.as_ref().is_ok_and(|plan| plan.scenario().connections.proxy.is_some()) {
+        let sentence = "the run went through a proxy (connections.proxy), to which the packets went: its samples, whose \
+                        connections begin at the other end of tunnels, cannot be compared with them";
+        return Err(Problem::usage(sentence));
+    }
     let secrets = read_secrets(directory)?;
     // Of the result alone: the scenario may be unreadable by now, and silence would pass for agreement.
     let is_secured =

@@ -9,4 +9,5 @@ mod expect;
 mod http2;
 mod http3;
 mod http3_wan;
+mod proxies;
 mod servers;

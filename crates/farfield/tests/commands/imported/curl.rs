@@ -129,7 +129,7 @@ fn what_is_left_out_of_commands_is_said() {
     let run = Run::new();
     let text = "curl -s 'http://SERVER/{a,b}'\ncurl --digest -u a:b http://SERVER/digest\ncurl \"http://SERVER/$(date)\"\n\
                 curl ftp://SERVER/x\ncurl -d @none.json http://SERVER/none\ncurl http://elsewhere.example/\n\
-                curl -x http://proxy:1 http://SERVER/proxied\ncurl -H Accept: http://SERVER/plain\n";
+                curl -x socks5://proxy:1 http://SERVER/proxied\ncurl -H Accept: http://SERVER/plain\n";
     let (ended, lines) =
         run.lines("many.sh", text, &["--target", &format!("http://{}/", run.server.address)]);
     assert_eq!(lines, ["GET /proxied", "GET /plain"]);

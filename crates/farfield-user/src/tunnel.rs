@@ -1,0 +1,106 @@
+//! Tunnels through a proxy: CONNECT on a connection that is established, and the reply to it (RFC 9110
+//! section 9.3.6).
+//!
+//! To users it is a part of connecting: a connection is there once the tunnel is, and the time limit of
+//! connecting is that of both. What the proxy sends behind the head of its reply is the server's.
+
+use crate::connection::{Connection, State};
+use crate::population::Population;
+use crate::transport::{ConnectionKey, Transport};
+use farfield_base::{Detail, Ending, Instant, Outcome, Rule};
+use farfield_http::http1::{Answering, Event, Head, Limits, Malformed, ReplyReader};
+
+const REFUSED: Rule = Rule::new("the proxy opens no tunnel", "RFC 9110 §9.3.6");
+const CLOSED: Rule = Rule::new("the proxy closes before it has answered CONNECT", "RFC 9110 §9.3.6");
+const TOO_LARGE: Rule = Rule::new("the head of the proxy's reply to CONNECT is larger than head-limit", "");
+
+/// A tunnel that does not open.
+fn refused(detail: Detail) -> Ending {
+    Ending::because(Outcome::ConnectRefused, detail)
+}
+
+/// Bytes of the proxy's reply: how many of them are the reply's, once it opens the tunnel; `None` if more
+/// are to come.
+fn read_reply(reader: &mut ReplyReader, bytes: &[u8], limits: &Limits) -> Result<Option<usize>, Detail> {
+    let mut used = 0;
+    loop {
+        // A reply to CONNECT has no content where it opens the tunnel, whatever its head says; what follows
+        // a refusal is not read.
+        match reader.read(&bytes[used..], Answering::Head, limits) {
+            Ok((_, Event::NeedMore)) => return Ok(None),
+            Ok((taken, Event::Head(Head { status: 200..300, .. }))) => return Ok(Some(used + taken)),
+            Ok((taken, Event::Head(head))) => {
+                let reason = reader.reason(&bytes[used..used + taken]);
+                let words = [head.status.to_string().as_bytes(), b" ", reason].concat();
+                return Err(Detail::broken(REFUSED).with(&words));
+            }
+            Ok((taken, _)) => used += taken,
+            Err(Malformed::HeadTooLarge) => return Err(Detail::broken(TOO_LARGE)),
+            Err(malformed) => {
+                let detail = reader.detail_of(malformed, &bytes[used..]);
+                return Err(detail.unwrap_or(Detail::broken(REFUSED)));
+            }
+        }
+    }
+}
+
+impl Population {
+    /// Asks the proxy that the connection has reached for a tunnel.
+    pub(crate) fn begin_tunnel<T: Transport>(&mut self, transport: &mut T, key: ConnectionKey) {
+        let (Some(request), Some(connection)) = (&self.tunnel, self.table.find(key)) else { return };
+        connection.state = State::Tunnelling;
+        transport.send(key, request);
+    }
+
+    /// Whether a proxy was asked for a tunnel and has not opened it.
+    pub(crate) fn is_tunnelling(&mut self, key: ConnectionKey) -> bool {
+        let is_waiting = |connection: &mut Connection| connection.state == State::Tunnelling;
+        self.tunnel.is_some() && self.table.find(key).is_some_and(is_waiting)
+    }
+
+    /// Bytes came of a proxy that was asked for a tunnel.
+    pub(crate) fn handle_tunnel<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        now: Instant,
+        key: ConnectionKey,
+        bytes: &[u8],
+    ) {
+        let Some(connection) = self.table.find(key) else { return };
+        match read_reply(&mut connection.reader, bytes, &self.limits) {
+            Ok(None) => {}
+            Ok(Some(used)) => {
+                connection.reader = ReplyReader::new();
+                self.handle_reached(transport, now, key);
+                if used < bytes.len() {
+                    self.handle_received(transport, now, key, &bytes[used..]);
+                }
+            }
+            Err(detail) => self.lose_tunnel(transport, now, key, detail),
+        }
+    }
+
+    /// The proxy closed before the tunnel was open.
+    pub(crate) fn handle_closed_tunnel<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        now: Instant,
+        key: ConnectionKey,
+    ) {
+        self.lose_tunnel(transport, now, key, Detail::broken(CLOSED));
+    }
+
+    fn lose_tunnel<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        now: Instant,
+        key: ConnectionKey,
+        detail: Detail,
+    ) {
+        if let Some(connection) = self.table.find(key) {
+            // A descriptor whose attempt failed tries again when its time T has passed.
+            connection.descriptor = None;
+            self.lose(transport, now, key.slot, refused(detail));
+        }
+    }
+}
