@@ -1448,7 +1448,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__run)
-            opts="-c -d -R -n -t -k -X -H -o -q -h --users --duration --rate --requests --sessions --workers --warm-up --set-aside --think --target --policy --parallel --plane --clients --rtt --access --server --server-pid --server-netns --container --server-cpu --server-memory --server-user --shards --interface --gateway --beside --shell --capture --cacert --insecure --cert --key --http --method --header --body --source --connect-to --resolve --unix-socket --addresses --processors --seed --set --threshold --abort --out --samples --no-report --no-monitor --metrics --metrics-push --metrics-otlp --ui --format --quiet --plain --show-scenario --starts-only --help"
+            opts="-c -d -R -n -t -k -X -H -x -o -q -h --users --duration --rate --requests --sessions --workers --warm-up --set-aside --think --target --policy --parallel --plane --clients --rtt --access --server --server-pid --server-netns --container --server-cpu --server-memory --server-user --shards --interface --gateway --beside --shell --capture --cacert --insecure --cert --key --http --method --header --body --source --connect-to --resolve --unix-socket --proxy --addresses --processors --seed --set --threshold --abort --out --samples --no-report --no-monitor --metrics --metrics-push --metrics-otlp --ui --format --quiet --plain --show-scenario --starts-only --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1676,6 +1676,14 @@ _farfield() {
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o filenames
                     fi
+                    return 0
+                    ;;
+                --proxy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -x)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --addresses)

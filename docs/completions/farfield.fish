@@ -110,6 +110,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -l source -d 'Loc
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l connect-to -d 'Connect to OTHER-HOST and OTHER-PORT in place of HOST and PORT, as curl does; requests, SNI and the certificate keep the name. What is empty is any, or as it was; may be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l resolve -d 'Take ADDRESS, or several with commas between, for HOST, as curl does; may be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l unix-socket -d 'Connect to the Unix socket at PATH, or to @NAME, as curl does; the URL says host and path' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand run" -s x -l proxy -d 'Connect to the proxy at URL, `http://[user:password@]host:port`, as curl does: it is asked for http in absolute form, and for a tunnel (CONNECT) for https' -r -f
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l addresses -d 'Addresses of the target\'s name that connections go to: the first that answers, all in turn, or the one that the name has when a connection is opened' -r -f -a "first\t''
 all\t''
 each-connection\t''"

@@ -104,3 +104,64 @@ impl Population {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What becomes of a reply that comes in pieces of `step` bytes: how many of its bytes are the head's.
+    fn read(reply: &[u8], step: usize) -> Result<Option<usize>, String> {
+        let (mut reader, mut before) = (ReplyReader::new(), 0);
+        for piece in reply.chunks(step) {
+            match read_reply(&mut reader, piece, &Limits::default()) {
+                Ok(None) => before += piece.len(),
+                Ok(Some(used)) => return Ok(Some(before + used)),
+                Err(detail) => return Err(detail.to_string()),
+            }
+        }
+        Ok(None)
+    }
+
+    #[test]
+    fn what_comes_behind_the_head_is_the_servers() {
+        for head in [
+            "HTTP/1.1 200 Connection established\r\n\r\n",
+            "HTTP/1.0 299\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n",
+            "HTTP/1.1 204 None\nTransfer-Encoding: chunked\n\n",
+            "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\na: b\r\n\r\nHTTP/1.1 200 OK\r\n\r\n",
+        ] {
+            for behind in ["", "\r\n\r\n", "HTTP/1.1 407 no\r\n\r\n", "\u{16}\u{3}\u{3}"] {
+                for step in [1, 2, 7, 1000] {
+                    let reply = format!("{head}{behind}");
+                    assert_eq!(read(reply.as_bytes(), step), Ok(Some(head.len())), "{reply:?} by {step}");
+                }
+            }
+            assert_eq!(read(&head.as_bytes()[..head.len() - 1], 3), Ok(None), "{head:?}");
+        }
+    }
+
+    #[test]
+    fn all_else_opens_no_tunnel() {
+        for (reply, words) in [
+            (
+                "HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic\r\n\r\n",
+                "407 Proxy Authentication Required",
+            ),
+            ("\r\nHTTP/1.1 502\r\n\r\n", "502"),
+            ("HTTP/1.1 101 Switching Protocols\r\n\r\n", "101 Switching Protocols"),
+            ("HTTP/1.1 403 Bearer SECRET123\r\n\r\n", "403 Bearer (not shown)"),
+            ("SSH-2.0-OpenSSH_9\r\n", "RFC 9112"),
+            ("HTTP/2 200 OK\r\n\r\n", "RFC 9112"),
+        ] {
+            for step in [1, 5, 1000] {
+                let why = read(reply.as_bytes(), step).expect_err(reply);
+                assert!(why.contains(words) && !why.contains("SECRET"), "{reply:?} by {step}: {why}");
+            }
+        }
+        let endless = format!("HTTP/1.1 200 OK\r\na: {}", "b".repeat(100_000));
+        assert!(read(endless.as_bytes(), 999).expect_err("too large").contains("head-limit"));
+        let interim = "HTTP/1.1 103 Early\r\n\r\n".repeat(10_000);
+        assert!(read(interim.as_bytes(), 999).expect_err("too large").contains("head-limit"));
+    }
+}

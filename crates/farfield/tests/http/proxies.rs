@@ -234,8 +234,8 @@ fn what_no_proxy_can_do_is_refused() {
         ("http://a.invalid/ --proxy h:1 --capture", ["capture", "proxy"]),
         ("http://a.invalid/ --proxy h:1 --connect-to ::b:1", ["connect-to", "proxy"]),
         ("--proxy h:1", ["--proxy", "target"]),
-        ("http://a.invalid/ --plane emulated --proxy h:1", ["connections.proxy", "emulated"]),
-        ("--plane simulated --proxy h:1", ["connections.proxy", "simulated"]),
+        ("http://a.invalid/ --plane emulated --proxy h:1", ["--proxy", "emulated"]),
+        ("--plane simulated --proxy h:1", ["--proxy", "simulated"]),
     ] {
         let ended = place.farfield(&format!("run {words} -n 1"));
         assert!(parts.iter().all(|part| ended.stderr.contains(part)), "{words}: {}", ended.stderr);
