@@ -171,11 +171,14 @@ impl Importer<'_, '_> {
             })?);
         }
         if let Some(seconds) = &common.time_max {
-            let time = seconds.parse::<f64>().ok().filter(|time| (1e-3..1e9).contains(time));
+            let time = seconds.parse::<f64>().ok().filter(|time| *time == 0.0 || (1e-3..1e9).contains(time));
             let time =
                 time.ok_or_else(|| unreadable(format!("`--max-time {}` is no time", one_line(seconds))))?;
-            let time = format!("{}ms", (time * 1e3).round());
-            settings.connections.push(("request-timeout", quoted(&time)));
+            // Zero is no limit.
+            if time > 0.0 {
+                let time = format!("{}ms", (time * 1e3).round());
+                settings.connections.push(("request-timeout", quoted(&time)));
+            }
         }
         draft.note("the field `User-Agent` is farfield's where the command sets none");
         Ok(())

@@ -3,7 +3,7 @@
 
 use crate::kind::Kind;
 use crate::state::State;
-use crate::text::{Names, key, one_line, quoted, quoted_list, shown, state_name};
+use crate::text::{Names, brief, key, one_line, quoted, quoted_list, shown, state_name};
 use crate::{ImportError, Imported, Wishes};
 use farfield_base::credentials::is_credential;
 use farfield_traffic::session::replay::reading::Reading;
@@ -20,6 +20,9 @@ const ENTRIES_MAX: usize = 20_000;
 const TEXT_MAX: usize = 64 << 20;
 /// Sentences about a document at most.
 const NOTES_MAX: usize = 30;
+/// Characters of a sentence about a document, and of the name of a credential, at most.
+const NOTE_CHARS: usize = 500;
+const NAME_CHARS: usize = 100;
 /// Names of credentials that are listed at most.
 const SECRETS_MAX: usize = 30;
 /// Steps of a path at most.
@@ -189,7 +192,7 @@ impl Draft {
 
     /// Says something once; beyond a number only that there is more.
     pub fn note(&mut self, note: impl Into<String>) {
-        let note = note.into();
+        let note = brief(&note.into(), NOTE_CHARS);
         if self.notes.len() < NOTES_MAX && !self.notes.contains(&note) {
             self.notes.push(note);
             if self.notes.len() == NOTES_MAX {
@@ -237,6 +240,7 @@ impl Draft {
     fn secrets(&self, wishes: &Wishes, scenario: &str, taken: &[usize]) -> Vec<(String, String)> {
         let mut secrets: Vec<(String, String)> = Vec::new();
         let mut add = |name: String, place: &str| {
+            let name = brief(&name, NAME_CHARS);
             if secrets.len() < SECRETS_MAX && !secrets.iter().any(|(known, _)| *known == name) {
                 secrets.push((name, shown(place)));
             }
@@ -416,12 +420,12 @@ impl Draft {
 
 /// Names of the environment's variables in a scenario, in order.
 fn environment_of(scenario: &str) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
+    let (mut names, mut known) = (Vec::new(), BTreeSet::new());
     for (at, begin) in scenario.match_indices("${env.") {
         // Of two `$` the first says that the second is one.
         let before = scenario[..at].bytes().rev().take_while(|byte| *byte == b'$').count();
         let name = scenario[at + begin.len()..].split(['}', '|']).next().unwrap_or_default();
-        if before % 2 == 0 && !names.iter().any(|known| known == name) {
+        if before % 2 == 0 && known.insert(name) {
             names.push(name.to_owned());
         }
     }

@@ -135,6 +135,16 @@ pub enum ImportError {
 }
 
 impl ImportError {
+    /// With a reason that is short and on one line, whatever of the document is in it.
+    fn brief(self) -> ImportError {
+        match self {
+            ImportError::Unreadable { kind, reason } => {
+                ImportError::Unreadable { kind, reason: text::brief(&reason, 500) }
+            }
+            error => error,
+        }
+    }
+
     /// Nothing could be taken; `why` is what was left out.
     fn nothing(why: Vec<String>) -> ImportError {
         let none = || "no request of HTTP is in it".to_owned();
@@ -152,13 +162,14 @@ pub fn import(kind: Kind, source: Source<'_>, wishes: &Wishes) -> Result<Importe
     let Source { name, bytes, load } = source;
     let mut below = |path: &Path| files.of_document(path, load);
     let source = Source { name, bytes, load: &mut below };
-    match kind {
-        Kind::Curl => curl::read(source, wishes, &mut draft)?,
-        Kind::Har => har::read(source, wishes, &mut draft)?,
-        Kind::OpenApi => openapi::read(source, wishes, &mut draft)?,
-        Kind::Postman => postman::read(source, wishes, &mut draft)?,
-        Kind::JMeter => jmeter::read(source, wishes, &mut draft)?,
-    }
+    let read = match kind {
+        Kind::Curl => curl::read(source, wishes, &mut draft),
+        Kind::Har => har::read(source, wishes, &mut draft),
+        Kind::OpenApi => openapi::read(source, wishes, &mut draft),
+        Kind::Postman => postman::read(source, wishes, &mut draft),
+        Kind::JMeter => jmeter::read(source, wishes, &mut draft),
+    };
+    read.map_err(ImportError::brief)?;
     draft.finish(wishes, files.names())
 }
 

@@ -188,20 +188,20 @@ impl State {
         let headers = self.headers.iter().filter(|(name, value)| is_field(name) && is_value(value));
         let mut names: Vec<String> = headers.map(|(name, _)| name.clone()).collect();
         names.extend(self.secret.iter().cloned());
-        let query = self.path.split_once('?').map_or("", |(_, query)| query);
+        let targets = [&self.path].into_iter().chain(&self.embedded);
+        let queries = targets.filter_map(|target| Some(target.split_once('?')?.1));
         let form = match &self.body {
             Some(Body::Text(text)) if !text.starts_with(['{', '[', '<']) => text.as_str(),
             _ => "",
         };
-        for (name, value) in
-            url::form_urlencoded::parse(query.as_bytes()).chain(url::form_urlencoded::parse(form.as_bytes()))
-        {
+        let pairs = queries.chain([form]).flat_map(|text| url::form_urlencoded::parse(text.as_bytes()));
+        for (name, value) in pairs {
             if is_credential(&name) && name.len() < 100 && is_value(&value) {
                 names.push(name.into_owned());
             }
         }
         if let Some(Body::Text(text)) = &self.body
-            && let Ok(value) = serde_json::from_str(text)
+            && let Some(value) = json(text)
         {
             members(&value, &mut names);
         }
@@ -231,6 +231,22 @@ fn is_placeholder(value: &str) -> bool {
     text.is_empty() || has_holes && ["bearer", "basic", "token"].contains(&text.to_ascii_lowercase().as_str())
 }
 
+/// What stands for a placeholder in JSON: a number that no document has.
+const HOLE: &str = "790143265";
+
+/// A body as JSON; placeholders that stand where a number does are numbers.
+fn json(text: &str) -> Option<serde_json::Value> {
+    serde_json::from_str(text).ok().or_else(|| {
+        let template = Template::try_from(text.to_owned()).ok()?;
+        let plain = |part: &TemplatePart| match part {
+            TemplatePart::Text(text) => text.clone(),
+            TemplatePart::Bytes(_) | TemplatePart::Placeholder { .. } => HOLE.to_owned(),
+        };
+        let text: String = template.parts().iter().map(plain).collect();
+        serde_json::from_str(&text).ok()
+    })
+}
+
 /// Names of members of a JSON value that are credentials.
 fn members(value: &serde_json::Value, names: &mut Vec<String>) {
     match value {
@@ -238,8 +254,15 @@ fn members(value: &serde_json::Value, names: &mut Vec<String>) {
         serde_json::Value::Object(object) => {
             for (name, value) in object {
                 match value {
-                    serde_json::Value::String(text) if is_credential(name) && !is_placeholder(text) => {
-                        names.push(name.clone());
+                    serde_json::Value::String(text) if is_credential(name) => {
+                        if !is_placeholder(text) && !text.contains(HOLE) {
+                            names.push(name.clone());
+                        }
+                    }
+                    serde_json::Value::Number(number) if is_credential(name) => {
+                        if number.to_string() != HOLE {
+                            names.push(name.clone());
+                        }
                     }
                     value => members(value, names),
                 }
@@ -276,6 +299,20 @@ mod tests {
         }
         let state = State::new("a".into(), "get", "/");
         assert!(state.problem().expect("lower case").contains("`get` is not a method"));
+    }
+
+    /// In bodies that are no JSON for their placeholders, and in targets of embedded objects.
+    #[test]
+    fn credentials_are_found_wherever_they_are_sent() {
+        let of = |body: &str, embedded: &str| {
+            let mut state = State::new("a".into(), "POST", "/");
+            state.body = Some(Body::Text(body.into()));
+            state.embedded.push(embedded.into());
+            state.secrets()
+        };
+        assert_eq!(of("{\"id\": ${random(0,9)}, \"password\": \"hunter2\"}", "/"), ["password"]);
+        assert_eq!(of("{\"id\": ${a}, \"password\": \"${b}\", \"token\": ${c}}", "/"), [""; 0]);
+        assert_eq!(of("{\"password\": 1234}", "/i.png?access_token=x"), ["access_token", "password"]);
     }
 
     #[test]

@@ -185,8 +185,8 @@ fn a_url_that_is_a_path_goes_to_the_target() {
     }
 }
 
-/// An archive whose entries, or some of them, have no instants is one in the order of its entries; one in which
-/// nothing is to be asked for is an archive all the same.
+/// An archive whose entries, or some of them, have no instants is one in the order of its entries; one in
+/// which nothing is to be asked for is an archive all the same.
 #[test]
 fn entries_without_instants_are_asked_for_in_their_order() {
     let entry = |path: &str, more: &str| {
@@ -209,4 +209,42 @@ fn entries_without_instants_are_asked_for_in_their_order() {
     assert!(error.to_string().starts_with("has nothing that could be asked for: 1 of 1"), "{error}");
     let error = of(Kind::Har, "{\"log\": {}}", &Wishes::default()).expect_err("no archive");
     assert!(error.to_string().starts_with("is no HTTP Archive: missing field"), "{error}");
+}
+
+/// A variable and more before the path is no server that a target could stand for.
+#[test]
+fn a_server_in_parts_is_left_out() {
+    let wishes = Wishes { target: "http://127.0.0.1/".parse().ok(), ..Wishes::default() };
+    for url in ["$HOST:8080/health", "${SUB}.example.com/users", "$A$B/x"] {
+        let error = of(Kind::Curl, &format!("curl \"{url}\""), &wishes).expect_err(url);
+        assert!(error.to_string().contains(crate::text::SERVER_IN_PARTS), "{url}: {error}");
+    }
+    for url in ["{{sub}}.example.com/users", "{{scheme}}://127.0.0.1:8080/b", "{{host}}:80/"] {
+        let text = format!(r#"{{"item": [{{"name": "a", "request": "{url}"}}]}}"#);
+        let error = of(Kind::Postman, &text, &wishes).expect_err(url);
+        assert!(error.to_string().contains(crate::text::SERVER_IN_PARTS), "{url}: {error}");
+    }
+    for text in ["curl \"$HOST\"", "curl \"$HOST/a\"", "curl \"$HOST?a\""] {
+        assert_eq!(of(Kind::Curl, text, &wishes).expect(text).reading.taken, 1, "{text}");
+    }
+    // Braces within braces end where they do.
+    let error =
+        of(Kind::Curl, "curl \"http://h/${A:-${B}}\"", &wishes).expect_err("a default with a variable");
+    assert!(error.to_string().contains("with a parameter of a shell's script"), "{error}");
+}
+
+/// Whatever stands in a document: a line of its own, and a short one.
+#[test]
+fn what_is_said_is_short_and_on_one_line() {
+    let wishes = Wishes { target: "http://127.0.0.1/".parse().ok(), ..Wishes::default() };
+    let text = "curl 'http://h/?password%0Awarning:%20forged=1'";
+    let imported = of(Kind::Curl, text, &Wishes::default()).expect(text);
+    assert_eq!(imported.secrets[0].0, "password warning: forged");
+    let name = "x".repeat(100_000);
+    let text = format!(r#"{{"item": [{{"name": "a", "request": "{{{{{name}}}}}/a"}}]}}"#);
+    let imported = of(Kind::Postman, &text, &wishes).expect("the target's");
+    assert!(imported.notes.iter().all(|note| note.len() < 600), "{:?}", imported.notes);
+    let error = of(Kind::Curl, &format!("curl --{name} http://h/"), &wishes).expect_err("no option");
+    assert!(error.to_string().len() < 600, "{}", error.to_string().len());
+    assert_eq!(curl("curl --max-time 0 http://h/").reading.taken, 1);
 }

@@ -111,6 +111,25 @@ pub fn one_line(text: &str) -> String {
     plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Why an entry is left out whose server is a variable without a value and more, such as `$HOST:8080`.
+pub const SERVER_IN_PARTS: &str =
+    "whose server is a variable without a value and more; `--value NAME=VALUE` gives it one";
+
+/// Whether a server may end where this begins, which is what stands behind it in a URL.
+pub fn ends_a_server(behind: &str) -> bool {
+    behind.is_empty() || behind.starts_with(['/', '?', '#'])
+}
+
+/// Text that has a document's words in it, on one line and with this many characters at most.
+pub fn brief(text: &str, chars: usize) -> String {
+    let short: String = text.chars().take(4 * chars).collect();
+    let line = one_line(&short);
+    match line.char_indices().nth(chars) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
 /// Text of a document as it may be shown: on one line, short, and without what it has of credentials.
 pub fn shown(text: &str) -> String {
     // What is beyond is not looked at, and not shown.

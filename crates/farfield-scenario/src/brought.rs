@@ -82,7 +82,10 @@ fn kind_of(path: &Path, start: &[u8]) -> Brought {
         return Brought::Archive;
     }
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    if let Some(kind) = Kind::of(name, start) {
+    // What is named a scenario may have a document in a body.
+    if extension != "toml"
+        && let Some(kind) = Kind::of(name, start)
+    {
         return Brought::Importable(kind);
     }
     // Both begin with `#`, which only a comment in TOML may be.

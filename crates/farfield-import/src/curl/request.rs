@@ -178,6 +178,9 @@ fn located(set: &Options, url: &str) -> Result<Located, &'static str> {
     // `$BASE/path`: the server is the one that the user names.
     if let Some(rest) = url.strip_prefix(MARK) {
         let (name, path) = rest.split_once(MARK).ok_or("whose URL cannot be read")?;
+        if !crate::text::ends_a_server(path) {
+            return Err(crate::text::SERVER_IN_PARTS);
+        }
         return Ok(Located { server: None, base: Some(name.to_owned()), path: path_of(path), user: None });
     }
     let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));

@@ -192,11 +192,14 @@ impl Lexer<'_> {
             Some('(') => self.substitution(')'),
             Some('{') => {
                 self.next();
-                let mut inside = String::new();
+                let (mut inside, mut open) = (String::new(), 1);
                 loop {
                     match self.next() {
-                        Some('}') => break,
-                        Some(letter) => inside.push(letter),
+                        Some('}') if open == 1 => break,
+                        Some(letter) => {
+                            open += i32::from(letter == '{') - i32::from(letter == '}');
+                            inside.push(letter);
+                        }
                         None => return Err(format!("line {}: a `${{` is not closed", self.line)),
                     }
                 }

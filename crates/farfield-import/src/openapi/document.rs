@@ -91,8 +91,8 @@ impl Document {
     }
 }
 
-/// The URL of a server, and whether its scheme is a guess: one that begins with a host is meant as HTTP. One that
-/// is relative begins at the root, since a file has no URL of its own.
+/// The URL of a server, and whether its scheme is a guess: one that begins with a host is meant as HTTP. One
+/// that is relative begins at the root, since a file has no URL of its own.
 pub fn with_scheme(url: String) -> (String, bool) {
     if url.contains("://") || url.starts_with('/') || url.is_empty() {
         return (url, false);

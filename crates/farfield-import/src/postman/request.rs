@@ -93,7 +93,10 @@ impl Maker<'_, '_> {
         }
         let filled = self.fill(text)?;
         let (scheme, rest) = filled.split_once("://").unwrap_or(("http", &filled));
-        let (server, user, rest) = if base.is_some() {
+        let (server, user, rest) = if let Some(base) = &base {
+            if !crate::text::ends_a_server(&filled) {
+                return Err((crate::text::SERVER_IN_PARTS, format!("`{}`", crate::text::one_line(base))));
+            }
             (None, None, filled.as_str())
         } else if filled.starts_with('/') {
             // Of no server. A base URL `/` and a path have two strokes between them.

@@ -66,7 +66,8 @@ fn write(path: &Path, imported: &Imported) -> io::Result<()> {
     match path.symlink_metadata() {
         Err(_) => farfield_files::create_private(path)?.write_all(scenario),
         // One that others may read is not written into, but replaced.
-        Ok(old) if old.is_file() => {
+        // A link is replaced as well, and what it leads to is left.
+        Ok(old) if old.is_file() || old.is_symlink() => {
             let folder = path.parent().filter(|own| *own != Path::new("")).unwrap_or(Path::new("."));
             let name = path.file_name().and_then(|own| own.to_str());
             let name = name.ok_or_else(|| io::Error::other("its name is no text in UTF-8"))?;
