@@ -122,6 +122,7 @@ const ALLOWED: [Row; 23] = [
             "farfield-engine",
             "farfield-fit",
             "farfield-http",
+            "farfield-import",
             "farfield-log",
             "farfield-measure",
             "farfield-net",

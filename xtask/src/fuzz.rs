@@ -43,8 +43,8 @@ pub struct FuzzArgs {
     /// Ends each target after so many inputs, if its seconds are not over before.
     #[arg(long, value_name = "N")]
     inputs: Option<u64>,
-    /// Seconds of the clock that one input may take; the slowest seed takes less than one, but for a machine that
-    /// is full with other work.
+    /// Seconds of the clock that one input may take; the slowest seed takes less than one, but for a machine
+    /// that is full with other work.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     timeout: u32,
     /// Prints the targets and runs nothing.
@@ -207,6 +207,7 @@ fn libfuzzer(program: &Path, target: &Target) -> Command {
 
 /// The exit status of libFuzzer, and what it wrote to its error output. It is asked to end when it has had so
 /// much of a processor.
+#[expect(clippy::disallowed_methods, reason = "a real program is looked at by the clock")]
 fn output(command: &mut Command, at_most: Option<Duration>) -> Result<(i32, String)> {
     let words = process::words(command);
     let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());

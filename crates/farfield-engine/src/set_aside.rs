@@ -3,10 +3,10 @@
 //!
 //! Workers watch themselves, and the collector the machine: each looks at a second once it is over, and what
 //! it has found is the second's, whoever found it. What they look at is the machine's own: that a worker was
-//! stopped, or was ready and found no processor, and what the host of a virtual machine took. No reply, no time
-//! of a request and no number of either is looked at, and what a worker's own work delays is not disturbed: a
-//! server that is slow, or too much load, leaves every second where it is. A server on this machine may be what
-//! holds the workers' processors, or asks for those that the host takes: beside it, only
+//! stopped, or was ready and found no processor, and what the host of a virtual machine took. No reply, no
+//! time of a request and no number of either is looked at, and what a worker's own work delays is not
+//! disturbed: a server that is slow, or too much load, leaves every second where it is. A server on this
+//! machine may be what holds the workers' processors, or asks for those that the host takes: beside it, only
 //! [`Disturbance::Stopped`] is found.
 //!
 //! A disturbance reaches a tenth of a second to either side: requests that were under way when it came, and

@@ -1,4 +1,5 @@
-//! What carries a log and writes something of its own around each line: container runtimes, compose and syslog.
+//! What carries a log and writes something of its own around each line: container runtimes, compose and
+//! syslog.
 //!
 //! ```text
 //! 2026-03-29T00:30:00.123456789Z stdout F LINE                          containerd and CRI-O, in Kubernetes

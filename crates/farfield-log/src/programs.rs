@@ -8,8 +8,8 @@ pub(crate) struct Program {
     pub(crate) name: &'static str,
     /// Who writes it.
     pub(crate) who: &'static str,
-    /// Time, client, agent, method, path, request line, referrer, status, bytes and transfer time; empty for what
-    /// there is not.
+    /// Time, client, agent, method, path, request line, referrer, status, bytes and transfer time; empty for
+    /// what there is not.
     fields: [&'static str; 10],
     transfer_unit: TransferUnit,
 }

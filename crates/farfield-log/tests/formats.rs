@@ -411,8 +411,8 @@ fn fields_that_no_line_has_are_known() {
     assert_eq!((lines("agent"), lines("referrer"), lines("client")), (Some(1), Some(0), Some(2)));
 }
 
-/// A log as it comes from a container's runtime or through syslog is the log; what carries it says nothing of the
-/// layout within.
+/// A log as it comes from a container's runtime or through syslog is the log; what carries it says nothing of
+/// the layout within.
 #[test]
 fn carried_lines_are_read() {
     let of_envoy = r#"{":authority":"a.example","bytes_sent":600,"downstream_remote_address":"198.51.100.1:5","duration":12,"method":"GET","response_code":200,"start_time":"2026-03-29T00:30:00.479Z","user-agent":"M","x-envoy-origin-path":"/p0"}"#;

@@ -227,7 +227,7 @@ impl SetAsideSummary {
 
 /// A time in whole or tenths of seconds.
 fn seconds(ns: u64) -> String {
-    if ns % SECOND.as_ns() == 0 {
+    if ns.is_multiple_of(SECOND.as_ns()) {
         format!("{} s", ns / SECOND.as_ns())
     } else {
         format!("{:.1} s", ns as f64 / 1e9)

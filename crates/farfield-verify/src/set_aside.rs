@@ -1,7 +1,7 @@
 //! Seconds of the measured part that the run set aside, as its summary has them.
 //!
-//! That the machine was disturbed in them is in no packet: the seconds are believed, and all that follows from
-//! them is counted again.
+//! That the machine was disturbed in them is in no packet: the seconds are believed, and all that follows
+//! from them is counted again.
 
 use serde_json::Value;
 

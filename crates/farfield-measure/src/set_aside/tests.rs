@@ -1,3 +1,5 @@
+//! Which seconds are set aside, and what they take with them.
+
 use super::*;
 use crate::fold::Fold;
 use crate::fold::scene::{sample, window};

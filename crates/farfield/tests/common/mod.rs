@@ -98,8 +98,8 @@ impl Place {
         self.farfield_with(&words.split_whitespace().collect::<Vec<_>>())
     }
 
-    /// `farfield` with these words and a file of hosts of its own, in a mount namespace; `None` where there is
-    /// none to be had. The file may be written anew while it runs.
+    /// `farfield` with these words and a file of hosts of its own, in a mount namespace; `None` where there
+    /// is none to be had. The file may be written anew while it runs.
     pub fn with_hosts(&self, hosts: &str, words: &str) -> Option<Command> {
         let may_mount = Command::new("unshare").args(["-m", "true"]).output();
         may_mount.is_ok_and(|output| output.status.success()).then(|| {

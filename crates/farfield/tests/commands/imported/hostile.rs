@@ -85,8 +85,8 @@ fn nothing_of_a_document_is_a_second_request() {
     assert!(run.run("--sessions 1 -c 1").iter().all(|own| own.field("x-b").is_empty()));
 }
 
-/// A link that leads out of a document's folder is no way to a file elsewhere; one that stays in it is. What is
-/// typed as a command is the user's own, and may name any file.
+/// A link that leads out of a document's folder is no way to a file elsewhere; one that stays in it is. What
+/// is typed as a command is the user's own, and may name any file.
 #[test]
 fn a_link_is_no_way_out_of_a_documents_folder() {
     let run = Run::new();
