@@ -108,8 +108,7 @@ pub fn check(settings: &Settings) -> Result<(), Box<Refusal>> {
     }
 }
 
-/// Probes the first 128 of `addresses` at once, so that silent ones cost no more time than one. They are
-/// refused if all of them are: a run begins where one address of several serves.
+/// Probes the first 128 of `addresses` at once, so that silent ones cost no more time than one.
 fn at_once(
     addresses: &[SocketAddr],
     probe: &(impl Fn(SocketAddr) -> Result<(), Box<Refusal>> + Sync),
@@ -117,11 +116,7 @@ fn at_once(
     thread::scope(|scope| {
         let first = addresses.iter().take(ASKED_MAX);
         let asked: Vec<_> = first.map(|address| scope.spawn(move || probe(*address))).collect();
-        let found: Vec<_> = asked.into_iter().map(|thread| thread.join().unwrap_or(Ok(()))).collect();
-        match found.iter().any(Result::is_ok) {
-            true => Ok(()),
-            false => found.into_iter().collect(),
-        }
+        asked.into_iter().try_for_each(|thread| thread.join().unwrap_or(Ok(())))
     })
 }
 

@@ -34,7 +34,7 @@ fn documents_without_end_are_refused() {
         ("variables.json", postman, "without end"),
         ("entities.jmx", entities.to_owned(), "document type"),
         ("deep.jmx", format!("<jmeterTestPlan>{}", "<hashTree>".repeat(1 << 20)), "deeper"),
-        ("references.yaml", references.to_owned(), "cannot be read"),
+        ("references.yaml", references.to_owned(), "leads to nothing"),
         ("brackets.sh", format!("curl http://a/ {}", "$(".repeat(1 << 20)), "output of another command"),
     ] {
         run.place.write(name, text);
