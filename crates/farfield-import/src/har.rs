@@ -7,8 +7,9 @@
 
 use crate::draft::{Draft, Entry, Role};
 use crate::state::{Body, State};
-use crate::text::{literal, name_of_request, quoted};
+use crate::text::{brief, literal, name_of_request, quoted};
 use crate::{ImportError, Source, Wishes};
+use farfield_base::credentials::{without_userinfo, words_without_credentials};
 use farfield_traffic::file::FileError;
 use farfield_traffic::request::{Request, Target};
 use farfield_traffic::session::replay::{
@@ -35,7 +36,13 @@ pub fn read(source: Source<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<()
     let bytes = source.bytes;
     let replay =
         spec.resolve(&mut |_| Ok(bytes.to_vec()), authority.as_deref()).map_err(|error| match error {
-            FileError::Nothing { why, .. } => ImportError::nothing(why),
+            // Its places are as they stand in the archive.
+            FileError::Nothing { why, .. } => {
+                let shown = |why: &String| {
+                    words_without_credentials(&without_userinfo(&brief(why, 1_000))).into_owned()
+                };
+                ImportError::nothing(why.iter().map(shown).collect())
+            }
             FileError::Whole { problem, .. } => {
                 let why = problem.strip_prefix("is no HTTP Archive: ").map(str::to_owned);
                 unreadable(why.unwrap_or(problem))

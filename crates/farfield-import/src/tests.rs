@@ -207,6 +207,9 @@ fn entries_without_instants_are_asked_for_in_their_order() {
     let text = archive(&[entry("a", "").replace("http", "ws")]);
     let error = of(Kind::Har, &text, &Wishes::default()).expect_err("nothing");
     assert!(error.to_string().starts_with("has nothing that could be asked for: 1 of 1"), "{error}");
+    let text = archive(&[entry("a", "").replace("http://", "ws://user:word@\\nforged: ")]);
+    let error = of(Kind::Har, &text, &Wishes::default()).expect_err("nothing").to_string();
+    assert!(!error.contains(['\n', '\u{1b}']) && !error.contains("word@"), "{error}");
     let error = of(Kind::Har, "{\"log\": {}}", &Wishes::default()).expect_err("no archive");
     assert!(error.to_string().starts_with("is no HTTP Archive: missing field"), "{error}");
 }

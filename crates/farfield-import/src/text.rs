@@ -133,14 +133,8 @@ pub fn brief(text: &str, chars: usize) -> String {
 /// Text of a document as it may be shown: on one line, short, and without what it has of credentials.
 pub fn shown(text: &str) -> String {
     // What is beyond is not looked at, and not shown.
-    let short: String = text.chars().take(4 * SHOWN_CHARS).collect();
-    let line = one_line(&short);
-    let line = without_userinfo(&line);
-    let line = words_without_credentials(&line);
-    match line.char_indices().nth(SHOWN_CHARS) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.into_owned(),
-    }
+    let line = brief(text, 4 * SHOWN_CHARS);
+    brief(&words_without_credentials(&without_userinfo(&line)), SHOWN_CHARS)
 }
 
 /// Whether a session may have a variable of this name.
