@@ -31,15 +31,17 @@ pub(super) fn read(
         .map_err(|_| whole("is not UTF-8 text; write one request a line"))?;
     let text = text.trim_start_matches(BYTE_ORDER_MARK);
     let mut list = List { server: target.map(str::to_owned), requests: Vec::new(), takes_fields: false };
-    let lines: Vec<(usize, String)> = match text.trim_start().starts_with('<') {
-        true => locations(text).map_err(whole)?,
-        false => text.lines().enumerate().map(|(at, line)| (at + 1, line.to_owned())).collect(),
-    };
-    for (line, text) in lines {
-        let entry = without_comment(&text).trim();
-        if !entry.is_empty() {
-            let wrong = |problem| FileError::Line { path: path.to_owned(), line, problem };
-            list.take(entry).map_err(wrong)?;
+    let wrong = |line, problem| FileError::Line { path: path.to_owned(), line, problem };
+    if text.trim_start().starts_with('<') {
+        for (line, url) in locations(text).map_err(whole)? {
+            list.location(&url).map_err(|problem| wrong(line, problem))?;
+        }
+    } else {
+        for (at, line) in text.lines().enumerate() {
+            let entry = without_comment(line).trim();
+            if !entry.is_empty() {
+                list.take(entry).map_err(|problem| wrong(at + 1, problem))?;
+            }
         }
     }
     match list.requests.is_empty() {
@@ -82,6 +84,13 @@ impl List {
         };
         let path = Target::try_from(path).map_err(|error| error.to_string())?;
         self.requests.push(RequestSpec { method, ..RequestSpec::get(path) });
+        Ok(())
+    }
+
+    /// A URL of a sitemap, which is nothing else: no field, no file and no comment.
+    fn location(&mut self, url: &str) -> Result<(), String> {
+        let path = Target::try_from(self.path(url)?).map_err(|error| error.to_string())?;
+        self.requests.push(RequestSpec::get(path));
         Ok(())
     }
 
@@ -197,5 +206,13 @@ mod tests {
         assert!(elsewhere.starts_with("l.txt:3: "), "{elsewhere}");
         assert!(listed("<sitemapindex/>", None).expect_err("an index").contains("index of sitemaps"));
         assert!(listed("<html>", None).expect_err("a page").contains("no sitemap"));
+        // A location is a URL, and nothing that a list of lines has besides.
+        let all = |own: &str| format!("<urlset><loc>http://a/b</loc><loc>{own}</loc></urlset>");
+        for own in
+            ["# no comment", "POST /a", "Host: b", "@/etc/passwd", "/a", "", "ftp://a/", "POST http://a/b"]
+        {
+            assert!(listed(&all(own), None).expect_err(own).starts_with("l.txt:1: "), "{own}");
+        }
+        assert_eq!(listed(&all("http://a/c#d"), None).map(|all| all.len()), Ok(2));
     }
 }
