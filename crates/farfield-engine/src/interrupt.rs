@@ -3,7 +3,7 @@
 use crate::os::signals::is_ignored;
 use crate::os::terminal;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
-use signal_hook::flag;
+use signal_hook::{flag, low_level};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -25,6 +25,13 @@ pub fn flag() -> io::Result<Arc<AtomicBool>> {
     }
     flag::register(SIGXFSZ, Arc::default())?;
     Ok(raised)
+}
+
+/// Does what Ctrl-C does where the terminal sends no signal for it. It is handled by the calling thread before
+/// this returns: two of them are two, not one that is still pending.
+pub fn raise() {
+    // An error would mean that there is no such signal.
+    let _ = low_level::raise(SIGINT);
 }
 
 /// A flag for the parent of a program that shares its terminal: SIGTERM and SIGHUP set it. SIGINT and

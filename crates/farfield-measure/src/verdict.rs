@@ -45,9 +45,9 @@ use server_processors::APART;
 use timing::{STALL, WORKER};
 
 /// Fewer requests than this say nothing about Little's law.
+const LITTLE_REQUESTS_MIN: u64 = 100;
 /// Most of the measured part that may be set aside, by choice.
 const SET_ASIDE_MOST: f64 = 0.5;
-const LITTLE_REQUESTS_MIN: u64 = 100;
 
 /// Unit of a measured number and its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

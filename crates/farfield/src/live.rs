@@ -15,7 +15,7 @@ pub mod wire;
 
 use crate::output;
 use farfield_base::{Duration, Instant};
-use farfield_engine::Settings;
+use farfield_engine::{Settings, interrupt};
 use farfield_engine::os::clock::Clock;
 use farfield_engine::os::processors;
 use figures::{Figures, RunFacts};
@@ -117,26 +117,29 @@ fn show(mut screen: Screen, mut view: View, to_draw: &Receiver<Figures>, flags: 
             }
             due = now + STILL;
         }
-        let request = match screen.next_key(LOOK) {
-            Ok(Some(key)) => {
-                due = Instant::ZERO;
-                view.handle_key(key)
+        // Keys that were pressed together are acted on together: a drawing may take long on a busy machine.
+        let mut at_most = LOOK;
+        loop {
+            match screen.next_key(at_most) {
+                Ok(Some(key)) => act(view.handle_key(key), stop),
+                Ok(None) => break,
+                Err(_) => return,
             }
-            Ok(None) => None,
-            Err(_) => return,
-        };
-        match request {
-            Some(Request::Quit) => stop.store(true, Ordering::Relaxed),
-            // The terminal passes Ctrl-C on as a key. A second one ends the process at once, which gives the
-            // terminal back.
-            Some(Request::Interrupt) => {
-                let _ =
-                    rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::INT);
-            }
-            None => {}
+            (at_most, due) = (Duration::ZERO, Instant::ZERO);
         }
         if stop.load(Ordering::Relaxed) {
             view.note_ending();
         }
+    }
+}
+
+/// Does what a key asks of the run.
+fn act(request: Option<Request>, stop: &AtomicBool) {
+    match request {
+        Some(Request::Quit) => stop.store(true, Ordering::Relaxed),
+        // The terminal passes Ctrl-C on as a key. A second one ends the process at once, which gives the
+        // terminal back.
+        Some(Request::Interrupt) => interrupt::raise(),
+        None => {}
     }
 }

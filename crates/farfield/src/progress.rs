@@ -134,8 +134,6 @@ impl Progress {
 pub struct Lines {
     /// On a terminal the line is written over itself.
     terminal: bool,
-    measure_from: Instant,
-    measure_to: Instant,
     /// Requests that had ended by the last line, and those of them that had gone wrong.
     before: (u64, u64),
     printed_at: Instant,
@@ -143,26 +141,23 @@ pub struct Lines {
 
 impl Lines {
     fn new(settings: &Settings) -> Lines {
-        let measure_from = Instant::ZERO + settings.warm_up;
         let line = format!("{}: {}", settings.heading.target, settings.heading.load_words);
         output::put_progress(&line, false);
         Lines {
             terminal: std::io::stderr().is_terminal(),
-            measure_from,
-            measure_to: measure_from + settings.duration,
             before: (0, 0),
             printed_at: Instant::ZERO,
         }
     }
 
     fn print(&mut self, run: &farfield_engine::Progress<'_>) {
-        let window = Window { measure_from: self.measure_from, measure_to: self.measure_to };
-        let phase = if run.now < self.measure_from {
-            format!("warming up, {:.0} s left", self.measure_from.since(run.now).as_secs_f64())
-        } else if run.now < self.measure_to && window.ends_by_count() {
+        let window = run.fold.window();
+        let phase = if run.now < window.measure_from {
+            format!("warming up, {:.0} s left", window.measure_from.since(run.now).as_secs_f64())
+        } else if run.now < window.measure_to && window.ends_by_count() {
             "measuring, to the last request".to_owned()
-        } else if run.now < self.measure_to {
-            format!("measuring, {:.0} s left", self.measure_to.since(run.now).as_secs_f64())
+        } else if run.now < window.measure_to {
+            format!("measuring, {:.0} s left", window.measure_to.since(run.now).as_secs_f64())
         } else {
             "draining, 0 s left".to_owned()
         };

@@ -85,6 +85,8 @@ impl RunFacts {
 #[derive(Debug, Clone, Default)]
 pub struct Figures {
     pub now: Instant,
+    /// The end of the measured part, later than at first where seconds were set aside.
+    pub measure_to: Instant,
     /// The rows of the seconds since the figures before, and of some before them that have changed.
     pub rows: Vec<SeriesRow>,
     pub connections: u64,
@@ -101,6 +103,7 @@ impl Figures {
         let series = run.fold.series();
         Figures {
             now: run.now,
+            measure_to: run.fold.window().measure_to,
             // The current second is not over.
             rows: (from..current).filter_map(|second| series.row(second, None)).collect(),
             connections: run.live.connections,

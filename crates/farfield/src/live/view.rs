@@ -52,6 +52,7 @@ impl View {
             }
         }
         self.history.extend(figures.rows.iter().cloned());
+        self.facts.measure_to = self.facts.measure_to.max(figures.measure_to);
         while self.history.len() > HISTORY {
             self.history.pop_front();
         }

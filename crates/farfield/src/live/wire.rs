@@ -48,6 +48,7 @@ pub struct RunLine {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct FiguresLine {
     now_ns: u64,
+    measure_to_ns: u64,
     rows: Vec<SeriesRow>,
     connections: u64,
     in_system: u64,
@@ -89,14 +90,16 @@ impl RunLine {
 
 impl FiguresLine {
     fn of(figures: Figures) -> FiguresLine {
-        let Figures { now, rows, connections, in_system, summary } = figures;
-        FiguresLine { now_ns: now.as_ns(), rows, connections, in_system, summary }
+        let Figures { now, measure_to, rows, connections, in_system, summary } = figures;
+        let (now_ns, measure_to_ns) = (now.as_ns(), measure_to.as_ns());
+        FiguresLine { now_ns, measure_to_ns, rows, connections, in_system, summary }
     }
 
     /// The figures as the live view takes them.
     pub fn figures(self) -> Figures {
-        let FiguresLine { now_ns, rows, connections, in_system, summary } = self;
-        Figures { now: Instant::from_ns(now_ns), rows, connections, in_system, summary }
+        let FiguresLine { now_ns, measure_to_ns, rows, connections, in_system, summary } = self;
+        let (now, measure_to) = (Instant::from_ns(now_ns), Instant::from_ns(measure_to_ns));
+        Figures { now, measure_to, rows, connections, in_system, summary }
     }
 }
 
@@ -177,6 +180,7 @@ mod tests {
         let row = SeriesRow { second: 3, offered: 5, response_p99_ns: Some(7), ..SeriesRow::default() };
         let figures = Figures {
             now: Instant::from_ns(4),
+            measure_to: Instant::from_ns(9),
             rows: vec![row],
             connections: 1,
             in_system: 2,
@@ -186,7 +190,8 @@ mod tests {
         assert_eq!(line.matches('\n').count(), 1);
         let Line::Figures(read) = serde_json::from_str(&line).expect("a line") else { panic!("{line}") };
         let read = read.figures();
-        assert_eq!((read.now, read.rows, read.connections), (figures.now, figures.rows, 1));
+        assert_eq!((read.now, read.measure_to), (figures.now, figures.measure_to));
+        assert_eq!((read.rows, read.connections), (figures.rows, 1));
         assert!(line.contains("\"kind\":\"figures\""), "{line}");
     }
 }

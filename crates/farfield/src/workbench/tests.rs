@@ -84,7 +84,7 @@ fn figures_of_hostile_names_are_texts_and_charts_are_ours() {
         let row = SeriesRow { second: 2, offered: 1, completed: 1, ..SeriesRow::default() };
         let summary = Some(summary(hostile));
         view.take(
-            Figures { now: at(5000), rows: vec![row], connections: 1, in_system: 0, summary },
+            Figures { now: at(5000), rows: vec![row], connections: 1, summary, ..Figures::default() },
             at(5000),
         );
         let json = shown(&view, at(5000));

@@ -9,6 +9,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, OptionalActions, Winsize, tcgetattr, tcsetattr, tcsetwinsize};
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::num::NonZeroU16;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -182,11 +183,18 @@ fn ctrl_c_is_a_key_and_ends_the_run() {
 }
 
 /// A second signal ends the process at once, without its result, and yet leaves the terminal as it was. A
-/// stopped process finds both when it goes on, and may have two threads take them at the same instant.
+/// stopped process finds both when it goes on, and may have two threads take them: the first may have begun to
+/// end the run when the second gets a processor. So the run's end is one that waits for its server.
 #[test]
 fn a_second_signal_leaves_the_terminal_as_it_was() {
+    let place = Place::new();
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let session = "session.tear-down = ['last']\n[[session.state]]\nname = 'way'\npath = '/'\n\
+                   [[session.state]]\nname = 'last'\npath = '/last'\n";
+    let address = silent.local_addr().expect("bound");
+    let scenario = place.write("silent.toml", format!("target = 'http://{address}/'\n{session}"));
     let ends_at_once = |signals: &dyn Fn(&mut Session)| {
-        let mut session = Session::begin(&words("10m"), 80, 24, &[]);
+        let mut session = Session::begin(&format!("{} {}", scenario.display(), words("10m")), 80, 24, &[]);
         session.shows("measuring,");
         signals(&mut session);
         let (code, printed, _) = session.end();

@@ -59,6 +59,7 @@ fn view() -> View {
     let mut view = View::new(facts, true);
     let figures = Figures {
         now: at(5000),
+        measure_to: at(11_000),
         rows: (0..5).map(row).collect(),
         connections: 64,
         in_system: 3,
@@ -207,6 +208,15 @@ fn without_colour_no_cell_has_one() {
         let cells = terminal.backend().buffer().content();
         assert!(cells.iter().all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset));
     }
+}
+
+/// Seconds that are set aside make the run longer: the time that is left is of the end as it stands.
+#[test]
+fn the_measured_part_ends_when_it_now_does() {
+    let mut view = view();
+    shows(&screen(&view, 80, 24), "6 s left");
+    view.take(Figures { now: at(5000), measure_to: at(14_000), ..Figures::default() }, at(5000));
+    shows(&screen(&view, 80, 24), "9 s left");
 }
 
 #[test]
