@@ -46,6 +46,9 @@ const OPENINGS: [&str; 4] = ["Has ", "Have ", "Whose ", "The same"];
 /// Comments end before this column.
 const COMMENT_WIDTH: usize = 110;
 
+/// Lines of a file at most: one that has more holds more than one mechanism.
+const FILE_LINES: usize = 600;
+
 /// A rule that is broken, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Complaint {
@@ -122,6 +125,11 @@ fn inspect_file(file: &Path, text: &str) -> Vec<Complaint> {
     if !text.starts_with("//!") {
         broken.push(complain(1, "open the file with `//!`: what it does, and what it does not".to_owned()));
     }
+    let lines = text.lines().count();
+    if lines > FILE_LINES {
+        broken
+            .push(complain(1, format!("{lines} lines are more than {FILE_LINES}: cut it by what it holds")));
+    }
     let says_why = text.contains("clippy::disallowed_methods");
     // Examples in docs stand between fences.
     let mut in_example = false;
@@ -176,6 +184,10 @@ mod tests {
     #[test]
     fn names_and_first_lines_count() {
         assert_eq!(complaints("src/util.rs", "fn f() {}\n").len(), 2);
+        let long = |lines| format!("//! A file.\n{}", "\n".repeat(lines - 1));
+        assert!(complaints("a.rs", &long(FILE_LINES)).is_empty());
+        let one_more = complaints("a.rs", &long(FILE_LINES + 1));
+        assert_eq!(one_more, ["a.rs:1: 601 lines are more than 600: cut it by what it holds"]);
     }
 
     #[test]

@@ -1,17 +1,17 @@
 //! A run, from its settings to its summary, on whichever plane.
 
+mod result;
+
 use crate::account;
 use crate::beside::RunningPrograms;
 use crate::captures::{self, Captures};
 use crate::clocks;
-use crate::collector::{
-    Collector, CollectorProcessor, HISTOGRAMS, Pace, Progress, RunFiles, SERIES, SideFiles,
-};
+use crate::collector::{Collector, CollectorProcessor, Pace, Progress, RunFiles, SideFiles};
 use crate::emulated::SetUpError;
 use crate::environment::Environment;
 use crate::machine::{MachineBefore, ServerHere};
 use crate::meters::Phases;
-use crate::monitor::{self, MONITORS, MonitorSettings, Monitors, RunningMonitors};
+use crate::monitor::{self, MonitorSettings, Monitors, RunningMonitors};
 use crate::observe::CaptureError;
 use crate::os::allocator;
 use crate::os::clock::{Clock, Readings, unix_seconds};
@@ -34,9 +34,7 @@ use farfield_http::tls;
 use farfield_measure::paths::PathNames;
 use farfield_measure::samples::{Keep, RunLabel, SamplesWriter};
 use farfield_measure::summary::SummaryContext;
-use farfield_measure::{
-    EngineStats, Fold, Heading, RunClock, Summary, Threshold, VerdictLimits, connections, hlog, series,
-};
+use farfield_measure::{EngineStats, Fold, Heading, RunClock, Summary, Threshold, VerdictLimits};
 use farfield_traffic::Distribution;
 use farfield_traffic::load::LoadModel;
 use farfield_user::{Itinerary, Policy, SessionLimits};
@@ -45,6 +43,8 @@ use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+pub(crate) use result::finish;
 
 /// Time for threads that are up to get their users before the run's clock starts.
 const LEAD: Duration = Duration::from_ms(20);
@@ -527,75 +527,4 @@ impl Plane {
             Plane::Sockets(_) | Plane::Simulated(_) => None,
         }
     }
-}
-
-/// Judges the run and writes its files. A run with missing files is invalid: a later reader of the directory
-/// could not know that they are missing.
-pub(crate) fn finish(
-    mut collector: Collector<'_>,
-    until: Instant,
-    started: u64,
-    mut on_progress: impl FnMut(&Progress<'_>),
-) -> Summary {
-    let summary = leave_result(&mut collector, until, started);
-    on_progress(&collector.last_progress(until, &summary));
-    summary
-}
-
-/// Writes the result into the run directory, if there is one, and returns it.
-fn leave_result(collector: &mut Collector<'_>, until: Instant, started: u64) -> Summary {
-    let directory = collector.finish_samples();
-    let refused = collector.take_directory_refused();
-    let mut summary = Summary::new(collector.context, &collector.fold, &collector.stats, until);
-    let Some(directory) = directory else { return summary };
-    match leave_files(&directory, collector, &summary, until, started) {
-        Ok(()) => {}
-        Err(error) => {
-            let advice = "free the disk, or choose another place with `--out`, and let nobody remove the directory \
-                          while the run goes on";
-            summary.verdict.fail("results-written", RESULTS_WRITTEN, error.to_string(), advice);
-        }
-    }
-    if let Some(error) = leave_monitors(&directory, collector).err() {
-        summary.warnings.push(format!("monitors.parquet is older than the run's end: {error}"));
-    }
-    if let Some(error) = refused.filter(|_| summary.verdict.valid) {
-        // The files are complete now all the same.
-        summary.warnings.push(format!("while the run went on: {error}"));
-    }
-    summary
-}
-
-/// Writes what monitors read. It can be longer than the space that is reserved, and no result depends on it.
-fn leave_monitors(directory: &RunDirectory, collector: &Collector<'_>) -> Result<(), RunDirectoryError> {
-    let Some(log) = &collector.monitored else { return Ok(()) };
-    let mut parquet = Vec::new();
-    farfield_measure::monitor::write_parquet(&log.snapshot(), &mut parquet).expect("memory takes all");
-    directory.replace(MONITORS, &parquet)
-}
-
-const RESULTS_WRITTEN: &str = "The result could be written into the run directory.";
-
-fn leave_files(
-    directory: &RunDirectory,
-    collector: &Collector<'_>,
-    summary: &Summary,
-    until: Instant,
-    started: u64,
-) -> Result<(), RunDirectoryError> {
-    directory.replace("summary.json", summary.to_json().as_bytes())?;
-    directory.write_failures(&collector.fold)?;
-    let rows = collector.fold.series().copy(&collector.stats.connections_open, &|| {});
-    let mut parquet = Vec::new();
-    series::write_parquet(rows.iter(), &mut parquet).expect("memory takes all");
-    directory.replace(SERIES, &parquet)?;
-    if let Some(opened) = &collector.opened {
-        let mut parquet = Vec::new();
-        connections::write_parquet(opened, &mut parquet).expect("memory takes all");
-        directory.replace(connections::CONNECTIONS_FILE, &parquet)?;
-    }
-    let mut log = Vec::new();
-    let started = Duration::from_secs(started);
-    hlog::write(&collector.fold, &collector.stats, started, until, &mut log).expect("memory takes all");
-    directory.replace(HISTOGRAMS, &log)
 }

@@ -2,27 +2,28 @@
 //! popularity, locality and the site. It serializes, and every distribution in it is one that a scenario
 //! takes.
 
-use crate::arrivals::{SessionArrivals, logged_gaps, operational_gaps, spread};
+mod gathered;
+mod variables;
+
+use crate::arrivals::{SessionArrivals, logged_gaps, spread};
 use crate::counts::{Counting, RequestCounts};
 use crate::crawler::{CrawlerSigns, CrawlerTally, Crawlers, VisitorShares};
-use crate::locality::StackDistances;
 use crate::observation::Observation;
-use crate::points::Points;
 use crate::popularity::Popularity;
 use crate::process::{SessionProcess, shuffle};
-use crate::ranking::{Candidate, Ranking, Trials, rank};
-use crate::reservoir::Reservoir;
+use crate::ranking::{Candidate, Ranking, Trials};
 use crate::robust::RobustFit;
 use crate::session::{SessionEvent, Thresholds, Walker};
-use crate::site::{FittedSite, SiteTally};
+use crate::site::FittedSite;
 use crate::visits::{Visit, Visits};
 use farfield_base::random::{Purpose, Seed, Stream};
 use farfield_base::{Duration, Instant};
 use farfield_log::ReadTally;
 use farfield_log::dates::LogDates;
-use farfield_traffic::distribution::Model;
+use gathered::Gathered;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
+use variables::operational;
 
 /// Settings of a fit.
 #[derive(Debug, Clone, PartialEq)]
@@ -444,249 +445,4 @@ impl Totals {
             embedded_mean: of(self.embedded as f64, self.clicks),
         }
     }
-}
-
-/// Values gathered on one walk along all users' requests.
-struct Gathered {
-    rng: Stream,
-    thresholds: Thresholds,
-    starts: Vec<Instant>,
-    /// Indices of those starts that the upper threshold may have made.
-    cut: Vec<usize>,
-    clicks: Reservoir,
-    thinks: Reservoir,
-    objects: Reservoir,
-    replies: Reservoir,
-    transfers: Reservoir,
-    stack: Reservoir,
-    counting: Counting,
-    site: SiteTally,
-}
-
-impl Gathered {
-    fn new(visits: &Visits, settings: &FitSettings) -> Gathered {
-        let reservoir = || Reservoir::new(settings.values);
-        Gathered {
-            rng: settings.seed.stream(Purpose::User, 0),
-            thresholds: settings.thresholds,
-            starts: Vec::new(),
-            cut: Vec::new(),
-            clicks: reservoir(),
-            thinks: reservoir(),
-            objects: reservoir(),
-            replies: reservoir(),
-            transfers: reservoir(),
-            stack: reservoir(),
-            counting: Counting::new(visits),
-            site: SiteTally::new(visits.paths()),
-        }
-    }
-
-    fn request(&mut self, visit: &Visit) {
-        if !visit.served {
-            return;
-        }
-        self.site.request(visit);
-        self.counting.take(visit);
-        if let Some(bytes) = visit.bytes {
-            self.replies.push(bytes as f64, &mut self.rng);
-        }
-        if let Some(transfer) = visit.transfer {
-            self.transfers.push(transfer.as_secs_f64(), &mut self.rng);
-        }
-    }
-
-    fn step(&mut self, step: SessionEvent) {
-        match step {
-            SessionEvent::Start { at, silence, .. } => {
-                if silence.is_some_and(|silence| silence <= self.thresholds.t_max.times(3)) {
-                    self.cut.push(self.starts.len());
-                }
-                self.starts.push(at);
-            }
-            SessionEvent::Click { think, .. } => self.thinks.push(think.as_secs_f64(), &mut self.rng),
-            SessionEvent::PageEnd { embedded } => self.objects.push(1.0 + f64::from(embedded), &mut self.rng),
-            SessionEvent::End { clicks, .. } => self.clicks.push(f64::from(clicks), &mut self.rng),
-            SessionEvent::Embedded { .. } => {}
-        }
-        self.site.step(step);
-    }
-
-    /// The starts of sessions, without those that a threshold may have made if these are few. Takes them out.
-    fn uncut_starts(&mut self) -> (Vec<Instant>, CutSessions) {
-        /// More of them are no accident of the threshold.
-        const FEW: f64 = 0.05;
-        let mut starts = std::mem::take(&mut self.starts);
-        let sessions = self.cut.len();
-        let left_out = sessions > 0 && (sessions as f64) < FEW * starts.len() as f64;
-        if left_out {
-            let (mut at, mut cut) = (0, self.cut.iter().peekable());
-            starts.retain(|_| {
-                let is_cut = cut.next_if(|index| **index == at).is_some();
-                at += 1;
-                !is_cut
-            });
-        }
-        (starts, CutSessions { sessions: sessions as u64, left_out })
-    }
-
-    /// Gathers stack distances, in the order of the log. Returns how many requests were for an object that
-    /// had been asked for before.
-    fn distances(&mut self, visits: &Visits, crawlers: &Crawlers) -> u64 {
-        let mut distances = StackDistances::new(visits.paths());
-        for index in 0..visits.len() {
-            let visit = visits.at(index);
-            if visit.served
-                && !crawlers.contains(visit.visitor)
-                && let Some(distance) = distances.take(visit.path)
-            {
-                self.stack.push(f64::from(distance), &mut self.rng);
-            }
-        }
-        self.stack.seen()
-    }
-
-    /// Variables that are fitted, and those with one value only.
-    fn variables(
-        &mut self,
-        gaps: &[f64],
-        counts: &[f64],
-        clock: Duration,
-        settings: &FitSettings,
-    ) -> (Vec<VariableFit>, Vec<ConstantVariable>) {
-        let mut sample = |values: &mut dyn Iterator<Item = f64>| {
-            let mut reservoir = Reservoir::new(settings.values);
-            values.for_each(|value| reservoir.push(value, &mut self.rng));
-            reservoir
-        };
-        let gaps = sample(&mut gaps.iter().copied());
-        let sizes = sample(&mut self.site.sizes());
-        let counts = sample(&mut counts.iter().copied());
-        let (clock, exact, whole) = (clock.as_secs_f64(), Observation::EXACT, Observation::counts());
-        let Thresholds { t_min, t_max } = settings.thresholds;
-        let instants = Observation::differenced(clock);
-        let thinks = instants.cut(t_min.as_secs_f64(), t_max.as_secs_f64());
-        let take = |reservoir: &mut Reservoir| std::mem::replace(reservoir, Reservoir::new(0));
-        let transfers = take(&mut self.transfers);
-        let transfer = Observation::rounded(tick_of(transfers.values()));
-        let mut found = (Vec::new(), Vec::new());
-        for (at, (variable, reservoir, observation)) in [
-            (Variable::SessionGap, gaps, instants),
-            (Variable::Clicks, take(&mut self.clicks), whole),
-            (Variable::ThinkTime, take(&mut self.thinks), thinks),
-            (Variable::PageObjects, take(&mut self.objects), whole),
-            (Variable::ReplySize, take(&mut self.replies), exact),
-            (Variable::ObjectSize, sizes, exact),
-            (Variable::TransferTime, transfers, transfer),
-            (Variable::StackDistance, take(&mut self.stack), whole),
-            (Variable::RequestCount, counts, whole),
-        ]
-        .into_iter()
-        .enumerate()
-        {
-            let mut rng = settings.seed.stream(Purpose::User, 2 + at as u64);
-            if let Some(constant) = constant(variable, &reservoir) {
-                found.1.push(constant);
-            }
-            found.0.extend(fit(variable, reservoir, observation, &settings.trials, &mut rng));
-        }
-        found
-    }
-}
-
-/// The gaps in operational time, fitted; none where there is no course, or where a Poisson process does.
-fn operational(
-    arrivals: Option<SessionArrivals>,
-    starts: &[Instant],
-    visits: &Visits,
-    course: &[u64],
-    settings: &FitSettings,
-) -> Option<VariableFit> {
-    if course.len() < 2 || arrivals.is_none_or(|arrivals| arrivals.is_poisson_enough()) {
-        return None;
-    }
-    let mut rng = settings.seed.stream(Purpose::User, 20);
-    let mut gaps = Reservoir::new(settings.values);
-    for gap in operational_gaps(starts, visits.begins(), visits.covers(), course) {
-        gaps.push(gap, &mut rng);
-    }
-    let trials = Trials { mixtures: Vec::new(), ..settings.trials.clone() };
-    fit(Variable::SessionGap, gaps, Observation::EXACT, &trials, &mut rng)
-}
-
-/// The multiple of decimal parts of a second that all values are: the values say it, whatever wrote them.
-/// 0, for exact, where that is none, or too fine to matter.
-fn tick_of(values: &[f64]) -> f64 {
-    let multiple =
-        |tick: f64| values.iter().all(|v| (v / tick - (v / tick).round()).abs() < 1e-6 * (v / tick).max(1.0));
-    let tick = [1.0, 0.1, 0.01, 0.001, 1e-4, 1e-5, 1e-6].into_iter().find(|tick| multiple(*tick));
-    tick.unwrap_or(0.0)
-}
-
-/// A tick so much finer than the middle value changes nothing that can be seen.
-const TICK_MATTERS: f64 = 1e-3;
-
-fn constant(variable: Variable, reservoir: &Reservoir) -> Option<ConstantVariable> {
-    let values = reservoir.values();
-    let value = *values.first()?;
-    let same = values.len() > 1 && values.iter().all(|other| *other == value);
-    same.then_some(ConstantVariable { variable, values: reservoir.seen(), value })
-}
-
-fn fit(
-    variable: Variable,
-    reservoir: Reservoir,
-    mut observation: Observation,
-    trials: &Trials,
-    rng: &mut Stream,
-) -> Option<VariableFit> {
-    let values = reservoir.seen();
-    let mut kept = reservoir.into_values();
-    let all = kept.len();
-    if observation.tick > 0.0 && observation.least == 0.0 && all > 0 {
-        let (_, middle, _) = kept.select_nth_unstable_by(all / 2, f64::total_cmp);
-        if observation.tick < TICK_MATTERS * *middle {
-            observation = Observation { between: observation.between, ..Observation::EXACT };
-        }
-    }
-    // A zero that rounding made is a value like another.
-    let is_zero_rounded = observation.tick > 0.0 && observation.least == 0.0;
-    let used: Vec<f64> = kept.into_iter().filter(|value| is_zero_rounded || *value > 0.0).collect();
-    let zeros = (all - used.len()) as u64;
-    let points = Points::observed(used, observation).ok()?;
-    let ranking = rank(&points, trials, rng);
-    let robust = RobustFit::of(&points, &ranking, trials, rng);
-    let mut fit = VariableFit {
-        variable,
-        values,
-        fitted: points.count(),
-        zeros,
-        mean: points.mean(),
-        deviation: points.deviation(),
-        tick: points.tick(),
-        observation: points.observation(),
-        ranking,
-        robust,
-        curve: Vec::new(),
-    };
-    let taken = fit.taken().and_then(Candidate::model);
-    fit.curve = taken.map(|model| curve(&points, &model)).unwrap_or_default();
-    Some(fit)
-}
-
-/// Some points of the data's tail beside the distribution's: evenly spaced by rank, and closer where few
-/// values are left.
-fn curve(points: &Points, model: &Model) -> Vec<CurvePoint> {
-    const EVEN: u32 = 40;
-    let even = (1..EVEN).map(|at| f64::from(at) / f64::from(EVEN));
-    let far = (0..).map(|at| 1.0 - 0.02 * 0.7f64.powi(at)).take_while(|p| (1.0 - p) * points.n >= 1.0);
-    let mut curve: Vec<CurvePoint> = Vec::new();
-    for p in even.chain(far) {
-        let value = points.quantile(p);
-        if curve.last().is_none_or(|last| last.value < value) {
-            let fitted = points.observation().cdf_and_tail(model, value).1;
-            curve.push(CurvePoint { value, data: points.share_above(value), fitted });
-        }
-    }
-    curve
 }

@@ -15,15 +15,11 @@
 //! place in a tree. Folds of several workers [merge](Fold::merge), in any order and grouping, to the same
 //! numbers.
 
-use crate::batches::Batches;
-use crate::censored::{self, CensoredAges};
+mod phase;
+
 use crate::failures::Failures;
 use crate::handshakes::Handshakes;
-use crate::histogram::Histogram;
-use crate::http::HttpCounts;
-use crate::kaplan_meier::Estimate;
 use crate::outcome_times::OutcomeTimes;
-use crate::outcomes::OutcomeCounts;
 use crate::pages::{PageTimes, Pages};
 use crate::paths::{PathNames, Paths};
 use crate::reuse::Reuse;
@@ -31,215 +27,10 @@ use crate::series::Series;
 use crate::sessions::Sessions;
 use crate::set_aside::{SetAside, earlier};
 use crate::states::States;
-use crate::statuses::StatusCounts;
-use crate::timing::{Timing, Timings};
 use crate::unanswered::Unanswered;
-use farfield_base::{Duration, Instant, Note, Outcome, Sample, Stamp, Tenths, Window};
+use farfield_base::{Duration, Instant, Note, Sample, Tenths, Window};
 
-/// Events of one phase, each counted if it happened in that phase.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct EventCounts {
-    /// Requests due.
-    pub offered: u64,
-    /// Requests whose first byte was sent.
-    pub sent: u64,
-    /// Replies that came as a whole, whatever their status.
-    pub completed: u64,
-    /// Of those, replies with success.
-    pub succeeded: u64,
-    /// Requests that ended, with success or without.
-    pub ended: u64,
-    /// Attempts to connect.
-    pub connects_begun: u64,
-    /// Connections established.
-    pub connected: u64,
-    /// Bytes of bodies of requests that ended.
-    pub body_bytes: u64,
-    /// All bytes of replies to requests that ended.
-    pub reply_bytes: u64,
-    /// Requests that ended, by the version of HTTP.
-    pub http: HttpCounts,
-}
-
-/// Statistics of one phase of the run.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct PhaseStats {
-    /// Times of the successful requests due in this part; connect times of all their connections.
-    pub times: Timings<Histogram>,
-    /// Requests due in this part, by the [code](Outcome::code) of what became of them.
-    pub outcomes: OutcomeCounts,
-    /// Replies to requests due in this part, by status code.
-    pub statuses: StatusCounts,
-    /// Requests due in this part for which the client acted at all.
-    pub begun: u64,
-    /// Of the successful requests due in this part, those whose reply sends the user elsewhere.
-    pub redirects: u64,
-    /// Events in this phase.
-    pub events: EventCounts,
-    /// Ages of the censored requests due in this part, in each of their times that had begun.
-    pub censored: Timings<CensoredAges>,
-    /// Ages, from due to the end of the run, of the requests due in this part that were still open
-    /// then.
-    pub unfinished: CensoredAges,
-    /// The sum over all requests due in this part, whatever became of them, of the time from due to their
-    /// end; of unfinished ones to the end of the run.
-    pub waited_ns: u128,
-    /// Unfinished requests are no errors and their ages do not count: the scenario says so.
-    ignores_unfinished: bool,
-    /// What was counted by batch of time, for intervals; only of the steady part.
-    batches: Option<Box<Batches>>,
-}
-
-impl PhaseStats {
-    /// An empty steady part, from the beginning of `window` on.
-    fn steady(window: Window) -> PhaseStats {
-        let batches = Some(Box::new(Batches::new(window.measure_from)));
-        PhaseStats { batches, ..PhaseStats::default() }
-    }
-
-    /// The steady part by batch of time; `None` of the warm-up.
-    pub fn batches(&self) -> Option<&Batches> {
-        self.batches.as_deref()
-    }
-
-    /// Requests due in this part.
-    pub fn requests(&self) -> u64 {
-        self.outcomes.sum()
-    }
-
-    /// Requests due in this part that ended so.
-    pub fn count(&self, outcome: Outcome) -> u64 {
-        self.outcomes.of(outcome)
-    }
-
-    /// The share of requests that went wrong: all that ended otherwise than well, those among them that were
-    /// unfinished at the end of the run, over all that were due. Where unfinished ones are to be ignored,
-    /// they are in neither. `None` if there are none.
-    pub fn error_share(&self) -> Option<f64> {
-        PhaseStats::error_share_of(&self.outcomes, self.ignores_unfinished)
-    }
-
-    /// The error share of any requests, counted by the code of their outcome.
-    pub(crate) fn error_share_of(outcomes: &OutcomeCounts, ignores_unfinished: bool) -> Option<f64> {
-        let ignored = if ignores_unfinished { outcomes.of(Outcome::Unfinished) } else { 0 };
-        let counted = outcomes.sum() - ignored;
-        (counted > 0).then(|| (counted - outcomes.of(Outcome::Ok)) as f64 / counted as f64)
-    }
-
-    /// The estimated distribution of a time where some of its values are censored; `None` where none is.
-    pub fn estimate(&self, timing: Timing) -> Option<Estimate> {
-        let ages = self.censored.of(timing).histogram()?;
-        Estimate::of(self.times.of(timing), ages)
-    }
-
-    /// True if the scenario says that unfinished requests are no errors.
-    pub fn ignores_unfinished(&self) -> bool {
-        self.ignores_unfinished
-    }
-
-    fn record(&mut self, sample: &Sample) {
-        self.outcomes.add(sample.outcome);
-        self.statuses.record(sample);
-        self.begun += u64::from(sample.begun().is_some());
-        if sample.outcome == Outcome::Ok {
-            self.redirects += u64::from(matches!(sample.status, 301 | 302 | 303 | 307 | 308));
-            for timing in [Timing::Response, Timing::Service, Timing::Reply, Timing::Transfer] {
-                if let Some(time) = timing.of(sample) {
-                    self.times.of_mut(timing).record(time);
-                }
-            }
-        }
-        if let Some(time) = sample.connect_time() {
-            self.times.connect.record(time);
-        }
-        self.waited_ns += u128::from(sample.response_time().as_ns());
-        if let Some(batches) = &mut self.batches {
-            batches.record(sample, self.ignores_unfinished);
-        }
-        if censored::is_censored(sample.outcome) {
-            self.record_censored(sample);
-        }
-    }
-
-    fn record_censored(&mut self, sample: &Sample) {
-        if sample.outcome == Outcome::Unfinished {
-            self.unfinished.record(sample.response_time());
-            if self.ignores_unfinished {
-                return;
-            }
-        }
-        for timing in Timing::ALL {
-            if let Some(age) = censored::age(timing, sample) {
-                self.censored.of_mut(timing).record(age);
-            }
-        }
-    }
-
-    fn merge(&mut self, other: &PhaseStats) {
-        for (timing, times) in other.times.iter() {
-            self.times.of_mut(timing).merge(times);
-        }
-        self.outcomes.merge(&other.outcomes);
-        self.statuses.merge(&other.statuses);
-        self.begun += other.begun;
-        self.redirects += other.redirects;
-        self.events.merge(&other.events);
-        for (timing, ages) in other.censored.iter() {
-            self.censored.of_mut(timing).merge(ages);
-        }
-        self.unfinished.merge(&other.unfinished);
-        self.waited_ns += other.waited_ns;
-        if let (Some(mine), Some(theirs)) = (&mut self.batches, &other.batches) {
-            mine.merge(theirs);
-        }
-    }
-
-    /// Counts those of the sample's events that happened `inside` the part, of which so much before it is set
-    /// `aside`.
-    fn count_events(&mut self, sample: &Sample, aside: Duration, inside: impl Fn(Instant) -> bool) {
-        self.events.count(sample, &inside);
-        if let Some(batches) = &mut self.batches
-            && sample.outcome == Outcome::Ok
-            && inside(sample.done)
-        {
-            batches.record_succeeded(Instant::from_ns(sample.done.as_ns() - aside.as_ns()));
-        }
-    }
-}
-
-impl EventCounts {
-    /// Counts those of the sample's events that happened `inside`.
-    fn count(&mut self, sample: &Sample, inside: impl Fn(Instant) -> bool) {
-        let happened = |stamp: Stamp| u64::from(stamp.instant().is_some_and(&inside));
-        self.offered += u64::from(inside(sample.due));
-        self.sent += happened(sample.sent);
-        self.connects_begun += happened(sample.connect_begun);
-        self.connected += happened(sample.connected);
-        if inside(sample.done) {
-            self.completed += u64::from(sample.outcome.is_reply());
-            self.succeeded += u64::from(sample.outcome == Outcome::Ok);
-            self.ended += u64::from(sample.outcome != Outcome::Unfinished);
-            self.body_bytes += sample.body_bytes;
-            self.reply_bytes += sample.reply_bytes;
-            if sample.outcome != Outcome::Unfinished {
-                self.http.record(sample);
-            }
-        }
-    }
-
-    fn merge(&mut self, other: &EventCounts) {
-        self.offered += other.offered;
-        self.sent += other.sent;
-        self.completed += other.completed;
-        self.succeeded += other.succeeded;
-        self.ended += other.ended;
-        self.connects_begun += other.connects_begun;
-        self.connected += other.connected;
-        self.body_bytes += other.body_bytes;
-        self.reply_bytes += other.reply_bytes;
-        self.http.merge(&other.http);
-    }
-}
+pub use phase::{EventCounts, PhaseStats};
 
 /// All that is counted of a worker's samples, or of several workers'.
 #[derive(Debug, Clone)]
@@ -582,6 +373,7 @@ impl Fold {
 #[cfg(test)]
 pub(crate) mod scene {
     use super::*;
+    use farfield_base::{Outcome, Stamp};
 
     /// A request that went well on a connection of its own: due and begun at `due_ns`, done at `done_ns`,
     /// connected after a tenth of that, and answered from the middle on.

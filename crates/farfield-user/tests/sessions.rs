@@ -4,8 +4,12 @@
 mod around;
 #[path = "sessions/choosing.rs"]
 mod choosing;
+#[path = "sessions/content.rs"]
+mod content;
 #[path = "sessions/fields.rs"]
 mod fields;
+#[path = "sessions/links.rs"]
+mod links;
 #[path = "sessions/results.rs"]
 mod results;
 mod scene;
@@ -423,78 +427,6 @@ fn a_redirect_that_a_check_asks_for_is_not_followed() {
     assert_eq!(["200", "302", "[200, '3xx']"].map(asked), [true, false, false]);
 }
 
-const LINK: &str = "on-failure = 'end-session'\n[[state]]\nname = 'a'\npath = '/in/a?q'\n\
-    extract.link = { regex = '<(.*)>' }\n[[state]]\nname = 'b'\npath = '${link}'\n";
-const FORM: &str = "on-failure = 'end-session'\n[[state]]\nname = 'a'\npath = '/in/a?q'\n\
-    [[state]]\nname = 'b'\nform = {}\n";
-
-/// A link or form that leads to another server, or to what is not HTTP, is not asked for, and least of all
-/// `/`.
-#[test]
-fn links_that_lead_elsewhere_are_not_asked_for() {
-    macro_rules! case {
-        ($link:literal) => {{
-            let link: fn(&str) -> String = |_| reply(200, "", concat!("<", $link, ">"));
-            let form: fn(&str) -> String = |_| reply(200, "", concat!("<form action='", $link, "'></form>"));
-            for (session, script) in [(LINK, link), (FORM, form)] {
-                let (outcomes, asked) = led_by(session, script);
-                assert!(
-                    asked.len() > 5 && asked.iter().all(|line| line == "GET /in/a?q HTTP/1.1"),
-                    "{asked:?}"
-                );
-                assert_eq!(
-                    outcomes[..4],
-                    [Outcome::Ok, Outcome::LinkElsewhere, Outcome::Ok, Outcome::LinkElsewhere]
-                );
-            }
-        }};
-    }
-    case!("javascript:void(0)");
-    case!("mailto:a@b");
-    case!("//other/x");
-    case!("http://other/x");
-    case!("https://server/x");
-    case!("http://server:8080/");
-}
-
-/// What leads to the server itself is asked for as RFC 3986 has it, without its fragment.
-#[test]
-fn links_are_resolved() {
-    macro_rules! case {
-        ($link:literal, $asked:literal) => {{
-            let (_, asked) = led_by(LINK, |_| reply(200, "", concat!("<", $link, ">")));
-            assert_eq!(asked[1], concat!("GET ", $asked, " HTTP/1.1"), $link);
-        }};
-    }
-    case!("/b#part", "/b");
-    case!("#part", "/in/a?q");
-    case!("b?x=1#part", "/in/b?x=1");
-    case!("../b", "/b");
-    case!("?y", "/in/a?y");
-    case!("http://SERVER:80/b", "/b");
-    case!("//server/b/../c d", "/c%20d");
-    case!("/a?b=c&d=%20e", "/a?b=c&d=%20e");
-}
-
-/// The first `<base>` of a page counts for what it embeds and for its links, even where it is another
-/// server's.
-#[test]
-fn the_base_of_a_page_counts() {
-    let session = "page-load = 'browser'\n[[state]]\nname = 'a'\npath = '/a'\nextract.link = { css = 'a', attribute = 'href' }\n\
-                   [[state]]\nname = 'b'\npath = '${link}'\n";
-    let (_, asked) = led_by(session, |_| {
-        let page = "<head><base href=/deep/er/><base href=/no/></head><img src=i.png><a href=next>x</a>";
-        reply(200, "Content-Type: text/html\r\n", page)
-    });
-    assert_eq!(asked[..3], ["GET /a HTTP/1.1", "GET /deep/er/i.png HTTP/1.1", "GET /deep/er/next HTTP/1.1"]);
-    let (outcomes, asked) = led_by(session, |_| {
-        let page = "<head><base href=http://cdn/></head><img src=i.png><a href=next>x</a>";
-        reply(200, "Content-Type: text/html\r\n", page)
-    });
-    assert!(asked.iter().all(|line| line == "GET /a HTTP/1.1"), "{asked:?}");
-    assert_eq!(outcomes[1], Outcome::LinkElsewhere);
-}
-
 /// A browser says what codings and languages it takes, and where it comes from; a state that says so itself
 /// is not contradicted.
 #[test]
@@ -521,128 +453,4 @@ fn a_browser_sends_what_browsers_send() {
     // Who does not load pages as a browser does says nothing of it.
     let plain = scripted(ONE, "[[state]]\nname = 'a'\npath = '/a'", |_| reply(200, "", "")).play();
     assert!(plain.sent.iter().all(|(_, _, request)| header(request, "Accept-Encoding").is_none()));
-}
-
-/// Content in a coding, each character a byte.
-fn coded(coding: &str, content: &str) -> String {
-    use std::io::Write;
-    let bytes = match coding {
-        "zstd" => zstd::encode_all(content.as_bytes(), 1).expect("memory takes it"),
-        "deflate" => {
-            let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
-            encoder.write_all(content.as_bytes()).and_then(|()| encoder.finish()).expect("memory takes it")
-        }
-        _ => {
-            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-            encoder.write_all(content.as_bytes()).and_then(|()| encoder.finish()).expect("memory takes it")
-        }
-    };
-    let body: String = bytes.iter().map(|byte| char::from(*byte)).collect();
-    let (lines, length) = (format!("Content-Encoding: {coding}\r\nContent-Type: text/html\r\n"), bytes.len());
-    format!("HTTP/1.1 200 OK\r\n{lines}Content-Length: {length}\r\n\r\n{body}")
-}
-
-/// Checks, extractions and what a page embeds are found in what the coding stands for; both sizes are
-/// counted.
-#[test]
-fn content_is_decoded_for_what_looks_at_it() {
-    const PAGE: &str =
-        "<html><p class=t>token one</p><img src=/i.png> and again, and again, and again</html>";
-    let session = "page-load = 'browser'\n[[state]]\nname = 'a'\npath = '/a'\ncheck.contains = 'again, and'\n\
-                   extract.t = { css = 'p.t' }\n[[state]]\nname = 'b'\npath = '/b/${t|url}'\n";
-    let scripts: [fn(&str) -> String; 3] =
-        [|_| coded("gzip", PAGE), |_| coded("deflate", PAGE), |_| coded("zstd", PAGE)];
-    for script in scripts {
-        for pieces in [None, Some(7)] {
-            let mut scene = scripted(ONE, session, script);
-            scene.server.pieces = pieces;
-            let stage = scene.play();
-            let asked = lines(&stage);
-            assert_eq!(asked[..3], ["GET /a HTTP/1.1", "GET /i.png HTTP/1.1", "GET /b/token%20one HTTP/1.1"]);
-            assert_eq!(stage.ok().count() + stage.count(Outcome::Unfinished), stage.samples.len());
-            // The two pages of a session are looked at, and their images are not.
-            let pages = stage.ok().filter(|sample| sample.page.begins()).count() as u64;
-            let (coded, decoded) = (stage.tally.coded_bytes, stage.tally.decoded_bytes);
-            assert!(decoded >= pages * PAGE.len() as u64 && decoded <= (pages + 1) * PAGE.len() as u64);
-            assert!(coded > 0 && coded < 2 * decoded);
-        }
-    }
-}
-
-#[test]
-fn content_that_is_not_in_its_coding_is_reported() {
-    let session = "on-failure = 'go-on'\n[[state]]\nname = 'a'\npath = '/a'\ncheck.lacks = 'x'\n";
-    let scripts: [fn(&str) -> String; 3] = [
-        |_| reply(200, "Content-Encoding: gzip\r\n", "not coded"),
-        |_| reply(200, "Content-Encoding: compress\r\n", "?"),
-        |_| reply(200, "Content-Encoding: gzip, br\r\n", "?"),
-    ];
-    for script in scripts {
-        let (outcomes, _) = led_by(session, script);
-        assert!(outcomes.len() > 5 && outcomes[..5].iter().all(|outcome| *outcome == Outcome::BadCoding));
-    }
-    // What is not looked at need not be decoded.
-    let (outcomes, _) = led_by("[[state]]\nname = 'a'\npath = '/a'\n", scripts[0]);
-    assert!(outcomes[..5].iter().all(|outcome| *outcome == Outcome::Ok));
-}
-
-/// A state examines 1 MiB of a body, or `body-limit`.
-#[test]
-fn a_body_is_examined_up_to_its_limit() {
-    const WITHIN: usize = (1 << 20) - "end".len();
-    let session = |limit: &str| {
-        let state =
-            |name: &str| format!("[[state]]\nname = '{name}'\npath = '/{name}'\ncheck.contains = ['end']\n");
-        format!("on-failure = 'go-on'\n{limit}{}{}", state("within"), state("beyond"))
-    };
-    let script = |request: &str| {
-        let bytes = WITHIN + usize::from(line(request).contains("/beyond"));
-        reply(200, "", &("x".repeat(bytes) + "end and more"))
-    };
-    for (limit, beyond) in [("", Outcome::CheckFailed), ("body-limit = '1025KiB'\n", Outcome::Ok)] {
-        let mut scene = scripted(ONE, &session(limit), script);
-        scene.requests_max = Some(2);
-        let stage = scene.play();
-        let outcomes: Vec<Outcome> = stage.samples.iter().map(|sample| sample.outcome).collect();
-        assert_eq!(outcomes, [Outcome::Ok, beyond], "{limit}");
-    }
-}
-
-/// 16 MiB of a page that is coded are decoded for what they embed, and no more.
-#[test]
-fn content_is_decoded_up_to_its_limit() {
-    let script = |request: &str| {
-        if !line(request).starts_with("GET /a ") {
-            return reply(200, "", "");
-        }
-        let [first, last] = ["first", "last"].map(|name| format!("<img src=/{name}>"));
-        coded("gzip", &format!("{first}{}{last}", " ".repeat((16 << 20) - first.len())))
-    };
-    for (limit, asked) in
-        [("", &["/a", "/first"][..]), ("body-limit = '17MiB'\n", &["/a", "/first", "/last"])]
-    {
-        let session = format!("page-load = 'browser'\n{limit}[[state]]\nname = 'a'\npath = '/a'\n");
-        let mut scene = scripted(ONE, &session, script);
-        scene.requests_max = Some(1);
-        let stage = scene.play();
-        let expected: Vec<String> = asked.iter().map(|path| format!("GET {path} HTTP/1.1")).collect();
-        assert_eq!(lines(&stage), expected, "{limit}");
-    }
-}
-
-/// However much a page embeds, so much is fetched; the rest is counted.
-#[test]
-fn a_page_that_embeds_without_end_is_bounded() {
-    let session = "page-load = 'browser'\n[[state]]\nname = 'a'\npath = '/a'\n";
-    let mut scene = scripted(ONE, session, |request| match line(request).starts_with("GET /a ") {
-        true => {
-            let images: String = (0..5000).map(|number| format!("<img src=/{number}>")).collect();
-            reply(200, "Content-Type: text/html\r\n", &images)
-        }
-        false => reply(200, "", ""),
-    });
-    scene.requests_max = Some(1);
-    scene.length = Duration::from_secs(1000);
-    let stage = scene.play();
-    assert_eq!((stage.sent.len(), stage.tally.objects_left_out), (1 + 4096, 5000 - 4096));
 }

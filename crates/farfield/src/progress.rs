@@ -7,7 +7,7 @@ use crate::metrics::{Exporter, MetricsTargets};
 use crate::output;
 use crate::problem::Problem;
 use crate::workbench::single::RunPage;
-use farfield_base::{Instant, Outcome, Window};
+use farfield_base::{Instant, Outcome};
 use farfield_engine::Settings;
 use farfield_measure::Quantile;
 use std::io::IsTerminal;
@@ -143,11 +143,7 @@ impl Lines {
     fn new(settings: &Settings) -> Lines {
         let line = format!("{}: {}", settings.heading.target, settings.heading.load_words);
         output::put_progress(&line, false);
-        Lines {
-            terminal: std::io::stderr().is_terminal(),
-            before: (0, 0),
-            printed_at: Instant::ZERO,
-        }
+        Lines { terminal: std::io::stderr().is_terminal(), before: (0, 0), printed_at: Instant::ZERO }
     }
 
     fn print(&mut self, run: &farfield_engine::Progress<'_>) {

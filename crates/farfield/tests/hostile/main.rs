@@ -5,4 +5,5 @@ mod common;
 
 mod floods;
 mod neighbours;
+mod secrets;
 mod strangers;

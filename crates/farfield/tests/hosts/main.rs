@@ -7,6 +7,7 @@ mod browsers;
 mod card;
 mod offload;
 mod path;
+mod programs;
 mod routed;
 mod running_server;
 mod running_server_refused;

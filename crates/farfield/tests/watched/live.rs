@@ -194,7 +194,8 @@ fn a_second_signal_leaves_the_terminal_as_it_was() {
     let address = silent.local_addr().expect("bound");
     let scenario = place.write("silent.toml", format!("target = 'http://{address}/'\n{session}"));
     let ends_at_once = |signals: &dyn Fn(&mut Session)| {
-        let mut session = Session::begin(&format!("{} {}", scenario.display(), words("10m")), 80, 24, &[]);
+        let words = format!("{} -c 2 -d 10m --warm-up 1s {}", scenario.display(), crate::common::CALM);
+        let mut session = Session::begin(&words, 80, 24, &[]);
         session.shows("measuring,");
         signals(&mut session);
         let (code, printed, _) = session.end();

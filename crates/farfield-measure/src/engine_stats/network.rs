@@ -1,0 +1,234 @@
+//! Statistics of an emulated network: its shards, links, drops, moves and programs.
+
+use crate::histogram::Histogram;
+use farfield_base::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Statistics of an emulated network: lateness over the steady part, counts over the whole run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct NetworkStats {
+    /// Clients.
+    pub clients: u64,
+    /// Shards that clients are distributed over.
+    pub shards: u64,
+    /// The gateway's device, `tun` or `packet`; `None` if the server is a model.
+    pub gateway: Option<String>,
+    /// The unloaded round trip of the nearest client: propagation.
+    pub round_trip_least: Duration,
+    /// The unloaded round trip of the farthest client.
+    pub round_trip_largest: Duration,
+    /// Lateness of each packet sent to the server, against its intended instant.
+    pub departure_lateness: Histogram,
+    /// Time from the writing of a probe to its reception by the server's kernel; empty if there are none.
+    #[serde(default)]
+    pub delivery_lateness: Histogram,
+    /// The longest that what was read of the server's packets can have waited at the gateway, for each read;
+    /// empty if the server is a model.
+    #[serde(default)]
+    pub pickup_lateness: Histogram,
+    /// Lateness of each packet delivered to its client, against its intended instant.
+    pub arrival_lateness: Histogram,
+    /// Lateness of each packet taken over from another shard, against its intended instant; empty if shards
+    /// share no links.
+    pub crossing_lateness: Histogram,
+    /// Packets handed to the server.
+    pub packets_up: u64,
+    /// Packets received from it, large segments counted as their packets.
+    pub packets_down: u64,
+    /// Packets that the gateway lost: the emulator's fault, not the network's.
+    pub overruns: u64,
+    /// Packets that the server's kernel refused, since as many as may wait for the threads that do its
+    /// receive work waited: the fault of a server's machine that is full.
+    #[serde(default)]
+    pub refused: u64,
+    /// Processors of these threads; empty if the writer of a packet, or nobody in particular, does that
+    /// work.
+    #[serde(default)]
+    pub receive_threads: Vec<u32>,
+    /// Packets that the network did not deliver: what the scenario asks for.
+    pub drops: NetworkDrops,
+    /// Connections of QUIC that went on when their client moved to another access network.
+    #[serde(default)]
+    pub migrated: u64,
+    /// Connections that ended when their client moved: those of TCP, and of QUIC in their handshake.
+    #[serde(default)]
+    pub broken_by_moves: u64,
+    /// Flows of cross traffic.
+    #[serde(default)]
+    pub cross_traffic: Vec<CrossTrafficStats>,
+    /// Links that clients share, and what is at their ends.
+    #[serde(default)]
+    pub topology: TopologyStats,
+    /// Real programs beside the users.
+    #[serde(default)]
+    pub programs: Vec<ProgramStats>,
+    /// Packets that capturing lost, which changed nothing for anybody else.
+    pub capture_drops: u64,
+}
+
+/// A real program in the place of a client, beside the users, over the whole run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProgramStats {
+    /// The client's class.
+    pub class: String,
+    /// The client's address.
+    pub address: String,
+    /// The command; `None` for the user's shell.
+    pub command: Option<String>,
+    /// The file in the run directory with what it printed, where that is kept.
+    pub log: Option<String>,
+    /// Its exit code, or 128 and the number of the signal that ended it; `None` if it ran until the run was
+    /// over, and was ended then.
+    pub code: Option<u8>,
+    /// When it ended, since the start of the run.
+    pub ended: Option<Duration>,
+    /// Packets that its kernel sent.
+    pub packets_up: u64,
+    /// Packets that came to it.
+    pub packets_down: u64,
+    /// Packets that its kernel did not take, or that were malformed or from an address not its own.
+    pub refused: u64,
+    /// Lateness of the packets that came to it, against their intended instants.
+    pub lateness: Histogram,
+    /// Its interface vanished during the run.
+    pub cut_off: bool,
+}
+
+impl ProgramStats {
+    /// Its command, or what it is, for a reader.
+    pub fn name(&self) -> &str {
+        self.command.as_deref().unwrap_or("the shell")
+    }
+
+    /// Why it was not there as asked for, if it was not. The exit code of a shell is that of whatever ran
+    /// last in it.
+    pub fn failure(&self) -> Option<String> {
+        if self.cut_off {
+            return Some("its interface vanished".to_owned());
+        }
+        let code = self.code.filter(|code| *code > 0 && self.command.is_some())?;
+        let at = self.ended.map(|at| format!(" after {:.1} s", at.as_secs_f64())).unwrap_or_default();
+        Some(format!("it ended with {code}{at}"))
+    }
+}
+
+impl NetworkStats {
+    /// The share of the packets for the server that its kernel refused; 0 if there were none.
+    pub fn refused_share(&self) -> f64 {
+        self.refused as f64 / (self.packets_up + self.refused).max(1) as f64
+    }
+}
+
+/// Packets that a network did not deliver, by cause, as `summary.json` has them: apart from the emulator's
+/// own counters (`Drops` of farfield-emulator), so that these may change without the format.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NetworkDrops {
+    /// Lost on the wire.
+    pub lost: u64,
+    /// Found a queue full.
+    pub queue_full: u64,
+    /// Dropped early by RED.
+    pub early: u64,
+    /// Dropped by CoDel for their delay.
+    pub delayed: u64,
+    /// Ran out of hops.
+    pub expired: u64,
+    /// Too big for a link.
+    pub too_big: u64,
+    /// Damaged on the way and refused by the client.
+    pub damaged: u64,
+    /// For an address that no client has.
+    pub nobody: u64,
+    /// Before a link that took no packets.
+    #[serde(default)]
+    pub unreachable: u64,
+}
+
+/// A flow of cross traffic on a link, over the whole run: packets of nobody's, counted apart from those of
+/// clients.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CrossTrafficStats {
+    /// The link, as the scenario names it.
+    pub link: String,
+    /// Bits a second that the scenario asks for.
+    pub bits_per_second: u64,
+    /// Bytes of each packet.
+    pub packet_bytes: u64,
+    /// Packets that came to the link.
+    pub packets: u64,
+    /// Packets that the wire lost.
+    pub lost: u64,
+    /// Packets that the link's queue dropped.
+    pub dropped: u64,
+}
+
+/// The links that clients share, over the whole run, and what is at their ends.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TopologyStats {
+    /// Links, each in one direction: those that carried the most, at most 256, in the scenario's order.
+    pub links: Vec<LinkStats>,
+    /// Further links, which are not among them.
+    pub links_left_out: u64,
+    /// Where clients' own links end: at most 256 groups of clients, the largest.
+    pub attached: Vec<AttachedStats>,
+    /// Clients of further groups.
+    pub clients_left_out: u64,
+    /// Nodes at which servers are.
+    pub servers: Vec<String>,
+}
+
+/// A link that clients share, in one direction. Its packets are those of clients and of cross traffic.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LinkStats {
+    /// The node where it begins. Where a scenario draws no topology, `clients` is behind clients' own links,
+    /// and `network` is where the first server is.
+    pub from: String,
+    /// The node where it ends.
+    pub to: String,
+    /// Bits a second that it can carry, in the mean of its trace if it has one; null if nothing limits it.
+    pub bits_per_second: Option<f64>,
+    /// Propagation delay.
+    pub delay_ns: u64,
+    /// Packets that it carried.
+    pub packets: u64,
+    /// Bytes that it carried, with what it adds to each packet.
+    pub bytes: u64,
+    /// The share of what it can carry that it did carry, over the whole run with its warm-up and its drain;
+    /// null if nothing limits it.
+    pub load: Option<f64>,
+    /// Packets that the wire lost.
+    pub lost: u64,
+    /// Packets that its queue dropped.
+    pub dropped: u64,
+    /// Packets that it did not take: too big for it, or it was closed.
+    pub refused: u64,
+}
+
+/// Clients of one class whose own links end at one node.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AttachedStats {
+    /// The class.
+    pub class: String,
+    /// The node.
+    pub node: String,
+    /// Clients.
+    pub clients: u64,
+}
+
+impl NetworkDrops {
+    /// All causes with their names, in order.
+    pub fn by_cause(&self) -> [(&'static str, u64); 9] {
+        [
+            ("lost", self.lost),
+            ("queue-full", self.queue_full),
+            ("early", self.early),
+            ("delayed", self.delayed),
+            ("expired", self.expired),
+            ("too-big", self.too_big),
+            ("damaged", self.damaged),
+            ("nobody", self.nobody),
+            ("unreachable", self.unreachable),
+        ]
+    }
+}
