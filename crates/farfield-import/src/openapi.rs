@@ -41,8 +41,11 @@ pub fn read(source: Source<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<()
                 .reading
                 .leave_out("of a path that is a reference to nothing in the document", one_line(path));
         }
+        // Of keys that are there twice the first counts, as elsewhere.
+        let mut known = Vec::new();
         for (method, operation) in item.entries() {
-            if METHODS.contains(&method.as_str()) {
+            if METHODS.contains(&method.as_str()) && !known.contains(&method) {
+                known.push(method);
                 let operation = Operation { document: &document, wishes, item, operation, method, path };
                 optional += operation.read(draft);
             }
@@ -141,15 +144,15 @@ impl Operation<'_> {
     }
 
     fn server(&self) -> Result<Place, (&'static str, String)> {
-        let root = &self.document.root;
-        let lists = [self.operation.get("servers"), self.item.get("servers"), root.get("servers")];
-        let servers = lists.into_iter().find(|list| !list.items().is_empty());
+        let servers = [self.operation, self.item].map(|own| own.get("servers"));
+        let lists = servers.into_iter().chain([self.document.named("servers")]);
+        let servers = { lists }.find(|list| !list.items().is_empty());
         let (text, count) = match (self.document.is_swagger(), servers) {
             (true, _) => (self.document.address(), 1),
             (false, None) => ("/".to_owned(), 1),
             (false, Some(list)) => {
                 let first = &list.items()[0];
-                let text = document::with_variables(first, &self.wishes.values);
+                let text = self.document.with_variables(first, &self.wishes.values);
                 let text = text.ok_or(("of a server with a variable that has no default", String::new()))?;
                 (text, list.items().len())
             }
@@ -170,7 +173,7 @@ impl Operation<'_> {
     /// The first media type of a reply that succeeds.
     fn accepted(&self) -> Option<String> {
         if self.document.is_swagger() {
-            let own = [self.operation.get("produces"), self.document.root.get("produces")];
+            let own = [self.operation.get("produces"), self.document.named("produces")];
             return own.iter().find_map(|list| list.items().first()?.text()).map(str::to_owned);
         }
         let responses = self.operation.get("responses").entries();

@@ -69,8 +69,10 @@ impl State {
         // One more than there may be is known to be too many.
         let is_full = self.headers.len() > FIELDS_MAX;
         match self.headers.iter_mut().find(|(own, _)| *own == name) {
-            Some((_, known)) if name == "cookie" => *known = format!("{known}; {value}"),
-            Some((_, known)) => *known = format!("{known}, {value}"),
+            Some((_, known)) => {
+                known.push_str(if name == "cookie" { "; " } else { ", " });
+                known.push_str(value);
+            }
             None if is_full => {}
             None => self.headers.push((name, value.to_owned())),
         }

@@ -251,3 +251,48 @@ fn what_is_said_is_short_and_on_one_line() {
     assert!(error.to_string().len() < 600, "{}", error.to_string().len());
     assert_eq!(curl("curl --max-time 0 http://h/").reading.taken, 1);
 }
+
+/// As many of a list as a document can have are read at once: nothing is searched, or written anew, for each.
+#[test]
+fn long_lists_are_read_at_once() {
+    const MANY: usize = 50_000;
+    let list =
+        |of: &dyn Fn(usize) -> String, between: &str| (0..MANY).map(of).collect::<Vec<_>>().join(between);
+    let wishes = Wishes { target: "http://127.0.0.1/".parse().ok(), ..Wishes::default() };
+    let segments = list(&|at| format!("/:p{at}"), "");
+    let values = list(&|at| format!(r#"{{"key": "p{at}", "value": "{at}"}}"#), ",");
+    let text = format!(
+        r#"{{"item": [{{"name": "a", "request": {{"url": {{"raw": "http://h{segments}", "variable": [{values}]}}}}}}]}}"#
+    );
+    let imported = of(Kind::Postman, &text, &wishes).expect("a path of many parts");
+    assert!(imported.scenario.contains("/49998/49999\""), "{}", imported.scenario.len());
+
+    let names = list(&|at| format!("\"p{at}\""), ",");
+    let properties = list(&|at| format!("\"p{at}\": {{\"readOnly\": true}}"), ",");
+    let schema = format!(
+        r#"{{"type": "object", "required": ["a", {names}], "properties": {{{properties}, "a": {{"example": 1}}}}}}"#
+    );
+    let text = format!(
+        r#"{{"openapi": "3.0.0", "paths": {{"/": {{"post": {{"requestBody": {{"content": {{"application/json": {{"schema": {schema}}}}}}}}}}}}}}}"#
+    );
+    let wishes = Wishes { all_methods: true, ..wishes };
+    let imported = of(Kind::OpenApi, &text, &wishes).expect("an object of many members");
+    assert!(imported.scenario.contains(r#"body = '{"a":1}'"#), "{}", imported.scenario);
+}
+
+#[test]
+fn a_server_has_the_values_of_its_variables() {
+    let of = |server: &str, given: Option<&str>| {
+        let text =
+            format!("openapi: 3.0.0\nservers: [{server}]\npaths: {{/a: {{get: {{}}, get: {{x: 1}}}}}}\n");
+        let values = given.map(|own| ("b".to_owned(), own.to_owned())).into_iter().collect();
+        let imported = super::tests::of(Kind::OpenApi, &text, &Wishes { values, ..Wishes::default() });
+        imported.map(|own| (own.target, own.reading.taken))
+    };
+    let server = "{url: 'http://{a}.{b}/', variables: {a: {default: x}, b: {default: z}}}";
+    assert_eq!(of(server, None), Ok(("http://x.z/".to_owned(), 1)));
+    assert_eq!(of(server, Some("y")), Ok(("http://x.y/".to_owned(), 1)));
+    for server in ["{url: 'http://{a}/'}", "{url: 'http://a{/'}"] {
+        assert!(of(server, None).is_err(), "{server}");
+    }
+}

@@ -45,10 +45,10 @@ pub fn of_data(data: &[(Effect, String)], load: &mut Load<'_>) -> Result<Option<
             },
         };
         let joint = if *effect == Effect::Json { "" } else { "&" };
-        whole = Some(match whole {
-            Some(before) => format!("{before}{joint}{part}"),
-            None => part,
-        });
+        match &mut whole {
+            Some(before) => before.extend([joint, &part]),
+            None => whole = Some(part),
+        }
     }
     Ok(whole.map(Body::Text))
 }
@@ -122,7 +122,7 @@ fn with_attributes(value: &str) -> (String, Vec<&str>) {
         // A `;` before anything else is a part of the value.
         match attributes.iter().any(|name| part.trim_start().starts_with(name)) {
             true => more.push(part),
-            false => own = format!("{own};{part}"),
+            false => own.extend([";", part]),
         }
     }
     (own, more)

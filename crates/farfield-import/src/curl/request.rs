@@ -23,9 +23,10 @@ pub struct Made {
 pub fn of(set: &Options, url: &str, load: &mut Load<'_>) -> Result<Made, &'static str> {
     let located = located(set, url)?;
     let mut path = template(&located.path);
+    let mut has_query = path.contains('?');
     let mut add_query = |query: &str| {
-        let joint = if path.contains('?') { "&" } else { "?" };
-        path = format!("{path}{joint}{query}");
+        path.extend([if has_query { "&" } else { "?" }, query]);
+        has_query = true;
     };
     for part in &set.url_query {
         add_query(&query_part(part, load)?);

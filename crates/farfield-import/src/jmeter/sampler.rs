@@ -10,6 +10,7 @@ use crate::text::{form_encoded, literal, name_of_request};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use farfield_traffic::file::Load;
+use std::collections::BTreeSet;
 use std::path::Path;
 use url::Url;
 
@@ -141,10 +142,11 @@ impl<'a> Maker<'a, '_> {
         let mut has_host = false;
         // The nearest of a name counts.
         let mut fields: Vec<(&str, &str)> = Vec::new();
+        let mut known = BTreeSet::new();
         for manager in self.scope.headers.iter().rev() {
             for header in manager.items("HeaderManager.headers") {
                 let (name, value) = (header.text_of("Header.name"), header.text_of("Header.value"));
-                if !fields.iter().any(|(known, _)| known.eq_ignore_ascii_case(name)) {
+                if known.insert(name.to_ascii_lowercase()) {
                     fields.push((name, value));
                 }
             }

@@ -7,6 +7,7 @@ use crate::node::Node;
 use crate::state::{Body, State};
 use crate::text::{form_encoded, literal, one_line};
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// Schemas that one example is made of, at most: those that name each other stand for many.
@@ -102,7 +103,7 @@ fn add_of_swagger(
     parameters: &Parameters,
     state: &mut State,
 ) -> Result<(), (&'static str, String)> {
-    let consumes = [operation.get("consumes"), document.root.get("consumes")];
+    let consumes = [operation.get("consumes"), document.named("consumes")];
     let consumes = consumes.iter().find_map(|list| list.items().first()?.text());
     let made = match (&parameters.body, parameters.form.is_empty()) {
         (Some(schema), _) => {
@@ -220,11 +221,13 @@ fn collect(
     for part in schema.get("allOf").items() {
         collect(document, part, &budget, members)?;
     }
-    let required: Vec<&str> = schema.get("required").items().iter().filter_map(Node::text).collect();
+    let mut required: BTreeSet<&str> = schema.get("required").items().iter().filter_map(Node::text).collect();
+    let mut read_only = Vec::new();
     for (name, property) in schema.get("properties").entries() {
-        let is_required = required.contains(&name.as_str());
+        let is_required = required.contains(name.as_str());
         let resolved = document.resolved(property);
         if resolved.get("readOnly").is_true() {
+            read_only.push(name.as_str());
             continue;
         }
         let has_own =
@@ -241,10 +244,10 @@ fn collect(
             None => {}
         }
     }
-    let has = |name: &&&str| members.iter().any(|(own, _)| own == **name);
-    let properties = schema.get("properties");
-    let missing = required.iter().find(|name| !has(name) && properties.get(name).get("readOnly").is_null());
-    missing.is_none().then_some(())
+    // What the server alone writes is not sent.
+    let given = members.iter().map(|(own, _)| own.as_str()).chain(read_only);
+    given.for_each(|name| _ = required.remove(name));
+    required.is_empty().then_some(())
 }
 
 #[cfg(test)]

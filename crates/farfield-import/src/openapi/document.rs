@@ -65,8 +65,13 @@ impl Document {
         node
     }
 
+    /// The value of a key of the document itself.
+    pub fn named(&self, key: &str) -> &Node {
+        self.member(&self.root, key)
+    }
+
     /// The value of a key in a part of the document, which is not searched for each reference.
-    fn member<'a>(&'a self, node: &'a Node, key: &str) -> &'a Node {
+    pub fn member<'a>(&'a self, node: &'a Node, key: &str) -> &'a Node {
         let entries = node.entries();
         if entries.len() <= LARGE {
             return node.get(key);
@@ -81,13 +86,29 @@ impl Document {
 
     /// Where the server of version 2 is: scheme, host and path; a path alone if it names no host.
     pub fn address(&self) -> String {
-        let base = self.root.get("basePath").text().unwrap_or("/");
-        let Some(host) = self.root.get("host").text() else { return base.to_owned() };
-        let schemes = self.root.get("schemes").items();
+        let base = self.named("basePath").text().unwrap_or("/");
+        let Some(host) = self.named("host").text() else { return base.to_owned() };
+        let schemes = self.named("schemes").items();
         let known = |scheme: &&Node| matches!(scheme.text(), Some("http" | "https"));
         // Without any, it is that of the document's own URL, which a file does not have.
         let scheme = schemes.iter().find(known).and_then(Node::text).unwrap_or("http");
         format!("{scheme}://{host}{base}")
+    }
+
+    /// The URL of a server with its variables: as the user gives them, or their defaults.
+    pub fn with_variables(&self, server: &Node, values: &BTreeMap<String, String>) -> Option<String> {
+        let variables = server.get("variables");
+        let mut rest = server.get("url").text()?;
+        let mut url = String::new();
+        while let Some((before, behind)) = rest.split_once('{') {
+            let (name, after) = behind.split_once('}')?;
+            let given = values.get(name).cloned();
+            let value = given.or_else(|| self.member(variables, name).get("default").plain())?;
+            url.extend([before, &value]);
+            rest = after;
+        }
+        url.push_str(rest);
+        (!url.contains('{')).then_some(url)
     }
 }
 
@@ -108,15 +129,4 @@ pub fn with_scheme(url: String) -> (String, bool) {
         }
         None => (format!("/{}", url.trim_start_matches("./")), false),
     }
-}
-
-/// The URL of a server with its variables: as the user gives them, or their defaults.
-pub fn with_variables(server: &Node, values: &BTreeMap<String, String>) -> Option<String> {
-    let mut url = server.get("url").text()?.to_owned();
-    for (name, variable) in server.get("variables").entries() {
-        let given = values.get(name).cloned();
-        let value = given.or_else(|| variable.get("default").plain())?;
-        url = url.replace(&format!("{{{name}}}"), &value);
-    }
-    (!url.contains('{')).then_some(url)
 }

@@ -17,18 +17,18 @@ pub fn add(
     differs: &mut Vec<(&'static str, String)>,
 ) {
     let own = operation.get("security");
-    let requirements = if own.is_null() { document.root.get("security") } else { own };
+    let requirements = if own.is_null() { document.named("security") } else { own };
     // An empty one says that none is needed.
     if requirements.items().iter().any(|requirement| requirement.entries().is_empty()) {
         return;
     }
     let Some(requirement) = requirements.items().first() else { return };
     let schemes = match document.is_swagger() {
-        true => document.root.get("securityDefinitions"),
-        false => document.root.get("components").get("securitySchemes"),
+        true => document.named("securityDefinitions"),
+        false => document.member(document.named("components"), "securitySchemes"),
     };
     for (name, _) in requirement.entries() {
-        let scheme = document.resolved(schemes.get(name));
+        let scheme = document.resolved(document.member(schemes, name));
         let Some(value) = wishes.values.get(name) else {
             let without = "without the credentials that it asks for; `--value SCHEME=SECRET` gives them";
             differs.push((without, format!("scheme `{}`", one_line(name))));

@@ -9,8 +9,12 @@ use crate::text::{form_encoded, literal, name_of_request};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use farfield_traffic::file::Load;
+use std::collections::BTreeMap;
 use std::path::Path;
 use url::Url;
+
+/// Values of a way of authentication that are looked at: one is searched for each request of a folder.
+const AUTH_MAX: usize = 100;
 
 /// Why there is no state, and what is named beside.
 type Refusal = (&'static str, String);
@@ -130,7 +134,10 @@ impl Maker<'_, '_> {
     }
 
     /// A path whose segments `:id` have their values.
-    fn with_segments(&self, path: &str, known: &[Node]) -> Result<String, Refusal> {
+    fn with_segments<'n>(&self, path: &str, known: &'n [Node]) -> Result<String, Refusal> {
+        // Of a name that is there twice the first counts. A path may have as many as there are.
+        let named = |own: &'n Node| Some((own.get("key").text().or(own.get("id").text())?, own));
+        let known: BTreeMap<&str, &Node> = known.iter().rev().filter_map(named).collect();
         let segment = |segment: &str| {
             let Some(name) = segment.strip_prefix(':').filter(|name| !name.is_empty()) else {
                 return Ok(segment.to_owned());
@@ -141,8 +148,7 @@ impl Maker<'_, '_> {
                     |own| format!("${{env.{own}|url}}"),
                 ));
             }
-            let own = known.iter().find(|own| own.get("key").text().or(own.get("id").text()) == Some(name));
-            match own.and_then(|own| own.get("value").plain()).filter(|value| !value.is_empty()) {
+            match known.get(name).and_then(|own| own.get("value").plain()).filter(|value| !value.is_empty()) {
                 Some(value) => self.fill(&value),
                 None => Err((
                     "with a part of the path that has no value; `--value NAME=VALUE` gives it one",
@@ -176,8 +182,11 @@ impl Maker<'_, '_> {
         // Version 2.1 has a list, 2.0 an object.
         let value = |key: &str| {
             let values = auth.get(kind);
-            let listed = values.items().iter().find(|own| own.get("key").text() == Some(key));
-            listed.map_or_else(|| values.get(key), |own| own.get("value")).plain().unwrap_or_default()
+            let mut listed = values.items().iter().take(AUTH_MAX);
+            let listed = listed.find(|own| own.get("key").text() == Some(key)).map(|own| own.get("value"));
+            let mut named = values.entries().iter().take(AUTH_MAX);
+            let named = || named.find(|(own, _)| own == key).map(|(_, value)| value);
+            listed.or_else(named).and_then(Node::plain).unwrap_or_default()
         };
         match kind {
             "noauth" => {}
@@ -357,8 +366,11 @@ fn whole(url: &Node) -> String {
     let mut mark = '?';
     for own in url.get("query").items().iter().filter(|own| !own.get("disabled").is_true()) {
         let name = own.get("key").plain().unwrap_or_default();
-        let value = own.get("value").plain().map_or_else(String::new, |value| format!("={value}"));
-        text = format!("{text}{mark}{name}{value}");
+        text.push(mark);
+        text.push_str(&name);
+        if let Some(value) = own.get("value").plain() {
+            text.extend(["=", &value]);
+        }
         mark = '&';
     }
     text

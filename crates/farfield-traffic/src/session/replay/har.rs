@@ -299,25 +299,29 @@ fn cookie(cookies: &[Pair]) -> Option<HeaderValue> {
 /// The pages of entries in order of time, from the beginning of the first.
 fn pages(usable: Vec<Usable>) -> Vec<Recorded> {
     let Some(first) = usable.first().map(|entry| entry.began) else { return Vec::new() };
-    let mut pages: Vec<(Option<String>, Recorded, Instant)> = Vec::new();
+    let mut pages: Vec<(Recorded, Instant)> = Vec::new();
+    // Places of pages, by what entries call them: each entry may have a page of its own.
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
     for Usable { request, began, ended, page } in usable {
-        let known = pages.iter_mut().find(|(of, ..)| page.is_some() && *of == page);
+        let known = page.as_ref().and_then(|name| places.get(name));
         match known {
-            Some((_, recorded, last)) => {
+            Some(place) => {
+                let (recorded, last) = &mut pages[*place];
                 recorded.requests.push(request);
                 *last = (*last).max(ended);
             }
             None => {
+                places.extend(page.map(|name| (name, pages.len())));
                 let recorded =
                     Recorded { requests: vec![request], at: began.since(first), think: Duration::ZERO };
-                pages.push((page, recorded, ended));
+                pages.push((recorded, ended));
             }
         }
     }
     for place in 1..pages.len() {
-        let next = first + pages[place].1.at;
-        let (_, before, ended) = &mut pages[place - 1];
+        let next = first + pages[place].0.at;
+        let (before, ended) = &mut pages[place - 1];
         before.think = if next > *ended { next.since(*ended) } else { Duration::ZERO };
     }
-    pages.into_iter().map(|(_, page, _)| page).collect()
+    pages.into_iter().map(|(page, _)| page).collect()
 }

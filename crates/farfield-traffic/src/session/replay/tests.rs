@@ -267,3 +267,20 @@ fn invalid_values_are_refused() {
     assert!(error_of("s.log", "hello\n", "").contains("is no access log"));
     assert!(error_of("s.log", "", "speed = 0").contains("`speed` is 0"));
 }
+
+/// Pages are found by their name: as many as entries are read at once.
+#[test]
+fn an_archive_may_have_a_page_for_each_entry() {
+    let entry = |at: u32| {
+        format!(
+            r#"{{"pageref": "page_{}", "request": {{"method": "GET", "url": "http://h/{}"}}}}"#,
+            at % 40_000,
+            at / 40_000
+        )
+    };
+    let entries: Vec<String> = (0..80_000).map(entry).collect();
+    let text = format!(r#"{{"log": {{"entries": [{}]}}}}"#, entries.join(","));
+    let replay = replay("s.har", &text, "").expect("an archive");
+    assert_eq!((replay.sessions[0].pages.len(), replay.requests.pages().len()), (40_000, 1));
+    assert_eq!(replay.requests.pages()[0].embedded.len(), 1);
+}
