@@ -225,8 +225,10 @@ impl Reader<'_, '_> {
         if !file.to_ascii_lowercase().ends_with(".csv") {
             return Err("its name does not end in `.csv`");
         }
-        let text = crate::curl::body::text_of(file, self.load)
-            .map_err(|_| "it cannot be read as a text in UTF-8")?;
+        let text = crate::curl::body::text_of(file, self.load).map_err(|why| match why {
+            crate::files::BEYOND => "it is behind the 256 MiB of files that are read for a document",
+            _ => "it cannot be read as a text in UTF-8",
+        })?;
         let first = text.trim_start_matches('\u{feff}').lines().next().unwrap_or_default();
         let header: Vec<String> =
             first.split(',').map(|own| own.trim().trim_matches('"').to_owned()).collect();

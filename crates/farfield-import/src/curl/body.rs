@@ -155,9 +155,6 @@ fn bytes_of(file: &str, load: &mut Load<'_>) -> Result<Vec<u8>, &'static str> {
     match file {
         "-" | "." => Err("whose body comes from standard input"),
         _ if file.contains(MARK) => Err("whose body is a file with a variable for its name"),
-        _ => load(Path::new(file)).map_err(|error| match files::is_outside(&error) {
-            true => files::OUTSIDE,
-            false => "whose file cannot be read",
-        }),
+        _ => load(Path::new(file)).map_err(|error| files::reason(&error)),
     }
 }
