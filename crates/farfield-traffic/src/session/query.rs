@@ -10,11 +10,19 @@ use super::{SessionError, Text};
 use lol_html::Selector;
 use regex::bytes::Regex;
 use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
+use std::collections::VecDeque;
 
 /// A way to look for values in a reply.
 pub trait Query: Clone + PartialEq + TryFrom<String, Error = String> {
     /// The text as written.
     fn as_str(&self) -> &str;
+
+    /// The query of a scenario: one that is compiled is compiled once. What the values of replies make of a
+    /// query is not, since it would be kept.
+    fn of_scenario(text: String) -> Result<Self, String> {
+        Self::try_from(text)
+    }
 }
 
 /// A query as a scenario writes it.
@@ -71,7 +79,7 @@ impl<Q: Query> TryFrom<Template> for QuerySpec<Q> {
             // Any name will do to see whether the rest is a query.
             TemplatePart::Bytes(_) | TemplatePart::Placeholder { .. } => "x".to_owned(),
         };
-        let query = Q::try_from(template.parts().iter().map(part).collect::<String>())?;
+        let query = Q::of_scenario(template.parts().iter().map(part).collect::<String>())?;
         Ok(QuerySpec { template, query })
     }
 }
@@ -97,6 +105,10 @@ impl Query for Pattern {
     fn as_str(&self) -> &str {
         self.0.as_str()
     }
+
+    fn of_scenario(text: String) -> Result<Pattern, String> {
+        COMPILED.with_borrow_mut(|compiled| compiled.of(&text, compile)).map(Pattern)
+    }
 }
 
 impl PartialEq for Pattern {
@@ -109,11 +121,43 @@ impl TryFrom<String> for Pattern {
     type Error = String;
 
     fn try_from(text: String) -> Result<Pattern, String> {
-        Regex::new(&text).map(Pattern).map_err(|error| {
-            let why = error.to_string();
-            let last = why.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
-            format!("`{text}` is no regular expression: {last}")
-        })
+        compile(&text).map(Pattern)
+    }
+}
+
+/// The expression of a text, or why there is none.
+fn compile(text: &str) -> Result<Regex, String> {
+    Regex::new(text).map_err(|error| {
+        let why = error.to_string();
+        let last = why.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        format!("`{text}` is no regular expression: {last}")
+    })
+}
+
+/// Expressions that are kept at most.
+const COMPILED_MAX: usize = 64;
+
+thread_local! {
+    static COMPILED: RefCell<Compiled> = const { RefCell::new(Compiled(VecDeque::new())) };
+}
+
+/// Expressions that were compiled last, and texts that are none: one that many states have, each of which is
+/// read and checked more than once, is compiled for all of them together.
+struct Compiled(VecDeque<(String, Result<Regex, String>)>);
+
+impl Compiled {
+    /// What `compile` makes of the text, or has made of it.
+    fn of(
+        &mut self,
+        text: &str,
+        compile: impl FnOnce(&str) -> Result<Regex, String>,
+    ) -> Result<Regex, String> {
+        let known = self.0.iter().position(|(own, _)| own == text).and_then(|place| self.0.remove(place));
+        let known = known.unwrap_or_else(|| (text.to_owned(), compile(text)));
+        let made = known.1.clone();
+        self.0.push_front(known);
+        self.0.truncate(COMPILED_MAX);
+        made
     }
 }
 
@@ -206,5 +250,52 @@ impl TryFrom<String> for Pointer {
             true => Ok(Pointer(text)),
             false => Err(format!("`{text}` is no JSON pointer; begin it with `/`, as in `/items/0/id`")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_expression_is_compiled_once() {
+        let mut compiled = Compiled(VecDeque::new());
+        let mut counted = Vec::new();
+        let mut of = |text: &str| {
+            let made = compiled.of(text, |text| {
+                counted.push(text.to_owned());
+                compile(text)
+            });
+            made.map(|own| own.as_str().to_owned())
+        };
+        for _ in 0..3 {
+            assert_eq!(of("a+"), Ok("a+".to_owned()));
+            assert!(of("(").expect_err("no expression").contains("unclosed group"));
+        }
+        // Of more than are kept the one that was used last stays.
+        for other in 0..COMPILED_MAX - 1 {
+            assert_eq!(of(&other.to_string()), Ok(other.to_string()));
+            assert_eq!(of("a+"), Ok("a+".to_owned()));
+        }
+        assert!(of("(").is_err());
+        assert_eq!(counted.len(), 2 + COMPILED_MAX - 1 + 1, "{counted:?}");
+        assert_eq!(compiled.0.len(), COMPILED_MAX);
+    }
+
+    /// Those of all states of a scenario, whatever reads them.
+    #[test]
+    fn an_expression_of_many_states_is_compiled_once() {
+        COMPILED.with_borrow_mut(|own| own.0.clear());
+        let kept =
+            || COMPILED.with_borrow(|own| own.0.iter().map(|(text, _)| text.clone()).collect::<Vec<_>>());
+        let specs = ["x(a)", "y", "x(a)"].map(|text| {
+            let template = Template::try_from(text.to_owned()).expect(text);
+            QuerySpec::<Pattern>::try_from(template).expect(text)
+        });
+        assert_eq!((specs[0] == specs[2], specs[2].groups()), (true, 1));
+        assert_eq!(kept(), ["x(a)", "y"]);
+        // Of what replies make of them none is kept.
+        Pattern::try_from("z".to_owned()).expect("an expression");
+        assert_eq!(kept(), ["x(a)", "y"]);
     }
 }
