@@ -11,7 +11,7 @@ mod proxy;
 mod request;
 mod words;
 
-use crate::draft::{Draft, Entry, Role, Settings};
+use crate::draft::{Draft, Entry, Settings};
 use crate::text::{one_line, quoted};
 use crate::{ImportError, Source, Wishes};
 use command::{Common, Options};
@@ -102,34 +102,22 @@ impl Importer<'_, '_> {
             Ok(made) => made,
             Err(why) => return self.draft.reading.leave_out(why, place),
         };
+        let mut differs = Vec::new();
         match &self.common {
             None => self.common = Some(set.common.clone()),
             Some(common) if *common != set.common => {
-                self.draft.reading.differs(
-                    "with the redirects, versions, certificates, times and proxy of the first request",
-                    place,
-                );
+                differs
+                    .push("with the redirects, versions, certificates, times and proxy of the first request");
             }
             Some(_) => {}
         }
-        if let Some(Err(what)) = proxy::of(&set.common) {
-            self.draft.reading.differs(what, place);
-        }
-        for what in &set.differs {
-            self.draft.reading.differs(what, place);
-        }
+        differs.extend(proxy::of(&set.common).and_then(Result::err));
+        differs.extend(&set.differs);
         if request::removes(set, "accept") {
-            self.draft.reading.differs("with `Accept: */*`, which is sent where no other is written", place);
+            differs.push("with `Accept: */*`, which is sent where no other is written");
         }
-        let role = Role::Path;
-        self.draft.take(Entry {
-            place: place.to_owned(),
-            server: made.server,
-            base: made.base,
-            state: made.state,
-            role,
-            entries: 1,
-        });
+        let entry = Entry::new(place.to_owned(), made.server, made.state).with(differs);
+        self.draft.take(Entry { base: made.base, ..entry });
     }
 
     /// The keys that a scenario has once.

@@ -2,6 +2,7 @@
 //! the text.
 
 use crate::kind::Kind;
+use crate::pause::Pause;
 use crate::state::State;
 use crate::text::{Names, brief, key, one_line, quoted, quoted_list, shown, state_name};
 use crate::{ImportError, Imported, Wishes};
@@ -43,6 +44,24 @@ pub struct Entry {
     pub role: Role,
     /// Entries of the document that it is: more than one with embedded objects.
     pub entries: u64,
+    /// What is otherwise than it is written, if it is taken.
+    pub remarks: Reading,
+    /// The time before it, taken or not.
+    pub pause: Pause,
+}
+
+impl Entry {
+    /// One on the path, of this place in the document.
+    pub fn new(place: String, server: Option<Url>, state: State) -> Entry {
+        let (remarks, pause) = (Reading::default(), Pause::default());
+        Entry { place, server, base: None, state, role: Role::Path, entries: 1, remarks, pause }
+    }
+
+    /// With remarks of what is otherwise than it is written.
+    pub fn with(mut self, remarks: impl IntoIterator<Item = &'static str>) -> Entry {
+        remarks.into_iter().for_each(|what| self.remarks.differs(what, &self.place));
+        self
+    }
 }
 
 /// Where a state stands in a session.
@@ -135,6 +154,8 @@ pub struct Settings {
     pub connect_to: Vec<String>,
     /// Steps of the path, by number of the entry; all in order if empty.
     pub path: Vec<usize>,
+    /// Each request of the path has a think time, also where it is none.
+    pub thinks: bool,
 }
 
 impl Settings {
@@ -179,15 +200,28 @@ impl Draft {
         }
     }
 
-    /// Counts an entry as one that is asked for otherwise than it is written.
+    /// Counts an entry, if it is taken, as one that is asked for otherwise than it is written.
     pub fn differs(&mut self, number: usize, what: &'static str) {
-        let place = self.entries[number].place.clone();
-        self.reading.differs(what, place);
+        let entry = &mut self.entries[number];
+        entry.remarks.differs(what, &entry.place);
     }
 
-    /// The state of an entry.
-    pub fn state(&mut self, number: usize) -> &mut State {
-        &mut self.entries[number].state
+    /// Entries by their numbers, taken or not.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// An entry by its number.
+    pub fn entry(&mut self, number: usize) -> &mut Entry {
+        &mut self.entries[number]
+    }
+
+    /// Entries on the path in the order in which they are asked for, taken or not.
+    pub fn steps(&self) -> Vec<usize> {
+        match self.settings.path.is_empty() {
+            true => (0..self.entries.len()).filter(|own| self.entries[*own].role == Role::Path).collect(),
+            false => self.settings.path.clone(),
+        }
     }
 
     /// Says something once; beyond a number only that there is more.
@@ -218,6 +252,7 @@ impl Draft {
             (None, Some((url, _))) => url.clone(),
             (None, None) => return Err(ImportError::NoServer),
         };
+        self.spread_pauses(&taken);
         self.name_states(&taken);
         if target.scheme() == "http" && !self.settings.tls.is_empty() {
             self.settings.tls.clear();
@@ -321,7 +356,10 @@ impl Draft {
                     continue;
                 }
                 (None, Role::Off(why)) => self.reading.leave_out_all(why, entry.entries, &entry.place),
-                (None, _) => self.reading.taken += entry.entries,
+                (None, _) => {
+                    self.reading.taken += entry.entries;
+                    self.reading.differs_as(&entry.remarks);
+                }
             }
             known.add(entry);
             taken.push(number);

@@ -5,9 +5,10 @@
 //! embedded in its page; any other request of a page is a state behind it. Think times are those between the
 //! pages.
 
-use crate::draft::{Draft, Entry, Role};
+use crate::draft::{Draft, Entry};
+use crate::pause::{Pause, Spread};
 use crate::state::{Body, State};
-use crate::text::{brief, literal, name_of_request, quoted};
+use crate::text::{brief, literal, name_of_request};
 use crate::{ImportError, Source, Wishes};
 use farfield_base::credentials::{without_userinfo, words_without_credentials};
 use farfield_traffic::file::FileError;
@@ -53,13 +54,16 @@ pub fn read(source: Source<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<()
     draft.reading = replay.reading.clone();
     // Counted anew with the states: some of what a recording has no state can have.
     draft.reading.taken = 0;
-    let mut pages = Pages { draft, server, page: 0 };
+    draft.settings.thinks = true;
+    let mut pages = Pages { draft, server, page: 0, waited: Pause::default() };
     for page in replay.sessions.iter().flat_map(|session| &session.pages) {
         let requests = &replay.requests.pages()[page.page as usize];
         let embedded = requests.embedded.iter().map(|id| replay.requests.request(*id));
-        let think = quoted(&page.think.to_string());
-        pages.page(replay.requests.request(requests.main), embedded.collect(), think);
+        pages.page(replay.requests.request(requests.main), embedded.collect());
+        pages.waited.join(Pause::of(page.think, Spread::None));
     }
+    let Pages { waited, draft, .. } = pages;
+    draft.come_round(draft.steps().first().copied(), waited);
     draft.note(
         "fields `Cookie` are those of the recording; where they are deleted, users keep the cookies that the server sets",
     );
@@ -70,62 +74,58 @@ struct Pages<'a> {
     draft: &'a mut Draft,
     server: Option<Url>,
     page: usize,
+    /// The time since the last request that was taken.
+    waited: Pause,
 }
 
 impl Pages<'_> {
-    fn page(&mut self, main: &Request, others: Vec<&Request>, think: String) {
+    fn page(&mut self, main: &Request, others: Vec<&Request>) {
         self.page += 1;
-        let place =
-            |request: &Request, page: usize| format!("page {page}, {} {}", request.method, request.path);
         let (objects, scripted): (Vec<&Request>, Vec<&Request>) =
             others.into_iter().partition(|other| is_object(other));
-        let main_place = place(main, self.page);
-        let Some(mut state) = state(main) else {
-            let entries = 1 + objects.len() as u64;
-            self.draft.reading.leave_out_all("whose body is no text in UTF-8", entries, &main_place);
-            return self.behind(&scripted, &think);
-        };
-        for object in &objects {
-            state.embedded.push(object.path.clone());
-            if !object.headers.is_empty() {
-                self.draft.reading.differs(
-                    "as an object of its page, without the header fields that it had",
-                    place(object, self.page),
-                );
+        match self.entry(main) {
+            Ok(mut entry) => {
+                for object in &objects {
+                    entry.state.embedded.push(object.path.clone());
+                    if !object.headers.is_empty() {
+                        let what = "as an object of its page, without the header fields that it had";
+                        entry.remarks.differs(what, self.place(object));
+                    }
+                }
+                entry.entries += objects.len() as u64;
+                self.take(entry);
+            }
+            Err((why, place)) => {
+                self.draft.reading.leave_out_all(why, 1 + objects.len() as u64, place);
             }
         }
-        let is_last = scripted.is_empty();
-        state.think = Some(if is_last { think.clone() } else { quoted("0s") });
-        self.take(main_place, state, 1 + objects.len() as u64);
-        self.behind(&scripted, &think);
-    }
-
-    /// Requests of a page that are states of their own, the think time behind the last.
-    fn behind(&mut self, requests: &[&Request], think: &str) {
-        for (number, request) in requests.iter().enumerate() {
-            let place = format!("page {}, {} {}", self.page, request.method, request.path);
-            let Some(mut state) = state(request) else {
-                self.draft.reading.leave_out("whose body is no text in UTF-8", place);
-                continue;
-            };
-            let is_last = number + 1 == requests.len();
-            state.think = Some(if is_last { think.to_owned() } else { quoted("0s") });
-            self.draft
-                .reading
-                .differs("behind the page that they were a part of, one after the other", &place);
-            self.take(place, state, 1);
+        for request in scripted {
+            match self.entry(request) {
+                Ok(entry) => {
+                    self.take(entry.with(["behind the page that they were a part of, one after the other"]));
+                }
+                Err((why, place)) => self.draft.reading.leave_out(why, place),
+            }
         }
     }
 
-    fn take(&mut self, place: String, state: State, entries: u64) {
-        self.draft.take(Entry {
-            place,
-            server: self.server.clone(),
-            state,
-            role: Role::Path,
-            base: None,
-            entries,
-        });
+    fn place(&self, request: &Request) -> String {
+        format!("page {}, {} {}", self.page, request.method, request.path)
+    }
+
+    /// The entry of a request; why there is none, and its place.
+    fn entry(&self, request: &Request) -> Result<Entry, (&'static str, String)> {
+        let place = self.place(request);
+        match state(request) {
+            Some(state) => Ok(Entry::new(place, self.server.clone(), state)),
+            None => Err(("whose body is no text in UTF-8", place)),
+        }
+    }
+
+    fn take(&mut self, entry: Entry) {
+        if self.draft.take(Entry { pause: self.waited, ..entry }).is_some() {
+            self.waited = Pause::default();
+        }
     }
 }
 

@@ -14,11 +14,10 @@ mod xml;
 use crate::checks::Checks;
 use crate::draft::{Draft, Entry, Role, STEPS_MAX, Settings};
 use crate::holes::Variables;
+use crate::pause::{OF_FIRST_ROUND, Pause};
 use crate::text::{one_line, quoted, quoted_list, state_name};
 use crate::{ImportError, Source, Wishes};
 use farfield_traffic::file::Load;
-use std::collections::BTreeMap;
-use threads::Pause;
 use xml::Element;
 
 /// Elements that one sampler is in scope of, at most.
@@ -29,8 +28,6 @@ const PAUSES: &str = "1";
 
 const UNASSERTED: &str = "without an assertion that has no equivalent";
 const UNEXTRACTED: &str = "without an extractor that has no equivalent";
-const UNPAUSED: &str = "without a timer that has no equivalent";
-const OF_FIRST_ROUND: &str = "behind a request of a loop there is the pause of its first round";
 const UNPROCESSED: &str = "without a processor or a listener of a script that has no equivalent";
 
 /// Reads a plan.
@@ -48,8 +45,7 @@ pub fn read(source: Source<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<()
         draft,
         variables: Variables::new(wishes),
         number: 0,
-        pauses: BTreeMap::new(),
-        waited: Waited::default(),
+        waited: Pause::default(),
         follows: Vec::new(),
         keeps_cookies: false,
         has_path: false,
@@ -118,10 +114,8 @@ struct Reader<'a, 'l> {
     wishes: &'a Wishes,
     /// Samplers so far.
     number: usize,
-    /// The pause before an entry.
-    pauses: BTreeMap<usize, Pause>,
-    /// Pauses on their own, until the sampler behind them.
-    waited: Waited,
+    /// Pauses since the last sampler that was taken.
+    waited: Pause,
     /// Whether each entry that was taken follows redirects.
     follows: Vec<(usize, bool)>,
     keeps_cookies: bool,
@@ -155,9 +149,9 @@ impl Reader<'_, '_> {
                 );
             } else {
                 self.has_path |= role == Role::Path && has_sampler(below);
-                self.waited = Waited::default();
+                self.waited = Pause::default();
                 let steps = self.tree(below, &scope, role)?;
-                self.come_round(&steps);
+                self.draft.come_round(steps.first().copied(), self.waited);
                 if role == Role::Path && !steps.is_empty() {
                     threads::set(group, &self.variables, self.draft);
                     self.draft.settings.path = steps;
@@ -294,7 +288,7 @@ impl Reader<'_, '_> {
                     match (times, below) {
                         (Some(times), Some(below)) => {
                             let own = self.tree(below, &scope, role)?;
-                            if times > 1 && !self.waited.pause.is_none() {
+                            if times > 1 && !self.waited.is_none() {
                                 self.draft.note(OF_FIRST_ROUND);
                             }
                             if own.len().saturating_mul(times) > STEPS_MAX {
@@ -313,14 +307,20 @@ impl Reader<'_, '_> {
                         Some(below) => scope.within(below)?,
                         None => scope.clone(),
                     };
-                    self.waited.add(element, &scope, &self.variables);
+                    // Before an action its timers wait as before a sampler.
+                    self.waited.join(threads::pause_of(element, &self.variables));
+                    self.wait(&scope);
                 }
                 name if name.ends_with("Controller") => {
                     let why = "in a controller that chooses (If, While, Random, Once Only, …)";
                     self.leave_out_whole(element, below, why);
                 }
                 name if name.ends_with("Sampler") || name.ends_with("Sampler2") => {
-                    self.leave_out_one(element, below, "of another protocol than HTTP")
+                    match below {
+                        Some(below) => self.wait(&scope.within(below)?),
+                        None => self.wait(&scope),
+                    }
+                    self.leave_out_one(element, below, "of another protocol than HTTP");
                 }
                 name if is_beside(name) => {}
                 _ => self.leave_out_whole(element, below, "in an element that import does not know"),
@@ -337,6 +337,7 @@ impl Reader<'_, '_> {
         self.number += 1;
         let name = element.attribute("testname");
         let place = format!("sampler {}, {}", self.number, one_line(name));
+        self.wait(scope);
         let made = match sampler::of(element, scope, &self.variables, self.load) {
             Ok(made) => made,
             Err((why, detail)) => {
@@ -361,27 +362,18 @@ impl Reader<'_, '_> {
         let extracted: Vec<bool> =
             scope.extractors.iter().map(|own| reply::extract(own, &mut self.variables, &mut state)).collect();
         differs.extend(extracted.contains(&false).then_some(UNEXTRACTED));
-        let mut waited = std::mem::take(&mut self.waited);
-        scope.timers.iter().for_each(|timer| waited.is_whole &= waited.pause.add(timer, &self.variables));
-        differs.extend((!waited.is_whole).then_some(UNPAUSED));
         differs.extend((!scope.others.is_empty()).then_some(UNPROCESSED));
-        for what in differs {
-            self.draft.reading.differs(what, &place);
-        }
-        let entry = Entry { place, server: made.server, base: None, state, role, entries: 1 };
-        let number = self.draft.take(entry)?;
-        self.pauses.insert(number, waited.pause);
+        let entry = Entry::new(place, made.server, state).with(differs);
+        let number = self.draft.take(Entry { role, pause: self.waited, ..entry })?;
+        self.waited = Pause::default();
         self.follows.push((number, made.follows));
         Some(number)
     }
 
-    /// A pause behind the last sampler is before the first, which comes next.
-    fn come_round(&mut self, steps: &[usize]) {
-        let waited = std::mem::take(&mut self.waited);
-        let Some(first) = steps.first() else { return };
-        let pause = self.pauses.entry(*first).or_default();
-        if !(waited.is_whole && pause.join(waited.pause)) {
-            self.draft.differs(*first, UNPAUSED);
+    /// Adds the timers in whose scope a sampler is, also one that is left out.
+    fn wait(&mut self, scope: &Scope<'_>) {
+        for timer in &scope.timers {
+            self.waited.join(threads::pause_of(timer, &self.variables));
         }
     }
 
@@ -417,9 +409,9 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Think times, cookies and redirects, which a session has for all.
+    /// Cookies and redirects, which a session has for all.
     fn finish(self) {
-        let Reader { draft, pauses, follows, keeps_cookies, .. } = self;
+        let Reader { draft, follows, keeps_cookies, .. } = self;
         if !keeps_cookies {
             Settings::set(&mut draft.settings.session, "cookies", "false".to_owned());
         }
@@ -430,49 +422,6 @@ impl Reader<'_, '_> {
             for (number, _) in follows.iter().filter(|(_, follows)| !follows) {
                 draft.differs(*number, "whose redirects are followed, since those of others are");
             }
-        }
-        if pauses.values().all(|pause| pause.is_none()) {
-            return;
-        }
-        // A pause before a request is one behind the request before it, and the first is behind the last.
-        let path = draft.settings.path.clone();
-        let mut known: BTreeMap<usize, Pause> = BTreeMap::new();
-        let mut differs = false;
-        for (place, step) in path.iter().enumerate() {
-            let next = path[(place + 1) % path.len()];
-            let pause = pauses.get(&next).copied().unwrap_or_default();
-            differs |= known.get(step).is_some_and(|own| *own != pause);
-            known.entry(*step).or_insert(pause);
-        }
-        for (step, pause) in known {
-            draft.state(step).think = Some(pause.toml());
-        }
-        if differs {
-            draft.note(OF_FIRST_ROUND);
-        }
-        draft.note("a session begins without the pause of its first request, which is at its end");
-    }
-}
-
-/// Pauses that are elements of their own.
-#[derive(Clone, Copy)]
-struct Waited {
-    pause: Pause,
-    /// Whether all of them are in it.
-    is_whole: bool,
-}
-
-impl Default for Waited {
-    fn default() -> Waited {
-        Waited { pause: Pause::default(), is_whole: true }
-    }
-}
-
-impl Waited {
-    /// Adds an action that pauses, before which its timers wait as before a sampler.
-    fn add(&mut self, action: &Element, scope: &Scope<'_>, variables: &Variables) {
-        for timer in [action].into_iter().chain(scope.timers.iter().copied()) {
-            self.is_whole &= self.pause.add(timer, variables);
         }
     }
 }

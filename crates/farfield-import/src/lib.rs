@@ -23,6 +23,7 @@ mod kind;
 mod multipart;
 mod node;
 mod openapi;
+mod pause;
 mod postman;
 mod state;
 #[cfg(test)]

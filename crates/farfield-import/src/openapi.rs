@@ -75,9 +75,6 @@ impl Operation<'_> {
         let place = format!("{} {}", self.method.to_ascii_uppercase(), one_line(self.path));
         match self.state() {
             Ok(made) => {
-                for (what, detail) in made.differs {
-                    draft.reading.differs(what, format!("{place}, {detail}"));
-                }
                 let is_traffic = self.method == "get" || self.wishes.all_methods;
                 let role = match is_traffic {
                     true => Role::Path,
@@ -88,14 +85,11 @@ impl Operation<'_> {
                 if made.servers > 1 {
                     draft.note(format!("the first of {} servers is asked", made.servers));
                 }
-                draft.take(Entry {
-                    place,
-                    server: made.server,
-                    base: None,
-                    state: made.state,
-                    role,
-                    entries: 1,
-                });
+                let mut entry = Entry { role, ..Entry::new(place, made.server, made.state) };
+                for (what, detail) in made.differs {
+                    entry.remarks.differs(what, format!("{}, {detail}", entry.place));
+                }
+                draft.take(entry);
                 made.optional
             }
             Err((why, detail)) => {

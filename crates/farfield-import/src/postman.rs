@@ -9,7 +9,7 @@ mod script;
 mod variables;
 
 use crate::checks::{Checks, is_sound_extraction};
-use crate::draft::{Draft, Entry, Role, Settings};
+use crate::draft::{Draft, Entry, Settings};
 use crate::holes::{Variables, template};
 use crate::node::Node;
 use crate::state::{EXTRACTIONS_MAX, State};
@@ -148,11 +148,10 @@ impl Reader<'_, '_> {
         let mut state = made.state;
         state.name = state_name(name);
         passed_over += self.behind(&scope, &mut state);
-        for what in made.differs.into_iter().chain((passed_over > 0).then_some(UNTESTED)) {
-            self.draft.reading.differs(what, &place);
-        }
+        let mut differs = made.differs;
+        differs.extend((passed_over > 0).then_some(UNTESTED));
         if *item.get("protocolProfileBehavior").get("followRedirects") == Node::Bool(false) {
-            self.draft.reading.differs("whose redirects are followed", &place);
+            differs.push("whose redirects are followed");
         }
         if let Some(variable) = &made.base {
             self.draft.note(format!(
@@ -161,8 +160,8 @@ impl Reader<'_, '_> {
             ));
         }
         self.adds_fields = true;
-        let (server, base) = (made.server, made.base);
-        self.draft.take(Entry { place, server, base, state, role: Role::Path, entries: 1 });
+        let entry = Entry::new(place, made.server, state).with(differs);
+        self.draft.take(Entry { base: made.base, ..entry });
     }
 
     fn script(&mut self, script: &Node) -> Script {

@@ -129,12 +129,12 @@ fn an_action_that_pauses_is_a_think_time() {
     let imported =
         plan(&[sampler("a"), action(1, "500", random), sampler("b"), action(1, "200", "")].concat());
     let of = |name: &str, think: &str| (name.to_owned(), think.to_owned());
-    let uniform = "{ distribution = uniform, max = 1600000us, min = 1500000us }";
-    assert_eq!(thinks(&imported), [of("a", uniform), of("b", "200000us")]);
+    let uniform = "{ distribution = uniform, max = 1.6s, min = 1.5s }";
+    assert_eq!(thinks(&imported), [of("a", uniform), of("b", "200ms")]);
     assert_eq!((imported.reading.taken, left_out(&imported)), (2, vec![]));
     // Two of them, and one of a time that nobody knows.
     let imported = plan(&[sampler("a"), action(1, "1", ""), action(1, "2", ""), sampler("b")].concat());
-    assert_eq!(thinks(&imported), [of("a", "3000us"), of("b", "0us")]);
+    assert_eq!(thinks(&imported), [of("a", "3ms"), of("b", "0s")]);
     let imported = plan(&[sampler("a"), action(1, "${x}", ""), sampler("b")].concat());
     assert_eq!(imported.reading.differing[0].what, "without a timer that has no equivalent");
     assert!(imported.reading.differing[0].first.contains("sampler 2, b"), "{:?}", imported.reading);
@@ -295,4 +295,72 @@ fn a_server_has_the_values_of_its_variables() {
     for server in ["{url: 'http://{a}/'}", "{url: 'http://a{/'}"] {
         assert!(of(server, None).is_err(), "{server}");
     }
+}
+
+/// A user of the plan waits before a request that is left out, too: the pauses are one.
+#[test]
+fn a_pause_before_a_request_that_is_left_out_is_not_lost() {
+    let of = |name: &str, think: &str| (name.to_owned(), think.to_owned());
+    let elsewhere = sampler("x").replace(">h<", ">other<");
+    let unknown = sampler("x").replace("/x", "/${none}");
+    let debug = "<DebugSampler testname=\"x\"/><hashTree/>".to_owned();
+    for left_out in [elsewhere, unknown, debug] {
+        let timer = "<ConstantTimer><stringProp name=\"ConstantTimer.delay\">20</stringProp></ConstantTimer><hashTree/>";
+        let elements = [
+            timer.to_owned(),
+            sampler("a"),
+            action(1, "500", ""),
+            left_out.clone(),
+            action(1, "200", ""),
+            sampler("b"),
+            sampler("c"),
+        ];
+        let imported = plan(&elements.concat());
+        // Each of the timer, that of the actions among them.
+        assert_eq!(
+            thinks(&imported),
+            [of("a", "780ms"), of("b", "20ms"), of("c", "20ms")],
+            "{left_out}: {:?}",
+            imported.reading
+        );
+        // Behind the last, too.
+        let elements = [sampler("a"), sampler("b"), action(1, "500", ""), left_out.clone()];
+        assert_eq!(thinks(&plan(&elements.concat())), [of("a", "0s"), of("b", "500ms")], "{left_out}");
+    }
+    // An archive's gaps, around a body that is no text.
+    let entry = |page: u32, more: &str| {
+        format!(
+            r#"{{"pageref": "{page}", "startedDateTime": "2026-01-01T00:00:0{page}Z", "time": 500,
+                "request": {{"method": "POST", "url": "http://h/p{page}"{more}}}}}"#
+        )
+    };
+    let bytes = r#", "postData": {"mimeType": "a/b", "text": "/w==", "encoding": "base64"}"#;
+    let text =
+        format!(r#"{{"log": {{"entries": [{}, {}, {}]}}}}"#, entry(0, ""), entry(2, bytes), entry(5, ""));
+    let imported = super::tests::of(Kind::Har, &text, &Wishes::default()).expect("an archive");
+    assert_eq!(left_out(&imported), ["whose body is no text in UTF-8"]);
+    assert_eq!(thinks(&imported), [of("post-p0", "4s"), of("post-p5", "0s")]);
+}
+
+/// What is otherwise about an entry that is left out is nobody's concern.
+#[test]
+fn remarks_are_of_requests_that_are_taken() {
+    let imported = curl("curl --socks5 p http://other/\ncurl http://h/1\ncurl --socks5 p http://h/2");
+    let differing = |imported: &Imported| {
+        imported.reading.differing.iter().map(|own| (own.count, own.first.clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(differing(&imported).first(), Some(&(1, "request 3, http://h/2".to_owned())), "{imported:?}");
+    let parser = "<boolProp name=\"HTTPSampler.image_parser\">true</boolProp></HTTPSamplerProxy>";
+    let parsing = |name: &str| sampler(name).replace("</HTTPSamplerProxy>", parser);
+    let imported = plan(&[parsing("x").replace(">h<", ">other<"), parsing("a"), sampler("b")].concat());
+    assert_eq!(differing(&imported), [(1, "sampler 2, a".to_owned())]);
+    let text = "swagger: '2.0'\nhost: h\nsecurity: [{key: []}]\npaths: {/a: {get: {}, put: {}}}\n";
+    let imported = of(Kind::OpenApi, text, &Wishes::default()).expect("a GET");
+    assert_eq!(differing(&imported), [(1, "GET /a, scheme `key`".to_owned())]);
+    // In an archive that has a field that cannot be sent, and no body.
+    let text = r#"{"log": {"entries": [{"request": {"method": "GET", "url": "http://h/a"}}, {"request": {"method": "POST",
+        "url": "http://h/b", "headers": [{"name": "no name", "value": ""}], "bodySize": 5}}]}}"#;
+    let imported = of(Kind::Har, text, &Wishes::default()).expect("a GET");
+    assert_eq!(left_out(&imported), ["whose body the archive does not have"]);
+    assert_eq!(differing(&imported), [(1, "entry 1, http://h/a".to_owned())]);
 }

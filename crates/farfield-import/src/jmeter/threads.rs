@@ -4,7 +4,9 @@ use super::reply::known;
 use super::xml::Element;
 use crate::draft::{Draft, Settings};
 use crate::holes::Variables;
+use crate::pause::{Pause, Spread};
 use crate::text::quoted;
+use farfield_base::Duration;
 
 /// Users of a scenario at most: a group of more is a mistake.
 const USERS_MAX: u64 = 1_000_000;
@@ -70,78 +72,19 @@ pub fn set(group: &Element, variables: &Variables, draft: &mut Draft) {
     Settings::set(&mut draft.settings.session, "on-failure", quoted(on_failure));
 }
 
-/// A pause before a request.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Pause {
-    constant_ms: f64,
-    spread: Spread,
-}
-
-/// What is random of a pause, in ms.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-enum Spread {
-    #[default]
-    None,
-    /// From 0 to this.
-    Uniform(f64),
-    /// The standard deviation.
-    Normal(f64),
-}
-
-impl Pause {
-    /// Adds a timer, or an action that waits; false if it is none of these.
-    pub fn add(&mut self, timer: &Element, variables: &Variables) -> bool {
-        let number = |name: &str| -> Option<f64> {
-            let value = known(variables, timer.text_of(name))?.trim().parse::<f64>().ok()?;
-            Some(value).filter(|own| (0.0..1e10).contains(own))
-        };
-        let delay =
-            if timer.name == "TestAction" { "ActionProcessor.duration" } else { "ConstantTimer.delay" };
-        let Some(delay) = number(delay) else { return false };
-        let spread = match timer.name.as_str() {
-            "ConstantTimer" | "TestAction" => Some(Spread::None),
-            "UniformRandomTimer" => number("RandomTimer.range").map(Spread::Uniform),
-            "GaussianRandomTimer" => number("RandomTimer.range").map(Spread::Normal),
-            _ => None,
-        };
-        spread.is_some_and(|spread| self.join(Pause { constant_ms: delay, spread }))
-    }
-
-    /// Adds a pause; false, and nothing is added, if both are random: the sum is of neither family.
-    pub fn join(&mut self, other: Pause) -> bool {
-        self.spread = match (self.spread, other.spread) {
-            (own, Spread::None) => own,
-            (Spread::None, other) => other,
-            _ => return false,
-        };
-        self.constant_ms += other.constant_ms;
-        true
-    }
-
-    /// The pause as a distribution of a scenario.
-    pub fn toml(self) -> String {
-        let ms = |value: f64| quoted(&format!("{}us", (value * 1e3).round()));
-        let Pause { constant_ms, spread } = self;
-        match spread {
-            Spread::Uniform(range) if range > 0.0 => {
-                format!(
-                    "{{ distribution = \"uniform\", min = {}, max = {} }}",
-                    ms(constant_ms),
-                    ms(constant_ms + range)
-                )
-            }
-            Spread::Normal(deviation) if deviation > 0.0 => format!(
-                "{{ distribution = \"truncated\", min = \"0s\", max = {}, of = {{ distribution = \"normal\", mean = {}, sigma = {} }} }}",
-                ms(constant_ms + 8.0 * deviation),
-                ms(constant_ms),
-                ms(deviation)
-            ),
-            _ => ms(constant_ms),
-        }
-    }
-
-    /// Whether there is none.
-    pub fn is_none(self) -> bool {
-        self == Pause::default()
-    }
+/// The pause of a timer, or of an action that waits.
+pub fn pause_of(timer: &Element, variables: &Variables) -> Pause {
+    let time = |name: &str| -> Option<Duration> {
+        let ms = known(variables, timer.text_of(name))?.trim().parse::<f64>().ok()?;
+        (0.0..1e10).contains(&ms).then(|| Duration::from_us((ms * 1e3).round() as u64))
+    };
+    let is_action = timer.name == "TestAction";
+    let constant = time(if is_action { "ActionProcessor.duration" } else { "ConstantTimer.delay" });
+    let spread = match timer.name.as_str() {
+        "ConstantTimer" | "TestAction" => Some(Spread::None),
+        "UniformRandomTimer" => time("RandomTimer.range").map(Spread::Uniform),
+        "GaussianRandomTimer" => time("RandomTimer.range").map(Spread::Normal),
+        _ => None,
+    };
+    constant.zip(spread).map_or(Pause::unknown(), |(constant, spread)| Pause::of(constant, spread))
 }

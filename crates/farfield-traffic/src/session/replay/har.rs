@@ -161,12 +161,16 @@ pub(super) fn read(
         last = entry.began().unwrap_or(last);
         let written = entry.request.url.clone();
         let place = Place(number, &written);
+        let mut differs = Vec::new();
         let found = match Some(&of) == server.as_ref() {
-            true => usable_entry(entry, &url, last, missing, &mut reading, &place),
+            true => usable_entry(entry, &url, last, missing, &mut differs),
             false => Err("of another server"),
         };
         match found {
-            Ok(entry) => usable.push(entry),
+            Ok(entry) => {
+                usable.push(entry);
+                differs.into_iter().for_each(|what| reading.differs(what, &place));
+            }
             Err(why) => reading.leave_out(why, place),
         }
     }
@@ -191,14 +195,13 @@ fn http_url(entry: &Entry) -> Result<(Url, Server), &'static str> {
     Ok((url, server))
 }
 
-/// The entry as it is asked for again, from an instant on, or why it is not.
+/// The entry as it is asked for again, from an instant on, and what differs; or why it is not.
 fn usable_entry(
     entry: Entry,
     url: &Url,
     began: Instant,
     missing: MissingBodies,
-    reading: &mut Reading,
-    place: &Place<'_>,
+    differs: &mut Vec<&'static str>,
 ) -> Result<Usable, &'static str> {
     match entry.response.as_ref().and_then(|answered| answered.status) {
         Some(101.0) => return Err("that became a WebSocket"),
@@ -217,7 +220,7 @@ fn usable_entry(
     }
     let (mut headers, complete) = fields(&headers.unwrap_or_default());
     if !complete {
-        reading.differs("without a field that cannot be sent", place);
+        differs.push("without a field that cannot be sent");
     }
     if !headers.contains_key(header::COOKIE)
         && let Some(value) = cookie(&cookies.unwrap_or_default())
@@ -233,12 +236,12 @@ fn usable_entry(
             return Err("whose body the archive does not have");
         }
         Body::Missing(part) => {
-            reading.differs("without the body that the archive does not have, or with a part of it", place);
+            differs.push("without the body that the archive does not have, or with a part of it");
             part
         }
     };
     if !is_timed {
-        reading.differs("without an instant of their own, at that of the entry before them", place);
+        differs.push("without an instant of their own, at that of the entry before them");
     }
     let headers = headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     let request = Request { method, path, headers, body };

@@ -46,6 +46,13 @@ impl Reading {
         note(&mut self.differing, what, 1, place);
     }
 
+    /// Counts what another account says of entries that are asked for otherwise.
+    pub fn differs_as(&mut self, other: &Reading) {
+        for Remark { what, count, first } in &other.differing {
+            note(&mut self.differing, what, *count, first);
+        }
+    }
+
     /// All entries that the recording has.
     pub fn entries(&self) -> u64 {
         self.taken + left_out(&self.left_out)

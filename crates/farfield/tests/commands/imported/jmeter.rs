@@ -180,7 +180,7 @@ fn a_plan_with_data_and_assertions_is_run() {
         "check.status = [200]",
         "check.contains = [\"hello\"]",
         "file = \"users.csv\"",
-        "think = \"5000us\"",
+        "think = \"5ms\"",
     ] {
         assert!(run.scenario().contains(line), "`{line}` is not in: {}", run.scenario());
     }
