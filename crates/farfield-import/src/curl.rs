@@ -35,7 +35,7 @@ pub fn read(source: Source<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<()
         return Err(unreadable(reason.to_owned()));
     }
     let commands = words::commands(text, &wishes.values).map_err(unreadable)?;
-    let mut importer = Importer { load: source.load, draft, common: None, entry: 0 };
+    let mut importer = Importer { load: source.load, draft, wishes, common: None, entry: 0 };
     for command in &commands {
         importer.command(command)?;
     }
@@ -43,10 +43,15 @@ pub fn read(source: Source<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<()
 }
 
 /// Reads the words of one command, without `curl`.
-pub fn read_words(words: &[String], load: &mut Load<'_>, draft: &mut Draft) -> Result<(), ImportError> {
+pub fn read_words(
+    words: &[String],
+    load: &mut Load<'_>,
+    wishes: &Wishes,
+    draft: &mut Draft,
+) -> Result<(), ImportError> {
     let words = words.iter().map(|word| word.replace(words::MARK, ""));
     let words = std::iter::once("curl".to_owned()).chain(words).collect();
-    let mut importer = Importer { load, draft, common: None, entry: 0 };
+    let mut importer = Importer { load, draft, wishes, common: None, entry: 0 };
     importer.command(&Command { line: 1, words, ..Command::default() })?;
     importer.finish()
 }
@@ -54,6 +59,7 @@ pub fn read_words(words: &[String], load: &mut Load<'_>, draft: &mut Draft) -> R
 struct Importer<'a, 'l> {
     load: &'a mut Load<'l>,
     draft: &'a mut Draft,
+    wishes: &'a Wishes,
     /// Options of the first request that a scenario has once.
     common: Option<Common>,
     /// Requests so far.
@@ -141,9 +147,21 @@ impl Importer<'_, '_> {
         }
         for (key, file) in [("ca", &common.ca), ("certificate", &common.certificate), ("key", &common.key)] {
             if let Some(file) = file {
-                settings.tls.push((key, quoted(file)));
+                settings.tls.push((key, quoted(&self.wishes.placed(file))));
             }
         }
+        if let Some(socket) = common.unix_socket.take() {
+            let is_abstract = socket.starts_with('@');
+            let placed = if is_abstract { socket.clone() } else { self.wishes.placed(&socket) };
+            settings.connections.push(("unix-socket", quoted(&placed)));
+            draft.note(format!("connections go to a Unix socket of this machine, `{}`", one_line(&socket)));
+            if common.proxy.is_some() || !common.connect_to.is_empty() || !common.resolve.is_empty() {
+                draft.note("`--proxy`, `--connect-to` and `--resolve` are left out beside a Unix socket");
+            }
+            common.proxy = None;
+            (common.connect_to, common.resolve) = (Vec::new(), Vec::new());
+        }
+        let settings = &mut draft.settings;
         if let Some(Ok(url)) = proxy::of(&common) {
             settings.connections.push(("proxy", quoted(&url)));
             if !common.connect_to.is_empty() || !common.resolve.is_empty() {

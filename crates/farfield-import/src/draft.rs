@@ -3,7 +3,7 @@
 
 use crate::kind::Kind;
 use crate::pause::Pause;
-use crate::state::State;
+use crate::state::{Body, State};
 use crate::text::{Names, brief, key, one_line, quoted, quoted_list, shown, state_name};
 use crate::{ImportError, Imported, Wishes};
 use farfield_base::credentials::is_credential;
@@ -254,6 +254,11 @@ impl Draft {
         };
         self.spread_pauses(&taken);
         self.name_states(&taken);
+        for entry in &mut self.entries {
+            if let Some(Body::File(file)) = &mut entry.state.body {
+                *file = wishes.placed(file);
+            }
+        }
         if target.scheme() == "http" && !self.settings.tls.is_empty() {
             self.settings.tls.clear();
             self.note(

@@ -238,7 +238,7 @@ impl Reader<'_, '_> {
         if known.len() > 1000 || !known.iter().all(|own| crate::text::is_variable(own)) {
             return Err("a column of it has a name that no variable of a session has");
         }
-        let mut lines = vec![("file", quoted(&self.placed(file)))];
+        let mut lines = vec![("file", quoted(&self.wishes.placed(file)))];
         if let Some(columns) = columns {
             lines.push(("columns", quoted_list(columns.iter().map(String::as_str))));
         }
@@ -246,14 +246,6 @@ impl Reader<'_, '_> {
             lines.push(("used-up", quoted("stop")));
         }
         Ok((lines, known))
-    }
-
-    /// The name of a file as the scenario has it, which may stand in another folder.
-    fn placed(&self, file: &str) -> String {
-        match &self.wishes.folder {
-            Some(folder) => folder.join(file).to_string_lossy().into_owned(),
-            None => file.to_owned(),
-        }
     }
 
     /// Samplers of a tree in their order; loops are in it as often as they go round.

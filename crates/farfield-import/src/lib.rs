@@ -77,6 +77,14 @@ impl Wishes {
         }
     }
 
+    /// The name of a file as the scenario has it, which may stand in another folder.
+    fn placed(&self, file: &str) -> String {
+        match &self.folder {
+            Some(folder) => folder.join(file).to_string_lossy().into_owned(),
+            None => file.to_owned(),
+        }
+    }
+
     /// Basic authentication (RFC 7617) with `USER:PASSWORD`.
     fn basic(&self, value: &str) -> String {
         match environment(value) {
@@ -181,6 +189,6 @@ pub fn import(kind: Kind, source: Source<'_>, wishes: &Wishes) -> Result<Importe
 pub fn import_words(words: &[String], load: &mut Load<'_>, wishes: &Wishes) -> Result<Imported, ImportError> {
     let mut draft = Draft::new("curl", Kind::Curl);
     let mut files = Files::default();
-    curl::read_words(words, &mut |path: &Path| files.by_hand(path, load), &mut draft)?;
+    curl::read_words(words, &mut |path: &Path| files.by_hand(path, load), wishes, &mut draft)?;
     draft.finish(wishes, files.names())
 }

@@ -364,3 +364,38 @@ fn remarks_are_of_requests_that_are_taken() {
     assert_eq!(left_out(&imported), ["whose body the archive does not have"]);
     assert_eq!(differing(&imported), [(1, "entry 1, http://h/a".to_owned())]);
 }
+
+/// A scenario in another folder than the document names its files all the same.
+#[test]
+fn files_are_named_from_where_the_scenario_stands() {
+    let wishes = Wishes { folder: Some("/d".into()), ..Wishes::default() };
+    let text = "curl https://h/ --cacert ca.pem --key /k.pem --cert c.pem -T b.bin --unix-socket s";
+    let mut load = |_: &Path| -> io::Result<Vec<u8>> { Ok(vec![0xff]) };
+    let source = Source { name: "a", bytes: text.as_bytes(), load: &mut load };
+    let imported = import(Kind::Curl, source, &wishes).expect(text);
+    for line in [
+        "body = { file = \"/d/b.bin\" }",
+        "ca = \"/d/ca.pem\"",
+        "certificate = \"/d/c.pem\"",
+        "key = \"/k.pem\"",
+        "unix-socket = \"/d/s\"",
+    ] {
+        assert!(imported.scenario.contains(line), "{line}: {}", imported.scenario);
+    }
+}
+
+#[test]
+fn a_unix_socket_is_asked_as_curl_asks_it() {
+    let imported = curl("curl --unix-socket /run/a.sock --resolve h:80:127.0.0.1 -x p http://h/1");
+    for (part, is_there) in
+        [("unix-socket = \"/run/a.sock\"", true), ("proxy", false), ("connect-to", false), ("sockets", false)]
+    {
+        assert_eq!(imported.scenario.contains(part), is_there, "{part}: {}", imported.scenario);
+    }
+    assert!(imported.notes.iter().any(|note| note.contains("`/run/a.sock`")), "{:?}", imported.notes);
+    let imported = curl("curl --abstract-unix-socket a http://h/1");
+    assert!(imported.scenario.contains("unix-socket = \"@a\""), "{}", imported.scenario);
+    let error =
+        of(Kind::Curl, "curl --unix-socket $S http://h/", &Wishes::default()).expect_err("a variable");
+    assert!(error.to_string().contains("to a Unix socket whose name is a variable"), "{error}");
+}

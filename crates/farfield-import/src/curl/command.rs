@@ -1,6 +1,7 @@
 //! A command of curl: its words become options, a set for each request (`--next` begins another).
 
 use super::options::{self, Effect};
+use super::words::MARK;
 
 /// Options of a request, and of those beside it.
 #[derive(Debug, Default, Clone)]
@@ -43,6 +44,8 @@ pub struct Common {
     pub resolve: Vec<String>,
     pub proxy: Option<String>,
     pub proxy_user: Option<String>,
+    /// As a scenario has it: an abstract one begins with `@`.
+    pub unix_socket: Option<String>,
     pub time_max: Option<String>,
     pub certificate: Option<String>,
     pub key: Option<String>,
@@ -153,6 +156,11 @@ fn apply(sets: &mut Vec<Options>, effect: Effect, name: &str, value: String) {
         Effect::Resolve => common.resolve.push(value),
         Effect::Proxy => common.proxy = Some(value),
         Effect::ProxyUser => common.proxy_user = Some(value),
+        Effect::UnixSocket | Effect::AbstractUnixSocket if value.contains(MARK) => {
+            set.refused.get_or_insert("to a Unix socket whose name is a variable");
+        }
+        Effect::UnixSocket => common.unix_socket = Some(value),
+        Effect::AbstractUnixSocket => common.unix_socket = Some(format!("@{value}")),
         Effect::MaxTime => common.time_max = Some(value),
         Effect::Certificate => {
             let (file, has_password) = certificate(&value);

@@ -31,6 +31,8 @@ pub enum Effect {
     Resolve,
     Proxy,
     ProxyUser,
+    UnixSocket,
+    AbstractUnixSocket,
     MaxTime,
     Upload,
     Certificate,
@@ -48,10 +50,10 @@ pub enum Effect {
 }
 
 use Effect::{
-    Agent, Bearer, CaCertificate, Certificate, Compressed, ConnectTo, Cookie, Data, DataBinary, DataRaw,
-    DataUrlencode, Differs, Form, FormString, Get, GlobOff, Head, Header, Http, Insecure, Json, Key,
-    Location, MaxRedirects, MaxTime, Method, Next, NoMatter, PathAsIs, Proxy, ProxyUser, Range, Referer,
-    Refused, Resolve, Upload, Url, UrlQuery, User,
+    AbstractUnixSocket, Agent, Bearer, CaCertificate, Certificate, Compressed, ConnectTo, Cookie, Data,
+    DataBinary, DataRaw, DataUrlencode, Differs, Form, FormString, Get, GlobOff, Head, Header, Http,
+    Insecure, Json, Key, Location, MaxRedirects, MaxTime, Method, Next, NoMatter, PathAsIs, Proxy, ProxyUser,
+    Range, Referer, Refused, Resolve, UnixSocket, Upload, Url, UrlQuery, User,
 };
 
 /// An option: its name, its letter, whether it takes a value, and what it does.
@@ -132,8 +134,8 @@ const OPTIONS: &[Known] = &[
     ("speed-limit", Some('Y'), true, CONNECTION),
     ("speed-time", Some('y'), true, CONNECTION),
     ("expect100-timeout", None, true, CONNECTION),
-    ("unix-socket", None, true, Refused("to a socket of this machine (--unix-socket)")),
-    ("abstract-unix-socket", None, true, Refused("to a socket of this machine (--unix-socket)")),
+    ("unix-socket", None, true, UnixSocket),
+    ("abstract-unix-socket", None, true, AbstractUnixSocket),
     ("tlsv1", Some('1'), false, HANDSHAKE),
     ("tlsv1.0", None, false, HANDSHAKE),
     ("tlsv1.1", None, false, HANDSHAKE),
