@@ -21,10 +21,12 @@ const NAMED_MAX: Bytes = Bytes(16 << 20);
 
 /// Imports the document that the flags name.
 pub fn import(flags: &ImportFlags) -> Result<Exit, Problem> {
-    let named = flags.file.as_deref().unwrap_or("curl");
-    let document = match flags.command.is_empty() {
-        true => Some(read(named, flags.from)?),
-        false => None,
+    let typed = pasted(flags);
+    let named = flags.file.as_deref().filter(|_| typed.is_none()).unwrap_or("curl");
+    let document = match (typed, flags.command.is_empty()) {
+        (Some(command), _) => Some(command.as_bytes().to_vec()),
+        (None, true) => Some(read(named, flags.from)?),
+        (None, false) => None,
     };
     let kind = match &document {
         None => Kind::Curl,
@@ -55,6 +57,20 @@ pub fn import(flags: &ImportFlags) -> Result<Exit, Problem> {
             .map_err(|error| Problem::failed(format!("cannot write {}: {error}", path.display())))?,
     }
     Ok(Exit::Fine)
+}
+
+/// The text of a command of curl that stands in the place of a file's name, or behind `--`, as one word. It
+/// is read as a document: somebody else may have written it.
+fn pasted(flags: &ImportFlags) -> Option<&str> {
+    let text = match flags.command.as_slice() {
+        [] => flags.file.as_deref()?,
+        [word] => word.as_str(),
+        _ => return None,
+    };
+    let is_command = text.trim().contains(char::is_whitespace)
+        && flags.from.is_none_or(|kind| kind == Kind::Curl)
+        && Kind::of("", text.as_bytes()) == Some(Kind::Curl);
+    (is_command && !Path::new(text).exists()).then_some(text)
 }
 
 /// Writes the scenario; a file with credentials or contents of files in it is its owner's alone.

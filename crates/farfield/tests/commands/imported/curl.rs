@@ -180,3 +180,24 @@ fn a_command_may_be_typed() {
     assert_eq!(run.run("--sessions 1 -c 1")[0].field("authorization"), "Bearer own");
     run.place.farfield("import -- wget http://a/").exits(2).says(&["`wget`"]);
 }
+
+/// A command that is pasted in quotes is a command, and no name of a file.
+#[test]
+fn a_pasted_command_is_one_word() {
+    let run = Run::new();
+    let command = format!("curl -X POST 'http://{}/order' \\\n  -d 'a=1 2'", run.server.address);
+    for words in [vec![command.as_str()], vec!["--", command.as_str()]] {
+        let ended = run.import(&words).exits(0);
+        says(&ended, &["curl is a curl command: 1 of 1 entry taken"]);
+        let arrived: Vec<String> = run.run("--sessions 1 -c 1").iter().map(Arrived::line).collect();
+        assert_eq!(arrived, ["POST /order a=1 2"]);
+    }
+    // A file of that name is a file, and files that the command names are a document's.
+    run.place.write("curl me.sh", "curl http://127.0.0.1:1/of-the-file");
+    run.import(&["curl me.sh"]).exits(0);
+    assert!(run.scenario().contains("/of-the-file"), "{}", run.scenario());
+    let command = format!("curl -d @/etc/hostname http://{}/", run.server.address);
+    let ended = run.import(&[command.as_str()]).exits(2);
+    says(&ended, &["whose file is not in the document's folder"]);
+    run.import(&["curl", "--from", "curl"]).exits(1).says(&["cannot read curl"]);
+}
