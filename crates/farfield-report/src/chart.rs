@@ -129,11 +129,12 @@ impl Layout {
         is_in_page: false,
     };
 
-    /// One of two columns of a page.
-    const COLUMN: Layout = Layout { width: 480.0, height: 320.0, is_in_page: true, ..Layout::PICTURE };
+    /// One of two columns of a page. Ticks of seven digits have room beside the name of the axis.
+    const COLUMN: Layout =
+        Layout { width: 480.0, height: 320.0, left: 85.0, is_in_page: true, ..Layout::PICTURE };
 
     /// The whole width of a page, for quantities over time below each other.
-    const BAND: Layout = Layout { width: 980.0, height: 230.0, is_in_page: true, ..Layout::PICTURE };
+    const BAND: Layout = Layout { width: 980.0, height: 230.0, ..Layout::COLUMN };
 }
 
 /// The seconds of a run along the x axis, equal in all charts of a page.
@@ -143,6 +144,8 @@ pub struct Seconds {
     pub until: f64,
     /// The end of the warm-up, which is shaded.
     pub warm_up: f64,
+    /// The end of the measured part: what comes after is shaded.
+    pub measured_to: f64,
 }
 
 impl Point {
@@ -243,8 +246,15 @@ impl Chart {
 
         let points = || self.series.iter().flat_map(|series| self.points(series));
         let level = self.level.iter().map(|level| level.at);
-        let all_seconds = seconds.iter().flat_map(|seconds| [0.0, seconds.until]);
-        let across = self.x.scale(points().map(|point| point.x).chain(all_seconds), left, width - right);
+        let all_seconds = seconds.iter().map(|seconds| seconds.until);
+        let across = match seconds {
+            Some(_) => Scale::seconds(
+                points().map(|p| p.x).chain(all_seconds).fold(0.0, f64::max),
+                left,
+                width - right,
+            ),
+            None => self.x.scale(points().map(|point| point.x), left, width - right),
+        };
         // The lower ends of whiskers are cut at the axis: an axis from zero stays one.
         let heights = points().map(|point| point.y).chain(points().map(|point| point.ends()[1]));
         let up = self.y.scale(heights.chain(level), height - bottom, top + layout.top);
@@ -253,8 +263,13 @@ impl Chart {
         if layout.is_in_page {
             svg.heading((left, layout.top), &self.title);
         }
-        if let Some(Seconds { warm_up, .. }) = seconds.filter(|seconds| seconds.warm_up > 0.0) {
-            svg.shade((left, up.to), (across.place(warm_up).min(width - right), up.from));
+        if let Some(Seconds { until, warm_up, measured_to }) = seconds {
+            let place = |second: f64| across.place(second.clamp(0.0, until));
+            for (from, to) in
+                [(0.0, warm_up), (measured_to, until)].into_iter().filter(|(from, to)| from < to)
+            {
+                svg.shade((place(from), up.to), (place(to), up.from));
+            }
         }
         svg.frame(&across, &up, &self.x.label, &self.y.label, layout.is_in_page);
         if layout.is_in_page {
@@ -293,7 +308,8 @@ fn trace(svg: &mut Svg, number: usize, mark: Mark, dots: &[Dot]) {
         svg.path(number, dots, mark == Mark::Dashes);
     }
     svg.whiskers(number, dots);
-    if matches!(mark, Mark::Dots | Mark::Marked) {
+    // A line through one point is not to be seen.
+    if matches!(mark, Mark::Dots | Mark::Marked) || dots.len() == 1 {
         svg.markers(number, dots);
     }
 }
@@ -333,6 +349,26 @@ mod tests {
         };
         assert!(of(&[(-1.0, 1.0)]).contains("nothing to draw"));
         assert!(of(&[(2.0, 2.0)]).contains("<circle"), "one point is drawn");
+    }
+
+    /// What is before and after the measured part is shaded, and a line through one point has a marker.
+    #[test]
+    fn a_single_second_is_visible_and_what_does_not_count_is_shaded() {
+        let series = vec![Series::new("data", Mark::Line, [(1.0, 5.0)])];
+        let chart = Chart::new("Chart", Axis::linear("second"), Axis::linear("n"), series);
+        let shaded = |warm_up, measured_to| {
+            let svg = chart.html_over(Seconds { until: 4.0, warm_up, measured_to });
+            svg.matches("class=\"shade\"").count()
+        };
+        assert_eq!([shaded(0.0, 4.0), shaded(1.0, 4.0), shaded(0.0, 3.0), shaded(1.0, 3.0)], [0, 1, 1, 2]);
+        // One of the second, three of the legend's line.
+        let of = |svg: String| {
+            svg.split("</g>")
+                .filter(|group| group.contains("class=\"series\""))
+                .map(|group| group.matches("<circle").count())
+                .sum::<usize>()
+        };
+        assert_eq!(of(chart.html()), 1, "{}", chart.html());
     }
 
     #[test]

@@ -15,12 +15,15 @@ use std::fmt::Write;
 const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;max-width:1000px;margin:2em auto;padding:0 1em;color:#222}\
     h2{margin-top:2em;border-bottom:1px solid #ccc}table{border-collapse:collapse;margin:.6em 0}\
     td,th{padding:.15em .8em .15em 0;text-align:right;font-variant-numeric:tabular-nums}\
-    td:first-child,th:first-child{text-align:left}th{border-bottom:1px solid #999}svg{width:100%;height:auto}";
+    td:first-child,th:first-child,.text{text-align:left}td{white-space:nowrap}td:first-child,td.text{white-space:normal}td.text{min-width:8em}td.long{min-width:18em}th{border-bottom:1px solid #999}svg{width:100%;height:auto}";
 
 /// The style of the family.
-const FAMILY_STYLE: &str = include_str!("html/style.css");
+pub(crate) const FAMILY_STYLE: &str = include_str!("html/style.css");
 /// The script of the family.
 pub(crate) const SCRIPT: &str = include_str!("html/script.js");
+
+/// Bytes from which on a text in a table is long.
+const LONG: usize = 30;
 
 /// The end of a page without a script.
 pub(crate) const END: &str = "</body></html>\n";
@@ -67,7 +70,9 @@ pub(crate) fn sentence(text: &str) -> String {
         .collect()
 }
 
-/// A table; cells are HTML.
+/// A table; cells are HTML. A column whose name begins with `<` is text, and its cells begin at the left, as
+/// those of the first column do; a long one has room for several words a line. Without any name there is no
+/// head.
 pub(crate) fn table(page: &mut String, head: &[&str], rows: &[Vec<String>]) {
     let rows: Vec<(&str, &[String])> = rows.iter().map(|row| ("", row.as_slice())).collect();
     table_of(page, head, &rows);
@@ -75,11 +80,17 @@ pub(crate) fn table(page: &mut String, head: &[&str], rows: &[Vec<String>]) {
 
 /// A table whose rows have classes.
 pub(crate) fn table_of(page: &mut String, head: &[&str], rows: &[(&str, &[String])]) {
-    page.push_str("<div class=\"scroll\"><table><tr>");
-    for name in head {
-        let _ = write!(page, "<th scope=\"col\">{name}</th>");
+    page.push_str("<div class=\"scroll\"><table>");
+    let is_text = |at: usize| head.get(at).is_some_and(|name| name.starts_with('<'));
+    if head.iter().any(|name| !name.is_empty()) {
+        page.push_str("<tr>");
+        for (at, name) in head.iter().enumerate() {
+            let class = if is_text(at) { " class=\"text\"" } else { "" };
+            let _ = write!(page, "<th scope=\"col\"{class}>{}</th>", name.trim_start_matches('<'));
+        }
+        page.push_str("</tr>");
     }
-    page.push_str("</tr>\n");
+    page.push('\n');
     for (class, row) in rows {
         match *class {
             "" => page.push_str("<tr>"),
@@ -87,8 +98,13 @@ pub(crate) fn table_of(page: &mut String, head: &[&str], rows: &[(&str, &[String
                 let _ = write!(page, "<tr class=\"{class}\">");
             }
         }
-        for cell in *row {
-            let _ = write!(page, "<td>{cell}</td>");
+        for (at, cell) in row.iter().enumerate() {
+            let class = match is_text(at) {
+                true if cell.len() > LONG => " class=\"text long\"",
+                true => " class=\"text\"",
+                false => "",
+            };
+            let _ = write!(page, "<td{class}>{cell}</td>");
         }
         page.push_str("</tr>\n");
     }
@@ -98,6 +114,20 @@ pub(crate) fn table_of(page: &mut String, head: &[&str], rows: &[(&str, &[String
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tables_have_a_head_where_columns_have_names_and_text_begins_at_the_left() {
+        let (mut named, mut plain) = (String::new(), String::new());
+        let rows = [vec!["1".to_owned(), "a".to_owned()]];
+        table(&mut named, &["number", "<words"], &rows);
+        assert!(
+            named.contains("<th scope=\"col\">number</th><th scope=\"col\" class=\"text\">words</th>"),
+            "{named}"
+        );
+        assert!(named.contains("<td>1</td><td class=\"text\">a</td>"), "{named}");
+        table(&mut plain, &["", ""], &rows);
+        assert!(!plain.contains("<th") && plain.contains("<table>\n<tr><td>1</td>"), "{plain}");
+    }
 
     #[test]
     fn code_in_sentences_is_marked_and_nothing_else() {

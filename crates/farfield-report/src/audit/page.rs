@@ -7,7 +7,7 @@ use crate::html::{self, escaped};
 use farfield_verify::audit::{Agreement, Audit, Times};
 use std::fmt::Write;
 
-const STYLE: &str = "td,th{vertical-align:top}td.why{text-align:left}.off{color:var(--bad)}.verdict{font-weight:600}\
+const STYLE: &str = "td,th{vertical-align:top}td.why,th.why{text-align:left;white-space:normal}td.why{min-width:16em}.off{color:var(--bad)}.verdict{font-weight:600}\
     code{word-break:break-all}svg{max-width:620px}";
 
 /// The page of an audit.
@@ -55,7 +55,10 @@ fn figures(html: &mut String, audit: &Audit) {
     if audit.rows.is_empty() {
         return;
     }
-    html.push_str("<table><tr><th>figure</th><th>reported</th><th>true</th><th>off</th><th>why</th></tr>\n");
+    html.push_str(
+        "<div class=\"scroll\"><table><tr><th scope=\"col\">figure</th><th scope=\"col\">reported</th>\
+         <th scope=\"col\">true</th><th scope=\"col\">off</th><th scope=\"col\" class=\"why\">why</th></tr>\n",
+    );
     for row in &audit.rows {
         let _ = writeln!(
             html,
@@ -68,7 +71,7 @@ fn figures(html: &mut String, audit: &Audit) {
             escaped(row.why.as_deref().unwrap_or_default())
         );
     }
-    html.push_str("</table>\n");
+    html.push_str("</table></div>\n");
 }
 
 fn times(html: &mut String, audit: &Audit) {

@@ -32,16 +32,26 @@ impl Scale {
         Scale::between(0.0, most, from, to)
     }
 
+    /// A scale for the seconds of a run across the width of a page, with room for more ticks: fewer seconds
+    /// beyond the last one are shown.
+    pub fn seconds(most: f64, from: f64, to: f64) -> Scale {
+        Scale::linear(0.0, most, 15.0, from, to)
+    }
+
     /// A scale with round ticks, the first at or below `least` and the last at or above `most`.
     pub fn between(least: f64, most: f64, from: f64, to: f64) -> Scale {
-        const STEPS_MAX: f64 = 8.0;
+        Scale::linear(least, most, 8.0, from, to)
+    }
+
+    /// A scale with `steps_max` round steps at most.
+    fn linear(least: f64, most: f64, steps_max: f64, from: f64, to: f64) -> Scale {
         let range = if most > least { most - least } else { 1.0 };
         let most = least + range;
-        let decade = 10f64.powf((range / STEPS_MAX).log10().floor());
+        let decade = 10f64.powf((range / steps_max).log10().floor());
         // A number that lies on a tick but for rounding needs no tick beyond it.
         let first = |step: f64| (least / step + 1e-9).floor();
         let last = |step: f64| (most / step - 1e-9).ceil();
-        let enough = |step: &f64| last(*step) - first(*step) <= STEPS_MAX;
+        let enough = |step: &f64| last(*step) - first(*step) <= steps_max;
         let round = [1.0, 2.0, 5.0, 10.0].map(|round| round * decade);
         let step = round.into_iter().find(enough).unwrap_or(20.0 * decade);
         let steps = (last(step) - first(step)) as u32;
@@ -149,6 +159,8 @@ mod tests {
             ["0.50", "0.55", "0.60", "0.65", "0.70", "0.75", "0.80", "0.85", "0.90"]
         );
         let scale = Scale::between(160.0, 240.0, 10.0, 20.0);
+        let last = |most| names(&Scale::seconds(most, 0.0, 1.0)).pop().expect("a tick");
+        assert_eq!([9.0, 22.0, 41.0, 61.0].map(last), ["9", "22", "45", "65"]);
         assert_eq!([160.0, 200.0, 240.0].map(|number| scale.place(number)), [10.0, 15.0, 20.0]);
     }
 

@@ -97,7 +97,7 @@ impl Svg {
         self.line((across.from, up.from), (across.to, up.from), Stroke::Axis);
         self.line((across.from, up.from), (across.from, up.to), Stroke::Axis);
         self.text((f64::midpoint(across.from, across.to), up.from + 44.0), "middle", x_name);
-        let (x, y) = (18.0, f64::midpoint(up.from, up.to));
+        let (x, y) = (if is_in_page { 14.0 } else { 18.0 }, f64::midpoint(up.from, up.to));
         self.put(format_args!(
             "<text x=\"{x}\" y=\"{y:.1}\" text-anchor=\"middle\" transform=\"rotate(-90 {x} {y:.1})\">{}</text>",
             escaped(y_name)

@@ -8,24 +8,20 @@ use crate::{chart, html};
 use farfield_base::printable;
 use std::fmt::Write;
 
-const STYLE: &str = ".better{color:#1a6b2f}.worse{color:#a11}.name{overflow-wrap:anywhere}\
-    td.bar{width:14em}svg.interval{width:14em;height:1.2em;display:block}\
-    @media(prefers-color-scheme:dark){body{background:#181818;color:#ddd}.better{color:#6c6}.worse{color:#f88}\
-    svg.interval line{stroke:#ddd}svg.interval circle{fill:#ddd}}";
+const STYLE: &str = ".better{color:#1a6b2f}.worse{color:var(--bad)}td.name{white-space:normal;min-width:8em}\
+    td.found,th.found,td.name,th.name{text-align:left}svg.interval{width:14em;height:1.2em;display:block}\
+    svg.interval line{stroke:var(--ink)}svg.interval line.zero{stroke:#999}svg.interval circle{fill:var(--ink)}\
+    @media(prefers-color-scheme:dark){:root:not([data-theme=light]) .better{color:#6c6}}:root[data-theme=dark] .better{color:#6c6}";
 
 /// The comparison as a page.
 pub fn render(comparison: &Comparison, judged: &[(FailIf, Vec<Judgement>)]) -> String {
-    let mut page = html::begin("Runs compared", STYLE);
+    let mut page = html::begin("Runs compared", &format!("{}{STYLE}", html::FAMILY_STYLE));
     side(&mut page, "Base", &comparison.base);
     for (at, against) in comparison.others.iter().enumerate() {
-        let _ = writeln!(
-            page,
-            "<h2 class=\"name\">{}: {}</h2>",
-            escaped(&against.side.name),
-            verdict(against).to_lowercase()
-        );
+        let _ =
+            writeln!(page, "<h2 class=\"name\">{}: {}</h2>", escaped(&against.side.name), verdict(against));
         side(&mut page, "Against it", &against.side);
-        let _ = writeln!(page, "<p>Intervals {}.</p>", evidence(against));
+        let _ = writeln!(page, "<p>The intervals: {}.</p>", evidence(against));
         table(&mut page, against);
         let mut items: Vec<String> = Vec::new();
         for (condition, judgements) in judged {
@@ -53,9 +49,10 @@ pub fn render(comparison: &Comparison, judged: &[(FailIf, Vec<Judgement>)]) -> S
 fn side(page: &mut String, label: &str, side: &SideSummary) {
     let _ = writeln!(
         page,
-        "<p class=\"name\">{label}: <strong>{}</strong>, {} valid, {}</p>",
+        "<p class=\"name\">{label}: <strong>{}</strong>, {} valid {}, {}</p>",
         escaped(&side.name),
         side.runs,
+        if side.runs == 1 { "run" } else { "runs" },
         escaped(&side.load)
     );
     let left_out = side.left_out.iter();
@@ -67,7 +64,9 @@ fn side(page: &mut String, label: &str, side: &SideSummary) {
 
 fn table(page: &mut String, against: &Against) {
     page.push_str(
-        "<table><tr><th></th><th>base</th><th>against it</th><th>change</th><th>95 % interval</th><th></th><th></th></tr>\n",
+        "<div class=\"scroll\" tabindex=\"0\"><table><tr><th scope=\"col\">figure</th><th scope=\"col\">base</th>\
+         <th scope=\"col\">against it</th><th scope=\"col\">change</th><th scope=\"col\">95 % interval</th>\
+         <th scope=\"col\" class=\"found\">found</th><th scope=\"col\">interval, about no change</th></tr>\n",
     );
     let changes = against.rows.iter().filter_map(|row| row.change.filter(|_| is_drawn(row.metric.scale())));
     let reach = changes.map(|change| change.low.abs().max(change.high.abs())).fold(0.0, f64::max);
@@ -82,10 +81,10 @@ fn table(page: &mut String, against: &Against) {
         let _ = writeln!(
             page,
             "<tr><td>{metric}</td><td>{base}</td><td>{other}</td><td>{change}</td><td>{interval}</td>\
-             <td class=\"{class}\">{found}</td><td class=\"bar\">{bar}</td></tr>"
+             <td class=\"found {class}\">{found}</td><td>{bar}</td></tr>"
         );
     }
-    page.push_str("</table>\n");
+    page.push_str("</table></div>\n");
 }
 
 /// Changes of shares are not on the axis of ratios.
@@ -99,7 +98,7 @@ fn bar(change: Change, reach: f64) -> String {
     let x = |change: f64| 100.0 + 95.0 * change / reach;
     format!(
         "<svg class=\"interval\" viewBox=\"0 0 200 16\" role=\"img\" aria-label=\"change and its interval\">\
-         <line x1=\"100\" y1=\"0\" x2=\"100\" y2=\"16\" stroke=\"#999\"/>\
+         <line class=\"zero\" x1=\"100\" y1=\"0\" x2=\"100\" y2=\"16\" stroke=\"#999\"/>\
          <line x1=\"{:.1}\" y1=\"8\" x2=\"{:.1}\" y2=\"8\" stroke=\"#222\" stroke-width=\"2\"/>\
          <circle cx=\"{:.1}\" cy=\"8\" r=\"3.5\" fill=\"#222\"/></svg>",
         x(change.low),
@@ -112,7 +111,8 @@ fn inputs(page: &mut String, against: &Against) {
     if against.inputs.is_empty() {
         return;
     }
-    page.push_str("<h3>Asked for differently, or on another machine</h3>\n<table><tr><th>key</th><th>base</th><th>against it</th></tr>\n");
+    page.push_str("<h3>Asked for differently, or on another machine</h3>\n<div class=\"scroll\" tabindex=\"0\"><table>\
+        <tr><th scope=\"col\">key</th><th scope=\"col\" class=\"name\">base</th><th scope=\"col\" class=\"name\">against it</th></tr>\n");
     for change in &against.inputs {
         let value = |value: &Option<String>| value.as_deref().map_or("–".to_owned(), escaped);
         let _ = writeln!(
@@ -123,7 +123,7 @@ fn inputs(page: &mut String, against: &Against) {
             value(&change.other)
         );
     }
-    page.push_str("</table>\n");
+    page.push_str("</table></div>\n");
 }
 
 /// Text from elsewhere: neither markup nor control characters of it are in the page.

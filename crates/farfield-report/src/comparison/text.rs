@@ -8,7 +8,8 @@ use crate::terminal::{COLUMNS, GREEN, LABEL, Look, RED, YELLOW, indented, labell
 
 /// What the words of a table mean.
 pub(super) const EXPLANATION: &str = "An interval contains the true change with 95 %. \"better\" and \"worse\" hold for all lines together: of two equal \
-     servers at most one comparison in twenty says so. With \"?\" they hold for a line by itself.";
+     servers at most one comparison in twenty says so. With \"?\" they hold for a line by itself. \"not shown\": the \
+     interval contains 0, which is no change.";
 
 /// Runs that were left out and keys that differ, shown of each side; a line counts the others.
 const SHOWN: usize = 8;

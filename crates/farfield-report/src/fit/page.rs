@@ -102,7 +102,7 @@ fn overview(html: &mut String, report: &FitReport) {
     if !read.shown.is_empty() {
         html.push_str("<p>The first broken lines:</p>\n");
         let rows = read.shown.iter().map(|shown| vec![shown.line.to_string(), escaped(&shown.why)]);
-        table(html, &["line", "why"], &rows.collect::<Vec<_>>());
+        table(html, &["line", "<why"], &rows.collect::<Vec<_>>());
     }
     if let Some(arrivals) = report.arrivals {
         let _ = writeln!(
@@ -177,7 +177,7 @@ fn sessions_over_time(html: &mut String, process: &SessionProcess, traffic: &Fit
         vec![format!("{}{along}", compared.model.name()), format!("{:.2}", compared.off), verdict.to_owned()]
     };
     let rows: Vec<Vec<String>> = process.compared.iter().map(row).collect();
-    table(html, &["process", "largest factor from the log", ""], &rows);
+    table(html, &["process", "largest factor from the log", "<result"], &rows);
 }
 
 fn sentences(html: &mut String, sentences: &[String], class: &str) {

@@ -23,6 +23,12 @@
     made.addEventListener("click", listener);
     return made;
   };
+  // A chart and its buttons are one box, so that where charts are beside each other, each has its buttons below it.
+  const boxed = (svg, buttons) => {
+    const box = document.createElement("figure");
+    svg.replaceWith(box);
+    box.append(svg, ...buttons);
+  };
   const pairs = (text) => text.split(" ").filter(Boolean).map((point) => point.split(",").map(Number));
   // The points of a series: those of its line, or its markers.
   const marked = (group, points) => (points.length > 0 ? points : [...group.querySelectorAll("circle")].map((circle) =>
@@ -31,7 +37,7 @@
   for (const svg of document.querySelectorAll("svg")) {
     const scales = svg.querySelector("g.scales");
     if (!scales) {
-      svg.after(...savers({ svg }));
+      boxed(svg, savers({ svg }));
       continue;
     }
     const x = scale(scales.dataset.x);
@@ -48,12 +54,15 @@
     const ticks = svg.querySelector("g.x-ticks");
     const chart = {
       svg, x, y: scale(scales.dataset.y), lines, series, cursor, text, chosen, ticks,
-      whole: ticks ? [...ticks.children] : [], shade: svg.querySelector("rect.shade"), at: null, view: [x.from, x.to],
+      whole: ticks ? [...ticks.children] : [], at: null, view: [x.from, x.to],
       isTime: scales.dataset.kind === "time",
       // Markers stay where they are: only charts of lines are magnified.
       hasZoom: Boolean(ticks) && lines.length > 0 && !svg.querySelector("g.series circle, g.series path, g.series rect"),
     };
-    if (chart.shade) chart.shaded = [Number(chart.shade.getAttribute("x")), Number(chart.shade.getAttribute("x")) + Number(chart.shade.getAttribute("width"))];
+    chart.shades = [...svg.querySelectorAll("rect.shade")].map((rect) => {
+      const [from, width] = ["x", "width"].map((name) => Number(rect.getAttribute(name)));
+      return { rect, ends: [from, from + width] };
+    });
     charts.push(chart);
     listen(chart);
   }
@@ -115,10 +124,10 @@
       const cutout = () => cut(points, view).map(([px, py]) => `${moved(chart, px).toFixed(1)},${py}`).join(" ");
       line.setAttribute("points", isWhole ? drawn : cutout());
     }
-    if (chart.shade) {
-      const [from, to] = chart.shaded.map((at) => Math.min(Math.max(moved(chart, at), x.from), x.to));
-      chart.shade.setAttribute("x", from);
-      chart.shade.setAttribute("width", to - from);
+    for (const { rect, ends } of chart.shades) {
+      const [from, to] = ends.map((at) => Math.min(Math.max(moved(chart, at), x.from), x.to));
+      rect.setAttribute("x", from);
+      rect.setAttribute("width", to - from);
     }
     chart.reset.hidden = isWhole;
     if (isWhole) return ticks.replaceChildren(...chart.whole);
@@ -189,7 +198,7 @@
     });
     chart.reset = button("show the whole axis", () => zoom(chart, null));
     chart.reset.hidden = true;
-    svg.after(...savers(chart), chart.reset);
+    boxed(svg, [...savers(chart), chart.reset]);
   }
 
   function savers(chart) {
@@ -223,7 +232,8 @@
   const storage = { read: () => { try { return localStorage.getItem("theme"); } catch { return null; } },
     keep: (theme) => { try { localStorage.setItem("theme", theme); } catch { /* It lasts as long as the page. */ } } };
   const themes = ["system", "light", "dark"];
-  let theme = themes.includes(storage.read()) ? storage.read() : "system";
+  // Where the page is part of another, that one's theme is written into it.
+  let theme = themes.find((known) => known === (storage.read() ?? document.documentElement.dataset.theme)) ?? "system";
   const switcher = button("", () => {
     theme = themes[(themes.indexOf(theme) + 1) % themes.length];
     storage.keep(theme);

@@ -2,7 +2,7 @@
 //! HdrHistogram plots them.
 
 use super::{missing, opened};
-use crate::chart::{Axis, Chart, Mark, Series};
+use crate::chart::{Axis, Chart, Mark, Series, Spacing};
 use crate::directory::RunDirectory;
 use crate::export::HISTOGRAMS_FILE;
 use farfield_measure::hlog::{self, Interval};
@@ -36,12 +36,13 @@ pub(super) fn charts(page: &mut String, run: &RunDirectory) {
     }
     page.push_str("<div class=\"pair\">\n");
     let axes = [
-        ("Share of requests that take at most a time, to p99.9", Axis::linear("milliseconds"), 0.999),
-        ("Share of requests that take at most a time, logarithmic", Axis::logarithmic("milliseconds"), 1.0),
+        ("Share of requests within a time, to p99.9", Axis::linear("milliseconds"), 0.999),
+        ("Share of requests within a time, logarithmic", Axis::logarithmic("milliseconds"), 1.0),
     ];
     for (title, axis, to) in axes {
         let lines = times.iter().map(|time| Series::new(name(time), Mark::Line, shares(time, to))).collect();
-        page.push_str(&Chart::new(title, axis, Axis::linear("share"), lines).html());
+        let up = Axis { label: "share".to_owned(), spacing: Spacing::FromZero };
+        page.push_str(&Chart::new(title, axis, up, lines).html());
     }
     let lines = times.iter().map(|time| Series::new(name(time), Mark::Line, by_percentile(time))).collect();
     let across = Axis::logarithmic("1/(1 - percentile): 10 is p90, 100 is p99, 1000 is p99.9");
@@ -53,10 +54,11 @@ fn name(interval: &Interval) -> String {
     interval.tag.trim_start_matches("steady.").to_owned()
 }
 
-/// Times with the shares up to them, as far as the share `to`.
+/// Times with the shares up to them, from none below the least time as far as the share `to`.
 fn shares(interval: &Interval, to: f64) -> Vec<(f64, f64)> {
     let steps = interval.bins.iter_quantiles(TICKS).take_while(|step| step.quantile_iterated_to() <= to);
-    steps.map(|step| (step.value_iterated_to() as f64 / 1e6, step.quantile())).collect()
+    let steps = steps.map(|step| (step.value_iterated_to() as f64 / 1e6, step.quantile()));
+    std::iter::once((interval.bins.min() as f64 / 1e6, 0.0)).chain(steps).collect()
 }
 
 fn by_percentile(interval: &Interval) -> Vec<(f64, f64)> {

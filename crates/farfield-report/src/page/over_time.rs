@@ -19,7 +19,7 @@ type Monitored = BTreeMap<Watched, Vec<(u64, f64)>>;
 const LINES: usize = 5;
 
 pub(super) fn charts(page: &mut String, run: &RunDirectory) {
-    page.push_str("<h2>Over time</h2>\n<p>Seconds since the start of the run; the warm-up is shaded.</p>\n");
+    page.push_str("<h2>Over time</h2>\n<p>Seconds since the start of the run; the warm-up, and what comes after the measured part, are shaded.</p>\n");
     let read = opened(run, "series.parquet")
         .and_then(|file| series::read_parquet(file).map_err(|error| format!("series.parquet: {error}")));
     let rows = match read {
@@ -27,7 +27,12 @@ pub(super) fn charts(page: &mut String, run: &RunDirectory) {
         Err(why) => return missing(page, &why),
     };
     let phases = &run.summary().phases;
-    let seconds = Seconds { until: rows.len() as f64, warm_up: phases.warm_up_ns as f64 / 1e9 };
+    let at = |ns: u64| ns as f64 / 1e9;
+    let seconds = Seconds {
+        until: rows.len() as f64,
+        warm_up: at(phases.warm_up_ns),
+        measured_to: at(phases.warm_up_ns.saturating_add(phases.steady_ns)),
+    };
     let mut put = |chart: Chart| page.push_str(&chart.html_over(seconds));
     put(rates(&rows));
     put(responses(&rows));
@@ -117,7 +122,7 @@ const PLANS: [Plan; 5] = [
     ("Resident memory of the server", "MiB", &[("tier", metric::RESIDENT)], 1_048_576.0),
     ("Accept queue", "connections", &[("listener", metric::ACCEPT_QUEUE)], 1.0),
     ("Overflows of the accept queue", "1/s", &[("network", metric::LISTEN_OVERFLOWS)], 1.0),
-    ("Disks", "busy share", &[("disk", metric::BUSY)], 1.0),
+    ("Disks", "share of the time busy", &[("disk", metric::BUSY)], 1.0),
 ];
 
 /// The numbers of [`PLANS`] that were read; nothing of a run in virtual time, which has none.
@@ -134,18 +139,32 @@ fn monitors(page: &mut String, read: &Monitored, seconds: Seconds) {
             .iter()
             .filter(|(series, _)| wanted.contains(&(series.source.as_str(), series.metric.as_str())))
             .map(|(series, values)| {
-                let parts = [&series.source, &series.tier, &series.name, &series.metric];
-                let name: Vec<&str> =
-                    parts.into_iter().map(String::as_str).filter(|p| !p.is_empty()).collect();
                 let values: Vec<(f64, f64)> =
                     values.iter().map(|(second, value)| (*second as f64, value / scale)).collect();
-                (name.join(" "), values)
+                (in_words(series), values)
             });
         let lines = lines(of_plan.collect());
         if !lines.is_empty() {
             page.push_str(&Chart::new(title, second(), from_zero(unit), lines).html_over(seconds));
         }
     }
+}
+
+/// What a line is of, below a title that says what is drawn.
+fn in_words(series: &Watched) -> String {
+    let who = match series.source.as_str() {
+        "generator" => "farfield",
+        "network" => "the server's network",
+        _ => &series.tier,
+    };
+    let more = match series.metric.as_str() {
+        metric::CPU_USER => "in user mode",
+        metric::CPU_SYSTEM => "in the kernel",
+        _ => "",
+    };
+    let parts = [who, &series.name, more];
+    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join(" ")
 }
 
 /// The lines with the largest values; of the others the largest in each second.

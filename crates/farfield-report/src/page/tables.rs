@@ -40,16 +40,18 @@ pub(super) fn verdict(page: &mut String, summary: &Summary) {
     }
     if !verdict.valid {
         page.push_str("<p>The figures are not to be believed:</p><ul>\n");
-        verdict.failed().for_each(|check| failed(page, check));
+        // What others follow from comes first.
+        let (causes, others): (Vec<&Check>, Vec<&Check>) =
+            verdict.failed().partition(|check| check.follows_from.is_none());
+        causes.into_iter().chain(others).for_each(|check| failed(page, check));
         page.push_str("</ul>\n");
     }
     for warning in summary.warnings.iter().take(NAMES) {
-        let _ = writeln!(page, "<p class=\"name\">{}</p>", sentence(warning));
+        let _ = writeln!(page, "<p class=\"name\">Warning: {}</p>", sentence(warning));
     }
-    let passed = verdict.checks.iter().filter(|check| check.state == CheckState::Passed).count();
-    let _ = writeln!(page, "<details><summary>{passed} of {} checks passed</summary>", verdict.checks.len());
+    let _ = writeln!(page, "<details><summary>{}</summary>", checks_in_words(&verdict.checks));
     let rows: Vec<Vec<String>> = verdict.checks.iter().map(check_row).collect();
-    table(page, &["check", "result", "found", "limit", "condition"], &rows);
+    table(page, &["check", "<result", "found", "limit", "<condition"], &rows);
     page.push_str("</details>\n");
     if let Some(bottleneck) = &summary.bottleneck {
         let _ = writeln!(page, "<p class=\"name\">Bottleneck: {}</p>", sentence(&bottleneck.in_words));
@@ -57,8 +59,24 @@ pub(super) fn verdict(page: &mut String, summary: &Summary) {
     page.push_str("</section>\n");
 }
 
+/// How many checks failed or passed, and how many do not apply, in the words of the terminal.
+fn checks_in_words(checks: &[Check]) -> String {
+    let of = |state| checks.iter().filter(|check| check.state == state).count();
+    let judged = match of(CheckState::Failed) {
+        0 => format!("{} checks passed", of(CheckState::Passed)),
+        failed => format!("{failed} of {} checks failed", checks.len()),
+    };
+    match of(CheckState::Skipped) {
+        0 => judged,
+        skipped => format!("{judged}, {skipped} do not apply"),
+    }
+}
+
 fn failed(page: &mut String, check: &Check) {
     let _ = write!(page, "<li class=\"name\"><strong>{}</strong> {}", escaped(&check.name), found(check));
+    if check.measured.is_some() {
+        let _ = write!(page, ", limit {}", quantity(check.limit, check.unit));
+    }
     if let Some(note) = &check.note {
         let _ = write!(page, " ({})", sentence(note));
     }
@@ -104,7 +122,7 @@ pub(super) fn thresholds(page: &mut String, summary: &Summary) {
     };
     page.push_str("<h2>Thresholds</h2>\n");
     let rows: Vec<Vec<String>> = summary.thresholds.iter().map(row).collect();
-    table(page, &["threshold", "", "was"], &rows);
+    table(page, &["threshold", "<result", "was"], &rows);
 }
 
 pub(super) fn figures(page: &mut String, summary: &Summary) {
@@ -160,9 +178,10 @@ fn times(page: &mut String, part: &PartSummary) {
     }
     if let Some(estimate) = &part.estimates.response {
         let more = |is_more: bool| if is_more { "more than " } else { "" };
+        let requests = if estimate.censored == 1 { "request" } else { "requests" };
         let _ = writeln!(
             page,
-            "<p>{} requests timed out or were unfinished. With them, the response time is estimated at {}{} in the \
+            "<p>{} {requests} timed out or ended unfinished. With them, the response time is estimated at {}{} in the \
              mean (Kaplan and Meier 1958).</p>",
             count(estimate.censored),
             more(estimate.mean.is_lower_bound),
@@ -193,7 +212,7 @@ fn without_interval(response: &TimingSummary) -> String {
     if words.is_empty() {
         return String::new();
     }
-    format!("<p>No interval of the response time has {}.</p>\n", words.join(", "))
+    format!("<p>Response time without an interval: {}.</p>\n", words.join(", "))
 }
 
 pub(super) fn classes(page: &mut String, summary: &Summary) {
@@ -287,7 +306,11 @@ pub(super) fn failures(page: &mut String, summary: &Summary) {
     if let Some(rest) = summary.failures.len().checked_sub(NAMES).filter(|rest| *rest > 0) {
         rows.push(vec![format!("{rest} more kinds, in summary.json"), String::new()]);
     }
-    table(page, &["outcome", "requests", "state and check", "cause, and what came", "first", "last"], &rows);
+    table(
+        page,
+        &["outcome", "requests", "<state and check", "<cause, and what came", "first", "last"],
+        &rows,
+    );
 }
 
 pub(super) fn outcomes(page: &mut String, summary: &Summary) {
@@ -296,7 +319,7 @@ pub(super) fn outcomes(page: &mut String, summary: &Summary) {
         vec![escaped(&outcome.name), escaped(&outcome.fault), count(outcome.count)]
     };
     let rows: Vec<Vec<String>> = summary.steady.outcomes.iter().map(row).collect();
-    table(page, &["outcome", "fault", "requests"], &rows);
+    table(page, &["outcome", "<fault", "requests"], &rows);
     let row = |own: &farfield_measure::summary::StatusCount| vec![own.status.to_string(), count(own.count)];
     let rows: Vec<Vec<String>> = summary.steady.statuses.iter().map(row).collect();
     if !rows.is_empty() {
@@ -323,21 +346,26 @@ fn paths(page: &mut String, summary: &Summary) {
     if let Some(rest) = shown.len().checked_sub(NAMES).filter(|rest| *rest > 0) {
         rows.push(vec![format!("{rest} more paths, in summary.json"), String::new()]);
     }
-    table(page, &["path", "requests", "errors", "replies by status"], &rows);
+    table(page, &["path", "requests", "errors", "<replies by status"], &rows);
 }
 
 pub(super) fn network(page: &mut String, summary: &Summary) {
     let Some(network) = &summary.network else { return };
-    page.push_str("<h2>Emulated network</h2>\n");
+    let is_simulated = summary.generator.plane == "simulated";
+    let title = if is_simulated { "Simulated network" } else { "Emulated network" };
+    let _ = writeln!(page, "<h2>{title}</h2>");
     let mut rows = vec![
         vec!["clients".to_owned(), count(network.clients)],
         vec!["round trip of the nearest client".to_owned(), time(network.round_trip_ns_least)],
         vec!["round trip of the farthest client".to_owned(), time(network.round_trip_ns_largest)],
         vec!["packets to the server".to_owned(), count(network.packets_up)],
         vec!["packets from the server".to_owned(), count(network.packets_down)],
-        vec!["lost by the gateway".to_owned(), count(network.gateway_overruns)],
-        vec!["refused by the server's kernel".to_owned(), count(network.refused_by_server)],
     ];
+    // In virtual time there is neither a gateway nor a kernel.
+    if !is_simulated {
+        rows.push(vec!["lost by the gateway".to_owned(), count(network.gateway_overruns)]);
+        rows.push(vec!["refused by the server's kernel".to_owned(), count(network.refused_by_server)]);
+    }
     let drops = network.drops.by_cause().into_iter().filter(|(_, packets)| *packets > 0);
     rows.extend(
         drops.map(|(cause, packets)| vec![format!("dropped by the network: {cause}"), count(packets)]),
@@ -375,6 +403,6 @@ pub(super) fn programs(page: &mut String, summary: &Summary) {
         ]
     };
     let rows: Vec<Vec<String>> = network.programs.iter().map(row).collect();
-    let heads = ["class", "address", "program", "exit code", "packets up", "packets down", "late, p99"];
+    let heads = ["class", "<address", "<program", "<exit code", "packets up", "packets down", "late, p99"];
     table(page, &heads, &rows);
 }

@@ -143,6 +143,37 @@ fn what_is_missing_or_damaged_costs_its_own_section() {
     }
 }
 
+/// What does not apply has not failed, and the page says so where it counts checks.
+#[test]
+fn checks_are_counted_as_the_terminal_counts_them() {
+    for scene in [Scene::good(), Scene::worst()] {
+        let summary = scene.summary();
+        let text = crate::terminal::render(&summary, crate::terminal::Look::default());
+        let counted = text.lines().find(|line| line.contains("do not apply")).expect("counts");
+        let counted = counted.trim_start_matches(|c: char| !c.is_ascii_digit());
+        assert!(page(&scene).contains(&format!("<summary>{counted}</summary>")), "{counted}");
+    }
+}
+
+/// The first failed check of the list is one from which others follow.
+#[test]
+fn causes_come_before_what_follows_from_them() {
+    let mut summary = Scene::worst().summary();
+    let failed: Vec<usize> = (0..summary.verdict.checks.len())
+        .filter(|at| summary.verdict.checks[*at].state == farfield_measure::verdict::CheckState::Failed)
+        .collect();
+    let (first, last) = (failed[0], failed[failed.len() - 1]);
+    for at in &failed {
+        summary.verdict.checks[*at].follows_from = None;
+    }
+    let cause = summary.verdict.checks[last].name.clone();
+    summary.verdict.checks[first].follows_from = Some(cause.clone());
+    let mut page = String::new();
+    tables::verdict(&mut page, &summary);
+    let at = |name: &str| page.find(&format!("<strong>{name}</strong>")).expect("a failed check");
+    assert!(at(&cause) < at(&summary.verdict.checks[first].name), "{page}");
+}
+
 #[test]
 fn an_invalid_run_says_what_to_do_before_any_figure() {
     let scene = Scene::worst();
