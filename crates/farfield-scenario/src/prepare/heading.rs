@@ -37,7 +37,7 @@ impl Scenario {
         };
         let (load, load_words) = match is_recorded {
             true => (LoadKind::Hybrid, "hybrid, sessions as recorded".to_owned()),
-            false => in_words(&self.load),
+            false => in_words(&self.load, self.session.as_ref().and_then(|session| session.think.as_ref())),
         };
         Heading {
             farfield: env!("CARGO_PKG_VERSION").to_owned(),
@@ -66,8 +66,9 @@ impl Scenario {
     }
 }
 
-/// The model of load of a run, by its kind and in words.
-fn in_words(load: &LoadSpec) -> (LoadKind, String) {
+/// The model of load of a run, by its kind and in words; `think` is the session's own, which goes before the
+/// load's.
+fn in_words(load: &LoadSpec, think: Option<&TimesSpec>) -> (LoadKind, String) {
     let most = |users_max: &Option<NonZeroU32>| match users_max {
         Some(most) => format!(", at most {most} users"),
         None => String::new(),
@@ -77,8 +78,10 @@ fn in_words(load: &LoadSpec) -> (LoadKind, String) {
     };
     match load {
         LoadSpec::Closed(spec) => {
-            let (users, think, off) = (spec.users, brief(&spec.think), off(&spec.active_off));
-            (LoadKind::Closed, format!("closed, {users} users, think {think}{off}"))
+            let (users, think, off) =
+                (spec.users, brief(think.unwrap_or(&spec.think)), off(&spec.active_off));
+            let plural = if users.get() == 1 { "user" } else { "users" };
+            (LoadKind::Closed, format!("closed, {users} {plural}, think {think}{off}"))
         }
         LoadSpec::Open(spec) => {
             (LoadKind::Open, format!("open, {}{}", brief(&spec.arrivals), most(&spec.users_max)))
@@ -88,7 +91,7 @@ fn in_words(load: &LoadSpec) -> (LoadKind, String) {
             format!(
                 "hybrid, sessions {}, think {}{}{}",
                 brief(&spec.arrivals),
-                brief(&spec.think),
+                brief(think.unwrap_or(&spec.think)),
                 off(&spec.active_off),
                 most(&spec.users_max)
             ),
