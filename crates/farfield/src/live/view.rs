@@ -23,6 +23,8 @@ pub struct View {
     pub colour: bool,
     /// Whether the run has been asked to end.
     pub ending: bool,
+    /// Whether the run has ended: its figures are the last, and all checks are made.
+    pub ended: bool,
     /// When the figures came, by the view's clock.
     came: Instant,
 }
@@ -39,6 +41,7 @@ impl View {
             scrolled: 0,
             colour,
             ending: false,
+            ended: false,
             came: Instant::ZERO,
         }
     }

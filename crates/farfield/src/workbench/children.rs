@@ -7,7 +7,7 @@ use super::shown::shown;
 use crate::commands::run::now_rfc3339;
 use crate::live::figures::RunFacts;
 use crate::live::view::View;
-use crate::live::wire::{Line, ResultLine};
+use crate::live::wire::Line;
 use crate::web::events::Hub;
 use farfield_base::{Duration, printable};
 use farfield_engine::os::clock::Clock;
@@ -226,7 +226,13 @@ fn follow(mut lines: impl BufRead, state: &Mutex<RunState>, hub: &Hub) {
                     view.take(figures.figures(), clock.now());
                 }
             }
-            Ok(Line::Result(result)) => note_result(state, *result),
+            Ok(Line::Result(result)) => {
+                if let Some(view) = &mut view {
+                    view.figures.summary = Some(result.summary);
+                    view.ended = true;
+                }
+                locked(state).directory = result.directory;
+            }
             // The run is of this same program: it writes nothing else.
             Err(_) => continue,
         }
@@ -235,11 +241,6 @@ fn follow(mut lines: impl BufRead, state: &Mutex<RunState>, hub: &Hub) {
         }
         send(hub, state);
     }
-}
-
-fn note_result(state: &Mutex<RunState>, result: ResultLine) {
-    let mut state = locked(state);
-    state.directory = result.directory;
 }
 
 /// Keeps the last messages of a run: warnings, and what is wrong.

@@ -43,7 +43,8 @@ impl RunList {
         RunList { folder, known: Mutex::default() }
     }
 
-    /// The runs, the newest first by their names. A folder that is not there yet has none.
+    /// The runs, the newest first by their start; those that cannot be read come last. A folder that is not
+    /// there yet has none.
     pub fn json(&self) -> Result<Value, String> {
         if !self.folder.exists() {
             return Ok(json!([]));
@@ -65,6 +66,8 @@ impl RunList {
                 }
             }
         }
+        let started = |run: &Value| run["started"].as_str().unwrap_or_default().to_owned();
+        list.sort_by_key(|run| std::cmp::Reverse(started(run)));
         Ok(Value::Array(list))
     }
 }

@@ -43,8 +43,8 @@ pub fn shown(view: &View, at: Instant) -> Value {
         "outcomes": summary.map(outcomes),
         "classes": summary.map(classes),
         "states": summary.map(states),
-        "verdict": verdict(summary),
-        "checks": summary.map(checks),
+        "verdict": verdict(summary, view.ended),
+        "checks": summary.map(|summary| checks(summary, view.ended)),
         "charts": charts(view),
     })
 }
@@ -111,7 +111,7 @@ fn outcomes(summary: &Summary) -> Value {
 
 fn named(name: &str, requests: u64, errors: Option<f64>, response: Option<&TimingSummary>) -> Value {
     let quantile = |quantile| dash(response.and_then(|times| times.quantile_ns(quantile)).map(time));
-    let errors = percent(errors.unwrap_or(0.0));
+    let errors = dash(errors.map(percent));
     json!([safe(name), count(requests), errors, quantile(Quantile::P50), quantile(Quantile::P99)])
 }
 
@@ -140,30 +140,35 @@ fn failed(summary: &Summary) -> impl Iterator<Item = &Check> {
     failed.filter(|check| check.name != "completed")
 }
 
-fn verdict(summary: Option<&Summary>) -> Value {
-    let Some(summary) = summary.filter(|summary| summary.steady.requests > 0) else {
+fn verdict(summary: Option<&Summary>, ended: bool) -> Value {
+    let is_measured = |summary: &&Summary| summary.steady.requests > 0 || ended;
+    let Some(summary) = summary.filter(is_measured) else {
         return json!({ "state": "none", "words": "nothing is measured yet" });
     };
     let failed: Vec<&str> = failed(summary).map(|check| check.name.as_str()).collect();
-    match (failed.is_empty(), summary.complete) {
-        (false, true) => json!({ "state": "bad", "words": format!("INVALID: {}", safe(&failed.join(", "))) }),
-        (false, false) => {
-            json!({ "state": "bad", "words": format!("INVALID so far: {}", safe(&failed.join(", "))) })
+    let names = safe(&failed.join(", "));
+    let (state, words) = match (summary.complete, failed.is_empty()) {
+        (false, _) if ended => {
+            let why = summary.incomplete_reason.as_deref().unwrap_or("it did not end by itself");
+            let also = if failed.is_empty() { String::new() } else { format!("; failed: {names}") };
+            ("doubt", format!("INCOMPLETE: {}{also}", safe(why)))
         }
-        (true, true) => json!({ "state": "good", "words": "VALID" }),
-        (true, false) => {
-            json!({ "state": "good", "words": "no check has failed (most are made at the end)" })
-        }
-    }
+        (true, true) => ("good", "VALID".to_owned()),
+        (true, false) => ("bad", format!("INVALID: {names}")),
+        (false, true) => ("good", "no check has failed (most are made at the end)".to_owned()),
+        (false, false) => ("bad", format!("INVALID so far: {names}")),
+    };
+    json!({ "state": state, "words": words })
 }
 
 /// Checks with their state, those that failed first and with what to do.
-fn checks(summary: &Summary) -> Value {
+fn checks(summary: &Summary, ended: bool) -> Value {
     let failed = failed(summary).map(|check| {
         let more: Vec<String> = check.note.iter().chain(&check.advice).map(|text| safe(text)).collect();
         json!({ "state": "failed", "name": check.name, "what": safe(&check.what), "more": more })
     });
-    let others = [(CheckState::Passed, "passed"), (CheckState::Skipped, "not yet")];
+    let skipped = if ended { "does not apply" } else { "not yet" };
+    let others = [(CheckState::Passed, "passed"), (CheckState::Skipped, skipped)];
     let others = others.into_iter().flat_map(|(state, word)| {
         let checks = summary.verdict.checks.iter().filter(move |check| check.state == state);
         checks.map(
@@ -179,7 +184,9 @@ fn charts(view: &View) -> Vec<String> {
         true => rows.last().map_or(1.0, |row| row.second as f64 + 1.0),
         false => view.facts.measure_to.as_ns() as f64 / 1e9,
     };
-    let seconds = Seconds { until: until.min(3600.0), warm_up: view.facts.measure_from.as_ns() as f64 / 1e9 };
+    let warm_up = view.facts.measure_from.as_ns() as f64 / 1e9;
+    // The end of the measured part is the end of the axis; of a run that ends by count it is not known yet.
+    let seconds = Seconds { until: until.min(3600.0), warm_up, measured_to: f64::INFINITY };
     let second = || Axis::linear("second of the run");
     let line = |name: &str, value: &dyn Fn(&SeriesRow) -> Option<f64>| {
         let points = rows.iter().filter_map(|row| Some((row.second as f64, value(row)?)));

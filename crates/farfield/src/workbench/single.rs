@@ -114,7 +114,7 @@ fn show(
         view.ending = stop.load(Ordering::Relaxed);
         hub.send("run", &event(&view, true));
     }
-    view.ending = false;
+    (view.ending, view.ended) = (false, true);
     hub.send("run", &event(&view, false));
     hub.close();
 }

@@ -53,6 +53,18 @@ fn summary(text: &str) -> Summary {
     Summary::checkpoint(context, &fold, &mut EngineStats::default(), at(5000), &|| {})
 }
 
+/// The facts of a run with this text wherever one may stand.
+fn facts(text: &str) -> RunFacts {
+    RunFacts {
+        target: text.to_owned(),
+        load: text.to_owned(),
+        plane: "sockets".to_owned(),
+        measure_from: at(1000),
+        measure_to: at(11_000),
+        virtual_time: false,
+    }
+}
+
 fn asked(path: &str) -> Asked {
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
     let query = crate::web::query_of(query);
@@ -72,15 +84,7 @@ fn hostile_letters(json: &Value) -> bool {
 #[test]
 fn figures_of_hostile_names_are_texts_and_charts_are_ours() {
     for hostile in HOSTILE {
-        let facts = RunFacts {
-            target: hostile.to_owned(),
-            load: hostile.to_owned(),
-            plane: "sockets".to_owned(),
-            measure_from: at(1000),
-            measure_to: at(11_000),
-            virtual_time: false,
-        };
-        let mut view = View::new(facts, false);
+        let mut view = View::new(facts(hostile), false);
         let row = SeriesRow { second: 2, offered: 1, completed: 1, ..SeriesRow::default() };
         let summary = Some(summary(hostile));
         view.take(
@@ -95,6 +99,43 @@ fn figures_of_hostile_names_are_texts_and_charts_are_ours() {
         }
         assert_eq!(json["outcomes"][0][0], "ok");
     }
+}
+
+/// The newest run is first whatever it is called: runs have names of their users' choice.
+#[test]
+fn runs_are_listed_by_their_start() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, started) in
+        [("b", "2026-01-01T00:00:00Z"), ("c", "2026-01-03T00:00:00Z"), ("a", "2026-01-02T00:00:00Z")]
+    {
+        let mut summary = summary("x");
+        summary.heading.started_at = started.to_owned();
+        fs::create_dir(folder.path().join(name)).expect("a folder");
+        fs::write(folder.path().join(name).join("summary.json"), summary.to_json()).expect("written");
+    }
+    let here = folder.path().to_owned();
+    let children = Arc::new(Children::new(here.clone(), here.clone()));
+    let workbench = Workbench::new(here.clone(), here, children, Access::Whole);
+    let list: Value = serde_json::from_slice(workbench.answer(&asked("/api/runs")).whole()).expect("JSON");
+    let runs = list["runs"].as_array().expect("runs");
+    assert_eq!(runs.iter().map(|run| &run["name"]).collect::<Vec<_>>(), ["c", "a", "b"]);
+}
+
+/// A run that was stopped has ended: nothing of it is to come.
+#[test]
+fn a_run_that_was_stopped_is_incomplete_and_no_check_of_it_is_to_come() {
+    let mut view = View::new(facts("x"), false);
+    view.figures.summary = Some(summary("x"));
+    let under_way = shown(&view, at(5000)).to_string();
+    assert!(under_way.contains("most are made at the end") && under_way.contains("not yet"), "{under_way}");
+    view.ended = true;
+    let ended = shown(&view, at(5000));
+    assert_eq!(ended["verdict"]["state"], "doubt");
+    assert!(
+        ended["verdict"]["words"].as_str().is_some_and(|words| words.starts_with("INCOMPLETE: ")),
+        "{ended}"
+    );
+    assert!(!ended.to_string().contains("not yet"), "{ended}");
 }
 
 #[test]

@@ -35,6 +35,18 @@ fn a_report_is_read_magnified_saved_and_accessible() {
     browser.open(&format!("file://{}", page.display()));
     assert!(browser.value("document.querySelector('.verdict h2').textContent") == "VALID");
 
+    // Charts beside each other are large, and their buttons are not.
+    let heights = "[...document.querySelectorAll('figure button:not([hidden])')].map((button) => button.getBoundingClientRect().height)";
+    let widths =
+        "[...document.querySelectorAll('.pair svg')].map((svg) => svg.getBoundingClientRect().width)";
+    let of = |numbers: &str| -> Vec<f64> {
+        let numbers = browser.value(numbers);
+        numbers.as_array().expect("numbers").iter().filter_map(serde_json::Value::as_f64).collect()
+    };
+    let (heights, widths) = (of(heights), of(widths));
+    assert!(heights.len() > 8 && heights.iter().all(|height| *height < 50.0), "{heights:?}");
+    assert!(widths.len() > 3 && widths.iter().all(|width| *width > 400.0), "{widths:?}");
+
     // Hover: the cursor is at the same second in all charts over time.
     browser.point(FIRST, 0.5, None);
     let readings = browser.value("[...document.querySelectorAll('svg:has(g.scales[data-kind=time]) .reading')].map((text) => text.textContent)");
@@ -378,9 +390,14 @@ fn reports_and_comparisons_are_shown_within_the_page_and_apart_from_it() {
     let test = "reports_and_comparisons_are_shown_within_the_page_and_apart_from_it";
     let bench = Bench::begin_with("ui runs --read-only");
     let Some(browser) = Browser::begin(&bench.place, test) else { return };
-    for (name, rate) in [("a", 200), ("b", 400)] {
+    for (name, rate) in [("b", 400), ("a", 200)] {
         bench.place.farfield(&format!("run --plane simulated -R {rate} -d 5s -q -o runs/{name}")).exits(0);
     }
+    // The start of a run has whole seconds, and both may have begun in the same one.
+    let file = bench.place.path("runs/b/summary.json");
+    let mut summary: Value = serde_json::from_slice(&fs::read(&file).expect("the summary")).expect("JSON");
+    summary["heading"]["started_at"] = json!("2026-01-01T00:00:00Z");
+    fs::write(&file, summary.to_string()).expect("written");
     browser.open(&format!("{}/#token={}", bench.origin, bench.token));
     browser.wait("document.querySelectorAll('#runs-rows tr').length === 2");
     assert_eq!(browser.value("document.querySelectorAll('nav a').length"), 1, "nothing to start");
@@ -389,7 +406,16 @@ fn reports_and_comparisons_are_shown_within_the_page_and_apart_from_it() {
     browser.wait("document.querySelector('#page-frame iframe')");
     browser.enter("#page-frame iframe");
     browser.wait("document.body.textContent.includes('open, 400/s')");
+    // The older run is the base, whatever their names: b began first.
+    let base = browser.value("document.querySelector('p.name').textContent");
+    assert!(base.as_str().is_some_and(|text| text.contains("open, 400/s")), "{base}");
     browser.leave_frame();
+    browser.resize(400, 800);
+    browser.enter("#page-frame iframe");
+    let fits = "document.documentElement.scrollWidth <= window.innerWidth";
+    assert_eq!(browser.value(fits), true, "the comparison fits a phone");
+    browser.leave_frame();
+    browser.resize(1280, 900);
     browser.is_quiet(&bench.origin);
     browser.enter("#page-frame iframe");
     // Without an origin: neither storage nor the server is in reach.
@@ -406,10 +432,15 @@ fn reports_and_comparisons_are_shown_within_the_page_and_apart_from_it() {
     browser.back();
     browser.wait("!document.querySelector('#part-runs').hidden");
     assert_eq!(browser.value("document.querySelectorAll('iframe').length"), 0, "nothing of it runs on");
-    browser.click("#runs-rows tr:last-child a");
+    // The page in the page has the theme that was chosen around it.
+    browser.click("#theme");
+    browser.click("#theme");
+    browser.click("#runs-rows tr:first-child a");
     browser.wait("document.querySelector('#page-save:enabled')");
     browser.enter("#page-frame iframe");
     browser.wait("document.querySelector('.verdict h2')?.textContent === 'VALID'");
+    let paper = "getComputedStyle(document.body).backgroundColor";
+    assert_eq!(browser.value(paper), "rgb(24, 24, 24)", "the dark theme");
     browser.click("button.theme");
     browser.value(
         "[...document.querySelectorAll('button')].find((one) => one.textContent === 'save as SVG').click()",

@@ -4,6 +4,12 @@ import { askText, by, el } from "/dom.js";
 let turn = 0;
 let page = null;
 
+/** The page in the theme that was chosen here; what is saved has none. */
+function themed(text) {
+  const { theme } = document.documentElement.dataset;
+  return theme ? text.replace("<html ", `<html data-theme="${theme}" `) : text;
+}
+
 /** Shows the page at a path of the server; `name` is what a file of it is called. */
 export async function showPage(path, title, name) {
   const mine = ++turn;
@@ -19,7 +25,7 @@ export async function showPage(path, title, name) {
     page = { text, name };
     const frame = el("iframe", { title, src: "/frame", sandbox: "allow-scripts allow-downloads", referrerpolicy: "no-referrer" });
     // It has no origin that could be named; it is the server's own document, which has just been loaded.
-    frame.addEventListener("load", () => frame.contentWindow.postMessage(text, "*"), { once: true });
+    frame.addEventListener("load", () => frame.contentWindow.postMessage(themed(text), "*"), { once: true });
     by("page-frame").replaceChildren(frame);
     by("page-status").textContent = "";
     by("page-save").disabled = false;

@@ -62,7 +62,8 @@ function drawRuns() {
   const sought = by("search").value.toLowerCase().split(/\s+/).filter(Boolean);
   const text = (run) => [run.shown, run.load, run.target, run.verdict, run.scenario].join(" ").toLowerCase();
   const found = runs.filter((run) => sought.every((word) => text(run).includes(word)));
-  by("runs-count").textContent = found.length === runs.length ? `${runs.length} runs` : `${found.length} of ${runs.length} runs`;
+  const all = `${runs.length} ${runs.length === 1 ? "run" : "runs"}`;
+  by("runs-count").textContent = found.length === runs.length ? all : `${found.length} of ${all}`;
   by("runs-rows").replaceChildren(...found.slice(0, 1000).map(row));
   const valid = new Set(runs.map((run) => run.name));
   for (const name of chosen) if (!valid.has(name)) chosen.delete(name);
@@ -92,8 +93,9 @@ function drawChosen() {
 
 by("search").addEventListener("input", drawRuns);
 by("compare").addEventListener("click", () => {
-  // The older one is what the others are compared with.
-  location.hash = `#compare/${[...chosen].sort().map(encodeURIComponent).join("/")}`;
+  // The oldest one is what the others are compared with; the list has the newest first.
+  const names = runs.map((run) => run.name).filter((name) => chosen.has(name)).reverse();
+  location.hash = `#compare/${names.map(encodeURIComponent).join("/")}`;
 });
 
 async function stop(id) {
