@@ -1,8 +1,8 @@
 //! HTTP Archives, by the reader that replays them: what it takes and leaves out is the account. Its pages
 //! become states that one can edit.
 //!
-//! An object that a browser fetches by itself (a GET without a body and without signs of a script) is
-//! embedded in its page; any other request of a page is a state behind it. Think times are those between the
+//! An object that a browser fetches by itself (a GET without a body and without signs of a script, in its fields
+//! or in what Chromium notes) is embedded in its page; any other request of a page is a state behind it. Think times are those between the
 //! pages.
 
 use crate::draft::{Draft, Entry};
@@ -14,9 +14,10 @@ use farfield_base::credentials::{without_userinfo, words_without_credentials};
 use farfield_traffic::file::FileError;
 use farfield_traffic::request::{Request, Target};
 use farfield_traffic::session::replay::{
-    MissingBodies, ReplayFormat, ReplaySpec, ReplayTiming, Speed, recorded_target,
+    MissingBodies, ReplayFormat, ReplaySpec, ReplayTiming, Speed, recorded_target, scripted_paths,
 };
 use http::Method;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use url::{Position, Url};
 
@@ -55,34 +56,41 @@ pub fn read(source: Source<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<()
     // Counted anew with the states: some of what a recording has no state can have.
     draft.reading.taken = 0;
     draft.settings.thinks = true;
-    let mut pages = Pages { draft, server, page: 0, waited: Pause::default() };
+    let scripted = scripted_paths(bytes);
+    let mut pages = Pages { draft, server, scripted, page: 0, has_cookies: false, waited: Pause::default() };
     for page in replay.sessions.iter().flat_map(|session| &session.pages) {
         let requests = &replay.requests.pages()[page.page as usize];
         let embedded = requests.embedded.iter().map(|id| replay.requests.request(*id));
         pages.page(replay.requests.request(requests.main), embedded.collect());
         pages.waited.join(Pause::of(page.think, Spread::None));
     }
-    let Pages { waited, draft, .. } = pages;
+    let Pages { waited, draft, has_cookies, .. } = pages;
     draft.come_round(draft.steps().first().copied(), waited);
-    draft.note(
-        "fields `Cookie` are those of the recording; where they are deleted, users keep the cookies that the server sets",
-    );
+    if has_cookies {
+        draft.note(
+            "fields `Cookie` are those of the recording; where they are deleted, users keep the cookies that the server sets",
+        );
+    }
     Ok(())
 }
 
 struct Pages<'a> {
     draft: &'a mut Draft,
     server: Option<Url>,
+    /// Paths that a script asked for.
+    scripted: BTreeSet<String>,
     page: usize,
     /// The time since the last request that was taken.
     waited: Pause,
+    /// A state has a field `Cookie`.
+    has_cookies: bool,
 }
 
 impl Pages<'_> {
     fn page(&mut self, main: &Request, others: Vec<&Request>) {
         self.page += 1;
         let (objects, scripted): (Vec<&Request>, Vec<&Request>) =
-            others.into_iter().partition(|other| is_object(other));
+            others.into_iter().partition(|other| is_object(other) && !self.scripted.contains(&other.path));
         match self.entry(main) {
             Ok(mut entry) => {
                 for object in &objects {
@@ -123,8 +131,10 @@ impl Pages<'_> {
     }
 
     fn take(&mut self, entry: Entry) {
+        let has_cookie = entry.state.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("cookie"));
         if self.draft.take(Entry { pause: self.waited, ..entry }).is_some() {
             self.waited = Pause::default();
+            self.has_cookies |= has_cookie;
         }
     }
 }

@@ -399,3 +399,34 @@ fn a_unix_socket_is_asked_as_curl_asks_it() {
         of(Kind::Curl, "curl --unix-socket $S http://h/", &Wishes::default()).expect_err("a variable");
     assert!(error.to_string().contains("to a Unix socket whose name is a variable"), "{error}");
 }
+
+/// Over plain HTTP a browser's `fetch` has the fields of an image: only Chromium's note tells them apart.
+#[test]
+fn what_chromium_says_a_script_asked_for_is_no_object() {
+    let entry = |second: u8, method: &str, path: &str, kind: &str, more: &str| {
+        format!(
+            r#"{{"startedDateTime": "2026-11-26T10:00:0{second}.000Z", "time": 5, "pageref": "p", "_resourceType": "{kind}",
+               "request": {{"method": "{method}", "url": "http://h{path}", "headers": [{{"name": "Accept", "value": "*/*"}}{more}]}},
+               "response": {{"status": 200}}}}"#
+        )
+    };
+    let cookie = r#", {"name": "Cookie", "value": "s=1"}"#;
+    let of_archive = |entries: &[String]| {
+        let text = format!(r#"{{"log": {{"version": "1.2", "entries": [{}]}}}}"#, entries.join(","));
+        of(Kind::Har, &text, &Wishes::default()).expect("a page")
+    };
+    let page = entry(0, "GET", "/", "document", "");
+    let image = entry(1, "GET", "/i.png?v=1", "image", cookie);
+    let login = entry(2, "POST", "/login", "xhr", "");
+    let own = entry(3, "GET", "/me?a", "fetch", cookie);
+    let imported = of_archive(&[page.clone(), image.clone(), login, own]);
+    let at =
+        |text: &str| imported.scenario.find(text).unwrap_or_else(|| panic!("{text}: {}", imported.scenario));
+    assert!(imported.scenario.contains("embedded = [\"/i.png?v=1\"]"), "{}", imported.scenario);
+    assert!(at("path = \"/login\"") < at("path = \"/me?a\""), "in the order of the archive");
+    assert!(at("path = \"/me?a\"") < at("headers.cookie = \"s=1\""), "with its fields");
+    let says_cookie =
+        |imported: &Imported| imported.notes.iter().any(|note| note.contains("fields `Cookie`"));
+    assert!(says_cookie(&imported), "{:?}", imported.notes);
+    assert!(!says_cookie(&of_archive(&[page, image])), "no state has one");
+}

@@ -2,7 +2,8 @@
 //! archive.
 //!
 //! Requests to one server are replayed: the target's if the archive has any, else those of the server with
-//! most entries. Header fields of a connection are left out, and so are those that farfield writes itself.
+//! most entries. Header fields of a connection are left out, and so are those that farfield writes itself; the
+//! codings that the browser asked for are asked for again.
 //! What cannot be asked for again is [counted](super::reading) by reason.
 
 use super::body::{self, Body, PostData};
@@ -15,15 +16,16 @@ use farfield_base::{Duration, Instant};
 use farfield_log::rfc3339;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
 use url::{Position, Url};
 
 /// The mark at a file's beginning that says UTF-8, which readers of archives must accept (HAR 1.2).
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-/// Fields of a connection, and those that farfield writes itself.
-const OWN_FIELDS: [&str; 10] = [
+/// Fields of a connection, and those that farfield writes itself. `Accept-Encoding` is none of them: without it
+/// a server compresses nothing, which is another load than the browser's.
+const OWN_FIELDS: [&str; 9] = [
     "host",
     "connection",
     "content-length",
@@ -33,7 +35,6 @@ const OWN_FIELDS: [&str; 10] = [
     "trailer",
     "upgrade",
     "proxy-connection",
-    "accept-encoding",
 ];
 
 #[derive(Deserialize)]
@@ -66,6 +67,9 @@ struct Entry {
     /// WebKit's: how it came by the answer.
     #[serde(default, rename = "_fetchType")]
     fetch_type: Option<String>,
+    /// Chromium's: what it was asked for as.
+    #[serde(default, rename = "_resourceType")]
+    resource_type: Option<serde_json::Value>,
 }
 
 #[derive(Deserialize)]
@@ -132,6 +136,20 @@ pub fn recorded_target(text: &[u8]) -> Option<String> {
     let server = server_of_most(of_http.iter().map(|(_, server)| server), None)?;
     let (url, _) = of_http.iter().find(|(_, own)| own == server)?;
     Some(format!("{}://{}/", url.scheme(), &url[Position::BeforeHost..Position::AfterPort]))
+}
+
+/// Paths, with their queries, of the requests that an archive of Chromium says a script made (`_resourceType`).
+/// Their header fields need not show it: over plain HTTP a browser sends no `Sec-Fetch-Dest`.
+pub fn scripted_paths(text: &[u8]) -> BTreeSet<String> {
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    let Ok(archive) = serde_json::from_slice::<Archive>(text) else { return BTreeSet::new() };
+    let is_scripted = |entry: &&Entry| {
+        let kind = entry.resource_type.as_ref().and_then(serde_json::Value::as_str);
+        matches!(kind, Some("xhr" | "fetch"))
+    };
+    let scripted = archive.log.entries.iter().filter(is_scripted);
+    let urls = scripted.filter_map(|entry| http_url(entry).ok());
+    urls.map(|(url, _)| url[Position::BeforePath..Position::AfterQuery].to_owned()).collect()
 }
 
 /// Reads the archive `text`, for requests to `target` where it is known.
