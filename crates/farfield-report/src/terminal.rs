@@ -366,7 +366,7 @@ fn ended(summary: &Summary) -> Vec<String> {
         .extend(["server", "network", "client", "protocol"].iter().filter_map(|fault| by_fault(part, fault)));
     lines.extend(statuses(part));
     lines.extend(paths(summary));
-    lines.push(connections::own(summary));
+    lines.extend(connections::own(summary));
     lines.extend(addresses::addresses(summary));
     lines.extend(connections::handshakes(summary));
     lines.extend(connections::versions(summary));
@@ -422,7 +422,7 @@ fn generator(summary: &Summary, look: Look<'_>) -> Vec<String> {
         let words = wrapped(placement, COLUMNS - LABEL).into_iter().enumerate();
         lines.extend(words.map(|(nth, line)| labelled(if nth == 0 { "placement" } else { "" }, &line)));
     }
-    lines.extend(summary.network.as_ref().map(network));
+    lines.extend(summary.network.iter().flat_map(network));
     lines.extend(summary.network.as_ref().and_then(cross_traffic));
     lines.extend(summary.network.as_ref().and_then(moves));
     lines.extend(summary.network.iter().flat_map(programs::programs));
@@ -457,8 +457,9 @@ fn own_work(summary: &Summary) -> String {
     labelled("generator", &parts.join("; "))
 }
 
-/// Packets of the emulated network: how late they were, and which did not arrive.
-fn network(network: &NetworkSummary) -> String {
+/// Packets of the emulated network: how late they were, and which did not arrive; these in a line of their own
+/// where there is no room beside that.
+fn network(network: &NetworkSummary) -> Vec<String> {
     let p99 = |times: &Option<TimingSummary>| {
         times.as_ref().and_then(|times| times.quantile_ns(Quantile::P99)).map_or("-".to_owned(), time)
     };
@@ -476,10 +477,14 @@ fn network(network: &NetworkSummary) -> String {
     dropped.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let dropped: Vec<String> =
         dropped.iter().map(|(cause, number)| format!("{cause} {}", count(*number))).collect();
-    let before = format!("{packets} packets, {late}; dropped: ");
-    let room = COLUMNS.saturating_sub(LABEL + before.chars().count());
-    let dropped = if dropped.is_empty() { "none".to_owned() } else { list(dropped, room) };
-    labelled("network", &format!("{before}{dropped}"))
+    let dropped = if dropped.is_empty() { vec!["none".to_owned()] } else { dropped };
+    let (before, label) = (format!("{packets} packets, {late}"), "dropped: ");
+    let beside = format!("{before}; {label}{}", dropped.join(", "));
+    if beside.chars().count() <= COLUMNS - LABEL {
+        return vec![labelled("network", &beside)];
+    }
+    let dropped = list(dropped, COLUMNS - LABEL - label.len());
+    vec![labelled("network", &before), labelled("", &format!("{label}{dropped}"))]
 }
 
 /// Connections that their clients' moves carried over or ended; nothing where there were none.

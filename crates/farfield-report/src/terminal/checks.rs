@@ -22,10 +22,14 @@ pub(super) fn failed(verdict: &Verdict, room: usize) -> Vec<String> {
         others.filter(|check| root(&failed, check).name == cause.name).collect()
     };
     let whole = |cause: &Check| [with_note(cause), advice(cause), consequences(&follow(cause))].concat();
+    let noted = |cause: &Check| [with_note(cause), consequences(&follow(cause))].concat();
     let terse = |cause: &Check| [vec![line(cause)], consequences(&follow(cause))].concat();
     let Some((first, others)) = causes.split_first() else { return Vec::new() };
-    let attempts: [Vec<String>; 3] = [
+    let attempts: [Vec<String>; 5] = [
         causes.iter().flat_map(|cause| whole(cause)).collect(),
+        whole(first).into_iter().chain(others.iter().flat_map(|cause| noted(cause))).collect(),
+        // The notes of others say what is wrong beside the first cause: they outrank the end of its own.
+        [vec![line(first)], advice(first), others.iter().flat_map(|cause| noted(cause)).collect()].concat(),
         whole(first).into_iter().chain(others.iter().flat_map(|cause| terse(cause))).collect(),
         [vec![line(first)], advice(first), others.iter().map(|cause| line(cause)).collect()].concat(),
     ];
@@ -157,6 +161,7 @@ fn found(check: &Check) -> String {
 mod tests {
     use super::*;
     use crate::terminal::scene::Scene;
+    use farfield_measure::verdict::CheckState;
 
     /// What stands behind the arrow, in one line; nothing where there is none.
     fn advised(lines: &[String]) -> String {
@@ -194,6 +199,34 @@ mod tests {
             seen.insert(advised.len());
         }
         assert!(seen.len() >= 4, "whole, in part, elsewhere and not at all: {seen:?}");
+    }
+
+    /// The note of a second cause is whole where giving up the end of the first's makes room for it.
+    #[test]
+    fn what_else_is_wrong_is_not_cut_off() {
+        let mut verdict = Scene::worst().summary().verdict;
+        let mut kept = 0;
+        verdict.checks.retain_mut(|check| {
+            if check.state != CheckState::Failed || check.name == "completed" || kept == 2 {
+                return false;
+            }
+            check.follows_from = None;
+            check.advice = Some("do this".to_owned());
+            let note = [
+                "long words of the first cause ".repeat(6),
+                "0 of 60 requests succeeded and 40 were reset".into(),
+            ];
+            check.note = Some(note[kept].trim().to_owned());
+            kept += 1;
+            true
+        });
+        let in_room = |room| failed(&verdict, room).join("\n");
+        assert!(in_room(8).contains("\n    → do this\n  ! "), "{}", in_room(8));
+        for room in 4..9 {
+            let text = in_room(room);
+            assert!(text.contains("40 were reset"), "{room}:\n{text}");
+            assert!(text.contains("→ do this"), "{room}:\n{text}");
+        }
     }
 
     /// A number stands beside its unit, wherever lines end.

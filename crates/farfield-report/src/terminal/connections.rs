@@ -4,8 +4,9 @@ use super::{COLUMNS, LABEL, count, fit, labelled, percent, three_digits, time};
 use farfield_measure::http::VersionSummary;
 use farfield_measure::{Quantile, Summary};
 
-/// How many were opened, and what they carried.
-pub(super) fn own(summary: &Summary) -> String {
+/// How many were opened, and what they carried; what was sent again in a line of its own where there is no room
+/// beside that.
+pub(super) fn own(summary: &Summary) -> Vec<String> {
     let connections = &summary.connections;
     let opened = match connections.attempts {
         attempts if attempts == connections.established => format!("{} opened", count(attempts)),
@@ -15,11 +16,17 @@ pub(super) fn own(summary: &Summary) -> String {
     let carried = connections.requests_mean.map_or(String::new(), |mean| {
         format!("; {} requests each, {} at most", three_digits(mean), count(connections.requests_max))
     });
+    let line = format!("{opened}{open}{carried}");
     let resent = match connections.resent_requests {
-        0 => String::new(),
-        resent => format!("; {} resent", count(resent)),
+        0 => return vec![labelled("connections", &fit(&line, COLUMNS - LABEL))],
+        resent => format!("{} resent", count(resent)),
     };
-    labelled("connections", &fit(&format!("{opened}{open}{carried}{resent}"), COLUMNS - LABEL))
+    let beside = format!("{line}; {resent}");
+    if beside.chars().count() <= COLUMNS - LABEL {
+        return vec![labelled("connections", &beside)];
+    }
+    let resent = format!("{resent}, since their connection closed without a reply");
+    vec![labelled("connections", &fit(&line, COLUMNS - LABEL)), labelled("", &resent)]
 }
 
 /// The handshakes of TLS, if there were any.

@@ -304,6 +304,31 @@ fn classes_have_a_table() {
     assert!(text.lines().count() <= LINES + 19, "{text}");
 }
 
+/// What was sent again and what was dropped are never cut off by what stands before them.
+#[test]
+fn counts_of_what_went_wrong_have_room() {
+    let mut summary = Scene::good().across(&["dsl"]).summary();
+    let connections = &mut summary.connections;
+    (connections.requests_mean, connections.requests_max) = (Some(8.99), 158);
+    connections.resent_requests = 2_848;
+    let text = plain(&summary);
+    assert!(
+        text.contains("375 at most; 2,848 resent\n") || text.contains("158 at most; 2,848 resent\n"),
+        "{text}"
+    );
+    summary.connections.attempts = 2_850_000;
+    summary.connections.established = 2_850_000;
+    let text = plain(&summary);
+    let below = "\n            2,848 resent, since their connection closed without a reply\n";
+    assert!(text.contains(&format!("158 at most{below}")), "{text}");
+    let network = summary.network.as_mut().expect("a network");
+    network.pickup_lateness = network.departure_lateness.clone();
+    network.packets_up = 1_234_567;
+    let text = plain(&summary);
+    assert!(text.contains(" in\n            dropped: lost 3\n"), "{text}");
+    is_as_narrow(&text);
+}
+
 /// Pages of two requests, one after the other: 1 and 2 ms, 3 and 4, and so on up to 9 and 10, from the
 /// first's due time.
 #[test]
