@@ -1,9 +1,9 @@
 //! HTTP Archives, by the reader that replays them: what it takes and leaves out is the account. Its pages
 //! become states that one can edit.
 //!
-//! An object that a browser fetches by itself (a GET without a body and without signs of a script, in its fields
-//! or in what Chromium notes) is embedded in its page; any other request of a page is a state behind it. Think times are those between the
-//! pages.
+//! An object that a browser fetches by itself (a GET without a body and without signs of a script, in its
+//! fields or in what Chromium notes) is embedded in its page; any other request of a page is a state behind
+//! it. Think times are those between the pages.
 
 use crate::draft::{Draft, Entry};
 use crate::pause::{Pause, Spread};

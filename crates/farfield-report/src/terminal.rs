@@ -457,8 +457,8 @@ fn own_work(summary: &Summary) -> String {
     labelled("generator", &parts.join("; "))
 }
 
-/// Packets of the emulated network: how late they were, and which did not arrive; these in a line of their own
-/// where there is no room beside that.
+/// Packets of the emulated network: how late they were, and which did not arrive; these in a line of their
+/// own where there is no room beside that.
 fn network(network: &NetworkSummary) -> Vec<String> {
     let p99 = |times: &Option<TimingSummary>| {
         times.as_ref().and_then(|times| times.quantile_ns(Quantile::P99)).map_or("-".to_owned(), time)

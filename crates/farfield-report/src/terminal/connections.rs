@@ -4,8 +4,8 @@ use super::{COLUMNS, LABEL, count, fit, labelled, percent, three_digits, time};
 use farfield_measure::http::VersionSummary;
 use farfield_measure::{Quantile, Summary};
 
-/// How many were opened, and what they carried; what was sent again in a line of its own where there is no room
-/// beside that.
+/// How many were opened, and what they carried; what was sent again in a line of its own where there is no
+/// room beside that.
 pub(super) fn own(summary: &Summary) -> Vec<String> {
     let connections = &summary.connections;
     let opened = match connections.attempts {

@@ -2,9 +2,9 @@
 //! archive.
 //!
 //! Requests to one server are replayed: the target's if the archive has any, else those of the server with
-//! most entries. Header fields of a connection are left out, and so are those that farfield writes itself; the
-//! codings that the browser asked for are asked for again.
-//! What cannot be asked for again is [counted](super::reading) by reason.
+//! most entries. Header fields of a connection are left out, and so are those that farfield writes itself;
+//! the codings that the browser asked for are asked for again. What cannot be asked for again is
+//! [counted](super::reading) by reason.
 
 use super::body::{self, Body, PostData};
 use super::reading::Reading;
@@ -23,8 +23,8 @@ use url::{Position, Url};
 
 /// The mark at a file's beginning that says UTF-8, which readers of archives must accept (HAR 1.2).
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-/// Fields of a connection, and those that farfield writes itself. `Accept-Encoding` is none of them: without it
-/// a server compresses nothing, which is another load than the browser's.
+/// Fields of a connection, and those that farfield writes itself. `Accept-Encoding` is none of them: without
+/// it a server compresses nothing, which is another load than the browser's.
 const OWN_FIELDS: [&str; 9] = [
     "host",
     "connection",
@@ -138,8 +138,9 @@ pub fn recorded_target(text: &[u8]) -> Option<String> {
     Some(format!("{}://{}/", url.scheme(), &url[Position::BeforeHost..Position::AfterPort]))
 }
 
-/// Paths, with their queries, of the requests that an archive of Chromium says a script made (`_resourceType`).
-/// Their header fields need not show it: over plain HTTP a browser sends no `Sec-Fetch-Dest`.
+/// Paths, with their queries, of the requests that an archive of Chromium says a script made
+/// (`_resourceType`). Their header fields need not show it: over plain HTTP a browser sends no
+/// `Sec-Fetch-Dest`.
 pub fn scripted_paths(text: &[u8]) -> BTreeSet<String> {
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     let Ok(archive) = serde_json::from_slice::<Archive>(text) else { return BTreeSet::new() };
