@@ -176,3 +176,24 @@ fn redirects_that_nobody_follows_are_warned_of() {
     samples(10).iter().for_each(|sample| followed.record(sample));
     assert_eq!(warned(&followed), None);
 }
+
+/// Of 1,000 requests, 9 that found their connection closed are what persistent connections do.
+#[test]
+fn many_requests_that_were_sent_again_are_warned_of() {
+    let (fold, mut stats) = good_run();
+    let all = fold.warm_up().requests() + fold.steady().requests();
+    assert!((10..=1000).contains(&all), "{all}");
+    let mut of = |resent| {
+        stats.resent = resent;
+        let warnings = summary(&fold, &stats, END).warnings;
+        warnings.into_iter().find(|warning| warning.contains("sent again"))
+    };
+    assert_eq!(of(9), None);
+    let warning = of(10).expect("a warning");
+    assert!(warning.starts_with("10 times a request was sent again"), "{warning}");
+    assert!(warning.contains(&format!("there were {all} requests")), "{warning}");
+    let samples: Vec<Sample> = (0..2000).map(|n| sample(n * 1000, n * 1000 + 500)).collect();
+    let fold = self::fold(window(0, 1000), &samples);
+    stats.resent = 19;
+    assert!(!summary(&fold, &stats, END).warnings.iter().any(|warning| warning.contains("sent again")));
+}

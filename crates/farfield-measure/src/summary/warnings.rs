@@ -63,6 +63,7 @@ pub(super) fn warnings(fold: &Fold, stats: &EngineStats, verdict: &Verdict, unti
             stats.unasked_content
         ));
     }
+    warnings.extend(sent_again(fold, stats));
     warnings.extend(only_redirects(fold));
     let named = [
         (Outcome::Flooded, "requests met a server that sends without end what leads to nothing"),
@@ -94,6 +95,23 @@ fn completed_too_late(fold: &Fold, until: Instant) -> Option<String> {
              the longest took (`--duration`)",
             lasted.as_secs_f64(),
             longest.as_secs_f64()
+        )
+    })
+}
+
+/// Requests that are sent again in the ordinary course of persistent connections, at most: a number, and one
+/// of so many requests.
+const SENT_AGAIN: u64 = 10;
+const SENT_AGAIN_OF: u64 = 100;
+
+/// The warning that many requests were sent again: what failed at first counts as one request, and mostly as
+/// a success.
+fn sent_again(fold: &Fold, stats: &EngineStats) -> Option<String> {
+    let (again, all) = (stats.resent, fold.warm_up().requests() + fold.steady().requests());
+    (again >= SENT_AGAIN && again >= all / SENT_AGAIN_OF).then(|| {
+        format!(
+            "{again} times a request was sent again, since its connection ended before anything of a reply came; there were \
+             {all} requests, each of which counts once. The server may close connections that are in use."
         )
     })
 }

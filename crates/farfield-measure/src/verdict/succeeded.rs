@@ -57,11 +57,31 @@ fn outcome_sentence(part: &PhaseStats, most: Outcome) -> String {
     format!("{ok} of {all} requests succeeded and {count} were {}", most.name())
 }
 
-/// The remedy for requests with this outcome, with the cause that most of them had. Where the server breaks
-/// a protocol, that is what is to be mended.
+/// The remedy for requests with this outcome, with the cause that most of them had.
 fn advice(fold: &Fold, outcome: Outcome) -> String {
-    let remedy = remedy(outcome);
-    let Some((cause, found)) = fold.failures().cause_of(outcome) else { return remedy.to_owned() };
+    match fold.failures().cause_of(outcome) {
+        None => remedy(outcome).to_owned(),
+        Some((cause, found)) => remedy_of(outcome, cause, found),
+    }
+}
+
+/// CONNECT, to which a proxy answers.
+const CONNECT: &str = "RFC 9110 §9.3.6";
+
+/// The remedy where the cause is known, and `found` is what came. Where the server breaks a protocol, that is
+/// what is to be mended; where a proxy opens no tunnel, it is there, and its status says what it wants.
+fn remedy_of(outcome: Outcome, cause: Cause, found: Option<&str>) -> String {
+    let remedy = match cause {
+        Cause::Broken(Rule { section: CONNECT, .. })
+            if found.is_some_and(|found| found.starts_with("407")) =>
+        {
+            "give the proxy a user and a password, `http://user:password@host:port`"
+        }
+        Cause::Broken(Rule { section: CONNECT, .. }) => {
+            "see whether the proxy reaches the target, and lets you"
+        }
+        _ => remedy(outcome),
+    };
     let found = found.map(|found| format!(": {found}")).unwrap_or_default();
     match cause {
         Cause::Broken(Rule { wrong, section })
@@ -128,5 +148,29 @@ pub(super) fn remedy(outcome: Outcome) -> &'static str {
         Outcome::NotTls => "target http://, or the port on which the server speaks TLS",
         Outcome::TlsExpected => "target https://, or the port on which the server speaks plain HTTP",
         Outcome::CheckFailed | Outcome::ExtractFailed => "compare the session's checks with the replies",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A server behind a proxy that refuses may well run.
+    #[test]
+    fn what_a_proxy_wants_is_advised() {
+        let cause = Cause::Broken(Rule::new("the proxy opens no tunnel", CONNECT));
+        let advised = |found| remedy_of(Outcome::ConnectRefused, cause, found);
+        let wants = advised(Some("407 Proxy Authentication Required"));
+        assert!(wants.starts_with("give the proxy a user and a password"), "{wants}");
+        assert!(
+            wants.ends_with("the proxy opens no tunnel (RFC 9110 §9.3.6): 407 Proxy Authentication Required")
+        );
+        for found in [Some("502 Bad Gateway"), None] {
+            let wants = advised(found);
+            assert!(wants.starts_with("see whether the proxy reaches the target"), "{wants}");
+        }
+        let other = Cause::Broken(Rule::new("no", "RFC 1 §1"));
+        let own = remedy_of(Outcome::ConnectRefused, other, Some("407"));
+        assert!(own.starts_with("start the server"), "{own}");
     }
 }
