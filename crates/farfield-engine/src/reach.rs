@@ -37,6 +37,39 @@ pub enum ReachError {
         /// The system's error.
         source: io::Error,
     },
+    /// No proxy listens there.
+    #[error(
+        "no proxy answers at {address}: {source}; start the proxy first, or check the address and port of `--proxy` \
+         (connections.proxy)"
+    )]
+    Proxy {
+        /// The proxy's address.
+        address: SocketAddr,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// Nothing takes datagrams there.
+    #[error(
+        "nothing answers at {address} over UDP, on which HTTP/3 goes: {source}; start the server first with HTTP/3, or \
+         write another version in `http` (`--http`)"
+    )]
+    Datagrams {
+        /// The address.
+        address: SocketAddr,
+        /// The system's error.
+        source: io::Error,
+    },
+}
+
+impl ReachError {
+    /// The error, of a proxy's address.
+    #[must_use]
+    pub fn of_proxy(self) -> ReachError {
+        match self {
+            ReachError::Refused { address, source } => ReachError::Proxy { address, source },
+            other => other,
+        }
+    }
 }
 
 /// Addresses of a name that are asked at most, each by a thread.
@@ -213,7 +246,7 @@ pub fn probe(address: SocketAddr) -> Result<Option<Duration>, ReachError> {
 /// Call it without a run of its own, as [`probe`].
 #[expect(clippy::disallowed_methods, reason = "the one clock reading before a run has a clock of its own")]
 pub fn probe_datagrams(address: SocketAddr) -> Result<Option<Duration>, ReachError> {
-    let refused = |source| ReachError::Refused { address, source };
+    let refused = |source| ReachError::Datagrams { address, source };
     let any = if address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
     let socket = UdpSocket::bind(any).map_err(refused)?;
     socket.connect(address).map_err(refused)?;
@@ -283,6 +316,7 @@ mod tests {
         probed.join().expect("no panic").expect("an answer or none");
         drop(server);
         let refused = probe_datagrams(address).expect_err("nobody listens").to_string();
-        assert!(refused.contains("nothing answers at 127.0.0.1:"), "{refused}");
+        assert!(refused.starts_with("nothing answers at 127.0.0.1:"), "{refused}");
+        assert!(refused.contains(" over UDP") && refused.contains("`--http`"), "{refused}");
     }
 }

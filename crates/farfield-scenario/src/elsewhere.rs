@@ -19,13 +19,22 @@ pub struct ConnectTo {
 }
 
 impl ConnectTo {
-    /// Where connections to `host` and `port` go by the first of `rules` that is about them.
-    pub fn place(rules: &[ConnectTo], host: &str, port: u16) -> (String, u16) {
-        let is_about = |rule: &&ConnectTo| {
+    /// The first of `rules` that is about `host` and `port`.
+    fn first_about<'a>(rules: &'a [ConnectTo], host: &str, port: u16) -> Option<&'a ConnectTo> {
+        rules.iter().find(|rule| {
             rule.host.as_ref().is_none_or(|own| own.eq_ignore_ascii_case(host))
                 && rule.port.is_none_or(|own| own == port)
-        };
-        let rule = rules.iter().find(is_about);
+        })
+    }
+
+    /// Whether one of `rules` is about `host` and `port`.
+    pub fn is_about(rules: &[ConnectTo], host: &str, port: u16) -> bool {
+        ConnectTo::first_about(rules, host, port).is_some()
+    }
+
+    /// Where connections to `host` and `port` go by the first of `rules` that is about them.
+    pub fn place(rules: &[ConnectTo], host: &str, port: u16) -> (String, u16) {
+        let rule = ConnectTo::first_about(rules, host, port);
         let other = rule.and_then(|rule| rule.other_host.clone());
         (other.unwrap_or_else(|| host.to_owned()), rule.and_then(|rule| rule.other_port).unwrap_or(port))
     }

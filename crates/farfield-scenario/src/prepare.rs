@@ -19,6 +19,7 @@ use farfield_engine::os::processors;
 use farfield_engine::plane::{
     EmulatedNetwork, EmulatedPlane, Plane, PlaneKind, PreparedPlane, Server, SocketsPlane,
 };
+use farfield_engine::reach::ReachError;
 use farfield_engine::sockets::Sources;
 use farfield_engine::{MonitorSettings, Settings, preflight, reach};
 use farfield_files::TempDir;
@@ -271,11 +272,19 @@ impl Scenario {
         }
         let round_trip = match self.http {
             HttpVersion::Http3 => reach::probe_datagrams(address),
+            _ if self.connections.proxy.is_some() => reach::probe(address).map_err(ReachError::of_proxy),
             _ => reach::probe(address),
         };
         let round_trip = round_trip.map_err(ScenarioError::unavailable)?;
+        if let Some(foreign) = self.sockets.sources.as_ref().and_then(Sources::foreign) {
+            return Err(ScenarioError::unavailable(format!(
+                "sockets.sources (--source): {foreign} is no address of this machine; name one that `ip address` shows, or \
+                 add it there (`ip address add`)"
+            )));
+        }
         let timeout = load.attempt_timeout().or(self.connections.abandon_after);
         let mut warnings = self.unused();
+        warnings.extend(self.target.as_ref().and_then(|target| self.unmatched(target)));
         let Some(timeout) = timeout else { return Ok(warnings) };
         let path = address.ip();
         warnings.push(match round_trip {

@@ -127,6 +127,18 @@ impl Scenario {
         }
     }
 
+    /// The sentence about rules of `connect-to` of which none is about `target`, so that none does anything.
+    pub(crate) fn unmatched(&self, target: &Url) -> Option<String> {
+        let (host, port) = (target.host(), target.port());
+        let rules = &self.sockets.connect_to;
+        (!rules.is_empty() && !ConnectTo::is_about(rules, host, port)).then(|| {
+            format!(
+                "no rule of sockets.connect-to (`--connect-to`, `--resolve`) is about {host}:{port}, where the target is: \
+                 connections go there as without them"
+            )
+        })
+    }
+
     /// The addresses of `host` that connections go to, where they are not the first alone: `all` of them, in
     /// order.
     pub(crate) fn peers(&self, host: &str, all: &[SocketAddr]) -> Option<Arc<PeerBook>> {
@@ -142,6 +154,7 @@ impl Scenario {
 #[cfg(test)]
 mod tests {
     use crate::{Overlay, from_text};
+    use std::net::TcpListener;
 
     #[test]
     fn keys_that_a_plane_cannot_have_are_named() {
@@ -186,5 +199,51 @@ mod tests {
             let text = format!("{url}\n{text}");
             assert!(from_text(&text, None, &Overlay::default()).is_ok(), "{text}");
         }
+    }
+    /// Why a run of `text` does not begin, or the warnings with which it does.
+    fn prepared(text: &str) -> Result<Vec<String>, String> {
+        let plan = from_text(text, None, &Overlay::default()).map_err(|error| error.to_string())?;
+        let prepared = plan.prepare(String::new()).map_err(|error| error.to_string())?;
+        Ok(prepared.settings.warnings)
+    }
+
+    #[test]
+    fn what_is_missing_before_a_run_is_named_as_what_it_is() {
+        let server = TcpListener::bind("127.0.0.1:0").expect("a socket");
+        let target = format!("target = 'http://{}/'", server.local_addr().expect("an address"));
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|there| there.local_addr()).expect("a port");
+        let refused = |text: &str, parts: &[&str]| {
+            let error = prepared(text).expect_err(text);
+            for part in parts {
+                assert!(error.contains(part), "{text}: {error}");
+            }
+        };
+        let proxied = format!("{target}\nconnections.proxy = 'http://{free}'");
+        refused(&proxied, &["no proxy answers at", &free.to_string(), "`--proxy`"]);
+        refused(
+            &format!("target = 'https://{free}/'\nhttp = '3'"),
+            &["nothing answers at", "over UDP", "HTTP/3", "`--http`"],
+        );
+        let sources = format!("{target}\nsockets.sources = ['127.0.0.1', '192.0.2.7']");
+        refused(&sources, &["sockets.sources", "192.0.2.7 is no address of this machine"]);
+    }
+
+    /// A rule for another host or port does nothing, and a run does not begin in silence.
+    #[test]
+    fn rules_about_nobody_are_named() {
+        let server = TcpListener::bind("127.0.0.1:0").expect("a socket");
+        let port = server.local_addr().expect("an address").port();
+        let rules = |rules: &str, target: &str| {
+            prepared(&format!("target = 'http://{target}/'\nsockets.connect-to = [{rules}]"))
+        };
+        let own = format!("127.0.0.1:{port}");
+        let says =
+            |warnings: &[String]| warnings.iter().any(|one| one.contains("no rule of sockets.connect-to"));
+        let about = format!("'127.0.0.1:{port}::', 'b.test:80:127.0.0.1:'");
+        assert!(!says(&rules(&about, &own).expect("a run")), "one of them is");
+        let warnings = rules("'b.test:80:127.0.0.1:', '127.0.0.1:1:127.0.0.1:'", &own).expect("a run");
+        assert!(says(&warnings) && warnings.iter().any(|one| one.contains(&own)), "{warnings:?}");
+        let error = rules("'a.invalid:80:127.0.0.1:'", "a.invalid:8080").expect_err("no such name");
+        assert!(error.contains("does not resolve") && error.contains("about a.invalid:8080"), "{error}");
     }
 }

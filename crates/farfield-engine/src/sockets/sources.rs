@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::str::FromStr;
 
 /// Local addresses that clients use in turn. If there are none, the kernel chooses.
@@ -42,6 +43,16 @@ impl Sources {
     /// Number of addresses; 0 if the kernel chooses.
     pub fn count(&self) -> u128 {
         self.count
+    }
+
+    /// The first address of a block that this machine does not have, so that no connection can come from it;
+    /// `None` where it has those of all blocks.
+    pub fn foreign(&self) -> Option<IpAddr> {
+        let firsts = self.blocks.iter().map(|block| block.address(0));
+        firsts.into_iter().find(|address| {
+            let bound = UdpSocket::bind((*address, 0));
+            bound.is_err_and(|error| error.kind() == io::ErrorKind::AddrNotAvailable)
+        })
     }
 
     /// The address of client `number`: clients use the addresses in turn.
@@ -137,6 +148,15 @@ mod tests {
 
     fn sources(texts: &[&str]) -> Sources {
         Sources::of(&texts.iter().map(|text| text.parse().expect("a block")).collect::<Vec<_>>())
+    }
+
+    /// 192.0.2.0/24 is for documentation: no machine has its addresses.
+    #[test]
+    fn addresses_of_other_machines_are_found() {
+        assert_eq!(sources(&["127.0.0.5", "127.0.0.0/8"]).foreign(), None);
+        let found = sources(&["127.0.0.5", "192.0.2.7"]).foreign();
+        assert_eq!(found, "192.0.2.7".parse().ok());
+        assert_eq!(Sources::default().foreign(), None);
     }
 
     #[test]

@@ -58,7 +58,9 @@ impl Scenario {
     fn looked_up(&self, url: &Url) -> Result<AskedAt, ScenarioError> {
         let speaks_datagrams = self.http == HttpVersion::Http3;
         let (host, port) = self.connects_to(url);
-        let found = reach::look_up(&host, port, speaks_datagrams).map_err(ScenarioError::unavailable)?;
+        let unmatched = self.unmatched(url).map_or_else(String::new, |words| format!("; {words}"));
+        let found = reach::look_up(&host, port, speaks_datagrams)
+            .map_err(|error| ScenarioError::unavailable(format!("{error}{unmatched}")))?;
         let all = reach::in_order(&host, port).map_err(ScenarioError::unavailable)?;
         let peers = self.peers(&host, &all);
         // Several addresses that were given for it are no name.
