@@ -97,6 +97,13 @@ fn kind_of(path: &Path, start: &[u8]) -> Brought {
     if first.is_some_and(is_request) || text.starts_with('<') && text.contains("<urlset") {
         return Brought::List;
     }
+    // A file that another program has written may have come out empty; the defaults would be measured in its
+    // place.
+    if first.is_none() && extension != "toml" && (start.len() as u64) < LOOKED_AT {
+        return Brought::Foreign(
+            "has nothing in it that is asked for; write a request a line, or name a scenario of defaults alone `.toml`",
+        );
+    }
     let is_code =
         ["import ", "export ", "'use strict'", "from locust"].iter().any(|mark| text.starts_with(mark));
     if text.starts_with('<') {
@@ -180,6 +187,14 @@ mod tests {
         );
         assert_eq!(of_list("<urlset><url><loc>http://b/c</loc>").as_deref(), Some("http://b/"));
         assert_eq!(of_list("/a\n/b?u=http://c/\n"), None);
+        // An empty list would be a run of the built-in server.
+        for text in ["", "\n", "# nothing was found\n\n"] {
+            assert!(
+                matches!(of("urls.txt", text), Brought::Foreign(why) if why.contains("nothing in it")),
+                "{text:?}"
+            );
+            assert_eq!(of("defaults.toml", text), Brought::Scenario, "{text:?}");
+        }
         for (name, text, kind) in [
             ("plan.jmx", "<?xml", Kind::JMeter),
             ("a.yaml", "openapi: 3.0.3\n", Kind::OpenApi),
