@@ -27,8 +27,8 @@ pub fn flag() -> io::Result<Arc<AtomicBool>> {
     Ok(raised)
 }
 
-/// Does what Ctrl-C does where the terminal sends no signal for it. It is handled by the calling thread before
-/// this returns: two of them are two, not one that is still pending.
+/// Does what Ctrl-C does where the terminal sends no signal for it. The calling thread handles it before this
+/// returns: two of them are two, not one that is still pending.
 pub fn raise() {
     // An error would mean that there is no such signal.
     let _ = low_level::raise(SIGINT);

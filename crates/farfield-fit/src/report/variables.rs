@@ -1,4 +1,4 @@
-//! The fit of one variable: its values, the distributions that were tried, and the curve of the one that is taken.
+//! The fit of one variable: its values, the distributions that were tried, and the curve of the one taken.
 
 use super::{ConstantVariable, CurvePoint, FitSettings, Variable, VariableFit};
 use crate::arrivals::{SessionArrivals, operational_gaps};

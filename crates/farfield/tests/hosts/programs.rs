@@ -1,4 +1,5 @@
-//! Several servers, models among them, and programs beside emulated users: each where its address says, and ended with the run.
+//! Several servers, models among them, and programs beside emulated users: each is where its address says,
+//! and ends with the run.
 
 use crate::common::wan::{Kind, Wan, find, may_build};
 use crate::common::{Place, poll};

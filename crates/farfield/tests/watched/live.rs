@@ -183,8 +183,8 @@ fn ctrl_c_is_a_key_and_ends_the_run() {
 }
 
 /// A second signal ends the process at once, without its result, and yet leaves the terminal as it was. A
-/// stopped process finds both when it goes on, and may have two threads take them: the first may have begun to
-/// end the run when the second gets a processor. So the run's end is one that waits for its server.
+/// stopped process finds both when it goes on, and may have two threads take them: the first may have begun
+/// to end the run when the second gets a processor. So the run's end is one that waits for its server.
 #[test]
 fn a_second_signal_leaves_the_terminal_as_it_was() {
     let place = Place::new();
