@@ -75,8 +75,8 @@ pub(crate) const GREEN: &str = "\x1b[1;32m";
 pub(crate) const YELLOW: &str = "\x1b[1;33m";
 const PLAIN: &str = "\x1b[0m";
 
-/// All that [`render`] writes beside text, with [`Look::colour`]: whoever prints it need let nothing else
-/// through.
+/// All that [`render`](super::render) writes beside text, with [`Look::colour`]: whoever prints it need let
+/// nothing else through.
 pub const COLOURS: [&str; 4] = [RED, GREEN, YELLOW, PLAIN];
 
 /// Colours `word` at the beginning of `line`, if asked.
