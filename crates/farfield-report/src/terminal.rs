@@ -30,6 +30,9 @@ pub(crate) use text::{GREEN, RED, YELLOW, fit, indented, labelled, paint, quanti
 
 /// Lines of a screen.
 pub const LINES: usize = 24;
+/// Lines that an invalid run's verdict has at least, however many the others take: its first cause and what
+/// to do about it are what a reader needs most.
+const INVALID_LINES: usize = 6;
 /// Classes of clients that have a line each; a line counts the others.
 const CLASSES: usize = 8;
 /// Columns of a screen.
@@ -71,7 +74,8 @@ pub fn render(summary: &Summary, look: Look<'_>) -> String {
     let taken = heading.len() + measured.len() + ended.len() + generator.len();
     // A run with rows of everything, from statuses to HTTP/2, has more lines than the screen: the page is
     // then longer than that.
-    let verdict = verdict(summary, look, LINES.saturating_sub(taken));
+    let least = if summary.verdict.valid { 0 } else { INVALID_LINES };
+    let verdict = verdict(summary, look, LINES.saturating_sub(taken).max(least));
     let tables = [
         pages(summary),
         sessions::lines(summary.sessions.as_ref()),

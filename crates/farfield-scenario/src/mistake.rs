@@ -129,8 +129,8 @@ impl<'m> Unknown<'m> {
         Some(Unknown { name: quoted.next()?, known: quoted.collect(), what })
     }
 
-    /// The sentence for the user: with the right name if one is near, else with all that there are, which are
-    /// lines of their own if they are many, behind the two that are nearest.
+    /// The sentence for the user: with the right name if one is near; else with all that there are, or the
+    /// nearest of many.
     pub fn sentence(&self) -> String {
         let distance = |known: &&str| strsim::damerau_levenshtein(known, self.name);
         let none = format!("there is no {} `{}`", self.what, self.name);
@@ -138,37 +138,21 @@ impl<'m> Unknown<'m> {
         if let Some((_, own)) = closest.filter(|(distance, own)| *distance <= 2.max(own.len() / 3)) {
             return format!("{none}; did you mean `{own}`?");
         }
+        if self.known.len() <= LISTED_MAX {
+            return format!("{none}; there are `{}`", self.known.join("`, `"));
+        }
         // Of names that are not meant by a slip of the hand a long one may have a word in common.
         let share = |own: &&str| distance(own) * 1000 / own.len().max(self.name.len()).max(1);
         let mut near: Vec<(usize, &str)> = self.known.iter().map(|own| (share(own), *own)).collect();
         near.sort_unstable();
-        match near.as_slice() {
-            [(_, first), (_, second), ..] if self.known.len() > FEW => {
-                let list = wrapped(&self.known);
-                format!("{none}; the nearest are `{first}` and `{second}`, of\n{list}")
-            }
-            _ => format!("{none}; there are `{}`", self.known.join("`, `")),
-        }
+        let near: Vec<&str> = near.into_iter().take(NEAREST).map(|(_, own)| own).collect();
+        format!("{none}; the nearest of {} are `{}`", self.known.len(), near.join("`, `"))
     }
 }
 
-/// Names in a sentence at most.
-const FEW: usize = 6;
-/// Columns of a line of names.
-const COLUMNS: usize = 100;
-
-/// Names on indented lines.
-fn wrapped(names: &[&str]) -> String {
-    let mut lines = vec![String::new()];
-    for (place, name) in names.iter().enumerate() {
-        let word = format!(" `{name}`{}", if place + 1 < names.len() { "," } else { "" });
-        match lines.last_mut() {
-            Some(line) if line.len() + word.len() < COLUMNS => line.push_str(&word),
-            _ => lines.push(word),
-        }
-    }
-    lines.iter().map(|line| format!(" {line}")).collect::<Vec<_>>().join("\n")
-}
+/// Names in a sentence at most; of more, the nearest.
+const LISTED_MAX: usize = 12;
+const NEAREST: usize = 5;
 
 #[cfg(test)]
 mod tests {
@@ -189,10 +173,8 @@ mod tests {
         );
         let many: Vec<String> = (10..40).map(|at| format!("key-{at}")).collect();
         let said = sentence("timeouts", &format!("{} connect-timeout request-timeout", many.join(" ")));
-        let lines: Vec<&str> = said.lines().collect();
-        let nearest = "the nearest are `connect-timeout` and `request-timeout`, of";
-        assert_eq!(lines[0], format!("there is no key `timeouts`; {nearest}"));
-        assert!(lines.len() > 3 && lines.iter().all(|line| line.len() <= 100), "{said}");
-        assert!(lines[1].starts_with("  `key-10`, ") && said.ends_with("`request-timeout`"), "{said}");
+        let nearest = "the nearest of 32 are `connect-timeout`, `request-timeout`, `";
+        assert!(said.starts_with(&format!("there is no key `timeouts`; {nearest}")), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
     }
 }

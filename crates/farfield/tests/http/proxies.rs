@@ -245,7 +245,7 @@ fn what_no_proxy_can_do_is_refused() {
     place
         .farfield(&format!("run http://a.invalid/ --proxy {closed} -n 1"))
         .exits(1)
-        .says(&["nothing answers"]);
+        .says(&["no proxy answers", "start the proxy"]);
 }
 
 /// Apache's mod_proxy, both ways, with a password that it checks nowhere: it counts in its log.

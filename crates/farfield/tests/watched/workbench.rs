@@ -208,7 +208,7 @@ fn chosen_runs_are_compared_in_a_sandbox() {
     assert!(policy.starts_with("sandbox"), "{policy}");
     let page = text(compared);
     assert!(page.contains("open, 200/s") && page.contains("open, 400/s"), "{page}");
-    assert!(page.contains("<td class=\"better\">"), "the rate has doubled: {page}");
+    assert!(page.contains("<td class=\"found better\">"), "the rate has doubled: {page}");
     let one = bench.get("/compare?run=a&run=a");
     assert_eq!(one.status(), 422);
     assert!(text(one).contains("named twice"));
