@@ -33,6 +33,8 @@ const PIECE: usize = 32;
 pub struct Progress<'a> {
     /// Time since the start of the run.
     pub now: Instant,
+    /// The instant up to which the measurements are whole: what ended since may still be on its way.
+    pub folded_to: Instant,
     /// All measurements so far.
     pub fold: &'a Fold,
     /// The live counts of all workers, added up.
@@ -190,15 +192,18 @@ impl<'a> Collector<'a> {
             self.processor.reconsider(now, self.pace.backlog());
             if now >= self.next_checkpoint {
                 self.next_checkpoint = now + CHECKPOINT;
-                self.stats.connections_open.push(self.live_counts().connections);
+                let live = self.live_counts();
+                // What ended since may still be on its way: rates are over the time that is whole.
+                let folded_to = live.at.min(now);
+                self.stats.connections_open.push(live.connections);
                 if self.stats.memory_short.is_none() {
                     let short = memory.shortage();
                     self.stats.memory_short =
                         short.map(|short| format!("after {:.1} s {short}", now.as_secs_f64()));
                 }
-                self.checkpoint(now);
-                on_progress(&self.progress(now, self.live_counts()));
-                if let Some(reason) = self.broken_abort(now) {
+                self.checkpoint(folded_to);
+                on_progress(&self.progress(now, live));
+                if let Some(reason) = self.broken_abort(folded_to) {
                     self.stats.interrupted.get_or_insert(reason);
                     abort();
                 }
@@ -209,13 +214,15 @@ impl<'a> Collector<'a> {
     /// Progress up to `now`, with these counts.
     pub fn progress(&self, now: Instant, live: LiveCounts) -> Progress<'_> {
         let summary = self.latest.as_ref();
-        Progress { now, fold: &self.fold, live, summary, ended: false, pace: &self.pace }
+        let folded_to = live.at.min(now);
+        Progress { now, folded_to, fold: &self.fold, live, summary, ended: false, pace: &self.pace }
     }
 
     /// The last progress, at the end of a run with this result.
     pub fn last_progress<'b>(&'b self, now: Instant, summary: &'b Summary) -> Progress<'b> {
         let live = LiveCounts::default();
-        Progress { now, fold: &self.fold, live, summary: Some(summary), ended: true, pace: &self.pace }
+        let (fold, summary) = (&self.fold, Some(summary));
+        Progress { now, folded_to: now, fold, live, summary, ended: true, pace: &self.pace }
     }
 
     fn take(&mut self, chunk: Chunk, returns: &[ChunkReturn]) {
@@ -259,10 +266,12 @@ impl<'a> Collector<'a> {
     }
 
     fn live_counts(&self) -> LiveCounts {
-        self.live.iter().fold(LiveCounts::default(), |sum, worker| LiveCounts {
+        let none = LiveCounts { at: Instant::MAX, ..LiveCounts::default() };
+        self.live.iter().fold(none, |sum, worker| LiveCounts {
             connections: sum.connections + worker.connections,
             in_system: sum.in_system + worker.in_system,
             connects: sum.connects + worker.connects,
+            at: sum.at.min(worker.at),
         })
     }
 
@@ -348,3 +357,6 @@ fn asked_for(keep: Keep, all: u64) -> u64 {
         Keep::None => 0,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,7 @@
 //! memory does not grow. What a heartbeat sends is mostly a few samples, which go as a copy of their own
 //! size: a collector that comes seconds late at a small load has kilobytes waiting for it, not megabytes.
 
-use farfield_base::{Note, Sample};
+use farfield_base::{Instant, Note, Sample};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
 /// Samples in a chunk.
@@ -36,6 +36,8 @@ pub struct LiveCounts {
     pub in_system: u64,
     /// Connections begun so far.
     pub connects: u64,
+    /// All that ended before this is in this chunk or an earlier one; at the end of a worker, the end of time.
+    pub at: Instant,
 }
 
 /// The worker's end of the channel.
@@ -78,6 +80,7 @@ impl SampleSender {
     }
 
     pub fn push(&mut self, sample: Sample) {
+        self.live.at = self.live.at.max(sample.done);
         self.samples.push(sample);
         if self.samples.len() == CHUNK_LEN {
             self.flush();

@@ -143,7 +143,7 @@ fn collect(
             next_checkpoint = wall + CHECKPOINT;
             collector.checkpoint(now);
             let Standing { connections, in_system, connects } = live;
-            let live = LiveCounts { connections, in_system, connects };
+            let live = LiveCounts { connections, in_system, connects, at: now };
             on_progress(&collector.progress(now, live));
             remote.ask_for_batch();
         }

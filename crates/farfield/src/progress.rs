@@ -136,14 +136,15 @@ pub struct Lines {
     terminal: bool,
     /// Requests that had ended by the last line, and those of them that had gone wrong.
     before: (u64, u64),
-    printed_at: Instant,
+    /// The instant up to which these were all.
+    before_at: Instant,
 }
 
 impl Lines {
     fn new(settings: &Settings) -> Lines {
         let line = format!("{}: {}", settings.heading.target, settings.heading.load_words);
         output::put_progress(&line, false);
-        Lines { terminal: std::io::stderr().is_terminal(), before: (0, 0), printed_at: Instant::ZERO }
+        Lines { terminal: std::io::stderr().is_terminal(), before: (0, 0), before_at: Instant::ZERO }
     }
 
     fn print(&mut self, run: &farfield_engine::Progress<'_>) {
@@ -160,10 +161,10 @@ impl Lines {
         let parts = [run.fold.warm_up(), run.fold.steady()];
         let ended: u64 = parts.iter().map(|part| part.requests()).sum();
         let failed = ended - parts.iter().map(|part| part.count(Outcome::Ok)).sum::<u64>();
-        let passed = run.now.since(self.printed_at).as_secs_f64().max(1e-3);
+        let passed = run.folded_to.since(self.before_at).as_secs_f64().max(1e-3);
         let since = (ended.saturating_sub(self.before.0), failed.saturating_sub(self.before.1));
         let rate = since.0 as f64 / passed;
-        (self.before, self.printed_at) = ((ended, failed), run.now);
+        (self.before, self.before_at) = ((ended, failed), run.folded_to);
         let p99 = run.fold.steady().times.response.quantile(Quantile::P99);
         let p99 = p99.map_or(String::new(), |p99| format!(", p99 {:.1} ms", p99.as_secs_f64() * 1e3));
         let live = run.live;

@@ -370,15 +370,16 @@ impl Worker {
         if !self.course.heartbeat_is_due(now) {
             return;
         }
-        self.samples.live = self.live_counts();
+        self.samples.live = self.live_counts(now);
         self.samples.flush();
     }
 
-    fn live_counts(&self) -> LiveCounts {
+    fn live_counts(&self, at: Instant) -> LiveCounts {
         LiveCounts {
             connections: self.shard.population().connections() as u64,
             in_system: self.shard.population().in_system(),
             connects: self.shard.connects(),
+            at,
         }
     }
 
@@ -394,7 +395,7 @@ impl Worker {
             add_links(&mut links, exchange.link_counts());
         }
         self.send_samples();
-        self.samples.live = self.live_counts();
+        self.samples.live = self.live_counts(Instant::MAX);
         self.samples.flush();
         let [mut departed, mut delivered, mut picked_up] = [(); 3].map(|()| Histogram::new());
         let mut port = PortCounts::default();

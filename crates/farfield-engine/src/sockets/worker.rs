@@ -400,15 +400,16 @@ impl Worker {
         }
         self.transport.arrivals.heartbeat();
         self.transport.heartbeat();
-        self.transport.samples.live = self.live_counts();
+        self.transport.samples.live = self.live_counts(now);
         self.transport.samples.flush();
     }
 
-    fn live_counts(&self) -> LiveCounts {
+    fn live_counts(&self, at: Instant) -> LiveCounts {
         LiveCounts {
             connections: self.population.connections() as u64,
             in_system: self.population.in_system(),
             connects: self.transport.connects,
+            at,
         }
     }
 
@@ -416,7 +417,7 @@ impl Worker {
         let now = self.transport.clock.now();
         self.population.cut(&mut self.transport, now);
         self.transport.heartbeat();
-        self.transport.samples.live = self.live_counts();
+        self.transport.samples.live = self.live_counts(Instant::MAX);
         self.transport.samples.flush();
         let (area, stalls) = (self.population.in_system_area(now), self.transport.samples.stalls);
         let report = self.course.report(now, Histogram::new(), &self.population, area, stalls);

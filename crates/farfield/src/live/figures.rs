@@ -97,7 +97,7 @@ pub struct Figures {
 impl Figures {
     /// Those of a run's progress. `next` is the first second that is not settled yet, and is moved on.
     pub fn of(run: &farfield_engine::Progress<'_>, next: &mut usize) -> Figures {
-        let current = (run.now.as_ns() / 1_000_000_000) as usize;
+        let current = (run.folded_to.as_ns() / 1_000_000_000) as usize;
         let from = (*next).max(current.saturating_sub(ROWS_MAX));
         *next = current.saturating_sub(UNSETTLED).max(*next);
         let series = run.fold.series();
