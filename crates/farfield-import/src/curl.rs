@@ -16,6 +16,7 @@ use crate::text::{one_line, quoted};
 use crate::{ImportError, Source, Wishes};
 use command::{Common, Options};
 use farfield_traffic::file::Load;
+use std::collections::BTreeSet;
 use words::Command;
 
 /// The redirects that curl follows (`--max-redirs`), and those that a session may.
@@ -35,7 +36,8 @@ pub fn read(source: Source<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<()
         return Err(unreadable(reason.to_owned()));
     }
     let commands = words::commands(text, &wishes.values).map_err(unreadable)?;
-    let mut importer = Importer { load: source.load, draft, wishes, common: None, entry: 0 };
+    let mut importer =
+        Importer { load: source.load, draft, wishes, common: None, entry: 0, jars: CookieJars::default() };
     for command in &commands {
         importer.command(command)?;
     }
@@ -51,7 +53,7 @@ pub fn read_words(
 ) -> Result<(), ImportError> {
     let words = words.iter().map(|word| word.replace(words::MARK, ""));
     let words = std::iter::once("curl".to_owned()).chain(words).collect();
-    let mut importer = Importer { load, draft, wishes, common: None, entry: 0 };
+    let mut importer = Importer { load, draft, wishes, common: None, entry: 0, jars: CookieJars::default() };
     importer.command(&Command { line: 1, words, ..Command::default() })?;
     importer.finish()
 }
@@ -64,6 +66,34 @@ struct Importer<'a, 'l> {
     common: Option<Common>,
     /// Requests so far.
     entry: usize,
+    jars: CookieJars,
+}
+
+/// Files of cookies. curl keeps none without them, and a session that begins keeps those of its own requests.
+#[derive(Debug, Default)]
+struct CookieJars {
+    /// Files that commands have written so far.
+    written: BTreeSet<String>,
+    /// Some command keeps cookies.
+    are_used: bool,
+    /// Some command does not.
+    are_left: bool,
+}
+
+impl CookieJars {
+    /// Takes the files out of a command's cookies that it or an earlier command writes, and the empty name,
+    /// which keeps cookies without a file.
+    fn open(&mut self, set: &mut Options) {
+        self.written.extend(set.jar.clone());
+        let before = set.cookies.len();
+        set.cookies.retain(|cookie| !cookie.is_empty() && !self.written.contains(cookie));
+        let keeps = set.jar.is_some() || set.cookies.len() < before;
+        // A file that is not known leaves the command out.
+        if !set.cookies.iter().all(|cookie| cookie.contains('=')) {
+            return;
+        }
+        *(if keeps { &mut self.are_used } else { &mut self.are_left }) = true;
+    }
 }
 
 impl Importer<'_, '_> {
@@ -83,11 +113,12 @@ impl Importer<'_, '_> {
                 command.line
             ));
         }
-        let sets = command::read(words).map_err(|reason| ImportError::Unreadable {
+        let mut sets = command::read(words).map_err(|reason| ImportError::Unreadable {
             kind: "command of curl",
             reason: format!("line {}: {reason}", command.line),
         })?;
-        for set in &sets {
+        for set in &mut sets {
+            self.jars.open(set);
             for url in &set.urls {
                 self.entry += 1;
                 let place = format!("request {}, {}", self.entry, one_line(&url.replace(words::MARK, "$")));
@@ -141,6 +172,9 @@ impl Importer<'_, '_> {
             },
         };
         Settings::set(&mut settings.session, "redirects", redirects.to_string());
+        if !self.jars.are_used {
+            Settings::set(&mut settings.session, "cookies", "false".to_owned());
+        }
         settings.http = common.http;
         if common.insecure {
             settings.tls.push(("verify", "false".to_owned()));
@@ -185,6 +219,9 @@ impl Importer<'_, '_> {
                 let time = format!("{}ms", (time * 1e3).round());
                 settings.connections.push(("request-timeout", quoted(&time)));
             }
+        }
+        if self.jars.are_used && self.jars.are_left {
+            draft.note("users send the cookies that the server has set with all requests, also those of commands without `-b`");
         }
         draft.note("the field `User-Agent` is farfield's where the command sets none");
         Ok(())

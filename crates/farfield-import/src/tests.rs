@@ -384,6 +384,23 @@ fn files_are_named_from_where_the_scenario_stands() {
     }
 }
 
+/// curl sends cookies again only where a command keeps them.
+#[test]
+fn cookies_are_kept_as_curl_keeps_them() {
+    let of = |text: &str| {
+        let imported = curl(text);
+        let mixed = imported.notes.iter().any(|note| note.contains("also those of commands without `-b`"));
+        (imported.reading.taken, !imported.scenario.contains("cookies = false"), mixed)
+    };
+    assert_eq!(of("curl http://h/1\ncurl http://h/2"), (2, false, false));
+    assert_eq!(of("curl -b a=b http://h/1"), (1, false, false));
+    assert_eq!(of("curl -b '' -L http://h/1"), (1, true, false));
+    assert_eq!(of("curl -c jar http://h/1\ncurl -b jar http://h/2"), (2, true, false));
+    assert_eq!(of("curl -b $J -c $J http://h/1\ncurl http://h/2"), (2, true, true));
+    // What nothing has written is not known.
+    assert_eq!(of("curl -b jar http://h/1\ncurl -c jar http://h/2"), (1, true, false));
+}
+
 #[test]
 fn a_unix_socket_is_asked_as_curl_asks_it() {
     let imported = curl("curl --unix-socket /run/a.sock --resolve h:80:127.0.0.1 -x p http://h/1");

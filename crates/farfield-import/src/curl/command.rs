@@ -17,6 +17,8 @@ pub struct Options {
     pub user: Option<String>,
     pub bearer: Option<String>,
     pub cookies: Vec<String>,
+    /// The file that keeps cookies.
+    pub jar: Option<String>,
     pub agent: Option<String>,
     pub referer: Option<String>,
     pub range: Option<String>,
@@ -141,6 +143,7 @@ fn apply(sets: &mut Vec<Options>, effect: Effect, name: &str, value: String) {
         Effect::User => set.user = Some(value),
         Effect::Bearer => set.bearer = Some(value),
         Effect::Cookie => set.cookies.push(value),
+        Effect::CookieJar => set.jar = Some(value),
         Effect::Agent => set.agent = Some(value),
         Effect::Referer => set.referer = Some(value),
         Effect::Range => set.range = Some(value),

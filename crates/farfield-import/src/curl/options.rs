@@ -19,6 +19,7 @@ pub enum Effect {
     User,
     Bearer,
     Cookie,
+    CookieJar,
     Agent,
     Referer,
     Range,
@@ -50,8 +51,8 @@ pub enum Effect {
 }
 
 use Effect::{
-    AbstractUnixSocket, Agent, Bearer, CaCertificate, Certificate, Compressed, ConnectTo, Cookie, Data,
-    DataBinary, DataRaw, DataUrlencode, Differs, Form, FormString, Get, GlobOff, Head, Header, Http,
+    AbstractUnixSocket, Agent, Bearer, CaCertificate, Certificate, Compressed, ConnectTo, Cookie, CookieJar,
+    Data, DataBinary, DataRaw, DataUrlencode, Differs, Form, FormString, Get, GlobOff, Head, Header, Http,
     Insecure, Json, Key, Location, MaxRedirects, MaxTime, Method, Next, NoMatter, PathAsIs, Proxy, ProxyUser,
     Range, Referer, Refused, Resolve, UnixSocket, Upload, Url, UrlQuery, User,
 };
@@ -86,6 +87,7 @@ const OPTIONS: &[Known] = &[
     ("user", Some('u'), true, User),
     ("oauth2-bearer", None, true, Bearer),
     ("cookie", Some('b'), true, Cookie),
+    ("cookie-jar", Some('c'), true, CookieJar),
     ("user-agent", Some('A'), true, Agent),
     ("referer", Some('e'), true, Referer),
     ("range", Some('r'), true, Range),
@@ -206,7 +208,6 @@ const OPTIONS: &[Known] = &[
 /// Options of no matter for a request: names, letters, whether they take a value.
 const NO_MATTER: &[(&str, Option<char>, bool)] = &[
     ("basic", None, false),
-    ("cookie-jar", Some('c'), true),
     ("junk-session-cookies", Some('j'), false),
     ("create-dirs", None, false),
     ("disable", Some('q'), false),

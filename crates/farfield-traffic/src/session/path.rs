@@ -6,7 +6,7 @@ use super::around::Around;
 use crate::alias::AliasTable;
 use farfield_base::random::Stream;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A way as written in `path`: names in order, or weights by name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -81,6 +81,16 @@ pub enum Transition {
     End,
 }
 
+impl Transition {
+    /// The state that it leads to by itself.
+    fn state(self) -> Option<u16> {
+        match self {
+            Transition::To(state) => Some(state),
+            Transition::Back | Transition::End => None,
+        }
+    }
+}
+
 /// Position of a session on its path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Progress {
@@ -150,6 +160,28 @@ impl StatePath {
         }
     }
 
+    /// The states that a session can come to from those that it begins in.
+    pub(super) fn reached(&self) -> BTreeSet<u16> {
+        let (entry, rows) = match self {
+            StatePath::List(states) | StatePath::Choice { states, .. } => {
+                return states.iter().copied().collect();
+            }
+            StatePath::Markov { entry, rows } => (entry, rows),
+        };
+        let likely = |row: &TransitionRow| {
+            let to = row.transitions().filter(|(_, weight)| *weight > 0.0).map(|(to, _)| to);
+            to.filter_map(Transition::state).collect::<Vec<u16>>()
+        };
+        let mut waiting = likely(entry);
+        let mut reached = BTreeSet::new();
+        while let Some(state) = waiting.pop() {
+            if reached.insert(state) {
+                waiting.extend(likely(&rows[usize::from(state)]));
+            }
+        }
+        reached
+    }
+
     /// The pairs of states that can follow each other. Back leads to any that has this state in its row, or
     /// an entry.
     pub fn follows(&self) -> Vec<(u16, u16)> {
@@ -175,10 +207,7 @@ impl StatePath {
 }
 
 fn targets(row: &TransitionRow) -> impl Iterator<Item = u16> + '_ {
-    row.transitions.iter().filter_map(|step| match step {
-        Transition::To(state) => Some(*state),
-        Transition::Back | Transition::End => None,
-    })
+    row.transitions.iter().copied().filter_map(Transition::state)
 }
 
 /// A state of an entry's row, which leads to states only.

@@ -9,6 +9,7 @@ use super::{Check, FormOf, Session, SessionError, SessionSpec, State, extract, n
 use crate::distribution::Distribution;
 use crate::file::{FileError, Load};
 use farfield_base::random::Seed;
+use std::collections::BTreeSet;
 
 impl SessionSpec {
     /// The recording that is asked for again, if one is; read through `load`, for requests to `target`, as a
@@ -40,7 +41,8 @@ impl SessionSpec {
             return Err(SessionError::at("state", "there are more than 32767 states; write fewer"));
         }
         let names: Vec<&str> = self.state.iter().map(|state| state.name.as_str()).collect();
-        if let Some(twice) = (1..names.len()).find(|place| names[..*place].contains(&names[*place])) {
+        let mut known = BTreeSet::new();
+        if let Some(twice) = names.iter().position(|name| !known.insert(*name)) {
             let sentence = format!("there is a state `{}` before; names must differ", names[twice]);
             return Err(SessionError::at(format!("state[{twice}].name"), sentence));
         }
@@ -66,6 +68,7 @@ impl SessionSpec {
             "think",
             self.think.as_ref().map(|distribution| distribution.resolve(load)).transpose(),
         )?;
+        let warnings = never_asked(&names, &around, &route).into_iter().collect();
         let names = names::Names::new(&self.state, &data)?;
         let mut session = Session {
             states: Vec::new(),
@@ -83,7 +86,7 @@ impl SessionSpec {
             page_load: self.page_load,
             cache: self.cache,
             body_limit: self.body_limit.0 as usize,
-            warnings: Vec::new(),
+            warnings,
         };
         let mut embedded_first = self.state.len() as u32;
         let mut bodies = Vec::with_capacity(self.state.len());
@@ -171,6 +174,27 @@ impl SessionSpec {
             repeat,
             forms_kept: Vec::new(),
         })
+    }
+}
+
+/// States of a warning at most.
+const NAMED_MAX: usize = 5;
+
+/// The warning about states that stand nowhere, and to which no session comes.
+fn never_asked(names: &[&str], around: &Around, route: &path::StatePath) -> Option<String> {
+    let reached = route.reached();
+    let is_left = |(state, _): &(u16, &&str)| !reached.contains(state) && around.list_of(*state).is_none();
+    let left: Vec<String> = (0..).zip(names).filter(is_left).map(|(_, name)| format!("`{name}`")).collect();
+    let shown = left.get(..NAMED_MAX).unwrap_or(&left).join(", ");
+    match left.len() {
+        0 => None,
+        1 => Some(format!("session: no path leads to the state {shown}, which is never asked for")),
+        count => {
+            let more = if count > NAMED_MAX { ", …" } else { "" };
+            Some(format!(
+                "session: no path leads to {count} states, which are never asked for: {shown}{more}"
+            ))
+        }
     }
 }
 

@@ -169,6 +169,24 @@ fn rows_sum_to_one() {
     assert!(resolved(&table("a = { b = 0.9, back = 0.1 }\nb = { end = 1 }")).is_ok());
 }
 
+/// What stands in a scenario and is never asked for is said.
+#[test]
+fn states_that_no_session_comes_to_are_named() {
+    let warnings = |keys: &str, states: usize| {
+        let states: String = (0..states).map(|at| format!("[[state]]\nname='s{at}'\npath='/'\n")).collect();
+        resolved(&format!("{keys}\n{states}")).expect(keys).warnings
+    };
+    let one = "session: no path leads to the state `s1`, which is never asked for";
+    assert_eq!(warnings("path = ['s0', 's2']", 3), [one]);
+    assert_eq!(warnings("[transitions]\ns0 = { end = 1 }\ns1 = { s0 = 1 }", 2), [one]);
+    let many =
+        "session: no path leads to 7 states, which are never asked for: `s1`, `s2`, `s3`, `s4`, `s5`, …";
+    assert_eq!(warnings("path = { s0 = 1 }", 8), [many]);
+    for keys in ["first = ['s1']\npath = ['s0']", "", "[transitions]\ns0 = { s1 = 1 }\ns1 = { back = 1 }"] {
+        assert_eq!(warnings(keys, 2), [""; 0], "{keys}");
+    }
+}
+
 #[test]
 fn what_need_not_be_defined_is_warned_of() {
     let session = resolved(
