@@ -52,6 +52,10 @@ impl RunDirectory {
                 let refuse = |source| RunDirectoryError { path: path.to_owned(), source };
                 RunDirectory::lock(Folder::open(path).map_err(refuse)?)
             }
+            Err(error) if error.is_taken() => {
+                let why = "there is a file of this name, and a run needs a directory";
+                Err(RunDirectoryError { source: io::Error::new(io::ErrorKind::AlreadyExists, why), ..error })
+            }
             made => made,
         }
     }
@@ -203,6 +207,11 @@ mod tests {
         let refused = directory.samples().expect_err("a link leads elsewhere");
         assert!(refused.to_string().contains("samples.parquet"), "{refused}");
         assert_eq!(fs::read(&other).expect("a file"), b"kept");
+        let in_its_place = RunDirectory::create(&other).expect_err("a file").to_string();
+        assert!(
+            in_its_place.ends_with("there is a file of this name, and a run needs a directory"),
+            "{in_its_place}"
+        );
     }
 
     /// Another user's parent folder: the directory is moved away, and a link put in its place.

@@ -329,6 +329,10 @@ impl Metric {
         let wrong = |error| ThresholdError::Value { text: text.to_owned(), error };
         match self.unit() {
             Unit::Ns => value.parse::<Duration>().map(|time| time.as_ns() as f64).map_err(wrong),
+            // Who writes `errors<1` has one per cent in mind.
+            Unit::Share if value.trim().parse() == Ok(1.0) => {
+                Err(ThresholdError::WholeShare { text: text.to_owned(), value: value.trim().to_owned() })
+            }
             Unit::Share => value.parse::<Share>().map(Share::as_f64).map_err(wrong),
             Unit::PerSecond => value.parse::<Rate>().map(Rate::as_per_second).map_err(wrong),
             Unit::Count => value

@@ -47,6 +47,14 @@ pub enum ThresholdError {
         /// What stands for the status.
         status: String,
     },
+    /// The value is all of the requests, and meant may be one per cent.
+    #[error("the value in `{text}` is a share, and `{value}` is all of it: write `1%`, or `100%`")]
+    WholeShare {
+        /// The whole threshold.
+        text: String,
+        /// The value as written.
+        value: String,
+    },
     /// The value is not a whole number.
     #[error("the value in `{text}` is not a number of requests; write one such as `10`")]
     Count {

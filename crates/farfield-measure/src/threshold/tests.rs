@@ -157,6 +157,9 @@ fn what_cannot_be_read_is_named_with_what_there_is() {
     check("errors(connect)<1%", "no metric");
     check("p99<200", "300ms");
     check("errors<5", "5%");
+    check("errors < 1", "`1` is all of it: write `1%`");
+    check("errors<=1.0", "`1.0` is all of it");
+    assert!("errors<=100%".parse::<Threshold>().is_ok());
     check("rate>fast", "500/s");
     check("dropped<1%", "number of requests");
     check("<3ms", "no metric");

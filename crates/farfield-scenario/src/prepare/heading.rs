@@ -1,6 +1,7 @@
 //! What a run is called in its result: its server, its load, in words.
 
 use crate::Scenario;
+use farfield_base::Duration;
 use farfield_engine::live::Location;
 use farfield_engine::plane::{EmulatedNetwork, Plane, PlaneKind, PreparedPlane};
 use farfield_measure::{Heading, LoadKind};
@@ -74,12 +75,12 @@ fn in_words(load: &LoadSpec, think: Option<&TimesSpec>) -> (LoadKind, String) {
         None => String::new(),
     };
     let off = |times: &Option<TimesSpec>| {
-        times.as_ref().map(|times| format!(", active OFF {}", brief(times))).unwrap_or_default()
+        times.as_ref().map(|times| format!(", active OFF {}", times_in_words(times))).unwrap_or_default()
     };
     match load {
         LoadSpec::Closed(spec) => {
             let (users, think, off) =
-                (spec.users, brief(think.unwrap_or(&spec.think)), off(&spec.active_off));
+                (spec.users, times_in_words(think.unwrap_or(&spec.think)), off(&spec.active_off));
             let plural = if users.get() == 1 { "user" } else { "users" };
             (LoadKind::Closed, format!("closed, {users} {plural}, think {think}{off}"))
         }
@@ -91,7 +92,7 @@ fn in_words(load: &LoadSpec, think: Option<&TimesSpec>) -> (LoadKind, String) {
             format!(
                 "hybrid, sessions {}, think {}{}{}",
                 brief(&spec.arrivals),
-                brief(think.unwrap_or(&spec.think)),
+                times_in_words(think.unwrap_or(&spec.think)),
                 off(&spec.active_off),
                 most(&spec.users_max)
             ),
@@ -104,6 +105,15 @@ fn in_words(load: &LoadSpec, think: Option<&TimesSpec>) -> (LoadKind, String) {
             };
             (LoadKind::Overload, format!("overload, D {d}, T {t}: {rate}"))
         }
+    }
+}
+
+/// Times as their TOML has them; a number is in seconds.
+fn times_in_words(times: &TimesSpec) -> String {
+    let text = brief(times);
+    match text.parse::<f64>() {
+        Ok(seconds) => Duration::from_secs_f64(seconds).to_string(),
+        Err(_) => text,
     }
 }
 
