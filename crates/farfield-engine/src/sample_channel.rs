@@ -36,7 +36,7 @@ pub struct LiveCounts {
     pub in_system: u64,
     /// Connections begun so far.
     pub connects: u64,
-    /// All that ended before this is in this chunk or an earlier one; at the end of a worker, the end of time.
+    /// All that ended before this is in this chunk or an earlier one; of a worker that has ended, all.
     pub at: Instant,
 }
 

@@ -96,11 +96,13 @@ impl Kind {
     }
 }
 
-/// HAProxy logs to its standard output, which is the log's file.
+/// HAProxy logs to its standard output, which is the log's file. It has one thread: of several, one that
+/// finds another at the log for too long leaves its line out (`fd_write_frag_line`).
 fn haproxy(home: &str, address: SocketAddr) -> String {
     format!(
         "global
                     maxconn 4096
+                    nbthread 1
                     log stdout format raw local0
                 defaults
                     mode http
