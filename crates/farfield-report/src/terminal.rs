@@ -30,9 +30,6 @@ pub(crate) use text::{GREEN, RED, YELLOW, fit, indented, labelled, paint, quanti
 
 /// Lines of a screen.
 pub const LINES: usize = 24;
-/// Lines that an invalid run's verdict has at least, however many the others take: its first cause and what
-/// to do about it are what a reader needs most.
-const INVALID_LINES: usize = 6;
 /// Classes of clients that have a line each; a line counts the others.
 const CLASSES: usize = 8;
 /// Columns of a screen.
@@ -74,8 +71,7 @@ pub fn render(summary: &Summary, look: Look<'_>) -> String {
     let taken = heading.len() + measured.len() + ended.len() + generator.len();
     // A run with rows of everything, from statuses to HTTP/2, has more lines than the screen: the page is
     // then longer than that.
-    let least = if summary.verdict.valid { 0 } else { INVALID_LINES };
-    let verdict = verdict(summary, look, LINES.saturating_sub(taken).max(least));
+    let verdict = verdict(summary, look, LINES.saturating_sub(taken));
     let tables = [
         pages(summary),
         sessions::lines(summary.sessions.as_ref()),
@@ -370,7 +366,7 @@ fn ended(summary: &Summary) -> Vec<String> {
         .extend(["server", "network", "client", "protocol"].iter().filter_map(|fault| by_fault(part, fault)));
     lines.extend(statuses(part));
     lines.extend(paths(summary));
-    lines.extend(connections::own(summary));
+    lines.push(connections::own(summary));
     lines.extend(addresses::addresses(summary));
     lines.extend(connections::handshakes(summary));
     lines.extend(connections::versions(summary));
@@ -481,11 +477,15 @@ fn network(network: &NetworkSummary) -> Vec<String> {
     dropped.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let dropped: Vec<String> =
         dropped.iter().map(|(cause, number)| format!("{cause} {}", count(*number))).collect();
-    let dropped = if dropped.is_empty() { vec!["none".to_owned()] } else { dropped };
+    let is_none = dropped.is_empty();
+    let dropped = if is_none { vec!["none".to_owned()] } else { dropped };
     let (before, label) = (format!("{packets} packets, {late}"), "dropped: ");
     let beside = format!("{before}; {label}{}", dropped.join(", "));
     if beside.chars().count() <= COLUMNS - LABEL {
         return vec![labelled("network", &beside)];
+    }
+    if is_none {
+        return vec![labelled("network", &before)];
     }
     let dropped = list(dropped, COLUMNS - LABEL - label.len());
     vec![labelled("network", &before), labelled("", &format!("{label}{dropped}"))]

@@ -39,7 +39,7 @@ pub(super) fn failed(verdict: &Verdict, room: usize) -> Vec<String> {
     // The first cause, as many whole sentences of what to do as there is room for, and the names of the rest.
     let rest: Vec<String> =
         failed.iter().filter(|check| check.name != first.name).map(|c| c.name.clone()).collect();
-    let rest = if rest.is_empty() {
+    let rest = if rest.is_empty() || room < 2 {
         None
     } else {
         Some(format!("  ! and {}", list(rest, COLUMNS - "  ! and ".len())))
@@ -222,6 +222,7 @@ mod tests {
         });
         let in_room = |room| failed(&verdict, room).join("\n");
         assert!(in_room(8).contains("\n    → do this\n  ! "), "{}", in_room(8));
+        assert!(in_room(1).contains("long words"), "the first cause, not what else: {}", in_room(1));
         for room in 4..9 {
             let text = in_room(room);
             assert!(text.contains("40 were reset"), "{room}:\n{text}");

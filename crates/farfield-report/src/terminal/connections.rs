@@ -4,29 +4,31 @@ use super::{COLUMNS, LABEL, count, fit, labelled, percent, three_digits, time};
 use farfield_measure::http::VersionSummary;
 use farfield_measure::{Quantile, Summary};
 
-/// How many were opened, and what they carried; what was sent again in a line of its own where there is no
-/// room beside that.
-pub(super) fn own(summary: &Summary) -> Vec<String> {
+/// How many were opened, what was sent again on others, and what they carried: of this as much as there is
+/// room for.
+pub(super) fn own(summary: &Summary) -> String {
     let connections = &summary.connections;
     let opened = match connections.attempts {
         attempts if attempts == connections.established => format!("{} opened", count(attempts)),
         attempts => format!("{} opened of {} tried", count(connections.established), count(attempts)),
     };
     let open = connections.open_max.map(|most| format!(", {} at once", count(most))).unwrap_or_default();
-    let carried = connections.requests_mean.map_or(String::new(), |mean| {
-        format!("; {} requests each, {} at most", three_digits(mean), count(connections.requests_max))
-    });
-    let line = format!("{opened}{open}{carried}");
     let resent = match connections.resent_requests {
-        0 => return vec![labelled("connections", &fit(&line, COLUMNS - LABEL))],
-        resent => format!("{} resent", count(resent)),
+        0 => String::new(),
+        resent => format!("; {} resent", count(resent)),
     };
-    let beside = format!("{line}; {resent}");
-    if beside.chars().count() <= COLUMNS - LABEL {
-        return vec![labelled("connections", &beside)];
+    let mut line = format!("{opened}{open}{resent}");
+    let room = COLUMNS - LABEL;
+    if let Some(mean) = connections.requests_mean {
+        let most = format!(", {} at most", count(connections.requests_max));
+        for part in [format!("; {} requests each", three_digits(mean)), most] {
+            if line.chars().count() + part.chars().count() > room {
+                break;
+            }
+            line.push_str(&part);
+        }
     }
-    let resent = format!("{resent}, since their connection closed without a reply");
-    vec![labelled("connections", &fit(&line, COLUMNS - LABEL)), labelled("", &resent)]
+    labelled("connections", &fit(&line, room))
 }
 
 /// The handshakes of TLS, if there were any.

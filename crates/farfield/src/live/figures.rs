@@ -7,6 +7,8 @@ use farfield_measure::series::SeriesRow;
 
 /// Rows that one update brings at most: in virtual time a second of the clock may be an hour.
 const ROWS_MAX: usize = 600;
+/// Time for which samples are on their way to the collector on a machine that keeps up.
+const ON_ITS_WAY: Duration = Duration::from_ms(500);
 /// Seconds whose rows may still change, since requests that were due in them are recorded when they end.
 const UNSETTLED: usize = 3;
 
@@ -97,7 +99,9 @@ pub struct Figures {
 impl Figures {
     /// Those of a run's progress. `next` is the first second that is not settled yet, and is moved on.
     pub fn of(run: &farfield_engine::Progress<'_>, next: &mut usize) -> Figures {
-        let current = (run.folded_to.as_ns() / 1_000_000_000) as usize;
+        // A row that lacks what ended in its last moments comes again.
+        let current = run.now.min(run.folded_to + ON_ITS_WAY);
+        let current = (current.as_ns() / 1_000_000_000) as usize;
         let from = (*next).max(current.saturating_sub(ROWS_MAX));
         *next = current.saturating_sub(UNSETTLED).max(*next);
         let series = run.fold.series();
