@@ -142,29 +142,23 @@ mod tests {
     use crate::terminal::scene::{Scene, killed};
     use rustix::fs::Mode;
 
-    /// An empty directory of this test's own.
-    fn empty(name: &str) -> PathBuf {
-        let path = std::env::temp_dir().join(format!("farfield-report-{}-{name}", std::process::id()));
-        fs::create_dir_all(&path).expect("a temporary directory");
-        path
-    }
-
     #[test]
     fn reads_a_killed_run_and_its_document_as_it_is() {
-        let path = empty("killed");
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let path = folder.path();
         let json = killed().to_json();
         fs::write(path.join(SUMMARY_FILE), &json).expect("written");
-        let run = RunDirectory::open(&path).expect("a run");
+        let run = RunDirectory::open(path).expect("a run");
         assert!(!run.summary().complete);
         assert_eq!(run.json(), json);
-        fs::remove_dir_all(path).expect("removed");
     }
 
     #[test]
     fn says_what_is_wrong() {
-        let path = empty("wrong");
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let path = folder.path();
         let check = |says: &str| {
-            let error = RunDirectory::open(&path).expect_err(says).to_string();
+            let error = RunDirectory::open(path).expect_err(says).to_string();
             assert!(error.contains(says), "{error}");
         };
         check("holds no summary.json");
@@ -186,7 +180,7 @@ mod tests {
         fs::remove_file(&file).expect("removed");
         std::os::unix::fs::symlink("/dev/zero", &file).expect("a link");
         check("is no regular file");
-        fs::remove_dir_all(&path).expect("removed");
+        fs::remove_dir_all(path).expect("removed");
         check("there is no directory");
     }
 }

@@ -110,10 +110,10 @@ fn other_reader(name: &str, modules: &str, script: &str) {
     writer.checkpoint().unwrap();
     assert!(writer.file().bytes.len() > whole + 50_000, "the kill came while the file was grown");
 
-    let path = std::env::temp_dir().join(format!("farfield-{}-{name}.parquet", std::process::id()));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("samples.parquet");
     std::fs::write(&path, &writer.file().bytes).unwrap();
     let rows = python(&format!("{script}{PRINT_ROWS}"), &path).expect("python3 was there");
-    std::fs::remove_file(&path).unwrap();
     let expected: Vec<_> = samples.iter().map(printed).collect();
     assert_eq!(rows.lines().count(), expected.len());
     for (row, expected) in rows.lines().zip(&expected) {
