@@ -208,10 +208,10 @@ mod tests {
 
     #[test]
     fn a_programs_time_is_its_own_and_that_of_its_children() {
-        let busy = program("busy", "sh -c 'n=0; while [ $n -lt 60000 ]; do n=$((n+1)); done'");
+        let home = tempfile::tempdir().unwrap();
+        let busy = program(&home, "busy", "sh -c 'n=0; while [ $n -lt 60000 ]; do n=$((n+1)); done'");
         let (_, ran) = run_reading(busy.command(&[], &[])).unwrap();
         assert!((10..60_000).contains(&ran.processor_time.as_millis()), "{:?}", ran.processor_time);
-        std::fs::remove_file(busy.executable).unwrap();
     }
 
     #[test]
@@ -227,9 +227,10 @@ mod tests {
         assert!(programs[0].is_real());
     }
 
-    fn program(name: &str, script: &str) -> Program {
-        let folder = std::env::temp_dir();
-        let executable = folder.join(format!("farfield-xtask-{}-{name}", std::process::id()));
+    /// A program in a folder that nobody else writes into: it is run.
+    fn program(home: &tempfile::TempDir, name: &str, script: &str) -> Program {
+        let folder = home.path().to_owned();
+        let executable = folder.join(name);
         std::fs::write(&executable, format!("#!/bin/sh\n{script}\n")).unwrap();
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(&executable, mode).unwrap();
@@ -238,11 +239,14 @@ mod tests {
 
     #[test]
     fn what_programs_print_is_read_and_their_failure_is_seen() {
+        let home = tempfile::tempdir().unwrap();
         let well = program(
+            &home,
             "well",
             "echo 'running 1 test'; echo \"test $FOUND ... ok\" >&2; echo 'test result: ok. 1 passed; 0 failed'",
         );
         let ill = program(
+            &home,
             "ill",
             "echo 'running 1 test'; echo 'test b ... FAILED'; echo 'test result: F. 0 passed; 1 failed'; exit 101",
         );
@@ -251,8 +255,5 @@ mod tests {
         let (text, ran) = run_reading(ill.command(&[], &[])).unwrap();
         assert!(text.starts_with(b"running 1 test\ntest b ... FAILED\n"));
         assert_eq!((ran.failed, ran.all_well), (vec!["b".to_owned()], false));
-        for program in [well, ill] {
-            std::fs::remove_file(program.executable).unwrap();
-        }
     }
 }
