@@ -165,8 +165,9 @@ fn tshark_finds_nothing_wrong() {
     let statistics =
         Statistics { received: Some(count as u64), capture_drops: Some(0), ..Statistics::default() };
     writer.statistics(id, 1_700_000_001_000_000_000, &statistics).unwrap();
-    let path = std::env::temp_dir().join(format!("farfield-wire-{}.pcapng", std::process::id()));
-    std::fs::write(&path, writer.finish().unwrap()).expect("a file in the temporary directory");
+    let folder = tempfile::tempdir().expect("a folder of its own");
+    let path = folder.path().join("everything.pcapng");
+    std::fs::write(&path, writer.finish().unwrap()).expect("a file in a folder of its own");
 
     let tshark = |arguments: &[&str]| {
         let checks = ["ip", "tcp", "udp"].map(|protocol| format!("{protocol}.check_checksum:TRUE"));
@@ -191,7 +192,6 @@ fn tshark_finds_nothing_wrong() {
         "-e",
         "frame.number",
     ]);
-    std::fs::remove_file(&path).expect("our own file");
 
     assert_eq!(all.lines().count(), count);
     assert_eq!(all.lines().next(), Some("1700000000.123456789\tgateway"));

@@ -15,11 +15,11 @@ use super::plan::Number;
 use super::server::ServerKind;
 use anyhow::{Context, Result, bail};
 use nix::sched::{CpuSet, sched_getaffinity};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, geteuid};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
@@ -233,8 +233,7 @@ impl Runner {
     /// while another experiment of this machine runs a point, for they would share the processors.
     pub fn output(&self, command: &Command, plane: Plane) -> Result<String> {
         let is_timed = plane != Plane::Simulated;
-        let turn = std::env::temp_dir().join("farfield-experiment.lock");
-        let turn = File::create(&turn).with_context(|| format!("cannot write {}", turn.display()))?;
+        let turn = turn(&std::env::temp_dir())?;
         if is_timed {
             turn.lock()?;
         }
@@ -252,6 +251,19 @@ impl Runner {
         }
         Ok(String::from_utf8_lossy(&fs::read(&output)?).into_owned())
     }
+}
+
+/// The file that an experiment of this user locks for a run that is timed. Its name in a `folder` of all users
+/// can be guessed: another user's file, or a link, is refused, and what is there is never cut.
+fn turn(folder: &Path) -> Result<File> {
+    let path = folder.join(format!("farfield-experiment-{}.lock", geteuid()));
+    let mut options = File::options();
+    options.read(true).write(true).create(true).mode(0o600).custom_flags(nix::libc::O_NOFOLLOW);
+    let file = options.open(&path).with_context(|| format!("cannot open {}", path.display()))?;
+    if file.metadata()?.uid() != geteuid().as_raw() {
+        bail!("{} is another user's", path.display());
+    }
+    Ok(file)
 }
 
 /// Adds to `run` what its directory has beside the summary.
@@ -351,6 +363,21 @@ mod tests {
         assert_eq!(counter(text, "TcpExt:", "TCPSynRetrans"), Some(27));
         assert_eq!(counter(text, "IpExt:", "InNoRoutes"), Some(5));
         assert_eq!(counter(text, "TcpExt:", "InNoRoutes"), None);
+    }
+
+    #[test]
+    fn the_turn_of_experiments_follows_no_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let kept = folder.path().join("kept");
+        fs::write(&kept, "all of it").unwrap();
+        let lock = folder.path().join(format!("farfield-experiment-{}.lock", geteuid()));
+        std::os::unix::fs::symlink(&kept, &lock).unwrap();
+        turn(folder.path()).unwrap_err();
+        assert_eq!(fs::read_to_string(&kept).unwrap(), "all of it");
+        fs::remove_file(&lock).unwrap();
+        let mine = turn(folder.path()).unwrap();
+        mine.try_lock().unwrap();
+        turn(folder.path()).unwrap().try_lock().unwrap_err();
     }
 
     #[test]
