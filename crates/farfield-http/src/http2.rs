@@ -26,11 +26,12 @@ pub mod server;
 mod stream;
 
 pub use crate::http1::{Answering, Fields, Limits, Malformed, Reply};
-pub use connection::{Connection, Event, NotSent, Settings};
+pub use crate::{Event, Head};
+pub use connection::{Connection, NotSent, Settings};
 pub use error::{ConnectionError, ErrorCode, StreamError};
+pub use head::Heads;
 pub(crate) use head::is_of_http1;
 pub(crate) use head::{Coding, Flaw, Section};
-pub use head::{Head, Heads};
 pub(crate) use request::fields_of_http1;
 pub use request::{CommonFields, RequestBlock, RequestHead, block_of_http1};
 

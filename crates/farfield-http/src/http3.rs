@@ -22,9 +22,10 @@ pub mod server;
 mod server_streams;
 mod varint;
 
+pub use crate::Event;
 pub use crate::http1::{Answering, Fields, Limits, Malformed, Reply};
 pub use crate::http2::{Head, Heads, RequestHead};
-pub use connection::{Connection, Event, Lost};
+pub use connection::{Connection, Lost};
 pub use control::{ControlEvent, ControlStream, PeerSettings};
 pub use error::{ConnectionError, ErrorCode, StreamError};
 pub use reply::{Found, ReplyStream, Wrong};

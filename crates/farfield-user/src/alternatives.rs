@@ -47,7 +47,7 @@ pub(crate) struct Profile {
 
 /// What a reply's Alt-Svc says of HTTP/3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Named {
+pub(crate) enum Named {
     /// Nothing, or that what was said before is over (`clear`).
     Nothing,
     /// It is on other hosts alone.
@@ -93,17 +93,8 @@ impl Population {
         self.version == HttpVersion::Auto && self.http3.is_some()
     }
 
-    /// Looks for alternatives in the head of a reply to the user.
-    pub(crate) fn note_alternatives(&mut self, now: Instant, slot: UserSlot, fields: Fields<'_>) {
-        let mut found = None;
-        for value in fields.named("alt-svc") {
-            let named = http3_in(value, self.itinerary.host());
-            found = match (found, named) {
-                (Some(Named::Here(..)), _) | (Some(Named::Elsewhere), Named::Nothing) => found,
-                _ => Some(named),
-            };
-        }
-        let Some(found) = found else { return };
+    /// The head of a reply to the user says this of alternatives.
+    pub(crate) fn note_alternative(&mut self, now: Instant, slot: UserSlot, found: Named) {
         let profile = self.users[slot.index()].profile.get_or_insert_default();
         // What a reply says replaces all that was said before (RFC 7838 section 3.1).
         profile.alternative = None;
@@ -229,6 +220,19 @@ impl Population {
         }
         !bound.is_empty()
     }
+}
+
+/// What the head of a reply from `host` says of alternatives, if it says anything.
+pub(crate) fn alternative_in(fields: Fields<'_>, host: &str) -> Option<Named> {
+    let mut found = None;
+    for value in fields.named("alt-svc") {
+        let named = http3_in(value, host);
+        found = match (found, named) {
+            (Some(Named::Here(..)), _) | (Some(Named::Elsewhere), Named::Nothing) => found,
+            _ => Some(named),
+        };
+    }
+    found
 }
 
 /// What a value of Alt-Svc from `host` says of HTTP/3; of several alternatives on the same host it is the

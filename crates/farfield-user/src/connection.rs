@@ -2,14 +2,13 @@
 
 use crate::answers::Answers;
 use crate::expect::Withheld;
-use crate::http2::Multiplexer;
-use crate::http3::Http3;
 use crate::pool::Idle;
+use crate::protocol::AnyProtocol;
 use crate::slots::{ConnectionSlot, DescriptorSlot, PendingSlot, UserSlot};
 use farfield_base::{
-    Ending, HttpStats, Instant, Outcome, PagePart, Sample, SpokenVersion, Stamp, TcpStats, TlsStats,
+    HttpStats, Instant, Outcome, PagePart, Sample, SpokenVersion, Stamp, TcpStats, TlsStats,
 };
-use farfield_http::http1::{Answering, Reply, ReplyReader};
+use farfield_http::http1::{Answering, Reply};
 use farfield_http::tls::Session;
 use smallvec::SmallVec;
 
@@ -146,14 +145,10 @@ pub(crate) struct Connection {
     pub answered: u32,
     /// All of these were sent again: it was opened for such a one, and the others may follow on it.
     pub repeats: bool,
-    /// The reader of replies over HTTP/1.
-    pub reader: ReplyReader,
+    /// How requests and replies are on it.
+    pub protocol: AnyProtocol,
     /// Answers to the server's frames and records on their way out.
     pub answers: Answers,
-    /// The streams, once it can send requests over HTTP/2.
-    pub http2: Option<Box<Multiplexer>>,
-    /// The connection of QUIC and its streams, where requests go over HTTP/3.
-    pub http3: Option<Box<Http3>>,
     /// Content of the request that was sent last, which waits for the server's word.
     pub withheld: Option<Box<Withheld>>,
     /// In the order of their sending; over HTTP/1 this is the order of the replies (RFC 9112 section 9.3.2).
@@ -184,10 +179,8 @@ impl Connection {
             requests: 0,
             answered: 0,
             repeats: true,
-            reader: ReplyReader::new(),
+            protocol: AnyProtocol::default(),
             answers: Answers::default(),
-            http2: None,
-            http3: None,
             withheld: None,
             in_flight: SmallVec::new(),
             limit: Link::OUT,
@@ -215,24 +208,9 @@ impl Connection {
         is_used && is_unanswered && !exchange.job.again
     }
 
-    /// Whether the protocol allows no further request on it.
-    pub fn is_over(&self) -> bool {
-        self.http2.as_ref().is_some_and(|streams| streams.is_over())
-            || self.http3.as_ref().is_some_and(|streams| streams.is_over())
-    }
-
     /// Whether requests on it are on streams: of HTTP/2 once it is open, of HTTP/3 from the beginning.
     pub fn has_streams(&self) -> bool {
-        self.http2.is_some() || self.http3.is_some()
-    }
-
-    /// The ending of an `exchange` whose connection ended with `ending`.
-    pub fn ending_of(&self, exchange: &Exchange, ending: &Ending) -> Ending {
-        match (&self.http2, &self.http3) {
-            (Some(streams), _) => streams.ending_of(exchange, ending),
-            (_, Some(streams)) => streams.ending_of(exchange, ending),
-            (None, None) => ending.clone(),
-        }
+        self.protocol.has_streams()
     }
 
     /// What came of the reply to `exchange`.
@@ -240,15 +218,7 @@ impl Connection {
         if self.state == State::Tunnelling {
             return None;
         }
-        if let Some(streams) = &self.http2 {
-            return streams.so_far(exchange.number);
-        }
-        if let Some(streams) = &self.http3 {
-            return streams.so_far(exchange.number);
-        }
-        // Replies come in the order of requests, so what was read is the first's.
-        let first = self.in_flight.first()?;
-        (first.number == exchange.number).then(|| self.reader.so_far())
+        self.protocol.so_far(&self.in_flight, exchange.number)
     }
 
     /// The sample of an `exchange` that ended with `outcome` before its reply did, with what came of that.
@@ -270,12 +240,8 @@ impl Connection {
 
     /// The version of HTTP of `exchange`, and its stream, at `now`.
     fn http_of(&self, exchange: &Exchange, now: Instant) -> HttpStats {
-        match (&self.http2, &self.http3) {
-            (Some(streams), _) => streams.stats(exchange.number, now),
-            _ if self.state != State::Open => HttpStats::UNKNOWN,
-            (_, Some(streams)) => streams.stats(exchange.number, now),
-            (None, None) => self.spoken.map_or(HttpStats::UNKNOWN, HttpStats::of),
-        }
+        let version = || self.spoken.filter(|_| self.state == State::Open).map(HttpStats::of);
+        self.protocol.stats(exchange.number, now).or_else(version).unwrap_or(HttpStats::UNKNOWN)
     }
 
     /// The sample of `exchange`, with the connect times if it had this connection opened.

@@ -33,7 +33,7 @@ impl Population {
             let parallel = self.parallel(user);
             let takes_place = |at: &&ConnectionSlot| {
                 let connection = self.table.at(**at);
-                !connection.is_over() && connection.attempt != Some(Attempt::Overtaken)
+                !connection.protocol.is_over() && connection.attempt != Some(Attempt::Overtaken)
             };
             let open = user.connections.iter().filter(takes_place).count();
             let at_once = |at: &ConnectionSlot| open >= parallel || self.table.at(*at).in_flight.is_empty();
@@ -71,17 +71,8 @@ impl Population {
         let max = self.policy.requests_max();
         let takes_more = |connection: &&ConnectionSlot| {
             let connection = self.table.at(**connection);
-            let takes_more = match (&connection.http2, &connection.http3) {
-                (Some(streams), _) => streams.has_room(),
-                // A server that allows no stream yet is waited for by one request, within its time limit.
-                (_, Some(streams)) => {
-                    streams.has_room() || !streams.is_over() && connection.in_flight.is_empty()
-                }
-                (None, None) => {
-                    let is_first_time = connection.in_flight.iter().all(|exchange| !exchange.job.again);
-                    is_first_time && connection.withheld.is_none()
-                }
-            };
+            let takes_more =
+                connection.withheld.is_none() && connection.protocol.takes_more(&connection.in_flight);
             let open = connection.state == State::Open && !connection.ending && takes_more;
             let suits = !again || connection.repeats && connection.in_flight.is_empty();
             open && suits && connection.in_flight.len() < self.depth(connection) && connection.requests < max
@@ -90,7 +81,7 @@ impl Population {
         // Where there is one of HTTP/3 beside others, an alternative led to it.
         let rank = |at: &&ConnectionSlot| {
             let connection = self.table.at(**at);
-            (connection.http3.is_none(), connection.in_flight.len())
+            (connection.spoken != Some(SpokenVersion::Http3), connection.in_flight.len())
         };
         connections.min_by_key(rank).copied()
     }
@@ -99,8 +90,7 @@ impl Population {
     fn idle_connection(&self, slot: UserSlot) -> Option<ConnectionSlot> {
         let idle = |connection: &&ConnectionSlot| {
             let connection = self.table.at(**connection);
-            // A server that allows no stream is waited for: it would allow none elsewhere, either.
-            let waits = connection.http2.as_ref().is_some_and(|own| !own.is_over() && !own.has_room());
+            let waits = connection.protocol.waits_for_room();
             connection.state == State::Open && connection.in_flight.is_empty() && !waits
         };
         self.users[slot.index()].connections.iter().find(idle).copied()

@@ -9,8 +9,9 @@
 //! server's windows were when it gave the ticket, and the rest follows.
 
 use crate::connection::Connection;
-use crate::http2::Multiplexer;
+use crate::http2::Http2;
 use crate::population::Population;
+use crate::protocol::AnyProtocol;
 use crate::secure::send_of;
 use crate::slots::ConnectionSlot;
 use crate::transport::Transport;
@@ -51,16 +52,18 @@ impl Population {
             }
             return fits;
         }
-        connection.http2 = Some(Box::new(Multiplexer::new(self.limits)));
+        connection.protocol = AnyProtocol::Http2(Box::new(Http2::new(self.limits)));
         self.write_request(slot);
         let connection = self.table.at_mut(slot);
-        let (Some(session), Some(streams)) = (&mut connection.tls, &connection.http2) else { return false };
+        let (Some(session), Some(streams)) = (&mut connection.tls, connection.protocol.http2()) else {
+            return false;
+        };
         let fits = streams.unsent().len() <= room;
         if fits {
             // The frames are kept, for a server that passes over them.
             session.seal_early(streams.unsent());
         } else {
-            connection.http2 = None;
+            connection.protocol = AnyProtocol::default();
         }
         fits
     }
@@ -68,7 +71,7 @@ impl Population {
     /// Writes the request that a connection of QUIC was opened for within its handshake, if it may go there.
     pub(crate) fn write_early(&mut self, slot: ConnectionSlot) {
         let connection = self.table.at_mut(slot);
-        let (Some(own), Some(exchange)) = (&mut connection.http3, connection.in_flight.first()) else {
+        let (Some(own), Some(exchange)) = (connection.protocol.http3(), connection.in_flight.first()) else {
             return;
         };
         let job = exchange.job;
@@ -98,9 +101,9 @@ impl Population {
         let is_http2 = connection.spoken == Some(SpokenVersion::Http2);
         if !is_http2 {
             // What went early may have been of another version than the server chose now.
-            connection.http2 = None;
+            connection.protocol = AnyProtocol::default();
         }
-        let is_written = connection.http2.is_some();
+        let is_written = connection.protocol.http2().is_some();
         match early {
             EarlyData::Unsent => return self.begin_requests(transport, now, slot),
             EarlyData::Rejected if !is_http2 => self.send_last_bound(transport, slot),
@@ -111,7 +114,9 @@ impl Population {
             }
             EarlyData::Accepted | EarlyData::Rejected => {
                 self.begin_http2(now, slot);
-                if let (EarlyData::Accepted, Some(streams)) = (early, &mut self.table.at_mut(slot).http2) {
+                if let (EarlyData::Accepted, Some(streams)) =
+                    (early, self.table.at_mut(slot).protocol.http2())
+                {
                     streams.forget_unsent();
                 }
                 self.end_handshake(transport, slot);

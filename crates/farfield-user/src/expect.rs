@@ -91,9 +91,8 @@ impl Population {
     ) {
         let Some(connection) = self.table.find(key) else { return };
         let Some(withheld) = connection.withheld.as_deref().filter(|own| own.until <= now) else { return };
-        let first = connection.in_flight.first().map(|exchange| exchange.number);
-        let is_answered = first == Some(withheld.number) && is_final(connection.reader.so_far().status);
-        if !is_answered {
+        let so_far = connection.protocol.so_far(&connection.in_flight, withheld.number);
+        if so_far.is_none_or(|reply| !is_final(reply.status)) {
             self.tally.unasked_content += 1;
             self.send_withheld(transport, now, key);
         }

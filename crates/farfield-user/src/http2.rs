@@ -9,21 +9,21 @@
 
 use crate::connection::{Exchange, State};
 use crate::population::Population;
+use crate::protocol::{AnyProtocol, Protocol, Reading, note_reply_begun};
 use crate::secure::send_of;
 use crate::slots::ConnectionSlot;
 use crate::stalls::Stalls;
-use crate::streams::exchange_of;
-use crate::transport::{ConnectionKey, Transport};
+use crate::transport::{Backlog, Transport};
 use farfield_base::{Detail, Ending, HttpStats, Instant, Outcome, Stamp};
 use farfield_http::http2::{
-    self, ConnectionError, ErrorCode, Event, Limits, Reply, Settings, StreamError, StreamId,
+    self, ConnectionError, ErrorCode, Fields, Heads, Limits, Reply, Settings, StreamId,
 };
-use farfield_http::tls;
+use farfield_http::{Event, tls};
 use std::sync::Arc;
 
 /// A connection's streams, and the frames that wait to be handed over.
 #[derive(Debug)]
-pub(crate) struct Multiplexer {
+pub(crate) struct Http2 {
     core: http2::Connection,
     /// Frames that are not handed to the transport yet.
     to_send: Vec<u8>,
@@ -31,20 +31,20 @@ pub(crate) struct Multiplexer {
     unsent_from: u32,
     stalls: Stalls,
     /// When bytes last came.
-    pub heard: Option<Instant>,
+    heard: Option<Instant>,
     /// No more requests are sent: the server fell silent.
-    pub is_retired: bool,
+    is_retired: bool,
     /// The server was sent its error.
     is_broken: bool,
     /// What the server's GOAWAY says, if that is an error.
     error: Option<Arc<Detail>>,
 }
 
-impl Multiplexer {
-    pub fn new(limits: Limits) -> Multiplexer {
+impl Http2 {
+    pub fn new(limits: Limits) -> Http2 {
         let mut to_send = Vec::new();
         let core = http2::Connection::new(&Settings { limits, ..Settings::default() }, &mut to_send);
-        Multiplexer {
+        Http2 {
             core,
             to_send,
             unsent_from: 0,
@@ -57,7 +57,7 @@ impl Multiplexer {
     }
 
     /// Whether a further request can be sent now.
-    pub fn has_room(&self) -> bool {
+    fn has_room(&self) -> bool {
         !self.is_retired && self.core.room() > 0
     }
 
@@ -72,45 +72,90 @@ impl Multiplexer {
         self.unsent_from = 1;
     }
 
-    /// Whether no further request is sent on it.
-    pub fn is_over(&self) -> bool {
-        self.is_retired || self.core.is_closing()
+    /// Appends GOAWAY to what is sent, unless the server knows already that the connection is over.
+    fn say_goodbye(&mut self) {
+        if !self.is_broken {
+            self.core.close(&mut self.to_send);
+        }
+    }
+}
+
+/// Bytes that may wait to leave a connection on which a request was given up, so that further ones are sent.
+const BACKLOG_MAX: u64 = 1 << 20;
+
+impl Protocol for Http2 {
+    fn read<'b>(
+        &mut self,
+        reading: &mut Reading<'_>,
+        in_flight: &mut [Exchange],
+        now: Instant,
+        bytes: &'b [u8],
+    ) -> Result<(usize, Event<'b>), Ending> {
+        match self.core.read(reading.heads, bytes, &mut self.to_send) {
+            Ok((used, event)) => {
+                match event {
+                    Event::NeedMore => {
+                        if let Some(stream) = self.core.reading() {
+                            let _ = note_reply_begun(in_flight, stream.request(), now);
+                        }
+                    }
+                    Event::GoingAway if self.error.is_none() && self.core.goaway() != ErrorCode::NO_ERROR => {
+                        self.error = Some(Arc::new(self.core.detail_of_goaway()));
+                    }
+                    _ => {}
+                }
+                Ok((used, event))
+            }
+            Err(error) => {
+                self.is_broken = true;
+                let outcome = outcome_of_connection(error, bytes, reading.over_tls);
+                Err(Ending::because(outcome, self.core.detail_of(error, bytes)))
+            }
+        }
     }
 
-    /// The stream of request `number` on the connection, for its sample, at `now`.
-    pub fn stats(&self, number: u32, now: Instant) -> HttpStats {
-        HttpStats::of_http2(StreamId::of_request(number).number(), self.stalls.us_of(number, now))
+    fn fields<'a>(&'a self, heads: &'a Heads, _taken: &'a [u8]) -> Fields<'a> {
+        heads.fields()
     }
 
-    /// What came of the reply to request `number`.
-    pub fn so_far(&self, number: u32) -> Option<Reply> {
+    fn so_far(&self, _in_flight: &[Exchange], number: u32) -> Option<Reply> {
         self.core.so_far(StreamId::of_request(number))
     }
 
-    /// Whether the server goes away and has processed something: it gets on with what is asked, however
-    /// slowly.
-    pub fn gets_on(&self) -> bool {
+    /// What comes behind other bytes did not arrive before them, even if its instant says so: a transport may
+    /// know the arrival of some bytes and only the reading of others.
+    fn hear(&mut self, now: Instant) -> Instant {
+        *self.heard.insert(self.heard.map_or(now, |heard| now.max(heard)))
+    }
+
+    fn takes_more(&self, _in_flight: &[Exchange]) -> bool {
+        self.has_room()
+    }
+
+    /// A server that allows no stream would allow none elsewhere, either.
+    fn waits_for_room(&self) -> bool {
+        !self.is_over() && !self.has_room()
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_retired || self.core.is_closing()
+    }
+
+    fn gets_on(&self) -> bool {
         self.core.last_processed().is_some()
     }
 
-    /// Gives request `number` up.
-    pub fn cancel(&mut self, number: u32) {
-        self.core.cancel(StreamId::of_request(number), &mut self.to_send);
+    fn is_unsent(&self, number: u32) -> bool {
+        number >= self.unsent_from
     }
 
-    /// Counts how long bodies have waited for windows, and which wait further.
-    pub fn count_stalls(&mut self, now: Instant) {
-        self.stalls.count(now, |number| self.core.is_stalled(StreamId::of_request(number)));
+    fn stats(&self, number: u32, now: Instant) -> Option<HttpStats> {
+        let stalled_us = self.stalls.us_of(number, now);
+        Some(HttpStats::of_http2(StreamId::of_request(number).number(), stalled_us))
     }
 
-    /// Forgets what is kept for request `number`, which is over.
-    pub fn forget(&mut self, number: u32) {
-        self.stalls.forget(number);
-    }
-
-    /// The ending of a request whose connection ended with `ending`: after an error of the server's it is
-    /// that, and a reply that had begun is cut off.
-    pub fn ending_of(&self, exchange: &Exchange, ending: &Ending) -> Ending {
+    /// After an error of the server's it is that, and a reply that had begun is cut off.
+    fn ending_of(&self, exchange: &Exchange, ending: &Ending) -> Ending {
         match (ending.outcome, &self.error) {
             (Outcome::ClosedUnanswered | Outcome::Reset, Some(error)) => {
                 Ending { outcome: Outcome::GoneAway, detail: Some(Arc::clone(error)) }
@@ -122,23 +167,22 @@ impl Multiplexer {
         }
     }
 
-    /// Appends GOAWAY to what is sent, unless the server knows already that the connection is over.
-    fn say_goodbye(&mut self) {
-        if !self.is_broken {
-            self.core.close(&mut self.to_send);
-        }
+    fn count_stalls(&mut self, now: Instant) {
+        self.stalls.count(now, |number| self.core.is_stalled(StreamId::of_request(number)));
     }
-}
 
-/// The stream that an event is about.
-fn stream_of(event: &Event<'_>) -> Option<StreamId> {
-    match event {
-        Event::Interim(stream, _)
-        | Event::Head(stream, _)
-        | Event::Body(stream, _)
-        | Event::Done(stream, _)
-        | Event::Failed(stream, ..) => Some(*stream),
-        Event::NeedMore | Event::GoingAway(_) => None,
+    fn forget(&mut self, number: u32) {
+        self.stalls.forget(number);
+    }
+
+    fn cancel(&mut self, number: u32, sent: Instant) {
+        self.is_retired |= self.heard.is_none_or(|heard| heard <= sent);
+        self.core.cancel(StreamId::of_request(number), &mut self.to_send);
+    }
+
+    /// The server says something on the connection and does not read.
+    fn retire_if_full(&mut self, backlog: Backlog) {
+        self.is_retired |= backlog.kept > BACKLOG_MAX;
     }
 }
 
@@ -157,15 +201,17 @@ impl Population {
     /// Begins HTTP/2 on a connection that requests can be sent on from now on.
     pub(crate) fn begin_http2(&mut self, now: Instant, slot: ConnectionSlot) {
         self.table.stop_limit(slot);
-        let limits = self.limits;
-        self.table.at_mut(slot).http2.get_or_insert_with(|| Box::new(Multiplexer::new(limits)));
+        let connection = self.table.at_mut(slot);
+        if connection.protocol.http2().is_none() {
+            connection.protocol = AnyProtocol::Http2(Box::new(Http2::new(self.limits)));
+        }
         self.table.watch(slot, now);
     }
 
     /// Writes the request that was bound last. It leaves with [`Population::flush_frames`].
     pub(crate) fn write_frames(&mut self, slot: ConnectionSlot) {
         let connection = self.table.at_mut(slot);
-        let Some(own) = &mut connection.http2 else { return };
+        let Some(own) = connection.protocol.http2() else { return };
         let exchange = connection.in_flight.last().expect("a request was bound to the connection");
         let stream = self
             .itinerary
@@ -177,7 +223,7 @@ impl Population {
     pub(crate) fn flush_frames<T: Transport>(&mut self, transport: &mut T, slot: ConnectionSlot) {
         let key = self.table.key(slot);
         let connection = self.table.at_mut(slot);
-        let Some(own) = &mut connection.http2 else { return };
+        let Some(own) = connection.protocol.http2() else { return };
         // Within the handshake it is not known yet whether the server takes what went early.
         if own.to_send.is_empty() || connection.state != State::Open {
             return;
@@ -202,115 +248,11 @@ impl Population {
         own.unsent_from = connection.requests;
     }
 
-    /// Bytes of frames came on the connection.
-    pub(crate) fn handle_frames<T: Transport>(
-        &mut self,
-        transport: &mut T,
-        now: Instant,
-        key: ConnectionKey,
-        bytes: &[u8],
-    ) {
-        let Some(own) = self.table.find(key).and_then(|connection| connection.http2.as_mut()) else { return };
-        // What comes behind other bytes did not arrive before them, even if its instant says so: a transport
-        // may know the arrival of some bytes and only the reading of others.
-        let now = own.heard.map_or(now, |heard| now.max(heard));
-        own.heard = Some(now);
-        self.reading = Some(key);
-        self.read_frames(transport, now, key, bytes);
-        self.reading = None;
-        if self.table.find(key).is_some() {
-            self.flush_frames(transport, key.slot);
-            self.end_if_unread(transport, now, key);
-        }
-    }
-
-    /// Handles what the frames say. What follows on this connection is written and not yet sent.
-    fn read_frames<T: Transport>(
-        &mut self,
-        transport: &mut T,
-        now: Instant,
-        key: ConnectionKey,
-        bytes: &[u8],
-    ) {
-        let mut rest = bytes;
-        let mut user = None;
-        // Every turn looks the connection up: the end of a reply may close it.
-        while let Some(connection) = self.table.find(key) {
-            let Some(own) = &mut connection.http2 else { return };
-            user = connection.idle.is_none().then_some(connection.user);
-            let (used, event) = match own.core.read(&mut self.heads, rest, &mut own.to_send) {
-                Ok(found) => found,
-                Err(error) => {
-                    own.is_broken = true;
-                    let outcome = outcome_of_connection(error, rest, connection.tls.is_some());
-                    let ending = Ending::because(outcome, own.core.detail_of(error, rest));
-                    return self.lose(transport, now, key.slot, ending);
-                }
-            };
-            rest = &rest[used..];
-            let unsent_from = own.unsent_from;
-            if stream_of(&event).is_some_and(|stream| stream.request() >= unsent_from) {
-                // A server that answers what it has not been asked: the reply is behind the request all the
-                // same.
-                self.flush_frames(transport, key.slot);
-            }
-            let Some(connection) = self.table.find(key) else { return };
-            let Some(own) = &mut connection.http2 else { return };
-            match event {
-                Event::NeedMore => {
-                    connection.count_stalls(now);
-                    if let Some(stream) = connection.http2.as_ref().and_then(|own| own.core.reading()) {
-                        let _ = connection.note_reply_begun(stream.request(), now);
-                    }
-                    break;
-                }
-                Event::Interim(stream, _) => {
-                    if let Some(exchange) = exchange_of(&mut connection.in_flight, stream.request()) {
-                        exchange.note_interim();
-                    }
-                }
-                Event::Head(stream, head) => {
-                    let begun = connection.note_reply_begun(stream.request(), now);
-                    self.handle_stream_head(now, key, begun, head);
-                }
-                Event::Body(stream, body) => {
-                    if let Some(exchange) = connection.note_reply_begun(stream.request(), now)
-                        && exchange.job.pending.is_some()
-                    {
-                        let at = exchange.sent.instant().map_or(now, |sent| now.max(sent));
-                        let slot = connection.user;
-                        self.receive_body(transport, at, slot, exchange.job, body);
-                    }
-                }
-                Event::Done(stream, reply) => {
-                    self.end_stream(transport, now, key, stream.request(), reply, None);
-                }
-                Event::Failed(stream, reply, error) => {
-                    let refused = error == StreamError::Refused;
-                    let ending = self.ending_of_stream(error.outcome(), || error.detail());
-                    self.fail_stream(transport, now, key, stream.request(), (reply, ending), refused);
-                }
-                Event::GoingAway(code) => {
-                    if code != ErrorCode::NO_ERROR && own.error.is_none() {
-                        own.error = Some(Arc::new(own.core.detail_of_goaway(code)));
-                    }
-                    if connection.in_flight.is_empty() {
-                        self.drop_connection(transport, key.slot);
-                    }
-                }
-            }
-        }
-        if let Some(user) = user {
-            // The server's settings, or the end of a stream, may have made room.
-            self.pump(transport, now, user);
-        }
-    }
-
     /// Tells the server, on a connection that is about to be closed, that no more is asked (RFC 9113 section
     /// 6.8) or what is wrong.
     pub(crate) fn send_goaway<T: Transport>(&mut self, transport: &mut T, slot: ConnectionSlot) {
         let connection = self.table.at_mut(slot);
-        if let (Some(own), false) = (&mut connection.http2, connection.ending) {
+        if let (Some(own), false) = (connection.protocol.http2(), connection.ending) {
             own.say_goodbye();
             self.flush_frames(transport, slot);
         }

@@ -14,8 +14,9 @@ use crate::user::User;
 use bytes::Bytes;
 use farfield_base::random::Stream;
 use farfield_base::{Ending, Instant, Note, Outcome, SessionFailure};
-use farfield_http::http1::{self, Answering, Fields, RequestError};
-use farfield_http::http2::{self, RequestBlock};
+use farfield_http::Head;
+use farfield_http::http1::{Answering, Fields, RequestError};
+use farfield_http::http2::RequestBlock;
 use farfield_traffic::distribution::Distribution;
 use farfield_traffic::request::RequestSet;
 use farfield_traffic::session::Session;
@@ -31,26 +32,6 @@ pub enum Itinerary {
     Sessions(Box<Sessions>),
     /// Recorded sessions.
     Replays(Box<Replays>),
-}
-
-/// What users look at in the head of a final reply beside its fields, whatever the version of HTTP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ReplyHead {
-    pub status: u16,
-    /// It sets a cookie.
-    pub sets_cookie: bool,
-}
-
-impl From<http1::Head> for ReplyHead {
-    fn from(head: http1::Head) -> ReplyHead {
-        ReplyHead { status: head.status, sets_cookie: head.sets_cookie }
-    }
-}
-
-impl From<http2::Head> for ReplyHead {
-    fn from(head: http2::Head) -> ReplyHead {
-        ReplyHead { status: head.status, sets_cookie: head.sets_cookie }
-    }
 }
 
 /// Pages of a set, and the bytes of their requests.
@@ -369,14 +350,7 @@ impl Itinerary {
     }
 
     /// The head of the reply to `job` has come.
-    pub(crate) fn head(
-        &mut self,
-        user: &mut User,
-        job: Job,
-        now: Instant,
-        head: ReplyHead,
-        fields: Fields<'_>,
-    ) {
+    pub(crate) fn head(&mut self, user: &mut User, job: Job, now: Instant, head: Head, fields: Fields<'_>) {
         if let Itinerary::Sessions(sessions) = self {
             sessions.head(user, job, now, head, fields);
         }

@@ -5,7 +5,7 @@
 //! first page.
 
 use crate::book::HttpVersion;
-use crate::connection::{Job, State};
+use crate::connection::State;
 use crate::gauge::Gauge;
 use crate::itinerary::Itinerary;
 use crate::load::{Model, Worker, model_of};
@@ -21,8 +21,8 @@ use crate::user::User;
 use crate::visits::own_sessions;
 use bytes::Bytes;
 use farfield_base::random::Seed;
-use farfield_base::{Duration, Ending, Instant, Outcome, SpokenVersion, Stamp, Tenths, Window};
-use farfield_http::http1::{Event, KnownHead, Limits};
+use farfield_base::{Duration, Instant, Outcome, SpokenVersion, Stamp, Tenths, Window};
+use farfield_http::http1::{KnownHead, Limits};
 use farfield_http::http2::Heads;
 use farfield_http::quic;
 use farfield_http::tls;
@@ -104,7 +104,7 @@ pub struct Population {
     pub(crate) table: Table,
     pub(crate) pools: Pools,
     pub(crate) limits: Limits,
-    known_head: KnownHead,
+    pub(crate) known_head: KnownHead,
     pub(crate) connections_begun: u32,
     /// Requests that were sent, or were ready to be sent on a stream, over the whole run.
     pub(crate) requests_sent: u64,
@@ -338,7 +338,7 @@ impl Population {
         self.received.add(now);
     }
 
-    /// Bytes of replies came on the connection.
+    /// Bytes of replies came on the connection, in the clear.
     pub(crate) fn handle_plain<T: Transport>(
         &mut self,
         transport: &mut T,
@@ -346,124 +346,9 @@ impl Population {
         key: ConnectionKey,
         bytes: &[u8],
     ) {
-        let mut rest = bytes;
-        let looks_for_alternatives = self.looks_for_alternatives();
-        // Every turn looks the connection up: completing a reply may close it.
-        while let Some(connection) = self.table.find(key) {
-            if connection.http2.is_some() {
-                return self.handle_frames(transport, now, key, rest);
-            }
-            let in_reply = connection.reader.is_in_reply();
-            let first = connection.in_flight.first_mut();
-            let answered = first.and_then(|first| {
-                let at = first.answered_at(now, in_reply)?;
-                Some((first, at))
-            });
-            let Some((exchange, now)) = answered else {
-                return self.handle_unasked(transport, now, key, rest);
-            };
-            let known = &mut self.known_head;
-            let read = connection.reader.read_with(known, rest, exchange.answering, &self.limits);
-            if exchange.first_byte == Stamp::NEVER && (connection.reader.is_in_reply() || read.is_err()) {
-                exchange.first_byte = Stamp::at(now);
-            }
-            match read {
-                Ok((used, event)) => {
-                    let (taken, after) = rest.split_at(used);
-                    rest = after;
-                    match event {
-                        Event::NeedMore => return,
-                        Event::Interim(status) => {
-                            exchange.note_interim();
-                            let number = exchange.number;
-                            if status == 100 {
-                                self.handle_continue(transport, now, key, number);
-                            }
-                        }
-                        Event::Head(_) if looks_for_alternatives => {
-                            self.handle_head(now, key, taken, event);
-                        }
-                        Event::Head(_) | Event::Body(_) if exchange.job.pending.is_none() => {}
-                        Event::Head(head) => {
-                            let fields = connection.reader.fields(taken);
-                            let user = &mut self.users[connection.user.index()];
-                            self.itinerary.head(user, exchange.job, now, head.into(), fields);
-                        }
-                        Event::Body(body) => {
-                            let (slot, job) = (connection.user, exchange.job);
-                            self.receive_body(transport, now, slot, job, body);
-                        }
-                        Event::Done(reply) => {
-                            let unasked = !is_blank(rest) && connection.in_flight.len() == 1;
-                            self.complete(transport, now, key.slot, reply, unasked);
-                        }
-                    }
-                }
-                Err(malformed) => {
-                    let of_tls = !in_reply && exchange.number == 0 && tls::answers_plaintext(rest);
-                    let detail = connection.reader.detail_of(malformed, rest).filter(|_| !of_tls);
-                    let outcome = if of_tls { Outcome::TlsExpected } else { malformed.outcome() };
-                    let ending = Ending { outcome, detail: detail.map(Arc::new) };
-                    return self.lose(transport, now, key.slot, ending);
-                }
-            }
-        }
-    }
-
-    /// The head of a reply over HTTP/1, in or behind the bytes `taken`, came to a user who looks for
-    /// alternatives.
-    fn handle_head(&mut self, now: Instant, key: ConnectionKey, taken: &[u8], event: Event<'_>) {
-        // The reader keeps what was gathered of the head, and `note_alternatives` wants all of the
-        // population.
-        let Some(connection) = self.table.find(key) else { return };
-        let (user, exchange) = (connection.user, connection.in_flight.first().copied());
-        let reader = std::mem::take(&mut connection.reader);
-        let fields = reader.fields(taken);
-        self.note_alternatives(now, user, fields);
-        if let (Event::Head(head), Some(exchange)) = (event, exchange)
-            && exchange.job.pending.is_some()
-        {
-            self.itinerary.head(&mut self.users[user.index()], exchange.job, now, head.into(), fields);
-        }
         if let Some(connection) = self.table.find(key) {
-            connection.reader = reader;
-        }
-    }
-
-    /// Bytes of the body of a reply came to a user in a session: what they embed is asked for.
-    pub(crate) fn receive_body<T: Transport>(
-        &mut self,
-        transport: &mut T,
-        now: Instant,
-        slot: UserSlot,
-        job: Job,
-        body: &[u8],
-    ) {
-        let user = &mut self.users[slot.index()];
-        let before = (user.unfinished, user.held_back());
-        self.itinerary.body(user, job, now, body);
-        let queued = user.unfinished - before.0;
-        if queued > 0 {
-            let held = user.held_back() - before.1;
-            self.count_queued(now, queued, held);
-            self.begin_off_times(transport, now, slot);
-            self.pump(transport, now, slot);
-        }
-    }
-
-    /// Bytes came on a connection on which no reply is awaited. Line ends behind a body are put up with (RFC
-    /// 9112 section 2.2); any others could be a reply to what is asked next, so nothing more is asked there.
-    fn handle_unasked<T: Transport>(
-        &mut self,
-        transport: &mut T,
-        now: Instant,
-        key: ConnectionKey,
-        bytes: &[u8],
-    ) {
-        if !is_blank(bytes) {
-            self.tally.unasked += 1;
-            // What was sent meanwhile is lost as on a connection that the server closed.
-            self.lose(transport, now, key.slot, Outcome::ClosedUnanswered);
+            let now = connection.protocol.hear(now);
+            self.handle_replies(transport, now, key, bytes);
         }
     }
 
@@ -481,11 +366,7 @@ impl Population {
             return self.handle_closed_tunnel(transport, now, key);
         }
         let Some(connection) = self.table.find(key) else { return };
-        let ended = match &connection.http2 {
-            None => connection.reader.finish(),
-            // No reply ends with the connection.
-            Some(_) => Ok(None),
-        };
+        let ended = connection.protocol.finish();
         if let Some(session) = &connection.tls {
             // Without the peer's word, the end of the connection may not be the end of the reply.
             let cut = matches!(ended, Ok(Some(_))) && !session.is_closed_by_peer();
@@ -558,9 +439,4 @@ fn quic_client(
         }
         _ => None,
     }
-}
-
-/// Line ends and nothing else.
-fn is_blank(bytes: &[u8]) -> bool {
-    bytes.iter().all(|byte| matches!(byte, b'\r' | b'\n'))
 }

@@ -10,6 +10,7 @@
 use crate::connection::State;
 use crate::http3::Http3;
 use crate::population::Population;
+use crate::protocol::{AnyProtocol, Protocol};
 use crate::slots::ConnectionSlot;
 use crate::transport::{ConnectionKey, Datagrams, Failure, Transport, Wake};
 use farfield_base::{Instant, Stamp};
@@ -30,7 +31,8 @@ impl Population {
         let Some(client) = &mut self.http3 else { return at };
         let begun = client.begin(at.max(now), user);
         let connection = self.table.at_mut(key.slot);
-        connection.http3 = Some(Box::new(Http3::new(http3::Connection::new(begun, self.limits))));
+        connection.protocol =
+            AnyProtocol::Http3(Box::new(Http3::new(http3::Connection::new(begun, self.limits))));
         // An attempt may be overtaken, and what went with it would be sent twice.
         if port.is_none() {
             self.write_early(key.slot);
@@ -56,10 +58,8 @@ impl Population {
             self.note_received(now);
         }
         let (Some(client), Some(connection)) = (&mut self.http3, self.table.find(key)) else { return };
-        let Some(own) = &mut connection.http3 else { return };
-        // As over HTTP/2, what comes behind other bytes did not arrive before them.
-        let now = own.heard.map_or(now, |heard| now.max(heard));
-        own.heard = Some(now);
+        let Some(own) = connection.protocol.http3() else { return };
+        let now = own.hear(now);
         for datagram in bytes.chunks(segment_bytes.max(1)) {
             client.receive(&mut own.core.quic, now, ecn, datagram);
         }
@@ -68,7 +68,7 @@ impl Population {
         if is_heard {
             self.note_answered(transport, now, key);
         }
-        self.handle_streams(transport, now, key);
+        self.handle_replies(transport, now, key, &[]);
     }
 
     /// The server has answered: its first packet has come.
@@ -86,11 +86,27 @@ impl Population {
         }
     }
 
+    /// The handshake is over: requests can be sent.
+    pub(crate) fn handle_quic_secured<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        now: Instant,
+        slot: ConnectionSlot,
+    ) {
+        let connection = self.table.at_mut(slot);
+        connection.state = State::Open;
+        connection.secured = connection.protocol.http3().map(|own| own.core.stats(now));
+        self.table.stop_limit(slot);
+        self.table.watch(slot, now);
+        self.write_bound(slot);
+        self.end_attempt(transport, slot);
+    }
+
     /// The client of a connection has moved: datagrams take another path from now on, from another address.
     /// The connection goes on there (RFC 9000 section 9), unless its handshake is not over.
     pub fn handle_moved<T: Transport>(&mut self, transport: &mut T, now: Instant, key: ConnectionKey) {
         let Some(connection) = self.table.find(key) else { return };
-        let Some(own) = connection.http3.as_mut().filter(|_| connection.state == State::Open) else {
+        let Some(own) = connection.protocol.http3().filter(|_| connection.state == State::Open) else {
             return self.handle_failed(transport, now, key, Failure::NetworkChanged);
         };
         own.core.quic.change_path(now);
@@ -106,7 +122,7 @@ impl Population {
         key: ConnectionKey,
     ) {
         let (Some(client), Some(connection)) = (&mut self.http3, self.table.find(key)) else { return };
-        let Some(own) = &mut connection.http3 else { return };
+        let Some(own) = connection.protocol.http3() else { return };
         // An earlier wake was asked for since, and has come; or this one is stale.
         if own.wakes_at.is_none_or(|at| at > now) {
             return;
@@ -114,7 +130,7 @@ impl Population {
         own.wakes_at = None;
         if own.core.quic.next_timeout().is_some_and(|at| at <= now) {
             client.handle_timeout(&mut own.core.quic, now);
-            return self.handle_streams(transport, now, key);
+            return self.handle_replies(transport, now, key, &[]);
         }
         self.wake_for_timers(transport, key.slot);
     }
@@ -129,7 +145,7 @@ impl Population {
     ) {
         let key = self.table.key(slot);
         let connection = self.table.at_mut(slot);
-        let Some(own) = &mut connection.http3 else { return };
+        let Some(own) = connection.protocol.http3() else { return };
         let mut sent = None;
         loop {
             self.sealed.clear();
@@ -149,7 +165,7 @@ impl Population {
 
     fn wake_for_timers<T: Transport>(&mut self, transport: &mut T, slot: ConnectionSlot) {
         let key = self.table.key(slot);
-        let Some(own) = &mut self.table.at_mut(slot).http3 else { return };
+        let Some(own) = self.table.at_mut(slot).protocol.http3() else { return };
         if let Some(at) = own.core.quic.next_timeout()
             && own.wakes_at.is_none_or(|wakes_at| at < wakes_at)
         {
@@ -160,7 +176,7 @@ impl Population {
 
     /// Counts the processor time that the handshake took, in the window.
     fn count_handshake(&mut self, now: Instant, slot: ConnectionSlot) {
-        if let Some(own) = &mut self.table.at_mut(slot).http3 {
+        if let Some(own) = self.table.at_mut(slot).protocol.http3() {
             let spent = own.core.quic.take_spent();
             if self.window.contains(now) {
                 self.tally.handshake_cpu = self.tally.handshake_cpu + spent;
@@ -170,7 +186,7 @@ impl Population {
 
     /// Tells the server, on a connection that is about to be closed, that no more is asked or what is wrong.
     pub(crate) fn close_quic<T: Transport>(&mut self, transport: &mut T, slot: ConnectionSlot) {
-        let Some(own) = &mut self.table.at_mut(slot).http3 else { return };
+        let Some(own) = self.table.at_mut(slot).protocol.http3() else { return };
         // The time that the connection was last handed: its own does not go back.
         own.core.close(Instant::ZERO);
         self.flush_datagrams(transport, Instant::ZERO, slot);
@@ -178,7 +194,7 @@ impl Population {
 
     /// Lets go of what the connection has in common with others; nothing more is sent on it.
     pub(crate) fn release_quic(&mut self, slot: ConnectionSlot) {
-        if let (Some(client), Some(own)) = (&mut self.http3, &mut self.table.at_mut(slot).http3) {
+        if let (Some(client), Some(own)) = (&mut self.http3, self.table.at_mut(slot).protocol.http3()) {
             client.release(&mut own.core.quic);
         }
     }

@@ -194,7 +194,7 @@ impl Population {
     ) {
         let number = self.users[gone.user.index()].number;
         for exchange in &gone.in_flight {
-            let ending = gone.ending_of(exchange, ending);
+            let ending = gone.protocol.ending_of(exchange, ending);
             let outcome = ending.outcome;
             let mut sample = gone.sample_unfinished(exchange, number, now, outcome);
             let done = sample.done;

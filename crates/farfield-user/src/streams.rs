@@ -11,34 +11,20 @@
 //! Each request has its own time limit. One whose limit passes is cancelled, and the connection goes on,
 //! unless nothing at all has come on it since the request was sent: then it takes no more requests.
 
-use crate::connection::{Connection, Exchange, Job};
+use crate::connection::{Connection, Job};
 use crate::population::Population;
+use crate::protocol::{AnyProtocol, place_of};
 use crate::slots::ConnectionSlot;
-use crate::transport::{Backlog, ConnectionKey, Transport};
-use farfield_base::{Detail, Ending, Instant, Outcome, Stamp};
+use crate::transport::{ConnectionKey, Transport};
+use farfield_base::{Ending, Instant, Outcome};
 use farfield_http::http1::Reply;
-use farfield_http::http2::Head;
-use std::sync::Arc;
 
 /// How often a request is sent again that the server refused without processing it. Clients differ: Go's
 /// sends it six times more, and curl five.
 pub(crate) const REFUSALS_MAX: u8 = 5;
 
-/// Bytes that may wait to leave a connection on which a request was given up, so that further ones are sent.
-const BACKLOG_MAX: u64 = 1 << 20;
-
 /// What came of a reply of which nothing came.
 const NOTHING: Reply = Reply { status: 0, persistent: false, body_bytes: 0, reply_bytes: 0 };
-
-/// The exchange of request `number`, of those that are in the order of their numbers.
-pub(crate) fn exchange_of(in_flight: &mut [Exchange], number: u32) -> Option<&mut Exchange> {
-    let place = place_of(in_flight, number)?;
-    in_flight.get_mut(place)
-}
-
-fn place_of(in_flight: &[Exchange], number: u32) -> Option<usize> {
-    in_flight.binary_search_by_key(&number, |exchange| exchange.number).ok()
-}
 
 impl Population {
     /// Requests on the way at most on one connection.
@@ -57,9 +43,17 @@ impl Population {
     /// Writes the request that was bound last to a connection with streams. It leaves with
     /// [`Population::flush_streams`].
     pub(crate) fn write_request(&mut self, slot: ConnectionSlot) {
-        match self.table.at(slot).http3 {
-            None => self.write_frames(slot),
-            Some(_) => self.write_bound(slot),
+        match self.table.at(slot).protocol {
+            AnyProtocol::Http1(_) => {}
+            AnyProtocol::Http2(_) => self.write_frames(slot),
+            AnyProtocol::Http3(_) => self.write_bound(slot),
+        }
+    }
+
+    /// Writes requests that are bound to the connection and waited for the server to allow streams.
+    pub(crate) fn write_waiting(&mut self, slot: ConnectionSlot) {
+        if let AnyProtocol::Http3(_) = self.table.at(slot).protocol {
+            self.write_bound(slot);
         }
     }
 
@@ -70,44 +64,11 @@ impl Population {
         now: Instant,
         slot: ConnectionSlot,
     ) {
-        match self.table.at(slot).http3 {
-            None => self.flush_frames(transport, slot),
-            Some(_) => self.flush_datagrams(transport, now, slot),
+        match self.table.at(slot).protocol {
+            AnyProtocol::Http1(_) => {}
+            AnyProtocol::Http2(_) => self.flush_frames(transport, slot),
+            AnyProtocol::Http3(_) => self.flush_datagrams(transport, now, slot),
         }
-    }
-
-    /// The head of the reply to `exchange` came on a stream; its fields are in the buffers for heads.
-    pub(crate) fn handle_stream_head(
-        &mut self,
-        now: Instant,
-        key: ConnectionKey,
-        exchange: Option<Exchange>,
-        head: Head,
-    ) {
-        let (Some(exchange), Some(connection)) = (exchange, self.table.find(key)) else { return };
-        let slot = connection.user;
-        let at = exchange.sent.instant().map_or(now, |sent| now.max(sent));
-        if self.looks_for_alternatives() {
-            let heads = std::mem::take(&mut self.heads);
-            self.note_alternatives(at, slot, heads.fields());
-            self.heads = heads;
-        }
-        if exchange.job.pending.is_some() {
-            let user = &mut self.users[slot.index()];
-            self.itinerary.head(user, exchange.job, at, head.into(), self.heads.fields());
-        }
-    }
-
-    /// The ending of a request whose stream failed with `outcome`: what its head has wrong, if that is it,
-    /// or what else is known.
-    pub(crate) fn ending_of_stream(
-        &mut self,
-        outcome: Outcome,
-        detail: impl FnOnce() -> Option<Detail>,
-    ) -> Ending {
-        let flaw =
-            self.heads.take_flaw().filter(|_| matches!(outcome, Outcome::BadHead | Outcome::BadLength));
-        Ending { outcome, detail: flaw.or_else(detail).map(Arc::new) }
     }
 
     /// The request of this number failed, with what came of its reply and the outcome. What the server has
@@ -124,7 +85,7 @@ impl Population {
         let connection = self.table.at_mut(key.slot);
         let Some(place) = place_of(&connection.in_flight, number) else { return };
         let job = connection.in_flight[place].job;
-        let refusals = job.refusals + u8::from(!connection.gets_on());
+        let refusals = job.refusals + u8::from(!connection.protocol.gets_on());
         if !refused || refusals > REFUSALS_MAX {
             return self.end_stream(transport, now, key, number, reply, Some(ending));
         }
@@ -158,7 +119,7 @@ impl Population {
         let status = failure.is_none().then_some(reply.status);
         connection.answered += u32::from(failure.is_none());
         let ending = failure.unwrap_or_else(|| Outcome::of_status(reply.status).into());
-        connection.forget(exchange.number);
+        connection.protocol.forget(exchange.number);
         self.end_if_unused(transport, done, key.slot);
         self.settle(transport, done, (user, exchange.job), (status, ending), sample);
     }
@@ -170,7 +131,7 @@ impl Population {
         if !connection.in_flight.is_empty() {
             return;
         }
-        if connection.is_over() || connection.requests >= self.policy.requests_max() {
+        if connection.protocol.is_over() || connection.requests >= self.policy.requests_max() {
             self.drop_connection(transport, slot);
         } else {
             self.give_back(transport, now, slot);
@@ -197,75 +158,10 @@ impl Population {
                 return;
             }
             let number = oldest.number;
-            let reply = connection.cancel(number, sent).unwrap_or(NOTHING);
-            connection.retire_if_full(transport.backlog(key));
+            let reply = connection.protocol.so_far(&connection.in_flight, number).unwrap_or(NOTHING);
+            connection.protocol.cancel(number, sent);
+            connection.protocol.retire_if_full(transport.backlog(key));
             self.end_stream(transport, now, key, number, reply, Some(Outcome::TimedOut.into()));
         }
-    }
-}
-
-impl Connection {
-    /// Whether the server goes away and has processed something.
-    fn gets_on(&self) -> bool {
-        self.http2.as_ref().is_some_and(|own| own.gets_on())
-            || self.http3.as_ref().is_some_and(|own| own.gets_on())
-    }
-
-    /// Counts how long bodies have waited for windows, and which wait further.
-    pub(crate) fn count_stalls(&mut self, now: Instant) {
-        if let Some(own) = &mut self.http2 {
-            own.count_stalls(now);
-        }
-        if let Some(own) = &mut self.http3 {
-            own.count_stalls(now);
-        }
-    }
-
-    /// Forgets what is kept for request `number`, which is over.
-    fn forget(&mut self, number: u32) {
-        if let Some(own) = &mut self.http2 {
-            own.forget(number);
-        }
-        if let Some(own) = &mut self.http3 {
-            own.forget(number);
-        }
-    }
-
-    /// Gives request `number` up, which was sent at `sent`. If nothing came since, what is asked next had
-    /// better go over another connection. Returns what came of its reply.
-    fn cancel(&mut self, number: u32, sent: Instant) -> Option<Reply> {
-        let is_silent = |heard: Option<Instant>| heard.is_none_or(|heard| heard <= sent);
-        let mut reply = None;
-        if let Some(own) = &mut self.http2 {
-            own.is_retired |= is_silent(own.heard);
-            reply = own.so_far(number);
-            own.cancel(number);
-        }
-        if let Some(own) = &mut self.http3 {
-            // The number of one that was never written is no stream's, and cannot be left out.
-            own.is_retired |= is_silent(own.heard) || own.is_unwritten(number);
-            reply = own.so_far(number);
-            own.cancel(number);
-        }
-        reply
-    }
-
-    /// A request was given up: no more are sent where too many that were given up wait to leave, on a
-    /// connection that the server says something on and does not read.
-    fn retire_if_full(&mut self, backlog: Backlog) {
-        if let Some(own) = &mut self.http2 {
-            own.is_retired |= backlog.kept > BACKLOG_MAX;
-        }
-    }
-
-    /// The reply to request `number` comes, and may have begun now. Returns the request.
-    pub(crate) fn note_reply_begun(&mut self, number: u32, now: Instant) -> Option<Exchange> {
-        let exchange = exchange_of(&mut self.in_flight, number)?;
-        if exchange.first_byte == Stamp::NEVER
-            && let Some(sent) = exchange.sent.instant()
-        {
-            exchange.first_byte = Stamp::at(now.max(sent));
-        }
-        Some(*exchange)
     }
 }

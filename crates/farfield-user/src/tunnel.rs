@@ -6,6 +6,7 @@
 
 use crate::connection::{Connection, State};
 use crate::population::Population;
+use crate::protocol::AnyProtocol;
 use crate::transport::{ConnectionKey, Transport};
 use farfield_base::{Detail, Ending, Instant, Outcome, Rule};
 use farfield_http::http1::{Answering, Event, Head, Limits, Malformed, ReplyReader};
@@ -67,10 +68,11 @@ impl Population {
         bytes: &[u8],
     ) {
         let Some(connection) = self.table.find(key) else { return };
-        match read_reply(&mut connection.reader, bytes, &self.limits) {
+        let AnyProtocol::Http1(own) = &mut connection.protocol else { return };
+        match read_reply(&mut own.reader, bytes, &self.limits) {
             Ok(None) => {}
             Ok(Some(used)) => {
-                connection.reader = ReplyReader::new();
+                connection.protocol = AnyProtocol::default();
                 self.handle_reached(transport, now, key);
                 if used < bytes.len() {
                     self.handle_received(transport, now, key, &bytes[used..]);

@@ -14,15 +14,16 @@ mod send;
 pub use send::NotSent;
 
 use super::StreamId;
-use super::error::{ConnectionError, ErrorCode, StreamError};
+use super::error::{ConnectionError, ErrorCode};
 use super::flow::{DEFAULT_WINDOW, GREATEST_WINDOW, ReceiveWindow, SendWindow};
 use super::frame::{self, GREATEST_FRAME_BYTES, Header, LEAST_FRAME_BYTES};
 use super::frames::FrameReader;
-use super::head::{Head, Heads};
+use super::head::Heads;
 use super::hpack::{DEFAULT_TABLE_BYTES, Decoder};
 use super::late::Late;
 use super::peer::{self, Peer};
 use super::stream::Streams;
+use crate::Event;
 use crate::allowance::Allowance;
 use crate::http1::{Limits, Reply};
 use farfield_base::{Detail, Sender, Signal};
@@ -55,26 +56,6 @@ impl Default for Settings {
     }
 }
 
-/// What a connection found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Event<'b> {
-    /// All bytes are taken and make no event yet: come back with more.
-    NeedMore,
-    /// An interim head with this status, 100 to 199; the reply is still to come.
-    Interim(StreamId, u16),
-    /// The head of the reply; its fields are in [`Heads`] until the next step.
-    Head(StreamId, Head),
-    /// Bytes of the body, at least one.
-    Body(StreamId, &'b [u8]),
-    /// The reply is over, and the stream with it.
-    Done(StreamId, Reply),
-    /// The request failed, and the stream is over. What came of the reply goes with it.
-    Failed(StreamId, Reply, StreamError),
-    /// The server opens no more streams on this connection. Those that it has not processed fail as refused;
-    /// the others go on, though after a code other than NO_ERROR the server may close before they are over.
-    GoingAway(ErrorCode),
-}
-
 /// A connection to one server.
 #[derive(Debug)]
 pub struct Connection {
@@ -97,6 +78,8 @@ pub struct Connection {
     table: send::Table,
     /// The last stream of the server's GOAWAY.
     going_away: Option<u32>,
+    /// The code of that.
+    goaway: ErrorCode,
     /// A stream that the server has ended, which is still to be reported.
     ended: Option<u32>,
     /// The frame that is being read, or was read last.
@@ -171,6 +154,7 @@ impl Connection {
             streams: Streams::default(),
             table: send::Table::NEW,
             going_away: None,
+            goaway: ErrorCode::NO_ERROR,
             ended: None,
             frame: Header { length: 0, kind: frame::Kind::Settings, flags: 0, stream: 0 },
             words: None,
@@ -220,9 +204,15 @@ impl Connection {
         }
     }
 
-    /// What the server said with `code` in a GOAWAY: the code, and the words behind it (RFC 9113, 6.8).
-    pub fn detail_of_goaway(&mut self, code: ErrorCode) -> Detail {
-        let detail = Detail::sent(Signal::GoAway, u64::from(code.0), Sender::Server);
+    /// The code of the server's last GOAWAY; NO_ERROR where there is none.
+    pub fn goaway(&self) -> ErrorCode {
+        self.goaway
+    }
+
+    /// What the server said in a GOAWAY: the code, and the words behind it (RFC 9113, 6.8). After a code
+    /// other than NO_ERROR it may close before replies that go on are over.
+    pub fn detail_of_goaway(&mut self) -> Detail {
+        let detail = Detail::sent(Signal::GoAway, u64::from(self.goaway.0), Sender::Server);
         detail.with(&self.words.take().unwrap_or_default())
     }
 

@@ -4,21 +4,11 @@
 //! reply is found in the same way. No value can contain a line end, since such a head is malformed.
 
 use super::hpack::{Decoder, HpackError, Scratch};
+use crate::Head;
 use crate::http1::{Fields, Length, Limits, Malformed};
 use crate::http3::qpack::{self, QpackError};
 use farfield_base::{Detail, Rule};
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// What the head of a final reply says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Head {
-    /// The status, 200 to 999.
-    pub status: u16,
-    /// Content-Length, if there is one.
-    pub length: Option<u64>,
-    /// It sets a cookie.
-    pub sets_cookie: bool,
-}
 
 /// The longest block that is kept, in bytes.
 const LONGEST_KNOWN: usize = 4096;

@@ -7,13 +7,14 @@
 mod receive;
 
 use super::control::{ControlStream, PeerSettings};
-use super::error::{ConnectionError, ErrorCode, StreamError};
+use super::error::{ConnectionError, ErrorCode};
 use super::qpack::{DecoderStream, EncoderStream};
 use super::reply::ReplyStream;
 use super::server_streams::{ServerStream, ServerStreams};
 use super::{frame, varint};
+use crate::Event;
 use crate::http1::{Answering, Limits, Reply};
-use crate::http2::{Head, Heads};
+use crate::http2::Heads;
 use crate::quic::{self, QuicFailure, StreamId};
 use bytes::Bytes;
 use farfield_base::{Detail, EarlyData, Instant, Outcome, TlsStats};
@@ -25,28 +26,6 @@ pub(super) const QPACK_ENCODER: u64 = 0x2;
 pub(super) const QPACK_DECODER: u64 = 0x3;
 /// SETTINGS_MAX_FIELD_SECTION_SIZE (RFC 9114, 7.2.4.1).
 pub(super) const MAX_FIELD_SECTION_SIZE: u64 = 0x6;
-
-/// What a connection found. Requests are numbered from 0, in the order of their sending.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event {
-    /// The handshake is over: requests can be sent.
-    Secured,
-    /// An interim head with this status, 100 to 199; the reply is still to come.
-    Interim(u32, u16),
-    /// The head of the reply; its fields are in [`Heads`] until the next step.
-    Head(u32, Head),
-    /// Bytes of the body, at least one.
-    Body(u32, Bytes),
-    /// The reply is over.
-    Done(u32, Reply),
-    /// The request failed. What came of the reply goes with it.
-    Failed(u32, Reply, StreamError),
-    /// The server takes no more requests on this connection. Those that it has not processed fail as
-    /// rejected.
-    GoingAway,
-    /// The connection is over, and all requests on it.
-    Lost(Lost),
-}
 
 /// Why a connection is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -67,6 +46,12 @@ impl Lost {
             Lost::Http3(ConnectionError::Flood) => Outcome::Flooded,
             Lost::Http3(_) => Outcome::BadFrame,
         }
+    }
+}
+
+impl From<ConnectionError> for Lost {
+    fn from(error: ConnectionError) -> Lost {
+        Lost::Http3(error)
     }
 }
 
@@ -243,18 +228,15 @@ impl Connection {
         self.quic.close(now, code.0);
     }
 
-    /// The next event of what was handed in. After [`Event::Lost`] there is none.
-    pub fn next_event(&mut self, heads: &mut Heads) -> Option<Event> {
+    /// The next event of what was handed in.
+    ///
+    /// # Errors
+    /// The connection is over, and so are all requests on it; there is nothing behind that.
+    pub fn next_event(&mut self, heads: &mut Heads) -> Result<Event<'static>, Lost> {
         if self.lost.is_some() {
-            return None;
+            return Ok(Event::NeedMore);
         }
-        match self.step(heads) {
-            Ok(event) => event,
-            Err(error) => {
-                self.lost = Some(Lost::Http3(error));
-                self.lost.map(Event::Lost)
-            }
-        }
+        self.step(heads).inspect_err(|lost| self.lost = Some(*lost))
     }
 
     fn place_of(&self, number: u32) -> Option<usize> {

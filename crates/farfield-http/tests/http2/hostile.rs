@@ -3,7 +3,7 @@
 use crate::scene::*;
 use farfield_http::http2::ConnectionError::*;
 use farfield_http::http2::hpack::HpackError;
-use farfield_http::http2::{ConnectionError, ErrorCode, Limits, RequestHead, Settings, StreamId};
+use farfield_http::http2::{ConnectionError, Limits, RequestHead, Settings, StreamId};
 
 /// The bytes end the connection so, and GOAWAY gives the code.
 #[track_caller]
@@ -564,7 +564,7 @@ fn the_words_of_a_goaway_are_kept() {
             for piece in bytes.chunks(piece) {
                 scene.receive(piece).expect("the connection goes on");
             }
-            let detail = scene.connection.detail_of_goaway(ErrorCode(11)).to_string();
+            let detail = scene.connection.detail_of_goaway().to_string();
             assert_eq!(detail, format!("GOAWAY with ENHANCE_YOUR_CALM (0xb), sent by the server{shown}"));
             // The frame is read to its end.
             assert!(scene.receive(&[ok(1), data(1, END, b"x")].concat()).is_ok());

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use farfield_http::http2::{
-    CommonFields, Connection, Event, Heads, RequestBlock, RequestHead, Settings, StreamError, StreamId,
+    CommonFields, Connection, Event, Heads, RequestBlock, RequestHead, Settings, StreamId,
 };
 use http::{HeaderMap, Method, Response};
 use proptest::prelude::*;
@@ -274,15 +274,18 @@ async fn ask(pipe: DuplexStream, scene: &Scene) -> Read {
                     let mut fields: Vec<_> = fields.map(|(name, value)| (text(name), text(value))).collect();
                     fields.retain(|(name, _)| name != "content-length");
                     fields.sort();
-                    read.insert(numbers[&stream], (head.status, fields, Vec::new()));
+                    read.insert(numbers[&StreamId::of_request(stream)], (head.status, fields, Vec::new()));
                 }
                 Event::Body(stream, bytes) => {
-                    read.get_mut(&numbers[&stream]).expect("a head").2.extend_from_slice(bytes);
+                    read.get_mut(&numbers[&StreamId::of_request(stream)])
+                        .expect("a head")
+                        .2
+                        .extend_from_slice(&bytes);
                 }
                 Event::Done(..) => done += 1,
                 // Sent before the server had said how many it takes at once.
-                Event::Failed(stream, _, StreamError::Refused) => {
-                    let number = numbers[&stream];
+                Event::Failed(stream, _, error) if error.is_unprocessed() => {
+                    let number = numbers[&StreamId::of_request(stream)];
                     waiting.push((number, heads[number].encode(&common).expect("a good head")));
                 }
                 other => panic!("{other:?}"),

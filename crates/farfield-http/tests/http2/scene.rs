@@ -2,6 +2,7 @@
 //! sends of them as lines of text.
 
 use bytes::Bytes;
+use farfield_http::StreamError;
 use farfield_http::http2::{
     CommonFields, Connection, ConnectionError, Event, Heads, NotSent, RequestHead, Settings, StreamId,
 };
@@ -90,6 +91,11 @@ pub struct Scene {
     pub common: CommonFields,
 }
 
+/// The number of the stream of request `number`.
+fn stream(number: u32) -> u32 {
+    StreamId::of_request(number).number()
+}
+
 impl Scene {
     /// A connection whose first bytes are sent, and to which the server has said nothing.
     pub fn silent(settings: &Settings) -> Scene {
@@ -134,25 +140,28 @@ impl Scene {
                     assert_eq!(rest, b"");
                     return Ok(events);
                 }
-                Event::Interim(id, status) => format!("{} interim {status}", id.number()),
-                Event::Head(id, head) => {
+                Event::Interim(number, status) => format!("{} interim {status}", stream(number)),
+                Event::Head(number, head) => {
                     let length = head.length.map(|length| format!(" length={length}"));
                     let cookie = if head.sets_cookie { " cookie" } else { "" };
-                    format!("{} head {}{}{cookie}", id.number(), head.status, length.unwrap_or_default())
+                    format!("{} head {}{}{cookie}", stream(number), head.status, length.unwrap_or_default())
                 }
-                Event::Body(id, bytes) if bytes.len() > 20 => {
-                    format!("{} body #{}", id.number(), bytes.len())
+                Event::Body(number, bytes) if bytes.len() > 20 => {
+                    format!("{} body #{}", stream(number), bytes.len())
                 }
-                Event::Body(id, bytes) => format!("{} body {}", id.number(), String::from_utf8_lossy(bytes)),
-                Event::Done(id, reply) => {
-                    format!("{} done {} {} bytes", id.number(), reply.status, reply.body_bytes)
+                Event::Body(number, bytes) => {
+                    format!("{} body {}", stream(number), String::from_utf8_lossy(&bytes))
                 }
-                Event::Failed(id, reply, error) => {
+                Event::Done(number, reply) => {
+                    format!("{} done {} {} bytes", stream(number), reply.status, reply.body_bytes)
+                }
+                Event::Failed(number, reply, StreamError::Http2(error)) => {
                     let said =
                         if reply.status > 0 { format!(" after {}", reply.status) } else { String::new() };
-                    format!("{} failed{said}: {error:?}", id.number())
+                    format!("{} failed{said}: {error:?}", stream(number))
                 }
-                Event::GoingAway(code) => format!("going away {}", code.0),
+                Event::GoingAway => format!("going away {}", self.connection.goaway().0),
+                other => panic!("{other:?} over HTTP/2"),
             });
         }
     }

@@ -11,8 +11,7 @@ use quinn_proto::VarInt;
 /// How the client lost the connection.
 fn lost(scene: &mut Scene) -> Lost {
     let events = scene.take();
-    let lost = events.iter().find_map(|event| if let Event::Lost(lost) = event { Some(*lost) } else { None });
-    lost.unwrap_or_else(|| panic!("it is not lost: {events:?}"))
+    scene.lost.take().unwrap_or_else(|| panic!("it is not lost: {events:?}"))
 }
 
 fn handshake_ends(terms: &Terms, name: &str, is_trusted: bool) -> Lost {

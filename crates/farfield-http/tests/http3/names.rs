@@ -5,8 +5,7 @@ use super::http2::{self, DATA, END, END_HEADERS, HEADERS};
 use super::{replies, scene};
 use farfield_base::Outcome;
 use farfield_http::http1::{Answering, Limits, ReplyReader};
-use farfield_http::http2::Event as Event2;
-use farfield_http::http3::{ConnectionError, Event as Event3, Lost};
+use farfield_http::http3::{ConnectionError, Event, Lost};
 
 /// A reply: its heads, interim and final, its body, and its end in good order.
 struct Faulty {
@@ -79,9 +78,9 @@ impl Faulty {
             let (taken, event) = read.expect("the connection goes on");
             rest = &rest[taken..];
             match event {
-                Event2::NeedMore => break,
-                Event2::Failed(_, _, error) => outcome = Some(error.outcome()),
-                Event2::Done(stream, _) => is_served |= stream.number() == 3,
+                Event::NeedMore => break,
+                Event::Failed(_, _, error) => outcome = Some(error.outcome()),
+                Event::Done(number, _) => is_served |= number == 1,
                 _ => {}
             }
         }
@@ -102,9 +101,9 @@ impl Faulty {
         scene.server.answer(1, &replies::head(&[(":status", "200")]));
         scene.settle();
         let events = scene.take();
-        assert!(events.iter().any(|event| matches!(event, Event3::Done(1, _))), "{events:?}");
+        assert!(events.iter().any(|event| matches!(event, Event::Done(1, _))), "{events:?}");
         let outcome = events.iter().find_map(|event| match event {
-            Event3::Failed(0, _, error) => Some(error.outcome()),
+            Event::Failed(0, _, error) => Some(error.outcome()),
             _ => None,
         });
         outcome.unwrap_or_else(|| panic!("{events:?}"))
@@ -164,9 +163,9 @@ fn a_reply_that_ends_in_a_frame_is_truncated() {
         scene.server.answer(0, &whole[..cut]);
         scene.settle();
         let events = scene.take();
-        let [.., Event3::Failed(0, _, error), Event3::Lost(lost)] = &events[..] else { panic!("{events:?}") };
+        let [.., Event::Failed(0, _, error)] = &events[..] else { panic!("{events:?}") };
         assert_eq!(error.outcome(), Outcome::Truncated, "{cut}");
-        assert_eq!(*lost, Lost::Http3(ConnectionError::FrameCut));
+        assert_eq!(scene.lost, Some(Lost::Http3(ConnectionError::FrameCut)));
         let detail = scene.connection.detail().expect("a rule").to_string();
         assert_eq!(detail, "a stream ends in the middle of a frame (RFC 9114 §7.1)");
     }

@@ -3,6 +3,7 @@
 use super::replies::{data, head};
 use super::scene::{Scene, Terms, request};
 use bytes::Bytes;
+use farfield_http::StreamError as Failed;
 use farfield_http::http3::{Answering, Event, StreamError, begin_request_of_http1};
 
 fn reply(body: &[u8]) -> Vec<u8> {
@@ -10,7 +11,7 @@ fn reply(body: &[u8]) -> Vec<u8> {
 }
 
 /// The bodies of replies, by the requests' numbers, and the numbers of those that are done.
-fn bodies(events: &[Event]) -> (Vec<(u32, Vec<u8>)>, Vec<u32>) {
+fn bodies(events: &[Event<'_>]) -> (Vec<(u32, Vec<u8>)>, Vec<u32>) {
     let (mut bodies, mut done): (Vec<(u32, Vec<u8>)>, Vec<u32>) = Default::default();
     for event in events {
         match event {
@@ -151,7 +152,7 @@ fn goaway_rejects_what_was_not_processed_and_nothing_else() {
     let rejected: Vec<u32> = events
         .iter()
         .filter_map(|event| match event {
-            Event::Failed(number, _, StreamError::Rejected) => Some(*number),
+            Event::Failed(number, _, error) if error.is_unprocessed() => Some(*number),
             _ => None,
         })
         .collect();
@@ -175,7 +176,9 @@ fn a_reset_says_whether_the_request_may_be_sent_again() {
     let errors: Vec<StreamError> = scene
         .take()
         .into_iter()
-        .filter_map(|event| if let Event::Failed(_, _, error) = event { Some(error) } else { None })
+        .filter_map(
+            |event| if let Event::Failed(_, _, Failed::Http3(error)) = event { Some(error) } else { None },
+        )
         .collect();
     assert!(
         matches!(errors[..], [StreamError::Rejected, StreamError::Reset(code)] if code.0 == 0x102),
@@ -204,8 +207,7 @@ fn what_was_answered_is_not_sent_again() {
     for mut scene in [reset, gone] {
         scene.settle();
         let events = scene.take();
-        let is_reset =
-            |event: &Event| matches!(event, Event::Failed(0, _, StreamError::Reset(code)) if code.0 == 0x10b);
+        let is_reset = |event: &Event<'_>| matches!(event, Event::Failed(0, _, Failed::Http3(StreamError::Reset(code))) if code.0 == 0x10b);
         assert!(events.iter().any(is_reset), "{events:?}");
     }
 }

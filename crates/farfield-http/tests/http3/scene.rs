@@ -4,7 +4,7 @@
 use bytes::{Bytes, BytesMut};
 use farfield_base::{Duration, Instant};
 use farfield_http::http2::RequestHead;
-use farfield_http::http3::{Answering, Connection, Event, Heads, Limits, encode_request};
+use farfield_http::http3::{Answering, Connection, Event, Heads, Limits, Lost, encode_request};
 use farfield_http::quic;
 use farfield_http::tls::{Alpn, Settings, Trust, Version};
 use quinn_proto::crypto::rustls::QuicServerConfig;
@@ -163,7 +163,9 @@ pub struct Scene {
     pub heads: Heads,
     pub server: Server,
     /// What the client found, in order.
-    pub events: Vec<Event>,
+    pub events: Vec<Event<'static>>,
+    /// How the client lost the connection.
+    pub lost: Option<Lost>,
     to_client: Vec<Vec<u8>>,
     /// Bytes of the datagrams that the client sent.
     pub sent_bytes: usize,
@@ -209,6 +211,7 @@ impl Scene {
             heads: Heads::default(),
             server,
             events: Vec::new(),
+            lost: None,
             to_client: Vec::new(),
             sent_bytes: 0,
         }
@@ -226,7 +229,7 @@ impl Scene {
     }
 
     /// The events since this was last asked.
-    pub fn take(&mut self) -> Vec<Event> {
+    pub fn take(&mut self) -> Vec<Event<'static>> {
         std::mem::take(&mut self.events)
     }
 
@@ -310,8 +313,12 @@ impl Scene {
     }
 
     fn poll(&mut self) {
-        while let Some(event) = self.connection.next_event(&mut self.heads) {
-            self.events.push(event);
+        loop {
+            match self.connection.next_event(&mut self.heads) {
+                Ok(Event::NeedMore) => break,
+                Ok(event) => self.events.push(event),
+                Err(lost) => self.lost = Some(lost),
+            }
         }
     }
 

@@ -115,7 +115,7 @@ fn read(pieces: &[&[u8]], asked: &Asked, heads: &mut Heads) -> Reading {
                 assert!(rest.is_empty(), "{} bytes left lying", rest.len());
                 break;
             }
-            reading.absorb(event, heads);
+            reading.absorb(event, heads, &connection);
         }
     }
     if reading.wrong.is_none() {
@@ -126,24 +126,28 @@ fn read(pieces: &[&[u8]], asked: &Asked, heads: &mut Heads) -> Reading {
 }
 
 impl Reading {
-    fn absorb(&mut self, event: Event<'_>, heads: &Heads) {
+    fn absorb(&mut self, event: Event<'_>, heads: &Heads, connection: &Connection) {
         let own = |(name, value): (&[u8], &[u8])| (name.to_vec(), value.to_vec());
+        let stream = StreamId::of_request(event.request().unwrap_or_default());
         let seen = match event {
             Event::NeedMore => return,
-            Event::Interim(stream, status) => Seen::Interim(stream, status),
-            Event::Head(stream, head) => Seen::Head(stream, head.status, heads.fields().map(own).collect()),
-            Event::Body(stream, bytes) => {
+            Event::Interim(_, status) => Seen::Interim(stream, status),
+            Event::Head(_, head) => Seen::Head(stream, head.status, heads.fields().map(own).collect()),
+            Event::Body(_, bytes) => {
                 assert!(!bytes.is_empty());
                 if let Some(Seen::Body(before, body)) = self.events.last_mut()
                     && *before == stream
                 {
-                    return body.extend_from_slice(bytes);
+                    return body.extend_from_slice(&bytes);
                 }
                 Seen::Body(stream, bytes.to_vec())
             }
-            Event::Done(stream, reply) => Seen::Done(stream, reply),
-            Event::Failed(stream, reply, error) => Seen::Failed(stream, reply, error),
-            Event::GoingAway(code) => Seen::GoingAway(code.0),
+            Event::Done(_, reply) => Seen::Done(stream, reply),
+            Event::Failed(_, reply, farfield_http::StreamError::Http2(error)) => {
+                Seen::Failed(stream, reply, error)
+            }
+            Event::GoingAway => Seen::GoingAway(connection.goaway().0),
+            Event::Secured | Event::Failed(..) => panic!("{event:?} over HTTP/2"),
         };
         self.events.push(seen);
     }

@@ -301,7 +301,17 @@ impl Ordeal {
 
     fn poll(&mut self) {
         let mut found = 0;
-        while let Some(event) = self.connection.next_event(&mut self.heads) {
+        loop {
+            let event = match self.connection.next_event(&mut self.heads) {
+                Ok(Event::NeedMore) => break,
+                Ok(event) => event,
+                Err(lost) => {
+                    assert!(!self.is_lost, "{lost:?} behind the end of the connection");
+                    self.is_lost = true;
+                    self.connection.close(self.now);
+                    continue;
+                }
+            };
             assert!(!self.is_lost, "{event:?} behind the end of the connection");
             match event {
                 Event::Done(number, _) | Event::Failed(number, ..) => {
@@ -310,11 +320,7 @@ impl Ordeal {
                 Event::Head(number, _) | Event::Body(number, _) | Event::Interim(number, _) => {
                     assert_eq!(self.requests.get(&number), Some(&Fate::Open), "a reply to what was asked");
                 }
-                Event::Lost(_) => {
-                    self.is_lost = true;
-                    self.connection.close(self.now);
-                }
-                Event::Secured | Event::GoingAway => {}
+                Event::Secured | Event::GoingAway | Event::NeedMore => {}
             }
             found += 1;
             assert!(found < 10 * AT_ONCE_MAX, "finding ends");

@@ -7,8 +7,8 @@
 
 use super::mask::Mask;
 use super::request::Written;
-use crate::itinerary::ReplyHead;
 use farfield_base::{Cause, Detail, Instant, KeptExchange, Note, Outcome, SessionFailure};
+use farfield_http::Head;
 use farfield_http::http1::Fields;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -151,7 +151,7 @@ impl Failed<'_> {
 }
 
 /// The head of a reply as it is kept: status and fields, a line each. The version is not written.
-pub(crate) fn write_head(head: ReplyHead, fields: Fields<'_>, out: &mut Vec<u8>) {
+pub(crate) fn write_head(head: Head, fields: Fields<'_>, out: &mut Vec<u8>) {
     out.clear();
     out.extend_from_slice(format!("HTTP {}\r\n", head.status).as_bytes());
     for (name, value) in fields {

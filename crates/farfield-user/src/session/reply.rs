@@ -16,10 +16,10 @@ use super::text::Filling;
 use super::trace::TraceEvent;
 use super::{PendingRequest, RequestRole, Sessions};
 use crate::connection::Job;
-use crate::itinerary::ReplyHead;
 use crate::user::User;
 use farfield_base::random::Stream;
 use farfield_base::{Ending, Instant, KeptExchange, Outcome};
+use farfield_http::Head;
 use farfield_http::http1::Fields;
 use farfield_traffic::session::extract::Wanted;
 use farfield_traffic::session::{Extraction, PageLoad, State, ValueSource};
@@ -90,14 +90,7 @@ const OBJECTS_MAX: usize = 4096;
 
 impl Sessions {
     /// The head of the reply to `job` has come.
-    pub(crate) fn head(
-        &mut self,
-        user: &mut User,
-        job: Job,
-        now: Instant,
-        head: ReplyHead,
-        fields: Fields<'_>,
-    ) {
+    pub(crate) fn head(&mut self, user: &mut User, job: Job, now: Instant, head: Head, fields: Fields<'_>) {
         let PendingRequest { written, kind, intake, traced, .. } = &mut self.pending[job.written().index()];
         if let Some(traced) = traced {
             traced.head(head, fields);

@@ -8,9 +8,9 @@ use super::coding::{Coding, Decoder};
 use super::mask::Mask;
 use super::request::Written;
 use super::{RequestRole, Sessions};
-use crate::itinerary::ReplyHead;
 use crate::user::User;
 use farfield_base::{Duration, Ending, Instant, Outcome};
+use farfield_http::Head;
 use farfield_http::http1::Fields;
 use farfield_traffic::session::course::Condition;
 use std::fmt;
@@ -174,7 +174,7 @@ pub(super) struct Traced {
 
 impl Traced {
     /// The head of the reply has come.
-    pub fn head(&mut self, head: ReplyHead, fields: Fields<'_>) {
+    pub fn head(&mut self, head: Head, fields: Fields<'_>) {
         self.reply.status = Some(head.status);
         self.reply.fields = fields.into_iter().map(|(name, value)| (name.to_vec(), value.to_vec())).collect();
         self.decoder =

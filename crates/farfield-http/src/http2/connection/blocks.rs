@@ -3,7 +3,8 @@
 //! A block is decoded even if its stream is over, since later blocks depend on it.
 
 use super::receive::Step;
-use super::{Block, Connection, Event};
+use super::{Block, Connection};
+use crate::Event;
 use crate::http1::Answering;
 use crate::http2::StreamId;
 use crate::http2::error::{ConnectionError, StreamError};
@@ -141,10 +142,10 @@ impl Connection {
         }
         Ok(match section {
             Section::Trailers => None,
-            Section::Head if head.status < 200 => Some(Event::Interim(StreamId(id), head.status)),
+            Section::Head if head.status < 200 => Some(Event::Interim(StreamId(id).request(), head.status)),
             Section::Head => {
                 self.allowance.earn(1);
-                Some(Event::Head(StreamId(id), head))
+                Some(Event::Head(StreamId(id).request(), head))
             }
         })
     }

@@ -1,12 +1,13 @@
 //! What comes: frame by frame, to events. Header blocks are in `blocks`.
 
-use super::{Connection, Event, Place};
+use super::{Connection, Place};
 use crate::http2::StreamId;
 use crate::http2::error::{ConnectionError, ErrorCode, StreamError};
 use crate::http2::frame::{self, ACK, END_STREAM, HEADER_BYTES, Header, Kind, LEAST_FRAME_BYTES, PADDED};
 use crate::http2::head::Heads;
 use crate::http2::peer::{self, Change};
 use crate::http2::stream::{Found, Stream};
+use crate::{Body, Event};
 use farfield_base::Detail;
 
 /// The bytes of GOAWAY before the server's words, and those of its words that are kept.
@@ -94,7 +95,7 @@ impl Connection {
                 frame::write_rst_stream(id, ErrorCode::NO_ERROR, to_send);
                 self.streams.give_up(id);
             }
-            return Some(Event::Done(StreamId(id), stream.reply(persistent)));
+            return Some(Event::Done(StreamId(id).request(), stream.reply(persistent)));
         }
         let place = self.streams.last_above(self.going_away?)?;
         let stream = self.streams.remove(place);
@@ -227,7 +228,7 @@ impl Connection {
             self.place = Place::Data(data);
             self.allowance.earn(1);
             stream.count_body(piece.len() as u64);
-            return Ok(Some(Event::Body(StreamId(data.stream), piece)));
+            return Ok(Some(Event::Body(StreamId(data.stream).request(), Body::Lent(piece))));
         }
         self.place = Place::Skip(padding);
         let counted = stream.count_bodiless(padding, &self.limits);
@@ -344,7 +345,8 @@ impl Connection {
         }
         self.going_away = Some(last);
         self.words = (ErrorCode(code) != ErrorCode::NO_ERROR && !words.is_empty()).then(|| words.into());
-        Ok(Event::GoingAway(ErrorCode(code)))
+        self.goaway = ErrorCode(code);
+        Ok(Event::GoingAway)
     }
 
     /// A stream cannot go on: it is reset, and its failure the event.
@@ -356,7 +358,7 @@ impl Connection {
     ) -> Option<Event<'b>> {
         let reply = self.so_far(StreamId(id))?;
         self.abandon(id, error.code(), to_send);
-        Some(Event::Failed(StreamId(id), reply, error))
+        Some(Event::Failed(StreamId(id).request(), reply, crate::StreamError::Http2(error)))
     }
 
     /// Resets a stream, if it is open.
@@ -375,7 +377,8 @@ impl Connection {
 fn failed<'b>(stream: &Stream, code: ErrorCode, persistent: bool) -> Event<'b> {
     let is_refused = code == ErrorCode::REFUSED_STREAM && stream.status == 0;
     let error = if is_refused { StreamError::Refused } else { StreamError::Reset(code) };
-    Event::Failed(StreamId(stream.id), stream.reply(persistent), error)
+    let reply = stream.reply(persistent);
+    Event::Failed(StreamId(stream.id).request(), reply, crate::StreamError::Http2(error))
 }
 
 /// A number of 32 bits at the beginning of a payload, whose size was checked with the frame's header.

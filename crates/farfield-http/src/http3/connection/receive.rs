@@ -1,6 +1,6 @@
 //! What comes: from events of QUIC to events of requests.
 
-use super::{Connection, Event, Lost, Reader};
+use super::{Connection, Lost, Reader, Request};
 use crate::http1::Malformed;
 use crate::http2::Heads;
 use crate::http3::control::ControlEvent;
@@ -8,6 +8,7 @@ use crate::http3::error::{ConnectionError, ErrorCode, StreamError};
 use crate::http3::reply::{Found, ReplyStream, Wrong};
 use crate::http3::server_streams::{Role, ServerStream};
 use crate::quic::{self, Piece, StreamId};
+use crate::{Body, Event};
 use bytes::Bytes;
 
 /// Bytes on a server's own streams that may lead to nothing.
@@ -19,37 +20,34 @@ const OPENING_BYTES: u64 = 1 << 10;
 
 impl Connection {
     /// Goes on up to the next event.
-    pub(super) fn step(&mut self, heads: &mut Heads) -> Result<Option<Event>, ConnectionError> {
+    pub(super) fn step(&mut self, heads: &mut Heads) -> Result<Event<'static>, Lost> {
         if let Some(error) = self.error.take() {
-            return Err(error);
+            return Err(error.into());
         }
         loop {
             if std::mem::take(&mut self.goes_away) {
-                return Ok(Some(Event::GoingAway));
+                return Ok(Event::GoingAway);
             }
             if let Some(event) = self.next_rejected() {
-                return Ok(Some(event));
+                return Ok(event);
             }
             if let Some((stream, piece)) = self.reading.take() {
                 match self.read_reply(stream, piece, heads)? {
                     None => continue,
-                    event => {
+                    Some(event) => {
                         self.useless_bytes = self.useless_bytes.saturating_sub(EARNED_BYTES);
                         return Ok(event);
                     }
                 }
             }
-            let Some(event) = self.quic.next_event() else { return Ok(None) };
+            let Some(event) = self.quic.next_event() else { return Ok(Event::NeedMore) };
             match event {
                 quic::Event::Connected => {
                     self.begin();
-                    return Ok(Some(Event::Secured));
+                    return Ok(Event::Secured);
                 }
-                quic::Event::Lost(failure) => {
-                    self.lost = Some(Lost::Quic(failure));
-                    return Ok(self.lost.map(Event::Lost));
-                }
-                quic::Event::Flooded => return Err(ConnectionError::Flood),
+                quic::Event::Lost(failure) => return Err(Lost::Quic(failure)),
+                quic::Event::Flooded => return Err(ConnectionError::Flood.into()),
                 quic::Event::Opened => {
                     while let Some(stream) = self.quic.accept() {
                         self.count_useless(OPENING_BYTES)?;
@@ -73,7 +71,7 @@ impl Connection {
                             self.requests[place].unsent = Default::default();
                         }
                     }
-                    None => return Err(ConnectionError::CriticalStreamClosed),
+                    None => return Err(ConnectionError::CriticalStreamClosed.into()),
                 },
                 quic::Event::Room => {
                     if self.is_secured && self.spare.is_none() {
@@ -85,7 +83,7 @@ impl Connection {
     }
 
     /// A request that the server has not processed and never will (RFC 9114, 5.2), the last first.
-    fn next_rejected(&mut self) -> Option<Event> {
+    fn next_rejected(&mut self) -> Option<Event<'static>> {
         let from = self.going_away?;
         let last = self.requests.last()?;
         let stream = StreamId::of_request(last.number);
@@ -94,7 +92,7 @@ impl Connection {
         }
         let request = self.requests.pop()?;
         self.quic.cancel(stream, ErrorCode::REQUEST_CANCELLED.0);
-        Some(Event::Failed(request.number, request.reply.so_far(), rejection_of(&request.reply)))
+        Some(failed(&request, rejection_of(&request.reply)))
     }
 
     /// Reads a reply up to its next event: `piece`, and then what the stream has. What is left of a piece is
@@ -104,7 +102,7 @@ impl Connection {
         stream: StreamId,
         mut piece: Bytes,
         heads: &mut Heads,
-    ) -> Result<Option<Event>, ConnectionError> {
+    ) -> Result<Option<Event<'static>>, ConnectionError> {
         let Some(place) = stream.request().and_then(|number| self.place_of(number)) else { return Ok(None) };
         loop {
             let Connection { requests, limits, quic, .. } = self;
@@ -146,12 +144,12 @@ impl Connection {
                 }
                 Ok(Found::Interim(status)) => Event::Interim(number, status),
                 Ok(Found::Head(head)) => Event::Head(number, head),
-                Ok(Found::Body(body)) => Event::Body(number, body),
+                Ok(Found::Body(body)) => Event::Body(number, Body::Kept(body)),
                 Err(Wrong::Connection(error)) => return Err(error),
                 Err(Wrong::Stream(error)) => {
                     let request = self.requests.remove(place);
                     self.quic.cancel(stream, error.code().0);
-                    return Ok(Some(Event::Failed(number, request.reply.so_far(), error)));
+                    return Ok(Some(failed(&request, error)));
                 }
             };
             self.reading = Some((stream, piece));
@@ -226,6 +224,11 @@ impl Connection {
             Reader::Unknown(_) | Reader::Ignored => Ok(()),
         }
     }
+}
+
+/// The event of a request that failed so.
+fn failed(request: &Request, error: StreamError) -> Event<'static> {
+    Event::Failed(request.number, request.reply.so_far(), crate::StreamError::Http3(error))
 }
 
 /// The failure of a request that the server says it has not processed. If anything came of its reply, it was

@@ -1,0 +1,192 @@
+//! The protocol of a connection: a version of HTTP, of which each has a file that says what is its own.
+//!
+//! What a connection has read is handed on as events of one type, with the number of the request, and the
+//! module `replies` makes the same of them whatever the version. A further version is a file and a line in
+//! [`AnyProtocol`], beside how its bytes leave (the module `streams`).
+
+use crate::connection::Exchange;
+use crate::http1::Http1;
+use crate::http2::Http2;
+use crate::http3::Http3;
+use crate::transport::Backlog;
+use farfield_base::{Ending, HttpStats, Instant, Stamp};
+use farfield_http::Event;
+use farfield_http::http1::{Fields, KnownHead, Limits, Malformed, Reply};
+use farfield_http::http2::Heads;
+use std::ops::{Deref, DerefMut};
+
+/// What the connections of a population read replies with.
+#[derive(Debug)]
+pub(crate) struct Reading<'a> {
+    /// The head of HTTP/1 that came last.
+    pub known_head: &'a mut KnownHead,
+    /// Buffers for heads on streams.
+    pub heads: &'a mut Heads,
+    pub limits: &'a Limits,
+    /// The bytes come out of a session of TLS.
+    pub over_tls: bool,
+}
+
+/// What a version of HTTP does on one connection. The requests that are on their way come with each call, in
+/// the order of their numbers.
+pub(crate) trait Protocol {
+    /// Takes the next step through `bytes`: how many of them it took, and what that led to.
+    ///
+    /// # Errors
+    /// The connection is over, and this is the ending of what is asked on it.
+    fn read<'b>(
+        &mut self,
+        reading: &mut Reading<'_>,
+        in_flight: &mut [Exchange],
+        now: Instant,
+        bytes: &'b [u8],
+    ) -> Result<(usize, Event<'b>), Ending>;
+
+    /// The fields of the head that the last step led to, which took the bytes `taken`.
+    fn fields<'a>(&'a self, heads: &'a Heads, taken: &'a [u8]) -> Fields<'a>;
+
+    /// What came of the reply to request `number`.
+    fn so_far(&self, in_flight: &[Exchange], number: u32) -> Option<Reply>;
+
+    /// The peer has closed in good order: the reply that this ends.
+    ///
+    /// # Errors
+    /// It cuts a reply off.
+    fn finish(&mut self) -> Result<Option<Reply>, Malformed> {
+        Ok(None)
+    }
+
+    /// Whether what comes at `now` may be of a reply; if not, nothing was asked.
+    fn awaits_reply(&self, _in_flight: &[Exchange], _now: Instant) -> bool {
+        true
+    }
+
+    /// Bytes came at `now`: when they count as having come.
+    fn hear(&mut self, now: Instant) -> Instant {
+        now
+    }
+
+    /// Whether requests are on streams, so that their replies do not wait for each other.
+    fn has_streams(&self) -> bool {
+        true
+    }
+
+    /// Whether it takes a further request now, beside those in flight.
+    fn takes_more(&self, in_flight: &[Exchange]) -> bool;
+
+    /// Whether a server that allows no request now is waited for.
+    fn waits_for_room(&self) -> bool {
+        false
+    }
+
+    /// Whether no further request is sent on it.
+    fn is_over(&self) -> bool {
+        false
+    }
+
+    /// Whether the server goes away and has processed something: it gets on with what is asked, however
+    /// slowly.
+    fn gets_on(&self) -> bool {
+        false
+    }
+
+    /// Whether request `number` was not handed to the transport yet.
+    fn is_unsent(&self, _number: u32) -> bool {
+        false
+    }
+
+    /// The version and the stream of request `number` at `now`, for its sample; `None` where the version says
+    /// it all, or is not settled.
+    fn stats(&self, _number: u32, _now: Instant) -> Option<HttpStats> {
+        None
+    }
+
+    /// The ending of a request whose connection ended with `ending`.
+    fn ending_of(&self, _exchange: &Exchange, ending: &Ending) -> Ending {
+        ending.clone()
+    }
+
+    /// Counts how long bodies have waited for windows, and which wait further.
+    fn count_stalls(&mut self, _now: Instant) {}
+
+    /// Forgets what is kept for request `number`, which is over.
+    fn forget(&mut self, _number: u32) {}
+
+    /// Gives request `number` up, which was sent at `sent`. If nothing came since, what is asked next had
+    /// better go over another connection.
+    fn cancel(&mut self, _number: u32, _sent: Instant) {}
+
+    /// A request was given up: no more are sent where too much that was given up waits to leave.
+    fn retire_if_full(&mut self, _backlog: Backlog) {}
+}
+
+/// The protocols that users speak. Before its version is known a connection speaks HTTP/1, which is what a
+/// proxy answers in.
+#[derive(Debug)]
+pub(crate) enum AnyProtocol {
+    Http1(Http1),
+    Http2(Box<Http2>),
+    Http3(Box<Http3>),
+}
+
+impl AnyProtocol {
+    /// The streams of HTTP/2.
+    pub fn http2(&mut self) -> Option<&mut Http2> {
+        if let AnyProtocol::Http2(own) = self { Some(own) } else { None }
+    }
+
+    /// The streams of HTTP/3, and their connection of QUIC.
+    pub fn http3(&mut self) -> Option<&mut Http3> {
+        if let AnyProtocol::Http3(own) = self { Some(own) } else { None }
+    }
+}
+
+impl Default for AnyProtocol {
+    fn default() -> AnyProtocol {
+        AnyProtocol::Http1(Http1::default())
+    }
+}
+
+impl Deref for AnyProtocol {
+    type Target = dyn Protocol;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            AnyProtocol::Http1(own) => own,
+            AnyProtocol::Http2(own) => &**own,
+            AnyProtocol::Http3(own) => &**own,
+        }
+    }
+}
+
+impl DerefMut for AnyProtocol {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        match self {
+            AnyProtocol::Http1(own) => own,
+            AnyProtocol::Http2(own) => &mut **own,
+            AnyProtocol::Http3(own) => &mut **own,
+        }
+    }
+}
+
+/// The exchange of request `number`, of those that are in the order of their numbers.
+pub(crate) fn exchange_of(in_flight: &mut [Exchange], number: u32) -> Option<&mut Exchange> {
+    let place = place_of(in_flight, number)?;
+    in_flight.get_mut(place)
+}
+
+/// The place of request `number` among those in flight.
+pub(crate) fn place_of(in_flight: &[Exchange], number: u32) -> Option<usize> {
+    in_flight.binary_search_by_key(&number, |exchange| exchange.number).ok()
+}
+
+/// The reply to request `number` comes, and may have begun now. Returns the request.
+pub(crate) fn note_reply_begun(in_flight: &mut [Exchange], number: u32, now: Instant) -> Option<Exchange> {
+    let exchange = exchange_of(in_flight, number)?;
+    if exchange.first_byte == Stamp::NEVER
+        && let Some(sent) = exchange.sent.instant()
+    {
+        exchange.first_byte = Stamp::at(now.max(sent));
+    }
+    Some(*exchange)
+}
