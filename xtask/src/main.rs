@@ -1,5 +1,5 @@
 //! The tasks of a maintainer as one program: `cargo xtask test`, `check`, `docs`, `bench`, `audit`,
-//! `fuzz`, `pictures`, `experiment` and `study`.
+//! `fuzz`, `pictures`, `same`, `experiment` and `study`.
 //!
 //! No crate of the product is a dependency, so that it builds quickly on a new machine
 //! and still works when they do not compile.
@@ -18,6 +18,7 @@ mod leftovers;
 mod pictures;
 mod promises;
 mod python;
+mod same;
 mod test;
 
 use anyhow::Result;
@@ -38,6 +39,7 @@ enum Task {
     Audit(audits::AuditArgs),
     Fuzz(fuzz::FuzzArgs),
     Pictures(pictures::PicturesArgs),
+    Same(same::SameArgs),
     /// Runs the papers' figures on servers, holds them against their claims, and keeps their pages in
     /// experiments/.
     Experiment(experiments::ForwardedArgs),
@@ -64,6 +66,7 @@ fn run(task: Task) -> Result<ExitCode> {
         Task::Audit(args) => audits::run(&args).map(|()| ExitCode::SUCCESS),
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Pictures(args) => pictures::run(&args).map(|()| ExitCode::SUCCESS),
+        Task::Same(args) => same::run(&args),
         Task::Bench(args) => bench::run(&args).map(|()| ExitCode::SUCCESS),
         Task::Experiment(args) => experiments::run("experiment", &args),
         Task::Study(args) => experiments::run("study", &args),
