@@ -13,7 +13,8 @@ use super::names::{self, CheckNames};
 use super::page::{Named, Scanner};
 use super::request::Written;
 use super::text::Filling;
-use super::trace::TraceEvent;
+use super::trace::{TraceEvent, Tracer};
+use super::visit::Visit;
 use super::{PendingRequest, RequestRole, Sessions};
 use crate::connection::Job;
 use crate::user::User;
@@ -98,20 +99,9 @@ impl Sessions {
         let visit = user.visit.as_mut().expect("the user is in a session");
         if self.session.cookies && head.sets_cookie {
             let (cookies, date) = cookies(fields);
-            let setter = Setter {
-                target: written.target_bytes(),
-                host: &self.writer.host,
-                secure: self.writer.server.is_secure(),
-                now,
-                date,
-            };
-            for field in cookies {
-                if let (Err(refusal), Some(tracer)) = (visit.jar.set(field, setter), &self.tracer) {
-                    let name = field.split(|byte| matches!(byte, b'=' | b';')).next().unwrap_or_default();
-                    let name = String::from_utf8_lossy(name);
-                    tracer.send(TraceEvent::Warning(format!("the cookie `{name}` is not kept: {refusal}")));
-                }
-            }
+            let (host, secure) = (&*self.writer.host, self.writer.server.is_secure());
+            let setter = Setter { target: written.target_bytes(), host, secure, now, date };
+            keep(&cookies, setter, visit, self.tracer.as_ref());
         }
         let state = usize::from(visit.state);
         let (needs, main) = (self.needs[state], matches!(kind, RequestRole::Main { .. }));
@@ -284,12 +274,16 @@ impl Sessions {
         self.recycle(intake);
         user.visit.as_mut().expect("the user is in a session").failed = outcome != Outcome::Ok;
         if outcome == Outcome::Ok {
-            for (place, target) in state.embedded.iter().enumerate() {
-                let request = state.embedded_first + place as u32;
-                self.object(user, job, now, request, target);
-            }
+            self.objects_of(state, user, job, now);
         }
         outcome
+    }
+
+    /// Asks for the objects that a state embeds whatever its page says.
+    fn objects_of(&mut self, state: &State, user: &mut User, job: Job, now: Instant) {
+        for (place, target) in state.embedded.iter().enumerate() {
+            self.object(user, job, now, state.embedded_first + place as u32, target);
+        }
     }
 
     /// The request for an embedded object is over.
@@ -418,26 +412,7 @@ impl Sessions {
             });
             return Judged { outcome, what, instead: instead.flatten() };
         }
-        let mut missing = None;
-        for (place, Extraction { variable, from, pick, default }) in state.extract.iter().enumerate() {
-            let found = match from {
-                ValueSource::Header(_) => {
-                    intake.headers.iter().find(|(own, _)| *own == place).and_then(|(_, value)| value.clone())
-                }
-                ValueSource::Cookie(name) => visit.jar.value(name, now).map(Box::from),
-                _ => {
-                    let mut filling = Filling { visit, session: &self.session, user: *number, rng };
-                    Finding::of(from, &mut filling).and_then(|finding| finding.find(&intake.body, *pick, rng))
-                }
-            };
-            let by_default = found.is_none();
-            let value = found.or_else(|| default.as_ref().map(|text| text.as_bytes().into()));
-            self.trace_extracted(*variable, value.as_deref(), by_default);
-            match value {
-                Some(value) => visit.set(*variable, value),
-                None => missing = missing.or(Some(place)),
-            }
-        }
+        let missing = self.take_values((&mut *visit, &mut *rng, *number), state, intake, now);
         let mut kept = Vec::new();
         for form_number in &state.forms_kept {
             let form = &self.session.forms[usize::from(*form_number)];
@@ -454,6 +429,37 @@ impl Sessions {
         let Some(place) = missing else { return Judged::plain(Outcome::Ok, names) };
         let instead = names::missing(&state.extract[place].from);
         Judged { outcome: Outcome::ExtractFailed, what: Arc::clone(&names.extract[place]), instead }
+    }
+
+    /// Takes the values that the state wants from a reply; returns the first that is missing.
+    fn take_values(
+        &self,
+        (visit, rng, user): (&mut Visit, &mut Stream, u32),
+        state: &State,
+        intake: &Intake,
+        now: Instant,
+    ) -> Option<usize> {
+        let mut missing = None;
+        for (place, Extraction { variable, from, pick, default }) in state.extract.iter().enumerate() {
+            let found = match from {
+                ValueSource::Header(_) => {
+                    intake.headers.iter().find(|(own, _)| *own == place).and_then(|(_, value)| value.clone())
+                }
+                ValueSource::Cookie(name) => visit.jar.value(name, now).map(Box::from),
+                _ => {
+                    let mut filling = Filling { visit, session: &self.session, user, rng };
+                    Finding::of(from, &mut filling).and_then(|finding| finding.find(&intake.body, *pick, rng))
+                }
+            };
+            let by_default = found.is_none();
+            let value = found.or_else(|| default.as_ref().map(|text| text.as_bytes().into()));
+            self.trace_extracted(*variable, value.as_deref(), by_default);
+            match value {
+                Some(value) => visit.set(*variable, value),
+                None => missing = missing.or(Some(place)),
+            }
+        }
+        missing
     }
 }
 
@@ -515,6 +521,17 @@ fn cookies(fields: Fields<'_>) -> (SmallVec<[&[u8]; 4]>, Option<&[u8]>) {
         }
     }
     (cookies, date)
+}
+
+/// Keeps the cookies that a reply sets, as far as they may be set.
+fn keep(cookies: &[&[u8]], setter: Setter<'_>, visit: &mut Visit, tracer: Option<&Tracer>) {
+    for field in cookies {
+        if let (Err(refusal), Some(tracer)) = (visit.jar.set(field, setter), tracer) {
+            let name = field.split(|byte| matches!(byte, b'=' | b';')).next().unwrap_or_default();
+            let name = String::from_utf8_lossy(name);
+            tracer.send(TraceEvent::Warning(format!("the cookie `{name}` is not kept: {refusal}")));
+        }
+    }
 }
 
 fn is_html(media_type: &[u8]) -> bool {
