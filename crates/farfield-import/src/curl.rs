@@ -37,7 +37,7 @@ pub fn read(source: Source<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<()
     }
     let commands = words::commands(text, &wishes.values).map_err(unreadable)?;
     let mut importer =
-        Importer { load: source.load, draft, wishes, common: None, entry: 0, jars: CookieJars::default() };
+        Importer { load: source.load, draft, wishes, once: Vec::new(), entry: 0, written: BTreeSet::new() };
     for command in &commands {
         importer.command(command)?;
     }
@@ -53,7 +53,7 @@ pub fn read_words(
 ) -> Result<(), ImportError> {
     let words = words.iter().map(|word| word.replace(words::MARK, ""));
     let words = std::iter::once("curl".to_owned()).chain(words).collect();
-    let mut importer = Importer { load, draft, wishes, common: None, entry: 0, jars: CookieJars::default() };
+    let mut importer = Importer { load, draft, wishes, once: Vec::new(), entry: 0, written: BTreeSet::new() };
     importer.command(&Command { line: 1, words, ..Command::default() })?;
     importer.finish()
 }
@@ -62,41 +62,36 @@ struct Importer<'a, 'l> {
     load: &'a mut Load<'l>,
     draft: &'a mut Draft,
     wishes: &'a Wishes,
-    /// Options of the first request that a scenario has once.
-    common: Option<Common>,
+    /// What a scenario has once, of each entry.
+    once: Vec<Once>,
     /// Requests so far.
     entry: usize,
-    jars: CookieJars,
-}
-
-/// Files of cookies. curl keeps none without them, and a session that begins keeps those of its own requests.
-#[derive(Debug, Default)]
-struct CookieJars {
-    /// Files that commands have written so far.
+    /// Files of cookies that commands have written so far.
     written: BTreeSet<String>,
-    /// Some command keeps cookies.
-    are_used: bool,
-    /// Some command does not.
-    are_left: bool,
 }
 
-impl CookieJars {
+/// What a scenario has once, as the command of an entry has it.
+struct Once {
+    /// The number of the entry.
+    number: usize,
+    common: Common,
+    /// Whether the command keeps cookies; unknown of files that are not known.
+    keeps_cookies: Option<bool>,
+}
+
+impl Importer<'_, '_> {
     /// Takes the files out of a command's cookies that it or an earlier command writes, and the empty name,
-    /// which keeps cookies without a file.
-    fn open(&mut self, set: &mut Options) {
+    /// which keeps cookies without a file. curl keeps none without them, and a session that begins keeps those
+    /// of its own requests. Returns whether the command keeps cookies, if all its files are known.
+    fn open_jars(&mut self, set: &mut Options) -> Option<bool> {
         self.written.extend(set.jar.clone());
         let before = set.cookies.len();
         set.cookies.retain(|cookie| !cookie.is_empty() && !self.written.contains(cookie));
         let keeps = set.jar.is_some() || set.cookies.len() < before;
         // A file that is not known leaves the command out.
-        if !set.cookies.iter().all(|cookie| cookie.contains('=')) {
-            return;
-        }
-        *(if keeps { &mut self.are_used } else { &mut self.are_left }) = true;
+        set.cookies.iter().all(|cookie| cookie.contains('=')).then_some(keeps)
     }
-}
 
-impl Importer<'_, '_> {
     fn command(&mut self, command: &Command) -> Result<(), ImportError> {
         let Some((program, words)) = command.words.split_first() else { return Ok(()) };
         if program.rsplit('/').next() != Some("curl") {
@@ -118,13 +113,13 @@ impl Importer<'_, '_> {
             reason: format!("line {}: {reason}", command.line),
         })?;
         for set in &mut sets {
-            self.jars.open(set);
+            let keeps_cookies = self.open_jars(set);
             for url in &set.urls {
                 self.entry += 1;
                 let place = format!("request {}, {}", self.entry, one_line(&url.replace(words::MARK, "$")));
                 match command.problem.or(set.refused) {
                     Some(why) => self.draft.reading.leave_out(why, &place),
-                    None => self.request(set, url, &place),
+                    None => self.request(set, keeps_cookies, url, &place),
                 }
             }
             for option in &set.no_matter {
@@ -134,32 +129,49 @@ impl Importer<'_, '_> {
         Ok(())
     }
 
-    fn request(&mut self, set: &Options, url: &str, place: &str) {
+    fn request(&mut self, set: &Options, keeps_cookies: Option<bool>, url: &str, place: &str) {
         let made = match request::of(set, url, self.load) {
             Ok(made) => made,
             Err(why) => return self.draft.reading.leave_out(why, place),
         };
         let mut differs = Vec::new();
-        match &self.common {
-            None => self.common = Some(set.common.clone()),
-            Some(common) if *common != set.common => {
-                differs
-                    .push("with the redirects, versions, certificates, times and proxy of the first request");
-            }
-            Some(_) => {}
-        }
         differs.extend(proxy::of(&set.common).and_then(Result::err));
         differs.extend(&set.differs);
         if request::removes(set, "accept") {
             differs.push("with `Accept: */*`, which is sent where no other is written");
         }
         let entry = Entry::new(place.to_owned(), made.server, made.state).with(differs);
-        self.draft.take(Entry { base: made.base, ..entry });
+        if let Some(number) = self.draft.take(Entry { base: made.base, ..entry }) {
+            self.once.push(Once { number, common: set.common.clone(), keeps_cookies });
+        }
+    }
+
+    /// What a scenario has once, of the entries that are in it: the first one's, from which others may differ.
+    fn of_kept(&mut self) -> Option<Once> {
+        let kept: BTreeSet<usize> = self.draft.kept(self.wishes).into_iter().collect();
+        let mut once = std::mem::take(&mut self.once).into_iter().filter(|own| kept.contains(&own.number));
+        let mut first = once.next()?;
+        let mut is_left = first.keeps_cookies == Some(false);
+        for other in once {
+            if other.common != first.common {
+                let what =
+                    "with the redirects, versions, certificates, times and proxy of the first request taken";
+                self.draft.differs(other.number, what);
+            }
+            is_left |= other.keeps_cookies == Some(false);
+            first.keeps_cookies = first.keeps_cookies.max(other.keeps_cookies);
+        }
+        if first.keeps_cookies == Some(true) && is_left {
+            self.draft.note(
+                "users send the cookies that the server has set with all requests, also those of commands without `-b`",
+            );
+        }
+        Some(first)
     }
 
     /// The keys that a scenario has once.
-    fn finish(self) -> Result<(), ImportError> {
-        let Some(mut common) = self.common else { return Ok(()) };
+    fn finish(mut self) -> Result<(), ImportError> {
+        let Some(Once { mut common, keeps_cookies, .. }) = self.of_kept() else { return Ok(()) };
         let unreadable = |reason: String| ImportError::Unreadable { kind: "command of curl", reason };
         let draft = self.draft;
         let settings = &mut draft.settings;
@@ -172,7 +184,7 @@ impl Importer<'_, '_> {
             },
         };
         Settings::set(&mut settings.session, "redirects", redirects.to_string());
-        if !self.jars.are_used {
+        if keeps_cookies != Some(true) {
             Settings::set(&mut settings.session, "cookies", "false".to_owned());
         }
         settings.http = common.http;
@@ -219,9 +231,6 @@ impl Importer<'_, '_> {
                 let time = format!("{}ms", (time * 1e3).round());
                 settings.connections.push(("request-timeout", quoted(&time)));
             }
-        }
-        if self.jars.are_used && self.jars.are_left {
-            draft.note("users send the cookies that the server has set with all requests, also those of commands without `-b`");
         }
         draft.note("the field `User-Agent` is farfield's where the command sets none");
         Ok(())

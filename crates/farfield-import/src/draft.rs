@@ -238,8 +238,7 @@ impl Draft {
     /// The scenario, for the target if the user names one; `files` were read.
     pub fn finish(mut self, wishes: &Wishes, files: Vec<String>) -> Result<Imported, ImportError> {
         let target = wishes.target.as_ref();
-        let of_most = self.choose_server(target);
-        let base = self.base_of_most().filter(|_| target.is_some() || of_most.is_none());
+        let (of_most, base) = self.chosen(target);
         let taken = self.sift(of_most.as_ref(), base.as_deref());
         if !taken.iter().any(|number| self.entries[*number].role == Role::Path) {
             for remark in &mut self.reading.left_out {
@@ -299,6 +298,23 @@ impl Draft {
         secrets
     }
 
+    /// The server whose entries are taken, and the variable that stands for it.
+    fn chosen(&self, target: Option<&Url>) -> (Option<(Url, Server)>, Option<String>) {
+        let of_most = self.choose_server(target);
+        let base = self.base_of_most().filter(|_| target.is_some() || of_most.is_none());
+        (of_most, base)
+    }
+
+    /// The numbers of the entries that will be in the scenario, in their order.
+    pub fn kept(&self, wishes: &Wishes) -> Vec<usize> {
+        let (of_most, base) = self.chosen(wishes.target.as_ref());
+        let judged = self.judged(of_most.as_ref(), base.as_deref()).into_iter();
+        let mut kept: Vec<usize> =
+            judged.filter(|(_, left_out)| left_out.is_none()).map(|(number, _)| number).collect();
+        kept.sort_unstable();
+        kept
+    }
+
     /// Of the variables without a value that name servers, the one of most entries.
     fn base_of_most(&self) -> Option<String> {
         let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
@@ -332,29 +348,8 @@ impl Draft {
     /// The numbers of entries that are in the scenario. The others are counted.
     fn sift(&mut self, of_most: Option<&(Url, Server)>, base: Option<&str>) -> Vec<usize> {
         let mut taken = Vec::new();
-        let mut known =
-            Known { columns: self.settings.columns.iter().cloned().collect(), ..Known::default() };
-        let is_first = |number: &usize| self.entries[*number].role == Role::SetUp;
-        let (first, others): (Vec<usize>, Vec<usize>) = (0..self.entries.len()).partition(is_first);
-        for number in first.into_iter().chain(others) {
+        for (number, left_out) in self.judged(of_most, base) {
             let entry = &self.entries[number];
-            let server = entry.server.as_ref().and_then(Server::of);
-            let elsewhere = server.is_some() && server.as_ref() != of_most.map(|(_, server)| server);
-            let left_out = if elsewhere {
-                Some(("of another server", entry.place.clone()))
-            } else if entry.base.is_some() && entry.base.as_deref() != base {
-                let why =
-                    "of a server that a variable without a value names; `--value NAME=VALUE` gives it one";
-                Some((why, entry.place.clone()))
-            } else if taken.len() == STATES_MAX {
-                Some(("behind the 5000 that a scenario has", entry.place.clone()))
-            } else if let Some(name) = known.lacks(entry) {
-                let why = "that needs a value which nothing before it on the path gives";
-                Some((why, format!("{}, `{name}`", entry.place)))
-            } else {
-                let problem = entry.state.problem();
-                problem.map(|why| ("that cannot be sent", format!("{}: {why}", entry.place)))
-            };
             match (left_out, entry.role) {
                 (Some((why, place)), _) => {
                     self.reading.leave_out_all(why, entry.entries, place);
@@ -366,11 +361,49 @@ impl Draft {
                     self.reading.differs_as(&entry.remarks);
                 }
             }
-            known.add(entry);
             taken.push(number);
         }
         taken.sort_unstable();
         taken
+    }
+
+    /// Each entry by its number, and why it is not in the scenario: the reason, and its place.
+    fn judged(
+        &self,
+        of_most: Option<&(Url, Server)>,
+        base: Option<&str>,
+    ) -> Vec<(usize, Option<(&'static str, String)>)> {
+        let mut count = 0;
+        let mut known =
+            Known { columns: self.settings.columns.iter().cloned().collect(), ..Known::default() };
+        let is_first = |number: &usize| self.entries[*number].role == Role::SetUp;
+        let (first, others): (Vec<usize>, Vec<usize>) = (0..self.entries.len()).partition(is_first);
+        let judge = |number: usize| {
+            let entry = &self.entries[number];
+            let server = entry.server.as_ref().and_then(Server::of);
+            let elsewhere = server.is_some() && server.as_ref() != of_most.map(|(_, server)| server);
+            let left_out = if elsewhere {
+                Some(("of another server", entry.place.clone()))
+            } else if entry.base.is_some() && entry.base.as_deref() != base {
+                let why =
+                    "of a server that a variable without a value names; `--value NAME=VALUE` gives it one";
+                Some((why, entry.place.clone()))
+            } else if count == STATES_MAX {
+                Some(("behind the 5000 that a scenario has", entry.place.clone()))
+            } else if let Some(name) = known.lacks(entry) {
+                let why = "that needs a value which nothing before it on the path gives";
+                Some((why, format!("{}, `{name}`", entry.place)))
+            } else {
+                let problem = entry.state.problem();
+                problem.map(|why| ("that cannot be sent", format!("{}: {why}", entry.place)))
+            };
+            if left_out.is_none() {
+                known.add(entry);
+                count += 1;
+            }
+            (number, left_out)
+        };
+        first.into_iter().chain(others).map(judge).collect()
     }
 
     /// Names that differ.

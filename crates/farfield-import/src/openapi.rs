@@ -21,6 +21,9 @@ use url::{Position, Url};
 /// Methods of operations.
 const METHODS: [&str; 8] = ["get", "head", "options", "put", "post", "patch", "delete", "trace"];
 
+/// What is otherwise where only required parameters are sent.
+const OPTIONAL: &str = "without their optional parameters; `--value NAME=VALUE` sends those of a name";
+
 /// Reads a document.
 pub fn read(source: Source<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<(), ImportError> {
     let unreadable = |reason: String| ImportError::Unreadable { kind: "OpenAPI document", reason };
@@ -32,7 +35,6 @@ pub fn read(source: Source<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<()
     if !document.root.get("webhooks").is_null() {
         draft.note("`webhooks` are requests of the server, and left out");
     }
-    let mut optional = 0;
     for (path, item) in document.root.get("paths").entries() {
         let is_reference = !item.get("$ref").is_null();
         let item = document.resolved(item);
@@ -47,14 +49,9 @@ pub fn read(source: Source<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<()
             if METHODS.contains(&method.as_str()) && !known.contains(&method) {
                 known.push(method);
                 let operation = Operation { document: &document, wishes, item, operation, method, path };
-                optional += operation.read(draft);
+                operation.read(draft);
             }
         }
-    }
-    if optional > 0 {
-        draft.note(format!(
-            "{optional} optional parameters are not sent; `--value NAME=VALUE` sends those of a name"
-        ));
     }
     Ok(())
 }
@@ -70,8 +67,8 @@ struct Operation<'a> {
 }
 
 impl Operation<'_> {
-    /// Takes the operation, or leaves it out; the number of optional parameters that are not sent.
-    fn read(&self, draft: &mut Draft) -> u64 {
+    /// Takes the operation, or leaves it out.
+    fn read(&self, draft: &mut Draft) {
         let place = format!("{} {}", self.method.to_ascii_uppercase(), one_line(self.path));
         match self.state() {
             Ok(made) => {
@@ -82,20 +79,21 @@ impl Operation<'_> {
                         "of another method than GET, which may change what is stored: a state of each is written, and on no path",
                     ),
                 };
-                if made.servers > 1 {
+                if made.servers > 1 && is_traffic {
                     draft.note(format!("the first of {} servers is asked", made.servers));
                 }
                 let mut entry = Entry { role, ..Entry::new(place, made.server, made.state) };
                 for (what, detail) in made.differs {
                     entry.remarks.differs(what, format!("{}, {detail}", entry.place));
                 }
+                if made.optional > 0 {
+                    entry.remarks.differs(OPTIONAL, &entry.place);
+                }
                 draft.take(entry);
-                made.optional
             }
             Err((why, detail)) => {
                 let place = if detail.is_empty() { place } else { format!("{place}, {detail}") };
                 draft.reading.leave_out(why, place);
-                0
             }
         }
     }

@@ -447,3 +447,68 @@ fn what_chromium_says_a_script_asked_for_is_no_object() {
     assert!(says_cookie(&imported), "{:?}", imported.notes);
     assert!(!says_cookie(&of_archive(&[page, image])), "no state has one");
 }
+
+/// What a scenario has once is of the first command that is in it, whoever is left out before.
+#[test]
+fn what_is_once_is_of_the_first_command_taken() {
+    let others = "curl -k -m 3 -x p -c jar http://other/\n";
+    let text = format!("{others}curl -m 7 http://h/1\ncurl -m 7 http://h/2\ncurl -m 9 http://h/3");
+    let imported = curl(&text);
+    let has = |imported: &Imported, part: &str| imported.scenario.contains(part);
+    assert!(has(&imported, "request-timeout = \"7000ms\""), "{}", imported.scenario);
+    assert!(!has(&imported, "proxy") && has(&imported, "cookies = false"), "{}", imported.scenario);
+    let differing = &imported.reading.differing;
+    assert_eq!((differing.len(), differing[0].count), (1, 1), "{differing:?}");
+    assert!(differing[0].first.contains("http://h/3"), "{differing:?}");
+    // The target of `--target` has the word, and not the order of commands.
+    let target = "http://other/".parse().ok();
+    let imported = of(Kind::Curl, &text, &Wishes { target, ..Wishes::default() }).expect("one of two");
+    assert!(
+        has(&imported, "proxy = \"http://p:1080\"") && !has(&imported, "cookies"),
+        "{}",
+        imported.scenario
+    );
+    assert!(has(&imported, "request-timeout = \"3000ms\""), "{}", imported.scenario);
+    // One that cannot be sent.
+    let imported = curl("curl -m 3 -X 'NO METHOD' http://h/1\ncurl -L http://h/2");
+    assert!(has(&imported, "redirects = 50") && !has(&imported, "request-timeout"), "{}", imported.scenario);
+}
+
+/// A proxy of a request is not taken, and that is said; operations on no path are nobody's remarks.
+#[test]
+fn proxies_and_parameters_are_said_of_what_is_asked() {
+    let said = |imported: &Imported| -> Vec<(&'static str, u64)> {
+        imported.reading.differing.iter().map(|own| (own.what, own.count)).collect()
+    };
+    let request = |proxy: &str| {
+        format!(r#"{{"name": "a", "request": {{"method": "GET", "url": "http://h/a"{proxy}}}}}"#)
+    };
+    let proxied = request(r#", "proxy": {"host": "p", "port": 3128}"#);
+    let disabled = request(r#", "proxy": {"host": "p", "disabled": true}"#);
+    let schema = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json";
+    let text =
+        format!(r#"{{"info": {{"name": "c", "schema": "{schema}"}}, "item": [{proxied}, {disabled}]}}"#);
+    let imported = of(Kind::Postman, &text, &Wishes::default()).expect("a collection");
+    assert!(said(&imported)[0].0.starts_with("without their proxy") && said(&imported)[0].1 == 1);
+    let named = sampler("a").replace(
+        "<stringProp name=\"HTTPSampler.path\">",
+        "<stringProp name=\"HTTPSampler.proxyHost\">p</stringProp><stringProp name=\"HTTPSampler.path\">",
+    );
+    let imported = plan(&(named + &sampler("b")));
+    assert!(
+        said(&imported).iter().any(|(what, count)| what.starts_with("without their proxy") && *count == 1)
+    );
+    let parameter =
+        r#""parameters": [{"name": "q", "in": "query", "schema": {"type": "string"}}], "responses": {}"#;
+    let text = |methods: &str| {
+        format!(
+            r#"{{"openapi": "3.0.0", "servers": [{{"url": "http://h/"}}], "paths": {{"/a": {{{methods}}}}}}}"#
+        )
+    };
+    let both = text(&format!(r#""get": {{"responses": {{}}}}, "delete": {{{parameter}}}"#));
+    let imported = of(Kind::OpenApi, &both, &Wishes::default()).expect("a document");
+    assert_eq!((said(&imported), imported.notes.len()), (Vec::new(), 0));
+    let imported =
+        of(Kind::OpenApi, &both, &Wishes { all_methods: true, ..Wishes::default() }).expect("both");
+    assert!(said(&imported)[0].0.starts_with("without their optional parameters"), "{:?}", said(&imported));
+}

@@ -70,6 +70,9 @@ pub fn of(
             "without the objects that JMeter would find in its page; `page-load = \"browser\"` asks for them",
         );
     }
+    if !maker.property("HTTPSampler.proxyHost").trim().is_empty() {
+        differs.push("without their proxy; `connections.proxy` of the scenario names one for all");
+    }
     let follows =
         sampler.is_true("HTTPSampler.follow_redirects") || sampler.is_true("HTTPSampler.auto_redirects");
     Ok(Made { server, state: maker.state, differs, follows })

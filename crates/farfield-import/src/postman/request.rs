@@ -56,6 +56,10 @@ pub fn of(
     if keeps || !["GET", "HEAD", "COPY", "PURGE", "UNLOCK"].contains(&method.as_str()) {
         maker.body(request.get("body"))?;
     }
+    let proxy = request.get("proxy");
+    if !proxy.get("host").is_null() && !proxy.get("disabled").is_true() {
+        maker.differs.push("without their proxy; `connections.proxy` of the scenario names one for all");
+    }
     Ok(Made { server: located.server, state: maker.state, differs: maker.differs, base: located.base })
 }
 

@@ -4,8 +4,10 @@
 
 use farfield_import::{Imported, Kind, Source, Wishes, import};
 use farfield_scenario::{Overlay, from_text};
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
 
 /// Bytes of a sentence about a document.
@@ -26,17 +28,100 @@ pub fn of_har(input: &[u8]) {
 
 /// An OpenAPI document.
 pub fn of_openapi(input: &[u8]) {
-    of_document(Kind::OpenApi, input, |_| None);
+    of_document(Kind::OpenApi, input, |input| {
+        let OnceKeyed(document) = serde_json::from_slice(without_mark(input)).ok()?;
+        let items = document["paths"].as_object()?.values();
+        let counted = items.map(|item| {
+            // What a reference leads to is another hand's matter.
+            let has = |key: &str| item.get(key).is_some();
+            (!has("$ref")).then(|| OPERATIONS.iter().filter(|method| has(method)).count() as u64)
+        });
+        counted.sum()
+    });
 }
 
 /// A Postman collection.
 pub fn of_postman(input: &[u8]) {
-    of_document(Kind::Postman, input, |_| None);
+    of_document(Kind::Postman, input, |input| {
+        let OnceKeyed(document) = serde_json::from_slice(without_mark(input)).ok()?;
+        let root = if document["collection"].is_null() { &document } else { &document["collection"] };
+        Some(requests_of(root))
+    });
 }
 
 /// A JMeter plan.
 pub fn of_jmeter(input: &[u8]) {
     of_document(Kind::JMeter, input, |_| None);
+}
+
+/// Methods of operations (OpenAPI 3.0, Path Item Object).
+const OPERATIONS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
+
+/// Requests of a group: what is no group in it, at any depth.
+fn requests_of(group: &Value) -> u64 {
+    let items = group["item"].as_array().map_or(&[][..], Vec::as_slice).iter();
+    items.map(|item| if item["item"].is_null() { 1 } else { requests_of(item) }).sum()
+}
+
+/// A document of JSON in which no object has a key twice: of two values each reader takes its own.
+struct OnceKeyed(Value);
+
+impl<'de> Deserialize<'de> for OnceKeyed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<OnceKeyed, D::Error> {
+        deserializer.deserialize_any(OnceKeyedVisitor)
+    }
+}
+
+struct OnceKeyedVisitor;
+
+impl<'de> Visitor<'de> for OnceKeyedVisitor {
+    type Value = OnceKeyed;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON without a key that is there twice")
+    }
+
+    fn visit_unit<E>(self) -> Result<OnceKeyed, E> {
+        Ok(OnceKeyed(Value::Null))
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<OnceKeyed, E> {
+        Ok(OnceKeyed(value.into()))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<OnceKeyed, E> {
+        Ok(OnceKeyed(value.into()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<OnceKeyed, E> {
+        Ok(OnceKeyed(value.into()))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<OnceKeyed, E> {
+        Ok(OnceKeyed(value.into()))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<OnceKeyed, E> {
+        Ok(OnceKeyed(value.into()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<OnceKeyed, A::Error> {
+        let mut values = Vec::new();
+        while let Some(OnceKeyed(value)) = list.next_element()? {
+            values.push(value);
+        }
+        Ok(OnceKeyed(values.into()))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<OnceKeyed, A::Error> {
+        let mut object = serde_json::Map::new();
+        while let Some((key, OnceKeyed(value))) = map.next_entry::<String, OnceKeyed>()? {
+            if object.insert(key, value).is_some() {
+                return Err(A::Error::custom("a key is there twice"));
+            }
+        }
+        Ok(OnceKeyed(object.into()))
+    }
 }
 
 fn without_mark(input: &[u8]) -> &[u8] {

@@ -11,10 +11,11 @@ use std::path::PathBuf;
     farfield import shop.postman_collection.json --value baseUrl=http://127.0.0.1:8080 -o shop.toml\n  \
     farfield import openapi.yaml --target http://127.0.0.1:8080/ | farfield try /dev/stdin\n  \
     farfield import plan.jmx -o plan.toml && farfield run plan.toml\n  \
+    farfield import 'curl -X POST http://127.0.0.1:8080/order' -o order.toml\n  \
     farfield import -o order.toml -- curl -X POST http://127.0.0.1:8080/order --json '{\"item\": 1}'")]
 pub struct ImportFlags {
-    /// A curl command, a HAR file, an OpenAPI document, a Postman collection or a JMeter plan; - is standard
-    /// input
+    /// A file of curl commands, a HAR file, an OpenAPI document, a Postman collection or a JMeter plan; a
+    /// curl command itself, in quotes; - is standard input
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, required_unless_present = "command", conflicts_with = "command")]
     pub file: Option<String>,
     /// Kind of the file, if its content does not tell: curl, har, openapi, postman or jmeter
@@ -34,7 +35,7 @@ pub struct ImportFlags {
     /// stores
     #[arg(long)]
     pub all_methods: bool,
-    /// A curl command, as it would be typed
+    /// A curl command, as it would be typed or, in quotes, as it was pasted
     #[arg(last = true, value_name = "curl …")]
     pub command: Vec<String>,
 }
