@@ -64,4 +64,4 @@ pub use observation::Observation;
 pub use points::{Points, PointsError};
 pub use ranking::{Candidate, Estimate, FitError, Ranking, Trials, fit_single, rank};
 pub use report::{FitReport, FitSettings, Variable, VariableFit};
-pub use visits::{Limits, LogSettings, Visits};
+pub use visits::{Limits, LogSettings, TargetTally, Visits};

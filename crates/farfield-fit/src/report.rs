@@ -15,7 +15,7 @@ use crate::ranking::{Candidate, Ranking, Trials};
 use crate::robust::RobustFit;
 use crate::session::{SessionEvent, Thresholds, Walker};
 use crate::site::FittedSite;
-use crate::visits::{Visit, Visits};
+use crate::visits::{TargetTally, Visit, Visits};
 use farfield_base::random::{Purpose, Seed, Stream};
 use farfield_base::{Duration, Instant};
 use farfield_log::ReadTally;
@@ -63,6 +63,9 @@ pub struct FitReport {
     pub read: ReadTally,
     /// Requests that came after a limit of memory, and are in nothing below.
     pub left_out: u64,
+    /// Lines without a target, which are no requests either, and queries that paths have lost.
+    #[serde(default)]
+    pub targets: TargetTally,
     /// Time from the first to the last request.
     pub covers: Duration,
     /// First and last date, order and silences.
@@ -279,6 +282,7 @@ impl FitReport {
         FitReport {
             read: read.clone(),
             left_out: visits.left_out(),
+            targets: visits.targets().clone(),
             covers: visits.covers(),
             dates: visits.dates(),
             whole_seconds: visits.whole_seconds(),
@@ -298,6 +302,11 @@ impl FitReport {
             constants,
             site: gathered.site.site(visits, settings.objects),
         }
+    }
+
+    /// Lines that are requests.
+    pub fn requests(&self) -> u64 {
+        self.read.requests - self.targets.none.min(self.read.requests)
     }
 
     /// The variable's fit, if the log has it.

@@ -267,11 +267,15 @@ impl FitReport {
             } else {
                 " --course has the log's own rate over time."
             };
+            // Three digits of what a log of this length shows.
+            let times = |index: f64| {
+                format!("{index:.0$}", usize::from(index < 99.95) + usize::from(index < 9.995))
+            };
             remarks.doubts.push(format!(
-                "The scenario does not vary as the log does: counted over {} s, sessions have {:.2} times a Poisson process's variance in the log, and {:.2} times in the scenario.{hint}",
+                "The scenario does not vary as the log does: counted over {} s, sessions have {} times a Poisson process's variance in the log, and {} times in the scenario.{hint}",
                 worst.over.as_secs_f64(),
-                worst.log,
-                worst.scenario
+                times(worst.log),
+                times(worst.scenario)
             ));
         }
         scales

@@ -7,7 +7,7 @@
 
 use crate::intern::Interner;
 use crate::session::{RequestKind, RequestKinds};
-use farfield_base::{Duration, Instant};
+use farfield_base::{Duration, Instant, printable};
 use farfield_log::Record;
 use farfield_log::dates::LogDates;
 use serde::{Deserialize, Serialize};
@@ -68,6 +68,42 @@ pub struct Visit {
     pub transfer: Option<Duration>,
 }
 
+/// Targets of a log's lines that are not kept as they are.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TargetTally {
+    /// Lines without a target that anybody could ask for: noise that a server logged (a handshake of TLS, `-`
+    /// where no request came). They are no requests here.
+    pub none: u64,
+    /// The first of them, short; empty where there is none.
+    pub first: String,
+    /// Kept requests whose query was taken off the path.
+    pub queries: u64,
+}
+
+impl TargetTally {
+    /// Bytes of the first line's target that are kept, at most.
+    const FIRST_MAX: usize = 60;
+
+    fn leave_out(&mut self, target: &[u8]) {
+        if self.none == 0 {
+            let text = String::from_utf8_lossy(&target[..target.len().min(Self::FIRST_MAX)]);
+            self.first = printable(&text, &[]).into_owned();
+        }
+        self.none += 1;
+    }
+}
+
+/// Whether somebody can ask for this (RFC 9112 section 3.2): a path, the URL that proxies are asked for, `*`,
+/// and with CONNECT an authority. A status line stands in logs of GN for the target of what was refused.
+fn is_target(method: &[u8], target: &[u8]) -> bool {
+    let is_url = || {
+        let scheme = memchr::memmem::find(target, b"://");
+        scheme.is_some_and(|end| end > 0 && target[..end].iter().all(u8::is_ascii_alphanumeric))
+    };
+    let is_path = target.starts_with(b"/") || target.starts_with(b"HTTP/");
+    is_path || target == b"*" || method == b"CONNECT" || is_url()
+}
+
 /// All requests of a log.
 #[derive(Debug)]
 pub struct Visits {
@@ -86,6 +122,7 @@ pub struct Visits {
     transfer_us: Vec<u32>,
     flags: Vec<u8>,
     left_out: u64,
+    targets: TargetTally,
     set_aside: u64,
     absurd_ns: Option<u64>,
     /// The coarsest tick that all times so far are multiples of, in nanoseconds.
@@ -121,6 +158,7 @@ impl Visits {
             transfer_us: Vec::new(),
             flags: Vec::new(),
             left_out: 0,
+            targets: TargetTally::default(),
             set_aside: 0,
             absurd_ns: None,
             tick_ns: TICK_MAX_NS,
@@ -130,7 +168,9 @@ impl Visits {
 
     /// Adds a request.
     pub fn push(&mut self, record: &Record<'_>) {
-        if self.at.len() >= self.limits.requests || self.add(record).is_none() {
+        if !is_target(record.method, record.path) {
+            self.targets.leave_out(record.path);
+        } else if self.at.len() >= self.limits.requests || self.add(record).is_none() {
             self.left_out += 1;
         }
     }
@@ -173,6 +213,7 @@ impl Visits {
         let get = matches!(record.method, b"" | b"GET");
         let served = record.status < 400;
         self.flags.push(if served { SERVED } else { 0 } | if get { GET } else { 0 });
+        self.targets.queries += u64::from(target.len() < record.path.len());
         Some(())
     }
 
@@ -189,6 +230,11 @@ impl Visits {
     /// Number of requests that came after a limit.
     pub fn left_out(&self) -> u64 {
         self.left_out
+    }
+
+    /// Lines without a target, and queries that were taken off.
+    pub fn targets(&self) -> &TargetTally {
+        &self.targets
     }
 
     /// The log's clock: the coarsest tick that all its times are multiples of, a second with its decimal

@@ -3,6 +3,7 @@
 //! The results of `farfield fit` are passed in; no file is opened.
 
 mod page;
+mod precision;
 mod summary;
 
 pub use page::page;

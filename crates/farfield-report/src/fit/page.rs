@@ -1,7 +1,8 @@
 //! `report.html` of a fit: plots of the data beside the distributions for every variable, the models that
 //! were tried, and the limits of the log.
 
-use super::summary::{arrivals_are, date, heavy_in_words, name, passed, with_unit};
+use super::precision::{self, significant, to_error};
+use super::summary::{arrivals_are, date, heavy_in_words, left_out, name, passed, queries, with_unit};
 use crate::chart::{Axis, Chart, Mark, Series, Spacing};
 use crate::html::{self, escaped, table, table_of};
 use farfield_base::{Duration, Instant};
@@ -47,13 +48,16 @@ fn overview(html: &mut String, report: &FitReport) {
         html,
         "<p>{} lines: {} requests over {}, {} broken, {} without a request. ",
         read.lines,
-        read.requests,
+        report.requests(),
         with_unit(report.covers.as_secs_f64()),
         read.broken,
         read.nothing
     );
-    if report.left_out > 0 {
-        let _ = write!(html, "{} requests are left out, beyond what is kept in memory. ", report.left_out);
+    for sentence in left_out(report) {
+        let _ = write!(html, "Left out: {}. ", escaped(&sentence));
+    }
+    if let Some(sentence) = queries(report) {
+        let _ = write!(html, "Queries: {}. ", escaped(&sentence));
     }
     let _ = writeln!(
         html,
@@ -107,12 +111,12 @@ fn overview(html: &mut String, report: &FitReport) {
     if let Some(arrivals) = report.arrivals {
         let _ = writeln!(
             html,
-            "<p>Sessions arrive at {:.4} a second. Of {} stretches of {} gaps {:.0} % pass for exponential and {:.0} % for \
+            "<p>Sessions arrive at {} a second. Of {} stretches of {} gaps {:.0} % pass for exponential and {:.0} % for \
              uncorrelated at the level of 5 %: 95 % of either would be a Poisson process, of the second a renewal process. Long logs \
              fail such a test by effects that nobody would notice: here gaps are {:.3} from those of a Poisson process, as distribution \
              functions go (below {:.2} it will do), and the correlation of neighbours is {:.2} (below {:.1}). With their dispersion over longer \
              times they are: {}.</p>",
-            arrivals.rate,
+            to_error(arrivals.rate, arrivals.rate / (arrivals.gaps.max(1) as f64).sqrt()),
             arrivals.stretches,
             arrivals.gaps,
             100.0 * arrivals.exponential_passed,
@@ -152,15 +156,14 @@ fn sessions_over_time(html: &mut String, process: &SessionProcess, traffic: &Fit
          deviation.</p></div>",
         chart.html()
     );
-    let scenario = |at: usize| {
-        traffic.dispersion.get(at).map_or("–".to_owned(), |scale| format!("{:.2}", scale.scenario))
-    };
+    let scenario =
+        |at: usize| traffic.dispersion.get(at).map_or("–".to_owned(), |scale| significant(scale.scenario));
     let row = |(at, scale): (usize, &farfield_fit::process::ScaleDispersion)| {
         vec![
             with_unit(over(scale)),
             scale.windows.to_string(),
-            format!("{:.2} ± {:.0} %", scale.index, 100.0 * scale.error),
-            format!("{:.2}", scale.allan),
+            format!("{} ± {:.0} %", to_error(scale.index, scale.index * scale.error), 100.0 * scale.error),
+            significant(scale.allan),
             scenario(at),
         ]
     };
@@ -213,15 +216,15 @@ fn variable(html: &mut String, fit: &VariableFit) {
         preferred.and_then(|candidate| candidate.model()).map(|model| quantiles(fit, title, &model));
     let _ = writeln!(
         html,
-        "<h3>{title}</h3>\n<div class=\"plots\"><div>{}</div><div>{}</div></div>\n<p>{} values, {} of them fitted, {} of zero left out. Mean {:.5}, standard \
-         deviation {:.5}.</p>",
+        "<h3>{title}</h3>\n<div class=\"plots\"><div>{}</div><div>{}</div></div>\n<p>{} values, {} of them fitted, {} of zero left out. Mean {}, standard \
+         deviation {}.</p>",
         chart.html(),
         quantiles.map(|chart| chart.html()).unwrap_or_default(),
         fit.values,
         fit.fitted,
         fit.zeros,
-        fit.mean,
-        fit.deviation
+        precision::mean(fit.mean, fit.deviation, fit.fitted),
+        significant(fit.deviation)
     );
     ranking(html, fit, preferred);
     sentences(html, &fit.ranking.caveats, "doubt");
@@ -282,8 +285,8 @@ fn ranking(html: &mut String, fit: &VariableFit, preferred: Option<&Candidate>) 
     table_of(html, &["distribution", "λ²", "A²", "D", "passed"], &rows);
     if let Some(distribution) = preferred {
         let estimate = |e: &Estimate| match e.error {
-            Some(error) => format!("{} = {:.4} ± {:.4}", e.name, e.value, 1.96 * error),
-            None => format!("{} = {:.4}", e.name, e.value),
+            Some(error) => format!("{} = {}", e.name, precision::with_error(e.value, 1.96 * error)),
+            None => format!("{} = {}", e.name, significant(e.value)),
         };
         let estimates: Vec<String> = distribution.estimates.iter().map(estimate).collect();
         let _ = writeln!(html, "<p>{}: {}.</p>", distribution.name, estimates.join(", "));
@@ -293,12 +296,12 @@ fn ranking(html: &mut String, fit: &VariableFit, preferred: Option<&Candidate>) 
 fn requests(html: &mut String, counts: &RequestCounts) {
     let _ = writeln!(
         html,
-        "<h2>Requests over time</h2>\n<p>{} slots of {}: {:.4} requests in each, variance {:.4}, {:.1} % empty, the peak {:.1} \
+        "<h2>Requests over time</h2>\n<p>{} slots of {}: {} requests in each, variance {}, {:.1} % empty, the peak {:.1} \
          times the mean. The marginal is the variable \u{201c}requests a slot\u{201d}.</p>\n<div class=\"plots\">",
         counts.slots,
         with_unit(counts.slot.as_secs_f64()),
-        counts.mean,
-        counts.variance,
+        precision::mean(counts.mean, counts.variance.sqrt(), counts.slots),
+        significant(counts.variance),
         100.0 * counts.empty,
         counts.peak_to_mean
     );
@@ -328,8 +331,8 @@ fn requests(html: &mut String, counts: &RequestCounts) {
     );
     let _ = writeln!(html, "{}{}</div>", correlation.html(), dispersion.html());
     let row = |reading: &HurstReading| {
-        let interval = reading.interval.map_or("no theory".to_owned(), |(l, h)| format!("{l:.3} to {h:.3}"));
-        vec![reading.method.to_string(), format!("{:.3}", reading.hurst), interval]
+        let interval = reading.interval.map_or("no theory".to_owned(), |(l, h)| format!("{l:.2} to {h:.2}"));
+        vec![reading.method.to_string(), format!("{:.2}", reading.hurst), interval]
     };
     let rows: Vec<Vec<String>> = counts.hurst.iter().map(row).collect();
     table(html, &["Hurst parameter by", "H", "95 %"], &rows);
@@ -352,11 +355,10 @@ fn popularity(html: &mut String, report: &FitReport) {
     let chart = Chart::new("Popularity", x, y, series);
     let words = match popularity.holds {
         Some(zipf) => format!(
-            "Zipf's law holds for the first {} objects, which have {:.1} % of the requests, with the exponent {:.3} ± {:.3}.",
+            "Zipf's law holds for the first {} objects, which have {:.1} % of the requests, with the exponent {}.",
             zipf.ranks,
             100.0 * zipf.share,
-            zipf.exponent,
-            1.96 * zipf.error
+            precision::with_error(zipf.exponent, 1.96 * zipf.error)
         ),
         None => "Zipf's law holds for no range of ranks: the curve is what there is.".to_owned(),
     };

@@ -1,6 +1,9 @@
-//! The output of `farfield fit`: the report in at most forty lines.
+//! The output of `farfield fit`: the report in lines of a terminal's width, at most 60.
 
+use super::precision;
+use crate::terminal::indented;
 use farfield_base::Instant;
+use farfield_fit::counts::RequestCounts;
 use farfield_fit::process::ProcessModel;
 use farfield_fit::report::VariableFit;
 use farfield_fit::reproduced::ReproducedScale;
@@ -12,20 +15,61 @@ use std::path::Path;
 /// The summary.
 pub fn summary(report: &FitReport, traffic: &FittedTraffic, out: &Path, takes: &str) -> String {
     let mut text = String::new();
-    let read = &report.read;
-    line(
-        &mut text,
-        "requests",
-        &format!("{} over {}", read.requests, with_unit(report.covers.as_secs_f64())),
+    of_lines(&mut text, report);
+    of_users(&mut text, report, traffic);
+    if let Some(counts) = &report.counts {
+        of_counts(&mut text, counts);
+    }
+    let _ =
+        writeln!(text, "\n{:<15} {:>8} {:>9}  {:<37} passed", "variable", "values", "mean", "distribution");
+    for fit in &report.variables {
+        variable(&mut text, fit);
+    }
+    let passed = "subsamples of 200 that the Anderson–Darling test does not reject";
+    put(&mut text, "passed: ", passed);
+    text.push('\n');
+    let disagree = report.counts.as_ref().and_then(|counts| {
+        let course = counts.course_in_words();
+        course.or_else(|| counts.memory_in_words()).or_else(|| counts.disagreement())
+    });
+    let heavy = heavy_in_words(report);
+    let dates = report.dates.doubts(&date);
+    for sentence in dates.iter().chain(&heavy).chain(traffic.doubts.iter().take(4)).chain(&disagree) {
+        put(&mut text, "! ", sentence);
+    }
+    let out = out.display();
+    let _ = writeln!(
+        text,
+        "\nwrote {out}/: scenario.toml, site.json, fit.json\n      report.html: plots, and all that was tried"
     );
-    line(&mut text, "dates", &dates(report));
+    // Commands are to be copied.
+    let _ = writeln!(text, "next: farfield run {out}/scenario.toml");
+    put(&mut text, "      ", takes);
+    let _ = writeln!(text, "or:   farfield site make {out}/site.json FOLDER, and --target URL");
+    put(&mut text, "      ", "for a server of your own");
+    text
+}
+
+/// What was read, and what was not.
+fn of_lines(text: &mut String, report: &FitReport) {
+    let read = &report.read;
+    let over = with_unit(report.covers.as_secs_f64());
+    line(text, "requests", &format!("{} over {over}", report.requests()));
+    line(text, "dates", &dates(report));
     if read.broken > 0 {
         let first = read.shown.first().map_or(String::new(), |s| format!("; line {}: {}", s.line, s.why));
-        line(&mut text, "broken lines", &format!("{}{first}", read.broken));
+        line(text, "broken lines", &format!("{}{first}", read.broken));
     }
-    if report.left_out > 0 {
-        line(&mut text, "left out", &format!("{} requests, beyond what is kept in memory", report.left_out));
+    for left_out in left_out(report) {
+        line(text, "left out", &left_out);
     }
+    if let Some(queries) = queries(report) {
+        line(text, "queries", &queries);
+    }
+}
+
+/// Who asked, how often, and for what.
+fn of_users(text: &mut String, report: &FitReport, traffic: &FittedTraffic) {
     let crawlers = report.crawlers;
     let crawlers_text = format!(
         "{} of {} visitors, with {} requests; left out",
@@ -33,8 +77,8 @@ pub fn summary(report: &FitReport, traffic: &FittedTraffic, out: &Path, takes: &
         crawlers.visitors,
         crawlers.requests
     );
-    line(&mut text, "crawlers", &crawlers_text);
-    line(&mut text, "busiest visitors", &busiest(report));
+    line(text, "crawlers", &crawlers_text);
+    line(text, "busiest visitors", &busiest(report));
     if let Some(row) = report.sensitivity.iter().find(|row| row.thresholds == report.thresholds) {
         let sessions = format!(
             "{} of {:.2} clicks, {} of think time, {:.2} embedded objects a click",
@@ -43,67 +87,31 @@ pub fn summary(report: &FitReport, traffic: &FittedTraffic, out: &Path, takes: &
             with_unit(row.think_mean.as_secs_f64()),
             row.embedded_mean
         );
-        line(&mut text, "sessions", &sessions);
+        line(text, "sessions", &sessions);
     }
-    line(&mut text, "arrivals", &arrivals(report));
-    if !traffic.dispersion.is_empty() {
-        line(&mut text, "dispersion", &dispersion(&traffic.dispersion));
+    line(text, "arrivals", &arrivals(report));
+    if let Some(dispersion) = dispersion(&traffic.dispersion) {
+        line(text, "dispersion", &dispersion);
     }
-    line(&mut text, "popularity", &popularity(report));
-    if let Some(counts) = &report.counts {
-        line(
-            &mut text,
-            "requests a slot",
-            &format!("{:.3} in {}", counts.mean, with_unit(counts.slot.as_secs_f64())),
-        );
-        if let Some(reading) = counts.best_hurst() {
-            let interval =
-                reading.interval.map_or(String::new(), |(low, high)| format!(" ({low:.2} to {high:.2})"));
-            let doubt = match (reading.hurst > 0.5 && reading.hurst < 1.0, counts.disagreement()) {
-                (false, _) if reading.interval.is_some_and(|(low, high)| low <= 0.5 && high >= 0.5) => {
-                    "; no long memory"
-                }
-                (true, _) if counts.memory_in_words().is_some() => "; not to be taken as it is, see below",
-                (false, _) => "; outside of ½ to 1 this is meaningless",
-                (true, Some(_)) => "; the estimators disagree, see below",
-                (true, None) => "",
-            };
-            line(
-                &mut text,
-                "Hurst parameter",
-                &format!("{:.2}{interval}, {}{doubt}", reading.hurst, reading.method),
-            );
+    line(text, "popularity", &popularity(report));
+}
+
+/// Requests by slots of time, and their memory.
+fn of_counts(text: &mut String, counts: &RequestCounts) {
+    let mean = precision::mean(counts.mean, counts.variance.sqrt(), counts.slots);
+    line(text, "requests a slot", &format!("{mean} in {}", with_unit(counts.slot.as_secs_f64())));
+    let Some(reading) = counts.best_hurst() else { return };
+    let interval = reading.interval.map_or(String::new(), |(low, high)| format!(" ({low:.2} to {high:.2})"));
+    let doubt = match (reading.hurst > 0.5 && reading.hurst < 1.0, counts.disagreement()) {
+        (false, _) if reading.interval.is_some_and(|(low, high)| low <= 0.5 && high >= 0.5) => {
+            "; no long memory"
         }
-    }
-    let _ =
-        writeln!(text, "\n{:<16} {:>9} {:>11}  {:<36} passed", "variable", "values", "mean", "distribution");
-    for fit in &report.variables {
-        variable(&mut text, fit);
-    }
-    let _ = writeln!(
-        text,
-        "passed: the share of subsamples of 200 that the Anderson–Darling test does not reject\n"
-    );
-    let disagree = report.counts.as_ref().and_then(|counts| {
-        let course = counts.course_in_words();
-        course.or_else(|| counts.memory_in_words()).or_else(|| counts.disagreement())
-    });
-    let heavy = heavy_in_words(report);
-    let dates = report.dates.doubts(&date);
-    for sentence in dates.iter().chain(&heavy).chain(traffic.doubts.iter().take(4)).chain(&disagree) {
-        let _ = writeln!(text, "! {sentence}");
-    }
-    let out = out.display();
-    let _ = writeln!(
-        text,
-        "\nwrote {out}/scenario.toml, site.json, fit.json and report.html (plots, and all that was tried)"
-    );
-    let _ = writeln!(text, "next: farfield run {out}/scenario.toml   ({takes})");
-    let _ = writeln!(
-        text,
-        "or with a server of your own: farfield site make {out}/site.json FOLDER, and --target URL"
-    );
-    text
+        (true, _) if counts.memory_in_words().is_some() => "; not to be taken as it is, see below",
+        (false, _) => "; outside of ½ to 1 this is meaningless",
+        (true, Some(_)) => "; the estimators disagree, see below",
+        (true, None) => "",
+    };
+    line(text, "Hurst parameter", &format!("{:.2}{interval}, {}{doubt}", reading.hurst, reading.method));
 }
 
 /// An instant of the log, in UTC.
@@ -137,7 +145,42 @@ fn dates(report: &FitReport) -> String {
 }
 
 fn line(text: &mut String, name: &str, value: &str) {
-    let _ = writeln!(text, "{name:<16} {value}");
+    put(text, &format!("{name:<16} "), value);
+}
+
+/// `value` behind `lead`, in lines of the terminal's width.
+fn put(text: &mut String, lead: &str, value: &str) {
+    for line in indented(lead, value) {
+        text.push_str(&line);
+        text.push('\n');
+    }
+}
+
+/// What is no request of the report, by reason.
+pub fn left_out(report: &FitReport) -> Vec<String> {
+    let mut left_out = Vec::new();
+    if report.targets.none > 0 {
+        let (lines, are) = if report.targets.none == 1 { ("line", "is") } else { ("lines", "are") };
+        let first = match report.targets.first.as_str() {
+            "" => "an empty one".to_owned(),
+            first => format!("`{first}`"),
+        };
+        left_out
+            .push(format!("{} {lines} that {are} no request of HTTP (first: {first})", report.targets.none));
+    }
+    if report.left_out > 0 {
+        left_out.push(format!("{} requests, beyond what is kept in memory", report.left_out));
+    }
+    left_out
+}
+
+/// Queries that paths have lost.
+pub fn queries(report: &FitReport) -> Option<String> {
+    let queries = report.targets.queries;
+    (queries > 0).then(|| {
+        let have = if queries == 1 { "request has" } else { "requests have" };
+        format!("{queries} {have} one, taken off the path; --keep-query keeps them apart")
+    })
 }
 
 /// A time in seconds with the unit that suits it.
@@ -168,17 +211,13 @@ pub fn name(variable: Variable) -> &'static str {
 }
 
 fn variable(text: &mut String, fit: &VariableFit) {
-    let mean = if fit.mean >= 1e5 { format!("{:.3e}", fit.mean) } else { format!("{:.3}", fit.mean) };
+    let mean = precision::mean(fit.mean, fit.deviation, fit.fitted);
     let taken = fit.taken();
-    let robust = if fit.robust.is_some() { ", of the middle" } else { "" };
+    let robust = if fit.robust.is_some() { " (middle)" } else { "" };
     let distribution = taken.map_or("none".to_owned(), |candidate| format!("{}{robust}", candidate.name));
     let passed = taken.map_or(String::new(), passed);
-    let _ = writeln!(
-        text,
-        "{:<16} {:>9} {mean:>11}  {distribution:<36} {passed}",
-        name(fit.variable),
-        fit.values
-    );
+    let _ =
+        writeln!(text, "{:<15} {:>8} {mean:>9}  {distribution:<37} {passed}", name(fit.variable), fit.values);
 }
 
 /// The share of subsamples that a distribution passes.
@@ -219,7 +258,8 @@ pub fn arrivals_are(report: &FitReport) -> String {
             format!("a course in {} pieces, Poisson in each", course.pieces.len())
         }
         Some(ProcessModel::MarkovModulated(two)) => {
-            format!("Markov-modulated, {:.3} and {:.3} a second{along}", two.rates[0], two.rates[1])
+            let [slow, fast] = two.rates.map(precision::significant);
+            format!("Markov-modulated, {slow} and {fast} a second{along}")
         }
         Some(ProcessModel::FractionalNoise(noise)) => {
             let (low, high) = noise.interval;
@@ -229,7 +269,7 @@ pub fn arrivals_are(report: &FitReport) -> String {
 }
 
 /// Variance over mean in some windows, of the log and of the scenario.
-fn dispersion(scales: &[ReproducedScale]) -> String {
+fn dispersion(scales: &[ReproducedScale]) -> Option<String> {
     let shown = scales.iter().filter(|scale| {
         let seconds = scale.over.as_secs_f64();
         [1.0, 10.0, 100.0, 1_000.0, 10_000.0, 100_000.0]
@@ -242,7 +282,7 @@ fn dispersion(scales: &[ReproducedScale]) -> String {
         format!("{log} ({scenario}) in {}", with_unit(scale.over.as_secs_f64()))
     };
     let pairs: Vec<String> = shown.map(pair).collect();
-    format!("log (scenario): {}", pairs.join(", "))
+    (!pairs.is_empty()).then(|| format!("log (scenario): {}", pairs.join(", ")))
 }
 
 /// Requests by the busiest visitors.

@@ -51,7 +51,8 @@ fn of_a_log(format: &LogFormat, input: &[u8]) {
     let (visits, tally) = read(format, input, input.len().max(1));
     let counted = tally.requests + tally.nothing + tally.broken;
     assert_eq!(tally.lines, counted);
-    assert_eq!(tally.requests, visits.len() as u64 + visits.left_out());
+    let left_out = visits.left_out() + visits.targets().none;
+    assert_eq!(tally.requests, visits.len() as u64 + left_out);
     assert!(tally.shown.len() as u64 == tally.broken.min(LogReader::SHOWN_MAX as u64));
     let (in_pieces, same) = read(format, input, 7);
     assert_eq!(tally, same, "how the stream is cut changes nothing");

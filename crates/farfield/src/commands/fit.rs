@@ -156,7 +156,7 @@ fn heading(report: &FitReport, traffic: &FittedTraffic, pace: &Pace) -> String {
     let mut text = String::new();
     let covers =
         humantime::format_duration(std::time::Duration::from_secs(report.covers.as_ns() / 1_000_000_000));
-    let _ = writeln!(text, "# Traffic fitted to {} requests of {covers}.", report.read.requests);
+    let _ = writeln!(text, "# Traffic fitted to {} requests of {covers}.", report.requests());
     if pace.speed != 1.0 && !pace.is_chosen {
         let _ = writeln!(text, "# It goes {} times as fast.", pace.speed);
     }

@@ -268,7 +268,7 @@ fn a_transfer_time_is_found_or_missed_aloud() {
         place.write(name, four_visitors().iter().map(line).collect::<String>());
         let said = place.farfield(&format!("fit {name} -o {name}.fit --transfer seconds")).exits(0).stdout;
         let line = said.lines().find(|line| line.starts_with("transfer")).unwrap_or_else(|| panic!("{said}"));
-        assert!(line.contains(" 12 ") && line.contains(" 0.128 "), "{line}");
+        assert!(line.contains(" 12 ") && line.contains(" 0.1275 "), "{line}");
     }
     place.write("none", log(&KINDS[0], &four_visitors()));
     let refused = place.farfield("fit none -o none.fit --transfer seconds").exits(2);

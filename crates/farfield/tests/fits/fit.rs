@@ -50,7 +50,8 @@ fn a_fit_writes_a_folder_that_a_run_takes() {
     let place = Place::new();
     place.write("access.log", log());
     let ended = place.farfield("fit access.log -o site --speed 60 --single-distributions").exits(0);
-    assert!(ended.stdout.lines().count() <= 40, "{}", ended.stdout);
+    assert!(ended.stdout.lines().count() <= 60, "{}", ended.stdout);
+    assert!(ended.stdout.lines().all(|line| line.chars().count() <= 80), "{}", ended.stdout);
     for part in ["120 of 3.00 clicks", "think time, s", "next: farfield run site/scenario.toml"] {
         assert!(ended.stdout.contains(part), "`{part}` is not in:\n{}", ended.stdout);
     }
@@ -144,14 +145,20 @@ fn slow_log() -> String {
     })
 }
 
+/// What comes next, in one line.
+fn next(ended: &Ended) -> String {
+    let text = ended.stdout.split_once("next: ").expect("what comes next").1;
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 #[test]
 fn the_first_run_of_a_slow_log_shows_something_and_says_how_long_it_takes() {
     let place = Place::new();
     place.write("slow.log", slow_log());
     let ended = place.farfield("fit slow.log -o slow --single-distributions").exits(0);
-    let next = ended.stdout.lines().find(|line| line.starts_with("next: ")).expect("what comes next");
+    let next = next(&ended);
     assert!(
-        next.contains("slow/scenario.toml   (takes 8.0 min") && next.contains("times the log's pace"),
+        next.contains("slow/scenario.toml takes 8.0 min") && next.contains("times the log's pace"),
         "{next}"
     );
     // Its own next, with nothing changed but the plane, on which ten minutes are a moment.
@@ -162,7 +169,7 @@ fn the_first_run_of_a_slow_log_shows_something_and_says_how_long_it_takes() {
     let ended = place.farfield("fit slow.log -o as-it-was --single-distributions --speed 1").exits(0);
     assert!(!ended.stdout.contains("times the log's pace"), "{}", ended.stdout);
     let ended = place.farfield("fit slow.log -o course --single-distributions --course").exits(0);
-    let next = ended.stdout.lines().find(|line| line.starts_with("next: ")).expect("what comes next");
+    let next = self::next(&ended);
     assert!(next.contains("takes 11.1 days") && next.contains("--speed 1"), "{next}");
 }
 
@@ -223,8 +230,29 @@ fn a_fit_writes_nothing_that_a_run_refuses() {
     let noise = line(1, "OPTIONS *")
         + &line(20, "GET http://other.example/abs.html")
         + &line(40, "CONNECT other.example:443");
+    // What a server logs of a handshake of TLS, of a client that says nothing, and of another protocol.
+    let none = |second: u32, request: &str| line(second, request).replace(" HTTP/1.1", "");
+    let noise =
+        noise + &none(41, "\\x16\\x03\\x01\\x02") + &none(42, "-") + &none(43, "OPTIONS sip:nm SIP/2.0");
+    let noise = noise + &line(44, "GET /p1.html?x=1") + &line(45, "GET /p1.html?x=2");
+    let requests = log().lines().count() + 5;
     place.write("access.log", log() + &noise);
-    place.farfield("fit access.log -o site --single-distributions --target http://127.0.0.1:9/").exits(0);
+    let fit = "fit access.log --single-distributions --target http://127.0.0.1:9/";
+    let said = place.farfield(&format!("{fit} -o site")).exits(0).stdout;
+    for part in [
+        &format!("requests         {requests} over"),
+        "left out         3 lines that are no request of HTTP (first: `\\x16\\x03\\x01\\x02`)",
+        "queries          2 requests have one",
+    ] {
+        assert!(said.contains(part), "`{part}` is not in:\n{said}");
+    }
+    let kept = place.farfield(&format!("{fit} --keep-query -o kept")).exits(0).stdout;
+    assert!(!kept.contains("queries   "), "{kept}");
+    place.write("noise.log", none(41, "\\x16\\x03"));
+    place
+        .farfield("fit noise.log --format common")
+        .exits(2)
+        .says(&["none of the 1 lines", "asks for `\\x16\\x03`"]);
     let scenario = fs::read_to_string(place.path("site/scenario.toml")).expect("written");
     assert!(scenario.contains("path = \"/abs.html\"") && !scenario.contains("other.example"), "{scenario}");
     place.farfield("run site/scenario.toml --show-scenario").exits(0);
@@ -331,7 +359,8 @@ fn published_logs_become_scenarios_and_sites() {
         let ended = place
             .farfield(&format!("fit {} -o f --speed {speed} --single-distributions", log.display()))
             .exits(0);
-        assert!(ended.stdout.lines().count() <= 40, "{}", ended.stdout);
+        assert!(ended.stdout.lines().count() <= 60, "{}", ended.stdout);
+        assert!(ended.stdout.lines().all(|line| line.chars().count() <= 80), "{}", ended.stdout);
         let (site, rate) = (site(&place, "f"), rate_of(&place, "f", speed));
         let near = |requests: f64, who: &str| {
             let found = requests / 3.0 / rate;

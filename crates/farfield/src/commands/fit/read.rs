@@ -53,14 +53,14 @@ pub fn fitted(flags: &LogFlags, settings: &FitSettings) -> Result<FitReport, Pro
     }
     let reader = reader.expect("clap asks for one log at least");
     if visits.is_empty() {
+        let broken = reader.tally().shown.first();
+        let broken = broken.map(|shown| format!(": line {} is broken, {}", shown.line, shown.why));
+        let targets = visits.targets();
+        let noise = || (targets.none > 0).then(|| format!(": the first asks for `{}`", targets.first));
         return Err(Problem::usage(format!(
             "none of the {} lines is a request{}; name the layout with --format",
             reader.tally().lines,
-            reader
-                .tally()
-                .shown
-                .first()
-                .map_or(String::new(), |shown| format!(": line {} is broken, {}", shown.line, shown.why)),
+            broken.or_else(noise).unwrap_or_default()
         )));
     }
     check_found(flags, &reader)?;
