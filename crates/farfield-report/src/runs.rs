@@ -12,7 +12,8 @@ const VERDICT: usize = 12;
 /// The most columns of a run's name.
 const NAME_MAX: usize = 40;
 
-/// The runs in `folder` as text, the oldest first by their names: lines of at most `columns`.
+/// The runs in `folder` as text, the newest first by their start, and those that cannot be read last: lines of
+/// at most `columns`.
 pub fn render(folder: &Path, columns: usize, look: Look<'_>) -> Result<String, SideError> {
     let directories = run_directories(folder)?;
     if directories.is_empty() {
@@ -22,11 +23,17 @@ pub fn render(folder: &Path, columns: usize, look: Look<'_>) -> Result<String, S
     let width = names.clone().map(|name| name.chars().count()).max().unwrap_or(0).min(NAME_MAX);
     let mut text =
         format!("{:VERDICT$}{:<width$}{:>12}{:>10}{:>9}  load\n", "", "run", "rate", "p99", "errors");
-    for (directory, name) in directories.iter().zip(names) {
-        let (word, figures) = match RunDirectory::open(directory) {
-            Ok(run) => (verdict(run.summary()), figures(run.summary())),
-            Err(error) => ("UNREADABLE", format!("  {error}")),
-        };
+    let row = |(directory, name)| match RunDirectory::open(directory) {
+        Ok(run) => {
+            let summary = run.summary();
+            (summary.heading.started_at.clone(), verdict(summary), name, figures(summary))
+        }
+        Err(error) => (String::new(), "UNREADABLE", name, format!("  {error}")),
+    };
+    let mut rows: Vec<_> = directories.iter().zip(names).rev().map(row).collect();
+    // Instants in UTC are in the order of their texts; of runs of one instant the last by name comes first.
+    rows.sort_by(|a, b| b.0.cmp(&a.0));
+    for (_, word, name, figures) in rows {
         let colour = match word {
             "VALID" => GREEN,
             "INVALID" | "UNREADABLE" => RED,
@@ -82,14 +89,18 @@ mod tests {
             fs::write(folder.path().join(name).join(SUMMARY_FILE), text).expect("written");
         };
         assert!(matches!(render(folder.path(), 80, Look::default()), Err(SideError::NoRuns(_))));
-        keep("b-good", &Scene::good().summary().to_json());
-        keep("a-worst", &Scene::worst().summary().to_json());
-        keep("c-killed", &killed().to_json());
+        let begun = |mut summary: Summary, at: &str| {
+            at.clone_into(&mut summary.heading.started_at);
+            summary.to_json()
+        };
+        keep("b-good", &begun(Scene::good().summary(), "2026-11-27T10:00:00Z"));
+        keep("a-worst", &begun(Scene::worst().summary(), "2026-11-27T09:59:59Z"));
+        keep("c-killed", &begun(killed(), "2026-11-27T10:00:01Z"));
         keep("d-broken", "{");
         fs::create_dir(folder.path().join("no run")).expect("a folder");
         let text = render(folder.path(), 80, Look::default()).expect("runs");
         let words: Vec<&str> = text.lines().skip(1).map(|line| &line[..VERDICT + 3]).collect();
-        assert_eq!(words, ["INCOMPLETE  a-w", "VALID       b-g", "INCOMPLETE  c-k", "UNREADABLE  d-b"]);
+        assert_eq!(words, ["INCOMPLETE  c-k", "VALID       b-g", "INCOMPLETE  a-w", "UNREADABLE  d-b"]);
         assert!(
             text.contains("500/s") && text.contains("10.0ms") && text.contains("is no summary of"),
             "{text}"

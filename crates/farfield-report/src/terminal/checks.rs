@@ -36,15 +36,26 @@ pub(super) fn failed(verdict: &Verdict, room: usize) -> Vec<String> {
     if let Some(fits) = attempts.into_iter().find(|lines| lines.len() <= room) {
         return fits;
     }
-    // The first cause, as many whole sentences of what to do as there is room for, and the names of the rest.
-    let rest: Vec<String> =
-        failed.iter().filter(|check| check.name != first.name).map(|c| c.name.clone()).collect();
-    let rest = if rest.is_empty() || room < 2 {
-        None
-    } else {
-        Some(format!("  ! and {}", list(rest, COLUMNS - "  ! and ".len())))
+    in_short(first, others, &failed, room)
+}
+
+/// The first cause with as many whole sentences of what to do as there is room for, and a line of each other
+/// cause, or where there is none for these the names of all that failed beside it.
+fn in_short(first: &Check, others: &[&Check], failed: &[&Check], room: usize) -> Vec<String> {
+    let named = |checks: &mut dyn Iterator<Item = &&Check>| {
+        let names: Vec<String> = checks.map(|check| check.name.clone()).collect();
+        (!names.is_empty()).then(|| format!("  ! and {}", list(names, COLUMNS - "  ! and ".len())))
     };
-    let space = room.saturating_sub(usize::from(rest.is_some()));
+    let is_cause = |check: &Check| others.iter().chain([&first]).any(|cause| cause.name == check.name);
+    let lines = others.iter().map(|cause| line(cause));
+    let following = named(&mut failed.iter().filter(|check| !is_cause(check)));
+    // Two lines for the first, and one for each other.
+    let rest: Vec<String> = match room.checked_sub(2 + others.len()) {
+        Some(left) => lines.chain(following.filter(|_| left > 0)).collect(),
+        None if room < 2 => Vec::new(),
+        None => named(&mut failed.iter().filter(|check| check.name != first.name)).into_iter().collect(),
+    };
+    let space = room.saturating_sub(rest.len());
     let advice = advice_within(first, space.saturating_sub(1));
     iter::once(line(first)).chain(advice).take(space).chain(rest).take(room).collect()
 }
@@ -227,6 +238,26 @@ mod tests {
             let text = in_room(room);
             assert!(text.contains("40 were reset"), "{room}:\n{text}");
             assert!(text.contains("→ do this"), "{room}:\n{text}");
+        }
+    }
+
+    /// However long the first cause's advice is, each other cause has a line where there are as many.
+    #[test]
+    fn each_cause_has_a_line() {
+        let mut verdict = Scene::worst().summary().verdict;
+        verdict.checks.retain(|check| check.state == CheckState::Failed && check.name != "completed");
+        for check in &mut verdict.checks {
+            check.follows_from = None;
+            check.advice = Some("do one thing after the other, and much of it. ".repeat(20));
+        }
+        let causes = verdict.checks.len();
+        assert!(causes > 2, "{causes}");
+        for room in 1..30 {
+            let lines = failed(&verdict, room);
+            let beginning = |check: &&Check| lines.iter().any(|line| line.starts_with(&found(check)));
+            let shown = verdict.checks.iter().filter(beginning).count();
+            assert_eq!(shown, if room > causes { causes } else { 1 }, "{room}: {lines:#?}");
+            assert!(lines.len() <= room, "{room}: {lines:#?}");
         }
     }
 
