@@ -2133,7 +2133,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__try)
-            opts="-k -h --target --plane --cacert --insecure --cert --key --seed --set --trace --help"
+            opts="-k -x -h --target --plane --cacert --insecure --cert --key --proxy --seed --set --trace --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2190,6 +2190,14 @@ _farfield() {
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o filenames
                     fi
+                    return 0
+                    ;;
+                --proxy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -x)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --seed)

@@ -146,6 +146,7 @@ simulated\t''"
 complete -c farfield -n "__fish_farfield_using_subcommand try" -l cacert -d 'PEM file of the CA that an https server\'s certificate must lead to, instead of the system\'s' -r -F
 complete -c farfield -n "__fish_farfield_using_subcommand try" -l cert -d 'PEM file of the certificate for an https server that asks for one' -r -F
 complete -c farfield -n "__fish_farfield_using_subcommand try" -l key -d 'PEM file of its private key; that of the certificate if absent' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand try" -s x -l proxy -d 'Connect to the proxy at URL, `http://[user:password@]host:port`, as `farfield run` does' -r -f
 complete -c farfield -n "__fish_farfield_using_subcommand try" -l seed -d 'Seed of all random numbers' -r
 complete -c farfield -n "__fish_farfield_using_subcommand try" -l set -d 'Set any key of the scenario; may be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand try" -s k -l insecure -d 'Accept any certificate of an https server'

@@ -20,7 +20,7 @@ pub use encrypted::{
     Alpn, Identities, IdentityError, Pin, ProcessorClock, Settings, SettingsError, Trust, certificates_of_pem,
 };
 pub use failure::{
-    BAD_SIGNATURE, EXPIRED, NO_PIN, NO_TRUSTED_ROOT, NOT_VALID_YET, TlsFailure, answers_plaintext,
+    BAD_SIGNATURE, EXPIRED, NO_PIN, NO_TRUSTED_ROOT, NOT_VALID_YET, OF_A_CA, TlsFailure, answers_plaintext,
 };
 pub use farfield_base::TlsVersion as Version;
 pub use group::Group;

@@ -6,7 +6,7 @@ use crate::http::HttpVersion;
 use crate::tls::{TlsSpec, TlsVersion};
 use farfield_base::{Cause, Outcome, Rule};
 use farfield_engine::tls_probe::Refusal;
-use farfield_http::tls::{BAD_SIGNATURE, EXPIRED, NO_PIN, NO_TRUSTED_ROOT, NOT_VALID_YET};
+use farfield_http::tls::{BAD_SIGNATURE, EXPIRED, NO_PIN, NO_TRUSTED_ROOT, NOT_VALID_YET, OF_A_CA};
 
 impl Scenario {
     /// The sentence about `refusal`, with what to do.
@@ -77,6 +77,14 @@ fn trust(spec: &TlsSpec, refusal: &Refusal) -> String {
                 ca.display()
             ),
             None => format!("let its issuer sign it anew; {anyway}"),
+        },
+        // Nobody else has signed it: whoever trusts it names it.
+        OF_A_CA => match &spec.ca {
+            Some(ca) => format!(
+                "{} (`--cacert`, tls.ca) does not have it: name there the server's own certificate; {anyway}",
+                ca.display()
+            ),
+            None => format!("name it with `--cacert`, if it is the one that the server is to have; {anyway}"),
         },
         NO_TRUSTED_ROOT => match &spec.ca {
             Some(ca) => format!(

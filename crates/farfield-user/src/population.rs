@@ -389,6 +389,9 @@ impl Population {
         key: ConnectionKey,
         failure: Failure,
     ) {
+        if failure == Failure::Reset && self.is_tunnelling(key) {
+            return self.handle_reset_tunnel(transport, now, key);
+        }
         let Some(connection) = self.table.find(key) else { return };
         // A descriptor whose attempt failed tries again when its time T has passed.
         connection.descriptor = None;

@@ -13,6 +13,8 @@ use farfield_http::http1::{Answering, Event, Head, Limits, Malformed, ReplyReade
 
 const REFUSED: Rule = Rule::new("the proxy opens no tunnel", "RFC 9110 §9.3.6");
 const CLOSED: Rule = Rule::new("the proxy closes before it has answered CONNECT", "RFC 9110 §9.3.6");
+const RESET: Rule =
+    Rule::new("the proxy resets the connection before it has answered CONNECT", "RFC 9110 §9.3.6");
 const TOO_LARGE: Rule = Rule::new("the head of the proxy's reply to CONNECT is larger than head-limit", "");
 
 /// A tunnel that does not open.
@@ -90,6 +92,16 @@ impl Population {
         key: ConnectionKey,
     ) {
         self.lose_tunnel(transport, now, key, Detail::broken(CLOSED));
+    }
+
+    /// The proxy reset the connection before the tunnel was open.
+    pub(crate) fn handle_reset_tunnel<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        now: Instant,
+        key: ConnectionKey,
+    ) {
+        self.lose_tunnel(transport, now, key, Detail::broken(RESET));
     }
 
     fn lose_tunnel<T: Transport>(

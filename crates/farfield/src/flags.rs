@@ -372,6 +372,9 @@ pub struct TryFlags {
     /// PEM file of its private key; that of the certificate if absent
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub key: Option<PathBuf>,
+    /// Connect to the proxy at URL, `http://[user:password@]host:port`, as `farfield run` does
+    #[arg(short = 'x', long, value_name = "URL", value_hint = ValueHint::Url)]
+    pub proxy: Option<String>,
     /// Seed of all random numbers
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,

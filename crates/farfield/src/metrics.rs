@@ -26,6 +26,7 @@ use farfield_engine::os::processors;
 use hyper::Method;
 use push::{Encoding, Pusher, Target};
 use snapshot::Snapshot;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel, sync_channel};
@@ -83,8 +84,22 @@ pub fn listen(given: &str, flag: &str) -> Result<TcpListener, Problem> {
             ))
         })?,
     };
-    TcpListener::bind(address)
-        .map_err(|error| Problem::failed(format!("{flag}: cannot listen on {address}: {error}")))
+    TcpListener::bind(address).map_err(|error| {
+        let remedy = unbound(&error);
+        Problem::failed(format!("{flag}: cannot listen on {address}: {error}; {remedy}"))
+    })
+}
+
+/// What helps where an address cannot be listened on.
+fn unbound(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            "another program listens there, perhaps another farfield: end it, or name another port here (0: any free one)"
+        }
+        io::ErrorKind::PermissionDenied => "ports below 1024 are the administrator's: name a higher one here",
+        io::ErrorKind::AddrNotAvailable => "name an address of this machine here, such as 127.0.0.1",
+        _ => "name another address here",
+    }
 }
 
 /// The figures of a run on their way.

@@ -182,6 +182,9 @@ pub const BAD_SIGNATURE: Rule = Rule::new("a certificate's signature is wrong", 
 /// Of a certificate with another key than those that are pinned.
 pub const NO_PIN: Rule = Rule::new("the certificate's key is none of `tls.pins`", "");
 
+/// Of a certificate that is a CA's, as one is that `openssl req -x509` makes: it has no issuer but itself.
+pub const OF_A_CA: Rule = Rule::new("the certificate is that of a CA", "RFC 5280 §4.2.1.9");
+
 /// The rule that a certificate does not keep to.
 fn rule_of_certificate(error: &CertificateError) -> Rule {
     let (wrong, section) = match error {
@@ -201,6 +204,7 @@ fn rule_of_certificate(error: &CertificateError) -> Rule {
         CertificateError::UnhandledCriticalExtension => {
             ("the certificate has a critical extension that is not known", "RFC 5280 §4.2")
         }
+        CertificateError::Other(other) if other.0.to_string() == "CaUsedAsEndEntity" => return OF_A_CA,
         _ => ("the certificate does not verify", "RFC 5280 §6.1"),
     };
     Rule::new(wrong, section)

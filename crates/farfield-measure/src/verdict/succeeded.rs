@@ -27,7 +27,7 @@ pub fn something_succeeded(context: SummaryContext<'_>, fold: &Fold) -> Check {
     let check = Check::at_least(name, what, share, limit, Unit::Share);
     let failed = check.state == CheckState::Failed;
     let Some(most) = failed.then(|| most_frequent_failure(steady)).flatten() else { return check };
-    check.noted(Some(outcome_sentence(steady, most))).advised(|| advice(fold, most))
+    check.noted(Some(outcome_sentence(steady, most))).advised(|| advice(context, fold, most))
 }
 
 /// The reason why the check does not apply, if it does not.
@@ -58,10 +58,32 @@ fn outcome_sentence(part: &PhaseStats, most: Outcome) -> String {
 }
 
 /// The remedy for requests with this outcome, with the cause that most of them had.
-fn advice(fold: &Fold, outcome: Outcome) -> String {
+fn advice(context: SummaryContext<'_>, fold: &Fold, outcome: Outcome) -> String {
     match fold.failures().cause_of(outcome) {
+        None if outcome == Outcome::Status4xx => {
+            remedy_of_status(fold.steady(), &context.heading.target).to_owned()
+        }
         None => remedy(outcome).to_owned(),
         Some((cause, found)) => remedy_of(outcome, cause, found),
+    }
+}
+
+/// A proxy's own remedy.
+const CREDENTIALS_OF_PROXY: &str = "give the proxy a user and a password, `http://user:password@host:port`";
+
+/// The remedy for replies of the status that most of the refused ones had, where it says what is wrong.
+fn remedy_of_status(part: &PhaseStats, target: &str) -> &'static str {
+    let refused = part.statuses.iter().filter(|(status, _)| status / 100 == 4);
+    let most = refused.max_by_key(|(status, count)| (*count, std::cmp::Reverse(*status)));
+    match most.map(|(status, _)| status) {
+        // nginx, Apache, Caddy and Go's servers say it in the content of that status alone.
+        Some(400) if target.starts_with("http://") => {
+            "if the server speaks TLS on this port, target https://; else see its log for what it takes amiss"
+        }
+        Some(401) => "give users what the server wants to know them by, such as `-H 'Authorization: …'`",
+        Some(407) => CREDENTIALS_OF_PROXY,
+        Some(429) => "ask more slowly, or raise the server's limit: it says that too much is asked of it",
+        _ => remedy(Outcome::Status4xx),
     }
 }
 
@@ -75,7 +97,7 @@ fn remedy_of(outcome: Outcome, cause: Cause, found: Option<&str>) -> String {
         Cause::Broken(Rule { section: CONNECT, .. })
             if found.is_some_and(|found| found.starts_with("407")) =>
         {
-            "give the proxy a user and a password, `http://user:password@host:port`"
+            CREDENTIALS_OF_PROXY
         }
         Cause::Broken(Rule { section: CONNECT, .. }) => {
             "see whether the proxy reaches the target, and lets you"
@@ -154,6 +176,29 @@ pub(super) fn remedy(outcome: Outcome) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fold::scene::sample;
+    use farfield_base::Sample;
+
+    /// What a status says of its cause is what helps.
+    #[test]
+    fn a_status_that_names_its_cause_is_advised_about() {
+        for (target, statuses, part) in [
+            ("http://h/", &[(400, 9), (404, 1)][..], "target https://"),
+            ("https://h/", &[(400, 9)], "ask for what is there"),
+            ("http://h/", &[(400, 1), (404, 9)], "ask for what is there"),
+            ("http://h/", &[(407, 5)], "give the proxy a user"),
+            ("http://h/", &[(401, 5)], "Authorization"),
+            ("http://h/", &[(200, 9), (429, 5), (503, 7)], "ask more slowly"),
+        ] {
+            let mut part_of_run = PhaseStats::default();
+            for (status, count) in statuses {
+                let sample = Sample { status: *status, outcome: Outcome::of_status(*status), ..sample(0, 1) };
+                (0..*count).for_each(|_| part_of_run.statuses.record(&sample));
+            }
+            let said = remedy_of_status(&part_of_run, target);
+            assert!(said.contains(part), "{statuses:?}: {said}");
+        }
+    }
 
     /// A server behind a proxy that refuses may well run.
     #[test]

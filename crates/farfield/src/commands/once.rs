@@ -124,6 +124,7 @@ impl TryFlags {
             insecure: self.insecure,
             certificate: self.cert.clone(),
             key: self.key.clone(),
+            proxy: self.proxy.clone(),
             seed: self.seed,
             sets: self.sets.clone(),
             once: true,

@@ -132,9 +132,14 @@ fn sessions_go_through_a_proxy() {
         ended.stdout
     );
     assert!(!ended.stdout.contains("YW5uOnMzY3JldA") && !ended.stdout.contains("s3cret"), "{}", ended.stdout);
+    // The flag is that of a run.
+    let key = format!("connections.proxy = 'http://ann:s3cret@{address}'\n");
+    place.write("flag.toml", scenario.replace(&key, ""));
+    let flag = place.farfield(&format!("try flag.toml --proxy http://ann:s3cret@{address}")).exits(0);
+    assert!(flag.stdout.contains(&way) && !flag.stdout.contains("s3cret"), "{}", flag.stdout);
     let asked = asked(&heads);
     let lines: Vec<_> = asked.iter().flatten().filter_map(|head| head.lines().next()).collect();
-    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert_eq!(lines.len(), 4, "{lines:?}");
     assert!(
         lines[1].starts_with("GET http://shop.invalid/b/") && lines[1].ends_with(" HTTP/1.1"),
         "{lines:?}"
@@ -181,7 +186,7 @@ fn https_goes_through_a_tunnel() {
 fn a_tunnel_that_does_not_open_says_why() {
     type Reply = fn(&TcpStream) -> std::io::Result<()>;
     let place = Place::new();
-    let cases: [(&str, Outcome, &str, Reply); 7] = [
+    let cases: [(&str, Outcome, &str, Reply); 8] = [
         ("407", Outcome::ConnectRefused, "407 Proxy Authentication Required", |mut stream| {
             stream.write_all(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
         }),
@@ -200,6 +205,11 @@ fn a_tunnel_that_does_not_open_says_why() {
         }),
         ("closed", Outcome::ConnectRefused, "closes before it has answered CONNECT", |mut stream| {
             stream.write_all(b"HTTP/1.1 200 O")
+        }),
+        ("reset", Outcome::ConnectRefused, "the proxy resets the connection", |stream| {
+            // With no time to linger, closing resets.
+            rustix::net::sockopt::set_socket_linger(stream, Some(std::time::Duration::ZERO))?;
+            Ok(())
         }),
         ("silent", Outcome::TimedOut, "", |mut stream| stream.read(&mut [0; 9]).map(drop)),
     ];

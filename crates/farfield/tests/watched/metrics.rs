@@ -207,7 +207,7 @@ fn what_cannot_be_served_or_pushed_to_is_refused_before_the_run() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = taken.local_addr().expect("an address").port();
     for (words, code, parts) in [
-        (format!("--metrics {port}"), 1, ["--metrics: cannot listen", "in use"]),
+        (format!("--metrics {port}"), 1, ["--metrics: cannot listen", "another program listens there"]),
         ("--metrics nowhere".to_owned(), 2, ["--metrics nowhere", "9464"]),
         ("--metrics-push https://a/".to_owned(), 2, ["--metrics-push: ", "over https"]),
         ("--metrics-otlp 4318".to_owned(), 2, ["--metrics-otlp: ", "4318"]),
