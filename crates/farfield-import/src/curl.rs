@@ -81,8 +81,8 @@ struct Once {
 
 impl Importer<'_, '_> {
     /// Takes the files out of a command's cookies that it or an earlier command writes, and the empty name,
-    /// which keeps cookies without a file. curl keeps none without them, and a session that begins keeps those
-    /// of its own requests. Returns whether the command keeps cookies, if all its files are known.
+    /// which keeps cookies without a file. curl keeps none without them, and a session that begins keeps
+    /// those of its own requests. Returns whether the command keeps cookies, if all its files are known.
     fn open_jars(&mut self, set: &mut Options) -> Option<bool> {
         self.written.extend(set.jar.clone());
         let before = set.cookies.len();
@@ -146,7 +146,7 @@ impl Importer<'_, '_> {
         }
     }
 
-    /// What a scenario has once, of the entries that are in it: the first one's, from which others may differ.
+    /// What a scenario has once, of the first entry that is in it; others may differ from it.
     fn of_kept(&mut self) -> Option<Once> {
         let kept: BTreeSet<usize> = self.draft.kept(self.wishes).into_iter().collect();
         let mut once = std::mem::take(&mut self.once).into_iter().filter(|own| kept.contains(&own.number));

@@ -12,8 +12,8 @@ const VERDICT: usize = 12;
 /// The most columns of a run's name.
 const NAME_MAX: usize = 40;
 
-/// The runs in `folder` as text, the newest first by their start, and those that cannot be read last: lines of
-/// at most `columns`.
+/// The runs in `folder` as text, the newest first by their start, and those that cannot be read last: lines
+/// of at most `columns`.
 pub fn render(folder: &Path, columns: usize, look: Look<'_>) -> Result<String, SideError> {
     let directories = run_directories(folder)?;
     if directories.is_empty() {
