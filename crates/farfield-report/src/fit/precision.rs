@@ -41,7 +41,7 @@ fn place(value: f64) -> i32 {
 /// `value` to the digit of this power of ten.
 fn to_place(value: f64, last: i32) -> String {
     let size = value.abs();
-    if value != 0.0 && (size >= LARGE || size < SMALL) {
+    if value != 0.0 && !(SMALL..LARGE).contains(&size) {
         let digits = (place(value) - last).clamp(0, 15) as usize;
         return format!("{value:.digits$e}");
     }
