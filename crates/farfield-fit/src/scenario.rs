@@ -268,9 +268,8 @@ impl FitReport {
                 " --course has the log's own rate over time."
             };
             // Three digits of what a log of this length shows.
-            let times = |index: f64| {
-                format!("{index:.0$}", usize::from(index < 99.95) + usize::from(index < 9.995))
-            };
+            let times =
+                |index: f64| format!("{index:.0$}", usize::from(index < 99.95) + usize::from(index < 9.995));
             remarks.doubts.push(format!(
                 "The scenario does not vary as the log does: counted over {} s, sessions have {} times a Poisson process's variance in the log, and {} times in the scenario.{hint}",
                 worst.over.as_secs_f64(),
