@@ -17,6 +17,7 @@ use crate::{ImportError, Source, Wishes};
 use command::{Common, Options};
 use farfield_traffic::file::Load;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 use words::Command;
 
 /// The redirects that curl follows (`--max-redirs`), and those that a session may.
@@ -74,7 +75,8 @@ struct Importer<'a, 'l> {
 struct Once {
     /// The number of the entry.
     number: usize,
-    common: Common,
+    /// The command's, of all its entries: a name in it may be long.
+    common: Rc<Common>,
     /// Whether the command keeps cookies; unknown of files that are not known.
     keeps_cookies: Option<bool>,
 }
@@ -114,12 +116,17 @@ impl Importer<'_, '_> {
         })?;
         for set in &mut sets {
             let keeps_cookies = self.open_jars(set);
+            let common = Rc::new(set.common.clone());
             for url in &set.urls {
                 self.entry += 1;
                 let place = format!("request {}, {}", self.entry, one_line(&url.replace(words::MARK, "$")));
                 match command.problem.or(set.refused) {
                     Some(why) => self.draft.reading.leave_out(why, &place),
-                    None => self.request(set, keeps_cookies, url, &place),
+                    None => {
+                        if let Some(number) = self.request(set, url, &place) {
+                            self.once.push(Once { number, common: Rc::clone(&common), keeps_cookies });
+                        }
+                    }
                 }
             }
             for option in &set.no_matter {
@@ -129,10 +136,14 @@ impl Importer<'_, '_> {
         Ok(())
     }
 
-    fn request(&mut self, set: &Options, keeps_cookies: Option<bool>, url: &str, place: &str) {
+    /// Takes the request of `url`; the number of its entry.
+    fn request(&mut self, set: &Options, url: &str, place: &str) -> Option<usize> {
         let made = match request::of(set, url, self.load) {
             Ok(made) => made,
-            Err(why) => return self.draft.reading.leave_out(why, place),
+            Err(why) => {
+                self.draft.reading.leave_out(why, place);
+                return None;
+            }
         };
         let mut differs = Vec::new();
         differs.extend(proxy::of(&set.common).and_then(Result::err));
@@ -141,9 +152,7 @@ impl Importer<'_, '_> {
             differs.push("with `Accept: */*`, which is sent where no other is written");
         }
         let entry = Entry::new(place.to_owned(), made.server, made.state).with(differs);
-        if let Some(number) = self.draft.take(Entry { base: made.base, ..entry }) {
-            self.once.push(Once { number, common: set.common.clone(), keeps_cookies });
-        }
+        self.draft.take(Entry { base: made.base, ..entry })
     }
 
     /// What a scenario has once, of the first entry that is in it; others may differ from it.
@@ -171,7 +180,8 @@ impl Importer<'_, '_> {
 
     /// The keys that a scenario has once.
     fn finish(mut self) -> Result<(), ImportError> {
-        let Some(Once { mut common, keeps_cookies, .. }) = self.of_kept() else { return Ok(()) };
+        let Some(Once { common, keeps_cookies, .. }) = self.of_kept() else { return Ok(()) };
+        let mut common = Rc::unwrap_or_clone(common);
         let unreadable = |reason: String| ImportError::Unreadable { kind: "command of curl", reason };
         let draft = self.draft;
         let settings = &mut draft.settings;

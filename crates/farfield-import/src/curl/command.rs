@@ -36,7 +36,7 @@ pub struct Options {
 }
 
 /// Options that a scenario has once.
-#[derive(Debug, Default, Clone, PartialEq)]
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Common {
     pub location: bool,
     pub redirects_max: Option<String>,
