@@ -6,6 +6,7 @@
 
 mod pace;
 mod processor;
+mod reports;
 mod side_files;
 
 use crate::memory::MemoryBounds;
@@ -19,6 +20,7 @@ use farfield_measure::summary::SummaryContext;
 use farfield_measure::{EngineStats, Fold, MonitorLog, Summary, Threshold};
 pub(crate) use pace::Pace;
 pub(crate) use processor::CollectorProcessor;
+use reports::Reports;
 pub(crate) use side_files::{HISTOGRAMS, SERIES, SideFiles};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -79,7 +81,7 @@ pub(crate) struct Collector<'a> {
     peers: Option<&'a Arc<PeerBook>>,
     /// Holds samples back until it is decided whether their seconds are set aside, if any may be.
     gate: Option<Gate>,
-    live: Vec<LiveCounts>,
+    reports: Reports,
     /// Connections begun, if they were noted.
     pub opened: Option<Vec<Opened>>,
     samples_refused: Option<SamplesWriteError>,
@@ -116,7 +118,7 @@ impl<'a> Collector<'a> {
             monitored: None,
             peers: None,
             gate: None,
-            live: vec![LiveCounts::default(); workers],
+            reports: Reports::new(workers),
             samples_refused: None,
             directory_refused: None,
             opened: None,
@@ -166,7 +168,9 @@ impl<'a> Collector<'a> {
                 self.pace.count_immediate();
                 self.take(chunk, returns);
             } else {
-                let wait = self.next_checkpoint.since(now());
+                let received_to = now();
+                self.reports.received_all(received_to);
+                let wait = self.next_checkpoint.since(received_to);
                 let chunk = chunks.recv_timeout(wait.to_std());
                 self.pace.count_wait();
                 match chunk {
@@ -192,9 +196,10 @@ impl<'a> Collector<'a> {
             self.processor.reconsider(now, self.pace.backlog());
             if now >= self.next_checkpoint {
                 self.next_checkpoint = now + CHECKPOINT;
-                let live = self.live_counts();
+                self.stats.warnings.extend(self.reports.look(now));
+                let live = self.reports.sum();
                 // What ended since may still be on its way: rates are over the time that is whole.
-                let folded_to = live.at.min(now);
+                let folded_to = live.at;
                 self.stats.connections_open.push(live.connections);
                 if self.stats.memory_short.is_none() {
                     let short = memory.shortage();
@@ -231,7 +236,7 @@ impl<'a> Collector<'a> {
             self.pace.pause_if_due();
         }
         self.note(&chunk.notes);
-        self.live[chunk.worker] = chunk.live;
+        self.reports.take(chunk.worker, chunk.live);
         give_back(&returns[chunk.worker], chunk.samples);
     }
 
@@ -263,16 +268,6 @@ impl<'a> Collector<'a> {
         if let Some(files) = &mut self.files {
             files.reserve.release();
         }
-    }
-
-    fn live_counts(&self) -> LiveCounts {
-        let none = LiveCounts { at: Instant::MAX, ..LiveCounts::default() };
-        self.live.iter().fold(none, |sum, worker| LiveCounts {
-            connections: sum.connections + worker.connections,
-            in_system: sum.in_system + worker.in_system,
-            connects: sum.connects + worker.connects,
-            at: sum.at.min(worker.at),
-        })
     }
 
     /// Writes the results so far. A disk error does not end the run: its results are still reported at the

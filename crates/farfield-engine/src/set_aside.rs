@@ -12,12 +12,16 @@
 //! A disturbance reaches a tenth of a second to either side: requests that were under way when it came, and
 //! what it left behind, are the machine's as well.
 //!
+//! A worker that is [away](AWAY_MIN) is waited for no longer: the seconds that it has not looked at are
+//! disturbed. So samples that wait until their second is decided are those of a few seconds.
+//!
 //! A second that is set aside makes the load last a second longer, as long as the end is not near: workers
 //! must know it before they end. What is found later is set aside all the same, and that second is missing.
 
 mod gate;
 mod watcher;
 
+use crate::worker_loop::AWAY_MIN;
 use farfield_base::{Duration, Instant, Window};
 use farfield_measure::set_aside::Disturbance;
 pub(crate) use gate::Gate;
@@ -131,9 +135,14 @@ impl SharedSeconds {
         self.looked_at[watcher].store(seconds, Ordering::Release);
     }
 
-    /// How many seconds all watchers have looked at: nothing more will be found in them.
-    pub fn decided(&self) -> u64 {
-        self.looked_at.iter().map(|seconds| seconds.load(Ordering::Acquire)).min().unwrap_or(u64::MAX)
+    /// How many seconds are decided at `now`, of which those before `from` were so already: all watchers have
+    /// looked at them, so that nothing more will be found, or one has been away since.
+    pub fn decide(&self, from: u64, now: Instant) -> u64 {
+        let looked_at = self.looked_at.iter().map(|seconds| seconds.load(Ordering::Acquire)).min();
+        let looked_at = looked_at.unwrap_or(u64::MAX);
+        let overdue = self.settled(now).saturating_sub(AWAY_MIN.as_ns() / SECOND.as_ns());
+        (looked_at.max(from)..overdue).for_each(|second| self.find(second, Disturbance::Stopped, now));
+        looked_at.max(overdue)
     }
 
     /// The number of seconds of the measured part, the last of which may be shorter.
@@ -196,6 +205,18 @@ mod tests {
         assert_eq!(seconds(500, 950), [0]);
     }
 
+    /// The second watcher never looks: the first second is decided, as disturbed, three seconds later.
+    #[test]
+    fn a_watcher_that_is_away_is_not_waited_for() {
+        let shared = three_seconds(6);
+        shared.look_at(0, 4);
+        assert_eq!((shared.decide(0, at(5_099)), shared.found(0)), (0, 0));
+        assert_eq!(shared.decide(0, at(5_100)), 1);
+        assert_eq!([0, 1].map(|second| shared.found(second)), [Disturbance::Stopped.bit(), 0]);
+        assert_eq!(shared.decide(1, at(6_500)), 2);
+        assert_ne!(shared.found(1), 0);
+    }
+
     /// A server on this machine may be what holds the processor, or asks for it.
     #[test]
     fn beside_a_server_only_stops_are_found() {
@@ -213,9 +234,9 @@ mod tests {
     fn a_second_is_decided_once_all_have_looked_at_it() {
         let shared = three_seconds(6);
         shared.look_at(0, 3);
-        assert_eq!(shared.decided(), 0);
+        assert_eq!(shared.decide(0, at(4_100)), 0);
         shared.look_at(1, 2);
-        assert_eq!(shared.decided(), 2);
+        assert_eq!(shared.decide(0, at(4_100)), 2);
         // What begins just after a second still reaches it.
         assert_eq!([900, 2_000, 2_099, 2_100, 4_100].map(|ms| shared.settled(at(ms))), [0, 0, 0, 1, 3]);
     }

@@ -15,6 +15,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The longest time between two messages of a worker to the collector.
 const HEARTBEAT: Duration = Duration::from_ms(100);
+/// A worker that has been silent for longer is away, and nobody waits for it.
+pub(crate) const AWAY_MIN: Duration = Duration::from_secs(3);
 
 pub(crate) struct WorkerLoop {
     pub clock: Clock,

@@ -7,7 +7,7 @@ use crate::metrics::{Exporter, MetricsTargets};
 use crate::output;
 use crate::problem::Problem;
 use crate::workbench::single::RunPage;
-use farfield_base::{Instant, Outcome};
+use farfield_base::{Duration, Instant, Outcome};
 use farfield_engine::Settings;
 use farfield_measure::Quantile;
 use std::io::IsTerminal;
@@ -138,13 +138,20 @@ pub struct Lines {
     before: (u64, u64),
     /// The instant up to which these were all.
     before_at: Instant,
+    /// The rate by then, and how many of how many had gone wrong.
+    rate: f64,
+    went: (u64, u64),
 }
+
+/// A rate is of this time at least: two reports of a worker.
+const RATE_OVER_LEAST: Duration = Duration::from_ms(200);
 
 impl Lines {
     fn new(settings: &Settings) -> Lines {
         let line = format!("{}: {}", settings.heading.target, settings.heading.load_words);
         output::put_progress(&line, false);
-        Lines { terminal: std::io::stderr().is_terminal(), before: (0, 0), before_at: Instant::ZERO }
+        let terminal = std::io::stderr().is_terminal();
+        Lines { terminal, before: (0, 0), before_at: Instant::ZERO, rate: 0.0, went: (0, 0) }
     }
 
     fn print(&mut self, run: &farfield_engine::Progress<'_>) {
@@ -161,20 +168,29 @@ impl Lines {
         let parts = [run.fold.warm_up(), run.fold.steady()];
         let ended: u64 = parts.iter().map(|part| part.requests()).sum();
         let failed = ended - parts.iter().map(|part| part.count(Outcome::Ok)).sum::<u64>();
-        let passed = run.folded_to.since(self.before_at).as_secs_f64().max(1e-3);
-        let since = (ended.saturating_sub(self.before.0), failed.saturating_sub(self.before.1));
-        let rate = since.0 as f64 / passed;
-        (self.before, self.before_at) = ((ended, failed), run.folded_to);
+        self.count(ended, failed, run.folded_to);
+        let rate = self.rate;
         let p99 = run.fold.steady().times.response.quantile(Quantile::P99);
         let p99 = p99.map_or(String::new(), |p99| format!(", p99 {:.1} ms", p99.as_secs_f64() * 1e3));
         let live = run.live;
         let line = format!(
             "{phase}: {rate:.0} requests/s{}{p99}, {} connections, {} waiting",
-            went_wrong(since.0, since.1),
+            went_wrong(self.went.0, self.went.1),
             live.connections,
             live.in_system
         );
         output::put_progress(&line, self.terminal);
+    }
+
+    /// Counts the rate of what has ended since the line before. While hardly more time is whole, as with a
+    /// worker that does not report, it stays as it was.
+    fn count(&mut self, ended: u64, failed: u64, whole_to: Instant) {
+        let passed = whole_to.since(self.before_at);
+        if passed >= RATE_OVER_LEAST {
+            self.went = (ended.saturating_sub(self.before.0), failed.saturating_sub(self.before.1));
+            self.rate = self.went.0 as f64 / passed.as_secs_f64();
+            (self.before, self.before_at) = ((ended, failed), whole_to);
+        }
     }
 
     fn end(&self) {
@@ -198,6 +214,20 @@ fn went_wrong(ended: u64, failed: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A worker reports up to the second second; then nothing, while the other's requests go on; then again.
+    #[test]
+    fn the_rate_waits_for_what_is_whole() {
+        let at = |ms: u64| Instant::ZERO + Duration::from_ms(ms);
+        let (terminal, before_at) = (false, Instant::ZERO);
+        let mut lines = Lines { terminal, before: (0, 0), before_at, rate: 0.0, went: (0, 0) };
+        let mut rates = Vec::new();
+        for (ended, whole_to) in [(200, 2_000), (250, 2_000), (300, 2_100), (700, 7_000)] {
+            lines.count(ended, 0, at(whole_to));
+            rates.push(lines.rate);
+        }
+        assert_eq!(rates, [100.0, 100.0, 100.0, 100.0]);
+    }
 
     #[test]
     fn failures_stand_behind_the_rate() {

@@ -4,13 +4,23 @@ use super::*;
 use crate::sample_channel::SampleSender;
 use farfield_base::{Duration, Outcome, Window};
 use farfield_measure::{Heading, LoadKind, VerdictLimits};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
-/// A run of 100 requests a second whose clock stands at 4 s, and of which the collector has what ended in the
-/// first two seconds: rates are over these.
-#[test]
-fn rates_are_over_the_time_that_is_whole() {
-    let at = |ms: u64| Instant::ZERO + Duration::from_ms(ms);
+fn at(ms: u64) -> Instant {
+    Instant::ZERO + Duration::from_ms(ms)
+}
+
+/// Requests of which one ends every 20 ms.
+fn hand_over(sender: &mut SampleSender, requests: u64) {
+    for number in 0..requests {
+        let due = at(20 * number);
+        let request = farfield_testkit::samples::request(due, due + Duration::from_ms(20), Outcome::Ok);
+        sender.push(request);
+    }
+}
+
+/// Calls `collect` with the collector of a run of two workers that is to have more than 90 requests a second.
+fn collecting(collect: impl FnOnce(&mut Collector<'_>)) {
     let heading = Heading {
         farfield: String::new(),
         scenario: String::new(),
@@ -25,17 +35,17 @@ fn rates_are_over_the_time_that_is_whole() {
     let context =
         SummaryContext { heading: &heading, limits: &limits, thresholds: &aborts, series_file: None };
     let fold = Fold::new(Window { measure_from: at(0), measure_to: at(10_000) });
-    let mut collector = Collector::new(fold, 2, context, &aborts, None, Pace::alone());
+    collect(&mut Collector::new(fold, 2, context, &aborts, None, Pace::alone()));
+}
+
+/// A run of 100 requests a second whose clock stands at 4 s, and of which the collector has what ended in the
+/// first two seconds: rates are over these.
+#[test]
+fn rates_are_over_the_time_that_is_whole() {
     let (out, chunks) = SampleSender::channel(2);
     let (mut senders, returns): (Vec<_>, Vec<_>) =
         (0..2).map(|worker| SampleSender::new(worker, out.clone())).unzip();
-    for number in 0..100 {
-        for sender in &mut senders {
-            let due = at(20 * number);
-            let request = farfield_testkit::samples::request(due, due + Duration::from_ms(20), Outcome::Ok);
-            sender.push(request);
-        }
-    }
+    senders.iter_mut().for_each(|sender| hand_over(sender, 100));
     // The first has ended; what the second has handed over is of two seconds.
     senders[0].live.at = Instant::MAX;
     senders.iter_mut().for_each(SampleSender::flush);
@@ -46,7 +56,40 @@ fn rates_are_over_the_time_that_is_whole() {
     // The clock goes on to 4 s between the two.
     let looks = Cell::new(0);
     let now = || at(if looks.replace(looks.get() + 1) == 0 { 0 } else { 4000 });
-    collector.collect(&chunks, &returns, now, on_progress, || aborted = true);
+    collecting(|collector| {
+        collector.collect(&chunks, &returns, now, on_progress, || aborted = true);
+        assert_eq!((aborted, &collector.stats.interrupted), (false, &None));
+        assert_eq!(collector.stats.warnings, Vec::<String>::new());
+    });
     assert_eq!(seen, [(at(4000), at(2000), 200)]);
-    assert_eq!((aborted, collector.stats.interrupted), (false, None));
+}
+
+/// Of two workers one makes 50 requests a second, and the other reports nothing for five seconds: it holds
+/// nothing up, and the run, which has too few, is ended.
+#[test]
+fn a_worker_that_never_reports_is_left_out() {
+    let (out, chunks) = SampleSender::channel(2);
+    let (mut sender, first) = SampleSender::new(0, out.clone());
+    let (away, second) = SampleSender::new(1, out);
+    hand_over(&mut sender, 250);
+    sender.live.at = Instant::MAX;
+    sender.flush();
+    drop(sender);
+    let away = RefCell::new(Some(away));
+    let mut seen = Vec::new();
+    let on_progress = |run: &Progress<'_>| {
+        seen.push((run.now, run.folded_to));
+        // The run ends.
+        away.take();
+    };
+    let looks = Cell::new(0);
+    let now = || at(if looks.replace(looks.get() + 1) == 0 { 0 } else { 5000 });
+    let mut aborted = false;
+    collecting(|collector| {
+        collector.collect(&chunks, &[first, second], now, on_progress, || aborted = true);
+        assert_eq!((aborted, collector.stats.interrupted.is_some()), (true, true));
+        let [warning] = &collector.stats.warnings[..] else { panic!("{:?}", collector.stats.warnings) };
+        assert!(warning.starts_with("worker 1 reported nothing for 3s"), "{warning}");
+    });
+    assert_eq!(seen, [(at(5000), at(5000))]);
 }

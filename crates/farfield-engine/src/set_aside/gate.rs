@@ -50,7 +50,7 @@ impl Gate {
             }
         }
         self.shared.look_at(self.number, self.shared.settled(now).min(self.second));
-        self.release(fold);
+        self.release(self.shared.decide(self.decided, now), fold);
     }
 
     /// Counts a sample, now or when its second is decided.
@@ -63,8 +63,7 @@ impl Gate {
         }
     }
 
-    fn release(&mut self, fold: &mut Fold) {
-        let decided = self.shared.decided();
+    fn release(&mut self, decided: u64, fold: &mut Fold) {
         if decided == self.decided {
             return;
         }
@@ -89,7 +88,6 @@ impl Gate {
 
     /// All workers have ended: everything is decided.
     pub fn end(&mut self, fold: &mut Fold) {
-        self.shared.look_at(self.number, u64::MAX);
-        self.release(fold);
+        self.release(u64::MAX, fold);
     }
 }
