@@ -9,6 +9,7 @@ mod processor;
 mod reports;
 mod side_files;
 
+use crate::machine::Worked;
 use crate::memory::MemoryBounds;
 use crate::run_directory::{DiskSamples, Reserve, RunDirectory, RunDirectoryError};
 use crate::sample_channel::{Chunk, ChunkReturn, LiveCounts, give_back};
@@ -150,6 +151,11 @@ impl<'a> Collector<'a> {
     /// Sets what holds samples back.
     pub fn behind(self, gate: Option<Gate>) -> Collector<'a> {
         Collector { gate, ..self }
+    }
+
+    /// What processors did in seconds that are set aside.
+    pub fn machine_aside(&self) -> Worked {
+        self.gate.as_ref().map(Gate::machine_aside).unwrap_or_default()
     }
 
     /// Collects until all workers have ended. `now` is the run's clock; `on_progress` is called once a

@@ -16,6 +16,8 @@ use crate::testbed::RunningServer;
 use farfield_base::Duration;
 use farfield_files::system;
 use farfield_measure::{EngineStats, MachineStats, ServerTime};
+use std::collections::VecDeque;
+use std::ops::Range;
 
 /// The server of a run, if its processes are known: their work is no other load.
 #[derive(Debug, Clone, Copy)]
@@ -70,7 +72,7 @@ pub(crate) struct MachineBefore {
 }
 
 /// Processor time so far.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Used {
     farfield: Duration,
     /// The kernel's threads for farfield's packets.
@@ -86,36 +88,118 @@ struct Ticks {
     stolen: u64,
 }
 
-/// Time that the machine's host took from some processors, in ticks of the kernel's count.
-#[derive(Debug)]
-pub(crate) struct StolenTicks {
-    processors: Vec<usize>,
-    last: u64,
+/// What processors did in a stretch of time, or up to an instant.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Worked {
+    /// The processors that this process may use.
+    all: Ticks,
+    /// Those that its workers may use.
+    of_workers: Ticks,
+    used: Used,
 }
 
-impl StolenTicks {
-    /// Of these processors, or of all that this process may use if there are none. `None` if the kernel has
-    /// no counts.
-    pub fn begin(processors: &[u32]) -> Option<StolenTicks> {
-        let mut processors: Vec<usize> = processors.iter().map(|own| *own as usize).collect();
-        if processors.is_empty() {
-            processors = processors::allowed().ok()?;
-        }
-        let mut ticks = StolenTicks { processors, last: 0 };
-        ticks.since_last();
-        Some(ticks)
+/// The machine's load from second to second, some of which are set aside.
+#[derive(Debug)]
+pub(crate) struct MachineSeconds {
+    processors: Vec<usize>,
+    of_workers: Vec<usize>,
+    /// Processes of the server.
+    server: Vec<u32>,
+    last: Worked,
+    /// What was read of seconds of which it is not decided yet whether they are set aside.
+    waiting: VecDeque<(Range<u64>, Worked)>,
+    aside: Worked,
+}
+
+impl MachineSeconds {
+    /// Beside this server and workers on these processors, or on all that this process may use if there are
+    /// none. `None` if the kernel has no counts.
+    pub fn begin(server: ServerHere<'_>, workers: &[u32]) -> Option<MachineSeconds> {
+        let processors = processors::allowed().ok()?;
+        let of_workers = match workers.is_empty() {
+            true => processors.clone(),
+            false => workers.iter().map(|processor| *processor as usize).collect(),
+        };
+        let server = server.processes();
+        let (last, aside) = (Worked::default(), Worked::default());
+        let mut seconds =
+            MachineSeconds { processors, of_workers, server, last, waiting: VecDeque::new(), aside };
+        seconds.last = seconds.now()?;
+        Some(seconds)
     }
 
-    /// The number of these processors.
+    fn now(&self) -> Option<Worked> {
+        let text = system::read_text("/proc/stat").ok()?;
+        let (farfield, server) = (process_cpu(), crate::testbed::cpu_of(&self.server));
+        Some(Worked {
+            all: Ticks::of(&text, &self.processors),
+            of_workers: Ticks::of(&text, &self.of_workers),
+            used: Used { farfield, receive: Duration::ZERO, server },
+        })
+    }
+
+    /// The number of processors that the workers may use.
     pub fn processors(&self) -> usize {
-        self.processors.len()
+        self.of_workers.len()
     }
 
-    /// Ticks taken since the last time.
-    pub fn since_last(&mut self) -> u64 {
-        let Ok(text) = system::read_text("/proc/stat") else { return 0 };
-        let now = Ticks::of(&text, &self.processors).stolen;
-        now.saturating_sub(std::mem::replace(&mut self.last, now))
+    /// Reads what was done since the last reading, in these seconds: before the measured part, in none.
+    /// Returns the ticks that the machine's host took from the workers' processors.
+    pub fn read(&mut self, seconds: Range<u64>) -> u64 {
+        self.now().map_or(0, |now| self.take(seconds, now))
+    }
+
+    fn take(&mut self, seconds: Range<u64>, now: Worked) -> u64 {
+        let worked = now.since(&std::mem::replace(&mut self.last, now));
+        if !seconds.is_empty() {
+            self.waiting.push_back((seconds, worked));
+        }
+        worked.of_workers.stolen
+    }
+
+    /// Sets aside what was read of the seconds before `decided` for which `is_aside`, and of those that were
+    /// read with them.
+    pub fn decide(&mut self, decided: u64, is_aside: impl Fn(u64) -> bool) {
+        while let Some((mut seconds, worked)) =
+            self.waiting.pop_front_if(|(seconds, _)| seconds.end <= decided)
+        {
+            if seconds.any(&is_aside) {
+                self.aside = self.aside.and(&worked);
+            }
+        }
+    }
+
+    /// What is set aside.
+    pub fn aside(&self) -> Worked {
+        self.aside
+    }
+}
+
+impl Worked {
+    fn since(&self, earlier: &Worked) -> Worked {
+        Worked {
+            all: self.all.since(&earlier.all),
+            of_workers: self.of_workers.since(&earlier.of_workers),
+            used: self.used.since(earlier.used),
+        }
+    }
+
+    fn and(&self, other: &Worked) -> Worked {
+        Worked {
+            all: self.all.and(&other.all),
+            of_workers: self.of_workers.and(&other.of_workers),
+            used: self.used.and(other.used),
+        }
+    }
+
+    /// The time of all other processes.
+    fn others(&self) -> Duration {
+        self.all.busy_time() - self.used.all()
+    }
+
+    /// A time as a share of the processors'.
+    fn share(&self, time: Duration) -> f64 {
+        (time.as_secs_f64() / self.all.time().as_secs_f64()).clamp(0.0, 1.0)
     }
 }
 
@@ -145,31 +229,37 @@ impl MachineBefore {
         })
     }
 
-    /// Records the machine's load since this reading, with the same server, and what it cost the server.
-    pub fn describe(&self, stats: &mut EngineStats, server: ServerHere<'_>, receive_cpu: Duration) {
+    /// Records the machine's load since this reading, with the same server, without what is set `aside`, and
+    /// what it cost the server in all that time.
+    pub fn describe(
+        &self,
+        stats: &mut EngineStats,
+        server: ServerHere<'_>,
+        receive_cpu: Duration,
+        aside: &Worked,
+    ) {
         let Ok(text) = system::read_text("/proc/stat") else { return };
         let used = Used::read(server, receive_cpu).since(self.used);
         let ticks =
             |processors: &[usize]| Ticks::of(&text, processors).since(&Ticks::of(&self.stat, processors));
-        let all = ticks(&self.processors);
-        if all.all == 0 {
+        let whole = Worked { all: ticks(&self.processors), of_workers: ticks(&self.of_workers), used };
+        let left = whole.since(aside);
+        if left.all.all == 0 {
             return;
         }
-        let share = |time: Duration| time.as_secs_f64() / all.time().as_secs_f64();
-        let others = all.busy_time() - used.all();
         stats.machine = Some(MachineStats {
             processors: self.processors.len() as u32,
             load: load(),
-            others: share(others).clamp(0.0, 1.0),
-            server: share(used.server).clamp(0.0, 1.0),
-            stolen: all.stolen_share().unwrap_or(0.0),
-            stolen_from_workers: ticks(&self.of_workers).stolen_share(),
+            others: left.share(left.others()),
+            server: left.share(left.used.server),
+            stolen: left.all.stolen_share().unwrap_or(0.0),
+            stolen_from_workers: left.of_workers.stolen_share(),
             oom_kills: oom_kills(server).saturating_sub(self.oom_kills),
             quota: self.limits.processors(),
             throttled: self.limits.throttled_since(&self.throttled),
         });
         let processes = server.processes();
-        let seconds = all.time().as_secs_f64() / self.processors.len().max(1) as f64;
+        let seconds = whole.all.time().as_secs_f64() / self.processors.len().max(1) as f64;
         stats.other_processes =
             OtherProcesses::read().most_since(&self.others, &processes, seconds, self.processors.len());
         let threads = ServerThreads::read(&processes);
@@ -182,7 +272,7 @@ impl MachineBefore {
         let of_farfield = if shares_with_workers { used.farfield } else { Duration::ZERO };
         let own = used.receive + of_farfield;
         // What ran on the server's processors, and was neither the server nor farfield.
-        let others = (ticks(&own_processors).busy_time() - used.server - own).min(others);
+        let others = (ticks(&own_processors).busy_time() - used.server - own).min(whole.others());
         stats.server_time = Some(ServerTime {
             ran: demand.ran.max(used.server),
             waited: demand.waited,
@@ -210,6 +300,14 @@ impl Used {
             farfield: self.farfield - earlier.farfield,
             receive: self.receive - earlier.receive,
             server: self.server - earlier.server,
+        }
+    }
+
+    fn and(self, other: Used) -> Used {
+        Used {
+            farfield: self.farfield + other.farfield,
+            receive: self.receive + other.receive,
+            server: self.server + other.server,
         }
     }
 
@@ -247,6 +345,10 @@ impl Ticks {
             busy: self.busy.saturating_sub(earlier.busy),
             stolen: self.stolen.saturating_sub(earlier.stolen),
         }
+    }
+
+    fn and(&self, other: &Ticks) -> Ticks {
+        Ticks { all: self.all + other.all, busy: self.busy + other.busy, stolen: self.stolen + other.stolen }
     }
 
     /// Share of the time that the machine's host gave to other machines.
@@ -298,6 +400,40 @@ mod tests {
         assert_eq!(Ticks::of(text, &[0]), Ticks { all: 100, busy: 21, stolen: 5 });
         assert_eq!(Ticks::of(text, &[0, 1]), Ticks { all: 200, busy: 22, stolen: 5 });
         assert_eq!(Ticks::of("cpu0 nonsense", &[0]), Ticks::default());
+    }
+
+    /// In a run of four seconds after one of warm-up, others took a processor of two in the third.
+    #[test]
+    fn what_is_set_aside_is_no_load_of_the_machine() {
+        let ticks = time_of(1);
+        let up_to = |second: u64| {
+            let others = if second >= 4 { 100 } else { 0 };
+            let all = Ticks { all: 200 * second, busy: 50 * second + others, stolen: others / 10 };
+            let used = Used { farfield: ticks.times(50 * second), ..Used::default() };
+            Worked { all, of_workers: all, used }
+        };
+        let mut seconds = MachineSeconds {
+            processors: vec![0, 1],
+            of_workers: vec![0, 1],
+            server: Vec::new(),
+            last: Worked::default(),
+            waiting: VecDeque::new(),
+            aside: Worked::default(),
+        };
+        seconds.take(0..0, up_to(1));
+        // The collector came late for the first two.
+        for (own, second) in [(0..2, 3), (2..3, 4), (3..4, 5)] {
+            assert_eq!(seconds.take(own, up_to(second)), if second == 4 { 10 } else { 0 });
+        }
+        let load = |seconds: &MachineSeconds| {
+            let left = up_to(5).since(&seconds.aside());
+            (left.share(left.others()), left.of_workers.stolen_share())
+        };
+        seconds.decide(2, |second| second == 2);
+        assert_eq!(load(&seconds), (0.1, Some(0.01)));
+        seconds.decide(u64::MAX, |second| second == 2);
+        assert_eq!((load(&seconds), seconds.aside().all.all), ((0.0, Some(0.0)), 200));
+        assert!(seconds.waiting.is_empty());
     }
 
     #[test]

@@ -239,7 +239,7 @@ pub fn run_with_clocks(
         Pace::beside_workers(clock),
     );
     let collector = collector.on_processor(settings.plane.collector_processor());
-    let gate = seconds.map(|shared| Gate::new(shared, worker_count, &settings.worker_processors()));
+    let gate = seconds.map(|shared| Gate::new(shared, worker_count, server, &settings.worker_processors()));
     let mut collector = collector.counting_by(peers).behind(gate);
     collector.stats.plane = settings.plane.kind().name().to_owned();
     collector.stats.processors = settings.worker_processors();
@@ -301,7 +301,8 @@ pub fn run_with_clocks(
     collector.stats.warnings.extend(account::too_few_sessions(settings, &collector.fold));
     collector.stats.asks_at_once = settings.asks_at_once();
     if let Some(before) = before {
-        before.describe(&mut collector.stats, server, settings.plane.receive_cpu());
+        let aside = collector.machine_aside();
+        before.describe(&mut collector.stats, server, settings.plane.receive_cpu(), &aside);
     }
     if settings.plane.started_server().is_some() {
         collector.stats.warnings.extend(account::shared_processors(&collector.stats));

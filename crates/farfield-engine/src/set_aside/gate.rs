@@ -2,7 +2,7 @@
 //! share of the processors is read each second.
 
 use super::SharedSeconds;
-use crate::machine::StolenTicks;
+use crate::machine::{MachineSeconds, ServerHere, Worked};
 use farfield_base::{Instant, Sample};
 use farfield_measure::Fold;
 use farfield_measure::set_aside::Disturbance;
@@ -20,26 +20,48 @@ pub(crate) struct Gate {
     number: usize,
     /// The second that goes on.
     second: u64,
-    stolen: Option<StolenTicks>,
+    /// The machine's load, if the kernel counts it.
+    machine: Option<MachineSeconds>,
+    /// Whether the measured part has begun.
+    begun: bool,
     /// Seconds before this are decided.
     decided: u64,
     waiting: BTreeMap<u64, Vec<Sample>>,
 }
 
 impl Gate {
-    /// Of a collector that is the watcher `number`, beside workers on these processors.
-    pub fn new(shared: Arc<SharedSeconds>, number: usize, processors: &[u32]) -> Gate {
-        let stolen = StolenTicks::begin(processors);
-        Gate { shared, number, second: 0, stolen, decided: 0, waiting: BTreeMap::new() }
+    /// Of a collector that is the watcher `number`, beside this server and workers on these processors.
+    pub fn new(
+        shared: Arc<SharedSeconds>,
+        number: usize,
+        server: ServerHere<'_>,
+        processors: &[u32],
+    ) -> Gate {
+        let machine = MachineSeconds::begin(server, processors);
+        let (second, begun, decided) = (0, false, 0);
+        Gate { shared, number, second, machine, begun, decided, waiting: BTreeMap::new() }
+    }
+
+    /// What processors did in the seconds that are set aside.
+    pub fn machine_aside(&self) -> Worked {
+        self.machine.as_ref().map(MachineSeconds::aside).unwrap_or_default()
     }
 
     /// Looks at the machine in the seconds that are over at `now`, and counts the samples of those that are
     /// decided.
     pub fn look(&mut self, now: Instant, fold: &mut Fold) {
+        if !self.begun && now >= self.shared.begin_of(0) {
+            self.begun = true;
+            if let Some(machine) = &mut self.machine {
+                // What was before is no second's.
+                machine.read(0..0);
+            }
+        }
         if now >= self.shared.end_of(self.second) {
-            let is_stolen = self.stolen.as_mut().is_some_and(|stolen| {
-                let least = TICKS_MIN.max(stolen.processors() as u64);
-                stolen.since_last() >= least
+            let over = self.second..self.shared.second(now).unwrap_or(0);
+            let is_stolen = self.machine.as_mut().is_some_and(|machine| {
+                let least = TICKS_MIN.max(machine.processors() as u64);
+                machine.read(over) >= least
             });
             while now >= self.shared.end_of(self.second) {
                 // Of a collector that comes late it is not known in which of them.
@@ -68,6 +90,11 @@ impl Gate {
             return;
         }
         fold.extend_to(self.shared.end());
+        let (shared, seconds) = (&self.shared, self.shared.seconds());
+        let is_aside = |second: u64| second < seconds && shared.found(second) != 0;
+        if let Some(machine) = &mut self.machine {
+            machine.decide(decided, is_aside);
+        }
         while self.decided < decided.min(self.shared.seconds()) {
             let found = self.shared.found(self.decided);
             if found != 0 {

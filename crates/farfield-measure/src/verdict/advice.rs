@@ -17,6 +17,8 @@ pub const PUNCTUAL: f64 = 0.6;
 
 /// Fewer connections a second are no storm.
 const STORM: f64 = 500.0;
+/// What is disturbed is counted in tenths of a second, or coarser.
+const TENTH: Duration = Duration::from_ms(100);
 /// More stretches of disturbed seconds are not named one by one.
 const STRETCHES: usize = 3;
 
@@ -81,11 +83,22 @@ impl RunView<'_> {
         (Some(note), Some(advice))
     }
 
+    /// Stretches of the run in which a worker was held or stopped, but for what is set aside.
+    pub fn disturbed(&self, worker: &WorkerStats) -> Vec<(Instant, Duration)> {
+        let is_left = |at: Instant| self.fold.aside().is_none_or(|aside| !aside.contains(at));
+        let mut stretches = worker.disturbed.stretches();
+        stretches.retain(|(from, length)| {
+            let tenths = length.as_ns().div_ceil(TENTH.as_ns());
+            (0..tenths).any(|tenth| is_left(*from + TENTH.times(tenth)))
+        });
+        stretches
+    }
+
     /// The seconds in which a worker was held or stopped, if these are few stretches.
     fn when(&self) -> String {
         let most =
             self.stats.workers.iter().max_by_key(|worker| worker.held.unwrap_or_default() + worker.stopped);
-        let stretches = most.map(|worker| worker.disturbed.stretches()).unwrap_or_default();
+        let stretches = most.map(|worker| self.disturbed(worker)).unwrap_or_default();
         if stretches.is_empty() || stretches.len() > STRETCHES {
             return String::new();
         }
@@ -218,7 +231,7 @@ impl RunView<'_> {
     pub fn storm(&self) -> Option<String> {
         let open = self.context.heading.load.has_users_who_arrive();
         let steady = &self.fold.steady().events;
-        let seconds = self.fold.window().elapsed(self.until).as_secs_f64();
+        let seconds = self.fold.lasted(self.until).as_secs_f64();
         if seconds == 0.0 {
             return None;
         }
@@ -290,9 +303,9 @@ impl RunView<'_> {
         }
     }
 
-    /// Requests that succeeded a second in the measured part.
+    /// Requests that succeeded a second in the measured part, without what is set aside.
     pub fn rate(&self) -> Option<f64> {
-        let steady = self.fold.window().elapsed(self.until).as_secs_f64();
+        let steady = self.fold.lasted(self.until).as_secs_f64();
         let succeeded = self.fold.steady().events.succeeded as f64;
         (steady > 0.0 && succeeded > 0.0).then(|| succeeded / steady)
     }

@@ -86,10 +86,10 @@ pub fn disturbed(run: &RunView<'_>) -> Option<Disturbed> {
         return None;
     }
     let lost = workers.iter().filter_map(|worker| Some(worker.stalled.max(worker.stall?))).max()?;
-    let measured = run.fold.window().elapsed(run.until);
+    let measured = run.fold.lasted(run.until);
     let share = (2.0 * lost.as_secs_f64() / measured.as_secs_f64()).min(1.0);
     let moved = QUANTILES.iter().filter(|quantile| moves(share, **quantile)).map(Quantile::to_string);
-    let stretches = workers.iter().flat_map(|worker| worker.disturbed.stretches());
+    let stretches = workers.iter().flat_map(|worker| run.disturbed(worker));
     let mut seconds: Vec<[f64; 2]> = stretches
         .map(|(from, length): (Instant, Duration)| [from.as_secs_f64(), (from + length).as_secs_f64()])
         .collect();
@@ -111,4 +111,39 @@ pub fn moves_a_claim(run: &RunView<'_>, disturbed: &Disturbed) -> bool {
     let thresholds = run.context.thresholds;
     CLAIMED.iter().any(|quantile| disturbed.moves(*quantile))
         || thresholds.iter().any(|threshold| threshold.can_be_moved(disturbed.requests_share_max))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fold::Fold;
+    use crate::fold::scene::{sample, window};
+    use crate::summary::{LoadKind, SummaryContext};
+    use crate::verdict::{VerdictLimits, scene};
+
+    /// A worker was stopped for 145 ms in the third of four seconds, and before that in the second, which is
+    /// set aside.
+    #[test]
+    fn what_is_set_aside_disturbed_nothing_that_is_left() {
+        let (_, mut stats) = scene::good_run();
+        let worker = &mut stats.workers[0];
+        (worker.stall, worker.stalled) = (Some(Duration::from_ms(145)), Duration::from_ms(145));
+        for tenth in [12, 13, 23, 24] {
+            worker.disturbed.add(Instant::ZERO + Duration::from_ms(100 * tenth));
+        }
+        let mut fold = Fold::new(window(0, 4_000)).setting_aside(Some(Duration::from_secs(3)));
+        fold.set_aside(1, 1);
+        let (heading, limits) = (scene::heading(LoadKind::Open), VerdictLimits::default());
+        let context =
+            SummaryContext { heading: &heading, limits: &limits, thresholds: &[], series_file: None };
+        let until = fold.window().measure_to;
+        // 300 requests in three seconds.
+        for number in (0..400).filter(|number| !(100..200).contains(number)) {
+            fold.record(&sample(number * 10_000_000, number * 10_000_000 + 1_000_000));
+        }
+        let run = RunView { context, fold: &fold, stats: &stats, until };
+        let found = disturbed(&run).expect("a stall");
+        assert_eq!((found.measured_ns, found.seconds), (3_000_000_000, vec![[2.3, 2.5]]));
+        assert_eq!(run.rate(), Some(100.0), "as a rate to offer at most");
+    }
 }

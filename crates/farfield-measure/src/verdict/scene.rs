@@ -59,8 +59,16 @@ pub fn good_run() -> (Fold, EngineStats) {
 pub fn judge(load: LoadKind, damage: impl FnOnce(&mut EngineStats)) -> Verdict {
     let (fold, mut stats) = good_run();
     damage(&mut stats);
+    let heading = heading(load);
+    let limits = VerdictLimits::default();
+    let context = SummaryContext { heading: &heading, limits: &limits, thresholds: &[], series_file: None };
+    Verdict::judge(context, &fold, &stats, END)
+}
+
+/// The heading of a run under a load of this kind.
+pub fn heading(load: LoadKind) -> Heading {
     let text = String::new;
-    let heading = Heading {
+    Heading {
         farfield: text(),
         scenario: text(),
         target: text(),
@@ -68,10 +76,7 @@ pub fn judge(load: LoadKind, damage: impl FnOnce(&mut EngineStats)) -> Verdict {
         load,
         load_words: text(),
         started_at: text(),
-    };
-    let limits = VerdictLimits::default();
-    let context = SummaryContext { heading: &heading, limits: &limits, thresholds: &[], series_file: None };
-    Verdict::judge(context, &fold, &stats, END)
+    }
 }
 
 /// A hundred times the same time: its p99 is that, and remains it with one other.
