@@ -194,6 +194,13 @@ pub struct SetAsideSummary {
 }
 
 impl SetAsideSummary {
+    /// The parts of the run that are set aside, in seconds since its start; seconds beside each other are one.
+    pub fn spans(&self) -> Vec<(f64, f64)> {
+        let joined = self.seconds.chunk_by(|one, next| one.to_ns == next.from_ns);
+        let at = |ns: u64| ns as f64 / 1e9;
+        joined.filter_map(|own| Some((at(own.first()?.from_ns), at(own.last()?.to_ns)))).collect()
+    }
+
     /// In sentences for a reader; `None` if nothing is set aside and as much was measured as asked for.
     pub fn in_words(&self) -> Option<String> {
         let [asked, left] = [self.asked_ns, self.left_ns].map(|ns| ns as f64 / 1e9);

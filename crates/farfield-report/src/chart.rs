@@ -139,13 +139,15 @@ impl Layout {
 
 /// The seconds of a run along the x axis, equal in all charts of a page.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Seconds {
+pub struct Seconds<'a> {
     /// The end of the axis at least.
     pub until: f64,
     /// The end of the warm-up, which is shaded.
     pub warm_up: f64,
     /// The end of the measured part: what comes after is shaded.
     pub measured_to: f64,
+    /// Parts of it that are set aside, which are shaded as well: from and to.
+    pub aside: &'a [(f64, f64)],
 }
 
 impl Point {
@@ -263,11 +265,10 @@ impl Chart {
         if layout.is_in_page {
             svg.heading((left, layout.top), &self.title);
         }
-        if let Some(Seconds { until, warm_up, measured_to }) = seconds {
+        if let Some(Seconds { until, warm_up, measured_to, aside }) = seconds {
             let place = |second: f64| across.place(second.clamp(0.0, until));
-            for (from, to) in
-                [(0.0, warm_up), (measured_to, until)].into_iter().filter(|(from, to)| from < to)
-            {
+            let around = [(0.0, warm_up), (measured_to, until)];
+            for (from, to) in around.iter().chain(aside).copied().filter(|(from, to)| from < to) {
                 svg.shade((place(from), up.to), (place(to), up.from));
             }
         }
@@ -356,11 +357,13 @@ mod tests {
     fn a_single_second_is_visible_and_what_does_not_count_is_shaded() {
         let series = vec![Series::new("data", Mark::Line, [(1.0, 5.0)])];
         let chart = Chart::new("Chart", Axis::linear("second"), Axis::linear("n"), series);
-        let shaded = |warm_up, measured_to| {
-            let svg = chart.html_over(Seconds { until: 4.0, warm_up, measured_to });
+        let shaded = |warm_up, measured_to, aside: &[(f64, f64)]| {
+            let svg = chart.html_over(Seconds { until: 4.0, warm_up, measured_to, aside });
             svg.matches("class=\"shade\"").count()
         };
-        assert_eq!([shaded(0.0, 4.0), shaded(1.0, 4.0), shaded(0.0, 3.0), shaded(1.0, 3.0)], [0, 1, 1, 2]);
+        let edges = [(0.0, 4.0), (1.0, 4.0), (0.0, 3.0), (1.0, 3.0)];
+        assert_eq!(edges.map(|(warm_up, measured_to)| shaded(warm_up, measured_to, &[])), [0, 1, 1, 2]);
+        assert_eq!(shaded(1.0, 3.0, &[(1.0, 1.5), (2.0, 3.0)]), 4, "what is set aside does not count either");
         // One of the second, three of the legend's line.
         let of = |svg: String| {
             svg.split("</g>")

@@ -93,6 +93,7 @@ fn the_part_that_lasted_is_what_is_left() {
     assert_eq!(fold.lasted(Instant::from_ns(2_500 * MS)), Duration::from_secs(1));
     let summary = fold.aside().expect("set aside").summary(fold.window(), END, 0);
     assert_eq!(summary.seconds.last().map(|second| second.to_ns), Some(4_500 * MS));
+    assert_eq!(summary.spans(), [(2.0, 3.0), (4.0, 4.5)]);
     let words = summary.in_words().expect("set aside");
     assert!(words.starts_with("1.5 s of disturbed time are set aside (stolen 2)"), "{words}");
     assert!(words.contains("2.0 s of the 3.5 s that were asked for are left"), "{words}");
@@ -101,4 +102,8 @@ fn the_part_that_lasted_is_what_is_left() {
     short.set_aside(0, 1);
     short.extend_to(Instant::from_ns(3_000 * MS));
     assert_eq!(short.lasted(END), SECOND);
+    // Charts shade what is beside each other as one.
+    short.set_aside(1, 1);
+    let summary = short.aside().expect("set aside").summary(short.window(), END, 0);
+    assert_eq!(summary.spans(), [(1.0, 3.0)]);
 }

@@ -7,6 +7,7 @@ use crate::chart::{Axis, Chart, Mark, Seconds, Series, Spacing};
 use crate::directory::RunDirectory;
 use farfield_measure::monitor::{self, Watched, metric};
 use farfield_measure::series::{self, SeriesRow};
+use farfield_measure::set_aside::SetAsideSummary;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -19,19 +20,25 @@ type Monitored = BTreeMap<Watched, Vec<(u64, f64)>>;
 const LINES: usize = 5;
 
 pub(super) fn charts(page: &mut String, run: &RunDirectory) {
-    page.push_str("<h2>Over time</h2>\n<p>Seconds since the start of the run; the warm-up, and what comes after the measured part, are shaded.</p>\n");
+    page.push_str(
+        "<h2>Over time</h2>\n<p>Seconds since the start of the run; the warm-up, what comes after the measured part, and what \
+         was set aside of it are shaded.</p>\n",
+    );
     let read = opened(run, "series.parquet")
         .and_then(|file| series::read_parquet(file).map_err(|error| format!("series.parquet: {error}")));
     let rows = match read {
         Ok(rows) => rows,
         Err(why) => return missing(page, &why),
     };
-    let phases = &run.summary().phases;
+    let summary = run.summary();
+    let phases = &summary.phases;
+    let aside = summary.set_aside.as_ref().map_or_else(Vec::new, SetAsideSummary::spans);
     let at = |ns: u64| ns as f64 / 1e9;
     let seconds = Seconds {
         until: rows.len() as f64,
         warm_up: at(phases.warm_up_ns),
         measured_to: at(phases.warm_up_ns.saturating_add(phases.steady_ns)),
+        aside: &aside,
     };
     let mut put = |chart: Chart| page.push_str(&chart.html_over(seconds));
     put(rates(&rows));
@@ -133,7 +140,7 @@ fn monitored(run: &RunDirectory) -> Option<Result<Monitored, String>> {
     Some(monitor::read_parquet(file, &wanted).map_err(|error| format!("monitors.parquet: {error}")))
 }
 
-fn monitors(page: &mut String, read: &Monitored, seconds: Seconds) {
+fn monitors(page: &mut String, read: &Monitored, seconds: Seconds<'_>) {
     for (title, unit, wanted, scale) in PLANS {
         let of_plan = read
             .iter()

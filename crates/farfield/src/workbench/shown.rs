@@ -8,6 +8,7 @@ use crate::live::view::View;
 use farfield_base::{Instant, printable};
 use farfield_measure::Quantile;
 use farfield_measure::series::SeriesRow;
+use farfield_measure::set_aside::SetAsideSummary;
 use farfield_measure::summary::{Rates, Summary, TimingSummary};
 use farfield_measure::verdict::{Check, CheckState};
 use farfield_report::chart::{Axis, Chart, Mark, Seconds, Series, Spacing};
@@ -186,7 +187,9 @@ fn charts(view: &View) -> Vec<String> {
     };
     let warm_up = view.facts.measure_from.as_ns() as f64 / 1e9;
     // The end of the measured part is the end of the axis; of a run that ends by count it is not known yet.
-    let seconds = Seconds { until: until.min(3600.0), warm_up, measured_to: f64::INFINITY };
+    let aside = view.figures.summary.as_ref().and_then(|summary| summary.set_aside.as_ref());
+    let aside = aside.map_or_else(Vec::new, SetAsideSummary::spans);
+    let seconds = Seconds { until: until.min(3600.0), warm_up, measured_to: f64::INFINITY, aside: &aside };
     let second = || Axis::linear("second of the run");
     let line = |name: &str, value: &dyn Fn(&SeriesRow) -> Option<f64>| {
         let points = rows.iter().filter_map(|row| Some((row.second as f64, value(row)?)));
