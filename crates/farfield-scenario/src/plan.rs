@@ -199,8 +199,8 @@ impl Scenario {
             return Err(Mistake::at("run.set-aside", message));
         }
         if self.plane == PlaneKind::Emulated {
-            let message = "seconds are set aside on the sockets plane; on the emulated plane the verdict says what was \
-                           disturbed";
+            let message = "seconds are set aside on the sockets plane alone: in an emulated network a disturbance goes on in \
+                           the clients' TCP, and the verdict says what was disturbed";
             return Err(Mistake::at("run.set-aside", message));
         }
         Ok(())
@@ -213,5 +213,35 @@ impl Scenario {
         self.run.finish_sessions = Duration::ZERO;
         (self.run.set_aside, self.run.duration_max) = (false, None);
         self.run.warm_up = Duration::ZERO;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::from_text;
+    use crate::overlay::Overlay;
+    use std::path::Path;
+
+    #[test]
+    fn seconds_that_cannot_be_set_aside_are_refused_with_their_line() {
+        for (text, words) in [
+            (
+                "plane = 'emulated'\n[run]\nset-aside = true\n",
+                "s.toml:3: run.set-aside: seconds are set aside on",
+            ),
+            (
+                "[run]\nset-aside = true\nrequests = 5\n",
+                "s.toml:2: run.set-aside: a run that ends by a number",
+            ),
+            (
+                "[run]\nset-aside = true\nduration = '9s'\nduration-max = '8s'\n",
+                "s.toml:4: run.duration-max: the longest measured part, 8s, is shorter",
+            ),
+            ("[run]\nduration-max = '1h'\n", "s.toml:2: run.duration-max: it is for `run.set-aside = true`"),
+        ] {
+            let read = from_text(text, Some(Path::new("s.toml")), &Overlay::default());
+            let sentence = read.expect_err(text).to_string();
+            assert!(sentence.starts_with(words) && !sentence.contains('\n'), "{sentence}");
+        }
     }
 }
