@@ -194,7 +194,7 @@ pub struct SetAsideSummary {
 }
 
 impl SetAsideSummary {
-    /// The parts of the run that are set aside, in seconds since its start; seconds beside each other are one.
+    /// The parts of the run that are set aside, in seconds since its start; neighbouring seconds are one.
     pub fn spans(&self) -> Vec<(f64, f64)> {
         let joined = self.seconds.chunk_by(|one, next| one.to_ns == next.from_ns);
         let at = |ns: u64| ns as f64 / 1e9;
