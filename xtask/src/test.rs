@@ -17,7 +17,7 @@ use crate::python;
 use anyhow::{Context, Result};
 use clap::Args;
 use nix::sys::statvfs::statvfs;
-use programs::Variables;
+use programs::{Tier, Variables};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
@@ -35,6 +35,9 @@ pub struct TestArgs {
     /// Treats a skipped test as a failure; so does a `CI` environment variable.
     #[arg(long)]
     strict: bool,
+    /// Runs the unit tests alone: before each commit.
+    #[arg(long, conflicts_with = "cargo_args")]
+    quick: bool,
     /// Installs nothing.
     #[arg(long)]
     no_install: bool,
@@ -47,20 +50,25 @@ pub struct TestArgs {
 #[expect(clippy::disallowed_methods, reason = "how long the tests took is for whoever runs them next")]
 pub fn run(args: &TestArgs) -> Result<ExitCode> {
     let began = Instant::now();
-    system::provide(system::FOR_TESTS, !args.no_install)?;
+    // Unit tests need next to nothing of what is installed: they skip by name what a person lacks.
+    let may_install = !(args.no_install || args.quick);
+    if !args.quick {
+        system::provide(system::FOR_TESTS, may_install)?;
+    }
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
-    if args.cargo_args.is_empty() {
+    if args.cargo_args.is_empty() && !args.quick {
         say_what_it_takes(&target);
     }
-    let python = python::provide(&std::path::absolute(&target)?, !args.no_install);
-    let axe = python.as_deref().and_then(|python| python::provide_axe(python, !args.no_install));
+    let python = python::provide(&std::path::absolute(&target)?, may_install);
+    let axe = python.as_deref().and_then(|python| python::provide_axe(python, may_install));
     let skips = tempfile::NamedTempFile::new().context("cannot make a file for skipped tests")?;
     let mut variables = vec![("FARFIELD_SKIPS", skips.path())];
     variables.extend(python.as_deref().map(|python| ("FARFIELD_PYTHON", python)));
     variables.extend(axe.as_deref().map(|axe| ("FARFIELD_AXE", axe)));
-    let (mut ran, passed_alone, left) = match args.cargo_args.is_empty() {
-        true => run_all(&variables)?,
-        false => run_some(&args.cargo_args, &variables)?,
+    let (mut ran, passed_alone, left) = match (args.cargo_args.is_empty(), args.quick) {
+        (true, false) => run_tier(Tier::All, &variables)?,
+        (true, true) => run_tier(Tier::Quick, &variables)?,
+        (false, _) => run_some(&args.cargo_args, &variables)?,
     };
     let all_well = ran.all_well;
     let skipped = skipped(&fs::read_to_string(skips.path())?);
@@ -93,12 +101,12 @@ pub fn run(args: &TestArgs) -> Result<ExitCode> {
 /// What came of tests, those of them that passed only alone, and what they left behind.
 type Found = (Ran, Vec<String>, Vec<String>);
 
-/// Runs all tests, and those of a few that fail again.
-fn run_all(variables: &Variables<'_>) -> Result<Found> {
+/// Runs all tests of `tier`, and those of a few that fail again.
+fn run_tier(tier: Tier, variables: &Variables<'_>) -> Result<Found> {
     // Built first, so that a compiler's daemons are not taken for something the tests left behind.
-    let programs = programs::build()?;
+    let programs = programs::build(tier)?;
     let watch = Watch::begin()?;
-    let mut ran = programs::run(&programs, variables)?;
+    let mut ran = programs::run(&programs, tier, variables)?;
     let mut passed_alone = Vec::new();
     if ran.may_run_again() {
         println!("Failed beside others, and run again alone: {}", ran.failed.join(", "));

@@ -2,13 +2,15 @@
 //!
 //! Tests of real kernels and real servers mostly wait: two of their programs run beside each other. All
 //! others only compute; two of them at a time run at idle priority, so that they get what is left of the
-//! processors and delay nobody. What a program printed is printed when it has ended.
+//! processors and delay nobody. The longest begin first, so that none of them is left alone at the end. What
+//! a program printed is printed when it has ended.
 
 use super::tally::Ran;
 use anyhow::{Context, Result};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 use serde::Deserialize;
+use std::ffi::OsStr;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,6 +24,27 @@ const REAL: [&str; 3] = ["farfield", "farfield-engine", "farfield-origin"];
 
 /// How many of their programs run at once, and how many of the others.
 const AT_ONCE: usize = 2;
+
+/// The longest programs, by package and main file: those that take more than 30 s of the processors, or of
+/// the clock beside others, in the order of what they took.
+const LONGEST: [(&str, &str); 16] = [
+    ("farfield", "tests/faults/main.rs"),
+    ("farfield", "tests/commands/main.rs"),
+    ("farfield", "tests/http/main.rs"),
+    ("farfield", "tests/fits/main.rs"),
+    ("farfield", "tests/hostile/main.rs"),
+    ("farfield", "tests/verification/main.rs"),
+    ("farfield", "tests/wan/main.rs"),
+    ("farfield", "tests/hosts/main.rs"),
+    ("farfield", "tests/packaged_application/main.rs"),
+    ("farfield", "tests/tls/main.rs"),
+    ("farfield", "tests/watched/main.rs"),
+    ("farfield-measure", "src/lib.rs"),
+    ("experiments", "src/main.rs"),
+    ("farfield-fit", "src/lib.rs"),
+    ("farfield-traffic", "src/lib.rs"),
+    ("farfield-emulator", "tests/retries.rs"),
+];
 
 /// A test program.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,15 +75,50 @@ struct Profile {
     test: bool,
 }
 
+/// Tests that run together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tier {
+    /// All tests, and the examples in documents.
+    All,
+    /// The unit tests of all packages but those of [`LONG`].
+    Quick,
+}
+
+/// Packages whose unit tests are whole experiments.
+const LONG: [&str; 1] = ["experiments"];
+
+impl Tier {
+    /// Whether `program` belongs to it.
+    fn has(self, program: &Program) -> bool {
+        match self {
+            Tier::All => true,
+            Tier::Quick => program.source.starts_with("src") && !LONG.contains(&program.package()),
+        }
+    }
+
+    /// Arguments of `cargo test --workspace` that build no more than this tier.
+    fn cargo_args(self) -> Vec<&'static str> {
+        match self {
+            Tier::All => Vec::new(),
+            Tier::Quick => {
+                let without = LONG.iter().flat_map(|package| ["--exclude", package]);
+                ["--lib", "--bins"].into_iter().chain(without).collect()
+            }
+        }
+    }
+}
+
 /// What tests need to know of this task, as variables of their environment.
 pub type Variables<'a> = [(&'static str, &'a Path)];
 
-/// Builds all test programs, and returns them in cargo's order.
-pub fn build() -> Result<Vec<Program>> {
+/// Builds the test programs of `tier`, and returns them in cargo's order.
+pub fn build(tier: Tier) -> Result<Vec<Program>> {
     let mut command = process::cargo();
     command.args(["test", "--workspace", "--no-run", "--message-format=json-render-diagnostics"]);
+    command.args(tier.cargo_args());
     eprintln!("$ {}", process::words(&command));
-    listed(&process::output(&mut command)?)
+    let programs = listed(&process::output(&mut command)?)?;
+    Ok(programs.into_iter().filter(|program| tier.has(program)).collect())
 }
 
 /// The test programs that cargo's messages name, one a line.
@@ -81,15 +139,19 @@ fn listed(messages: &[u8]) -> Result<Vec<Program>> {
 }
 
 impl Program {
+    /// The name of its package, which is called what its folder is called.
+    fn package(&self) -> &str {
+        self.folder.file_name().and_then(OsStr::to_str).unwrap_or_default()
+    }
+
     fn is_real(&self) -> bool {
-        self.folder.file_name().is_some_and(|name| REAL.iter().any(|real| name == *real))
+        REAL.contains(&self.package())
     }
 
     /// What its runs are headed with.
     fn heading(&self) -> String {
-        let package = self.folder.file_name().unwrap_or_default();
         let program = self.executable.file_name().unwrap_or_default();
-        format!("{} of {} ({})", self.source.display(), package.display(), program.display())
+        format!("{} of {} ({})", self.source.display(), self.package(), program.display())
     }
 
     /// The command that runs those of its tests that `filter`, arguments of test runners, leaves.
@@ -99,9 +161,7 @@ impl Program {
             false => idle(&self.executable),
         };
         command.args(filter).current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);
-        // A package is called what its folder is called.
-        command.env("CARGO_PKG_NAME", self.folder.file_name().unwrap_or_default());
-        command.envs(variables.iter().copied());
+        command.env("CARGO_PKG_NAME", self.package()).envs(variables.iter().copied());
         command
     }
 
@@ -153,12 +213,14 @@ fn run_reading(mut command: Command) -> Result<(Vec<u8>, Ran)> {
 /// Something to run, and what came of it.
 type Work<'a> = Box<dyn FnOnce() -> Result<Ran> + Send + 'a>;
 
-/// Runs all tests of all programs, and the examples in documents.
-pub fn run(programs: &[Program], variables: &Variables<'_>) -> Result<Ran> {
+/// Runs all tests of these programs, and with [`Tier::All`] the examples in documents.
+pub fn run(programs: &[Program], tier: Tier, variables: &Variables<'_>) -> Result<Ran> {
     let (mut real, mut others): (Vec<Work<'_>>, Vec<Work<'_>>) = (Vec::new(), Vec::new());
-    // Compiled as they are run, by one processor: not to be the last.
-    others.push(Box::new(move || run_examples(variables)));
-    for program in programs {
+    if tier == Tier::All {
+        // Compiled as they are run, by one processor: not to be the last.
+        others.push(Box::new(move || run_examples(variables)));
+    }
+    for program in longest_first(programs) {
         let queue = if program.is_real() { &mut real } else { &mut others };
         queue.push(Box::new(move || program.run(variables, &[])));
     }
@@ -172,6 +234,18 @@ pub fn run(programs: &[Program], variables: &Variables<'_>) -> Result<Ran> {
         }
         Ok(ran)
     })
+}
+
+/// The programs in the order in which they begin: those of [`LONGEST`], then the rest in cargo's order.
+fn longest_first(programs: &[Program]) -> Vec<&Program> {
+    let mut ordered: Vec<&Program> = programs.iter().collect();
+    ordered.sort_by_key(|program| {
+        let is = |(package, source): &(&str, &str)| {
+            program.package() == *package && program.source == Path::new(source)
+        };
+        LONGEST.iter().position(is).unwrap_or(LONGEST.len())
+    });
+    ordered
 }
 
 /// Does what is next in `queue` until there is nothing.
@@ -225,6 +299,45 @@ mod tests {
         assert_eq!(programs.len(), 1);
         assert_eq!(programs[0].heading(), "tests/fit.rs of farfield (fit-1)");
         assert!(programs[0].is_real());
+    }
+
+    fn built(package: &str, source: &str) -> Program {
+        let folder = Path::new("/a/crates").join(package);
+        Program { folder, source: source.into(), executable: "/t/a-1".into() }
+    }
+
+    #[test]
+    fn the_longest_begin_first() {
+        let all = [
+            built("farfield-net", "src/lib.rs"),
+            built("farfield", "tests/commands/main.rs"),
+            built("farfield", "src/main.rs"),
+            built("farfield", "tests/faults/main.rs"),
+        ];
+        let ordered = longest_first(&all);
+        assert_eq!(ordered, [&all[3], &all[1], &all[0], &all[2]]);
+        // The table names programs that there are.
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        for (package, source) in LONGEST {
+            let is_there = |folder: &str| root.join(folder).join(package).join(source).is_file();
+            assert!(is_there("crates") || is_there(""), "{package} has no {source}");
+        }
+    }
+
+    #[test]
+    fn a_minutes_tests_are_those_beside_the_code() {
+        let all = [
+            built("farfield-net", "src/lib.rs"),
+            built("farfield", "src/main.rs"),
+            built("farfield", "tests/fits/main.rs"),
+            built("farfield-net", "tests/codel.rs"),
+            built("experiments", "src/main.rs"),
+        ];
+        let chosen = |tier: Tier| all.iter().map(|program| tier.has(program)).collect::<Vec<_>>();
+        assert_eq!(chosen(Tier::Quick), [true, true, false, false, false]);
+        assert_eq!(chosen(Tier::All), [true; 5]);
+        assert_eq!(Tier::Quick.cargo_args(), ["--lib", "--bins", "--exclude", "experiments"]);
+        assert!(Tier::All.cargo_args().is_empty());
     }
 
     /// A program in a folder that nobody else writes into: it is run.
