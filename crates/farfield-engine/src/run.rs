@@ -43,6 +43,7 @@ use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 
 pub(crate) use result::finish;
 
@@ -236,7 +237,7 @@ pub fn run_with_clocks(
         summary_context(settings),
         &settings.aborts,
         files,
-        Pace::beside_workers(clock),
+        Pace::beside_workers(clock, Arc::clone(&halt)),
     );
     let collector = collector.on_processor(settings.plane.collector_processor());
     let gate = seconds.map(|shared| Gate::new(shared, worker_count, server, &settings.worker_processors()));
@@ -260,7 +261,7 @@ pub fn run_with_clocks(
         }
     };
     let now = || {
-        if stop.load(Ordering::Relaxed) {
+        if stop.load(Ordering::Relaxed) || threads.iter().all(JoinHandle::is_finished) {
             end();
         }
         clock.now()
