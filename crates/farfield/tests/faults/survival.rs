@@ -449,7 +449,7 @@ fn a_second_interrupt_leaves_whole_files() {
     let place = Place::new();
     // From at once to long after the results were written.
     for wait_ms in [0, 1, 3, 10, 30, 100, 1000] {
-        let run = place.begin_run("-c 20 --think 1ms -d 60s");
+        let run = place.begin_run("-c 20 --think 10ms -d 60s");
         run.await_checkpoint();
         run.signal(Signal::INT);
         let ended = crate::common::try_poll(std::time::Duration::from_millis(wait_ms), || {

@@ -28,7 +28,7 @@ fn load(name: &str, on_sockets: bool) -> String {
     let is_unread = matches!(kind, Kind::PingAndBody | Kind::SettingsAndBody);
     let users = if is_unread && on_sockets { 3 } else { 8 };
     format!(
-        "-c {users} -d 2s --warm-up 0s --set connections.request-timeout={wait} --set run.drain={wait} {SHORT} \
+        "-c {users} -d 1s --warm-up 0s --set connections.request-timeout={wait} --set run.drain={wait} {SHORT} \
          --set verdict.server-silent=1m"
     )
 }
