@@ -86,8 +86,9 @@ impl Reported {
     }
 }
 
-/// Twenty-four readers who are all at it, in no hurry where there is none.
-const AT_ONCE: &str = "-c 24 --think 200ms --warm-up 0s --set load.ramp=2s -n 360 -d 3m --set run.drain=60s";
+/// Twenty-four readers who are all at it, a session each, in no hurry where there is none.
+const AT_ONCE: &str =
+    "-c 24 --think 200ms --warm-up 0s --set load.ramp=2s --sessions 24 -d 3m --set run.drain=60s";
 
 /// Limits under which this machine's slowness makes no emulated run invalid either.
 const CALM_PACKETS: &str = "--set verdict.departure-lateness-p99=1m --set verdict.arrival-lateness-p99=1m \
