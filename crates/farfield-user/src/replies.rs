@@ -12,8 +12,8 @@ use farfield_http::{Body, Event, Head};
 use std::sync::Arc;
 
 impl Population {
-    /// Bytes of replies came on a connection, in the clear; none where its protocol has been handed them, or a
-    /// timer of it has led to something. What follows on the connection leaves together, behind the last.
+    /// Bytes of replies came on a connection, in the clear; none where its protocol has been handed them, or
+    /// a timer of it has led to something. What follows on the connection leaves together, behind the last.
     pub(crate) fn handle_replies<T: Transport>(
         &mut self,
         transport: &mut T,

@@ -253,8 +253,8 @@ impl Runner {
     }
 }
 
-/// The file that an experiment of this user locks for a run that is timed. Its name in a `folder` of all users
-/// can be guessed: another user's file, or a link, is refused, and what is there is never cut.
+/// The file that an experiment of this user locks for a run that is timed. Its name in a `folder` of all
+/// users can be guessed: another user's file, or a link, is refused, and what is there is never cut.
 fn turn(folder: &Path) -> Result<File> {
     let path = folder.join(format!("farfield-experiment-{}.lock", geteuid()));
     let mut options = File::options();
