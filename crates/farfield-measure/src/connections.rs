@@ -6,10 +6,12 @@
 //! `opened_ns` in nanoseconds since the start of the run, `client` and `server` as text (`192.0.2.1:80`,
 //! `[2001:db8::1]:80`).
 
+use crate::parquet_bounds::{self, OutOfBounds};
 use crate::table::{begin, required, text};
 use farfield_base::{Instant, Opened};
 use parquet::data_type::{ByteArrayType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::ParquetMetaDataReader;
 use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use parquet::record::{Row, RowAccessor};
 use std::io::Write;
@@ -31,6 +33,9 @@ pub enum ConnectionsError {
     /// It is no Parquet file, is damaged, or lacks a column.
     #[error("connections.parquet cannot be read: {0}")]
     Parquet(#[from] ParquetError),
+    /// It claims more than its reader is let hold.
+    #[error("connections.parquet: {0}")]
+    OutOfBounds(#[from] OutOfBounds),
     /// A row has no address and port where one belongs.
     #[error("connections.parquet has {found:?} in place of an address and port")]
     Address {
@@ -64,6 +69,8 @@ pub fn write_parquet<W: Write + Send>(rows: &[Opened], to: W) -> Result<(), Parq
 /// # Errors
 /// If it is none that [`write_parquet`] could have written: see [`ConnectionsError`].
 pub fn read_parquet<R: ChunkReader + 'static>(from: R) -> Result<Vec<Opened>, ConnectionsError> {
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(&from)?;
+    metadata.row_groups().iter().try_for_each(|group| parquet_bounds::check(&from, group))?;
     SerializedFileReader::new(from)?.get_row_iter(None)?.map(|row| opened(&row?)).collect()
 }
 

@@ -31,6 +31,7 @@ pub mod monitor;
 pub mod outcome_times;
 pub mod outcomes;
 pub mod pages;
+pub mod parquet_bounds;
 pub mod paths;
 pub mod quantile;
 pub mod reuse;

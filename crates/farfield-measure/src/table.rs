@@ -2,10 +2,12 @@
 //!
 //! `samples.parquet` is not among them: it is written while the run goes on, by [`samples`](crate::samples).
 
+use crate::parquet_bounds::{self, OutOfBounds};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::ParquetMetaDataReader;
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use parquet::file::reader::{ChunkReader, FileReader, RowGroupReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
@@ -105,6 +107,9 @@ pub enum TableError {
     /// Its pages are damaged.
     #[error("its pages are damaged")]
     Pages,
+    /// It claims more than its reader is let hold.
+    #[error(transparent)]
+    OutOfBounds(#[from] OutOfBounds),
     /// The bytes are not Parquet as they should be.
     #[error("its Parquet is damaged: {0}")]
     Parquet(#[from] ParquetError),
@@ -120,6 +125,8 @@ pub fn read<R: ChunkReader + 'static>(
 ) -> Result<(), TableError> {
     // Parquet's decoders panic on some damaged pages; that must not end the reader of a report.
     let read = panic::catch_unwind(AssertUnwindSafe(|| {
+        let metadata = ParquetMetaDataReader::new().parse_and_finish(&source)?;
+        metadata.row_groups().iter().try_for_each(|group| parquet_bounds::check(&source, group))?;
         let reader = SerializedFileReader::new(source)?;
         (0..reader.num_row_groups()).try_for_each(|at| take(&*reader.get_row_group(at)?))
     }));

@@ -4,6 +4,7 @@ use super::schema::{
     KEY_COMPLETE, KEY_KEEP, KEY_LEFT_OUT, KEY_SCENARIO, KEY_SEED, KEY_VERSION, VERSION, schema_of,
 };
 use super::{Keep, RunLabel};
+use crate::parquet_bounds::{self, OutOfBounds};
 use farfield_base::{
     Bytes, EarlyData, HttpStats, Instant, Outcome, PagePart, Sample, SpokenVersion, Stamp, TcpStats,
     TlsStats, TlsVersion,
@@ -65,6 +66,9 @@ pub enum SamplesError {
     /// Its pages are damaged.
     #[error("its pages are damaged")]
     Pages,
+    /// It claims more than its reader is let hold.
+    #[error(transparent)]
+    OutOfBounds(#[from] OutOfBounds),
     /// The bytes are not Parquet as they should be.
     #[error("its Parquet is damaged: {0}")]
     Parquet(#[from] ParquetError),
@@ -167,6 +171,7 @@ impl<R: ChunkReader + 'static> SamplesFile<R> {
     }
 
     fn read_group(&self, group: &RowGroupMetaData) -> Result<Vec<Sample>, SamplesError> {
+        parquet_bounds::check(&*self.source, group)?;
         let (version, rows) = (self.version, group.num_rows() as usize);
         let mut columns = GroupReader { source: &self.source, group, version, next: 0 };
         let mut due = columns.required::<Int64Type>()?;
