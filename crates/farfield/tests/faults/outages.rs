@@ -383,7 +383,7 @@ fn a_proxy_in_an_emulated_network_is_judged() {
     let farfield = env!("CARGO_BIN_EXE_farfield");
     let wan = wan.beside(&format!("({farfield} serve 127.0.0.1:8080 & sleep 3; kill -9 $!)"));
     let scenario = "load = { model = 'open', arrivals = '50/s' }\nnetwork = { clients = 20, rtt = '10ms' }\n\
-                    requests = { request = [{ path = '/bytes/100' }] }\nrun = { warm-up = '1s', duration = '4s', drain = '500ms' }";
+                    requests = { request = [{ path = '/bytes/100' }] }\nrun = { warm-up = '1s', duration = '6s', drain = '500ms' }";
     is_judged(&wan.run(scenario, ""), "emulated");
 }
 
@@ -421,7 +421,7 @@ fn front_doors_that_break_in_an_emulated_network_are_judged() {
         let wan = wan.beside(&format!("{farfield} serve 127.0.0.1:8080"));
         let scenario = format!(
             "{load}\nnetwork = {{ clients = 20, rtt = '10ms' }}\nrequests = {{ request = [{{ path = '/bytes/5000' }}] }}\n\
-             run = {{ warm-up = '500ms', duration = '4s', drain = '500ms' }}"
+             run = {{ warm-up = '500ms', duration = '6s', drain = '500ms' }}"
         );
         is_judged(&wan.run(&scenario, ""), &format!("{broken:?}, emulated, {load}"));
     });
