@@ -140,8 +140,15 @@ fn of_csv(path: &Path, text: &[u8], columns: &[String]) -> Result<Rows, FileErro
         |line: u64, problem: String| FileError::Line { path: path.to_owned(), line: line as usize, problem };
     let mut reader =
         csv::ReaderBuilder::new().has_headers(columns.is_empty()).trim(csv::Trim::Headers).from_reader(text);
+    // The reader's place of a record is before the empty lines that it passes over.
+    let line_at = |position: Option<&csv::Position>| {
+        let Some(position) = position else { return 1 };
+        let behind = text.get(position.byte() as usize..).unwrap_or_default();
+        let ends = behind.iter().take_while(|byte| matches!(byte, b'\r' | b'\n'));
+        position.line() + ends.filter(|byte| **byte == b'\n').count() as u64
+    };
     let line_error = |error: &csv::Error| {
-        let at = error.position().map_or(1, csv::Position::line);
+        let at = line_at(error.position());
         match error.kind() {
             csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
                 line(at, format!("has {len} fields where the first line has {expected_len}"))
@@ -158,7 +165,7 @@ fn of_csv(path: &Path, text: &[u8], columns: &[String]) -> Result<Rows, FileErro
     for record in reader.records() {
         let record = record.map_err(|error| line_error(&error))?;
         if record.len() != names.len() {
-            let at = record.position().map_or(1, csv::Position::line);
+            let at = line_at(record.position());
             return Err(line(at, format!("has {} fields for {} columns", record.len(), names.len())));
         }
         rows.push(record.iter().map(Box::from).collect());
@@ -236,6 +243,10 @@ mod tests {
             error_of("u.csv", "a,b\n1,2\n3\n", ""),
             "u.csv:3: has 1 fields where the first line has 2"
         );
+        let behind_empty_lines = error_of("u.csv", "a,b\n1,2\n\r\n\n3\n", "");
+        assert!(behind_empty_lines.starts_with("u.csv:5: has 1 fields"), "{behind_empty_lines}");
+        let with_columns = error_of("u.csv", "1,2\n\n3,4\n", "columns = ['a']");
+        assert!(with_columns.starts_with("u.csv:1: has 2 fields for 1 columns"), "{with_columns}");
         assert_eq!(
             error_of("u.jsonl", "{\"a\": 1}\n{\"b\": 1}", ""),
             "u.jsonl:2: has no `a`, which the first line has"
