@@ -119,8 +119,26 @@ fn kind_of(path: &Path, start: &[u8]) -> Brought {
             "is JSON, but neither an HTTP Archive (an object `log` with `entries`) nor an access log of known fields; name \
              those with `session.replay.fields` in a scenario",
         )
+    } else if extension != "toml" && !first.is_some_and(may_be_toml) {
+        Brought::Foreign(
+            "is neither a scenario (TOML) nor a HAR file, an access log of a known layout or a list of paths; name the layout of a \
+             log in a scenario, with `session.replay.layout`, or write a path or URL a line",
+        )
     } else {
         Brought::Scenario
+    }
+}
+
+/// Whether a line that is no comment can stand in TOML: it begins a table, or gives a key its value.
+fn may_be_toml(line: &str) -> bool {
+    let is_key = |text: &str| {
+        let text = text.trim();
+        !text.is_empty()
+            && text.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-.\"'".contains(letter))
+    };
+    match line.strip_prefix('[') {
+        Some(rest) => rest.trim_start_matches('[').split(']').next().is_some_and(is_key),
+        None => line.split_once('=').is_some_and(|(key, _)| is_key(key)),
     }
 }
 
@@ -207,6 +225,13 @@ mod tests {
             [("k6.js", ""), ("a", "import http from 'k6/http'"), ("a.xml", "<?xml"), ("a.json", "{}")]
         {
             assert!(matches!(of(name, text), Brought::Foreign(_)), "{name}");
+        }
+        for text in ["foo bar baz\n", "[29/Mar/2026:00:30:00] GET /?a=b\n", "1 GET /a?b=c 200\n"] {
+            assert!(matches!(of("odd.log", text), Brought::Foreign(why) if why.contains("layout")), "{text}");
+            assert_eq!(of("odd.toml", text), Brought::Scenario, "{text}");
+        }
+        for text in ["[load]\n", "[[session.state]]\n", "# x\n\"target\" = 1\n", "load.model = 'open'"] {
+            assert_eq!(of("s.txt", text), Brought::Scenario, "{text}");
         }
         for text in
             ["", "# a comment\ntarget = 'http://a/'\n", "[load]\nmodel = 'open'\n", "target = 'http://a/'"]
