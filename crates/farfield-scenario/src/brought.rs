@@ -119,7 +119,7 @@ fn kind_of(path: &Path, start: &[u8]) -> Brought {
             "is JSON, but neither an HTTP Archive (an object `log` with `entries`) nor an access log of known fields; name \
              those with `session.replay.fields` in a scenario",
         )
-    } else if extension != "toml" && !first.is_some_and(may_be_toml) {
+    } else if extension != "toml" && first.is_some_and(|line| !line.contains('\0') && !may_be_toml(line)) {
         Brought::Foreign(
             "is neither a scenario (TOML) nor a HAR file, an access log of a known layout or a list of paths; name the layout of a \
              log in a scenario, with `session.replay.layout`, or write a path or URL a line",
