@@ -40,13 +40,17 @@ pub enum OutOfBounds {
 /// # Errors
 /// If it has too many rows, or a page that cannot be what it claims.
 pub fn check<R: ChunkReader>(source: &R, group: &RowGroupMetaData) -> Result<(), OutOfBounds> {
-    let found = group.num_rows();
-    let rows = u64::try_from(found).ok().filter(|rows| *rows <= GROUP_ROWS_MAX);
-    let rows = rows.ok_or(OutOfBounds::Rows { found })?;
+    let rows = rows_within(group.num_rows())?;
     for (column, chunk) in group.columns().iter().enumerate() {
         check_pages(source, chunk, rows).ok_or(OutOfBounds::Page { column })?;
     }
     Ok(())
+}
+
+/// The rows of a group, if they are as many as are read at once.
+fn rows_within(found: i64) -> Result<u64, OutOfBounds> {
+    let rows = u64::try_from(found).ok().filter(|rows| *rows <= GROUP_ROWS_MAX);
+    rows.ok_or(OutOfBounds::Rows { found })
 }
 
 fn check_pages<R: ChunkReader>(source: &R, chunk: &ColumnChunkMetaData, rows: u64) -> Option<()> {
@@ -249,6 +253,11 @@ mod tests {
         assert!(page(PAGE_BYTES_MAX, 7, 7, false) && !page(PAGE_BYTES_MAX + 1, 7, 7, false));
         assert!(page(80, 7, 7, false) && !page(80, 8, 7, false));
         assert!(page(80, 20, 7, true) && !page(80, 21, 7, true));
+        for (rows, is_within) in
+            [(0, true), (4_194_304, true), (4_194_305, false), (-1, false), (i64::MAX, false)]
+        {
+            assert_eq!(rows_within(rows).is_ok(), is_within, "{rows} rows");
+        }
     }
 
     #[test]
