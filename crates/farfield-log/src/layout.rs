@@ -3,7 +3,7 @@
 
 use crate::pattern::{Pattern, PatternError};
 use crate::programs::{PROGRAMS, Program};
-use crate::{FieldMap, Line, LogFormat, LogParser, TransferUnit};
+use crate::{FieldMap, Line, LogFormat, LogParser, LogReader, TransferUnit};
 
 /// The mark at the beginning of a text that says that it is UTF-8.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -117,7 +117,9 @@ impl LogFormat {
         if DIRECTIVES.iter().any(|own| start.starts_with(own)) {
             return Some(LogFormat::Extended { transfer: None });
         }
-        let is_read = |line: &&[u8]| !line.trim_ascii().is_empty() && !line.starts_with(b"#");
+        let is_read = |line: &&[u8]| {
+            !line.trim_ascii().is_empty() && !line.starts_with(b"#") && line.len() <= LogReader::LINE_MAX
+        };
         let lines: Vec<&[u8]> = start.split(|byte| *byte == b'\n').filter(is_read).take(LINES).collect();
         let maps = [FieldMap::default()].into_iter().chain(PROGRAMS.iter().map(Program::map));
         let json = maps.map(|map| LogFormat::Json(Box::new(map)));

@@ -245,7 +245,9 @@ impl Pattern {
             return Some(rest.iter().position(is_blank).unwrap_or(rest.len()));
         };
         let is_status = matches!(self.pieces.get(at + 2), Some(Piece::Field(Field::Status)));
-        (0..rest.len()).find(|&end| {
+        // All blanks of a run are before the same text, so that only its first is tried: a line may be nothing else.
+        let is_tried = |end: &usize| !literal.starts_with(b" ") || *end == 0 || !is_blank(&rest[*end - 1]);
+        (0..rest.len()).filter(is_tried).find(|&end| {
             let Some(behind) = after(&rest[end..], literal) else { return false };
             let slashes = rest[..end].iter().rev().take_while(|byte| **byte == b'\\').count();
             let is_escaped = literal.starts_with(b"\"") && slashes % 2 == 1;
