@@ -46,6 +46,9 @@ const OPENINGS: [&str; 4] = ["Has ", "Have ", "Whose ", "The same"];
 /// Comments end before this column.
 const COMMENT_WIDTH: usize = 110;
 
+/// Lines that are longer hold a text, or rustfmt would have wrapped them.
+const CODE_WIDTH: usize = 120;
+
 /// Lines of a file at most: one that has more holds more than one mechanism.
 const FILE_LINES: usize = 600;
 
@@ -101,6 +104,21 @@ fn is_too_wide(line: &str) -> bool {
     line.trim_start().starts_with("//") && !text.starts_with('|') && line.chars().count() > COMMENT_WIDTH
 }
 
+/// Whether a long line has a run of blanks in mid-sentence: where a text went on in the next line, with the
+/// `\\` lost, so that its indentation became part of it.
+fn has_lost_backslash(line: &str) -> bool {
+    let is_gap = |(at, _): (usize, &str)| {
+        let before =
+            line[..at].chars().next_back().is_some_and(|letter| letter.is_alphanumeric() || letter == ',');
+        let after = line[at..].trim_start().chars().next().is_some_and(char::is_lowercase);
+        before && after
+    };
+    line.chars().count() > CODE_WIDTH
+        && !line.trim_start().starts_with("//")
+        && line.contains('"')
+        && line.match_indices("        ").any(is_gap)
+}
+
 fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
     for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
         let entry = entry?;
@@ -135,6 +153,10 @@ fn inspect_file(file: &Path, text: &str) -> Vec<Complaint> {
     let mut in_example = false;
     for (index, line) in text.lines().enumerate() {
         in_example ^= line.trim_start().starts_with("//") && line.contains("```");
+        if has_lost_backslash(line) {
+            broken
+                .push(complain(index + 1, "a text has a run of blanks: end its line with `\\\\`".to_owned()));
+        }
         if !in_example && is_too_wide(line) {
             broken.push(complain(index + 1, format!("a comment is wider than {COMMENT_WIDTH} columns")));
         }
@@ -206,6 +228,15 @@ mod tests {
         let row = format!("//! | {} |", "a".repeat(COMMENT_WIDTH));
         let example = format!("//! A file.\n//! ```\n//! {row}{row}\n//! ```\n{row}\n{wide}ä\n");
         assert_eq!(complaints("a.rs", &example), ["a.rs:6: a comment is wider than 110 columns"]);
+    }
+
+    #[test]
+    fn a_text_that_lost_its_backslash_is_found() {
+        let text = format!("        \"{}, and write{}remove it\"", "a ".repeat(40), " ".repeat(17));
+        assert!(has_lost_backslash(&text));
+        let table = text.replace("remove", "17");
+        assert!(!has_lost_backslash(&table) && !has_lost_backslash(&text.replace("write ", "write: ")));
+        assert_eq!(complaints("a.rs", &format!("//! A file.\n{text}\n")).len(), 1);
     }
 
     #[test]

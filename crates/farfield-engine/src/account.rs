@@ -148,7 +148,9 @@ fn refused_by_server(network: &NetworkStats) -> Option<String> {
     let (refused, handed_over) = (network.refused, network.refused + network.packets_up);
     (refused > 0).then(|| {
         format!(
-            "the server's kernel could not take {refused} of {handed_over} packets ({:.1} %): the threads that do its receive              work had too little of the server's processors. Clients sent these packets again; see              server.receive-processors",
+            "the server's kernel could not take {refused} of {handed_over} packets ({:.1} %): the threads that do its receive \
+             work had too little of the server's processors. Clients sent these packets again; see \
+             server.receive-processors",
             network.refused_share() * 100.0
         )
     })

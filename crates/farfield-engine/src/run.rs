@@ -1,11 +1,10 @@
 //! A run, from its settings to its summary, on whichever plane.
 
+mod ended;
 mod result;
 
-use crate::account;
 use crate::beside::RunningPrograms;
-use crate::captures::{self, Captures};
-use crate::clocks;
+use crate::captures::Captures;
 use crate::collector::{Collector, CollectorProcessor, Pace, Progress, RunFiles, SideFiles};
 use crate::emulated::SetUpError;
 use crate::environment::Environment;
@@ -19,8 +18,8 @@ use crate::os::processors;
 use crate::os::signals::LeftToOthers;
 use crate::plane::{Plane, PreparedPlane};
 use crate::run_directory::{RunDirectory, RunDirectoryError};
-use crate::sample_channel::SampleSender;
-use crate::segment_counts::{SegmentCounts, segments_sent_again};
+use crate::sample_channel::{Chunk, ChunkReturn, SampleSender};
+use crate::segment_counts::SegmentCounts;
 use crate::set_aside::{Gate, SharedSeconds};
 use crate::shell::ShellError;
 use crate::simulated;
@@ -28,13 +27,14 @@ use crate::sockets::peers::Renewal;
 use crate::testbed::{NetworkWatch, RunningServer};
 use crate::worker_report::WorkerReport;
 use crate::workers::Workers;
+use ended::{Before, Ended};
 use farfield_base::random::Seed;
 use farfield_base::{Bytes, Duration, Instant, Window};
 use farfield_http::tls;
 use farfield_measure::paths::PathNames;
 use farfield_measure::samples::{Keep, RunLabel, SamplesWriter};
 use farfield_measure::summary::SummaryContext;
-use farfield_measure::{EngineStats, Fold, Heading, RunClock, Summary, Threshold, VerdictLimits};
+use farfield_measure::{Fold, Heading, Summary, Threshold, VerdictLimits};
 use farfield_traffic::Distribution;
 use farfield_traffic::load::LoadModel;
 use farfield_user::{Itinerary, Policy, SessionLimits};
@@ -43,6 +43,7 @@ use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
 use std::thread::JoinHandle;
 
 pub(crate) use result::finish;
@@ -173,10 +174,7 @@ pub fn run_with_clocks(
 ) -> Result<Summary, RunError> {
     let _restored_at_the_end = processors::SavedAffinity::save();
     confine(&settings.processors)?;
-    let measure_from = Instant::ZERO + settings.warm_up;
-    let window = Window { measure_from, measure_to: measure_from + settings.duration };
-    let drain_until = window.measure_to + settings.sessions.finish + settings.drain;
-    let phases = Phases { window, drain_until };
+    let phases = settings.phases();
     let started = unix_seconds();
     let begin = |output| begin_files(output, &settings.heading, started);
     let files = settings.output.as_ref().map(begin).transpose()?;
@@ -195,23 +193,19 @@ pub fn run_with_clocks(
     let listening = settings.plane.listening();
     let server = settings.plane.server_here(&listening);
     let is_elsewhere = matches!(server, ServerHere::Unknown) && !settings.plane.is_reached_here();
-    let seconds = settings.shared_seconds(window, is_elsewhere);
+    let seconds = settings.shared_seconds(phases.window, is_elsewhere);
     let workers =
         Workers { settings, phases, halt: &halt, stop, captures: &captures, seconds: seconds.as_ref() };
     let users = workers.make_users()?;
     let worker_count = users.len();
-    let (out, chunks) = SampleSender::channel(worker_count);
-    let (senders, returns): (Vec<_>, Vec<_>) =
-        (0..worker_count).map(|number| SampleSender::new(number, out.clone())).unzip();
-    drop(out);
-    let before = MachineBefore::read(server, &settings.worker_processors(), settings.plane.receive_cpu());
+    let (senders, chunks, returns) = SampleSender::for_workers(worker_count);
+    let machine = MachineBefore::read(server, &settings.worker_processors(), settings.plane.receive_cpu());
     let monitors = Monitors::prepare(settings);
     let threads = workers.start_threads()?;
-    let clocks_before = clocks();
-    let segments_before = SegmentCounts::of(&settings.plane);
+    let (readings, segments) = (clocks(), SegmentCounts::of(&settings.plane));
     let clock = Clock::starting_in(LEAD);
-    let start_unix_ns = clock.start_unix_ns();
-    captures.start_at(start_unix_ns);
+    let before = Before { machine, readings, segments, start_unix_ns: clock.start_unix_ns() };
+    captures.start_at(before.start_unix_ns);
     let network_watch = watch_network(&settings.plane, clock);
     let renewal = peers.map(Renewal::begin).transpose().map_err(RunError::Worker)?;
     let threads = workers.start(users, threads, clock, senders)?;
@@ -225,33 +219,27 @@ pub fn run_with_clocks(
         }
     };
 
-    let fold = Fold::of_classes(window, &settings.plane.classes());
-    let fold = fold
-        .naming_states(settings.itinerary.states())
-        .naming_paths(PathNames::of(settings.itinerary.targets()));
-    let fold = fold.ignoring_unfinished(settings.ignores_unfinished);
-    let fold = fold.setting_aside(settings.set_aside.map(|_| settings.duration));
-    let collector = Collector::new(
-        fold,
-        worker_count,
-        summary_context(settings),
-        &settings.aborts,
-        files,
-        Pace::beside_workers(clock, Arc::clone(&halt)),
-    );
-    let collector = collector.on_processor(settings.plane.collector_processor());
+    let pace = Pace::beside_workers(clock, Arc::clone(&halt));
     let gate = seconds.map(|shared| Gate::new(shared, worker_count, server, &settings.worker_processors()));
-    let mut collector = collector.counting_by(peers).behind(gate);
-    collector.stats.plane = settings.plane.kind().name().to_owned();
-    collector.stats.processors = settings.worker_processors();
-    collector.stats.placement = settings.plane.placement_in_words();
-    collector.stats.warnings = settings.warnings.clone();
-    let directory = collector.files.as_ref().map(|files| files.directory.clone());
-    let monitors = monitors.map(|monitors| monitors.start(clock, directory)).transpose();
-    let monitors = monitors.unwrap_or_else(|error| {
-        collector.stats.warnings.push(format!("nothing was monitored: {error}"));
-        None
-    });
+    let mut collector = settings.collector(phases.window, worker_count, files, pace).behind(gate);
+    let monitors = collector.start_monitors(monitors, clock);
+    collect(&mut collector, (&chunks, &returns), &threads, (clock, stop, &halt), &mut on_progress);
+    drop(renewal);
+    collector.monitored = monitors.map(RunningMonitors::stop);
+    drop(chunks);
+    let ended = Ended { settings, clock, server, programs, network_watch, captures };
+    let until = ended.describe(&mut collector, before, threads, stop, clocks);
+    Ok(finish(collector, until, started, on_progress))
+}
+
+/// Takes what the workers report, until they have ended or `stop` ends them.
+fn collect(
+    collector: &mut Collector<'_>,
+    (chunks, returns): (&Receiver<Chunk>, &[ChunkReturn]),
+    threads: &[JoinHandle<Option<WorkerReport>>],
+    (clock, stop, halt): (Clock, &AtomicBool, &AtomicBool),
+    on_progress: &mut impl FnMut(&Progress<'_>),
+) {
     // If the priority cannot be lowered, lateness shows the cost.
     let _ = processors::set_background();
     // When the workers end, no thread needs the processors more than the collector, which makes the result.
@@ -266,81 +254,15 @@ pub fn run_with_clocks(
         }
         clock.now()
     };
-    let signals = LeftToOthers::begin();
-    collector.collect(&chunks, &returns, now, &mut on_progress, end);
-    drop((signals, renewal));
+    let _signals = LeftToOthers::begin();
+    collector.collect(chunks, returns, now, on_progress, end);
     end();
-    collector.monitored = monitors.map(RunningMonitors::stop);
-    drop(chunks);
-    if programs.as_ref().is_some_and(RunningPrograms::shell_was_left) {
-        collector.stats.interrupted.get_or_insert("its shell was left".to_owned());
-    }
-    let ended = programs.map(RunningPrograms::end).transpose();
-    let mut finished: Vec<WorkerReport> =
-        threads.into_iter().filter_map(|thread| thread.join().expect("a worker does not panic")).collect();
-
-    // The collector may have waited for a disk since.
-    let worked_until = finished.iter().map(|worker| worker.ended).max().unwrap_or_else(|| clock.now());
-    let window = collector.fold.window();
-    let until = worked_until.min(window.measure_to);
-    collector.stats.ended = Some(worked_until.since(Instant::ZERO));
-    let drift_ns = clock.start_unix_ns().cast_signed() - start_unix_ns.cast_signed();
-    collector.stats.clock = Some(RunClock { start_unix_ns, drift_ns });
-    if captures.any() {
-        collector.opened = Some(captures::in_order(finished.iter_mut().map(WorkerReport::take_opened)));
-    }
-    if stop.load(Ordering::Relaxed) {
-        collector.stats.interrupted.get_or_insert("it was interrupted".to_owned());
-    }
-    account::describe_programs(&mut collector.stats, ended);
-    account::add_up(&mut collector.stats, settings, (window, until), finished);
-    account::describe_network(&mut collector.stats, settings);
-    collector.count_by_address();
-    collector.stats.warnings.extend(peers.and_then(|peers| peers.warning()));
-    describe_watch(&mut collector.stats, network_watch);
-    collector.stats.warnings.extend(account::no_session_completed(settings, &collector.fold));
-    collector.stats.warnings.extend(account::too_few_sessions(settings, &collector.fold));
-    collector.stats.asks_at_once = settings.asks_at_once();
-    if let Some(before) = before {
-        let aside = collector.machine_aside();
-        before.describe(&mut collector.stats, server, settings.plane.receive_cpu(), &aside);
-    }
-    if settings.plane.started_server().is_some() {
-        collector.stats.warnings.extend(account::shared_processors(&collector.stats));
-    }
-    collector.stats.server = account::server(&settings.plane, clock, collector.stats.machine);
-    collector.stats.warnings.extend(account::out_of_memory(&collector.stats));
-    collector.stats.warnings.extend(clocks::warnings(&clocks_before, &clocks()));
-    let segments = SegmentCounts::of(&settings.plane);
-    let fold = &collector.fold;
-    let requests = fold.warm_up().requests() + fold.steady().requests() + fold.drained();
-    let sent_again = segments_before.zip(segments).and_then(|counts| segments_sent_again(counts, requests));
-    collector.stats.warnings.extend(sent_again);
-    account::describe_server_limits(&mut collector.stats, settings);
-    collector.stats.bottleneck =
-        collector.monitored.as_ref().and_then(|log| monitor::bottleneck(log, &settings.plane, until));
-    captures.finish(&mut collector.stats);
-    Ok(finish(collector, until, started, on_progress))
 }
 
 /// Watches what testbeds have set up, if there are any.
 fn watch_network(plane: &Plane, clock: Clock) -> io::Result<Option<NetworkWatch>> {
     let Plane::Emulated(emulated) = plane else { return Ok(None) };
     NetworkWatch::begin(emulated.testbeds().map(|(_, testbed)| testbed), clock).map(Some)
-}
-
-/// Records what somebody else changed of it: the run is over from then on.
-fn describe_watch(stats: &mut EngineStats, watch: io::Result<Option<NetworkWatch>>) {
-    match watch {
-        Ok(None) => {}
-        Ok(Some(watch)) => {
-            if let Some(change) = watch.end() {
-                stats.network_taken = true;
-                stats.interrupted.get_or_insert(change);
-            }
-        }
-        Err(error) => stats.warnings.push(format!("nobody watched the routes to clients: {error}")),
-    }
 }
 
 /// Starts the programs beside the users, if there are any.
@@ -427,6 +349,36 @@ impl Settings<PreparedPlane> {
 }
 
 impl Settings {
+    /// The measured part, and how long replies are waited for.
+    fn phases(&self) -> Phases {
+        let measure_from = Instant::ZERO + self.warm_up;
+        let window = Window { measure_from, measure_to: measure_from + self.duration };
+        Phases { window, drain_until: window.measure_to + self.sessions.finish + self.drain }
+    }
+
+    /// What takes the samples of `workers` workers.
+    fn collector(
+        &self,
+        window: Window,
+        workers: usize,
+        files: Option<RunFiles>,
+        pace: Pace,
+    ) -> Collector<'_> {
+        let fold = Fold::of_classes(window, &self.plane.classes())
+            .naming_states(self.itinerary.states())
+            .naming_paths(PathNames::of(self.itinerary.targets()))
+            .ignoring_unfinished(self.ignores_unfinished)
+            .setting_aside(self.set_aside.map(|_| self.duration));
+        let mut collector = Collector::new(fold, workers, summary_context(self), &self.aborts, files, pace)
+            .on_processor(self.plane.collector_processor())
+            .counting_by(self.plane.peers());
+        collector.stats.plane = self.plane.kind().name().to_owned();
+        collector.stats.processors = self.worker_processors();
+        collector.stats.placement = self.plane.placement_in_words();
+        collector.stats.warnings = self.warnings.clone();
+        collector
+    }
+
     /// Whether users over sockets ask again as soon as they are answered: nothing is scheduled that could
     /// show a worker's lateness. In an emulated network packets show it.
     fn asks_at_once(&self) -> bool {

@@ -79,6 +79,14 @@ impl SampleSender {
         sync_channel(CHUNKS_MAX * workers)
     }
 
+    /// The senders of `workers` workers, the receiver of what they send, and the way back to each.
+    pub fn for_workers(workers: usize) -> (Vec<SampleSender>, Receiver<Chunk>, Vec<ChunkReturn>) {
+        let (out, chunks) = SampleSender::channel(workers);
+        let ends = (0..workers).map(|number| SampleSender::new(number, out.clone()));
+        let (senders, returns) = ends.unzip();
+        (senders, chunks, returns)
+    }
+
     pub fn push(&mut self, sample: Sample) {
         self.live.at = self.live.at.max(sample.done);
         self.samples.push(sample);

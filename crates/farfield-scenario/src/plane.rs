@@ -355,7 +355,8 @@ impl Scenario {
             None => Ok(()),
             Some((key, _)) => Err(Mistake::at(
                 key,
-                "the sockets plane has one capture, of all packets from and to the server: write `gateway = true`, and                  remove this key",
+                "the sockets plane has one capture, of all packets from and to the server: write `gateway = true`, and \
+                 remove this key",
             )),
         }
     }
