@@ -61,6 +61,9 @@ impl Files {
         if self.room == 0 {
             return Err(beyond());
         }
+        if path.as_os_str().is_empty() {
+            return Err(io::ErrorKind::NotFound.into());
+        }
         let bytes = load(path)?;
         // Behind the first that does not fit none is opened.
         let left = self.room.checked_sub(bytes.len() as u64);
@@ -95,6 +98,7 @@ mod tests {
             files.of_document(Path::new(name), &mut load).expect(name);
         }
         files.by_hand(Path::new("/etc/hostname"), &mut load).expect("by hand");
+        assert!(files.of_document(Path::new(""), &mut load).is_err(), "a command may name nothing");
         assert_eq!(files.names(), ["a.txt", "./a/b.txt", "/etc/hostname"]);
     }
 

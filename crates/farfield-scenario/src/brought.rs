@@ -54,7 +54,7 @@ pub fn scenario_of(path: &Path, flags: &Overlay) -> Option<Result<Table, Scenari
             return Some(Ok(replayed(path, text.and_then(|text| recorded_target(&text)), flags)));
         }
         Brought::Log => (replayed(path, None, flags), "an access log"),
-        Brought::List => match (origin(&start), flags.target.is_some() || flags.server.is_some()) {
+        Brought::List => match (origin(&start), flags.has("target") || flags.has("server.command")) {
             (Some(origin), false) => {
                 let mut table = listed(path);
                 table.insert("target".into(), origin.into());
@@ -63,7 +63,7 @@ pub fn scenario_of(path: &Path, flags: &Overlay) -> Option<Result<Table, Scenari
             _ => (listed(path), "a list of paths"),
         },
     };
-    let names_a_server = flags.target.is_some() || flags.server.is_some() || flags.plane.is_some();
+    let names_a_server = flags.has("target") || flags.has("server.command") || flags.has("plane");
     Some(match names_a_server {
         true => Ok(table),
         false => Err(ScenarioError::invalid(format!(
@@ -171,7 +171,7 @@ fn replayed(path: &Path, recorded_at: Option<String>, flags: &Overlay) -> Table 
     let mut table = Table::new();
     let session = Table::from_iter([("replay".to_owned(), Value::Table(replay))]);
     table.insert("session".into(), Value::Table(session));
-    let elsewhere = flags.server.is_some() || flags.target.is_some();
+    let elsewhere = flags.has("server.command") || flags.has("target");
     if let Some(target) = recorded_at.filter(|_| !elsewhere) {
         table.insert("target".into(), target.into());
     }

@@ -281,7 +281,7 @@ mod tests {
     /// A value that a flag set is not the file's, even where the file has its table or had another value.
     #[test]
     fn a_flag_over_a_file_is_named() {
-        let flags = Overlay { think: Some("soon".into()), ..Overlay::default() };
+        let flags = Overlay::default().with("load.think", "--think", "soon");
         for text in ["[load]\nusers = 3", "[load]\nthink = '1s'"] {
             let mut document = Document::parse(text, Some(Path::new("s.toml"))).expect("TOML");
             document.lay_over(&flags).expect("keys that fit");

@@ -45,7 +45,7 @@ pub use error::ScenarioError;
 pub use http::HttpVersion;
 pub use mistake::in_user_words;
 pub use monitor::{MonitorPrometheus, MonitorSpec, MonitorTable, MonitorTier};
-pub use overlay::Overlay;
+pub use overlay::{Overlay, TypedRequest};
 pub use plan::RunPlan;
 pub use prepare::Prepared;
 pub use read::{from_file, from_flags, from_text, from_url, read};

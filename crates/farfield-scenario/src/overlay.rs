@@ -5,116 +5,37 @@
 
 use crate::ScenarioError;
 use farfield_base::Window;
-use std::path::PathBuf;
 use toml::{Table, Value};
 
-/// The flags that set keys, a field for each, as typed.
+/// What the command line lays over a scenario.
 #[derive(Debug, Clone, Default)]
 pub struct Overlay {
-    /// Users of a closed load, or how many an open load may have at once.
-    pub users: Option<u32>,
-    /// The length of the measured part.
-    pub duration: Option<String>,
-    /// The rate of an open load.
-    pub rate: Option<String>,
-    /// Requests after which the run ends.
-    pub requests: Option<u64>,
-    /// Sessions after which the run ends.
-    pub sessions: Option<u64>,
-    /// Worker threads.
-    pub workers: Option<u32>,
-    /// The time before measuring.
-    pub warm_up: Option<String>,
-    /// Disturbed seconds are set aside.
-    pub set_aside: bool,
-    /// The think time.
-    pub think: Option<String>,
-    /// The server's URL.
-    pub target: Option<String>,
-    /// The policy of connections.
-    pub policy: Option<String>,
-    /// Connections of a user.
-    pub parallel: Option<u16>,
-    /// The plane.
-    pub plane: Option<String>,
-    /// Emulated clients.
-    pub clients: Option<u32>,
-    /// The emulated clients' round trip.
-    pub rtt: Option<String>,
-    /// The emulated clients' access link.
-    pub access: Option<String>,
-    /// The command that starts the server.
-    pub server: Option<String>,
-    /// The process of a server that runs already.
-    pub server_pid: Option<u32>,
-    /// The network namespace of a server that runs already.
-    pub server_netns: Option<String>,
-    /// The container of a server that runs already.
-    pub container: Option<String>,
-    /// Processors that the server may take.
-    pub server_cpu: Option<f64>,
-    /// Memory that the server may take.
-    pub server_memory: Option<String>,
-    /// The user that the server runs as.
-    pub server_user: Option<String>,
-    /// Threads of emulated clients.
-    pub shards: Option<u32>,
-    /// The gateway's device.
-    pub gateway: Option<String>,
-    /// The network card by which a server on another machine is reached.
-    pub interface: Option<String>,
-    /// Programs beside the users, each with the class of its client.
-    pub beside: Vec<(String, String)>,
-    /// The class of the client in whose place the user's shell is.
-    pub shell: Option<String>,
-    /// Whether packets between clients and server are kept.
-    pub capture: bool,
-    /// The file of the CA that is trusted.
-    pub cacert: Option<PathBuf>,
-    /// Whether certificates are accepted without verification.
-    pub insecure: bool,
-    /// The file of the users' certificates.
-    pub certificate: Option<PathBuf>,
-    /// The file of their private keys.
-    pub key: Option<PathBuf>,
-    /// The version of HTTP.
-    pub http: Option<String>,
-    /// The request's method.
-    pub method: Option<String>,
-    /// The request's header fields, `Name: value`.
-    pub headers: Vec<String>,
-    /// The request's body; `@` begins the name of a file.
-    pub body: Option<String>,
-    /// Addresses that clients connect from.
-    pub sources: Vec<String>,
-    /// Where connections go instead of the target's host and port, as curl's `--connect-to` has it.
-    pub connect_to: Vec<String>,
-    /// Which of the addresses of the target's name connections go to.
-    pub addresses: Option<String>,
-    /// The Unix socket that connections go to.
-    pub unix_socket: Option<String>,
-    /// The proxy that connections go to.
-    pub proxy: Option<String>,
-    /// Processors of the generator.
-    pub processors: Vec<u32>,
-    /// The seed.
-    pub seed: Option<u64>,
-    /// `KEY=VALUE`, each.
+    /// Keys with their values, in the order in which they take effect.
+    settings: Vec<Setting>,
+    /// `KEY=VALUE`, each, behind these.
     pub sets: Vec<String>,
-    /// Conditions on the result.
-    pub thresholds: Vec<String>,
-    /// Conditions that end the run.
-    pub aborts: Vec<String>,
-    /// The run directory.
-    pub out: Option<PathBuf>,
-    /// Whether no page of the run is written.
-    pub no_report: bool,
-    /// Whether nothing is monitored.
-    pub no_monitor: bool,
-    /// The samples that are kept.
-    pub samples: Option<String>,
+    /// What is asked of a URL.
+    pub request: TypedRequest,
     /// Whether one session is gone through once, without think times, and nothing is measured.
-    pub once: bool,
+    pub(crate) once: bool,
+}
+
+/// A request as the command line describes it.
+#[derive(Debug, Clone, Default)]
+pub struct TypedRequest {
+    /// Its method.
+    pub method: Option<String>,
+    /// Its header fields, `Name: value`.
+    pub headers: Vec<String>,
+    /// Its body; `@` begins the name of a file.
+    pub body: Option<String>,
+}
+
+impl TypedRequest {
+    /// Whether nothing is said of it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.method.is_none() && self.body.is_none() && self.headers.is_empty()
+    }
 }
 
 /// One key that a flag sets.
@@ -128,150 +49,134 @@ pub struct Setting {
     pub flag: String,
 }
 
-/// The keys that `flags` set, in the order in which they take effect.
-pub fn settings(flags: &Overlay, document: &Table) -> Result<Vec<Setting>, ScenarioError> {
-    let mut settings = Vec::new();
-    let mut set = |key: &str, flag: &str, value: Option<Value>| {
-        if let Some(value) = value {
-            let path = key.split('.').map(str::to_owned).collect();
-            settings.push(Setting { path, value, flag: flag.to_owned() });
-        }
-    };
-    let text = |text: &Option<String>| text.as_ref().map(|text| Value::from(text.as_str()));
-    let count = |count: Option<u64>| count.map(|count| Value::from(i64::try_from(count).unwrap_or(i64::MAX)));
-    let list = |list: &[String]| (!list.is_empty()).then(|| Value::from(list.to_vec()));
+impl Setting {
+    fn new(key: &str, flag: &str, value: Value) -> Setting {
+        let path = key.split('.').map(str::to_owned).collect();
+        Setting { path, value, flag: flag.to_owned() }
+    }
 
-    set("target", "--target", text(&flags.target));
-    // Each of these is about emulated clients, and selects their plane.
-    let emulated = [
-        ("--clients", flags.clients.is_some()),
-        ("--rtt", flags.rtt.is_some()),
-        ("--access", flags.access.is_some()),
-        ("--server", flags.server.is_some()),
-        ("--server-pid", flags.server_pid.is_some()),
-        ("--server-netns", flags.server_netns.is_some()),
-        ("--container", flags.container.is_some()),
-        ("--server-cpu", flags.server_cpu.is_some()),
-        ("--server-memory", flags.server_memory.is_some()),
-        ("--server-user", flags.server_user.is_some()),
-        ("--shards", flags.shards.is_some()),
-        ("--gateway", flags.gateway.is_some()),
-        ("--interface", flags.interface.is_some()),
-        ("--beside", !flags.beside.is_empty()),
-        ("--shell", flags.shell.is_some()),
-    ];
-    let has_no_network = match &flags.plane {
-        Some(plane) => plane == "sockets",
-        None => document.get("plane").and_then(Value::as_str) == Some("sockets"),
-    };
-    if let (true, Some((flag, _))) = (has_no_network, emulated.iter().find(|(_, given)| *given)) {
-        return Err(ScenarioError::invalid(format!(
-            "{flag}: the sockets plane has no emulated clients and starts no server; leave it out, or write \
-             --plane emulated"
-        )));
+    fn is_of(&self, key: &str) -> bool {
+        self.path.iter().map(String::as_str).eq(key.split('.'))
     }
-    let implied = emulated.iter().find(|(_, given)| *given && !document.contains_key("plane"));
-    if let (None, Some((flag, _))) = (&flags.plane, implied) {
-        set("plane", flag, Some("emulated".into()));
+
+    /// Whether it is about emulated clients or their server, and selects their plane.
+    fn is_emulated(&self) -> bool {
+        matches!(self.path[0].as_str(), "network" | "server")
     }
-    let is_far = flags.plane.is_none() && implied.is_none() && is_far_from_target(flags, document);
-    if is_far {
-        set("plane", "[network]", Some("emulated".into()));
+}
+
+/// The key of programs beside the users: those of flags are added to the document's.
+const PROGRAMS: &str = "network.program";
+
+/// What a flag sets is another key in another model of load.
+const USERS: &str = "load.users";
+
+/// Keys of a worker, on sockets and with emulated clients.
+const OF_WORKERS: [(&str, &str); 2] =
+    [("sockets.workers", "network.shards"), ("sockets.processors", "network.processors")];
+
+impl Overlay {
+    /// The overlay by which one session is gone through once.
+    pub fn once() -> Overlay {
+        Overlay { once: true, ..Overlay::default() }
     }
-    set("plane", "--plane", text(&flags.plane));
-    set("network.clients", "--clients", count(flags.clients.map(u64::from)));
-    set("network.rtt", "--rtt", text(&flags.rtt));
-    set("network.access", "--access", text(&flags.access));
-    set("server.command", "--server", text(&flags.server));
-    set("server.pid", "--server-pid", count(flags.server_pid.map(u64::from)));
-    set("server.netns", "--server-netns", text(&flags.server_netns));
-    set("server.container", "--container", text(&flags.container));
-    set("server.cpu", "--server-cpu", flags.server_cpu.map(Value::from));
-    set("server.memory", "--server-memory", text(&flags.server_memory));
-    set("server.user", "--server-user", text(&flags.server_user));
-    set("network.shards", "--shards", count(flags.shards.map(u64::from)));
-    set("network.gateway", "--gateway", text(&flags.gateway));
-    set("network.interface", "--interface", text(&flags.interface));
-    let flag = if flags.beside.is_empty() { "--shell" } else { "--beside" };
-    set("network.program", flag, programs(flags, document));
-    set("capture.gateway", "--capture", flags.capture.then(|| Value::from(true)));
-    if let Some(rate) = &flags.rate {
-        if model_of(document) != Some("hybrid") {
-            set("load.model", "--rate", Some("open".into()));
+
+    /// The overlay that says what to ask of a URL.
+    pub fn asking(request: TypedRequest) -> Overlay {
+        Overlay { request, ..Overlay::default() }
+    }
+
+    /// Sets `key` to what `flag` says. Lists of several flags for one key add up.
+    ///
+    /// What is `load.users` is the key of the model's users, and `sockets.workers` and `sockets.processors`
+    /// are those of the shards where clients are emulated; `load.arrivals` makes a load open.
+    pub fn set(&mut self, key: &str, flag: &str, value: impl Into<Value>) {
+        let value = value.into();
+        let before = self.settings.iter_mut().find(|setting| setting.is_of(key));
+        match (before.map(|setting| &mut setting.value), value) {
+            (Some(Value::Array(list)), Value::Array(more)) => list.extend(more),
+            (_, value) => self.settings.push(Setting::new(key, flag, value)),
         }
-        set("load.arrivals", "--rate", Some(rate.as_str().into()));
     }
-    let model = if flags.rate.is_some() && model_of(document) != Some("hybrid") {
-        "open"
-    } else {
-        model_of(document).unwrap_or("closed")
+
+    /// Runs `command`, or the user's shell, at a client of `class` beside the users.
+    pub fn add_program(&mut self, flag: &str, class: &str, command: Option<&str>) {
+        let what = match command {
+            Some(command) => ("command".to_owned(), command.into()),
+            None => ("shell".to_owned(), true.into()),
+        };
+        let program = Table::from_iter([("class".to_owned(), class.into()), what]);
+        self.set(PROGRAMS, flag, vec![Value::Table(program)]);
+    }
+
+    /// The overlay with `key` set to what `flag` says.
+    #[must_use]
+    pub fn with(mut self, key: &str, flag: &str, value: impl Into<Value>) -> Overlay {
+        self.set(key, flag, value);
+        self
+    }
+
+    /// Whether a flag sets `key`.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.settings.iter().any(|setting| setting.is_of(key))
+    }
+
+    /// The text that a flag sets `key` to.
+    pub(crate) fn text(&self, key: &str) -> Option<&str> {
+        self.settings.iter().rfind(|setting| setting.is_of(key)).and_then(|setting| setting.value.as_str())
+    }
+}
+
+/// The keys that `flags` set in `document`, in the order in which they take effect.
+pub fn settings(flags: &Overlay, document: &Table) -> Result<Vec<Setting>, ScenarioError> {
+    let implied = implied_plane(flags, document)?;
+    let written = flags.text("plane").or(document.get("plane").and_then(Value::as_str));
+    let on_sockets = written.map_or(implied.is_none(), |plane| plane == "sockets");
+    let opens = flags.has("load.arrivals") && model_of(document) != Some("hybrid");
+    let model = if opens { "open" } else { model_of(document).unwrap_or("closed") };
+    let placed = |setting: &Setting| {
+        let of_workers = OF_WORKERS.iter().find(|(own, _)| !on_sockets && setting.is_of(own));
+        let key = match (of_workers, model) {
+            (Some((_, of_shards)), _) => of_shards,
+            (None, "open" | "hybrid") if setting.is_of(USERS) => "load.users-max",
+            (None, "overload") if setting.is_of(USERS) => "load.descriptors",
+            _ => return setting.clone(),
+        };
+        Setting::new(key, &setting.flag, setting.value.clone())
     };
-    let users = match model {
-        "open" | "hybrid" => "load.users-max",
-        "overload" => "load.descriptors",
-        _ => "load.users",
-    };
-    set(users, "--users", count(flags.users.map(u64::from)));
-    set("load.think", "--think", text(&flags.think));
-    set("run.duration", "--duration", text(&flags.duration));
-    set("run.warm-up", "--warm-up", text(&flags.warm_up));
-    set("run.set-aside", "--set-aside", flags.set_aside.then(|| Value::from(true)));
-    set("run.requests", "--requests", count(flags.requests));
-    set("run.sessions", "--sessions", count(flags.sessions));
-    let written = flags.plane.as_deref().or(document.get("plane").and_then(Value::as_str));
-    let on_sockets = written.map_or(implied.is_none() && !is_far, |plane| plane == "sockets");
-    let (workers, own_processors) = match on_sockets {
-        true => ("sockets.workers", "sockets.processors"),
-        false => ("network.shards", "network.processors"),
-    };
-    set(workers, "--workers", count(flags.workers.map(u64::from)));
-    set("sockets.sources", "--source", list(&flags.sources));
-    set("sockets.connect-to", "--connect-to", list(&flags.connect_to));
-    set("connections.addresses", "--addresses", text(&flags.addresses));
-    set("connections.unix-socket", "--unix-socket", text(&flags.unix_socket));
-    set("connections.proxy", "--proxy", text(&flags.proxy));
-    let processors: Vec<Value> = flags.processors.iter().map(|cpu| Value::from(i64::from(*cpu))).collect();
-    set(own_processors, "--processors", (!processors.is_empty()).then(|| Value::from(processors)));
-    set("connections.policy", "--policy", text(&flags.policy));
-    set("connections.parallel", "--parallel", count(flags.parallel.map(u64::from)));
-    set("http", "--http", text(&flags.http));
-    let path = |path: &PathBuf| Value::from(path.to_string_lossy().as_ref());
-    set("tls.ca", "--cacert", flags.cacert.as_ref().map(path));
-    set("tls.verify", "--insecure", flags.insecure.then(|| Value::from(false)));
-    set("tls.certificate", "--cert", flags.certificate.as_ref().map(path));
-    set("tls.key", "--key", flags.key.as_ref().map(path));
-    set("monitor", "--no-monitor", flags.no_monitor.then(|| Value::from(false)));
-    set("output.report", "--no-report", flags.no_report.then(|| Value::from(false)));
-    set("seed", "--seed", count(flags.seed));
-    set("thresholds", "--threshold", list(&flags.thresholds));
-    set("aborts", "--abort", list(&flags.aborts));
-    set(
-        "output.directory",
-        "--out",
-        flags.out.as_ref().map(|path| Value::from(path.to_string_lossy().as_ref())),
-    );
-    let samples = flags.samples.as_ref().map(|which| match which.parse::<i64>() {
-        Ok(every) => Value::from(every),
-        Err(_) => Value::from(which.as_str()),
-    });
-    set("output.samples", "--samples", samples);
+    // It takes the keys of another model away.
+    let opened = opens.then(|| Setting::new("load.model", "--rate", "open".into()));
+    let mut settings: Vec<Setting> = implied.into_iter().chain(opened).collect();
+    settings.extend(flags.settings.iter().map(placed));
+    for setting in settings.iter_mut().filter(|setting| setting.is_of(PROGRAMS)) {
+        let written = document.get("network").and_then(|network| network.get("program")?.as_array());
+        let added = setting.value.as_array().cloned().unwrap_or_default();
+        setting.value = Value::Array([written.cloned().unwrap_or_default(), added].concat());
+    }
     for text in &flags.sets {
         settings.push(typed(text)?);
     }
     Ok(settings)
 }
 
-/// The document's programs and those of flags behind them, if there are any of the latter.
-fn programs(flags: &Overlay, document: &Table) -> Option<Value> {
-    let entry = |class: &String, key: &str, value: Value| {
-        let pairs = [("class".to_owned(), class.as_str().into()), (key.to_owned(), value)];
-        Value::Table(pairs.into_iter().collect())
+/// The plane, where neither a flag nor the document names one and flags or keys are about emulated clients.
+fn implied_plane(flags: &Overlay, document: &Table) -> Result<Option<Setting>, ScenarioError> {
+    let emulated = flags.settings.iter().find(|setting| setting.is_emulated());
+    let written = flags.text("plane").or(document.get("plane").and_then(Value::as_str));
+    if let (Some(Setting { flag, .. }), Some("sockets")) = (emulated, written) {
+        return Err(ScenarioError::invalid(format!(
+            "{flag}: the sockets plane has no emulated clients and starts no server; leave it out, or write \
+             --plane emulated"
+        )));
+    }
+    let flag = match emulated {
+        _ if flags.has("plane") => return Ok(None),
+        Some(_) if document.contains_key("plane") => return Ok(None),
+        Some(setting) => setting.flag.as_str(),
+        None if is_far_from_target(flags, document) => "[network]",
+        None => return Ok(None),
     };
-    let beside = flags.beside.iter().map(|(class, command)| entry(class, "command", command.as_str().into()));
-    let shell = flags.shell.iter().map(|class| entry(class, "shell", true.into()));
-    let added: Vec<Value> = beside.chain(shell).collect();
-    let written = document.get("network").and_then(|network| network.get("program")?.as_array());
-    (!added.is_empty()).then(|| Value::Array([written.cloned().unwrap_or_default(), added].concat()))
+    Ok(Some(Setting::new("plane", flag, "emulated".into())))
 }
 
 /// Whether there is a target with a network before it, or with what says where its server is, and no plane:
@@ -281,7 +186,7 @@ fn is_far_from_target(flags: &Overlay, document: &Table) -> bool {
         let of_table = |text: &String| text.trim_start().starts_with(&format!("{table}."));
         document.contains_key(table) || flags.sets.iter().any(of_table)
     };
-    let has_target = document.contains_key("target") || flags.target.is_some();
+    let has_target = document.contains_key("target") || flags.has("target");
     let has_plane = document.contains_key("plane") || document.contains_key("simulated");
     has_target && !has_plane && (is_set("network") || is_set("server"))
 }
@@ -363,7 +268,8 @@ mod tests {
 
     #[test]
     fn a_rate_makes_the_load_open() {
-        let flags = Overlay { rate: Some("500/s".into()), users: Some(9), ..Overlay::default() };
+        let flags =
+            Overlay::default().with("load.users", "--users", 9).with("load.arrivals", "--rate", "500/s");
         let laid = laid("[load]\nmodel = 'closed'\nthink = '1s'", &flags);
         let expected = "[load]\nmodel = 'open'\narrivals = '500/s'\nusers-max = 9";
         assert_eq!(laid, expected.parse().expect("TOML"));
@@ -371,7 +277,7 @@ mod tests {
 
     #[test]
     fn a_rate_of_sessions_stays_one() {
-        let flags = Overlay { rate: Some("5/s".into()), ..Overlay::default() };
+        let flags = Overlay::default().with("load.arrivals", "--rate", "5/s");
         let laid = laid("[load]\nmodel = 'hybrid'\nthink = '1s'", &flags);
         let expected = "[load]\nmodel = 'hybrid'\nthink = '1s'\narrivals = '5/s'";
         assert_eq!(laid, expected.parse().expect("TOML"));
@@ -398,16 +304,17 @@ mod tests {
             laid
         };
         assert_eq!(with("run.requests = 5", Overlay::default()), expected);
-        assert_eq!(with("", Overlay { requests: Some(5), ..Overlay::default() }), expected);
+        assert_eq!(with("", Overlay::default().with("run.requests", "--requests", 5)), expected);
         let sets = vec!["run.requests=5".to_owned()];
         assert_eq!(with("", Overlay { sets, ..Overlay::default() }), expected);
         let sessions =
             "load = { model = 'closed' }\nrun = { sessions = 5, warm-up = '0s', duration = '24h' }";
-        let flags = Overlay { sessions: Some(5), ..Overlay::default() };
+        let flags = Overlay::default().with("run.sessions", "--sessions", 5);
         assert_eq!(with("", flags), sessions.parse().expect("TOML"));
         let kept = with("run = { requests = 5, warm-up = '2s' }", Overlay::default());
         assert_eq!(kept["run"]["warm-up"].as_str(), Some("2s"));
-        let both = Overlay { duration: Some("3s".to_owned()), requests: Some(5), ..Overlay::default() };
+        let both =
+            Overlay::default().with("run.duration", "--duration", "3s").with("run.requests", "--requests", 5);
         assert_eq!(with("", both)["run"]["duration"].as_str(), Some("3s"));
         assert_eq!(
             with("run.duration = '4s'\nrun.requests = 7", Overlay::default())["run"]["duration"].as_str(),
@@ -428,9 +335,9 @@ mod tests {
             let problem = settings(flags, &document.parse().expect("TOML")).expect_err(document);
             assert!(problem.to_string().starts_with("--rtt: "), "{problem}");
         };
-        let flags = Overlay { rtt: Some("80ms".into()), ..Overlay::default() };
+        let flags = Overlay::default().with("network.rtt", "--rtt", "80ms");
         refused("plane = 'sockets'", &flags);
-        refused("", &Overlay { plane: Some("sockets".into()), ..flags });
+        refused("", &flags.with("plane", "--plane", "sockets"));
     }
 
     #[test]

@@ -131,7 +131,7 @@ impl RunPlan {
 /// The document's tables as a scenario, with the name and the time limit that it leaves open.
 fn scenario_of(document: &mut Document, flags: &Overlay) -> Result<Scenario, ScenarioError> {
     let named = document.contains("name");
-    let ignored = match flags.plane.as_deref() {
+    let ignored = match flags.text("plane") {
         Some(plane) if plane == PlaneKind::Sockets.name() => {
             OF_A_NETWORK.into_iter().filter(|table| document.remove(table)).collect()
         }

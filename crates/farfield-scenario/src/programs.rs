@@ -95,11 +95,10 @@ mod tests {
 
     #[test]
     fn programs_take_clients_that_users_do_not_lack() {
-        let flags = Overlay {
-            beside: vec![("home".into(), "curl a".into()), ("office".into(), "curl b".into())],
-            shell: Some("home".into()),
-            ..Overlay::default()
-        };
+        let mut flags = Overlay::default();
+        flags.add_program("--beside", "home", Some("curl a"));
+        flags.add_program("--beside", "office", Some("curl b"));
+        flags.add_program("--shell", "home", None);
         let plan = from_text(TWO, Some(Path::new("a.toml")), &flags).expect("a scenario");
         assert_eq!(plan.network().expect("clients").plan.clients.len(), 7, "four users and three programs");
         let Plane::Emulated(laid_out) = &plan.parts.plane else { unreachable!() };
@@ -110,7 +109,8 @@ mod tests {
         let again =
             from_text(&again, Some(Path::new("a.toml")), &Overlay::default()).expect("it reads its own");
         assert_eq!(again.scenario().network, plan.scenario().network);
-        let flags = Overlay { beside: vec![("clients".into(), "true".into())], ..Overlay::default() };
+        let mut flags = Overlay::default();
+        flags.add_program("--beside", "clients", Some("true"));
         let plan = from_flags(&flags).expect("a scenario");
         assert_eq!(plan.scenario().plane.name(), "emulated", "a program needs it");
     }

@@ -3,7 +3,7 @@
 use crate::brought;
 use crate::document::Document;
 use crate::error::ScenarioError;
-use crate::overlay::Overlay;
+use crate::overlay::{Overlay, TypedRequest};
 use crate::plan::RunPlan;
 use crate::values::Url;
 use farfield_files::input::SCENARIO_MAX;
@@ -56,7 +56,7 @@ fn unreadable(path: &Path, error: &io::Error) -> ScenarioError {
 pub fn from_url(url: &str, flags: &Overlay) -> Result<RunPlan, ScenarioError> {
     let mut text = Table::new();
     text.insert("target".into(), url.into());
-    text.insert("requests".into(), Value::Table(the_request(url, flags)?));
+    text.insert("requests".into(), Value::Table(the_request(url, &flags.request)?));
     from_request(text, flags)
 }
 
@@ -64,9 +64,9 @@ pub fn from_url(url: &str, flags: &Overlay) -> Result<RunPlan, ScenarioError> {
 fn from_request(tables: Table, flags: &Overlay) -> Result<RunPlan, ScenarioError> {
     let mut document = Document::of(tables);
     for (part, flag, given) in [
-        ("body", "--body", flags.body.is_some()),
-        ("method", "-X", flags.method.is_some()),
-        ("headers", "-H", !flags.headers.is_empty()),
+        ("body", "--body", flags.request.body.is_some()),
+        ("method", "-X", flags.request.method.is_some()),
+        ("headers", "-H", !flags.request.headers.is_empty()),
     ] {
         if given {
             document.attribute(&format!("requests.request[0].{part}"), flag);
@@ -78,48 +78,43 @@ fn from_request(tables: Table, flags: &Overlay) -> Result<RunPlan, ScenarioError
 /// The plan of a run without a URL or a scenario: the server is the one that `--target` or `--server` names,
 /// or the built-in one, whose pages are requested.
 pub fn from_flags(flags: &Overlay) -> Result<RunPlan, ScenarioError> {
-    if !asks(flags) {
+    if flags.request.is_empty() {
         return from_text("", None, flags);
     }
-    let target = match (&flags.target, &flags.server) {
-        (Some(url), _) => url.as_str(),
-        (None, Some(_)) => "http://127.0.0.1/",
-        (None, None) => {
+    let target = match (flags.text("target"), flags.has("server.command")) {
+        (Some(url), _) => url,
+        (None, true) => "http://127.0.0.1/",
+        (None, false) => {
             let sentence = "-X, -H and --body say what to ask of a URL; name it, or `--target URL`";
             return Err(ScenarioError::invalid(sentence));
         }
     };
     let mut text = Table::new();
-    text.insert("requests".into(), Value::Table(the_request(target, flags)?));
+    text.insert("requests".into(), Value::Table(the_request(target, &flags.request)?));
     from_request(text, flags)
 }
 
-/// Whether flags describe a request.
-fn asks(flags: &Overlay) -> bool {
-    flags.method.is_some() || flags.body.is_some() || !flags.headers.is_empty()
-}
-
 /// The one request of a run that was given a URL.
-fn the_request(url: &str, flags: &Overlay) -> Result<Table, ScenarioError> {
+fn the_request(url: &str, typed: &TypedRequest) -> Result<Table, ScenarioError> {
     let url: Url = url.parse().map_err(ScenarioError::invalid)?;
     let mut request = Table::new();
     request.insert("path".into(), url.path().into());
-    if let Some(method) = &flags.method {
+    if let Some(method) = &typed.method {
         request.insert("method".into(), method.as_str().into());
     }
-    if let Some(body) = &flags.body {
+    if let Some(body) = &typed.body {
         // As in curl, `@` begins the name of a file.
         let body = match body.strip_prefix('@') {
             Some(file) => Value::Table(Table::from_iter([("file".to_owned(), Value::from(file))])),
             None => body.as_str().into(),
         };
         request.insert("body".into(), body);
-        if flags.method.is_none() {
+        if typed.method.is_none() {
             request.insert("method".into(), "POST".into());
         }
     }
     let mut headers = Table::new();
-    for header in &flags.headers {
+    for header in &typed.headers {
         let (name, value) = header.split_once(':').ok_or_else(|| {
             ScenarioError::invalid(format!(
                 "-H '{header}': write a name, a colon and a value, as in 'Accept: text/html'"
@@ -143,7 +138,7 @@ fn the_request(url: &str, flags: &Overlay) -> Result<Table, ScenarioError> {
 /// The first mistake in the text, in a file that it names or in a flag.
 pub fn from_text(text: &str, path: Option<&Path>, flags: &Overlay) -> Result<RunPlan, ScenarioError> {
     let document = Document::parse(text, path)?;
-    if path.is_some() && asks(flags) {
+    if path.is_some() && !flags.request.is_empty() {
         return Err(ScenarioError::invalid(
             "-X, -H and --body say what to ask of a URL; in a scenario write [[requests.request]]",
         ));
@@ -249,7 +244,7 @@ mod tests {
     /// `--plane sockets` runs a scenario of another plane, and ignores that plane's tables.
     #[test]
     fn a_plane_given_as_a_flag_ignores_other_planes_tables() {
-        let flags = Overlay { plane: Some("sockets".into()), ..Overlay::default() };
+        let flags = Overlay::default().with("plane", "--plane", "sockets");
         let text = "plane = 'emulated'\n[network]\nrtt = '80ms'";
         let scenario = from_text(text, Some(Path::new("s.toml")), &flags).expect("a scenario").scenario;
         assert_eq!((scenario.ignored.as_slice(), &scenario.network), (&["network"][..], &None));
@@ -260,7 +255,8 @@ mod tests {
     #[test]
     fn header_fields_are_repeated_and_bodies_read_from_files() {
         let headers = ["X-A: 1", "X-A: 2", "X-B: 3"].map(str::to_owned).to_vec();
-        let flags = Overlay { headers, body: Some("@Cargo.toml".into()), ..Overlay::default() };
+        let request = TypedRequest { headers, body: Some("@Cargo.toml".into()), method: None };
+        let flags = Overlay::asking(request);
         let shown = from_url("http://127.0.0.1:8080/", &flags).expect("a scenario").scenario.to_toml();
         for part in ["x-a = [\"1\", \"2\"]", "x-b = \"3\"", "file = \"Cargo.toml\""] {
             assert!(shown.contains(part), "`{part}` is not in: {shown}");
@@ -270,12 +266,14 @@ mod tests {
     /// The flags' request is sent to the URL, whether that is the argument or `--target`.
     #[test]
     fn what_is_asked_for_does_not_depend_on_where_the_url_is_written() {
-        let asked = |target: Option<&str>| Overlay {
-            target: target.map(str::to_owned),
-            method: Some("PUT".into()),
-            headers: vec!["X-A: b".into()],
-            body: Some("c".into()),
-            ..Overlay::default()
+        let asked = |target: Option<&str>| {
+            let headers = vec!["X-A: b".into()];
+            let request = TypedRequest { method: Some("PUT".into()), headers, body: Some("c".into()) };
+            let flags = Overlay::asking(request);
+            match target {
+                Some(target) => flags.with("target", "--target", target),
+                None => flags,
+            }
         };
         let url = "http://127.0.0.1:80/a?b";
         let (one, other) = (from_url(url, &asked(None)), from_flags(&asked(Some(url))));
@@ -291,11 +289,14 @@ mod tests {
 
     #[test]
     fn what_is_wrong_with_a_request_names_its_flag() {
-        let refused =
-            |flags: Overlay| from_url("http://127.0.0.1/", &flags).expect_err("refused").to_string();
-        let missing = refused(Overlay { body: Some("@missing".into()), ..Overlay::default() });
+        let refused = |request: TypedRequest| {
+            let flags = Overlay::asking(request);
+            from_url("http://127.0.0.1/", &flags).expect_err("refused").to_string()
+        };
+        let missing = refused(TypedRequest { body: Some("@missing".into()), ..TypedRequest::default() });
         assert!(missing.starts_with("--body: missing: "), "{missing}");
-        let reserved = refused(Overlay { headers: vec!["Content-Length: 3".into()], ..Overlay::default() });
+        let reserved =
+            refused(TypedRequest { headers: vec!["Content-Length: 3".into()], ..TypedRequest::default() });
         assert!(reserved.starts_with("-H: "), "{reserved}");
     }
 
@@ -321,7 +322,7 @@ mod tests {
 
     #[test]
     fn a_flags_mistake_names_the_flag() {
-        let flags = Overlay { think: Some("soon".into()), ..Overlay::default() };
+        let flags = Overlay::default().with("load.think", "--think", "soon");
         let problem = from_text("", None, &flags).expect_err("no time");
         assert!(problem.to_string().contains("--think"), "{problem}");
     }

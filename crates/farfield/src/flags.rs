@@ -1,14 +1,16 @@
-//! The flags of the command line. Each flag of `run` is short for a key of the scenario, which
-//! [`farfield_scenario::Overlay`] sets.
+//! The flags of the command line. Those that are short for keys of a scenario are in [`scenario`], in groups
+//! that commands share.
 
 pub mod audit;
 pub mod compare;
 pub mod export;
 pub mod fit;
 pub mod import;
+mod keys;
 pub mod path;
 pub mod report;
 pub mod route;
+pub mod scenario;
 pub mod shell;
 pub mod site;
 pub mod ui;
@@ -17,9 +19,12 @@ pub mod watch;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use farfield_scenario::Overlay;
+use scenario::{
+    ClientFlags, ConnectionFlags, KeyFlags, LoadFlags, MachineFlags, NetworkFlags, ProxyFlags, RequestFlags,
+    ResultFlags, ServerFlags, TargetFlags, TlsFlags,
+};
 use std::path::PathBuf;
 pub use values::{ACCESS, POLICIES};
-use values::{ADDRESSES, GATEWAYS, HTTP_VERSIONS, PLANES, SAMPLES, Suggested, count, resolving};
 
 /// A web-server benchmark that tells the truth: realistic load, verified figures, and a verdict on itself.
 ///
@@ -94,89 +99,22 @@ pub struct RunFlags {
     #[arg(value_name = "URL|SCENARIO|RUN", value_hint = ValueHint::FilePath)]
     pub what: Option<String>,
 
-    /// Number of users of a closed load, or the most users that an open load may have at once
-    #[arg(short = 'c', long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
-    pub users: Option<u32>,
-    /// Length of the measured part
-    #[arg(short = 'd', long, value_name = "TIME", allow_hyphen_values = true)]
-    pub duration: Option<String>,
-    /// Open load: pages arrive at this rate, as a Poisson process
-    #[arg(short = 'R', long, value_name = "RATE", allow_hyphen_values = true)]
-    pub rate: Option<String>,
-    /// End after this many requests, however long they take unless --duration bounds it; without a warm-up,
-    /// unless --warm-up sets one
-    #[arg(short = 'n', long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u64>)]
-    pub requests: Option<u64>,
-    /// End after this many sessions, completed or broken off; without a warm-up, unless --warm-up sets one
-    #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u64>)]
-    pub sessions: Option<u64>,
-    /// Number of worker threads; on the emulated plane, of shards
-    #[arg(short = 't', long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
-    pub workers: Option<u32>,
-    /// Length of the warm-up, before the measured part
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
-    pub warm_up: Option<String>,
-    /// Set seconds in which the machine was disturbed aside, and measure as much longer
-    #[arg(long)]
-    pub set_aside: bool,
-    /// Think time: from the end of a page to the start of the user's next
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
-    pub think: Option<String>,
-    /// URL of the server, instead of the scenario's
-    #[arg(long, value_name = "URL")]
-    pub target: Option<String>,
-    /// How users use connections: one-request, persistent, early-close, pipelined, pipelined-early-close or
-    /// shared-pool
-    #[arg(long, value_name = "POLICY", value_parser = Suggested(POLICIES))]
-    pub policy: Option<String>,
-    /// The most connections that a user has open at once
-    #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u16>)]
-    pub parallel: Option<u16>,
-    /// What carries the traffic: sockets (the kernel's), emulated (clients far away) or simulated
-    #[arg(long, value_name = "PLANE", value_parser = Suggested(PLANES))]
-    pub plane: Option<String>,
-    /// Number of emulated clients, each with its own address and path; makes emulated the default plane
-    #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
-    pub clients: Option<u32>,
-    /// Round-trip time between emulated clients and the server
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
-    pub rtt: Option<String>,
-    /// The access link of emulated clients, such as dsl, fibre, 4g or modem-56k
-    #[arg(long, value_name = "KIND", value_parser = Suggested(ACCESS))]
-    pub access: Option<String>,
-    /// Command that starts the server of emulated clients
-    #[arg(long, value_name = "COMMAND", value_hint = ValueHint::CommandString)]
-    pub server: Option<String>,
-    /// Process of the server of emulated clients, if it runs already in a network namespace of its own
-    #[arg(long, value_name = "PID", allow_negative_numbers = true, value_parser = count::<u32>)]
-    pub server_pid: Option<u32>,
-    /// Network namespace of the server of emulated clients, if it runs already: a name of `ip netns`, or a
-    /// file
-    #[arg(long, value_name = "NAME|FILE")]
-    pub server_netns: Option<String>,
-    /// Container of the server of emulated clients, if it runs already: of Docker, Podman or Kubernetes
-    #[arg(long, value_name = "NAME")]
-    pub container: Option<String>,
-    /// The most processor time that this server may take, in processors, such as 0.2
-    #[arg(long, value_name = "PROCESSORS")]
-    pub server_cpu: Option<f64>,
-    /// The most memory that this server may take, such as 64MiB
-    #[arg(long, value_name = "SIZE")]
-    pub server_memory: Option<String>,
-    /// System user that this server runs as; only root can set another
-    #[arg(long, value_name = "USER")]
-    pub server_user: Option<String>,
-    /// Number of threads that share the emulated clients
-    #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
-    pub shards: Option<u32>,
-    /// Network card by which a server on another machine is reached; the emulated clients' addresses live on
-    /// it
-    #[arg(long, value_name = "INTERFACE")]
-    pub interface: Option<String>,
-    /// Kind of gateway between emulated clients and the server: auto, tun or packet; route where others route
-    /// the clients' addresses to the card of --interface
-    #[arg(long, value_name = "DEVICE", value_parser = Suggested(GATEWAYS))]
-    pub gateway: Option<String>,
+    #[command(flatten)]
+    pub target: TargetFlags,
+    #[command(flatten)]
+    pub load: LoadFlags,
+    #[command(flatten)]
+    pub request: RequestFlags,
+    #[command(flatten)]
+    pub connections: ConnectionFlags,
+    #[command(flatten)]
+    pub proxy: ProxyFlags,
+    #[command(flatten)]
+    pub tls: TlsFlags,
+    #[command(flatten)]
+    pub network: NetworkFlags,
+    #[command(flatten)]
+    pub clients: ClientFlags,
     /// Run COMMAND, by the shell `sh`, at a client of CLASS beside the emulated users, on the same network;
     /// it ends with the run; may be repeated
     #[arg(long = "beside", value_name = "CLASS=COMMAND", value_parser = shell::beside)]
@@ -185,83 +123,14 @@ pub struct RunFlags {
     /// leave it
     #[arg(long, value_name = "CLASS")]
     pub shell: Option<String>,
-    /// Keep the packets between clients and server in capture.pcapng
-    #[arg(long)]
-    pub capture: bool,
-    /// PEM file of the CA that an https server's certificate must lead to, instead of the system's
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub cacert: Option<PathBuf>,
-    /// Accept any certificate of an https server; every output says so
-    #[arg(short = 'k', long)]
-    pub insecure: bool,
-    /// PEM file of the certificates that users have for an https server that asks for one
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub cert: Option<PathBuf>,
-    /// PEM file of their private keys; that of the certificates if absent
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub key: Option<PathBuf>,
-    /// HTTP version of the requests: 1.0, 1.1, 2, 3, or auto: as browsers choose it
-    #[arg(long, value_name = "VERSION", value_parser = Suggested(HTTP_VERSIONS))]
-    pub http: Option<String>,
-    /// Method of the request
-    #[arg(short = 'X', long, value_name = "METHOD")]
-    pub method: Option<String>,
-    /// A header of the request, `Name: value`; may be repeated
-    #[arg(short = 'H', long = "header", value_name = "HEADER")]
-    pub headers: Vec<String>,
-    /// Body of the request, or `@FILE` for the contents of a file
-    #[arg(long, value_name = "TEXT|@FILE")]
-    pub body: Option<String>,
-    /// Local addresses that connections come from, one after the other; may be repeated
-    #[arg(long = "source", value_name = "ADDRESS[/BITS]")]
-    pub sources: Vec<String>,
-    /// Connect to OTHER-HOST and OTHER-PORT in place of HOST and PORT, as curl does; requests, SNI and the
-    /// certificate keep the name. What is empty is any, or as it was; may be repeated
-    #[arg(long, value_name = "HOST:PORT:OTHER-HOST:OTHER-PORT")]
-    pub connect_to: Vec<String>,
-    /// Take ADDRESS, or several with commas between, for HOST, as curl does; may be repeated
-    #[arg(long, value_name = "HOST:PORT:ADDRESS", value_parser = resolving)]
-    pub resolve: Vec<String>,
-    /// Connect to the Unix socket at PATH, or to @NAME, as curl does; the URL says host and path
-    #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
-    pub unix_socket: Option<String>,
-    /// Connect to the proxy at URL, `http://[user:password@]host:port`, as curl does: it is asked for http in
-    /// absolute form, and for a tunnel (CONNECT) for https
-    #[arg(short = 'x', long, value_name = "URL", value_hint = ValueHint::Url)]
-    pub proxy: Option<String>,
-    /// Addresses of the target's name that connections go to: the first that answers, all in turn, or the one
-    /// that the name has when a connection is opened
-    #[arg(long, value_name = "WHICH", value_parser = Suggested(ADDRESSES))]
-    pub addresses: Option<String>,
-    /// Processors that farfield runs on, such as 1 or 0,2
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub processors: Vec<u32>,
-    /// Seed of all random numbers
-    #[arg(long, value_name = "NUMBER")]
-    pub seed: Option<u64>,
-    /// Set any key of the scenario; may be repeated
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub sets: Vec<String>,
-
-    /// Exit with 99 if the result does not meet this condition, such as 'p99<200ms' or 'errors<0.1%'; may be
-    /// repeated
-    #[arg(long = "threshold", value_name = "CONDITION")]
-    pub thresholds: Vec<String>,
-    /// End the run, and exit with 105, as soon as this condition is not met; may be repeated
-    #[arg(long = "abort", value_name = "CONDITION")]
-    pub aborts: Vec<String>,
-    /// Where to put the run directory; it must hold no run yet
-    #[arg(short = 'o', long, value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
-    pub out: Option<PathBuf>,
-    /// Which samples to keep: all, none, or a number k for every k-th
-    #[arg(long, value_name = "WHICH", value_parser = Suggested(SAMPLES))]
-    pub samples: Option<String>,
-    /// Write no page of the run (report.html)
-    #[arg(long)]
-    pub no_report: bool,
-    /// Do not monitor the server during the run
-    #[arg(long)]
-    pub no_monitor: bool,
+    #[command(flatten)]
+    pub server: ServerFlags,
+    #[command(flatten)]
+    pub machine: MachineFlags,
+    #[command(flatten)]
+    pub keys: KeyFlags,
+    #[command(flatten)]
+    pub result: ResultFlags,
     #[command(flatten)]
     pub watch: watch::WatchFlags,
     /// What to print on standard output
@@ -282,62 +151,28 @@ pub struct RunFlags {
 }
 
 impl RunFlags {
-    /// The flags that are short for keys of the scenario.
+    /// What the flags lay over a scenario.
     pub fn overlay(&self) -> Overlay {
-        Overlay {
-            users: self.users,
-            duration: self.duration.clone(),
-            rate: self.rate.clone(),
-            requests: self.requests,
-            sessions: self.sessions,
-            workers: self.workers,
-            warm_up: self.warm_up.clone(),
-            set_aside: self.set_aside,
-            think: self.think.clone(),
-            target: self.target.clone(),
-            policy: self.policy.clone(),
-            parallel: self.parallel,
-            plane: self.plane.clone(),
-            clients: self.clients,
-            rtt: self.rtt.clone(),
-            access: self.access.clone(),
-            server: self.server.clone(),
-            server_pid: self.server_pid,
-            server_netns: self.server_netns.clone(),
-            container: self.container.clone(),
-            server_cpu: self.server_cpu,
-            server_memory: self.server_memory.clone(),
-            server_user: self.server_user.clone(),
-            shards: self.shards,
-            gateway: self.gateway.clone(),
-            interface: self.interface.clone(),
-            beside: self.beside.clone(),
-            shell: self.shell.clone(),
-            capture: self.capture,
-            cacert: self.cacert.clone(),
-            insecure: self.insecure,
-            certificate: self.cert.clone(),
-            key: self.key.clone(),
-            http: self.http.clone(),
-            method: self.method.clone(),
-            headers: self.headers.clone(),
-            body: self.body.clone(),
-            sources: self.sources.clone(),
-            connect_to: self.connect_to.iter().chain(&self.resolve).cloned().collect(),
-            addresses: self.addresses.clone(),
-            unix_socket: self.unix_socket.clone(),
-            proxy: self.proxy.clone(),
-            processors: self.processors.clone(),
-            seed: self.seed,
-            sets: self.sets.clone(),
-            thresholds: self.thresholds.clone(),
-            aborts: self.aborts.clone(),
-            out: self.out.clone(),
-            samples: self.samples.clone(),
-            no_report: self.no_report,
-            no_monitor: self.no_monitor,
-            once: false,
+        let mut overlay = Overlay::default();
+        self.target.lay(&mut overlay);
+        self.load.lay(&mut overlay);
+        self.request.lay(&mut overlay);
+        self.connections.lay(&mut overlay);
+        self.proxy.lay(&mut overlay);
+        self.tls.lay(&mut overlay);
+        self.network.lay(&mut overlay);
+        self.clients.lay(&mut overlay);
+        for (class, command) in &self.beside {
+            overlay.add_program("--beside", class, Some(command));
         }
+        if let Some(class) = &self.shell {
+            overlay.add_program("--shell", class, None);
+        }
+        self.server.lay(&mut overlay);
+        self.machine.lay(&mut overlay);
+        self.keys.lay(&mut overlay);
+        self.result.lay(&mut overlay);
+        overlay
     }
 }
 
@@ -354,36 +189,17 @@ pub struct TryFlags {
     /// Scenario file, with a `[session]` of states
     #[arg(value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
     pub scenario: String,
-    /// URL of the server, instead of the scenario's
-    #[arg(long, value_name = "URL")]
-    pub target: Option<String>,
-    /// What carries the traffic: sockets (the kernel's), emulated (clients far away) or simulated
-    #[arg(long, value_name = "PLANE", value_parser = Suggested(PLANES))]
-    pub plane: Option<String>,
-    /// PEM file of the CA that an https server's certificate must lead to, instead of the system's
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub cacert: Option<PathBuf>,
-    /// Accept any certificate of an https server
-    #[arg(short = 'k', long)]
-    pub insecure: bool,
-    /// PEM file of the certificate for an https server that asks for one
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub cert: Option<PathBuf>,
-    /// PEM file of its private key; that of the certificate if absent
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub key: Option<PathBuf>,
-    /// Connect to the proxy at URL, `http://[user:password@]host:port`, as `farfield run` does
-    #[arg(short = 'x', long, value_name = "URL", value_hint = ValueHint::Url)]
-    pub proxy: Option<String>,
-    /// Seed of all random numbers
-    #[arg(long, value_name = "NUMBER")]
-    pub seed: Option<u64>,
-    /// Set any key of the scenario; may be repeated
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub sets: Vec<String>,
     /// Show whole heads and bodies, up to 4000 characters of each
     #[arg(long)]
     pub trace: bool,
+    #[command(flatten)]
+    pub target: TargetFlags,
+    #[command(flatten)]
+    pub proxy: ProxyFlags,
+    #[command(flatten)]
+    pub tls: TlsFlags,
+    #[command(flatten)]
+    pub keys: KeyFlags,
 }
 
 /// What is printed on standard output.

@@ -171,7 +171,7 @@ fn a_server_that_runs_already_is_somewhere() {
     assert_eq!(first("target = 'http://[::1]:8080/'\nserver.command = 'nginx'"), "198.18.0.1");
     assert_eq!(first("network.addresses = '10.99.0.0/16'"), "10.99.0.1");
     // Workers of a run with a network are its shards.
-    let flags = Overlay { workers: Some(2), clients: None, ..Overlay::default() };
+    let flags = Overlay::default().with("sockets.workers", "--workers", 2);
     let text = format!("{target}\nnetwork.clients = 10");
     let plan = from_text(&text, Some(Path::new("s.toml")), &flags).expect("a scenario");
     assert_eq!(plan.network().expect("a network").shards.get(), 2);
@@ -373,20 +373,18 @@ fn captures_by_the_kernel_have_defaults_of_their_own() {
 
 #[test]
 fn flags_are_keys() {
-    let flags = Overlay {
-        clients: Some(8),
-        rtt: Some("70ms".into()),
-        shards: Some(2),
-        server: Some("nginx".into()),
-        capture: true,
-        processors: vec![1],
-        ..Overlay::default()
-    };
+    let flags = Overlay::default()
+        .with("network.clients", "--clients", 8)
+        .with("network.rtt", "--rtt", "70ms")
+        .with("network.shards", "--shards", 2)
+        .with("server.command", "--server", "nginx")
+        .with("capture.gateway", "--capture", true)
+        .with("sockets.processors", "--processors", vec![1]);
     let scenario = from_text("", None, &flags).expect("a scenario").scenario;
     let written = "plane = 'emulated'\nserver.command = 'nginx'\ncapture.gateway = true
         network = { clients = 8, rtt = '70ms', shards = 2, processors = [1] }";
     assert_eq!(scenario, from_text(written, None, &Overlay::default()).expect("a scenario").scenario);
-    let wrong = Overlay { clients: Some(9), ..flags };
+    let wrong = flags.with("network.clients", "--clients", 9);
     let problem = from_text("", None, &wrong).expect_err("nine over two").to_string();
     assert!(problem.contains("--clients") && problem.contains("is 10"), "{problem}");
 }

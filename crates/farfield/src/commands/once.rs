@@ -117,18 +117,11 @@ fn print(narrator: &mut Narrator, events: &Receiver<TraceEvent>) {
 impl TryFlags {
     /// The flags that are short for keys of the scenario.
     fn overlay(&self) -> Overlay {
-        Overlay {
-            target: self.target.clone(),
-            plane: self.plane.clone(),
-            cacert: self.cacert.clone(),
-            insecure: self.insecure,
-            certificate: self.cert.clone(),
-            key: self.key.clone(),
-            proxy: self.proxy.clone(),
-            seed: self.seed,
-            sets: self.sets.clone(),
-            once: true,
-            ..Overlay::default()
-        }
+        let mut overlay = Overlay::once();
+        self.target.lay(&mut overlay);
+        self.proxy.lay(&mut overlay);
+        self.tls.lay(&mut overlay);
+        self.keys.lay(&mut overlay);
+        overlay
     }
 }

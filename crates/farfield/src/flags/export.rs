@@ -1,5 +1,6 @@
 //! `farfield export`
 
+use super::scenario::KeyFlags;
 use clap::{Args, ValueHint};
 use farfield_scenario::Overlay;
 use std::path::PathBuf;
@@ -25,22 +26,18 @@ pub struct ExportFlags {
     /// Length of the measured part
     #[arg(short, long, value_name = "TIME")]
     pub duration: Option<String>,
-    /// Seed of all random numbers
-    #[arg(long, value_name = "NUMBER")]
-    pub seed: Option<u64>,
-    /// Set any key of the scenario; may be repeated
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub sets: Vec<String>,
+    #[command(flatten)]
+    pub keys: KeyFlags,
 }
 
 impl ExportFlags {
-    /// What the flags set in the scenario.
+    /// What the flags lay over the scenario.
     pub fn overlay(&self) -> Overlay {
-        Overlay {
-            duration: self.duration.clone(),
-            seed: self.seed,
-            sets: self.sets.clone(),
-            ..Overlay::default()
+        let mut overlay = Overlay::default();
+        if let Some(duration) = &self.duration {
+            overlay.set("run.duration", "--duration", duration.as_str());
         }
+        self.keys.lay(&mut overlay);
+        overlay
     }
 }

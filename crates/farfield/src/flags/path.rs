@@ -1,6 +1,6 @@
 //! The flags of `farfield path`.
 
-use super::values::{ACCESS, GATEWAYS, Suggested};
+use super::scenario::{KeyFlags, NetworkFlags, network_alone};
 use clap::{Args, ValueHint};
 use farfield_scenario::Overlay;
 use std::path::PathBuf;
@@ -21,35 +21,18 @@ pub struct PathFlags {
     /// The class of clients whose path is measured; all, one after the other, if absent
     #[arg(long = "as", value_name = "CLASS")]
     pub class: Option<String>,
-    /// The access link, such as dsl, fibre, 4g or modem-56k
-    #[arg(long, value_name = "KIND", value_parser = Suggested(ACCESS))]
-    pub access: Option<String>,
-    /// Round-trip time to the server
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
-    pub rtt: Option<String>,
-    /// Kind of gateway at both ends of the path: auto, tun or packet
-    #[arg(long, value_name = "DEVICE", value_parser = Suggested(GATEWAYS))]
-    pub gateway: Option<String>,
-    /// Seed of the links' random numbers
-    #[arg(long, value_name = "NUMBER")]
-    pub seed: Option<u64>,
-    /// Set any key of the scenario; may be repeated
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub sets: Vec<String>,
+    #[command(flatten)]
+    pub network: NetworkFlags,
+    #[command(flatten)]
+    pub keys: KeyFlags,
 }
 
 impl PathFlags {
-    /// The flags that are short for keys of the scenario.
+    /// What the flags lay over a scenario.
     pub fn overlay(&self) -> Overlay {
-        Overlay {
-            plane: Some("emulated".to_owned()),
-            access: self.access.clone(),
-            rtt: self.rtt.clone(),
-            gateway: self.gateway.clone(),
-            seed: self.seed,
-            sets: self.sets.clone(),
-            no_monitor: true,
-            ..Overlay::default()
-        }
+        let mut overlay = network_alone("farfield path");
+        self.network.lay(&mut overlay);
+        self.keys.lay(&mut overlay);
+        overlay
     }
 }

@@ -1,6 +1,6 @@
 //! The flags of `farfield route`.
 
-use super::values::{ACCESS, GATEWAYS, Suggested};
+use super::scenario::{KeyFlags, NetworkFlags, network_alone};
 use clap::{ArgGroup, Args, ValueHint};
 use farfield_engine::live::Location;
 use farfield_engine::route::{Block, Placed, Whereabouts};
@@ -42,30 +42,19 @@ pub struct RouteFlags {
     /// Scenario with the network; its server and its load are not used
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub scenario: Option<PathBuf>,
-    /// The access link of all clients, such as dsl, fibre, 4g or modem-56k
-    #[arg(long, value_name = "KIND", value_parser = Suggested(ACCESS))]
-    pub access: Option<String>,
-    /// Round-trip time of all clients
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
-    pub rtt: Option<String>,
     /// End after this time
     #[arg(short = 'd', long, value_name = "TIME", allow_hyphen_values = true)]
     pub duration: Option<farfield_base::Duration>,
     /// Print counts each second
     #[arg(long)]
     pub counts: bool,
-    /// Kind of gateway at both ends: auto, tun or packet
-    #[arg(long, value_name = "DEVICE", value_parser = Suggested(GATEWAYS))]
-    pub gateway: Option<String>,
-    /// Seed of the links' random numbers
-    #[arg(long, value_name = "NUMBER")]
-    pub seed: Option<u64>,
-    /// Set any key of the scenario; may be repeated
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub sets: Vec<String>,
     /// Print nothing but mistakes
     #[arg(short, long)]
     pub quiet: bool,
+    #[command(flatten)]
+    pub network: NetworkFlags,
+    #[command(flatten)]
+    pub keys: KeyFlags,
 }
 
 /// An address, alone or in a URL.
@@ -142,18 +131,12 @@ impl RouteFlags {
         }
     }
 
-    /// The flags that are short for keys of the scenario.
+    /// What the flags lay over a scenario.
     pub fn overlay(&self) -> Overlay {
-        Overlay {
-            plane: Some("emulated".to_owned()),
-            access: self.access.clone(),
-            rtt: self.rtt.clone(),
-            gateway: self.gateway.clone(),
-            seed: self.seed,
-            sets: self.sets.clone(),
-            no_monitor: true,
-            ..Overlay::default()
-        }
+        let mut overlay = network_alone("farfield route");
+        self.network.lay(&mut overlay);
+        self.keys.lay(&mut overlay);
+        overlay
     }
 }
 

@@ -1,6 +1,6 @@
 //! The flags of `farfield shell`.
 
-use super::values::{ACCESS, GATEWAYS, Suggested, count};
+use super::scenario::{KeyFlags, NetworkFlags, ServerFlags, network_alone};
 use clap::{Args, ValueHint};
 use farfield_scenario::Overlay;
 use std::ffi::OsString;
@@ -29,45 +29,21 @@ pub struct ShellFlags {
     /// with the program; may be repeated
     #[arg(long = "beside", value_name = "CLASS=COMMAND", value_parser = beside)]
     pub beside: Vec<(String, String)>,
-    /// The access link, such as dsl, fibre, 4g or modem-56k
-    #[arg(long, value_name = "KIND", value_parser = Suggested(ACCESS))]
-    pub access: Option<String>,
-    /// Round-trip time to the server
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
-    pub rtt: Option<String>,
-    /// Command that starts the server; the built-in server if absent
-    #[arg(long, value_name = "COMMAND", value_hint = ValueHint::CommandString)]
-    pub server: Option<String>,
-    /// URL of a server that runs already on this machine, or where the next three flags say
+    /// URL of a server that runs already on this machine, or where the flags of the server say
     #[arg(value_name = "URL")]
     pub url: Option<String>,
-    /// Process of a server that runs already in a network namespace of its own
-    #[arg(long, value_name = "PID", allow_negative_numbers = true, value_parser = count::<u32>)]
-    pub server_pid: Option<u32>,
-    /// Network namespace of a server that runs already: a name of `ip netns`, or a file
-    #[arg(long, value_name = "NAME|FILE")]
-    pub server_netns: Option<String>,
-    /// Container of a server that runs already: of Docker, Podman or Kubernetes
-    #[arg(long, value_name = "NAME")]
-    pub container: Option<String>,
-    /// Network card by which a server on another machine is reached
-    #[arg(long, value_name = "INTERFACE")]
-    pub interface: Option<String>,
-    /// Kind of gateway at both ends of the path: auto, tun or packet
-    #[arg(long, value_name = "DEVICE", value_parser = Suggested(GATEWAYS))]
-    pub gateway: Option<String>,
-    /// Seed of the links' random numbers
-    #[arg(long, value_name = "NUMBER")]
-    pub seed: Option<u64>,
-    /// Set any key of the scenario; may be repeated
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub sets: Vec<String>,
     /// Print nothing but what the program prints
     #[arg(short, long)]
     pub quiet: bool,
     /// The program and its arguments; your shell if absent
     #[arg(last = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
     pub command: Vec<OsString>,
+    #[command(flatten)]
+    pub network: NetworkFlags,
+    #[command(flatten)]
+    pub server: ServerFlags,
+    #[command(flatten)]
+    pub keys: KeyFlags,
 }
 
 /// A class and a command.
@@ -81,23 +57,15 @@ pub(super) fn beside(text: &str) -> Result<(String, String), String> {
 }
 
 impl ShellFlags {
-    /// The flags that are short for keys of the scenario.
+    /// What the flags lay over a scenario.
     pub fn overlay(&self) -> Overlay {
-        Overlay {
-            plane: Some("emulated".to_owned()),
-            access: self.access.clone(),
-            rtt: self.rtt.clone(),
-            server: self.server.clone(),
-            target: self.url.clone(),
-            server_pid: self.server_pid,
-            server_netns: self.server_netns.clone(),
-            container: self.container.clone(),
-            gateway: self.gateway.clone(),
-            interface: self.interface.clone(),
-            seed: self.seed,
-            sets: self.sets.clone(),
-            no_monitor: true,
-            ..Overlay::default()
+        let mut overlay = network_alone("farfield shell");
+        if let Some(url) = &self.url {
+            overlay.set("target", "URL", url.as_str());
         }
+        self.network.lay(&mut overlay);
+        self.server.lay(&mut overlay);
+        self.keys.lay(&mut overlay);
+        overlay
     }
 }

@@ -1,0 +1,116 @@
+//! Flags that are short for keys of the scenario, each defined once: its words, its values, and its key.
+//!
+//! [`keyed!`] makes of such a list a group that commands flatten, and what it lays over a scenario.
+
+use std::path::PathBuf;
+use toml::Value;
+
+/// A group of flags, each with its key behind `=>`, and a function of its value where the key takes another.
+macro_rules! keyed {
+    (
+        $(#[$of_group:meta])*
+        pub struct $group:ident {
+            $($(#[$of_flag:meta])* $flag:ident: $given:ty => $key:literal $(as $written:path)?,)*
+        }
+    ) => {
+        #[derive(Debug, Clone, Default, clap::Args)]
+        $(#[$of_group])*
+        pub struct $group {
+            $($(#[$of_flag])* pub $flag: $given,)*
+        }
+
+        impl $group {
+            /// The key of each flag.
+            #[cfg(test)]
+            pub const KEYS: &[(&str, &str)] = &[$((stringify!($flag), $key),)*];
+
+            /// Lays the flags that are given over a scenario.
+            pub fn lay(&self, overlay: &mut farfield_scenario::Overlay) {
+                $(
+                    let value = $crate::flags::keys::keyed!(@value &self.$flag $(, $written)?);
+                    if let Some(value) = value {
+                        overlay.set($key, &$crate::flags::keys::flag(stringify!($flag)), value);
+                    }
+                )*
+            }
+        }
+    };
+    (@value $given:expr) => { $crate::flags::keys::Given::value($given) };
+    (@value $given:expr, $written:path) => { $written($given) };
+}
+pub(super) use keyed;
+
+/// The flag of a field.
+pub fn flag(field: &str) -> String {
+    format!("--{}", field.replace('_', "-"))
+}
+
+/// What is typed behind a flag.
+pub trait Given {
+    /// The value of its key; `None` if the flag is not given.
+    fn value(&self) -> Option<Value>;
+}
+
+impl Given for bool {
+    fn value(&self) -> Option<Value> {
+        self.then(|| true.into())
+    }
+}
+
+impl Given for Option<String> {
+    fn value(&self) -> Option<Value> {
+        self.as_deref().map(Value::from)
+    }
+}
+
+impl Given for Option<PathBuf> {
+    fn value(&self) -> Option<Value> {
+        self.as_ref().map(|path| path.to_string_lossy().as_ref().into())
+    }
+}
+
+impl Given for Option<u64> {
+    fn value(&self) -> Option<Value> {
+        self.map(|count| i64::try_from(count).unwrap_or(i64::MAX).into())
+    }
+}
+
+impl Given for Option<u32> {
+    fn value(&self) -> Option<Value> {
+        self.map(Value::from)
+    }
+}
+
+impl Given for Option<u16> {
+    fn value(&self) -> Option<Value> {
+        self.map(|count| i64::from(count).into())
+    }
+}
+
+impl Given for Option<f64> {
+    fn value(&self) -> Option<Value> {
+        self.map(Value::from)
+    }
+}
+
+impl Given for Vec<String> {
+    fn value(&self) -> Option<Value> {
+        (!self.is_empty()).then(|| self.clone().into())
+    }
+}
+
+impl Given for Vec<u32> {
+    fn value(&self) -> Option<Value> {
+        (!self.is_empty()).then(|| self.clone().into())
+    }
+}
+
+/// A flag that takes away what a key has by default.
+pub fn off(given: &bool) -> Option<Value> {
+    given.then(|| false.into())
+}
+
+/// A number, or a word in its place.
+pub fn number_or_word(given: &Option<String>) -> Option<Value> {
+    given.as_deref().map(|text| text.parse::<i64>().map_or_else(|_| text.into(), Value::from))
+}

@@ -1,0 +1,365 @@
+//! The flags that are short for keys of a scenario, in groups: each command flattens those that it has.
+
+use super::keys::{self, keyed};
+use super::values::{
+    ACCESS, ADDRESSES, GATEWAYS, HTTP_VERSIONS, PLANES, POLICIES, SAMPLES, Suggested, count, resolving,
+};
+use clap::{Args, ValueHint};
+use farfield_scenario::{Overlay, TypedRequest};
+use std::path::PathBuf;
+
+keyed! {
+    /// Who asks, when, and for how long.
+    #[command(next_help_heading = "Load")]
+    pub struct LoadFlags {
+        /// Number of users of a closed load, or the most users that an open load may have at once
+        #[arg(short = 'c', long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
+        users: Option<u32> => "load.users",
+        /// Open load: pages arrive at this rate, as a Poisson process
+        #[arg(short = 'R', long, value_name = "RATE", allow_hyphen_values = true)]
+        rate: Option<String> => "load.arrivals",
+        /// Length of the measured part
+        #[arg(short = 'd', long, value_name = "TIME", allow_hyphen_values = true)]
+        duration: Option<String> => "run.duration",
+        /// End after this many requests, however long they take unless --duration bounds it; without a warm-up,
+        /// unless --warm-up sets one
+        #[arg(short = 'n', long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u64>)]
+        requests: Option<u64> => "run.requests",
+        /// End after this many sessions, completed or broken off; without a warm-up, unless --warm-up sets one
+        #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u64>)]
+        sessions: Option<u64> => "run.sessions",
+        /// Think time: from the end of a page to the start of the user's next
+        #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+        think: Option<String> => "load.think",
+        /// Length of the warm-up, before the measured part
+        #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+        warm_up: Option<String> => "run.warm-up",
+        /// Set seconds in which the machine was disturbed aside, and measure as much longer
+        #[arg(long)]
+        set_aside: bool => "run.set-aside",
+    }
+}
+
+/// What is asked for.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Request")]
+pub struct RequestFlags {
+    /// Method of the request
+    #[arg(short = 'X', long, value_name = "METHOD")]
+    pub method: Option<String>,
+    /// A header of the request, `Name: value`; may be repeated
+    #[arg(short = 'H', long = "header", value_name = "HEADER")]
+    pub headers: Vec<String>,
+    /// Body of the request, or `@FILE` for the contents of a file
+    #[arg(long, value_name = "TEXT|@FILE")]
+    pub body: Option<String>,
+    #[command(flatten)]
+    pub http: HttpFlags,
+}
+
+keyed! {
+    /// The version of HTTP.
+    pub struct HttpFlags {
+        /// HTTP version of the requests: 1.0, 1.1, 2, 3, or auto: as browsers choose it
+        #[arg(long, value_name = "VERSION", value_parser = Suggested(HTTP_VERSIONS))]
+        http: Option<String> => "http",
+    }
+}
+
+impl RequestFlags {
+    /// Lays the flags that are given over a scenario.
+    pub fn lay(&self, overlay: &mut Overlay) {
+        let RequestFlags { method, headers, body, http } = self;
+        let [method, body] = [method, body].map(Clone::clone);
+        overlay.request = TypedRequest { method, headers: headers.clone(), body };
+        http.lay(overlay);
+    }
+}
+
+keyed! {
+    /// Where connections go, and how users use them.
+    #[command(next_help_heading = "Connections")]
+    pub struct ConnectionFlags {
+        /// How users use connections: one-request, persistent, early-close, pipelined, pipelined-early-close or
+        /// shared-pool
+        #[arg(long, value_name = "POLICY", value_parser = Suggested(POLICIES))]
+        policy: Option<String> => "connections.policy",
+        /// The most connections that a user has open at once
+        #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u16>)]
+        parallel: Option<u16> => "connections.parallel",
+        /// Local addresses that connections come from, one after the other; may be repeated
+        #[arg(long, value_name = "ADDRESS[/BITS]")]
+        source: Vec<String> => "sockets.sources",
+        /// Connect to OTHER-HOST and OTHER-PORT in place of HOST and PORT, as curl does; requests, SNI and the
+        /// certificate keep the name. What is empty is any, or as it was; may be repeated
+        #[arg(long, value_name = "HOST:PORT:OTHER-HOST:OTHER-PORT")]
+        connect_to: Vec<String> => "sockets.connect-to",
+        /// Take ADDRESS, or several with commas between, for HOST, as curl does; may be repeated
+        #[arg(long, value_name = "HOST:PORT:ADDRESS", value_parser = resolving)]
+        resolve: Vec<String> => "sockets.connect-to",
+        /// Addresses of the target's name that connections go to: the first that answers, all in turn, or the
+        /// one that the name has when a connection is opened
+        #[arg(long, value_name = "WHICH", value_parser = Suggested(ADDRESSES))]
+        addresses: Option<String> => "connections.addresses",
+        /// Connect to the Unix socket at PATH, or to @NAME, as curl does; the URL says host and path
+        #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
+        unix_socket: Option<String> => "connections.unix-socket",
+    }
+}
+
+keyed! {
+    /// A proxy.
+    pub struct ProxyFlags {
+        /// Connect to the proxy at URL, `http://[user:password@]host:port`, as curl does: it is asked for http
+        /// in absolute form, and for a tunnel (CONNECT) for https
+        #[arg(short = 'x', long, value_name = "URL", value_hint = ValueHint::Url)]
+        proxy: Option<String> => "connections.proxy",
+    }
+}
+
+keyed! {
+    /// Certificates of an https server and of users.
+    #[command(next_help_heading = "TLS")]
+    pub struct TlsFlags {
+        /// PEM file of the CA that an https server's certificate must lead to, instead of the system's
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        cacert: Option<PathBuf> => "tls.ca",
+        /// Accept any certificate of an https server; every output says so
+        #[arg(short = 'k', long)]
+        insecure: bool => "tls.verify" as keys::off,
+        /// PEM file of the certificates that users have for an https server that asks for one
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        cert: Option<PathBuf> => "tls.certificate",
+        /// PEM file of their private keys; that of the certificates if absent
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        key: Option<PathBuf> => "tls.key",
+    }
+}
+
+keyed! {
+    /// The target and the plane.
+    pub struct TargetFlags {
+        /// URL of the server, instead of the scenario's
+        #[arg(long, value_name = "URL")]
+        target: Option<String> => "target",
+        /// What carries the traffic: sockets (the kernel's), emulated (clients far away) or simulated
+        #[arg(long, value_name = "PLANE", value_parser = Suggested(PLANES))]
+        plane: Option<String> => "plane",
+    }
+}
+
+keyed! {
+    /// The network between emulated clients and the server.
+    #[command(next_help_heading = "Network")]
+    pub struct NetworkFlags {
+        /// Round-trip time between clients and the server
+        #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+        rtt: Option<String> => "network.rtt",
+        /// The access link of clients, such as dsl, fibre, 4g or modem-56k
+        #[arg(long, value_name = "KIND", value_parser = Suggested(ACCESS))]
+        access: Option<String> => "network.access",
+        /// Kind of gateway between clients and the server: auto, tun or packet; route where others route the
+        /// clients' addresses to the card of --interface
+        #[arg(long, value_name = "DEVICE", value_parser = Suggested(GATEWAYS))]
+        gateway: Option<String> => "network.gateway",
+    }
+}
+
+keyed! {
+    /// The emulated clients.
+    #[command(next_help_heading = "Emulated clients")]
+    pub struct ClientFlags {
+        /// Number of emulated clients, each with its own address and path; makes emulated the default plane
+        #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
+        clients: Option<u32> => "network.clients",
+        /// Number of threads that share the emulated clients
+        #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
+        shards: Option<u32> => "network.shards",
+    }
+}
+
+keyed! {
+    /// The server of emulated clients.
+    #[command(next_help_heading = "Server")]
+    pub struct ServerFlags {
+        /// Command that starts the server of emulated clients; the built-in server if absent
+        #[arg(long, value_name = "COMMAND", value_hint = ValueHint::CommandString)]
+        server: Option<String> => "server.command",
+        /// Process of the server of emulated clients, if it runs already in a network namespace of its own
+        #[arg(long, value_name = "PID", allow_negative_numbers = true, value_parser = count::<u32>)]
+        server_pid: Option<u32> => "server.pid",
+        /// Network namespace of the server of emulated clients, if it runs already: a name of `ip netns`, or a
+        /// file
+        #[arg(long, value_name = "NAME|FILE")]
+        server_netns: Option<String> => "server.netns",
+        /// Container of the server of emulated clients, if it runs already: of Docker, Podman or Kubernetes
+        #[arg(long, value_name = "NAME")]
+        container: Option<String> => "server.container",
+        /// Network card by which a server on another machine is reached; the emulated clients' addresses live on
+        /// it
+        #[arg(long, value_name = "INTERFACE")]
+        interface: Option<String> => "network.interface",
+        /// The most processor time that this server may take, in processors, such as 0.2
+        #[arg(long, value_name = "PROCESSORS")]
+        server_cpu: Option<f64> => "server.cpu",
+        /// The most memory that this server may take, such as 64MiB
+        #[arg(long, value_name = "SIZE")]
+        server_memory: Option<String> => "server.memory",
+        /// System user that this server runs as; only root can set another
+        #[arg(long, value_name = "USER")]
+        server_user: Option<String> => "server.user",
+    }
+}
+
+keyed! {
+    /// What farfield takes of the machine.
+    #[command(next_help_heading = "Machine")]
+    pub struct MachineFlags {
+        /// Number of worker threads; on the emulated plane, of shards
+        #[arg(short = 't', long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
+        workers: Option<u32> => "sockets.workers",
+        /// Processors that farfield runs on, such as 1 or 0,2
+        #[arg(long, value_name = "LIST", value_delimiter = ',')]
+        processors: Vec<u32> => "sockets.processors",
+    }
+}
+
+keyed! {
+    /// What is kept of a run, and what it must keep.
+    #[command(next_help_heading = "Result")]
+    pub struct ResultFlags {
+        /// Exit with 99 if the result does not meet this condition, such as 'p99<200ms' or 'errors<0.1%'; may be
+        /// repeated
+        #[arg(long, value_name = "CONDITION")]
+        threshold: Vec<String> => "thresholds",
+        /// End the run, and exit with 105, as soon as this condition is not met; may be repeated
+        #[arg(long, value_name = "CONDITION")]
+        abort: Vec<String> => "aborts",
+        /// Where to put the run directory; it must hold no run yet
+        #[arg(short = 'o', long, value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
+        out: Option<PathBuf> => "output.directory",
+        /// Which samples to keep: all, none, or a number k for every k-th
+        #[arg(long, value_name = "WHICH", value_parser = Suggested(SAMPLES))]
+        samples: Option<String> => "output.samples" as keys::number_or_word,
+        /// Keep the packets between clients and server in capture.pcapng
+        #[arg(long)]
+        capture: bool => "capture.gateway",
+        /// Write no page of the run (report.html)
+        #[arg(long)]
+        no_report: bool => "output.report" as keys::off,
+        /// Do not monitor the server during the run
+        #[arg(long)]
+        no_monitor: bool => "monitor" as keys::off,
+    }
+}
+
+keyed! {
+    /// The seed.
+    pub struct SeedFlags {
+        /// Seed of all random numbers
+        #[arg(long, value_name = "NUMBER")]
+        seed: Option<u64> => "seed",
+    }
+}
+
+/// What every scenario has.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Scenario")]
+pub struct KeyFlags {
+    #[command(flatten)]
+    pub seed: SeedFlags,
+    /// Set any key of the scenario; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+}
+
+impl KeyFlags {
+    /// Lays the flags that are given over a scenario.
+    pub fn lay(&self, overlay: &mut Overlay) {
+        self.seed.lay(overlay);
+        overlay.sets.clone_from(&self.sets);
+    }
+}
+
+/// The overlay of a command that uses a scenario's network, and measures no load.
+pub fn network_alone(command: &str) -> Overlay {
+    Overlay::default().with("plane", command, "emulated").with("monitor", command, false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flags::RunFlags;
+    use clap::CommandFactory;
+    use farfield_scenario::Scenario;
+
+    const GROUPS: [&[(&str, &str)]; 12] = [
+        TargetFlags::KEYS,
+        LoadFlags::KEYS,
+        HttpFlags::KEYS,
+        ConnectionFlags::KEYS,
+        ProxyFlags::KEYS,
+        TlsFlags::KEYS,
+        NetworkFlags::KEYS,
+        ClientFlags::KEYS,
+        ServerFlags::KEYS,
+        MachineFlags::KEYS,
+        SeedFlags::KEYS,
+        ResultFlags::KEYS,
+    ];
+
+    #[test]
+    fn each_flag_has_a_key_that_scenarios_know() {
+        for (flag, key) in GROUPS.concat() {
+            let is_known = |model: &str| {
+                let text = format!("load.model = '{model}'\n{key} = [[[]]]");
+                let refused = toml::from_str::<Scenario>(&text).expect_err("no key has such a value");
+                !refused.message().contains("unknown")
+            };
+            assert!(is_known("closed") || is_known("open"), "{flag}: {key}");
+        }
+    }
+
+    /// Nothing that is short for a key is defined beside the groups.
+    #[test]
+    fn each_flag_of_a_run_is_in_a_group_or_changes_nothing_of_the_scenario() {
+        let own = [
+            "what",
+            "method",
+            "headers",
+            "body",
+            "beside",
+            "shell",
+            "sets",
+            "metrics",
+            "metrics_push",
+            "metrics_otlp",
+            "ui",
+            "format",
+            "quiet",
+            "plain",
+            "show_scenario",
+            "starts_only",
+        ];
+        let command = crate::flags::Flags::command();
+        let run = command.find_subcommand("run").expect("a command");
+        let keyed = GROUPS.concat();
+        for argument in run.get_arguments().map(|argument| argument.get_id().as_str()) {
+            let has_key = keyed.iter().any(|(flag, _)| *flag == argument);
+            assert!(has_key != own.contains(&argument), "{argument}");
+        }
+        assert_eq!(run.get_arguments().count(), keyed.len() + own.len());
+    }
+
+    #[test]
+    fn lists_of_two_flags_for_one_key_add_up() {
+        let connections = ConnectionFlags {
+            connect_to: vec!["a:80:b:81".to_owned()],
+            resolve: vec!["c:80:127.0.0.1:80".to_owned()],
+            ..ConnectionFlags::default()
+        };
+        let flags = RunFlags { connections, ..RunFlags::default() };
+        let plan = farfield_scenario::from_url("http://a/", &flags.overlay()).expect("a plan");
+        assert_eq!(plan.scenario().sockets.connect_to.len(), 2);
+    }
+}
