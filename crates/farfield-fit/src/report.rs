@@ -229,34 +229,10 @@ impl FitReport {
         let (order, starts) = visits.by_visitor();
         let crawlers = Crawlers::find(visits, &order, &starts, &settings.crawlers);
         let mut gathered = Gathered::new(visits, settings);
-        let mut others: Vec<(Walker, Totals)> = around(settings.thresholds)
-            .into_iter()
-            .map(|thresholds| (Walker::new(thresholds), Totals::default()))
-            .collect();
-        let mut walker = Walker::new(settings.thresholds);
-        for visitor in 0..visits.visitors() {
-            if crawlers.contains(visitor as u32) {
-                continue;
-            }
-            for index in &order[starts[visitor] as usize..starts[visitor + 1] as usize] {
-                let visit = visits.at(*index as usize);
-                gathered.request(&visit);
-                walker.take(&visit, &mut |step| gathered.step(step));
-                others
-                    .iter_mut()
-                    .for_each(|(walker, totals)| walker.take(&visit, &mut |step| totals.step(step)));
-            }
-            walker.finish(&mut |step| gathered.step(step));
-            others.iter_mut().for_each(|(walker, totals)| walker.finish(&mut |step| totals.step(step)));
-        }
         let users = Users { visits, order: &order, starts: &starts, crawlers: &crawlers, settings };
+        let sensitivity = users.walk(&mut gathered);
         let shares = VisitorShares::of(&starts, &crawlers);
         let again = gathered.distances(visits, &crawlers);
-        let sensitivity = around(settings.thresholds)
-            .into_iter()
-            .zip(&others)
-            .map(|(t, (_, totals))| totals.sensitivity(t))
-            .collect();
         let popularity = Popularity::of(&gathered.site.requests);
         let (slot, series) = gathered.counting.series();
         let course = course(&gathered.starts, visits);
@@ -327,6 +303,30 @@ struct Users<'a> {
 impl Users<'_> {
     /// Draws of sessions that begin at random.
     const DRAWS: u64 = 6;
+
+    /// Hands what users asked for, session by session, to `gathered`; returns what other thresholds than the
+    /// asked ones would make of it.
+    fn walk(&self, gathered: &mut Gathered) -> Vec<Sensitivity> {
+        let Users { visits, order, starts, crawlers, settings } = self;
+        let mut others: Vec<(Thresholds, Walker, Totals)> = around(settings.thresholds)
+            .into_iter()
+            .map(|thresholds| (thresholds, Walker::new(thresholds), Totals::default()))
+            .collect();
+        let mut walker = Walker::new(settings.thresholds);
+        for visitor in (0..visits.visitors()).filter(|visitor| !crawlers.contains(*visitor as u32)) {
+            for index in &order[starts[visitor] as usize..starts[visitor + 1] as usize] {
+                let visit = visits.at(*index as usize);
+                gathered.request(&visit);
+                walker.take(&visit, &mut |step| gathered.step(step));
+                others
+                    .iter_mut()
+                    .for_each(|(_, walker, totals)| walker.take(&visit, &mut |step| totals.step(step)));
+            }
+            walker.finish(&mut |step| gathered.step(step));
+            others.iter_mut().for_each(|(_, walker, totals)| walker.finish(&mut |step| totals.step(step)));
+        }
+        others.iter().map(|(thresholds, _, totals)| totals.sensitivity(*thresholds)).collect()
+    }
 
     /// Compares the estimate of H with what the log's own sessions make of it if they begin as a Poisson
     /// process does, and if they begin as the fitted process does.

@@ -274,26 +274,7 @@ impl Reader<'_, '_> {
                         steps.extend(self.tree(below, &scope, role)?);
                     }
                 }
-                "LoopController" => {
-                    let times = reply::known(&self.variables, element.text_of("LoopController.loops"));
-                    let times = times.and_then(|own| own.trim().parse::<usize>().ok()).filter(|own| *own > 0);
-                    match (times, below) {
-                        (Some(times), Some(below)) => {
-                            let own = self.tree(below, &scope, role)?;
-                            if times > 1 && !self.waited.is_none() {
-                                self.draft.note(OF_FIRST_ROUND);
-                            }
-                            if own.len().saturating_mul(times) > STEPS_MAX {
-                                return Err(ImportError::Unbounded(format!(
-                                    "is a JMeter plan of more than {STEPS_MAX} steps, which is the most that a path has"
-                                )));
-                            }
-                            steps.extend(own.repeat(times));
-                        }
-                        (None, below) => self.leave_out_all(below, "in a loop of no known number"),
-                        _ => {}
-                    }
-                }
+                "LoopController" => steps.extend(self.of_loop(element, below, &scope, role)?),
                 "TestAction" if element.text_of("ActionProcessor.action").trim() == PAUSES => {
                     let scope = match below {
                         Some(below) => scope.within(below)?,
@@ -322,6 +303,36 @@ impl Reader<'_, '_> {
             true => Err(ImportError::Unbounded(format!("is a JMeter plan of more than {STEPS_MAX} steps"))),
             false => Ok(steps),
         }
+    }
+
+    /// The samplers of a loop, as often as it goes round.
+    fn of_loop(
+        &mut self,
+        element: &Element,
+        below: Option<&Element>,
+        scope: &Scope<'_>,
+        role: Role,
+    ) -> Result<Vec<usize>, ImportError> {
+        let times = reply::known(&self.variables, element.text_of("LoopController.loops"));
+        let times = times.and_then(|own| own.trim().parse::<usize>().ok()).filter(|own| *own > 0);
+        let (times, below) = match (times, below) {
+            (Some(times), Some(below)) => (times, below),
+            (None, below) => {
+                self.leave_out_all(below, "in a loop of no known number");
+                return Ok(Vec::new());
+            }
+            (Some(_), None) => return Ok(Vec::new()),
+        };
+        let own = self.tree(below, scope, role)?;
+        if times > 1 && !self.waited.is_none() {
+            self.draft.note(OF_FIRST_ROUND);
+        }
+        if own.len().saturating_mul(times) > STEPS_MAX {
+            return Err(ImportError::Unbounded(format!(
+                "is a JMeter plan of more than {STEPS_MAX} steps, which is the most that a path has"
+            )));
+        }
+        Ok(own.repeat(times))
     }
 
     /// A sampler; the number of its entry.

@@ -26,7 +26,7 @@ use farfield_files::TempDir;
 use farfield_measure::paths::PathNames;
 use farfield_origin::{Origin, OriginConfig};
 use farfield_traffic::load::LoadModel;
-use farfield_user::SessionLimits;
+use farfield_user::{Itinerary, SessionLimits};
 use servers::{Found, warning_of_capture};
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
@@ -62,26 +62,15 @@ impl RunPlan {
         let Parts { mut load, site, mut plane, asked, tls, monitor } = parts;
         scenario.name_folders(inputs.folder());
         let built_in = scenario.built_in(site.as_ref())?;
-        let found = match &mut plane {
-            Plane::Emulated(laid_out) => {
-                location.map(|location| scenario.find(&location, laid_out)).transpose()?
-            }
-            Plane::Sockets(()) | Plane::Simulated(_) => None,
+        let found = match (&mut plane, location) {
+            (Plane::Emulated(laid_out), Some(location)) => Some(scenario.find(&location, laid_out)?),
+            _ => None,
         };
         let AskedAt { address, peers, not_asked, origin } = scenario.asked_at(&plane, &built_in.config)?;
         let tls = tls.map(PlannedTls::prepare).transpose()?;
-        let itinerary = match asked.encoded {
-            Encoded::Whole(itinerary) => itinerary,
-            Encoded::ForBuiltIn(activity) => {
-                let target = scenario.http_target(address.to_string());
-                activity.itinerary(&target).map_err(ScenarioError::invalid)?
-            }
-        };
+        let itinerary = scenario.itinerary(asked.encoded, address)?;
         scenario.fill_in(&plane);
-        let way_in = match &found {
-            Some(Found::Here(found)) => warning_of_capture(&scenario, found),
-            Some(Found::Elsewhere(_)) | None => None,
-        };
+        let way_in = found.as_ref().and_then(|found| scenario.warning_of_way_in(found));
         let mut plane = scenario.prepare_plane(plane, address, &built_in.config, found)?;
         if let Plane::Sockets(sockets) = &mut plane {
             sockets.peers = peers;
@@ -120,10 +109,7 @@ impl RunPlan {
             tls,
             seed: Seed(scenario.seed),
             requests_max: scenario.run.requests.map(Into::into),
-            sessions: SessionLimits {
-                most: scenario.run.sessions.map(Into::into),
-                finish: scenario.run.finish_sessions,
-            },
+            sessions: scenario.session_limits(),
             plane,
             workers,
             processors,
@@ -146,6 +132,28 @@ impl RunPlan {
 }
 
 impl Scenario {
+    /// What users do, once the server's address is known.
+    fn itinerary(&self, encoded: Encoded, address: SocketAddr) -> Result<Itinerary, ScenarioError> {
+        match encoded {
+            Encoded::Whole(itinerary) => Ok(itinerary),
+            Encoded::ForBuiltIn(activity) => {
+                let target = self.http_target(address.to_string());
+                activity.itinerary(&target).map_err(ScenarioError::invalid)
+            }
+        }
+    }
+
+    fn session_limits(&self) -> SessionLimits {
+        SessionLimits { most: self.run.sessions.map(Into::into), finish: self.run.finish_sessions }
+    }
+
+    fn warning_of_way_in(&self, found: &Found) -> Option<String> {
+        match found {
+            Found::Here(found) => warning_of_capture(self, found),
+            Found::Elsewhere(_) => None,
+        }
+    }
+
     /// Makes folders absolute, so that the scenario is the same in whatever folder farfield runs next.
     fn name_folders(&mut self, beside: &Path) {
         if let Some(origin) = &mut self.origin {

@@ -66,13 +66,13 @@ const MS: i64 = 1_000_000;
 
 /// All of them.
 pub fn errors() -> Vec<PlantedError> {
+    [of_summary(), of_times(), of_rows(), of_clocks(), of_packets()].into_iter().flatten().collect()
+}
+
+/// Values of the summary that do not follow from the samples.
+fn of_summary() -> Vec<PlantedError> {
     let summary =
         |what, change| PlantedError { place: Planted::Summary, what, change: Change::Summary(change) };
-    let samples =
-        |what, change| PlantedError { place: Planted::Samples, what, change: Change::Samples(change) };
-    let clock = |what, change| PlantedError { place: Planted::Clock, what, change: Change::Packets(change) };
-    let capture =
-        |what, change| PlantedError { place: Planted::Capture, what, change: Change::Packets(change) };
     vec![
         summary("completed rate + 10 %", |own| scale(own, "/steady/rates/completed_per_s", 1.1)),
         summary("offered rate + 1 %", |own| scale(own, "/steady/rates/offered_per_s", 1.01)),
@@ -105,6 +105,14 @@ pub fn errors() -> Vec<PlantedError> {
         summary("one connection more", |own| add(own, "/connections/used", |_| 1)),
         summary("measured part + 1 %", |own| scale(own, "/phases/steady_ns", 1.01)),
         summary("requests in the system + 10 %", |own| scale(own, "/generator/in_system_mean", 1.1)),
+    ]
+}
+
+/// Instants of samples that are not those of the packets.
+fn of_times() -> Vec<PlantedError> {
+    let samples =
+        |what, change| PlantedError { place: Planted::Samples, what, change: Change::Samples(change) };
+    vec![
         samples("every reply read 50 µs late", |own| {
             each(own, |sample| {
                 sample.first_byte = moved(sample.first_byte, 50 * US);
@@ -131,6 +139,14 @@ pub fn errors() -> Vec<PlantedError> {
             });
         }),
         samples("times rounded to the millisecond", |own| each(own, rounded)),
+    ]
+}
+
+/// Samples that are missing, twice, or of another request or reply than the packets.
+fn of_rows() -> Vec<PlantedError> {
+    let samples =
+        |what, change| PlantedError { place: Planted::Samples, what, change: Change::Samples(change) };
+    vec![
         samples("every tenth missing", |own| {
             let mut number = 0;
             own.retain(|_| {
@@ -175,6 +191,13 @@ pub fn errors() -> Vec<PlantedError> {
         samples("one in twenty said to be reset", |own| {
             nth(own, 20, |sample| sample.outcome = Outcome::Reset);
         }),
+    ]
+}
+
+/// Clocks of the capture that are not those of the run.
+fn of_clocks() -> Vec<PlantedError> {
+    let clock = |what, change| PlantedError { place: Planted::Clock, what, change: Change::Packets(change) };
+    vec![
         clock("packets 50 µs later", |own| own.each(|packet| packet.moved(50 * US))),
         clock("packets 50 µs earlier", |own| own.each(|packet| packet.moved(-50 * US))),
         clock("packets 10 ms later", |own| own.each(|packet| packet.moved(10 * MS))),
@@ -199,6 +222,14 @@ pub fn errors() -> Vec<PlantedError> {
                 packet.moved(-(over as i64));
             });
         }),
+    ]
+}
+
+/// Packets that are missing, or are others than went over the network.
+fn of_packets() -> Vec<PlantedError> {
+    let capture =
+        |what, change| PlantedError { place: Planted::Capture, what, change: Change::Packets(change) };
+    vec![
         capture("the server's packets 50 µs early", |own| {
             own.each(|packet| {
                 if !packet.is_clients() {

@@ -68,6 +68,7 @@ fn scene() -> Scene {
 }
 
 /// The summary of the scene, with all parts that there are.
+#[expect(clippy::too_many_lines, reason = "one scene, step by step")]
 fn summary(scene: &Scene) -> Value {
     let window = scene.run.window;
     let mut fold = Fold::of_classes(window, &CLASSES.map(str::to_owned))

@@ -92,6 +92,7 @@ fn a_server_that_closes_gives_a_code() {
 }
 
 /// The server's control stream is over, wrong, or there twice; a push; a frame that cannot be in a reply.
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 #[test]
 fn what_is_wrong_with_http3_closes_the_connection_with_its_code() {
     let closes = |wrong: &dyn Fn(&mut Scene), code: u64| {

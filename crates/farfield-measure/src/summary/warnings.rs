@@ -22,47 +22,7 @@ pub(super) fn warnings(fold: &Fold, stats: &EngineStats, verdict: &Verdict, unti
     warnings.extend(completed_too_late(fold, until));
     let aside = fold.aside().map(|aside| aside.summary(fold.window(), until, fold.steady().requests()));
     warnings.extend(aside.and_then(|aside| aside.in_words()));
-    let clamped: u64 = fold.steady().times.iter().map(|(_, times)| times.clamped()).sum();
-    if clamped > 0 {
-        warnings.push(format!("{clamped} times were longer than a day and count as a day."));
-    }
-    let left_out = fold.states().left_out();
-    if left_out > 0 {
-        warnings.push(format!(
-            "Only the first {} states are counted separately; {left_out} more are not.",
-            States::MAX
-        ));
-    }
-    let other_kinds = fold.failures().left_out();
-    if other_kinds > 0 {
-        warnings
-            .push(format!("{other_kinds} failures are of kinds beyond those that are counted separately."));
-    }
-    if stats.unasked > 0 {
-        warnings.push(format!(
-            "{} connections were given up: bytes came on them that no request had asked for.",
-            stats.unasked
-        ));
-    }
-    if stats.objects_left_out > 0 {
-        warnings.push(format!(
-            "{} objects were not fetched: their pages embed more than a user fetches of one.",
-            stats.objects_left_out
-        ));
-    }
-    if stats.forms_unlike > 0 {
-        warnings.push(format!(
-            "{} forms were sent with fields or a button that their page does not have: `farfield try` names them.",
-            stats.forms_unlike
-        ));
-    }
-    if stats.unasked_content > 0 {
-        warnings.push(format!(
-            "{} requests with `Expect: 100-continue` sent their content without the server's word, after waiting for \
-             `connections.expect-timeout`, which is part of their times.",
-            stats.unasked_content
-        ));
-    }
+    warnings.extend(counted(fold, stats));
     warnings.extend(sent_again(fold, stats));
     warnings.extend(only_redirects(fold));
     let named = [
@@ -81,6 +41,33 @@ pub(super) fn warnings(fold: &Fold, stats: &EngineStats, verdict: &Verdict, unti
         warnings.push(format!("{} events lie past the end of the series.", fold.series().outside()));
     }
     warnings
+}
+
+/// What was counted, and what that means, of all that should be nothing.
+fn counted(fold: &Fold, stats: &EngineStats) -> impl Iterator<Item = String> {
+    let clamped: u64 = fold.steady().times.iter().map(|(_, times)| times.clamped()).sum();
+    let states = format!("states beyond the first {} are not counted separately.", States::MAX);
+    [
+        (clamped, "times were longer than a day and count as a day."),
+        (fold.states().left_out() as u64, states.as_str()),
+        (fold.failures().left_out(), "failures are of kinds beyond those that are counted separately."),
+        (stats.unasked, "connections were given up: bytes came on them that no request had asked for."),
+        (stats.objects_left_out, "objects were not fetched: their pages embed more than a user fetches of one."),
+        (
+            stats.forms_unlike,
+            "forms were sent with fields or a button that their page does not have: `farfield try` names them.",
+        ),
+        (
+            stats.unasked_content,
+            "requests with `Expect: 100-continue` sent their content without the server's word, after waiting for \
+             `connections.expect-timeout`, which is part of their times.",
+        ),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, what)| format!("{count} {what}"))
+    .collect::<Vec<_>>()
+    .into_iter()
 }
 
 /// The warning that every reply came after the measured part: requests that were due in it have times, and

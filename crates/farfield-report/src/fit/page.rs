@@ -70,6 +70,30 @@ fn overview(html: &mut String, report: &FitReport) {
         crawlers.by_regularity,
         crawlers.requests
     );
+    visitors(html, report);
+    let dates = &report.dates;
+    let _ = writeln!(
+        html,
+        "<p>First request {}, last {}; {} lines out of order; the longest silence {}, from {}.</p>",
+        date(Instant::from_ns(dates.first_ns)),
+        date(Instant::from_ns(dates.last_ns)),
+        dates.out_of_order,
+        with_unit(dates.silence.as_secs_f64()),
+        date(Instant::from_ns(dates.silence_from_ns))
+    );
+    sentences(html, &dates.doubts(&date), "doubt");
+    if !read.shown.is_empty() {
+        html.push_str("<p>The first broken lines:</p>\n");
+        let rows = read.shown.iter().map(|shown| vec![shown.line.to_string(), escaped(&shown.why)]);
+        table(html, &["line", "<why"], &rows.collect::<Vec<_>>());
+    }
+    if let Some(arrivals) = report.arrivals {
+        session_arrivals(html, report, &arrivals);
+    }
+}
+
+/// Who asked for how much, and what of it may be one session cut in two.
+fn visitors(html: &mut String, report: &FitReport) {
     let shares = &report.shares;
     let _ = writeln!(
         html,
@@ -92,42 +116,28 @@ fn overview(html: &mut String, report: &FitReport) {
             }
         );
     }
-    let dates = &report.dates;
+}
+
+/// How sessions arrive.
+fn session_arrivals(html: &mut String, report: &FitReport, arrivals: &SessionArrivals) {
     let _ = writeln!(
         html,
-        "<p>First request {}, last {}; {} lines out of order; the longest silence {}, from {}.</p>",
-        date(Instant::from_ns(dates.first_ns)),
-        date(Instant::from_ns(dates.last_ns)),
-        dates.out_of_order,
-        with_unit(dates.silence.as_secs_f64()),
-        date(Instant::from_ns(dates.silence_from_ns))
-    );
-    sentences(html, &dates.doubts(&date), "doubt");
-    if !read.shown.is_empty() {
-        html.push_str("<p>The first broken lines:</p>\n");
-        let rows = read.shown.iter().map(|shown| vec![shown.line.to_string(), escaped(&shown.why)]);
-        table(html, &["line", "<why"], &rows.collect::<Vec<_>>());
-    }
-    if let Some(arrivals) = report.arrivals {
-        let _ = writeln!(
-            html,
-            "<p>Sessions arrive at {} a second. Of {} stretches of {} gaps {:.0} % pass for exponential and {:.0} % for \
+        "<p>Sessions arrive at {} a second. Of {} stretches of {} gaps {:.0} % pass for exponential and {:.0} % for \
              uncorrelated at the level of 5 %: 95 % of either would be a Poisson process, of the second a renewal process. Long logs \
              fail such a test by effects that nobody would notice: here gaps are {:.3} from those of a Poisson process, as distribution \
              functions go (below {:.2} it will do), and the correlation of neighbours is {:.2} (below {:.1}). With their dispersion over longer \
              times they are: {}.</p>",
-            to_error(arrivals.rate, arrivals.rate / (arrivals.gaps.max(1) as f64).sqrt()),
-            arrivals.stretches,
-            arrivals.gaps,
-            100.0 * arrivals.exponential_passed,
-            100.0 * arrivals.uncorrelated_passed,
-            arrivals.distance,
-            SessionArrivals::DISTANCE_NIL,
-            arrivals.correlation,
-            SessionArrivals::CORRELATION_NIL,
-            arrivals_are(report)
-        );
-    }
+        to_error(arrivals.rate, arrivals.rate / (arrivals.gaps.max(1) as f64).sqrt()),
+        arrivals.stretches,
+        arrivals.gaps,
+        100.0 * arrivals.exponential_passed,
+        100.0 * arrivals.uncorrelated_passed,
+        arrivals.distance,
+        SessionArrivals::DISTANCE_NIL,
+        arrivals.correlation,
+        SessionArrivals::CORRELATION_NIL,
+        arrivals_are(report)
+    );
 }
 
 /// The dispersion of session starts by time scale, in the log and in the scenario, and the processes that

@@ -242,6 +242,7 @@ fn a_graph_has_the_clients_that_its_classes_name() {
 }
 
 /// Every mistake is reported with the file, the line of its key, the key, and what would do.
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 #[test]
 fn mistakes_are_reported_with_line_and_key() {
     let check = |text: &str, line: usize, parts: &[&str]| {

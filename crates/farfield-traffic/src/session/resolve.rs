@@ -31,21 +31,7 @@ impl SessionSpec {
 
     /// The session itself: files read through `load`, rows shuffled by `seed`.
     pub fn resolve(&self, load: &mut Load<'_>, seed: Seed) -> Result<Session, SessionError> {
-        if self.state.is_empty() {
-            return Err(SessionError::at(
-                "state",
-                "there is no state; write at least one `[[session.state]]`, or a `replay`",
-            ));
-        }
-        if self.state.len() > usize::from(u16::MAX / 2) {
-            return Err(SessionError::at("state", "there are more than 32767 states; write fewer"));
-        }
-        let names: Vec<&str> = self.state.iter().map(|state| state.name.as_str()).collect();
-        let mut known = BTreeSet::new();
-        if let Some(twice) = names.iter().position(|name| !known.insert(*name)) {
-            let sentence = format!("there is a state `{}` before; names must differ", names[twice]);
-            return Err(SessionError::at(format!("state[{twice}].name"), sentence));
-        }
+        let names = self.names()?;
         for (number, state) in self.state.iter().enumerate() {
             state.check(&format!("state[{number}]"))?;
         }
@@ -88,6 +74,40 @@ impl SessionSpec {
             body_limit: self.body_limit.0 as usize,
             warnings,
         };
+        let bodies = self.states(&mut session, &names, load)?;
+        session.environment = names.environment();
+        keep_forms(&mut session);
+        names.check_order(&self.state, &bodies, &mut session)?;
+        Ok(session)
+    }
+
+    /// The names of the states, which differ.
+    fn names(&self) -> Result<Vec<&str>, SessionError> {
+        if self.state.is_empty() {
+            return Err(SessionError::at(
+                "state",
+                "there is no state; write at least one `[[session.state]]`, or a `replay`",
+            ));
+        }
+        if self.state.len() > usize::from(u16::MAX / 2) {
+            return Err(SessionError::at("state", "there are more than 32767 states; write fewer"));
+        }
+        let names: Vec<&str> = self.state.iter().map(|state| state.name.as_str()).collect();
+        let mut known = BTreeSet::new();
+        if let Some(twice) = names.iter().position(|name| !known.insert(*name)) {
+            let sentence = format!("there is a state `{}` before; names must differ", names[twice]);
+            return Err(SessionError::at(format!("state[{twice}].name"), sentence));
+        }
+        Ok(names)
+    }
+
+    /// Adds the states to `session`; returns their bodies.
+    fn states(
+        &self,
+        session: &mut Session,
+        names: &names::Names,
+        load: &mut Load<'_>,
+    ) -> Result<Vec<Option<template::Template>>, SessionError> {
         let mut embedded_first = self.state.len() as u32;
         let mut bodies = Vec::with_capacity(self.state.len());
         for (number, spec) in self.state.iter().enumerate() {
@@ -95,14 +115,11 @@ impl SessionSpec {
             let body = body.map_err(|error| SessionError::file(format!("state[{number}].body"), &error))?;
             bodies.push(body);
             let body = bodies[number].as_ref();
-            let state = self.state(&mut session, &names, number, spec, (embedded_first, body), load)?;
+            let state = self.state(session, names, number, spec, (embedded_first, body), load)?;
             embedded_first += state.embedded.len() as u32;
             session.states.push(state);
         }
-        session.environment = names.environment();
-        keep_forms(&mut session);
-        names.check_order(&self.state, &bodies, &mut session)?;
-        Ok(session)
+        Ok(bodies)
     }
 
     fn state(

@@ -36,6 +36,7 @@ fn failures(stage: &Stage) -> Vec<&SessionFailure> {
         .collect()
 }
 
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 #[test]
 fn a_failure_names_its_check_and_what_came_instead() {
     let (failed, missing) = (Outcome::CheckFailed, Outcome::ExtractFailed);

@@ -73,6 +73,7 @@ fn unwrapped(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 #[test]
 fn each_output_has_the_cause() {
     let place = Place::new();

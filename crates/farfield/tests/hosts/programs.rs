@@ -22,6 +22,7 @@ fn asked_in(wan: &Wan, log: &str) -> Vec<(String, String)> {
 /// Two servers at hosts of a topology, users of two classes that each ask one of them, on two shards, and
 /// curl and Python between the users, which ask both by name: every request is in the log of the server that
 /// it was for, from the address of who asked, and nowhere else.
+#[expect(clippy::too_many_lines, reason = "one scene, step by step")]
 #[test]
 fn two_servers_and_a_mixed_population() {
     let test = "two_servers_and_a_mixed_population";

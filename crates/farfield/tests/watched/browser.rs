@@ -21,6 +21,7 @@ fn points(browser: &Browser, chart: usize) -> String {
 
 const FIRST: &str = "svg:has(g.scales[data-kind=time])";
 
+#[expect(clippy::too_many_lines, reason = "one scene, step by step")]
 #[test]
 fn a_report_is_read_magnified_saved_and_accessible() {
     let place = Place::new();
@@ -108,6 +109,7 @@ fn a_report_is_read_magnified_saved_and_accessible() {
     browser.is_quiet("file:");
 }
 
+#[expect(clippy::too_many_lines, reason = "one scene, step by step")]
 #[test]
 fn the_workbench_writes_starts_shows_and_stops_a_run() {
     let bench = Bench::begin();
