@@ -14,9 +14,10 @@ type Row = (&'static str, &'static [&'static str]);
 
 /// The crates, each below all that it depends on. What a row lacks is as deliberate as what it has: `net`
 /// knows no TCP, `tcp` no links, `report` no engine, `xtask` no product.
-const ALLOWED: [Row; 23] = [
+const ALLOWED: [Row; 24] = [
     ("farfield-base", &[]),
     ("farfield-files", &["farfield-base"]),
+    ("farfield-os", &["farfield-base", "farfield-files"]),
     ("farfield-wire", &["farfield-base"]),
     ("farfield-capture", &["farfield-base", "farfield-wire"]),
     ("farfield-tcp", &["farfield-base", "farfield-wire"]),
@@ -53,6 +54,7 @@ const ALLOWED: [Row; 23] = [
             "farfield-http",
             "farfield-measure",
             "farfield-net",
+            "farfield-os",
             "farfield-traffic",
             "farfield-user",
             "farfield-wire",
@@ -72,6 +74,7 @@ const ALLOWED: [Row; 23] = [
             "farfield-measure",
             "farfield-net",
             "farfield-origin",
+            "farfield-os",
             "farfield-tcp",
             "farfield-traffic",
             "farfield-user",
@@ -104,6 +107,7 @@ const ALLOWED: [Row; 23] = [
             "farfield-measure",
             "farfield-net",
             "farfield-origin",
+            "farfield-os",
             "farfield-report",
             "farfield-scenario",
             "farfield-tcp",

@@ -25,6 +25,7 @@ pub mod size;
 pub mod tenths;
 pub mod text_or_table;
 pub mod time;
+mod unix_address;
 pub mod window;
 pub mod words;
 
@@ -43,5 +44,6 @@ pub use size::Bytes;
 pub use tenths::Tenths;
 pub use text_or_table::TextOrTable;
 pub use time::{Duration, Instant};
+pub use unix_address::UnixAddress;
 pub use window::Window;
 pub use words::words;

@@ -9,8 +9,8 @@
 
 use farfield_base::Duration;
 use farfield_engine::gateway::Queue;
-use farfield_engine::os::clock::{monotonic_ns, thread_cpu};
 use farfield_engine::testbed::{Prefix, Testbed, TestbedSpec, gain_privilege};
+use farfield_os::clock::{monotonic_ns, thread_cpu};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::error::Error;
 use std::io::{self, IoSlice, Read, Write};

@@ -3,7 +3,6 @@
 mod links;
 
 use crate::emulated::hosts::HostReport;
-use crate::os::clock::Clock;
 use crate::plane::Plane;
 use crate::run::Settings;
 use crate::testbed::RunningServer;
@@ -15,6 +14,7 @@ use farfield_measure::sessions::WholeRun;
 use farfield_measure::{
     EngineStats, Fold, Histogram, MachineStats, OutOfMemory, ProgramStats, ServerEnd, ServerStatus,
 };
+use farfield_os::clock::Clock;
 use std::io;
 use std::num::NonZeroU32;
 

@@ -5,8 +5,6 @@
 //! user's shell, of which there is one at most, has farfield's terminal, and the run ends when it is left.
 
 use crate::emulated::hosts::Hosts;
-use crate::os::clock::Clock;
-use crate::os::processors;
 use crate::plane::BesideProgram;
 use crate::shell::ShellError;
 use crate::shell::child;
@@ -18,6 +16,8 @@ use farfield_base::{Instant, Window};
 use farfield_emulator::{ClientId, NetworkPlan};
 use farfield_files::create_private;
 use farfield_measure::ProgramStats;
+use farfield_os::clock::Clock;
+use farfield_os::processors;
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::ExitStatusExt;

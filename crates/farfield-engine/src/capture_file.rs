@@ -4,13 +4,13 @@
 //! processor; where they take too much of it, the writer gets the normal priority, and packets that do not
 //! fit are dropped. The file records how many.
 
-use crate::os::clock::thread_cpu;
-use crate::os::processors;
-use crate::os::signals::LeftToOthers;
 use crate::plane::Capture;
 use farfield_base::{Duration, Instant};
 use farfield_emulator::Captured;
 use farfield_files::create_private;
+use farfield_os::clock::thread_cpu;
+use farfield_os::processors;
+use farfield_os::signals::LeftToOthers;
 use farfield_wire::pcapng::{
     Direction, Interface, InterfaceId, LinkType, PacketMetadata, Statistics, Writer,
 };

@@ -5,8 +5,8 @@
 //! suspension (clock_gettime(2)). So a step of the wall clock changes no figure; but dates in other
 //! programs' logs no longer match the run's.
 
-use crate::os::clock::Readings;
 use farfield_base::Duration;
+use farfield_os::clock::Readings;
 
 /// Time synchronisation slews a wall clock by less than this share of the elapsed time.
 const SLEWED: f64 = 0.001;

@@ -1,7 +1,7 @@
 //! The machine of a run, for `environment.json`: it distinguishes figures taken on different machines.
 
-use crate::os::processors;
 use farfield_files::system;
+use farfield_os::processors;
 use rustix::process::{Resource, getrlimit};
 use serde::Serialize;
 

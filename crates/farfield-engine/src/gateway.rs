@@ -28,11 +28,11 @@ pub(crate) use door::{Door, Numbers};
 pub(crate) use equipment::Equipment;
 pub(crate) use receive_work::ReceiveWork;
 
-use crate::os::netlink::Netlink;
-use crate::os::packet_socket;
 use crate::testbed::{GatewayDrops, TestbedError, TestbedSpec};
 use card::Card;
 use card::link::CardPort;
+use farfield_os::netlink::Netlink;
+use farfield_os::packet_socket;
 pub(crate) use queue::Framing;
 use rustix::fd::OwnedFd;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! Signals that end a run early, such as Ctrl-C; it keeps its results so far.
 
-use crate::os::signals::is_ignored;
-use crate::os::terminal;
+use farfield_os::signals::is_ignored;
+use farfield_os::terminal;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 use signal_hook::{flag, low_level};
 use std::io;

@@ -26,7 +26,6 @@ mod memory;
 mod meters;
 pub mod monitor;
 pub mod observe;
-pub mod os;
 mod other_processes;
 mod own_limits;
 pub mod path;

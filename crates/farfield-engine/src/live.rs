@@ -12,11 +12,11 @@ mod listeners;
 pub use error::LiveError;
 pub(crate) use listeners::holders;
 
-use crate::os::namespace;
-use crate::os::netlink::Netlink;
-use crate::os::sock_diag::TcpSocket;
 use crate::reach;
 use crate::testbed::{HostNamespace, Privilege, TestbedError};
+use farfield_os::namespace;
+use farfield_os::netlink::Netlink;
+use farfield_os::sock_diag::TcpSocket;
 use listeners::{accepts, addresses_in_words};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

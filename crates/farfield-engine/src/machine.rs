@@ -7,8 +7,6 @@
 //! not of milliseconds.
 
 use crate::emulated::JoinedServer;
-use crate::os::clock::process_cpu;
-use crate::os::processors;
 use crate::other_processes::OtherProcesses;
 use crate::own_limits::OwnLimits;
 use crate::server_threads::{self, ServerThreads};
@@ -16,6 +14,8 @@ use crate::testbed::RunningServer;
 use farfield_base::Duration;
 use farfield_files::system;
 use farfield_measure::{EngineStats, MachineStats, ServerTime};
+use farfield_os::clock::process_cpu;
+use farfield_os::processors;
 use std::collections::VecDeque;
 use std::ops::Range;
 

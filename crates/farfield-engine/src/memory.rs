@@ -4,8 +4,8 @@
 //! writes its samples fills a group with such pages, and the kernel reclaims them when they are needed.
 
 use crate::environment;
-use crate::os::control_group::{self, OwnGroup};
 use farfield_files::system;
+use farfield_os::control_group::{self, OwnGroup};
 use rustix::process::{Resource, getrlimit};
 
 /// Memory is short if less than this share of it is free.

@@ -1,10 +1,10 @@
 //! Phases of a run, and a worker's use of its processor in the measured part.
 
-use crate::os::clock::{thread_cpu, thread_waited};
 use crate::set_aside::SharedSeconds;
 use farfield_base::{Duration, Instant, Tenths, Window};
 use farfield_measure::engine_stats::WorkerStats;
 use farfield_measure::set_aside::Disturbance;
+use farfield_os::clock::{thread_cpu, thread_waited};
 use std::sync::Arc;
 
 /// Begin and end of a run's phases.

@@ -18,17 +18,17 @@
 //! Packets that are not TCP, IP fragments after the first, and IPv6 packets with extension headers are not
 //! in the file.
 //!
-//! [ring]: crate::os::packet_ring
+//! [ring]: farfield_os::packet_ring
 
 mod file;
 
-use crate::os::clock::{monotonic_ns, thread_cpu};
-use crate::os::namespace::Namespace;
-use crate::os::netlink::Netlink;
-use crate::os::packet_ring::{PacketRing, RETIRE_AFTER_MS};
-use crate::os::processors;
-use crate::os::signals::LeftToOthers;
 use farfield_base::{Bytes, Duration};
+use farfield_os::clock::{monotonic_ns, thread_cpu};
+use farfield_os::namespace::Namespace;
+use farfield_os::netlink::Netlink;
+use farfield_os::packet_ring::{PacketRing, RETIRE_AFTER_MS};
+use farfield_os::processors;
+use farfield_os::signals::LeftToOthers;
 use farfield_wire::pcapng::Direction;
 use file::PacketFile;
 use rustix::time::Timespec;

@@ -5,9 +5,9 @@
 //! controller's hierarchy (cgroups(7); the kernel's pages on the cpu controller and `sched-bwc`, and on
 //! pids). Memory is in [`memory`](crate::memory).
 
-use crate::os::control_group::{OwnGroup, own_groups};
 use farfield_base::Duration;
 use farfield_files::system;
+use farfield_os::control_group::{OwnGroup, own_groups};
 
 /// The control groups that bound this process.
 #[derive(Debug)]

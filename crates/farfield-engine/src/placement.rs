@@ -17,7 +17,7 @@
 //! - With more shards than processors can hold, or one processor, nothing is bound: the scheduler shares
 //!   them best.
 
-use std::fmt::Write;
+use farfield_os::processors::listed;
 
 /// The scenario's requests; empty or absent where the choice is free.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -185,25 +185,6 @@ fn collector(
 
 fn counted(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
-}
-
-/// Processor numbers in the kernel's list format: `0-2,5`.
-pub(crate) fn listed(processors: &[usize]) -> String {
-    let mut words = String::new();
-    let mut at = 0;
-    while at < processors.len() {
-        let mut last = at;
-        while processors.get(last + 1).is_some_and(|next| *next == processors[last] + 1) {
-            last += 1;
-        }
-        let separator = if words.is_empty() { "" } else { "," };
-        let _ = match last - at {
-            0 => write!(words, "{separator}{}", processors[at]),
-            _ => write!(words, "{separator}{}-{}", processors[at], processors[last]),
-        };
-        at = last + 1;
-    }
-    words
 }
 
 #[cfg(test)]

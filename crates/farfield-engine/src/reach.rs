@@ -1,7 +1,7 @@
 //! Look-up of the server's address, and a probe whether anything answers there.
 
-use crate::os::socket::{begin_connect, unix_address, unix_socket};
 use farfield_base::Duration;
+use farfield_os::socket::{begin_connect, unix_address, unix_socket};
 use farfield_user::UnixAddress;
 use rustix::fs::FileType;
 use rustix::io::Errno;

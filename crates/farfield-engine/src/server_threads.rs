@@ -3,10 +3,10 @@
 //!
 //! A thread that ended between two readings is missing in the later one; what it waited for is not known.
 
-use crate::os::processors;
 use farfield_base::Duration;
 use farfield_files::system;
 use farfield_measure::ServerBeside;
+use farfield_os::processors;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 

@@ -7,13 +7,13 @@
 //! shows these.
 
 use crate::Settings;
-use crate::os::clock::{Clock, library_now, unix_seconds};
-use crate::os::datagram_socket::{self, Received};
-use crate::os::socket::{begin_connect, unix_address, unix_socket};
 use crate::plane::Plane;
 use farfield_base::{Detail, Duration, Instant, Outcome};
 use farfield_http::quic;
 use farfield_http::tls::{self, Sessions};
+use farfield_os::clock::{Clock, library_now, unix_seconds};
+use farfield_os::datagram_socket::{self, Received};
+use farfield_os::socket::{begin_connect, unix_address, unix_socket};
 use farfield_user::{HttpVersion, UnixAddress};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;

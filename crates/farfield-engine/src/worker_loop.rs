@@ -2,12 +2,12 @@
 //! what it reports of itself. What a turn does is each plane's own.
 
 use crate::meters::{Meters, Phases};
-use crate::os::clock::Clock;
 use crate::set_aside::{SharedSeconds, Watcher};
 use crate::worker_report::WorkerReport;
 use farfield_base::{Duration, Instant};
 use farfield_measure::Histogram;
 use farfield_measure::engine_stats::WorkerStats;
+use farfield_os::clock::Clock;
 use farfield_user::Population;
 use rustix::event::Timespec;
 use std::sync::Arc;

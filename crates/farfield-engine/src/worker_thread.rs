@@ -1,8 +1,8 @@
 //! The thread of a worker: up, on its processors and quick to wake before the run's clock starts, so that the
 //! first of its users is not late for a thread that the system has yet to make.
 
-use crate::os::processors;
 use crate::worker_report::WorkerReport;
+use farfield_os::processors;
 use std::io;
 use std::sync::mpsc::{self, SyncSender};
 use std::thread::{Builder, JoinHandle};

@@ -2,10 +2,10 @@
 //! and a day take little more than a minute.
 
 use farfield_base::{Bytes, Duration, Instant, Outcome, Window};
-use farfield_engine::os::allocator::allocated_bytes;
 use farfield_measure::monitor::{self, MonitorLog, SeriesId, SeriesName, Source};
 use farfield_measure::samples::{Keep, RunLabel, SampleFile, SamplesWriter};
 use farfield_measure::{EngineStats, Fold, hlog, series};
+use farfield_os::allocator::allocated_bytes;
 use farfield_testkit::samples::request;
 
 /// Numbers that monitors read in a second: of a machine, a server of four processes and the generator.

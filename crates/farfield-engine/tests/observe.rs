@@ -2,8 +2,8 @@
 
 use farfield_base::Bytes;
 use farfield_engine::observe::{CaptureError, CaptureSettings, PacketCapture};
-use farfield_engine::os::namespace::Namespace;
-use farfield_engine::os::netlink::{Netlink, VethEnd};
+use farfield_os::namespace::Namespace;
+use farfield_os::netlink::{Netlink, VethEnd};
 use farfield_testkit::skip;
 use farfield_wire::pcapng::{Block, Direction, Reader, Statistics};
 use rustix::thread::{CapabilitySet, capabilities, set_capabilities};

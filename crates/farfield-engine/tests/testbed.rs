@@ -77,7 +77,7 @@ fn receive_threads(interface: &str) -> Vec<(u32, String)> {
 /// come through it; the threads go with the testbed.
 #[test]
 fn receive_work_has_threads_where_they_were_put() {
-    let last = farfield_engine::os::processors::allowed().unwrap().pop().unwrap();
+    let last = farfield_os::processors::allowed().unwrap().pop().unwrap();
     let receive_processors = vec![last];
     let spec = TestbedSpec { receive_processors, queues: NonZeroU32::new(2).unwrap(), ..on(Device::Tun) };
     let before: Vec<_> = receive_threads("farfield0").into_iter().map(|(pid, _)| pid).collect();
@@ -106,13 +106,13 @@ fn receive_work_has_threads_where_they_were_put() {
 #[test]
 fn a_receive_thread_without_time_refuses_packets() {
     const TEST: &str = "a_receive_thread_without_time_refuses_packets";
-    let last = farfield_engine::os::processors::allowed().unwrap().pop().unwrap();
+    let last = farfield_os::processors::allowed().unwrap().pop().unwrap();
     let spec = TestbedSpec { receive_processors: vec![last], queue_packets: 64, ..on(Device::Tun) };
     let Some(testbed) = testbed(TEST, &spec) else { return };
     if let Some(why) = &testbed.report().receive_refused {
         return skip(TEST, why);
     }
-    farfield_engine::os::processors::confine(&[last]).unwrap();
+    farfield_os::processors::confine(&[last]).unwrap();
     let addresses = Addresses::V4 { source: "198.18.0.9".parse().unwrap(), destination: spec.server_v4 };
     let udp = UdpRepr { source_port: 7, destination_port: 9 };
     let bytes = packet(addresses, &Message::Udp(udp, &vec![0; 60_000]));

@@ -15,7 +15,6 @@ use crate::{Scenario, ScenarioError};
 use address::AskedAt;
 use farfield_base::Duration;
 use farfield_base::random::Seed;
-use farfield_engine::os::processors;
 use farfield_engine::plane::{
     EmulatedNetwork, EmulatedPlane, Plane, PlaneKind, PreparedPlane, Server, SocketsPlane,
 };
@@ -25,6 +24,7 @@ use farfield_engine::{MonitorSettings, Settings, preflight, reach};
 use farfield_files::TempDir;
 use farfield_measure::paths::PathNames;
 use farfield_origin::{Origin, OriginConfig};
+use farfield_os::processors;
 use farfield_traffic::load::LoadModel;
 use farfield_user::{Itinerary, SessionLimits};
 use servers::{Found, warning_of_capture};

@@ -45,13 +45,13 @@ mod table;
 mod tally;
 pub mod transport;
 mod tunnel;
-mod unix_address;
 mod unmade;
 mod user;
 mod visits;
 mod waiting;
 
 pub use book::{Book, HttpVersion, Target};
+pub use farfield_base::UnixAddress;
 pub use itinerary::Itinerary;
 pub use outgoing::Outgoing;
 pub use policy::{Addresses, Policy, Reuse};
@@ -61,4 +61,3 @@ pub use session::trace::{TRACED_BODY_BYTES, TraceEvent, TraceRole, TracedReply, 
 pub use slots::{ConnectionSlot, UserSlot};
 pub use tally::Tally;
 pub use transport::{Backlog, ConnectionKey, Datagrams, Failure, Transport, Wake};
-pub use unix_address::UnixAddress;

@@ -1,7 +1,7 @@
 //! Connection policies: how many a user opens at once, and how often it uses each.
 
 use crate::proxy::Proxy;
-use crate::unix_address::UnixAddress;
+use farfield_base::UnixAddress;
 use farfield_base::{Bytes, Duration};
 use farfield_http::http1::Limits;
 use serde::{Deserialize, Serialize};

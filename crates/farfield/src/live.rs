@@ -15,9 +15,9 @@ pub mod wire;
 
 use crate::output;
 use farfield_base::{Duration, Instant};
-use farfield_engine::os::clock::Clock;
-use farfield_engine::os::processors;
 use farfield_engine::{Settings, interrupt};
+use farfield_os::clock::Clock;
+use farfield_os::processors;
 use figures::{Figures, RunFacts};
 use keys::Request;
 use screen::Screen;

@@ -17,7 +17,7 @@ mod web;
 mod workbench;
 
 use clap::Parser;
-use farfield_engine::os::allocator::Allocator;
+use farfield_os::allocator::Allocator;
 use flags::{Command, Flags};
 use std::process::ExitCode;
 

@@ -22,7 +22,7 @@ use crate::web::{Answer, Asked, Priority, Server, Site};
 use families::{RunLabels, families};
 use farfield_base::Duration;
 use farfield_engine::Settings;
-use farfield_engine::os::processors;
+use farfield_os::processors;
 use hyper::Method;
 use push::{Encoding, Pusher, Target};
 use snapshot::Snapshot;

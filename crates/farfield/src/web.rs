@@ -12,7 +12,7 @@ pub mod work;
 use bytes::Bytes;
 use events::Events;
 use farfield_base::{Backoff, printable};
-use farfield_engine::os::processors;
+use farfield_os::processors;
 use guard::Guard;
 use http_body_util::{BodyExt, Limited};
 use hyper::body::{Body, Frame, Incoming};

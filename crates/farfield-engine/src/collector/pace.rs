@@ -7,9 +7,9 @@
 //! pauses; before workers would have to wait for it, it stops pausing. Once they end it pauses no more: on a
 //! machine that is busy with other work each pause lasts for milliseconds, which would add up to a minute.
 
-use crate::os::clock::Clock;
-use crate::os::processors;
 use farfield_base::{Duration, Instant};
+use farfield_os::clock::Clock;
+use farfield_os::processors;
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -6,8 +6,8 @@
 //! enough, and moves when it is not. The two limits differ (hysteresis), so that the collector's own load
 //! does not move it back and forth.
 
-use crate::os::processors::{self, IdleTimes};
 use farfield_base::{Duration, Instant};
+use farfield_os::processors::{self, IdleTimes};
 
 /// Time between two checks: the kernel counts idle time in hundredths of a second.
 const INTERVAL: Duration = Duration::from_ms(200);

@@ -10,12 +10,12 @@
 //! it gets about a thousandth of one, and an encoding of 50 ms takes a minute. The result is encoded again
 //! at the end.
 
-use crate::os::processors;
 use crate::run_directory::{RunDirectory, RunDirectoryError};
 use farfield_base::{Duration, Instant};
 use farfield_measure::hlog::{self, Line};
 use farfield_measure::series::{self, SeriesRows};
 use farfield_measure::{EngineStats, Fold};
+use farfield_os::processors;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::Builder;

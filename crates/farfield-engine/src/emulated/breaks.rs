@@ -8,8 +8,8 @@
 //! worker that has had no time to sleep takes breaks: short and frequent, so that nothing is late for them,
 //! and together long enough that the kernel does not intervene.
 
-use crate::os::processors;
 use farfield_base::{Duration, Instant};
+use farfield_os::processors;
 
 /// Longest time without a break.
 const STRETCH: Duration = Duration::from_us(500);

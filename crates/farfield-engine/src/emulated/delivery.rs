@@ -11,9 +11,9 @@
 //! guesses.
 
 use crate::gateway::{Door, Numbers, Queue};
-use crate::os::clock::Clock;
 use farfield_base::{Duration, Instant, Window};
 use farfield_measure::Histogram;
+use farfield_os::clock::Clock;
 use std::io::IoSlice;
 use std::sync::Arc;
 

@@ -4,11 +4,11 @@
 //! come to them are written to their kernels. A host whose interface vanishes is alone: the run goes on.
 
 use crate::gateway::Queue;
-use crate::os::clock::Clock;
 use crate::shell::packet_port::{PacketPort, Received};
 use farfield_base::Window;
 use farfield_emulator::{Departure, Packet, Shard};
 use farfield_measure::Histogram;
+use farfield_os::clock::Clock;
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::BorrowedFd;

@@ -10,10 +10,10 @@
 //! [marks](Door::mark) behind what waits: what is read after a mark has come after the mark was put there.
 
 use crate::gateway::{Door, Numbers};
-use crate::os::clock::Clock;
-use crate::os::run_delay::RunDelay;
 use farfield_base::{Duration, Instant, Window};
 use farfield_measure::Histogram;
+use farfield_os::clock::Clock;
+use farfield_os::run_delay::RunDelay;
 use std::collections::VecDeque;
 use std::sync::Arc;
 

@@ -14,12 +14,12 @@ mod responder;
 pub use error::CardError;
 
 use super::blocks::{in_words, is_in, offset_by};
-use crate::os::card_filter;
-use crate::os::clock::Clock;
-use crate::os::netlink::{CardEntry, Netlink};
-use crate::os::packet_socket::{self, Membership};
 use crate::testbed::{Changes, TestbedSpec, settings};
 use farfield_base::{Duration, Instant};
+use farfield_os::card_filter;
+use farfield_os::clock::Clock;
+use farfield_os::netlink::{CardEntry, Netlink};
+use farfield_os::packet_socket::{self, Membership};
 use farfield_wire::EthernetAddress;
 use link::{Link, Peers};
 use responder::{Heard, Responder};

@@ -6,7 +6,7 @@
 //! And what is sent from the socket comes back through the queue, behind all that the kernel had put there: a
 //! mark.
 
-use crate::os::datagram_socket;
+use farfield_os::datagram_socket;
 use farfield_wire::{Addresses, IpPacket, IpRepr, Message, Protocol, UdpRepr, VnetHeader, write_packet};
 use rustix::fd::OwnedFd;
 use rustix::net::SendFlags;

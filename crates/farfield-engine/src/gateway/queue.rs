@@ -6,7 +6,7 @@
 
 use super::card::link::CardPort;
 use super::{AddressMap, Door};
-use crate::os::tun::VNET_LEN;
+use farfield_os::tun::VNET_LEN;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::{Errno, readv, writev};
 use std::io::{self, IoSlice, IoSliceMut};

@@ -1,7 +1,7 @@
 //! The threads that do the kernel's receive work on packets that are written to it.
 
-use crate::os::{receive_steering, receive_thread};
 use crate::testbed::TestbedSpec;
+use farfield_os::{receive_steering, receive_thread};
 use std::io;
 
 /// The threads that do the kernel's receive work on packets for the server.

@@ -3,9 +3,9 @@
 use super::queue::Framing;
 use super::receive_work::ReceiveWork;
 use super::{BYTES_OF_A_PACKET, Gateway};
-use crate::os::netlink::Netlink;
-use crate::os::tun::{Tun, TunOptions};
 use crate::testbed::{TestbedError, TestbedSpec};
+use farfield_os::netlink::Netlink;
+use farfield_os::tun::{Tun, TunOptions};
 use std::sync::Arc;
 
 /// Makes the interface in the calling thread's network namespace.

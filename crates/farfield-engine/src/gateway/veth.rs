@@ -3,11 +3,11 @@
 use super::queue::Framing;
 use super::receive_work::ReceiveWork;
 use super::{BYTES_OF_A_PACKET, Gateway};
-use crate::os::namespace::Namespace;
-use crate::os::netlink::{Netlink, VethEnd};
-use crate::os::packet_socket;
 use crate::testbed::TestbedSpec;
 use crate::testbed::settings::{self, WantedSetting};
+use farfield_os::namespace::Namespace;
+use farfield_os::netlink::{Netlink, VethEnd};
+use farfield_os::packet_socket;
 use rustix::fd::OwnedFd;
 use std::io;
 use std::sync::Arc;

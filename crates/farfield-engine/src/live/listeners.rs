@@ -1,7 +1,7 @@
 //! The listeners of a network namespace at a port, and the processes that hold them.
 
-use crate::os::sock_diag::{SocketTables, TcpSocket};
 use crate::testbed::start_ticks;
+use farfield_os::sock_diag::{SocketTables, TcpSocket};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;

@@ -10,10 +10,10 @@ use super::network::Which;
 use super::tier::{Tier, TierSpec};
 use crate::emulated::Emulated;
 use crate::live;
-use crate::os::namespace::{self, Namespace};
-use crate::os::sock_diag::SocketTables;
 use crate::plane::{Plane, SocketsPlane};
 use farfield_measure::MonitorLog;
+use farfield_os::namespace::{self, Namespace};
+use farfield_os::sock_diag::SocketTables;
 use std::collections::BTreeSet;
 use std::net::{SocketAddr, UdpSocket};
 

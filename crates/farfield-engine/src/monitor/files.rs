@@ -3,11 +3,11 @@
 //! As the series are, it is encoded by a thread that runs on idle processors only; the monitors' own thread
 //! writes it.
 
-use crate::os::processors;
 use crate::run_directory::RunDirectory;
 use farfield_base::{Duration, Instant};
 use farfield_measure::MonitorLog;
 use farfield_measure::monitor::{self, Snapshot};
+use farfield_os::processors;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::Builder;

@@ -4,9 +4,9 @@
 use super::modes::Modes;
 use super::proc_file::{Counter, ProcFile, field};
 use super::subject::Subject;
-use crate::os::control_group::CpuUsage;
 use farfield_files::system;
 use farfield_measure::monitor::{MonitorLog, metric};
+use farfield_os::control_group::CpuUsage;
 use std::path::{Path, PathBuf};
 
 /// The folders of a group: one in version 2, one for each controller in version 1.

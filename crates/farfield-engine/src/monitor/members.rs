@@ -2,8 +2,8 @@
 
 use super::proc_file::ProcFile;
 use super::process;
-use crate::os::namespace;
 use farfield_files::system;
+use farfield_os::namespace;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

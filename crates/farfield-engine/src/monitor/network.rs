@@ -6,11 +6,11 @@
 
 use super::proc_file::{Counter, ProcFile};
 use super::subject::Subject;
-use crate::os::clock::thread_cpu;
-use crate::os::namespace::Namespace;
-use crate::os::sock_diag::{STATES, SocketTables, TcpSocket};
 use farfield_files::system;
 use farfield_measure::monitor::{MonitorLog, Source, metric};
+use farfield_os::clock::thread_cpu;
+use farfield_os::namespace::Namespace;
+use farfield_os::sock_diag::{STATES, SocketTables, TcpSocket};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;

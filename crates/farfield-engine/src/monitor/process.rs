@@ -9,8 +9,8 @@
 use super::modes::Modes;
 use super::proc_file::{Counter, ProcFile, field};
 use super::subject::Subject;
-use crate::os::init;
 use farfield_measure::monitor::{MonitorLog, Source, metric};
+use farfield_os::init;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;

@@ -7,10 +7,10 @@
 
 use super::exposition::{Sample, parse};
 use super::subject::Subject;
-use crate::os::clock::Clock;
-use crate::os::processors;
 use farfield_base::{Duration, Instant};
 use farfield_measure::monitor::{MonitorLog, SeriesId, SeriesName, Source, metric};
+use farfield_os::clock::Clock;
+use farfield_os::processors;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;

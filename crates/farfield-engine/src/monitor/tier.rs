@@ -15,8 +15,8 @@ use super::members::{Members, pids_in};
 use super::proc_file::ProcFile;
 use super::process::{Process, tick_ns};
 use super::subject::Subject;
-use crate::os::clock::thread_cpu;
 use farfield_measure::monitor::{MonitorLog, Source, metric};
+use farfield_os::clock::thread_cpu;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity};
 use std::collections::{BTreeMap, BTreeSet};
@@ -371,7 +371,7 @@ fn add(used: &mut [i64; 2], now: &[u64; 4], before: &[u64; 4]) {
 
 /// Time since boot in the unit of a process's start time.
 fn ticks_since_boot() -> u64 {
-    crate::os::clock::Readings::now().boot_ns as u64 / tick_ns()
+    farfield_os::clock::Readings::now().boot_ns as u64 / tick_ns()
 }
 
 /// The processors that any of the processes may use.

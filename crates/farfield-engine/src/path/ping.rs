@@ -1,7 +1,7 @@
 //! Pings (RFC 792, RFC 4443) by a raw socket of the kernel.
 
-use crate::os::clock::Clock;
 use farfield_base::{Duration, Instant};
+use farfield_os::clock::Clock;
 use farfield_wire::{Addresses, IcmpPacket, Icmpv4Repr, Icmpv6Repr, IpPacket, Transport};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, socket_with, sockopt};
 use std::io;

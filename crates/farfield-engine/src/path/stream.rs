@@ -1,7 +1,7 @@
 //! The goodput of one TCP connection of the kernel, as fast as it goes.
 
-use crate::os::clock::Clock;
 use farfield_base::{Duration, Instant};
+use farfield_os::clock::Clock;
 use rustix::net::sockopt::set_socket_linger;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream};

@@ -2,10 +2,10 @@
 
 use super::SharedSeconds;
 use crate::meters::{Aside, Meters, Phases, Stalls};
-use crate::os::clock::{thread_cpu, thread_waited};
 use farfield_base::{Duration, Instant};
 use farfield_measure::Histogram;
 use farfield_measure::set_aside::Disturbance;
+use farfield_os::clock::{thread_cpu, thread_waited};
 use std::sync::Arc;
 
 /// A second is disturbed in which a worker waited for its processor for more than this, in however many

@@ -1,7 +1,7 @@
 //! A program behind a path, from its start to its end.
 
-use crate::os::clock::Clock;
 use farfield_base::{Duration, Instant};
+use farfield_os::clock::Clock;
 use rustix::process::{Pid, Signal, kill_process};
 use std::io;
 use std::process::{Child, ExitStatus};

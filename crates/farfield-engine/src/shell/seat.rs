@@ -3,8 +3,8 @@
 use super::ShellError;
 use super::ends::Inside;
 use super::names::{self, Resolver};
-use crate::os::mounts;
 use farfield_emulator::NetworkPlan;
+use farfield_os::mounts;
 use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
 use std::process::{Child, Command, Stdio};

@@ -9,8 +9,8 @@
 //!
 //! Bytes that one call reads have one timestamp, that of their last packet.
 
-use crate::os::clock::Clock;
 use farfield_base::Instant;
+use farfield_os::clock::Clock;
 
 /// Translates timestamps of arrivals into instants of the run.
 #[derive(Debug)]
@@ -95,7 +95,7 @@ mod tests {
         let clock = Clock::starting_in(Duration::ZERO);
         let mut arrivals = Arrivals::new(clock);
         arrivals.heartbeat();
-        let wall_ns = || crate::os::clock::Readings::now().wall_ns.unsigned_abs();
+        let wall_ns = || farfield_os::clock::Readings::now().wall_ns.unsigned_abs();
         let before = clock.now();
         let stamp = wall_ns();
         let after = clock.now();

@@ -1,10 +1,5 @@
 //! The transport of the sockets plane: the users' connections as kernel sockets.
 
-use crate::os::clock::Clock;
-use crate::os::datagram_socket::{self, Received};
-use crate::os::socket::{
-    Progress, begin_connect, client_socket, handshake_rtt, receive_stamped, timestamps_kept_on, unix_socket,
-};
 use crate::sample_channel::SampleSender;
 use crate::sockets::Sources;
 use crate::sockets::arrivals::Arrivals;
@@ -13,6 +8,11 @@ use crate::sockets::unsent::Unsent;
 use bytes::Bytes;
 use farfield_base::{Instant, Note, Opened, Sample};
 use farfield_net::Wheel;
+use farfield_os::clock::Clock;
+use farfield_os::datagram_socket::{self, Received};
+use farfield_os::socket::{
+    Progress, begin_connect, client_socket, handshake_rtt, receive_stamped, timestamps_kept_on, unix_socket,
+};
 use farfield_user::{Backlog, ConnectionKey, ConnectionSlot, Datagrams, Failure, Transport, Wake};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::OwnedFd;

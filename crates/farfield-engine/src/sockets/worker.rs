@@ -21,13 +21,13 @@
 //! share of a turn: the rest waits in a list for the next turn, so that an endless reply delays neither
 //! other connections nor time limits.
 
-use crate::os::datagram_socket::Received;
 use crate::sample_channel::LiveCounts;
 use crate::sockets::transport::{Read, SocketsTransport, Upcall};
 use crate::worker_loop::{WorkerLoop, timespec};
 use crate::worker_report::WorkerReport;
 use farfield_base::{Duration, Instant};
 use farfield_measure::Histogram;
+use farfield_os::datagram_socket::Received;
 use farfield_user::{ConnectionKey, Failure, Population};
 use rustix::event::epoll::{self, Event, EventFlags};
 use std::collections::VecDeque;

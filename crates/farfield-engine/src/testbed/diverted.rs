@@ -8,8 +8,8 @@ use super::settings;
 use super::{Built, HostNamespace, Testbed, TestbedError, TestbedSpec, record, report};
 use crate::gateway::blocks::{overlap, width};
 use crate::gateway::{Equipment, Gateway};
-use crate::os::netlink::{AddressEntry, Netlink, RouteEntry};
 use crate::testbed::record::Record;
+use farfield_os::netlink::{AddressEntry, Netlink, RouteEntry};
 use std::io;
 use std::net::IpAddr;
 

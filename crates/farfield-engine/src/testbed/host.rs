@@ -2,7 +2,7 @@
 //!
 //! Nothing here changes anything. What a testbed adds to such a namespace is in [`joined`](super::joined).
 
-use crate::os::namespace::{self, Namespace};
+use farfield_os::namespace::{self, Namespace};
 use std::io;
 use std::path::{Path, PathBuf};
 

@@ -3,8 +3,8 @@
 
 use super::{Testbed, TestbedSpec};
 use crate::gateway::Queue;
-use crate::os::clock::Clock;
 use farfield_base::Duration;
+use farfield_os::clock::Clock;
 use farfield_wire::{
     Addresses, IpPacket, IpRepr, Message, SeqNumber, TcpFlags, TcpOptions, TcpRepr, Transport, VnetHeader,
     write_packet,

@@ -1,9 +1,9 @@
 //! The processes of a testbed, found through `/proc`.
 
-use crate::os::init;
-use crate::os::namespace::{self, Namespace};
 use farfield_base::Duration;
 use farfield_files::system;
+use farfield_os::init;
+use farfield_os::namespace::{self, Namespace};
 use rustix::process::{Signal, pidfd_send_signal};
 use std::fs;
 use std::os::unix::fs::MetadataExt;

@@ -16,9 +16,9 @@
 
 use super::host::Handle;
 use super::{HostNamespace, processes, settings};
-use crate::os::control_group;
-use crate::os::namespace::Namespace;
 use farfield_files::system;
+use farfield_os::control_group;
+use farfield_os::namespace::Namespace;
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;

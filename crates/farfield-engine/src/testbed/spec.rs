@@ -1,9 +1,9 @@
 //! Specification of a testbed.
 
 use crate::gateway::{AddressMap, Device};
-use crate::os::steering::Steering;
 use crate::testbed::{Prefix, SettingName};
 use farfield_base::Bytes;
+use farfield_os::steering::Steering;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -6,9 +6,9 @@
 
 use super::Testbed;
 use crate::gateway::Watched;
-use crate::os::clock::Clock;
-use crate::os::netlink::{Netlink, Notice, Notices};
 use farfield_base::{Duration, Instant};
+use farfield_os::clock::Clock;
+use farfield_os::netlink::{Netlink, Notice, Notices};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::fd::OwnedFd;
 use std::io;
@@ -177,7 +177,7 @@ fn shares(one: IpAddr, other: IpAddr, bits: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::os::netlink::{AddressEntry, RouteEntry};
+    use farfield_os::netlink::{AddressEntry, RouteEntry};
 
     #[test]
     fn only_changes_of_what_is_ours_are_named() {

@@ -3,8 +3,8 @@
 use crate::end::{Application, Closes, Kernel, Ours, Packet, body};
 use crate::stage::Subject;
 use farfield_base::{Duration, Instant};
-use farfield_engine::os::clock::Clock;
 use farfield_engine::testbed::Testbed;
+use farfield_os::clock::Clock;
 use farfield_tcp::{Config, Flags, Segment, SeqNumber, Timestamps};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;

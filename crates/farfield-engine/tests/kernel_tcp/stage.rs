@@ -3,7 +3,7 @@
 
 use crate::end::{Application, Kernel, Ours, Packet, testbed, too_busy};
 use farfield_base::{Duration, Instant};
-use farfield_engine::os::clock::Clock;
+use farfield_os::clock::Clock;
 use farfield_tcp::{Config, Segment, SeqNumber};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;

@@ -265,7 +265,6 @@ pub(super) fn new_directory(name: &str) -> Result<RunDirectory, RunDirectoryErro
 
 /// The wall-clock time, to the second, in UTC.
 pub fn now_rfc3339() -> String {
-    let now: SystemTime =
-        UNIX_EPOCH + std::time::Duration::from_secs(farfield_engine::os::clock::unix_seconds());
+    let now: SystemTime = UNIX_EPOCH + std::time::Duration::from_secs(farfield_os::clock::unix_seconds());
     humantime::format_rfc3339_seconds(now).to_string()
 }

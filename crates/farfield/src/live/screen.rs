@@ -5,7 +5,7 @@ use crossterm::event::{Event, KeyEventKind};
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen};
 use crossterm::{cursor, event, execute, terminal};
 use farfield_base::Duration;
-use farfield_engine::os::terminal as before;
+use farfield_os::terminal as before;
 use ratatui::backend::CrosstermBackend;
 use ratatui::{Frame, Terminal};
 use std::io::{self, BufWriter, Stderr};

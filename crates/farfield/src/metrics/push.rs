@@ -7,7 +7,7 @@ use super::families::{RunLabels, families};
 use super::snapshot::Snapshot;
 use super::{otlp, remote_write};
 use farfield_base::{Duration, printable};
-use farfield_engine::os::processors;
+use farfield_os::processors;
 use farfield_scenario::Url;
 use std::io;
 use std::sync::Arc;

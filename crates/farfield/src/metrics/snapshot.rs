@@ -4,11 +4,11 @@
 
 use farfield_base::{Duration, Instant, Outcome};
 use farfield_engine::Progress;
-use farfield_engine::os::clock;
 use farfield_measure::fold::{EventCounts, PhaseStats};
 use farfield_measure::paths::Paths;
 use farfield_measure::verdict::CheckState;
 use farfield_measure::{Histogram, Quantile, Timing};
+use farfield_os::clock;
 
 /// Upper ends of the buckets of times, in microseconds: from what a loopback takes to what a user waits for.
 const BOUNDS_US: [u64; 22] = [

@@ -5,7 +5,7 @@
 
 use bytes::Bytes;
 use farfield_base::{Duration, Instant};
-use farfield_engine::os::clock::Clock;
+use farfield_os::clock::Clock;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use tokio::sync::mpsc::{Receiver, Sender, channel};

@@ -10,7 +10,7 @@ use crate::live::view::View;
 use crate::live::wire::Line;
 use crate::web::events::Hub;
 use farfield_base::{Duration, printable};
-use farfield_engine::os::clock::Clock;
+use farfield_os::clock::Clock;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read};

@@ -1,7 +1,7 @@
 //! Programs that a run would start, as somebody reads them before they run: what, as whom, and where.
 
 use farfield_base::printable;
-use farfield_engine::os::user::User;
+use farfield_os::user::User;
 use farfield_scenario::starts::StartedProgram;
 use serde_json::{Value, json};
 

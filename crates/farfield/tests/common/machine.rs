@@ -2,8 +2,8 @@
 //! started by hand. The test's own thread moves inside, and so does all that it starts: no packet gets out.
 
 use super::{Place, Process, Signal, poll};
-use farfield_engine::os::namespace::Namespace;
-use farfield_engine::os::tun::{Tun, TunOptions};
+use farfield_os::namespace::Namespace;
+use farfield_os::tun::{Tun, TunOptions};
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::{SocketAddr, TcpStream};

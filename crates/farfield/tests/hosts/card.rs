@@ -7,7 +7,7 @@ use crate::common::machine::ByHand;
 use crate::common::wan::{CALM_PACKETS, find, may_build};
 use crate::common::{Ended, Place, Running, Signal};
 use crate::routed::{file_of, served_in};
-use farfield_engine::os::namespace::Namespace;
+use farfield_os::namespace::Namespace;
 use std::net::UdpSocket;
 use std::os::unix::process::CommandExt;
 use std::process::Command;

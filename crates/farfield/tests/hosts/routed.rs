@@ -6,7 +6,7 @@
 use crate::common::machine::ByHand;
 use crate::common::wan::{find, may_build};
 use crate::common::{Ended, Place, Running, Signal, poll};
-use farfield_engine::os::namespace::Namespace;
+use farfield_os::namespace::Namespace;
 use std::net::TcpStream;
 use std::os::fd::{AsFd, AsRawFd};
 use std::process::Command;

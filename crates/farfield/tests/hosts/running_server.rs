@@ -6,7 +6,7 @@
 use crate::common::machine::{ByHand, CARD_V4, Machine, has_all_of, is_as_before};
 use crate::common::wan::{CALM_PACKETS, find, may_build};
 use crate::common::{Ended, Place, Running, Signal, poll};
-use farfield_engine::os::processors;
+use farfield_os::processors;
 use rustix::process::{Pid, kill_process};
 use std::path::PathBuf;
 

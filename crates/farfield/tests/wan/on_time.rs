@@ -4,8 +4,8 @@
 use crate::common::wan::{CALM_PACKETS, Kind, Wan, find};
 use crate::common::{CALM, Ended, poll, skip};
 use farfield_base::{Duration, Instant};
-use farfield_engine::os::processors;
 use farfield_measure::verdict::{Check, CheckState};
+use farfield_os::processors;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

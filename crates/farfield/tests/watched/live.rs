@@ -2,7 +2,7 @@
 //! the terminal is left.
 
 use crate::common::Place;
-use farfield_engine::os::terminal;
+use farfield_os::terminal;
 use rustix::fd::OwnedFd;
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};

@@ -1,9 +1,9 @@
 //! Tiers of shells whose use of the processor another account knows.
 
 use super::*;
-use crate::os::init::cpu_of;
 use farfield_base::Instant;
 use farfield_measure::bottleneck::{Examined, find};
+use farfield_os::init::cpu_of;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;

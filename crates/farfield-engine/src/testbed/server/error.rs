@@ -1,8 +1,8 @@
 //! Reasons why a server does not run, each with what to do.
 
 use super::Ready;
-use crate::os::control_group::ControlGroupError;
 use farfield_base::Duration;
+use farfield_os::control_group::ControlGroupError;
 use std::io;
 use std::path::PathBuf;
 

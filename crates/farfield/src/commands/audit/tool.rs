@@ -5,8 +5,8 @@
 //! by what the kernel counts for ended children, of its busiest thread by looking four times a second.
 
 use crate::problem::Problem;
-use farfield_engine::os::clock::monotonic_ns;
-use farfield_engine::os::init::{ChildSetup, put_under_init};
+use farfield_os::clock::monotonic_ns;
+use farfield_os::init::{ChildSetup, put_under_init};
 use farfield_verify::audit::ToolRun;
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;

@@ -29,7 +29,7 @@ impl RunDelay {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::os::clock::thread_waited;
+    use crate::clock::thread_waited;
 
     #[test]
     fn it_is_what_the_kernel_counts_of_this_thread() {

@@ -1,7 +1,6 @@
 //! TCP sockets of clients: non-blocking, from a chosen source address, to one target.
 
-use farfield_base::Duration;
-use farfield_user::UnixAddress;
+use farfield_base::{Duration, UnixAddress};
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::addr::SocketAddrArg;

@@ -31,11 +31,11 @@ const ICMPV6: u32 = 58;
 const ACCEPT: libc::sock_filter = step(RETURN, u32::MAX);
 
 /// A block of addresses: its first, and the length of its prefix.
-pub(crate) type Block = (IpAddr, u8);
+pub type Block = (IpAddr, u8);
 
 /// Keeps IP packets in frames to the Ethernet address `own`, from addresses in `from` to addresses in `to`,
 /// and errors of ICMP that anybody sends there. `None` if the blocks are too many for a program.
-pub(crate) fn packets(own: [u8; 6], from: &[Block], to: &[Block]) -> Option<Vec<libc::sock_filter>> {
+pub fn packets(own: [u8; 6], from: &[Block], to: &[Block]) -> Option<Vec<libc::sock_filter>> {
     let [a, b, c, d, e, f] = own;
     let mut program = untagged();
     program.extend([
@@ -66,7 +66,7 @@ pub(crate) fn packets(own: [u8; 6], from: &[Block], to: &[Block]) -> Option<Vec<
 }
 
 /// Keeps ARP, and solicitations and advertisements of IPv6 neighbours.
-pub(crate) fn neighbours() -> Vec<libc::sock_filter> {
+pub fn neighbours() -> Vec<libc::sock_filter> {
     let mut program = untagged();
     program.extend([
         step(LOAD_HALF, ETHERTYPE_AT),

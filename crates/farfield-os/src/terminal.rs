@@ -82,7 +82,7 @@ fn restore() {
 /// Makes `signal` set `raised` or, where it is set, give the terminal back and end the process at once with
 /// exit code `code`. Of two signals at the same instant, on two threads, one is the second.
 #[expect(unsafe_code, reason = "what a handler may do cannot be checked")]
-pub(crate) fn raise_or_end(signal: i32, raised: Arc<AtomicBool>, code: i32) -> io::Result<()> {
+pub fn raise_or_end(signal: i32, raised: Arc<AtomicBool>, code: i32) -> io::Result<()> {
     let action = move || {
         if raised.swap(true, Ordering::SeqCst) {
             restore();

@@ -1,7 +1,7 @@
 //! Receive packet steering: the processors that do the kernel's receive work of an interface (the kernel's
 //! documentation, networking/scaling).
 
-use crate::os::interface_sysfs::InterfaceSysfs;
+use crate::interface_sysfs::InterfaceSysfs;
 use std::io;
 
 /// Steers the receive work of the first `queues` queues of `interface`, in the calling thread's network

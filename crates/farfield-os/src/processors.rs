@@ -5,6 +5,7 @@ use farfield_files::system;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::Timespec;
+use std::fmt::Write;
 use std::io;
 use std::num::NonZeroU64;
 
@@ -186,6 +187,25 @@ pub fn set_batch(thread: Pid) -> io::Result<()> {
 /// Restores the normal priority after [`set_background`], when the workers have ended. Needs `CAP_SYS_NICE`.
 pub fn set_normal() -> io::Result<()> {
     schedule(&normal())
+}
+
+/// Processor numbers in the kernel's list format: `0-2,5`.
+pub fn listed(processors: &[usize]) -> String {
+    let mut words = String::new();
+    let mut at = 0;
+    while at < processors.len() {
+        let mut last = at;
+        while processors.get(last + 1).is_some_and(|next| *next == processors[last] + 1) {
+            last += 1;
+        }
+        let separator = if words.is_empty() { "" } else { "," };
+        let _ = match last - at {
+            0 => write!(words, "{separator}{}", processors[at]),
+            _ => write!(words, "{separator}{}-{}", processors[at], processors[last]),
+        };
+        at = last + 1;
+    }
+    words
 }
 
 #[cfg(test)]

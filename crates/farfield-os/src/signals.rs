@@ -9,7 +9,7 @@ use std::{mem, ptr};
 /// them to other threads. A thread that waits for a disk runs no handler, and yet may be the one that the
 /// kernel chooses; so threads that write files take none.
 #[derive(Debug)]
-pub(crate) struct LeftToOthers {
+pub struct LeftToOthers {
     before: libc::sigset_t,
     /// It belongs to its thread.
     _not_send: PhantomData<*const ()>,
@@ -42,7 +42,7 @@ impl Drop for LeftToOthers {
 }
 
 /// Whether this process was started with the signal ignored; proc_pid_status(5), `SigIgn`.
-pub(crate) fn is_ignored(signal: i32) -> bool {
+pub fn is_ignored(signal: i32) -> bool {
     let status = system::read_text("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());

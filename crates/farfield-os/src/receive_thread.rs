@@ -6,8 +6,8 @@
 //! batch scheduling: woken for each packet, it would otherwise preempt a server in the middle of a request,
 //! and both would do little but switch (docs/performance.md).
 
-use crate::os::interface_sysfs::InterfaceSysfs;
-use crate::os::processors;
+use crate::interface_sysfs::InterfaceSysfs;
+use crate::processors;
 use farfield_files::system;
 use rustix::process::Pid;
 use std::{fs, io};

@@ -1,7 +1,7 @@
 //! TUN: an interface whose wire is a file descriptor (the kernel's documentation, networking/tuntap). Each
 //! read and each write is one packet, behind a virtio-net header of ten bytes.
 
-use crate::os::steering::Steering;
+use crate::steering::Steering;
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use std::io;

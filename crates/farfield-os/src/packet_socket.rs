@@ -1,7 +1,7 @@
 //! Packet sockets on one end of a veth pair (packet(7)), behind the same virtio-net header as TUN has. Where
 //! there are several, the kernel spreads what arrives over them by a [`Steering`].
 
-use crate::os::steering::Steering;
+use crate::steering::Steering;
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with, sockopt};
 use std::io;

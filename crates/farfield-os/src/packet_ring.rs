@@ -10,7 +10,7 @@
 //! when it is handed to the device; of one that arrives, when the kernel takes it from the device. Packets
 //! of several processors may stand in the ring slightly out of their order in time.
 
-use crate::os::packet_filter;
+use crate::packet_filter;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};

@@ -18,8 +18,8 @@ mod usage;
 pub use hierarchy::{OwnGroup, own_groups};
 pub use usage::CpuUsage;
 
-use crate::placement::listed;
-use crate::testbed::{LimitUse, Limits};
+use crate::limits::{LimitUse, Limits};
+use crate::processors::listed;
 use farfield_base::{Bytes, Duration};
 use farfield_files::system;
 use hierarchy::{Parent, Version, parent, parent_that_accounts};
@@ -343,7 +343,7 @@ fn kill_all(folder: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testbed::{CpuLimit, MemoryLimit};
+    use crate::limits::{CpuLimit, MemoryLimit};
 
     /// Version 2 in a folder of plain files, which take what is written as the kernel's do.
     #[test]
