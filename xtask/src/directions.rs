@@ -14,11 +14,12 @@ type Row = (&'static str, &'static [&'static str]);
 
 /// The crates, each below all that it depends on. What a row lacks is as deliberate as what it has: `net`
 /// knows no TCP, `tcp` no links, `report` no engine, `xtask` no product.
-const ALLOWED: [Row; 24] = [
+const ALLOWED: [Row; 25] = [
     ("farfield-base", &[]),
     ("farfield-files", &["farfield-base"]),
     ("farfield-os", &["farfield-base", "farfield-files"]),
     ("farfield-wire", &["farfield-base"]),
+    ("farfield-testbed", &["farfield-base", "farfield-files", "farfield-os", "farfield-wire"]),
     ("farfield-capture", &["farfield-base", "farfield-wire"]),
     ("farfield-tcp", &["farfield-base", "farfield-wire"]),
     ("farfield-http", &["farfield-base"]),
@@ -55,6 +56,7 @@ const ALLOWED: [Row; 24] = [
             "farfield-measure",
             "farfield-net",
             "farfield-os",
+            "farfield-testbed",
             "farfield-traffic",
             "farfield-user",
             "farfield-wire",
@@ -76,6 +78,7 @@ const ALLOWED: [Row; 24] = [
             "farfield-origin",
             "farfield-os",
             "farfield-tcp",
+            "farfield-testbed",
             "farfield-traffic",
             "farfield-user",
         ],
@@ -111,6 +114,7 @@ const ALLOWED: [Row; 24] = [
             "farfield-report",
             "farfield-scenario",
             "farfield-tcp",
+            "farfield-testbed",
             "farfield-traffic",
             "farfield-user",
             "farfield-verify",
@@ -133,6 +137,7 @@ const ALLOWED: [Row; 24] = [
             "farfield-report",
             "farfield-scenario",
             "farfield-tcp",
+            "farfield-testbed",
             "farfield-traffic",
             "farfield-user",
             "farfield-wire",

@@ -8,9 +8,9 @@
 //! COUNT` load it from the other end; each prints one number.
 
 use farfield_base::Duration;
-use farfield_engine::gateway::Queue;
-use farfield_engine::testbed::{Prefix, Testbed, TestbedSpec, gain_privilege};
 use farfield_os::clock::{monotonic_ns, thread_cpu};
+use farfield_testbed::gateway::Queue;
+use farfield_testbed::{Prefix, Testbed, TestbedSpec, gain_privilege};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::error::Error;
 use std::io::{self, IoSlice, Read, Write};

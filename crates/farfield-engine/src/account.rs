@@ -5,7 +5,6 @@ mod links;
 use crate::emulated::hosts::HostReport;
 use crate::plane::Plane;
 use crate::run::Settings;
-use crate::testbed::RunningServer;
 use crate::worker_report::{self, WorkerReport};
 use farfield_base::{Bytes, Duration, Instant, Window};
 use farfield_emulator::{CrossCounts, Drops};
@@ -15,6 +14,7 @@ use farfield_measure::{
     EngineStats, Fold, Histogram, MachineStats, OutOfMemory, ProgramStats, ServerEnd, ServerStatus,
 };
 use farfield_os::clock::Clock;
+use farfield_testbed::RunningServer;
 use std::io;
 use std::num::NonZeroU32;
 

@@ -2,8 +2,8 @@
 
 use crate::descriptors;
 use crate::environment::setting;
-use crate::testbed::{HostNamespace, Testbed, TestbedError, TestbedSpec};
 use farfield_os::processors;
+use farfield_testbed::{HostNamespace, Testbed, TestbedError, TestbedSpec};
 use std::fs::OpenOptions;
 
 /// One property of the machine that limits farfield.

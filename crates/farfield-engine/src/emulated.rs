@@ -17,17 +17,17 @@ pub(crate) mod pickup;
 pub(crate) mod worker;
 
 use crate::beside::Beside;
-use crate::gateway::{CardError, CardSpec};
-use crate::live::FoundServer;
 use crate::placement::{Placement, Requested};
 use crate::plane::{EmulatedNetwork, EmulatedPlane, ModelServer, OtherServer, Server};
 use crate::server_threads::ServerThreads;
-use crate::testbed::probe::{self, Answer};
-use crate::testbed::{RunningServer, ServerError, Testbed, TestbedError, TestbedSpec};
 use farfield_base::Duration;
 use farfield_emulator::ClientId;
 use farfield_os::init;
 use farfield_os::processors;
+use farfield_testbed::gateway::{CardError, CardSpec};
+use farfield_testbed::live::FoundServer;
+use farfield_testbed::probe::{self, Answer};
+use farfield_testbed::{RunningServer, ServerError, Testbed, TestbedError, TestbedSpec};
 use rustix::fd::OwnedFd;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
@@ -105,7 +105,7 @@ impl JoinedServer {
 
     /// Processor time of its processes, and of those of their children that have ended.
     pub fn cpu(&self) -> Duration {
-        crate::testbed::cpu_of(&self.processes)
+        farfield_testbed::cpu_of(&self.processes)
     }
 
     /// Whether its first process runs still; `None` if none could be seen.

@@ -3,7 +3,7 @@
 //!
 //! [`run()`] takes validated settings and writes a summary and a run directory. Two planes run in real time:
 //! the kernel's own [sockets], and clients [emulated] on a network of their own in front of a server in a
-//! [testbed].
+//! testbed (`farfield-testbed`).
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
@@ -17,10 +17,8 @@ pub mod descriptors;
 pub mod doctor;
 pub mod emulated;
 pub mod environment;
-pub mod gateway;
 pub mod interrupt;
 mod key_log;
-pub mod live;
 mod machine;
 mod memory;
 mod meters;
@@ -32,7 +30,6 @@ pub mod path;
 pub mod placement;
 pub mod plane;
 pub mod preflight;
-pub mod reach;
 pub mod route;
 pub mod run;
 pub mod run_directory;
@@ -43,7 +40,6 @@ mod set_aside;
 pub mod shell;
 mod simulated;
 pub mod sockets;
-pub mod testbed;
 pub mod tls;
 pub mod tls_probe;
 mod worker_loop;

@@ -10,12 +10,12 @@ use crate::emulated::JoinedServer;
 use crate::other_processes::OtherProcesses;
 use crate::own_limits::OwnLimits;
 use crate::server_threads::{self, ServerThreads};
-use crate::testbed::RunningServer;
 use farfield_base::Duration;
 use farfield_files::system;
 use farfield_measure::{EngineStats, MachineStats, ServerTime};
 use farfield_os::clock::process_cpu;
 use farfield_os::processors;
+use farfield_testbed::RunningServer;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -48,7 +48,7 @@ impl ServerHere<'_> {
             ServerHere::Unknown => Duration::ZERO,
             ServerHere::Started(server) => server.cpu(),
             ServerHere::Joined(server) => server.cpu(),
-            ServerHere::Listening(processes) => crate::testbed::cpu_of(processes),
+            ServerHere::Listening(processes) => farfield_testbed::cpu_of(processes),
         }
     }
 }
@@ -130,7 +130,7 @@ impl MachineSeconds {
 
     fn now(&self) -> Option<Worked> {
         let text = system::read_text("/proc/stat").ok()?;
-        let (farfield, server) = (process_cpu(), crate::testbed::cpu_of(&self.server));
+        let (farfield, server) = (process_cpu(), farfield_testbed::cpu_of(&self.server));
         Some(Worked {
             all: Ticks::of(&text, &self.processors),
             of_workers: Ticks::of(&text, &self.of_workers),

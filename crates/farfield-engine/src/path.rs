@@ -10,13 +10,13 @@ mod stream;
 
 use crate::plane::EmulatedPlane;
 use crate::shell::ends::{self, Inside, forwarding_during};
-use crate::testbed::{Testbed, TestbedError};
 use farfield_base::Duration;
 use farfield_base::random::Seed;
 use farfield_emulator::ClientId;
 use farfield_emulator::path::figures_of;
 pub use farfield_emulator::path::{GoodputFigures, PathFigures};
 use farfield_measure::Histogram;
+use farfield_testbed::{Testbed, TestbedError};
 use ping::Pings;
 use std::io;
 use std::net::IpAddr;

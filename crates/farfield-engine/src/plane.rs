@@ -1,10 +1,7 @@
 //! Settings of the plane of a run: plain data, resolved from the scenario.
 
 use crate::emulated::{Emulated, SetUpError};
-use crate::gateway::{AddressMap, CardSpec};
-use crate::live::FoundServer;
 use crate::sockets::{PeerBook, Sources};
-use crate::testbed::{Changes, ServerSpec, Testbed, TestbedError, TestbedSpec};
 use farfield_base::{Bytes, Duration};
 use farfield_emulator::capture::CapturePlan;
 use farfield_emulator::layout::{Places, RoundTrips};
@@ -13,6 +10,9 @@ use farfield_emulator::{ClientId, NetworkPlan};
 use farfield_http::http2::server::ServerSettings;
 use farfield_http::tls::model::{Offer, Terms};
 use farfield_net::LinkName;
+use farfield_testbed::gateway::{AddressMap, CardSpec};
+use farfield_testbed::live::FoundServer;
+use farfield_testbed::{Changes, ServerSpec, Testbed, TestbedError, TestbedSpec};
 use farfield_traffic::Distribution;
 use farfield_user::UnixAddress;
 use serde::{Deserialize, Serialize};

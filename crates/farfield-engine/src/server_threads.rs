@@ -115,12 +115,6 @@ pub(crate) fn held_up(demand: Demand, others: Duration, own: Duration) -> Durati
     Duration::from_ns((held_up_s * 1e9) as u64)
 }
 
-/// Processor time that threads have used, each the first of its process.
-pub(crate) fn ran(threads: &[u32]) -> Duration {
-    let ran = |thread: &u32| times(&system::read_text(format!("/proc/{thread}/schedstat")).ok()?);
-    threads.iter().filter_map(ran).fold(Duration::ZERO, |sum, [ran, _]| sum + ran)
-}
-
 /// The first two of the three numbers of a `schedstat`: nanoseconds that it ran, and waited for a processor.
 fn times(text: &str) -> Option<[Duration; 2]> {
     let mut numbers = text.split_whitespace().map(|word| word.parse().ok().map(Duration::from_ns));

@@ -16,7 +16,6 @@ pub(crate) mod seat;
 
 use crate::emulated::{Emulated, SetUpError};
 use crate::plane::EmulatedPlane;
-use crate::testbed::Testbed;
 use child::Children;
 pub use clients::{NoClient, clients_of};
 use ends::{Inside, forwarding_during};
@@ -25,6 +24,7 @@ use farfield_base::random::Seed;
 pub use farfield_emulator::Drops;
 use farfield_emulator::{ClientId, Servers};
 use farfield_measure::Histogram;
+use farfield_testbed::Testbed;
 use names::Resolver;
 use seat::Surroundings;
 use std::ffi::OsString;

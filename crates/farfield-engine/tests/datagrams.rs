@@ -1,13 +1,14 @@
 //! Datagrams between the emulated network and a real kernel: rows that the kernel hands over whole,
 //! checksums that are left to it, and congestion marks both ways.
 
+#[path = "../../farfield-testbed/tests/scene/mod.rs"]
 mod testbed_scene;
 
 use bytes::Bytes as Buffer;
 use farfield_emulator::offload::{Frame, take_apart};
 use farfield_emulator::{Packet, Udp};
-use farfield_engine::gateway::{Device, Queue};
-use farfield_engine::testbed::{Command, Ready, RunningServer, ServerSpec, Testbed, TestbedSpec};
+use farfield_testbed::gateway::{Device, Queue};
+use farfield_testbed::{Command, Ready, RunningServer, ServerSpec, Testbed, TestbedSpec};
 use farfield_wire::{Addresses, Ecn, Gso, GsoKind, IpPacket, Transport, VnetHeader};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;

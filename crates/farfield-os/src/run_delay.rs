@@ -26,6 +26,15 @@ impl RunDelay {
     }
 }
 
+/// Processor time that threads have used, each the first of its process.
+pub fn ran_of(threads: &[u32]) -> Duration {
+    let ran = |thread: &u32| {
+        let text = system::read_text(format!("/proc/{thread}/schedstat")).ok()?;
+        text.split_whitespace().next()?.parse().ok().map(Duration::from_ns)
+    };
+    threads.iter().filter_map(ran).fold(Duration::ZERO, |sum, ran| sum + ran)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

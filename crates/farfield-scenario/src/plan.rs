@@ -13,9 +13,9 @@ use crate::plane::PlannedPlane;
 use crate::scenario::{OF_A_NETWORK, Scenario};
 use crate::tls::PlannedTls;
 use farfield_base::Duration;
-use farfield_engine::live::{LiveError, Location};
 use farfield_engine::plane::BesideProgram;
-use farfield_engine::{MonitorSettings, Plane, PlaneKind, testbed};
+use farfield_engine::{MonitorSettings, Plane, PlaneKind};
+use farfield_testbed::live::{LiveError, Location};
 use farfield_traffic::file::Load;
 use farfield_traffic::load::LoadModel;
 use farfield_traffic::site::Site;
@@ -83,7 +83,7 @@ impl RunPlan {
             return Ok(());
         }
         match self.location.take() {
-            None => testbed::gain_privilege().map(drop).map_err(LiveError::Namespace),
+            None => farfield_testbed::gain_privilege().map(drop).map_err(LiveError::Namespace),
             Some(location) => {
                 let location = self.location.insert(location.resolved()?);
                 location.gain_privilege().map(drop)
@@ -101,7 +101,7 @@ impl RunPlan {
         match self.location {
             // Gained already.
             None => Ok(()),
-            Some(_) => testbed::gain_privilege().map(drop).map_err(LiveError::Namespace),
+            Some(_) => farfield_testbed::gain_privilege().map(drop).map_err(LiveError::Namespace),
         }
     }
 

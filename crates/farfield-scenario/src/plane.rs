@@ -11,13 +11,13 @@ use farfield_base::Duration;
 use farfield_emulator::Servers;
 use farfield_emulator::capture::CapturePlan;
 use farfield_emulator::layout::{Block, nearest_multiple};
-use farfield_engine::gateway::Device;
-use farfield_engine::live::Location;
 use farfield_engine::observe;
 use farfield_engine::plane::{
     BesideProgram, Capture, EmulatedNetwork, KernelCapture, ModelServer, Plane, PlaneKind, ServerModel,
     SimulatedPlane,
 };
+use farfield_testbed::gateway::Device;
+use farfield_testbed::live::Location;
 use farfield_traffic::DistributionSpec;
 use farfield_traffic::file::Load;
 use farfield_traffic::site::Site;

@@ -18,13 +18,13 @@ use farfield_base::random::Seed;
 use farfield_engine::plane::{
     EmulatedNetwork, EmulatedPlane, Plane, PlaneKind, PreparedPlane, Server, SocketsPlane,
 };
-use farfield_engine::reach::ReachError;
 use farfield_engine::sockets::Sources;
-use farfield_engine::{MonitorSettings, Settings, preflight, reach};
+use farfield_engine::{MonitorSettings, Settings, preflight};
 use farfield_files::TempDir;
 use farfield_measure::paths::PathNames;
 use farfield_origin::{Origin, OriginConfig};
 use farfield_os::processors;
+use farfield_testbed::reach::ReachError;
 use farfield_traffic::load::LoadModel;
 use farfield_user::{Itinerary, SessionLimits};
 use servers::{Found, warning_of_capture};
@@ -275,13 +275,15 @@ impl Scenario {
     /// Druschel 1999, section 4.2), or attempts are dropped whose answer is on its way.
     fn warnings(&self, load: &LoadModel, address: SocketAddr) -> Result<Vec<String>, ScenarioError> {
         if let Some(unix) = &self.connections.unix_socket {
-            reach::probe_unix(unix).map_err(ScenarioError::unavailable)?;
+            farfield_testbed::reach::probe_unix(unix).map_err(ScenarioError::unavailable)?;
             return Ok(self.unused());
         }
         let round_trip = match self.http {
-            HttpVersion::Http3 => reach::probe_datagrams(address),
-            _ if self.connections.proxy.is_some() => reach::probe(address).map_err(ReachError::of_proxy),
-            _ => reach::probe(address),
+            HttpVersion::Http3 => farfield_testbed::reach::probe_datagrams(address),
+            _ if self.connections.proxy.is_some() => {
+                farfield_testbed::reach::probe(address).map_err(ReachError::of_proxy)
+            }
+            _ => farfield_testbed::reach::probe(address),
         };
         let round_trip = round_trip.map_err(ScenarioError::unavailable)?;
         if let Some(foreign) = self.sockets.sources.as_ref().and_then(Sources::foreign) {

@@ -1,9 +1,9 @@
 //! `[server]`: the server of the emulated plane and its kernel's TCP, as written.
 
 use farfield_base::{Bytes, Duration};
-use farfield_engine::live::Location;
-use farfield_engine::testbed::{Command, CpuLimit, MemoryLimit, Ready, ServerTcp, SettingName};
 use farfield_net::Mtu;
+use farfield_testbed::live::Location;
+use farfield_testbed::{Command, CpuLimit, MemoryLimit, Ready, ServerTcp, SettingName};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -105,7 +105,7 @@ pub struct ServerSpec {
 
 impl Default for ServerSpec {
     fn default() -> ServerSpec {
-        let testbed = farfield_engine::testbed::TestbedSpec::default();
+        let testbed = farfield_testbed::TestbedSpec::default();
         ServerSpec {
             command: None,
             directory: None,

@@ -3,7 +3,7 @@
 
 use crate::inputs;
 use crate::plan::RunPlan;
-use farfield_engine::testbed::Command;
+use farfield_testbed::Command;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;

@@ -3,17 +3,17 @@
 //! Where a thread of the kernel's does the receive work, a packet that has been written waits until that
 //! thread has a processor, which other work on the machine can keep from it for milliseconds; then every
 //! response time is that much too long. So right before a packet, every ten milliseconds at most, a datagram
-//! is written to a [door](crate::gateway::Door) in the server's kernel, and the time until the kernel
+//! is written to a [door](farfield_testbed::gateway::Door) in the server's kernel, and the time until the kernel
 //! receives it is recorded.
 //!
 //! Whoever may send from a client's address in the server's namespace, as its root may, can write to the
 //! door. Such datagrams hold no shard up, and they are not taken for probes: those have numbers that nobody
 //! guesses.
 
-use crate::gateway::{Door, Numbers, Queue};
 use farfield_base::{Duration, Instant, Window};
 use farfield_measure::Histogram;
 use farfield_os::clock::Clock;
+use farfield_testbed::gateway::{Door, Numbers, Queue};
 use std::io::IoSlice;
 use std::sync::Arc;
 
@@ -107,7 +107,7 @@ impl Delivery {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gateway::Framing;
+    use farfield_testbed::gateway::Framing;
     use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
     use std::os::fd::OwnedFd;
     use std::os::unix::net::UnixDatagram;

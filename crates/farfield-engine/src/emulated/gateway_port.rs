@@ -5,13 +5,13 @@
 
 use crate::emulated::delivery::Delivery;
 use crate::emulated::pickup::Pickup;
-use crate::gateway::{Chunks, Queue};
 use crate::worker_report::PortCounts;
 use farfield_base::{Duration, Instant, Window};
 use farfield_emulator::offload::{Frame, take_apart};
 use farfield_emulator::{Carried, Departure, Framed, Packet};
 use farfield_measure::Histogram;
 use farfield_os::clock::Clock;
+use farfield_testbed::gateway::{Chunks, Queue};
 use farfield_wire::{IpPacket, VnetHeader};
 use std::io::{self, IoSlice};
 use std::net::IpAddr;

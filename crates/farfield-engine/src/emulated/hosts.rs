@@ -3,12 +3,12 @@
 //! Their packets are handed to the shard as the kernel has them, at the shard's own time, and those that have
 //! come to them are written to their kernels. A host whose interface vanishes is alone: the run goes on.
 
-use crate::gateway::Queue;
 use crate::shell::packet_port::{PacketPort, Received};
 use farfield_base::Window;
 use farfield_emulator::{Departure, Packet, Shard};
 use farfield_measure::Histogram;
 use farfield_os::clock::Clock;
+use farfield_testbed::gateway::Queue;
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::BorrowedFd;

@@ -9,11 +9,11 @@
 //! A busy shard may not see its queue empty for long although nothing in it is old. It then puts
 //! [marks](Door::mark) behind what waits: what is read after a mark has come after the mark was put there.
 
-use crate::gateway::{Door, Numbers};
 use farfield_base::{Duration, Instant, Window};
 use farfield_measure::Histogram;
 use farfield_os::clock::Clock;
 use farfield_os::run_delay::RunDelay;
+use farfield_testbed::gateway::{Door, Numbers};
 use std::collections::VecDeque;
 use std::sync::Arc;
 

@@ -9,11 +9,11 @@ use super::members::Members;
 use super::network::Which;
 use super::tier::{Tier, TierSpec};
 use crate::emulated::Emulated;
-use crate::live;
 use crate::plane::{Plane, SocketsPlane};
 use farfield_measure::MonitorLog;
 use farfield_os::namespace::{self, Namespace};
 use farfield_os::sock_diag::SocketTables;
+use farfield_testbed::live;
 use std::collections::BTreeSet;
 use std::net::{SocketAddr, UdpSocket};
 

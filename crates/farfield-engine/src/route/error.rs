@@ -1,8 +1,8 @@
 //! The reasons why a route is not opened, each with what to do.
 
-use crate::live::LiveError;
-use crate::testbed::TestbedError;
 use farfield_emulator::layout::{Block, PlacedError};
+use farfield_testbed::TestbedError;
+use farfield_testbed::live::LiveError;
 use std::io;
 use std::net::IpAddr;
 

@@ -3,11 +3,11 @@
 
 use super::forwarding::{Forwarded, Forwarding};
 use crate::plane::{EmulatedNetwork, EmulatedPlane, ModelServer, server_plans};
-use crate::testbed::{Prefix, Testbed, TestbedError, TestbedSpec};
 use farfield_base::Duration;
 use farfield_base::random::Seed;
 use farfield_emulator::{ClientId, NetworkPlan, Router};
 use farfield_os::clock::Clock;
+use farfield_testbed::{Prefix, Testbed, TestbedError, TestbedSpec};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU32;
 use std::sync::Arc;

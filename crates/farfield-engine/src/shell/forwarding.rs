@@ -6,13 +6,13 @@
 
 use super::packet_port::{PacketPort, Received};
 use crate::emulated::breaks::Breaks;
-use crate::gateway::Queue;
 use crate::worker_loop::timespec;
 use farfield_base::{Duration, Instant};
 use farfield_emulator::{Drops, Packet, Router, lag};
 use farfield_measure::Histogram;
 use farfield_os::clock::{Clock, thread_cpu};
 use farfield_os::processors;
+use farfield_testbed::gateway::Queue;
 use rustix::event::{PollFd, PollFlags, poll};
 use smallvec::SmallVec;
 use std::io;

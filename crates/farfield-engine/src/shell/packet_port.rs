@@ -6,8 +6,8 @@
 //! Nothing is copied but headers, and nothing allocated for a packet: received ones lie in chunks that are
 //! used again.
 
-use crate::gateway::{Chunks, Queue};
 use farfield_emulator::{Carried, Framed, Head, Packet};
+use farfield_testbed::gateway::{Chunks, Queue};
 use farfield_wire::{RowDatagram, VnetHeader};
 use smallvec::SmallVec;
 use std::io::{self, IoSlice};
@@ -158,7 +158,7 @@ fn write_row(queue: &mut Queue, first: &Framed, row: &[Framed], as_of: &Packet) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gateway::Framing;
+    use farfield_testbed::gateway::Framing;
     use farfield_wire::{
         Addresses, ChecksumNeed, Ecn, IpRepr, Large, Message, Protocol, UdpRepr, VnetHeader, write_packet,
     };

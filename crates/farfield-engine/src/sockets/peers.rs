@@ -8,9 +8,9 @@
 //! Names are resolved on a thread of its own (`Renewal`), by the system's resolver, which does not tell how
 //! long an answer holds: the scenario says how often it is asked. A resolver that hangs delays nobody.
 
-use crate::reach;
 use farfield_base::{Duration, Outcome};
 use farfield_measure::engine_stats::AddressStats;
+use farfield_testbed::reach;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};

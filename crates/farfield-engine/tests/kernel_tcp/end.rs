@@ -3,9 +3,9 @@
 use crate::testbed_scene::{packet, skip};
 use farfield_base::Instant;
 use farfield_emulator::convert::{repr_of, segment_of};
-use farfield_engine::gateway::{Device, Queue};
-use farfield_engine::testbed::{ServerTcp, Testbed, TestbedSpec};
 use farfield_tcp::{Config, Connection, Event, Numbers, Segment, SeqNumber, State};
+use farfield_testbed::gateway::{Device, Queue};
+use farfield_testbed::{ServerTcp, Testbed, TestbedSpec};
 use farfield_wire::{Addresses, IpPacket, Message, TcpRepr, Transport, VnetHeader};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 use std::io::{self, IoSlice, Read, Write};

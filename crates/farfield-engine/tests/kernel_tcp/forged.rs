@@ -3,9 +3,9 @@
 use crate::end::{Application, Closes, Kernel, Ours, Packet, body};
 use crate::stage::Subject;
 use farfield_base::{Duration, Instant};
-use farfield_engine::testbed::Testbed;
 use farfield_os::clock::Clock;
 use farfield_tcp::{Config, Flags, Segment, SeqNumber, Timestamps};
+use farfield_testbed::Testbed;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
 

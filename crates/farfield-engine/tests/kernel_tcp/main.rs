@@ -10,7 +10,7 @@ mod forged;
 mod lacking;
 mod stage;
 
-#[path = "../testbed_scene/mod.rs"]
+#[path = "../../../farfield-testbed/tests/scene/mod.rs"]
 mod testbed_scene;
 
 use end::{Application, Closes, testbed};

@@ -131,7 +131,7 @@ impl Scene<'_> {
         None
     }
 
-    fn play_once(&self, testbed: Option<&farfield_engine::testbed::Testbed>) -> (Played, Duration) {
+    fn play_once(&self, testbed: Option<&farfield_testbed::Testbed>) -> (Played, Duration) {
         let ours =
             |opens, isn, application| End::Ours(Box::new(Ours::new(&self.config, opens, isn, application)));
         let other = ours(!self.subject_opens, 50_000, self.other);

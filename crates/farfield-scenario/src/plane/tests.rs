@@ -152,7 +152,7 @@ fn there_are_as_many_clients_as_users() {
 /// A server that runs already is where a key says, or here; its address and the clients' are of one family.
 #[test]
 fn a_server_that_runs_already_is_somewhere() {
-    use farfield_engine::live::Location;
+    use farfield_testbed::live::Location;
     let of = |text: &str| read(text).unwrap_or_else(|problem| panic!("{problem}")).location();
     let target = "target = 'http://127.0.0.1:8080/'";
     assert_eq!(of(&emulated(target)), Some(Location::Here));
@@ -180,7 +180,7 @@ fn a_server_that_runs_already_is_somewhere() {
 /// A network card leads to a server on another machine, of which nothing can be set from here.
 #[test]
 fn a_network_card_leads_to_another_machine() {
-    use farfield_engine::live::Location;
+    use farfield_testbed::live::Location;
     let target = "target = 'http://10.1.2.3/'";
     let card = format!("{target}\nnetwork.interface = 'eth1'");
     let elsewhere = Location::Elsewhere { interface: "eth1".into() };

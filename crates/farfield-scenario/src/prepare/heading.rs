@@ -2,10 +2,10 @@
 
 use crate::Scenario;
 use farfield_base::Duration;
-use farfield_engine::live::Location;
 use farfield_engine::plane::{EmulatedNetwork, Plane, PlaneKind, PreparedPlane};
 use farfield_measure::{Heading, LoadKind};
 use farfield_origin::Origin;
+use farfield_testbed::live::Location;
 use farfield_traffic::LoadSpec;
 use farfield_traffic::distribution::TimesSpec;
 use farfield_traffic::load::Restart;

@@ -14,10 +14,10 @@ use farfield_emulator::{
     Carried, ClassPlan, ClientPlan, Directory, Framed, HostWays, NetworkPlan, OtherServers, Packet,
     RoutePlan, Servers, Shard, Tcp,
 };
-use farfield_engine::gateway::AddressMap;
 use farfield_net::link::NoJitter;
 use farfield_net::{LinkModel, LinkSpec};
 use farfield_tcp::{Config, Flags, Segment};
+use farfield_testbed::gateway::AddressMap;
 use farfield_traffic::load::LoadSpec;
 use farfield_traffic::request::RequestSetSpec;
 use farfield_user::{HttpVersion, Itinerary, Plan, Policy, SessionLimits, Target};

@@ -10,10 +10,10 @@ use farfield_engine::interrupt;
 use farfield_engine::path::{Goodput, GoodputFigures, PathError, PathReport, measure};
 use farfield_engine::plane::Plane;
 use farfield_engine::shell::clients_of;
-use farfield_engine::testbed::gain_privilege;
 use farfield_measure::Quantile;
 use farfield_report::figures;
 use farfield_scenario::Prepared;
+use farfield_testbed::gain_privilege;
 
 /// A ping may be earlier than its path allows by that: two clocks are read.
 const EARLY: Duration = Duration::from_us(100);

@@ -2,9 +2,9 @@
 
 use super::scenario::{KeyFlags, NetworkFlags, network_alone};
 use clap::{ArgGroup, Args, ValueHint};
-use farfield_engine::live::Location;
 use farfield_engine::route::{Block, Placed, Whereabouts};
 use farfield_scenario::Overlay;
+use farfield_testbed::live::Location;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
