@@ -108,10 +108,10 @@ fn is_too_wide(line: &str) -> bool {
 /// `\\` lost, so that its indentation became part of it.
 fn has_lost_backslash(line: &str) -> bool {
     let is_gap = |(at, _): (usize, &str)| {
-        let before =
-            line[..at].chars().next_back().is_some_and(|letter| letter.is_alphanumeric() || letter == ',');
-        let after = line[at..].trim_start().chars().next().is_some_and(char::is_lowercase);
-        before && after
+        let text = &line[..at];
+        let before = text.ends_with(|letter: char| letter.is_alphanumeric() || letter == ',');
+        let after = line[at..].trim_start().starts_with(char::is_lowercase);
+        before && after && !text.ends_with("\\n")
     };
     line.chars().count() > CODE_WIDTH
         && !line.trim_start().starts_with("//")

@@ -245,7 +245,7 @@ impl Pattern {
             return Some(rest.iter().position(is_blank).unwrap_or(rest.len()));
         };
         let is_status = matches!(self.pieces.get(at + 2), Some(Piece::Field(Field::Status)));
-        // All blanks of a run are before the same text, so that only its first is tried: a line may be nothing else.
+        // Blanks of a run are all before the same text: the first alone is tried, as a line may be blank.
         let is_tried = |end: &usize| !literal.starts_with(b" ") || *end == 0 || !is_blank(&rest[*end - 1]);
         (0..rest.len()).filter(is_tried).find(|&end| {
             let Some(behind) = after(&rest[end..], literal) else { return false };

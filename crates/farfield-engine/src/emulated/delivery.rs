@@ -3,8 +3,8 @@
 //! Where a thread of the kernel's does the receive work, a packet that has been written waits until that
 //! thread has a processor, which other work on the machine can keep from it for milliseconds; then every
 //! response time is that much too long. So right before a packet, every ten milliseconds at most, a datagram
-//! is written to a [door](farfield_testbed::gateway::Door) in the server's kernel, and the time until the kernel
-//! receives it is recorded.
+//! is written to a [door](farfield_testbed::gateway::Door) in the server's kernel, and the time until the
+//! kernel receives it is recorded.
 //!
 //! Whoever may send from a client's address in the server's namespace, as its root may, can write to the
 //! door. Such datagrams hold no shard up, and they are not taken for probes: those have numbers that nobody
@@ -79,7 +79,7 @@ impl Delivery {
                 self.record(written, late);
             }
         }
-        self.door.datagram(self.numbers.next(), &mut self.datagram);
+        self.door.datagram(self.numbers.draw(), &mut self.datagram);
         let written = self.clock.now();
         let accepted = queue.write(&[IoSlice::new(&self.datagram)]);
         self.under_way = accepted.is_ok_and(|accepted| accepted).then_some(written);

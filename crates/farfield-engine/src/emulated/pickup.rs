@@ -73,7 +73,7 @@ impl Pickup {
     fn mark(&mut self, now: Instant) {
         let Some(marks) = self.marks.as_mut().filter(|marks| now >= marks.next_at) else { return };
         marks.next_at = now + BETWEEN_MARKS;
-        let (number, put) = (marks.numbers.next(), marks.clock.now());
+        let (number, put) = (marks.numbers.draw(), marks.clock.now());
         if marks.door.mark(number) {
             marks.under_way.truncate(MARKS_MAX - 1);
             marks.under_way.push_front((number, put));

@@ -44,7 +44,7 @@ impl Numbers {
     }
 
     /// The next, never zero (Marsaglia 2003, xorshift).
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

@@ -21,11 +21,12 @@ keyed! {
         /// Length of the measured part
         #[arg(short = 'd', long, value_name = "TIME", allow_hyphen_values = true)]
         duration: Option<String> => "run.duration",
-        /// End after this many requests, however long they take unless --duration bounds it; without a warm-up,
-        /// unless --warm-up sets one
+        /// End after this many requests, however long they take unless --duration bounds it; without a
+        /// warm-up, unless --warm-up sets one
         #[arg(short = 'n', long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u64>)]
         requests: Option<u64> => "run.requests",
-        /// End after this many sessions, completed or broken off; without a warm-up, unless --warm-up sets one
+        /// End after this many sessions, completed or broken off; without a warm-up, unless --warm-up sets
+        /// one
         #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u64>)]
         sessions: Option<u64> => "run.sessions",
         /// Think time: from the end of a page to the start of the user's next
@@ -80,8 +81,8 @@ keyed! {
     /// Where connections go, and how users use them.
     #[command(next_help_heading = "Connections")]
     pub struct ConnectionFlags {
-        /// How users use connections: one-request, persistent, early-close, pipelined, pipelined-early-close or
-        /// shared-pool
+        /// How users use connections: one-request, persistent, early-close, pipelined,
+        /// pipelined-early-close or shared-pool
         #[arg(long, value_name = "POLICY", value_parser = Suggested(POLICIES))]
         policy: Option<String> => "connections.policy",
         /// The most connections that a user has open at once
@@ -90,15 +91,15 @@ keyed! {
         /// Local addresses that connections come from, one after the other; may be repeated
         #[arg(long, value_name = "ADDRESS[/BITS]")]
         source: Vec<String> => "sockets.sources",
-        /// Connect to OTHER-HOST and OTHER-PORT in place of HOST and PORT, as curl does; requests, SNI and the
-        /// certificate keep the name. What is empty is any, or as it was; may be repeated
+        /// Connect to OTHER-HOST and OTHER-PORT in place of HOST and PORT, as curl does; requests, SNI and
+        /// the certificate keep the name. What is empty is any, or as it was; may be repeated
         #[arg(long, value_name = "HOST:PORT:OTHER-HOST:OTHER-PORT")]
         connect_to: Vec<String> => "sockets.connect-to",
         /// Take ADDRESS, or several with commas between, for HOST, as curl does; may be repeated
         #[arg(long, value_name = "HOST:PORT:ADDRESS", value_parser = resolving)]
         resolve: Vec<String> => "sockets.connect-to",
-        /// Addresses of the target's name that connections go to: the first that answers, all in turn, or the
-        /// one that the name has when a connection is opened
+        /// Addresses of the target's name that connections go to: the first that answers, all in turn, or
+        /// the one that the name has when a connection is opened
         #[arg(long, value_name = "WHICH", value_parser = Suggested(ADDRESSES))]
         addresses: Option<String> => "connections.addresses",
         /// Connect to the Unix socket at PATH, or to @NAME, as curl does; the URL says host and path
@@ -110,8 +111,8 @@ keyed! {
 keyed! {
     /// A proxy.
     pub struct ProxyFlags {
-        /// Connect to the proxy at URL, `http://[user:password@]host:port`, as curl does: it is asked for http
-        /// in absolute form, and for a tunnel (CONNECT) for https
+        /// Connect to the proxy at URL, `http://[user:password@]host:port`, as curl does: it is asked for
+        /// http in absolute form, and for a tunnel (CONNECT) for https
         #[arg(short = 'x', long, value_name = "URL", value_hint = ValueHint::Url)]
         proxy: Option<String> => "connections.proxy",
     }
@@ -158,8 +159,8 @@ keyed! {
         /// The access link of clients, such as dsl, fibre, 4g or modem-56k
         #[arg(long, value_name = "KIND", value_parser = Suggested(ACCESS))]
         access: Option<String> => "network.access",
-        /// Kind of gateway between clients and the server: auto, tun or packet; route where others route the
-        /// clients' addresses to the card of --interface
+        /// Kind of gateway between clients and the server: auto, tun or packet; route where others route
+        /// the clients' addresses to the card of --interface
         #[arg(long, value_name = "DEVICE", value_parser = Suggested(GATEWAYS))]
         gateway: Option<String> => "network.gateway",
     }
@@ -188,15 +189,15 @@ keyed! {
         /// Process of the server of emulated clients, if it runs already in a network namespace of its own
         #[arg(long, value_name = "PID", allow_negative_numbers = true, value_parser = count::<u32>)]
         server_pid: Option<u32> => "server.pid",
-        /// Network namespace of the server of emulated clients, if it runs already: a name of `ip netns`, or a
-        /// file
+        /// Network namespace of the server of emulated clients, if it runs already: a name of `ip netns`,
+        /// or a file
         #[arg(long, value_name = "NAME|FILE")]
         server_netns: Option<String> => "server.netns",
         /// Container of the server of emulated clients, if it runs already: of Docker, Podman or Kubernetes
         #[arg(long, value_name = "NAME")]
         container: Option<String> => "server.container",
-        /// Network card by which a server on another machine is reached; the emulated clients' addresses live on
-        /// it
+        /// Network card by which a server on another machine is reached; the emulated clients' addresses
+        /// live on it
         #[arg(long, value_name = "INTERFACE")]
         interface: Option<String> => "network.interface",
         /// The most processor time that this server may take, in processors, such as 0.2
@@ -228,8 +229,8 @@ keyed! {
     /// What is kept of a run, and what it must keep.
     #[command(next_help_heading = "Result")]
     pub struct ResultFlags {
-        /// Exit with 99 if the result does not meet this condition, such as 'p99<200ms' or 'errors<0.1%'; may be
-        /// repeated
+        /// Exit with 99 if the result does not meet this condition, such as 'p99<200ms' or 'errors<0.1%';
+        /// may be repeated
         #[arg(long, value_name = "CONDITION")]
         threshold: Vec<String> => "thresholds",
         /// End the run, and exit with 105, as soon as this condition is not met; may be repeated
