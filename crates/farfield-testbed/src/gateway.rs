@@ -4,7 +4,7 @@
 //! It is one of three [devices](Device), each in a file of its own: a TUN interface (`tun`), packet sockets
 //! at the far end of a veth pair (`veth`), or packet sockets on a network card (`card`). Whichever it is, its
 //! packets come and go by [queues](Queue). What its interface is given in the namespace that it is in (size,
-//! addresses, routes) is its `equipment`; namespaces and servers are the [testbed](crate::testbed)'s.
+//! addresses, routes) is its `equipment`; namespaces and servers are the [testbed](crate)'s.
 
 mod address_map;
 pub mod blocks;
