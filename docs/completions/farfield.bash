@@ -1270,7 +1270,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__path)
-            opts="-h --scenario --as --access --rtt --gateway --seed --set --help"
+            opts="-h --scenario --as --rtt --access --gateway --seed --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1295,12 +1295,12 @@ _farfield() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --access)
-                    COMPREPLY=($(compgen -W "modem-56k modem-33k t1 wan satellite ethernet fibre dsl 4g 5g wifi geostationary low-orbit" -- "${cur}"))
-                    return 0
-                    ;;
                 --rtt)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --access)
+                    COMPREPLY=($(compgen -W "modem-56k modem-33k t1 wan satellite ethernet fibre dsl 4g 5g wifi geostationary low-orbit" -- "${cur}"))
                     return 0
                     ;;
                 --gateway)
@@ -1375,7 +1375,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__route)
-            opts="-d -q -h --clients-netns --server-netns --between --client --scenario --access --rtt --duration --counts --gateway --seed --set --quiet --help"
+            opts="-d -q -h --clients-netns --server-netns --between --client --scenario --duration --counts --quiet --rtt --access --gateway --seed --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1412,20 +1412,20 @@ _farfield() {
                     fi
                     return 0
                     ;;
-                --access)
-                    COMPREPLY=($(compgen -W "modem-56k modem-33k t1 wan satellite ethernet fibre dsl 4g 5g wifi geostationary low-orbit" -- "${cur}"))
-                    return 0
-                    ;;
-                --rtt)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --duration)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 -d)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rtt)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --access)
+                    COMPREPLY=($(compgen -W "modem-56k modem-33k t1 wan satellite ethernet fibre dsl 4g 5g wifi geostationary low-orbit" -- "${cur}"))
                     return 0
                     ;;
                 --gateway)
@@ -1448,12 +1448,20 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__run)
-            opts="-c -d -R -n -t -k -X -H -x -o -q -h --users --duration --rate --requests --sessions --workers --warm-up --set-aside --think --target --policy --parallel --plane --clients --rtt --access --server --server-pid --server-netns --container --server-cpu --server-memory --server-user --shards --interface --gateway --beside --shell --capture --cacert --insecure --cert --key --http --method --header --body --source --connect-to --resolve --unix-socket --proxy --addresses --processors --seed --set --threshold --abort --out --samples --no-report --no-monitor --metrics --metrics-push --metrics-otlp --ui --format --quiet --plain --show-scenario --starts-only --help"
+            opts="-c -R -d -n -X -H -x -k -t -o -q -h --target --plane --users --rate --duration --requests --sessions --think --warm-up --set-aside --method --header --body --http --policy --parallel --source --connect-to --resolve --addresses --unix-socket --proxy --cacert --insecure --cert --key --rtt --access --gateway --clients --shards --beside --shell --server --server-pid --server-netns --container --interface --server-cpu --server-memory --server-user --workers --processors --seed --set --threshold --abort --out --samples --capture --no-report --no-monitor --metrics --metrics-push --metrics-otlp --ui --format --quiet --plain --show-scenario --starts-only --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --plane)
+                    COMPREPLY=($(compgen -W "sockets emulated simulated" -- "${cur}"))
+                    return 0
+                    ;;
                 --users)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1462,19 +1470,19 @@ _farfield() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --duration)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -d)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --rate)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 -R)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --duration)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -d)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1490,11 +1498,7 @@ _farfield() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --workers)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -t)
+                --think)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1502,12 +1506,28 @@ _farfield() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --think)
+                --method)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --target)
+                -X)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --header)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -H)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --body)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --http)
+                    COMPREPLY=($(compgen -W "1.0 1.1 2 3 auto" -- "${cur}"))
                     return 0
                     ;;
                 --policy)
@@ -1518,67 +1538,42 @@ _farfield() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --plane)
-                    COMPREPLY=($(compgen -W "sockets emulated simulated" -- "${cur}"))
-                    return 0
-                    ;;
-                --clients)
+                --source)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --rtt)
+                --connect-to)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --access)
-                    COMPREPLY=($(compgen -W "modem-56k modem-33k t1 wan satellite ethernet fibre dsl 4g 5g wifi geostationary low-orbit" -- "${cur}"))
-                    return 0
-                    ;;
-                --server)
+                --resolve)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --server-pid)
+                --addresses)
+                    COMPREPLY=($(compgen -W "first all each-connection" -- "${cur}"))
+                    return 0
+                    ;;
+                --unix-socket)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --proxy)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --server-netns)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --container)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --server-cpu)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --server-memory)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --server-user)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --shards)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --interface)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --gateway)
-                    COMPREPLY=($(compgen -W "auto tun packet" -- "${cur}"))
-                    return 0
-                    ;;
-                --beside)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --shell)
+                -x)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1627,67 +1622,72 @@ _farfield() {
                     fi
                     return 0
                     ;;
-                --http)
-                    COMPREPLY=($(compgen -W "1.0 1.1 2 3 auto" -- "${cur}"))
-                    return 0
-                    ;;
-                --method)
+                --rtt)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                -X)
+                --access)
+                    COMPREPLY=($(compgen -W "modem-56k modem-33k t1 wan satellite ethernet fibre dsl 4g 5g wifi geostationary low-orbit" -- "${cur}"))
+                    return 0
+                    ;;
+                --gateway)
+                    COMPREPLY=($(compgen -W "auto tun packet" -- "${cur}"))
+                    return 0
+                    ;;
+                --clients)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --header)
+                --shards)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                -H)
+                --beside)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --body)
+                --shell)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --source)
+                --server)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --connect-to)
+                --server-pid)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --resolve)
+                --server-netns)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --unix-socket)
-                    local oldifs
-                    if [ -n "${IFS+x}" ]; then
-                        oldifs="$IFS"
-                    fi
-                    IFS=$'\n'
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    if [ -n "${oldifs+x}" ]; then
-                        IFS="$oldifs"
-                    fi
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o filenames
-                    fi
-                    return 0
-                    ;;
-                --proxy)
+                --container)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                -x)
+                --interface)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --addresses)
-                    COMPREPLY=($(compgen -W "first all each-connection" -- "${cur}"))
+                --server-cpu)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-memory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --workers)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -t)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --processors)
@@ -1878,7 +1878,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__shell)
-            opts="-q -h --scenario --as --beside --access --rtt --server --server-pid --server-netns --container --interface --gateway --seed --set --quiet --help"
+            opts="-q -h --scenario --as --beside --quiet --rtt --access --gateway --server --server-pid --server-netns --container --interface --server-cpu --server-memory --server-user --seed --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1907,12 +1907,16 @@ _farfield() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --rtt)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --access)
                     COMPREPLY=($(compgen -W "modem-56k modem-33k t1 wan satellite ethernet fibre dsl 4g 5g wifi geostationary low-orbit" -- "${cur}"))
                     return 0
                     ;;
-                --rtt)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                --gateway)
+                    COMPREPLY=($(compgen -W "auto tun packet" -- "${cur}"))
                     return 0
                     ;;
                 --server)
@@ -1935,8 +1939,16 @@ _farfield() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --gateway)
-                    COMPREPLY=($(compgen -W "auto tun packet" -- "${cur}"))
+                --server-cpu)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-memory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-user)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --seed)
@@ -2133,7 +2145,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__try)
-            opts="-k -x -h --target --plane --cacert --insecure --cert --key --proxy --seed --set --trace --help"
+            opts="-x -k -h --trace --target --plane --proxy --cacert --insecure --cert --key --seed --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2145,6 +2157,14 @@ _farfield() {
                     ;;
                 --plane)
                     COMPREPLY=($(compgen -W "sockets emulated simulated" -- "${cur}"))
+                    return 0
+                    ;;
+                --proxy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -x)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --cacert)
@@ -2190,14 +2210,6 @@ _farfield() {
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o filenames
                     fi
-                    return 0
-                    ;;
-                --proxy)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -x)
-                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --seed)

@@ -46,15 +46,25 @@ complete -c farfield -n "__fish_farfield_needs_command" -f -a "advise" -d 'Advis
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "site" -d 'Make sites from models, and describe the sites of folders and servers'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "generate" -d 'Print shell completions, the man page, or the schema of a result'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l target -d 'URL of the server, instead of the scenario\'s' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l plane -d 'What carries the traffic: sockets (the kernel\'s), emulated (clients far away) or simulated' -r -f -a "sockets\t''
+emulated\t''
+simulated\t''"
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s c -l users -d 'Number of users of a closed load, or the most users that an open load may have at once' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -s d -l duration -d 'Length of the measured part' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s R -l rate -d 'Open load: pages arrive at this rate, as a Poisson process' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -s d -l duration -d 'Length of the measured part' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s n -l requests -d 'End after this many requests, however long they take unless --duration bounds it; without a warm-up, unless --warm-up sets one' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l sessions -d 'End after this many sessions, completed or broken off; without a warm-up, unless --warm-up sets one' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -s t -l workers -d 'Number of worker threads; on the emulated plane, of shards' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l warm-up -d 'Length of the warm-up, before the measured part' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l think -d 'Think time: from the end of a page to the start of the user\'s next' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l target -d 'URL of the server, instead of the scenario\'s' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l warm-up -d 'Length of the warm-up, before the measured part' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -s X -l method -d 'Method of the request' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -s H -l header -d 'A header of the request, `Name: value`; may be repeated' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l body -d 'Body of the request, or `@FILE` for the contents of a file' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l http -d 'HTTP version of the requests: 1.0, 1.1, 2, 3, or auto: as browsers choose it' -r -f -a "1.0\t''
+1.1\t''
+2\t''
+3\t''
+auto\t''"
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l policy -d 'How users use connections: one-request, persistent, early-close, pipelined, pipelined-early-close or shared-pool' -r -f -a "one-request\t''
 persistent\t''
 early-close\t''
@@ -63,12 +73,19 @@ pipelined-early-close\t''
 multiplexed\t''
 shared-pool\t''"
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l parallel -d 'The most connections that a user has open at once' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l plane -d 'What carries the traffic: sockets (the kernel\'s), emulated (clients far away) or simulated' -r -f -a "sockets\t''
-emulated\t''
-simulated\t''"
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l clients -d 'Number of emulated clients, each with its own address and path; makes emulated the default plane' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l rtt -d 'Round-trip time between emulated clients and the server' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l access -d 'The access link of emulated clients, such as dsl, fibre, 4g or modem-56k' -r -f -a "modem-56k\t''
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l source -d 'Local addresses that connections come from, one after the other; may be repeated' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l connect-to -d 'Connect to OTHER-HOST and OTHER-PORT in place of HOST and PORT, as curl does; requests, SNI and the certificate keep the name. What is empty is any, or as it was; may be repeated' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l resolve -d 'Take ADDRESS, or several with commas between, for HOST, as curl does; may be repeated' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l addresses -d 'Addresses of the target\'s name that connections go to: the first that answers, all in turn, or the one that the name has when a connection is opened' -r -f -a "first\t''
+all\t''
+each-connection\t''"
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l unix-socket -d 'Connect to the Unix socket at PATH, or to @NAME, as curl does; the URL says host and path' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand run" -s x -l proxy -d 'Connect to the proxy at URL, `http://[user:password@]host:port`, as curl does: it is asked for http in absolute form, and for a tunnel (CONNECT) for https' -r -f
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l cacert -d 'PEM file of the CA that an https server\'s certificate must lead to, instead of the system\'s' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l cert -d 'PEM file of the certificates that users have for an https server that asks for one' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l key -d 'PEM file of their private keys; that of the certificates if absent' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l rtt -d 'Round-trip time between clients and the server' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l access -d 'The access link of clients, such as dsl, fibre, 4g or modem-56k' -r -f -a "modem-56k\t''
 modem-33k\t''
 t1\t''
 wan\t''
@@ -81,39 +98,22 @@ dsl\t''
 wifi\t''
 geostationary\t''
 low-orbit\t''"
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l server -d 'Command that starts the server of emulated clients' -r -f -a "(__fish_complete_command)"
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l gateway -d 'Kind of gateway between clients and the server: auto, tun or packet; route where others route the clients\' addresses to the card of --interface' -r -f -a "auto\t''
+tun\t''
+packet\t''"
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l clients -d 'Number of emulated clients, each with its own address and path; makes emulated the default plane' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l shards -d 'Number of threads that share the emulated clients' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l beside -d 'Run COMMAND, by the shell `sh`, at a client of CLASS beside the emulated users, on the same network; it ends with the run; may be repeated' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l shell -d 'Run your shell at a client of CLASS beside the emulated users, on this terminal; the run ends when you leave it' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l server -d 'Command that starts the server of emulated clients; the built-in server if absent' -r -f -a "(__fish_complete_command)"
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l server-pid -d 'Process of the server of emulated clients, if it runs already in a network namespace of its own' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l server-netns -d 'Network namespace of the server of emulated clients, if it runs already: a name of `ip netns`, or a file' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l container -d 'Container of the server of emulated clients, if it runs already: of Docker, Podman or Kubernetes' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l interface -d 'Network card by which a server on another machine is reached; the emulated clients\' addresses live on it' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l server-cpu -d 'The most processor time that this server may take, in processors, such as 0.2' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l server-memory -d 'The most memory that this server may take, such as 64MiB' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l server-user -d 'System user that this server runs as; only root can set another' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l shards -d 'Number of threads that share the emulated clients' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l interface -d 'Network card by which a server on another machine is reached; the emulated clients\' addresses live on it' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l gateway -d 'Kind of gateway between emulated clients and the server: auto, tun or packet; route where others route the clients\' addresses to the card of --interface' -r -f -a "auto\t''
-tun\t''
-packet\t''"
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l beside -d 'Run COMMAND, by the shell `sh`, at a client of CLASS beside the emulated users, on the same network; it ends with the run; may be repeated' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l shell -d 'Run your shell at a client of CLASS beside the emulated users, on this terminal; the run ends when you leave it' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l cacert -d 'PEM file of the CA that an https server\'s certificate must lead to, instead of the system\'s' -r -F
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l cert -d 'PEM file of the certificates that users have for an https server that asks for one' -r -F
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l key -d 'PEM file of their private keys; that of the certificates if absent' -r -F
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l http -d 'HTTP version of the requests: 1.0, 1.1, 2, 3, or auto: as browsers choose it' -r -f -a "1.0\t''
-1.1\t''
-2\t''
-3\t''
-auto\t''"
-complete -c farfield -n "__fish_farfield_using_subcommand run" -s X -l method -d 'Method of the request' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -s H -l header -d 'A header of the request, `Name: value`; may be repeated' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l body -d 'Body of the request, or `@FILE` for the contents of a file' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l source -d 'Local addresses that connections come from, one after the other; may be repeated' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l connect-to -d 'Connect to OTHER-HOST and OTHER-PORT in place of HOST and PORT, as curl does; requests, SNI and the certificate keep the name. What is empty is any, or as it was; may be repeated' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l resolve -d 'Take ADDRESS, or several with commas between, for HOST, as curl does; may be repeated' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l unix-socket -d 'Connect to the Unix socket at PATH, or to @NAME, as curl does; the URL says host and path' -r -F
-complete -c farfield -n "__fish_farfield_using_subcommand run" -s x -l proxy -d 'Connect to the proxy at URL, `http://[user:password@]host:port`, as curl does: it is asked for http in absolute form, and for a tunnel (CONNECT) for https' -r -f
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l addresses -d 'Addresses of the target\'s name that connections go to: the first that answers, all in turn, or the one that the name has when a connection is opened' -r -f -a "first\t''
-all\t''
-each-connection\t''"
+complete -c farfield -n "__fish_farfield_using_subcommand run" -s t -l workers -d 'Number of worker threads; on the emulated plane, of shards' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l processors -d 'Processors that farfield runs on, such as 1 or 0,2' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l seed -d 'Seed of all random numbers' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l set -d 'Set any key of the scenario; may be repeated' -r
@@ -131,8 +131,8 @@ json\t'The summary as JSON, for pipes'
 jsonl\t'The figures so far as a line of JSON each second, and a last line with the result, for programs'"
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l starts-only -d 'Start only the programs whose digest this is, as somebody has confirmed them in the workbench' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l set-aside -d 'Set seconds in which the machine was disturbed aside, and measure as much longer'
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l capture -d 'Keep the packets between clients and server in capture.pcapng'
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s k -l insecure -d 'Accept any certificate of an https server; every output says so'
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l capture -d 'Keep the packets between clients and server in capture.pcapng'
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l no-report -d 'Write no page of the run (report.html)'
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l no-monitor -d 'Do not monitor the server during the run'
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s q -l quiet -d 'Print no progress'
@@ -143,14 +143,14 @@ complete -c farfield -n "__fish_farfield_using_subcommand try" -l target -d 'URL
 complete -c farfield -n "__fish_farfield_using_subcommand try" -l plane -d 'What carries the traffic: sockets (the kernel\'s), emulated (clients far away) or simulated' -r -f -a "sockets\t''
 emulated\t''
 simulated\t''"
+complete -c farfield -n "__fish_farfield_using_subcommand try" -s x -l proxy -d 'Connect to the proxy at URL, `http://[user:password@]host:port`, as curl does: it is asked for http in absolute form, and for a tunnel (CONNECT) for https' -r -f
 complete -c farfield -n "__fish_farfield_using_subcommand try" -l cacert -d 'PEM file of the CA that an https server\'s certificate must lead to, instead of the system\'s' -r -F
-complete -c farfield -n "__fish_farfield_using_subcommand try" -l cert -d 'PEM file of the certificate for an https server that asks for one' -r -F
-complete -c farfield -n "__fish_farfield_using_subcommand try" -l key -d 'PEM file of its private key; that of the certificate if absent' -r -F
-complete -c farfield -n "__fish_farfield_using_subcommand try" -s x -l proxy -d 'Connect to the proxy at URL, `http://[user:password@]host:port`, as `farfield run` does' -r -f
+complete -c farfield -n "__fish_farfield_using_subcommand try" -l cert -d 'PEM file of the certificates that users have for an https server that asks for one' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand try" -l key -d 'PEM file of their private keys; that of the certificates if absent' -r -F
 complete -c farfield -n "__fish_farfield_using_subcommand try" -l seed -d 'Seed of all random numbers' -r
 complete -c farfield -n "__fish_farfield_using_subcommand try" -l set -d 'Set any key of the scenario; may be repeated' -r
-complete -c farfield -n "__fish_farfield_using_subcommand try" -s k -l insecure -d 'Accept any certificate of an https server'
 complete -c farfield -n "__fish_farfield_using_subcommand try" -l trace -d 'Show whole heads and bodies, up to 4000 characters of each'
+complete -c farfield -n "__fish_farfield_using_subcommand try" -s k -l insecure -d 'Accept any certificate of an https server; every output says so'
 complete -c farfield -n "__fish_farfield_using_subcommand try" -s h -l help -d 'Print help'
 complete -c farfield -n "__fish_farfield_using_subcommand serve" -l cert -d 'PEM file of the certificate to serve over TLS with, instead of one that is made' -r -F
 complete -c farfield -n "__fish_farfield_using_subcommand serve" -l key -d 'PEM file of the certificate\'s key; the certificate\'s file if absent' -r -F
@@ -173,7 +173,8 @@ complete -c farfield -n "__fish_farfield_using_subcommand serve" -s h -l help -d
 complete -c farfield -n "__fish_farfield_using_subcommand shell" -l scenario -d 'Scenario with the network and the server; its load is not used' -r -F
 complete -c farfield -n "__fish_farfield_using_subcommand shell" -l as -d 'The class of clients whose path the program gets; the first if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand shell" -l beside -d 'Run COMMAND, by the shell `sh`, at a client of CLASS beside the program, on the same network; it ends with the program; may be repeated' -r
-complete -c farfield -n "__fish_farfield_using_subcommand shell" -l access -d 'The access link, such as dsl, fibre, 4g or modem-56k' -r -f -a "modem-56k\t''
+complete -c farfield -n "__fish_farfield_using_subcommand shell" -l rtt -d 'Round-trip time between clients and the server' -r
+complete -c farfield -n "__fish_farfield_using_subcommand shell" -l access -d 'The access link of clients, such as dsl, fibre, 4g or modem-56k' -r -f -a "modem-56k\t''
 modem-33k\t''
 t1\t''
 wan\t''
@@ -186,16 +187,18 @@ dsl\t''
 wifi\t''
 geostationary\t''
 low-orbit\t''"
-complete -c farfield -n "__fish_farfield_using_subcommand shell" -l rtt -d 'Round-trip time to the server' -r
-complete -c farfield -n "__fish_farfield_using_subcommand shell" -l server -d 'Command that starts the server; the built-in server if absent' -r -f -a "(__fish_complete_command)"
-complete -c farfield -n "__fish_farfield_using_subcommand shell" -l server-pid -d 'Process of a server that runs already in a network namespace of its own' -r
-complete -c farfield -n "__fish_farfield_using_subcommand shell" -l server-netns -d 'Network namespace of a server that runs already: a name of `ip netns`, or a file' -r
-complete -c farfield -n "__fish_farfield_using_subcommand shell" -l container -d 'Container of a server that runs already: of Docker, Podman or Kubernetes' -r
-complete -c farfield -n "__fish_farfield_using_subcommand shell" -l interface -d 'Network card by which a server on another machine is reached' -r
-complete -c farfield -n "__fish_farfield_using_subcommand shell" -l gateway -d 'Kind of gateway at both ends of the path: auto, tun or packet' -r -f -a "auto\t''
+complete -c farfield -n "__fish_farfield_using_subcommand shell" -l gateway -d 'Kind of gateway between clients and the server: auto, tun or packet; route where others route the clients\' addresses to the card of --interface' -r -f -a "auto\t''
 tun\t''
 packet\t''"
-complete -c farfield -n "__fish_farfield_using_subcommand shell" -l seed -d 'Seed of the links\' random numbers' -r
+complete -c farfield -n "__fish_farfield_using_subcommand shell" -l server -d 'Command that starts the server of emulated clients; the built-in server if absent' -r -f -a "(__fish_complete_command)"
+complete -c farfield -n "__fish_farfield_using_subcommand shell" -l server-pid -d 'Process of the server of emulated clients, if it runs already in a network namespace of its own' -r
+complete -c farfield -n "__fish_farfield_using_subcommand shell" -l server-netns -d 'Network namespace of the server of emulated clients, if it runs already: a name of `ip netns`, or a file' -r
+complete -c farfield -n "__fish_farfield_using_subcommand shell" -l container -d 'Container of the server of emulated clients, if it runs already: of Docker, Podman or Kubernetes' -r
+complete -c farfield -n "__fish_farfield_using_subcommand shell" -l interface -d 'Network card by which a server on another machine is reached; the emulated clients\' addresses live on it' -r
+complete -c farfield -n "__fish_farfield_using_subcommand shell" -l server-cpu -d 'The most processor time that this server may take, in processors, such as 0.2' -r
+complete -c farfield -n "__fish_farfield_using_subcommand shell" -l server-memory -d 'The most memory that this server may take, such as 64MiB' -r
+complete -c farfield -n "__fish_farfield_using_subcommand shell" -l server-user -d 'System user that this server runs as; only root can set another' -r
+complete -c farfield -n "__fish_farfield_using_subcommand shell" -l seed -d 'Seed of all random numbers' -r
 complete -c farfield -n "__fish_farfield_using_subcommand shell" -l set -d 'Set any key of the scenario; may be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand shell" -s q -l quiet -d 'Print nothing but what the program prints'
 complete -c farfield -n "__fish_farfield_using_subcommand shell" -s h -l help -d 'Print help'
@@ -204,7 +207,9 @@ complete -c farfield -n "__fish_farfield_using_subcommand route" -l server-netns
 complete -c farfield -n "__fish_farfield_using_subcommand route" -l between -d 'Ethernet interfaces of this machine, to the clients\' link and to the servers\'; --client says who the clients are' -r
 complete -c farfield -n "__fish_farfield_using_subcommand route" -l client -d 'The class of the clients at these addresses, on their way to this target or to all; may be repeated. Without, all addresses of the clients\' namespace are of the first class' -r
 complete -c farfield -n "__fish_farfield_using_subcommand route" -l scenario -d 'Scenario with the network; its server and its load are not used' -r -F
-complete -c farfield -n "__fish_farfield_using_subcommand route" -l access -d 'The access link of all clients, such as dsl, fibre, 4g or modem-56k' -r -f -a "modem-56k\t''
+complete -c farfield -n "__fish_farfield_using_subcommand route" -s d -l duration -d 'End after this time' -r
+complete -c farfield -n "__fish_farfield_using_subcommand route" -l rtt -d 'Round-trip time between clients and the server' -r
+complete -c farfield -n "__fish_farfield_using_subcommand route" -l access -d 'The access link of clients, such as dsl, fibre, 4g or modem-56k' -r -f -a "modem-56k\t''
 modem-33k\t''
 t1\t''
 wan\t''
@@ -217,19 +222,18 @@ dsl\t''
 wifi\t''
 geostationary\t''
 low-orbit\t''"
-complete -c farfield -n "__fish_farfield_using_subcommand route" -l rtt -d 'Round-trip time of all clients' -r
-complete -c farfield -n "__fish_farfield_using_subcommand route" -s d -l duration -d 'End after this time' -r
-complete -c farfield -n "__fish_farfield_using_subcommand route" -l gateway -d 'Kind of gateway at both ends: auto, tun or packet' -r -f -a "auto\t''
+complete -c farfield -n "__fish_farfield_using_subcommand route" -l gateway -d 'Kind of gateway between clients and the server: auto, tun or packet; route where others route the clients\' addresses to the card of --interface' -r -f -a "auto\t''
 tun\t''
 packet\t''"
-complete -c farfield -n "__fish_farfield_using_subcommand route" -l seed -d 'Seed of the links\' random numbers' -r
+complete -c farfield -n "__fish_farfield_using_subcommand route" -l seed -d 'Seed of all random numbers' -r
 complete -c farfield -n "__fish_farfield_using_subcommand route" -l set -d 'Set any key of the scenario; may be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand route" -l counts -d 'Print counts each second'
 complete -c farfield -n "__fish_farfield_using_subcommand route" -s q -l quiet -d 'Print nothing but mistakes'
 complete -c farfield -n "__fish_farfield_using_subcommand route" -s h -l help -d 'Print help'
 complete -c farfield -n "__fish_farfield_using_subcommand path" -l scenario -d 'Scenario with the network; its server and its load are not used' -r -F
 complete -c farfield -n "__fish_farfield_using_subcommand path" -l as -d 'The class of clients whose path is measured; all, one after the other, if absent' -r
-complete -c farfield -n "__fish_farfield_using_subcommand path" -l access -d 'The access link, such as dsl, fibre, 4g or modem-56k' -r -f -a "modem-56k\t''
+complete -c farfield -n "__fish_farfield_using_subcommand path" -l rtt -d 'Round-trip time between clients and the server' -r
+complete -c farfield -n "__fish_farfield_using_subcommand path" -l access -d 'The access link of clients, such as dsl, fibre, 4g or modem-56k' -r -f -a "modem-56k\t''
 modem-33k\t''
 t1\t''
 wan\t''
@@ -242,11 +246,10 @@ dsl\t''
 wifi\t''
 geostationary\t''
 low-orbit\t''"
-complete -c farfield -n "__fish_farfield_using_subcommand path" -l rtt -d 'Round-trip time to the server' -r
-complete -c farfield -n "__fish_farfield_using_subcommand path" -l gateway -d 'Kind of gateway at both ends of the path: auto, tun or packet' -r -f -a "auto\t''
+complete -c farfield -n "__fish_farfield_using_subcommand path" -l gateway -d 'Kind of gateway between clients and the server: auto, tun or packet; route where others route the clients\' addresses to the card of --interface' -r -f -a "auto\t''
 tun\t''
 packet\t''"
-complete -c farfield -n "__fish_farfield_using_subcommand path" -l seed -d 'Seed of the links\' random numbers' -r
+complete -c farfield -n "__fish_farfield_using_subcommand path" -l seed -d 'Seed of all random numbers' -r
 complete -c farfield -n "__fish_farfield_using_subcommand path" -l set -d 'Set any key of the scenario; may be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand path" -s h -l help -d 'Print help'
 complete -c farfield -n "__fish_farfield_using_subcommand report" -l format -d 'What to print' -r -f -a "text\t'A summary that fits a terminal'
