@@ -1,6 +1,9 @@
 //! The packet-level network: the [event wheel](wheel) that every shard turns on, [links](link) with their
 //! [queues](queue), [losses](loss) and [delays](delay), and the [topologies](topology) they make up. Packets
 //! are opaque here: no TCP, no HTTP.
+//!
+//! `README.md` has packets on a topology as a program; `examples/queues.rs` compares queues with theory. The
+//! types of other crates that stand in signatures are re-exported, [`random`] and [`rand_core`] among them.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
@@ -35,3 +38,11 @@ pub use topology::Topology;
 pub use trace::Trace;
 pub use transmit::Speed;
 pub use wheel::Wheel;
+
+pub use farfield_base::{Bytes, Duration, Instant, QuantityError, Share, random};
+pub use rand_core;
+
+/// The programs of README.md, which `cargo test --doc` runs.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -85,6 +85,23 @@ pub struct Arrival {
 }
 
 /// One direction of a link, at work.
+///
+/// ```
+/// use farfield_net::random::{Purpose, Seed};
+/// use farfield_net::{Cause, Duration, Fate, Instant, Link, LinkModel, Packet};
+/// use std::sync::Arc;
+///
+/// // 12 Mbit/s take a millisecond for 1,500 bytes; one more packet may wait.
+/// let model = LinkModel::ideal(Duration::from_ms(20)).rate("12Mbit".parse()?).drop_tail("1 packets".parse()?);
+/// let (mut link, mut rng) = (Link::new(Arc::new(model)), Seed(1).stream(Purpose::Link, 0));
+/// let mut offer = |key| link.offer(Instant::ZERO, Packet { bytes: 1_500, key }, &mut rng);
+/// let Fate::Delivered(first) = offer(0) else { panic!("an idle link takes it") };
+/// let Fate::Delivered(second) = offer(1) else { panic!("it waits") };
+/// assert_eq!(first.first.at, Instant::ZERO + Duration::from_ms(21));
+/// assert_eq!(second.first.at, Instant::ZERO + Duration::from_ms(22));
+/// assert_eq!(offer(2), Fate::Dropped(Cause::QueueFull));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Link {
     model: Arc<LinkModel>,

@@ -26,6 +26,21 @@ const CHUNK: usize = 10;
 const SOON_LEVEL: usize = 3;
 
 /// Events in order of time, and of scheduling where times are equal.
+///
+/// ```
+/// use farfield_net::{Duration, Instant, Wheel};
+///
+/// let mut wheel = Wheel::new();
+/// let at = |ms| Instant::ZERO + Duration::from_ms(ms);
+/// wheel.schedule(at(30), "third");
+/// wheel.schedule(at(10), "first");
+/// wheel.schedule(at(10), "second");
+/// assert_eq!(wheel.next_at(), Some(at(10)));
+/// assert_eq!(wheel.pop_due(at(20)), Some((at(10), "first")));
+/// assert_eq!(wheel.pop_due(at(20)), Some((at(10), "second")));
+/// assert_eq!(wheel.pop_due(at(20)), None);
+/// assert_eq!(wheel.pop_due(Instant::MAX), Some((at(30), "third")));
+/// ```
 #[derive(Debug)]
 pub struct Wheel<E> {
     /// No event left in the wheel is due before this, and none can be scheduled before it.

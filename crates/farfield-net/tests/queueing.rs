@@ -133,3 +133,13 @@ fn a_saturated_link_carries_its_rate_less_what_surrounds_the_payload() {
         assert!((goodput / theory - 1.0).abs() < 1e-6, "{rate}: {goodput}, not {theory}");
     }
 }
+
+#[path = "../examples/queues.rs"]
+#[allow(dead_code, reason = "its main is not run")]
+mod queues;
+
+#[test]
+fn the_example_prints_what_the_readme_shows() {
+    let output = queues::report();
+    assert!(include_str!("../README.md").contains(&output), "README.md is to show:\n{output}");
+}

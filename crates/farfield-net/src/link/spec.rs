@@ -39,6 +39,7 @@ pub enum NoJitter {}
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 #[serde(bound(serialize = "J: Serialize", deserialize = "J: Deserialize<'de>"))]
+#[non_exhaustive]
 pub struct LinkSpec<J = NoJitter> {
     /// Propagation, from last bit out to last bit in.
     pub delay: Duration,

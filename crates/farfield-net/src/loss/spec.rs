@@ -24,6 +24,7 @@ pub struct LossSpec {
 
 /// Reasons for which a model of loss is invalid.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum LossError {
     /// A share that cannot be read.
     #[error(transparent)]

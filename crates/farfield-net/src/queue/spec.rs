@@ -21,6 +21,7 @@ pub struct QueueSpec(Written);
 
 /// Reasons for which a queue is invalid.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum QueueError {
     /// A limit that cannot be read.
     #[error(transparent)]
