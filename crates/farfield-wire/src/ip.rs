@@ -10,6 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Why bytes are not the packet that they should be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ParseError {
     /// Fewer bytes than the header needs, or than its lengths say.
     #[error("the packet is cut short")]

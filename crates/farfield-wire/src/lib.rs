@@ -21,6 +21,8 @@
 //! | put fragments together | [`Reassembler`] |
 //! | write and read captures | [`pcapng`] |
 //!
+//! `README.md` has a packet that is written and read; `examples/capture.rs` a conversation in a capture.
+//!
 //! Nothing here allocates, except reassembly (fragments are rare) and reading captures (which tests and
 //! reports do).
 
@@ -81,3 +83,10 @@ pub use tcp_options::{MalformedOption, SackBlocks, TcpOption, TcpOptionIter, Tcp
 pub use tso::{Tso, TsoError};
 pub use udp::{UdpPacket, UdpRepr};
 pub use vnet::{ChecksumNeed, Gso, GsoKind, VnetHeader};
+
+pub use farfield_base::{Duration, Instant};
+
+/// The programs of README.md, which `cargo test --doc` runs.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -15,6 +15,7 @@ use std::ops::Range;
 
 /// Why a packet cannot be cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TsoError {
     /// It is no IP packet with a TCP segment.
     #[error("not a TCP segment: {0}")]
@@ -28,6 +29,21 @@ pub enum TsoError {
 }
 
 /// How a large segment is cut.
+///
+/// ```
+/// use farfield_wire::{Addresses, IpRepr, Message, Protocol, TcpRepr, Tso, write_packet};
+///
+/// let addresses = Addresses::V4 { source: [198, 18, 0, 1].into(), destination: [10, 0, 0, 1].into() };
+/// let (ip, tcp) = (IpRepr::new(addresses, Protocol::TCP), TcpRepr::default());
+/// let mut large = vec![0; 20 + 20 + 4_000];
+/// write_packet(&ip, &Message::Tcp(&tcp, &[b'x'; 4_000]), &mut large);
+///
+/// let tso = Tso::new(&large, 1_460)?;
+/// let lengths: Vec<usize> = (0..tso.packets()).map(|index| tso.wire_len(index)).collect();
+/// assert_eq!(lengths, [1_500, 1_500, 1_120]);
+/// assert_eq!(tso.seq(1), tso.seq(0) + 1_460);
+/// # Ok::<(), farfield_wire::TsoError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tso {
     ip_len: u16,

@@ -226,3 +226,13 @@ fn offsets_of_time_and_obsolete_packets_are_read() {
     assert_eq!(blocks[2], Block::Packet { metadata, original_len: 60, bytes: b"AB".to_vec() });
     assert_eq!(blocks[3], Block::Other(farfield_wire::pcapng::SIMPLE_PACKET));
 }
+
+#[path = "../examples/capture.rs"]
+#[allow(dead_code, reason = "its main is not run")]
+mod capture;
+
+#[test]
+fn the_example_prints_what_the_readme_shows() {
+    let output = capture::lines(&capture::capture().unwrap()).unwrap();
+    assert!(include_str!("../README.md").contains(&output), "README.md is to show:\n{output}");
+}

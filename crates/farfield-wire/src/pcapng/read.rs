@@ -13,6 +13,7 @@ const BLOCK_LEN_MAX: usize = 16 << 20;
 
 /// Why a file could not be read on.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReaderError {
     /// The source failed, or ended inside a block.
     #[error("the capture cannot be read: {0}")]
