@@ -98,6 +98,7 @@ impl ReceiveBuffer {
 
 /// Loss recovery without SACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LossRecovery {
     /// Fast retransmit and fast recovery, left with the first new ACK (RFC 5681 §3.2).
     Reno,
@@ -107,6 +108,7 @@ pub enum LossRecovery {
 
 /// A congestion control algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Algorithm {
     /// RFC 5681.
     Reno,
@@ -117,6 +119,7 @@ pub enum Algorithm {
 /// What an acknowledgment adds to the congestion window in slow start. Where a receiver acknowledges every
 /// second segment, the window grows by half each round trip with the first, and doubles with the second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SlowStart {
     /// At most a segment for each ACK (RFC 5681 §3.1).
     PerAck,
@@ -126,6 +129,7 @@ pub enum SlowStart {
 
 /// The initial congestion window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum InitialWindow {
     /// So many segments; stacks before RFC 3390 had one or two.
     Segments(u8),

@@ -32,6 +32,28 @@ use thiserror::Error;
 /// timer that comes early or twice does no harm.
 ///
 /// An established connection with nothing on its way allocates nothing beyond itself.
+///
+/// The three segments of a handshake, each carried by hand:
+///
+/// ```
+/// use farfield_tcp::{Config, Connection, Event, Instant, Numbers, SeqNumber, State};
+/// use std::sync::Arc;
+///
+/// let (config, now) = (Arc::new(Config::linux()), Instant::ZERO);
+/// let numbers = |isn| Numbers { isn: SeqNumber(isn), timestamp_offset: 0 };
+/// let mut client = Connection::open(Arc::clone(&config), numbers(100));
+/// let mut server = Connection::listen(config, numbers(900));
+/// let syn = client.poll_transmit(now).expect("an active open sends a SYN").segment;
+/// server.handle_segment(now, &syn, &[], |_| {});
+/// let syn_ack = server.poll_transmit(now).expect("a SYN is answered").segment;
+/// client.handle_segment(now, &syn_ack, &[], |_| {});
+/// let ack = client.poll_transmit(now).expect("a SYN-ACK is acknowledged").segment;
+/// server.handle_segment(now, &ack, &[], |_| {});
+/// assert_eq!([syn.flags, syn_ack.flags, ack.flags].map(|flags| format!("{flags:?}")), ["S", "SA", "A"]);
+/// for end in [&mut client, &mut server] {
+///     assert_eq!((end.poll_event(), end.state()), (Some(Event::Connected), State::Established));
+/// }
+/// ```
 #[derive(Debug)]
 pub struct Connection {
     pub(crate) config: Arc<Config>,
@@ -125,7 +147,8 @@ impl Connection {
     }
 
     /// No more will be written: a FIN follows the data. The peer's data is still taken (half-close). Doing it
-    /// twice is doing it once.
+    /// twice is doing it once. Before the SYN is answered it ends the connection, and what was written goes
+    /// with it (RFC 9293 §3.10.4): wait for [`Event::Connected`].
     pub fn close(&mut self) {
         match self.state {
             // RFC 9293 §3.10.4: nothing is owed to anyone

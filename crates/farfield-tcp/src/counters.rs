@@ -2,6 +2,7 @@
 
 /// Counts since the connection was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Counters {
     /// SYNs (or SYN-ACKs) sent, the first among them.
     pub syns_sent: u8,

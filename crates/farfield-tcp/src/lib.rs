@@ -8,6 +8,10 @@
 //! Absent by design: addresses and ports, checksums, the wire format, demultiplexing, the urgent mechanism,
 //! ECN, D-SACK, undoing of false recoveries, keep-alives. RACK-TLP, PRR, HyStart and F-RTO are absent, too:
 //! what that changes beside Linux is measured in docs/accuracy.md.
+//!
+//! `README.md` has a transfer of 1 MB as a program of 50 lines; `examples/transfer.rs` has links and a table
+//! of what congestion control does. The types of other crates that stand in signatures are re-exported:
+//! [`Instant`], [`Duration`] and [`bytes`].
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
@@ -52,3 +56,11 @@ pub use state::State;
 pub use stray::reply_to_stray;
 pub use time_wait::TimeWait;
 pub use transmit::Transmit;
+
+pub use bytes;
+pub use farfield_base::{Duration, Instant};
+
+/// The programs of README.md, which `cargo test --doc` runs.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

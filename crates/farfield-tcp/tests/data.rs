@@ -4,7 +4,7 @@ mod scene;
 
 use farfield_base::Duration;
 use farfield_tcp::delayed_ack::DelayedAckPolicy;
-use farfield_tcp::{Config, Event, Flags, ReceiveBuffer};
+use farfield_tcp::{Algorithm, Config, Event, Flags, ReceiveBuffer};
 use scene::*;
 
 fn delayed(delay: Duration, heartbeat: bool, quick_segments: u8) -> Config {
@@ -225,4 +225,14 @@ fn a_smaller_path_takes_smaller_segments() {
     pair.run_for(ms(150));
     assert_eq!(pair.b.received, body(5000));
     assert_eq!(pair.a.tcp.counters().timeouts, 0);
+}
+
+#[path = "../examples/transfer.rs"]
+#[allow(dead_code, reason = "its main is not run")]
+mod transfer;
+
+#[test]
+fn the_example_prints_what_the_readme_shows() {
+    let output = transfer::report("CUBIC", Algorithm::Cubic);
+    assert!(include_str!("../README.md").contains(&output), "README.md is to show:\n{output}");
 }
