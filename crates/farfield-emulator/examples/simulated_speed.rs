@@ -85,7 +85,7 @@ fn network(
     let subnets = routes.len() as u32;
     let class = ClassPlan {
         name: "all".into(),
-        tcp: Arc::new(Config { time_wait: Duration::ZERO, ..Config::linux() }),
+        tcp: Arc::new(Config::linux().with(|config| config.time_wait = Duration::ZERO)),
         up: vec![Arc::clone(&own)],
         down: vec![own],
         first_address: Ipv4Addr::new(198, 18, 0, 1).into(),
@@ -117,7 +117,7 @@ fn simulation(network: NetworkPlan, document: &str, length: Duration, shards: u3
     let count = |count| NonZeroU32::new(count).expect("above zero");
     let end = Instant::ZERO + length;
     let server = ServerPlan {
-        tcp: Arc::new(Config { time_wait: Duration::from_ms(100), ..Config::linux() }),
+        tcp: Arc::new(Config::linux().with(|config| config.time_wait = Duration::from_ms(100))),
         syn_backlog: u32::MAX,
         accept_queue: 1 << 20,
         ..ServerPlan::events(count(64))

@@ -476,29 +476,27 @@ mod tests {
         let tcp = read(text).unwrap();
         assert!(tcp.mss_is_given());
         let seconds = Duration::from_secs;
-        let bsd = Config::bsd();
-        let expected = Config {
-            mss: 536,
-            default_mss: bsd.default_mss,
-            sack: true,
-            receive_buffer: ReceiveBuffer::Fixed(65_536),
-            reassembly_max: 65_536,
-            rto: RtoLimits { min: Duration::from_ms(300), ..bsd.rto },
-            syn: SynSchedule::new([seconds(2), seconds(4)]).unwrap(),
-            syn_ack: SynSchedule::new([seconds(1)]).unwrap(),
-            abandon_after: None,
-            initial_window: InitialWindow::Rfc5681,
-            congestion: Algorithm::Cubic,
-            slow_start: SlowStart::PerByte,
-            recovery: LossRecovery::NewReno,
-            delayed_ack: DelayedAckPolicy { delay: Duration::ZERO, ..bsd.delayed_ack },
-            window_scaling: true,
-            timestamps: true,
-            limited_transmit: true,
-            nagle: false,
-            time_wait: seconds(1),
-            fin_wait_2: Some(seconds(9)),
-        };
+        let expected = Config::bsd().with(|config| {
+            config.mss = 536;
+            config.sack = true;
+            config.receive_buffer = ReceiveBuffer::Fixed(65_536);
+            config.reassembly_max = 65_536;
+            config.rto.min = Duration::from_ms(300);
+            config.syn = SynSchedule::new([seconds(2), seconds(4)]).unwrap();
+            config.syn_ack = SynSchedule::new([seconds(1)]).unwrap();
+            config.abandon_after = None;
+            config.initial_window = InitialWindow::Rfc5681;
+            config.congestion = Algorithm::Cubic;
+            config.slow_start = SlowStart::PerByte;
+            config.recovery = LossRecovery::NewReno;
+            config.delayed_ack.delay = Duration::ZERO;
+            config.window_scaling = true;
+            config.timestamps = true;
+            config.limited_transmit = true;
+            config.nagle = false;
+            config.time_wait = seconds(1);
+            config.fin_wait_2 = Some(seconds(9));
+        });
         assert_eq!(tcp.config(), expected);
     }
 

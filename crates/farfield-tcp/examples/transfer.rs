@@ -43,9 +43,7 @@ struct Transfer {
 
 impl Transfer {
     fn new(congestion: Algorithm) -> Transfer {
-        let mut config = Config::linux();
-        config.congestion = congestion;
-        let config = Arc::new(config);
+        let config = Arc::new(Config::linux().with(|config| config.congestion = congestion));
         let numbers = |isn| Numbers { isn: SeqNumber(isn), timestamp_offset: 0 };
         let mut sender = Connection::open(Arc::clone(&config), numbers(1_000));
         sender.write(Bytes::from(vec![b'x'; FILE])).expect("nothing was closed");

@@ -6,8 +6,16 @@ use crate::syn::SynSchedule;
 use farfield_base::Duration;
 
 /// The behaviour of one side of a connection. The profiles [`bsd`](Config::bsd), [`linux`](Config::linux) and
-/// [`windows`](Config::windows) are the places to start from.
+/// [`windows`](Config::windows) are the places to start from; [`with`](Config::with) changes what differs.
+///
+/// ```
+/// use farfield_tcp::{Algorithm, Config};
+///
+/// let config = Config::linux().with(|config| config.congestion = Algorithm::Reno);
+/// assert!(config.sack && config.congestion == Algorithm::Reno);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Config {
     /// The MSS announced and the most sent, in bytes: the MTU less 40 (IPv4) or 60 (IPv6). At least 64 is
     /// used.
@@ -251,6 +259,13 @@ impl Config {
             fin_wait_2: Some(Duration::from_secs(120)),
             ..Config::linux()
         }
+    }
+
+    /// This configuration with a change.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Config)) -> Config {
+        change(&mut self);
+        self
     }
 
     /// The shift that lets 16 bits name the whole receive buffer, however far it grows (RFC 7323 §2.3: at

@@ -8,7 +8,7 @@ use farfield_tcp::{Algorithm, Config, Event, Flags, ReceiveBuffer};
 use scene::*;
 
 fn delayed(delay: Duration, heartbeat: bool, quick_segments: u8) -> Config {
-    Config { delayed_ack: DelayedAckPolicy { delay, heartbeat, quick_segments }, ..plain() }
+    plain().with(|config| config.delayed_ack = DelayedAckPolicy { delay, heartbeat, quick_segments })
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn an_answer_carries_the_acknowledgment() {
 #[test]
 fn nagle_holds_a_small_segment_while_one_is_out() {
     for (nagle, expected) in [(true, vec![200, 300]), (false, vec![200, 200, 200])] {
-        let mut pair = Pair::new(Config { nagle, ..plain() }, plain()).connected();
+        let mut pair = Pair::new(plain().with(|config| config.nagle = nagle), plain()).connected();
         [b"a", b"b", b"c"].into_iter().for_each(|piece| pair.write(A, piece));
         pair.run_for(ms(500));
         assert_eq!(pair.times_ms(A, |sent| sent.len > 0), expected);
@@ -123,7 +123,8 @@ fn nagle_holds_a_small_segment_while_one_is_out() {
 #[test]
 fn a_closed_window_is_probed_ever_more_rarely_and_opens() {
     let mut pair =
-        Pair::new(plain(), Config { receive_buffer: ReceiveBuffer::Fixed(4000), ..plain() }).connected();
+        Pair::new(plain(), plain().with(|config| config.receive_buffer = ReceiveBuffer::Fixed(4000)))
+            .connected();
     pair.set_unread(B, 4000);
     pair.write(A, &body(10_000));
     pair.run_for(Duration::from_secs(5));
@@ -141,7 +142,8 @@ fn a_closed_window_is_probed_ever_more_rarely_and_opens() {
 #[test]
 fn a_silly_window_is_not_offered() {
     let mut pair =
-        Pair::new(plain(), Config { receive_buffer: ReceiveBuffer::Fixed(4000), ..plain() }).connected();
+        Pair::new(plain(), plain().with(|config| config.receive_buffer = ReceiveBuffer::Fixed(4000)))
+            .connected();
     pair.set_unread(B, 4000);
     pair.write(A, &body(10_000));
     pair.run_for(ms(200));
@@ -154,7 +156,7 @@ fn a_silly_window_is_not_offered() {
 
 #[test]
 fn an_old_stamp_is_dropped_and_acknowledged() {
-    let config = Config { timestamps: true, ..plain() };
+    let config = plain().with(|config| config.timestamps = true);
     let mut pair = Pair::new(config.clone(), config).connected();
     let refused = pair.a.tcp.counters().refused;
     pair.inject(A, stamped(pair.forged(B, Flags::ACK, 1, 1), 6_000), b"old");
@@ -170,7 +172,7 @@ fn an_old_stamp_is_dropped_and_acknowledged() {
 #[test]
 fn a_retransmission_is_timed_by_its_stamp_alone() {
     let timing = |timestamps| {
-        let mut config = Config { timestamps, ..plain() };
+        let mut config = plain().with(|config| config.timestamps = timestamps);
         (config.rto.min, config.rto.granularity) = (ms(1), ms(1));
         let mut pair = Pair::new(config.clone(), config).connected();
         pair = pair.losing(|sent| sent.from == A && sent.len > 0 && sent.time == 1);
@@ -187,7 +189,8 @@ fn a_retransmission_is_timed_by_its_stamp_alone() {
 #[test]
 fn what_lies_outside_the_window_is_not_taken() {
     let mut pair =
-        Pair::new(Config { receive_buffer: ReceiveBuffer::Fixed(1000), ..plain() }, plain()).connected();
+        Pair::new(plain().with(|config| config.receive_buffer = ReceiveBuffer::Fixed(1000)), plain())
+            .connected();
     pair.inject(A, pair.forged(B, Flags::ACK, 1 + 1000, 1), b"beyond");
     pair.inject(A, pair.forged(B, Flags::ACK, 1 - 6, 1), b"before");
     assert_eq!(pair.a.tcp.counters().refused, 2);

@@ -32,7 +32,9 @@ fn both_may_open_at_once() {
 #[test]
 fn options_hold_only_if_both_offer_them() {
     for (a, b) in [(true, true), (true, false), (false, true)] {
-        let with = |on| Config { sack: on, timestamps: on, window_scaling: on, ..plain() };
+        let with = |on| {
+            plain().with(|config| (config.sack, config.timestamps, config.window_scaling) = (on, on, on))
+        };
         let mut pair = Pair::new(with(a), with(b)).connected();
         pair.write(A, b"x");
         let (syn_ack, last) = (pair.log[1].segment.options, pair.log.last().unwrap().segment.options);
@@ -44,7 +46,7 @@ fn options_hold_only_if_both_offer_them() {
 
 #[test]
 fn a_segment_is_no_larger_than_both_announce() {
-    let config = |mss, timestamps| Config { mss, timestamps, ..plain() };
+    let config = |mss, timestamps| plain().with(|config| (config.mss, config.timestamps) = (mss, timestamps));
     for (a, b, timestamps, largest) in [(1460, 536, false, 536), (536, 1460, true, 524)] {
         let mut pair = Pair::new(config(a, timestamps), config(b, timestamps)).connected();
         pair.write(A, &body(5000));
@@ -56,7 +58,7 @@ fn a_segment_is_no_larger_than_both_announce() {
 #[test]
 fn syns_go_by_the_schedule_and_end() {
     let seconds = |schedule: fn() -> SynSchedule, config: fn() -> Config| {
-        let config = Config { syn: schedule(), ..config() };
+        let config = config().with(|config| config.syn = schedule());
         let pair = twice(|| {
             let mut pair = Pair::new(config.clone(), plain()).losing(|_| true);
             pair.run_for(Duration::from_secs(200));
@@ -153,7 +155,7 @@ fn a_lost_last_ack_is_sent_again_and_time_wait_begins_anew() {
 
 #[test]
 fn no_time_wait_still_sends_the_last_ack() {
-    let mut pair = Pair::new(Config { time_wait: Duration::ZERO, ..plain() }, plain()).connected();
+    let mut pair = Pair::new(plain().with(|config| config.time_wait = Duration::ZERO), plain()).connected();
     pair.close(A);
     pair.run_for(ms(60));
     pair.close(B);
@@ -222,7 +224,7 @@ fn an_ack_of_another_syn_is_reset() {
 
 #[test]
 fn a_deaf_peer_is_abandoned() {
-    let config = Config { abandon_after: Some(Duration::from_secs(30)), ..plain() };
+    let config = plain().with(|config| config.abandon_after = Some(Duration::from_secs(30)));
     let mut pair = Pair::new(config, plain()).connected().losing(|_| true);
     pair.write(A, b"request");
     let written = pair.now;
@@ -243,8 +245,9 @@ fn a_connection_is_small() {
 #[test]
 fn a_syn_ack_that_crosses_ours_is_not_scaled() {
     // RFC 7323 §2.2; both open at once, and B's SYN-ACK offers 1,000 bytes
-    let mut pair = Pair::simultaneous(Config { receive_buffer: ReceiveBuffer::Fixed(1 << 24), ..plain() })
-        .losing(|_| true);
+    let mut pair =
+        Pair::simultaneous(plain().with(|config| config.receive_buffer = ReceiveBuffer::Fixed(1 << 24)))
+            .losing(|_| true);
     pair.run_for(ms(1));
     let mut syn = pair.forged(B, Flags::SYN, 0, 0);
     (syn.window, syn.options.window_scale, syn.options.mss) = (1000, Some(8), Some(1000));
@@ -269,7 +272,7 @@ fn waiting(config: Config) -> (Pair, TimeWait) {
 
 #[test]
 fn time_wait_answers_as_the_connection_would() {
-    let (mut pair, mut waits) = waiting(Config { timestamps: true, ..plain() });
+    let (mut pair, mut waits) = waiting(plain().with(|config| config.timestamps = true));
     assert_eq!(Some(waits.until()), pair.a.tcp.poll_timer());
     pair.run_for(ms(10));
     let fin = pair.sent(B).find(|sent| sent.segment.flags.fin).unwrap().segment;
@@ -287,7 +290,7 @@ fn time_wait_answers_as_the_connection_would() {
 
 #[test]
 fn time_wait_yields_to_a_later_syn_alone() {
-    let (pair, waits) = waiting(Config { timestamps: true, ..plain() });
+    let (pair, waits) = waiting(plain().with(|config| config.timestamps = true));
     let reopens = |syn: Segment| matches!(waits.clone().handle_segment(pair.now, &syn, ms(1)), Answer::Reopen(seq) if seq == SeqNumber(ISN_A + 2));
     // RFC 6191 §2: (position, stamp), where the last stamp of B is that of its FIN, at 260 ms
     for (seq, value, expected) in [(0, 7_261, true), (9, 7_259, false), (9, 7_260, true), (2, 7_260, false)] {

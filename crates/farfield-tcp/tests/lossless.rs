@@ -16,8 +16,8 @@ use scene::*;
 
 /// The profiles with the least timeout that RFC 6298 §2.4 asks for.
 fn profiles() -> Vec<Config> {
-    let bsd = Config { receive_buffer: ReceiveBuffer::Fixed(65_535), ..Config::bsd() };
-    let newreno = Config { sack: false, timestamps: false, ..Config::linux() };
+    let bsd = Config::bsd().with(|config| config.receive_buffer = ReceiveBuffer::Fixed(65_535));
+    let newreno = Config::linux().with(|config| (config.sack, config.timestamps) = (false, false));
     let mut all = vec![bsd, Config::linux(), Config::windows(), newreno];
     for config in &mut all {
         config.rto.min = Duration::from_secs(1);
@@ -131,7 +131,7 @@ fn needless(pair: &Pair) -> Vec<(u64, i64)> {
 
 #[test]
 fn with_sack_only_what_was_lost_is_sent_again() {
-    let config = Config { receive_buffer: ReceiveBuffer::Fixed(65_535), ..with_sack() };
+    let config = with_sack().with(|config| config.receive_buffer = ReceiveBuffer::Fixed(65_535));
     for seed in 0..40 {
         let mut luck = luck(seed);
         let mut pair = Pair::new(config.clone(), config.clone()).rate(2_000_000).connected();

@@ -32,7 +32,7 @@ fn transfer(config: Config, len: usize, lost: &'static [i64]) -> Pair {
 
 #[test]
 fn the_initial_window_and_slow_start() {
-    let config = Config { initial_window: InitialWindow::Segments(2), ..plain() };
+    let config = plain().with(|config| config.initial_window = InitialWindow::Segments(2));
     let pair = transfer(config, 30_000, &[]);
     let rounds: Vec<_> = [200, 300, 400, 500].iter().map(|at| pair.data_at(A, *at).len()).collect();
     assert_eq!(rounds, [2, 4, 8, 16]);
@@ -54,7 +54,13 @@ fn fast_retransmit_after_limited_transmit() {
 fn limited_transmit_saves_a_small_window_from_the_timeout() {
     for (limited_transmit, timeouts) in [(true, 0), (false, 1)] {
         let initial_window = InitialWindow::Segments(3);
-        let pair = transfer(patient(Config { limited_transmit, initial_window, ..plain() }), 8_000, &[1]);
+        let pair = transfer(
+            patient(plain().with(|config| {
+                (config.limited_transmit, config.initial_window) = (limited_transmit, initial_window)
+            })),
+            8_000,
+            &[1],
+        );
         assert_eq!(pair.a.tcp.counters().timeouts, timeouts, "limited transmit {limited_transmit}");
     }
 }
@@ -92,7 +98,7 @@ fn sack_blocks_tell_the_latest_first() {
 
 #[test]
 fn reno_leaves_recovery_with_the_first_new_ack() {
-    let reno = patient(Config { recovery: LossRecovery::Reno, ..plain() });
+    let reno = patient(plain().with(|config| config.recovery = LossRecovery::Reno));
     let time = |config| transfer(config, 20_000, FOUR).a.tcp.counters().timeouts;
     assert!(time(reno) > 0, "four losses in a window are too many for Reno (Fall and Floyd 1996)");
 }
@@ -152,8 +158,8 @@ fn rough(seed: u64) -> impl FnMut(&Sent) -> Fate {
 #[test]
 fn bulk_arrives_exactly_over_a_rough_path() {
     let mut profiles = vec![plain(), with_sack(), Config::linux(), Config::windows(), Config::bsd()];
-    profiles.push(Config { recovery: LossRecovery::Reno, ..plain() });
-    profiles.push(Config { reassembly_max: 3_000, ..with_sack() });
+    profiles.push(plain().with(|config| config.recovery = LossRecovery::Reno));
+    profiles.push(with_sack().with(|config| config.reassembly_max = 3_000));
     for (profile, config) in profiles.into_iter().enumerate() {
         for seed in 0..4 {
             let pair = twice(|| {
@@ -212,7 +218,7 @@ fn throughput_under_periodic_loss_is_that_of_mathis() {
 
 #[test]
 fn cubic_is_faster_than_reno_on_a_long_path() {
-    let cubic = goodput(patient(Config { congestion: Algorithm::Cubic, ..with_sack() }), 400);
+    let cubic = goodput(patient(with_sack().with(|config| config.congestion = Algorithm::Cubic)), 400);
     let reno = goodput(patient(with_sack()), 400);
     // RFC 9438 §5.1: CUBIC is Reno-friendly where windows are small, and takes no less than Reno there
     assert!(cubic > 0.95 * reno, "{cubic} against {reno}");

@@ -14,7 +14,9 @@ const MSS: u64 = 1448;
 const RTT: Duration = Duration::from_ms(100);
 
 fn receiving(receive_buffer: ReceiveBuffer) -> Config {
-    Config { receive_buffer, reassembly_max: receive_buffer.max(), ..Config::linux() }
+    Config::linux().with(|config| {
+        (config.receive_buffer, config.reassembly_max) = (receive_buffer, receive_buffer.max())
+    })
 }
 
 /// A sends `bytes` to B, which has `config`.
@@ -90,7 +92,8 @@ fn what_is_offered_grows_by_twice_what_has_come_and_stays_within_the_maximum() {
     for (seed, loss, max) in [(1, 0.0, 6 << 20), (2, 0.0, 200_000), (3, 0.01, 6 << 20), (4, 0.05, 300_000)] {
         for profile in [Config::linux(), Config::windows()] {
             let buffer = ReceiveBuffer::Auto { initial: 65_536, max };
-            let config = Config { receive_buffer: buffer, reassembly_max: max, ..profile };
+            let config =
+                profile.with(|config| (config.receive_buffer, config.reassembly_max) = (buffer, max));
             let pair = twice(|| {
                 let mut luck = luck(seed);
                 let pair = download(config.clone(), 2_000_000).rate(50_000_000);

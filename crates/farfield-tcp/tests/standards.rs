@@ -11,7 +11,7 @@ use farfield_tcp::{Config, Event, Failure, Flags, ReceiveBuffer, Segment, SeqNum
 use scene::*;
 
 fn stamps() -> Config {
-    Config { timestamps: true, ..plain() }
+    plain().with(|config| config.timestamps = true)
 }
 
 /// A's segments go nowhere: what B says is forged.
@@ -87,7 +87,7 @@ mod recovery {
 
     #[test]
     fn patience_is_not_renewed_by_retransmissions() {
-        let config = Config { abandon_after: Some(Duration::from_secs(5)), ..with_sack() };
+        let config = with_sack().with(|config| config.abandon_after = Some(Duration::from_secs(5)));
         let mut pair = alone(config, 5_000);
         pair.run_for(ms(250));
         pair.inject(A, sacking(&pair, 1, &[(1001, 4001)]), &[]);
@@ -104,7 +104,8 @@ fn bytes_or_acks_open_the_window() {
     let rounds = |slow_start| {
         let delayed_ack =
             DelayedAckPolicy { delay: Duration::from_ms(400), heartbeat: false, quick_segments: 0 };
-        let config = Config { slow_start, delayed_ack, ..plain() };
+        let config =
+            plain().with(|config| (config.slow_start, config.delayed_ack) = (slow_start, delayed_ack));
         let mut pair = Pair::new(config.clone(), config).connected();
         pair.write(A, &body(200_000));
         pair.run_for(Duration::from_secs(1));
@@ -119,7 +120,7 @@ fn bytes_or_acks_open_the_window() {
 fn a_silly_window_gets_its_bytes_once() {
     // RFC 9293 §3.8.6.2.1 (4): 300 bytes are less than a segment and than half the window; after the override
     // timeout they are sent, and are sent again only if they are lost
-    let config = Config { window_scaling: false, ..plain() };
+    let config = plain().with(|config| config.window_scaling = false);
     let mut pair = Pair::new(config.clone(), config).connected().losing(|sent| sent.from == A);
     let narrow = Segment { window: 300, ..pair.forged(B, Flags::ACK, 1, 1) };
     pair.inject(A, narrow, &[]);
@@ -155,7 +156,7 @@ mod timestamps {
     #[test]
     fn a_probe_of_a_closed_window_leaves_no_stamp() {
         let mut pair =
-            Pair::new(Config { receive_buffer: ReceiveBuffer::Fixed(1_000), ..stamps() }, stamps())
+            Pair::new(stamps().with(|config| config.receive_buffer = ReceiveBuffer::Fixed(1_000)), stamps())
                 .connected();
         pair.set_unread(A, 1_000);
         pair.inject(A, stamped(pair.forged(B, Flags::ACK, 1, 1), 7_300), &body(1_000));
@@ -190,7 +191,7 @@ mod timestamps {
     #[test]
     fn a_syn_ack_that_was_sent_twice_is_timed_by_its_echo() {
         let lost = |sent: &Sent| sent.segment.flags == Flags::SYN_ACK && sent.time == 1;
-        let config = Config { syn: SynSchedule::new([Duration::from_secs(9)]).unwrap(), ..stamps() };
+        let config = stamps().with(|config| config.syn = SynSchedule::new([Duration::from_secs(9)]).unwrap());
         let mut pair = Pair::new(config, stamps()).losing(lost);
         pair.run_for(Duration::from_secs(2));
         assert_eq!(pair.b.tcp.srtt(), Some(ms(100)));
@@ -256,7 +257,7 @@ mod syns {
     #[test]
     fn duplicates_do_not_use_up_the_schedule() {
         // Ten duplicates in the first second; the schedule of SYN-ACKs goes on as if there were none
-        let once = Config { syn: SynSchedule::new([Duration::from_secs(200)]).unwrap(), ..plain() };
+        let once = plain().with(|config| config.syn = SynSchedule::new([Duration::from_secs(200)]).unwrap());
         let mut pair = Pair::new(once, plain()).losing(|sent| sent.from == B);
         pair.run_for(ms(95));
         let syn = pair.log[0].segment;
@@ -293,7 +294,7 @@ mod syns {
 fn without_the_option_a_segment_is_that_of_the_family() {
     // RFC 9293 §3.7.1: 536 bytes, or 1,220 with IPv6
     for default_mss in [DEFAULT_MSS_IPV4, DEFAULT_MSS_IPV6] {
-        let config = Config { mss: 1440, default_mss, ..plain() };
+        let config = plain().with(|config| (config.mss, config.default_mss) = (1440, default_mss));
         let mut pair = Pair::new(config, plain()).losing(|_| true);
         pair.run_for(ms(1));
         pair.inject(A, pair.forged(B, Flags::SYN_ACK, 0, 1), &[]);

@@ -41,7 +41,8 @@ struct Seen {
 /// A long transfer with losses of share `p`.
 fn transfer(config: &Config, losses: Losses, p: f64) -> Seen {
     let (mut luck, mut last) = (luck(7), None);
-    let config = Config { receive_buffer: ReceiveBuffer::Fixed(1 << 26), mss: MSS as u16, ..config.clone() };
+    let buffer = ReceiveBuffer::Fixed(1 << 26);
+    let config = config.clone().with(|config| (config.receive_buffer, config.mss) = (buffer, MSS as u16));
     let mut pair = Pair::new(config.clone(), config).connected().losing(move |sent| {
         if sent.len == 0 {
             return false;
@@ -104,7 +105,7 @@ fn padhye(p: f64) -> f64 {
 }
 
 fn config(recovery: LossRecovery, sack: bool) -> Config {
-    let mut config = Config { recovery, sack, ..plain() };
+    let mut config = plain().with(|config| (config.recovery, config.sack) = (recovery, sack));
     config.rto.min = T0;
     config
 }
@@ -120,7 +121,7 @@ fn is_within_15_percent(rate: f64, expected: f64, p: f64, seen: &Seen) {
 #[test]
 fn reno_under_independent_losses_is_that_of_padhye() {
     // As in the paper: recovery of RFC 5681 alone, and a third duplicate or a timeout
-    let reno = Config { limited_transmit: false, ..config(LossRecovery::Reno, false) };
+    let reno = config(LossRecovery::Reno, false).with(|config| config.limited_transmit = false);
     for p in [0.001, 0.003, 0.01, 0.03] {
         let seen = transfer(&reno, Losses::Independent, p);
         is_within_15_percent(seen.sent, padhye(p), p, &seen);

@@ -80,7 +80,7 @@ fn the_mss_follows_from_mtu_and_family() {
         Class { down: vec![link(1), model], ..class("narrow", 1.0, 5, pool) }
     };
     let given = Class { mss_is_given: true, ..class("given", 1.0, 5, "") };
-    let given = Class { tcp: Config { mss: 536, ..Config::bsd() }, ..given };
+    let given = Class { tcp: Config::bsd().with(|config| config.mss = 536), ..given };
     let classes = vec![class("v4", 1.0, 5, ""), narrow("198.19.1.0/24"), narrow("2001:2::/64"), given];
     let layout = lay_out(classes, None, frame(4, 1)).unwrap();
     let mss: Vec<u16> = layout.network.classes.iter().map(|class| class.tcp.mss).collect();

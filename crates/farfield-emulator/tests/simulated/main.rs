@@ -21,9 +21,11 @@ use std::sync::Arc;
 fn one_client_makes_a_transaction_every_three_round_trips() {
     for rtt in [2, 8, 32, 64, 256] {
         let mut scene = Scene::at(ms(rtt)).policy("policy = 'one-request'");
-        scene.tcp = Config { mss: 536, ..Config::linux() };
-        scene.server.tcp =
-            Arc::new(Config { initial_window: InitialWindow::Segments(1), mss: 536, ..Config::linux() });
+        scene.tcp = Config::linux().with(|config| config.mss = 536);
+        scene.server.tcp = Arc::new(
+            Config::linux()
+                .with(|config| (config.initial_window, config.mss) = (InitialWindow::Segments(1), 536)),
+        );
         scene.length = Duration::from_ms(300 * rtt);
         let rate = ok(&scene.play()).count() as f64 / 100.0;
         assert!((rate - 1.0).abs() < 0.03, "{rate} of 1/(3r) at {rtt} ms");
@@ -75,7 +77,8 @@ fn a_link_carries_its_rate() {
         // A queue that holds the whole window delays by more than the least timeout: nothing is to be sent
         // twice.
         let rto = RtoLimits { min: Duration::from_secs(100), ..Config::linux().rto };
-        scene.tcp = Config { receive_buffer: ReceiveBuffer::Fixed(4 << 20), rto, ..Config::linux() };
+        let buffer = ReceiveBuffer::Fixed(4 << 20);
+        scene.tcp = Config::linux().with(|config| (config.receive_buffer, config.rto) = (buffer, rto));
         scene.server.tcp = Arc::new(scene.tcp.clone());
         scene.server.send_buffer = 8 << 20;
         scene.own = link(&format!("delay = '1ms'\nrate = '{rate}'\nqueue = '8MiB'"));

@@ -260,7 +260,7 @@ fn windows_that_grow_otherwise() {
             Row {
                 script: "3 MB over 20 Mbit/s with a queue of 200: segments sent again",
                 scene: Scene {
-                    config: Config { congestion: Config::linux().congestion, ..linux() },
+                    config: linux().with(|config| config.congestion = Config::linux().congestion),
                     settings: cubic,
                     ..sending(2_100, false, &narrow)
                 },

@@ -22,13 +22,12 @@ use std::collections::BTreeMap;
 
 /// Farfield's Linux, with Reno as the kernel has it here.
 fn linux() -> Config {
-    Config {
-        congestion: Algorithm::Reno,
-        receive_buffer: ReceiveBuffer::Fixed(1 << 20),
-        reassembly_max: 1 << 20,
-        time_wait: Duration::from_ms(100),
-        ..Config::linux()
-    }
+    Config::linux().with(|config| {
+        config.congestion = Algorithm::Reno;
+        config.receive_buffer = ReceiveBuffer::Fixed(1 << 20);
+        config.reassembly_max = 1 << 20;
+        config.time_wait = Duration::from_ms(100);
+    })
 }
 
 /// One writes so many segments, the other reads them and closes first.
@@ -74,7 +73,10 @@ fn receiving(segments: i64, initial_window: InitialWindow) -> Scene<'static> {
     let (other, subject) = one_way(segments);
     let usual = Config::linux();
     let (receive_buffer, reassembly_max) = (usual.receive_buffer, usual.reassembly_max);
-    let config = Config { receive_buffer, reassembly_max, initial_window, ..linux() };
+    let config = linux().with(|config| {
+        (config.receive_buffer, config.reassembly_max, config.initial_window) =
+            (receive_buffer, reassembly_max, initial_window)
+    });
     Scene { subject_opens: true, subject, other, config, settings: USUAL_BUFFER, fate: &|_| Fate::Pass }
 }
 

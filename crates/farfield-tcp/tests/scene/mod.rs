@@ -97,7 +97,7 @@ pub fn plain() -> Config {
 }
 
 pub fn with_sack() -> Config {
-    Config { sack: true, ..plain() }
+    plain().with(|config| config.sack = true)
 }
 
 pub fn ms(ms: u64) -> Duration {
