@@ -57,6 +57,16 @@ pub enum Spacing {
 }
 
 /// An arrival process, ready to start any number of times. Cheap to clone.
+///
+/// ```
+/// use farfield_traffic::random::{Purpose, Seed};
+/// use farfield_traffic::{ArrivalProcess, Instant, Rate, arrival::Spacing};
+///
+/// let process = ArrivalProcess::steady(Rate::per_second(10.0)?, Spacing::Even);
+/// let first: Vec<Instant> = process.start(Seed(1).stream(Purpose::Arrivals, 0)).take(3).collect();
+/// assert_eq!(first, [50, 150, 250].map(|ms| Instant::from_ns(ms * 1_000_000)));
+/// # Ok::<(), farfield_traffic::QuantityError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArrivalProcess {
     process: Process,

@@ -14,6 +14,10 @@
 //!
 //! Models are fitted to logs in `farfield-fit`; recorded sessions read access logs with `farfield-log`.
 //!
+//! `README.md` has arrivals and sizes as a program; `examples/self_similar.rs` the memory of three processes.
+//! The feature `requests`, a default, has requests, sites, sessions and models of load; without it there are
+//! distributions and arrivals alone. Base types that stand in signatures are re-exported.
+//!
 //! Nothing here reads a clock or opens a file, and nothing knows HTTP's bytes or the network.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
@@ -23,16 +27,30 @@ pub mod amount;
 pub mod arrival;
 pub mod distribution;
 pub mod file;
+#[cfg(feature = "requests")]
 pub mod load;
 mod renamed;
+#[cfg(feature = "requests")]
 pub mod request;
+#[cfg(feature = "requests")]
 pub mod session;
+#[cfg(feature = "requests")]
 pub mod site;
 
 pub use amount::{Amount, Dimension};
 pub use arrival::{ArrivalProcess, ArrivalSpec, Arrivals};
 pub use distribution::{Distribution, DistributionSpec};
 pub use file::{FileError, Load};
+#[cfg(feature = "requests")]
 pub use load::{LoadModel, LoadSpec};
+#[cfg(feature = "requests")]
 pub use request::{Page, Request, RequestId, RequestSet, RequestSetSpec, RequestSpec};
+#[cfg(feature = "requests")]
 pub use site::{Site, SiteModel, SiteModelSpec};
+
+pub use farfield_base::{Bytes, Duration, Instant, QuantityError, Rate, Share, random};
+
+/// The programs of README.md, which `cargo test --doc` runs.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -334,3 +334,13 @@ fn a_random_rate_follows_its_course() {
     assert!((mean / (100.0 / 3.0) - 1.0).abs() < 0.03, "{mean}");
     assert!((variance / mean / wanted - 1.0).abs() < 0.06, "{} not {wanted}", variance / mean);
 }
+
+#[path = "../examples/self_similar.rs"]
+#[allow(dead_code, reason = "its main is not run")]
+mod self_similar;
+
+#[test]
+fn the_example_prints_what_the_readme_shows() {
+    let output = self_similar::report();
+    assert!(include_str!("../README.md").contains(&output), "README.md is to show:\n{output}");
+}
