@@ -251,7 +251,8 @@ fn reported(requests: impl Iterator<Item = (Instant, usize)>) -> FitReport {
         });
     }
     let families = vec![Family::Exponential, Family::Weibull, Family::Lognormal];
-    let trials = Trials { families, mixtures: vec![], pairs_of_best: 0, subsamples: 20, ..Trials::default() };
+    let mut trials = Trials::singles();
+    (trials.families, trials.subsamples) = (families, 20);
     let settings = FitSettings { trials, values: 20_000, ..FitSettings::default() };
     FitReport::of(&visits, &ReadTally::default(), &settings)
 }

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 /// The four statistics. Each is 0 or about 0 for a perfect fit, and larger for a worse one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Goodness {
     /// λ²; below 0 where the fit is better than a sample of the model has it.
     #[serde(with = "crate::number")]
@@ -36,6 +37,7 @@ pub struct Goodness {
 
 /// Share of small subsamples that pass tests which all values together fail.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Subsamples {
     /// Values in a subsample.
     pub size: usize,

@@ -12,6 +12,7 @@ use farfield_traffic::distribution::Model;
 
 /// The standard errors of a model's numbers, in the order of [`Model::parts`].
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct StandardErrors {
     /// Standard error of each weight; `None` for a single distribution, and where the information cannot be
     /// inverted.

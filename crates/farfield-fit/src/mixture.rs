@@ -45,6 +45,7 @@ impl Default for Effort {
 
 /// A mixture that was fitted.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct MixtureFit {
     /// The likeliest mixture that was found.
     pub model: Model,

@@ -21,6 +21,7 @@ pub struct Points {
 
 /// Error of values that cannot be fitted.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PointsError {
     /// Too few distinct values.
     #[error(
@@ -84,6 +85,7 @@ impl Points {
 
     /// Those of these values that lie from `least` to `most`, as if no others could be seen; `None` if they
     /// are too few.
+    #[cfg(feature = "logs")]
     pub(crate) fn seen_between(&self, least: f64, most: f64) -> Option<Points> {
         let inside = self.values.partition_point(|v| *v < least)..self.values.partition_point(|v| *v <= most);
         let counts = self.counts[inside.clone()].to_vec();

@@ -33,6 +33,7 @@ pub struct FitError {
 
 /// Distributions to try, and the effort for each.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Trials {
     /// Single distributions.
     pub families: Vec<Family>,
@@ -67,6 +68,13 @@ impl Default for Trials {
             subsample: 200,
             subsamples: 100,
         }
+    }
+}
+
+impl Trials {
+    /// All families, and no mixtures.
+    pub fn singles() -> Trials {
+        Trials { mixtures: Vec::new(), pairs_of_best: 0, ..Trials::default() }
     }
 }
 
@@ -180,6 +188,17 @@ impl Ranking {
 }
 
 /// The likeliest single distribution of `family` for `points`.
+///
+/// ```
+/// use farfield_fit::{Family, Points, fit_single};
+///
+/// let points = Points::new(vec![1.0, 2.0, 6.0])?;
+/// let model = fit_single(Family::Exponential, &points)?;
+/// // The likeliest mean of an exponential distribution is that of the values.
+/// assert!((model.parts()[0].1.parameters()[0] - 3.0).abs() < 1e-9);
+/// assert!(fit_single(Family::Weibull, &Points::new(vec![-1.0, 2.0, 6.0])?).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn fit_single(family: Family, points: &Points) -> Result<Model, FitError> {
     let refuses = |x: &f64| family.refuses_observed(*x, points.tick()).map(|wants| (*x, wants));
     let bad = points.values.iter().find_map(refuses);

@@ -252,7 +252,7 @@ proptest! {
 /// Values of a distribution rank that distribution, or a mixture that contains it, first among the singles.
 #[test]
 fn the_true_component_ranks_first_among_single_ones() {
-    let trials = Trials { mixtures: vec![], pairs_of_best: 0, ..Trials::default() };
+    let trials = Trials::singles();
     for (family, theta) in [
         (Family::Lognormal, [3.0, 1.1]),
         (Family::InverseGaussian, [5.0, 1.0]),
@@ -276,8 +276,18 @@ fn the_words_name_large_samples_and_ties() {
     ])
     .expect("good");
     let values: Vec<f64> = draws(&truth, 20_000, 9).into_iter().map(|v| v.round().max(1.0)).collect();
-    let trials = Trials { mixtures: vec![], pairs_of_best: 0, ..Trials::default() };
+    let trials = Trials::singles();
     let ranking = rank(&Points::with_tick(values, 1.0).expect("enough"), &trials, &mut stream(6));
     let said = ranking.caveats.join("\n");
     assert!(said.contains("20000 values") && said.contains("tied"), "{said}");
+}
+
+#[path = "../examples/think_times.rs"]
+#[allow(dead_code, reason = "its main is not run")]
+mod think_times;
+
+#[test]
+fn the_example_prints_what_the_readme_shows() {
+    let output = think_times::report();
+    assert!(include_str!("../README.md").contains(&output), "README.md is to show:\n{output}");
 }

@@ -20,7 +20,8 @@ const BROWSER: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 
 /// Few trials, for tests that ask for something else.
 fn quick() -> FitSettings {
     let families = vec![Family::Exponential, Family::Lognormal, Family::Pareto, Family::Weibull];
-    let trials = Trials { families, mixtures: vec![], pairs_of_best: 0, subsamples: 20, ..Trials::default() };
+    let mut trials = Trials::singles();
+    (trials.families, trials.subsamples) = (families, 20);
     FitSettings { trials, values: 20_000, ..FitSettings::default() }
 }
 

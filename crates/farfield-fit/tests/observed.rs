@@ -229,15 +229,11 @@ fn observed_mixtures_come_back() {
     }
 }
 
-fn singles() -> Trials {
-    Trials { mixtures: vec![], pairs_of_best: 0, ..Trials::default() }
-}
-
 /// The issue's own case: first of the ranking, where it was eighth, and with the mean of counts.
 #[test]
 fn the_distribution_of_counts_ranks_first_and_has_their_mean() {
     let points = counts(&model(Family::InverseGaussian, [3.0, 2.0]), 1).points();
-    let ranking = rank(&points, &singles(), &mut stream(6));
+    let ranking = rank(&points, &Trials::singles(), &mut stream(6));
     let best = &ranking.candidates[0];
     assert_eq!(best.name, "inverse-gaussian");
     assert!(best.goodness.anderson_darling < 2.5, "{best:?}");
@@ -260,7 +256,7 @@ fn the_distribution_of_counts_ranks_first_and_has_their_mean() {
 #[test]
 fn what_was_cut_is_drawn_between_the_thresholds() {
     let points = cut(&model(Family::Lognormal, [3.0, 1.1]), 3).points();
-    let ranking = rank(&points, &singles(), &mut stream(6));
+    let ranking = rank(&points, &Trials::singles(), &mut stream(6));
     let chosen = ranking.preferred(points.mean()).expect("there are some");
     assert_eq!(chosen.name, "lognormal");
     let written = serde_json::to_string(&chosen.distribution).expect("it is JSON");
@@ -282,13 +278,11 @@ fn a_spike_on_one_value_is_not_offered() {
         .map(|(at, x)| if at % 5 < 2 { 1_024.0 } else { x })
         .collect();
     let points = Points::new(values).expect("enough");
-    let trials = Trials {
-        families: vec![Family::Lognormal],
-        mixtures: vec![vec![Family::Lognormal, Family::Lognormal], vec![Family::Lognormal, Family::Normal]],
-        pairs_of_best: 0,
-        effort: Effort { random_starts: 2, short_steps: 10, steps: 60 },
-        ..Trials::default()
-    };
+    let mut trials = Trials::singles();
+    trials.families = vec![Family::Lognormal];
+    trials.mixtures =
+        vec![vec![Family::Lognormal, Family::Lognormal], vec![Family::Lognormal, Family::Normal]];
+    trials.effort = Effort { random_starts: 2, short_steps: 10, steps: 60 };
     let ranking = rank(&points, &trials, &mut stream(6));
     let names: Vec<&str> = ranking.candidates.iter().map(|candidate| candidate.name.as_str()).collect();
     assert_eq!(names, ["lognormal"], "{:?}", ranking.left_out);
@@ -300,7 +294,7 @@ fn a_spike_on_one_value_is_not_offered() {
 #[test]
 fn an_estimate_at_a_bound_is_said_to_be_one() {
     let points = cut(&model(Family::Pareto, [0.8, 1.0]), 7).points();
-    let ranking = rank(&points, &singles(), &mut stream(6));
+    let ranking = rank(&points, &Trials::singles(), &mut stream(6));
     let of = |name: &str| -> &Candidate {
         ranking.candidates.iter().find(|candidate| candidate.name == name).expect("it was tried")
     };
@@ -319,13 +313,10 @@ fn mixtures_are_polished_on_all_values() {
     let parts = parts.map(|(weight, family, theta)| (weight, Component::new(family, theta).expect("good")));
     let truth = Model::mixture(parts.to_vec()).expect("good");
     let points = Points::new(draws(&truth, 20_000, 11).collect()).expect("enough");
-    let trials = Trials {
-        families: vec![],
-        mixtures: vec![vec![Family::Lognormal; 2]],
-        pairs_of_best: 0,
-        effort: Effort { random_starts: 0, short_steps: 5, steps: 20 },
-        ..Trials::default()
-    };
+    let mut trials = Trials::singles();
+    trials.families.clear();
+    trials.mixtures = vec![vec![Family::Lognormal; 2]];
+    trials.effort = Effort { random_starts: 0, short_steps: 5, steps: 20 };
     let ranking = rank(&points, &trials, &mut stream(6));
     let best = &ranking.candidates[0];
     assert!(best.ln_likelihood >= points.ln_likelihood(&truth), "{best:?}");

@@ -21,7 +21,8 @@ fn visits(format: &LogFormat, log: &[u8]) -> (Visits, LogReader) {
 
 /// Few trials, for tests that ask for something else.
 fn quick() -> FitSettings {
-    let trials = Trials { mixtures: vec![], pairs_of_best: 0, subsamples: 20, ..Trials::default() };
+    let mut trials = Trials::singles();
+    trials.subsamples = 20;
     FitSettings { trials, ..FitSettings::default() }
 }
 
@@ -160,7 +161,8 @@ fn a_w3c_log_of_iis_has_queries_cut() {
 fn a_single_distribution_is_preferred_and_reads_from_its_estimates() {
     let log = known_log(1_000);
     let (visits, reader) = visits(&LogFormat::Json(Box::default()), log.as_bytes());
-    let trials = Trials { pairs_of_best: 2, subsamples: 50, ..Trials::default() };
+    let mut trials = Trials::default();
+    (trials.pairs_of_best, trials.subsamples) = (2, 50);
     let report = FitReport::of(&visits, reader.tally(), &FitSettings { trials, ..FitSettings::default() });
     for (variable, distribution) in [(Variable::ThinkTime, "lognormal"), (Variable::Clicks, "geometric")] {
         let fit = report.variable(variable).expect("the log has it");

@@ -18,7 +18,7 @@ pub fn of_values(values: &[f64]) -> Option<Ranking> {
 
 fn ranked(values: Vec<f64>, tick: f64) -> Option<Ranking> {
     let points = Points::with_tick(values, tick).ok()?;
-    let trials = Trials { mixtures: vec![], pairs_of_best: 0, ..Trials::default() };
+    let trials = Trials::singles();
     Some(rank(&points, &trials, &mut Seed(1).stream(Purpose::User, 5)))
 }
 

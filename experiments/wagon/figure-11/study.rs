@@ -116,7 +116,7 @@ fn distributions(distances: &[u32]) -> Ranking {
     let each = distances.len().div_ceil(DISTANCES_MAX).max(1);
     let values = distances.iter().step_by(each).map(|distance| f64::from(*distance)).collect();
     let points = Points::with_tick(values, 1.0).expect("distances are many");
-    let trials = Trials { mixtures: vec![], pairs_of_best: 0, ..Trials::default() };
+    let trials = Trials::singles();
     rank(&points, &trials, &mut Seed(1).stream(Purpose::User, 4))
 }
 

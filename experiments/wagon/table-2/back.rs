@@ -124,7 +124,8 @@ fn points(values: Vec<f64>) -> Points {
 pub fn single(variable: &Variable, size: usize, seeds: usize) -> Back {
     let distribution = &variable.single.0;
     let family = distribution.parts()[0].1.family();
-    let trials = Trials { mixtures: vec![], pairs_of_best: 0, subsamples: 0, ..Trials::default() };
+    let mut trials = Trials::singles();
+    trials.subsamples = 0;
     let truth = variable.single_parameters();
     let mut back = Back::new(variable.name, size, seeds, truth.len());
     for seed in 1..=seeds {

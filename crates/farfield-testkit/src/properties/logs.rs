@@ -59,7 +59,8 @@ fn of_a_log(format: &LogFormat, input: &[u8]) {
     for index in 0..visits.len() {
         assert_eq!(visits.at(index), in_pieces.at(index));
     }
-    let trials = Trials { families: Vec::new(), mixtures: Vec::new(), ..Trials::default() };
+    let mut trials = Trials::singles();
+    trials.families.clear();
     let settings = FitSettings { trials, ..FitSettings::default() };
     let report = FitReport::of(&visits, &tally, &settings);
     let text = serde_json::to_string(&report).expect("a report is JSON");

@@ -27,7 +27,7 @@ pub fn settings(flags: &LogFlags) -> Result<FitSettings, Problem> {
         ..FitSettings::default()
     };
     if flags.single_distributions {
-        settings.trials = Trials { mixtures: Vec::new(), pairs_of_best: 0, ..Trials::default() };
+        settings.trials = Trials::singles();
     }
     Ok(settings)
 }
