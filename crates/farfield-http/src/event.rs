@@ -2,6 +2,7 @@
 //! once, for all of them.
 
 use crate::http1::{self, Framing, Reply};
+#[cfg(feature = "http2")]
 use crate::{http2, http3};
 use bytes::Bytes;
 use farfield_base::{Detail, Outcome};
@@ -94,13 +95,16 @@ impl Deref for Body<'_> {
     }
 }
 
-/// Why a request on a stream failed.
+/// Why a request on a stream failed. HTTP/1 has no streams: without the feature `http2` there is no such
+/// error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum StreamError {
     /// Over HTTP/2.
+    #[cfg(feature = "http2")]
     #[error("{0}")]
     Http2(http2::StreamError),
     /// Over HTTP/3.
+    #[cfg(feature = "http2")]
     #[error("{0}")]
     Http3(http3::StreamError),
 }
@@ -109,15 +113,19 @@ impl StreamError {
     /// What a sample of the request records.
     pub const fn outcome(self) -> Outcome {
         match self {
+            #[cfg(feature = "http2")]
             StreamError::Http2(error) => error.outcome(),
+            #[cfg(feature = "http2")]
             StreamError::Http3(error) => error.outcome(),
         }
     }
 
-    /// What more is known than the outcome. Of a malformed head [`Heads`](http2::Heads) know more.
+    /// What more is known than the outcome. Of a malformed head `http2::Heads` know more.
     pub fn detail(self) -> Option<Detail> {
         match self {
+            #[cfg(feature = "http2")]
             StreamError::Http2(error) => error.detail(),
+            #[cfg(feature = "http2")]
             StreamError::Http3(error) => error.detail(),
         }
     }
@@ -125,10 +133,11 @@ impl StreamError {
     /// Whether the server has not processed the request, so that it may be sent again whatever its method
     /// (RFC 9113 section 8.7, RFC 9114 section 4.1.1).
     pub const fn is_unprocessed(self) -> bool {
-        matches!(
-            self,
-            StreamError::Http2(http2::StreamError::Refused)
-                | StreamError::Http3(http3::StreamError::Rejected)
-        )
+        match self {
+            #[cfg(feature = "http2")]
+            StreamError::Http2(error) => matches!(error, http2::StreamError::Refused),
+            #[cfg(feature = "http2")]
+            StreamError::Http3(error) => matches!(error, http3::StreamError::Rejected),
+        }
     }
 }

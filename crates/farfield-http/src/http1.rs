@@ -17,6 +17,7 @@ mod request;
 mod scan;
 
 pub use fields::Fields;
+#[cfg(feature = "http2")]
 pub(crate) use head::Length;
 pub use head::{Answering, Framing, Head};
 pub use known_head::KnownHead;

@@ -30,6 +30,7 @@ pub use crate::{Event, Head};
 pub use connection::{Connection, NotSent, Settings};
 pub use error::{ConnectionError, ErrorCode, StreamError};
 pub use head::Heads;
+#[cfg(feature = "http3")]
 pub(crate) use head::is_of_http1;
 pub(crate) use head::{Coding, Flaw, Section};
 pub(crate) use request::fields_of_http1;

@@ -11,6 +11,7 @@
 //!
 //! Deliberately absent: server push (no MAX_PUSH_ID is ever sent), priorities, CONNECT, and a dynamic table.
 
+#[cfg(feature = "http3")]
 mod connection;
 mod control;
 mod error;
@@ -18,6 +19,7 @@ mod frame;
 pub mod qpack;
 mod reply;
 mod request;
+#[cfg(feature = "http3")]
 pub mod server;
 mod server_streams;
 mod varint;
@@ -25,6 +27,7 @@ mod varint;
 pub use crate::Event;
 pub use crate::http1::{Answering, Fields, Limits, Malformed, Reply};
 pub use crate::http2::{Head, Heads, RequestHead};
+#[cfg(feature = "http3")]
 pub use connection::{Connection, Lost};
 pub use control::{ControlEvent, ControlStream, PeerSettings};
 pub use error::{ConnectionError, ErrorCode, StreamError};

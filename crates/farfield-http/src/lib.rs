@@ -5,16 +5,31 @@
 //! of them, [`Event`]. Nothing here opens a socket, reads a clock or knows what a user wants with a reply; so
 //! the same code runs over kernel sockets, an emulated TCP and a simulated server. [`tls`] is the layer below
 //! HTTP/1 and HTTP/2 where the scheme is https, and [`quic`] is the one below HTTP/3.
+//!
+//! Features, all of them by default: `http2`; `tls`, which needs rustls; `http3`, which needs both and
+//! quinn-proto. Without any of them this is a reader of replies of HTTP/1, and what writes requests.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
+#[cfg(any(feature = "http2", feature = "tls"))]
 mod allowance;
+#[cfg(feature = "http2")]
 mod compression;
 mod event;
 pub mod http1;
+#[cfg(feature = "http2")]
 pub mod http2;
+#[cfg(feature = "http2")]
+#[cfg_attr(not(feature = "http3"), allow(dead_code, reason = "heads of HTTP/2 need QPACK's names alone"))]
 pub mod http3;
+#[cfg(feature = "http3")]
 pub mod quic;
+#[cfg(feature = "tls")]
+#[cfg_attr(
+    not(feature = "http3"),
+    allow(dead_code, unused_imports, reason = "handshakes inside QUIC need some of it alone")
+)]
 pub mod tls;
 
 pub use event::{Body, Event, Head, StreamError};
+pub use farfield_base::{Detail, Outcome};

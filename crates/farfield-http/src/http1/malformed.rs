@@ -41,11 +41,13 @@ impl Malformed {
     }
 
     /// The rule of HTTP/2 that the reply does not keep to, unless the outcome says all.
+    #[cfg(feature = "http2")]
     pub(crate) const fn rule_of_http2(self) -> Option<Rule> {
         self.rule("RFC 9113 §8.1.1", "RFC 9113 §8.1.1")
     }
 
     /// The rule of HTTP/3.
+    #[cfg(feature = "http2")]
     pub(crate) const fn rule_of_http3(self) -> Option<Rule> {
         self.rule("RFC 9114 §4.1.2", "RFC 9114 §4.1.2")
     }
