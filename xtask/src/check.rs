@@ -1,10 +1,11 @@
-//! `cargo xtask check`: format, lints, docs and the rules for code, generated
-//! documents, directions of dependencies, tests that pages promise, licences; a warning is an error.
+//! `cargo xtask check`: format, lints, docs and the rules for code, generated documents, directions of
+//! dependencies, tests that pages promise, packages of libraries, licences; a warning is an error.
 
 use crate::dependencies;
 use crate::directions;
 use crate::docs;
 use crate::house;
+use crate::libraries;
 use crate::promises;
 use anyhow::{Result, bail};
 use xtask::process;
@@ -24,6 +25,7 @@ pub fn run() -> Result<()> {
         process::cargo().args(["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"),
     )?;
     docs::check()?;
+    libraries::check()?;
     dependencies::check()?;
     eprintln!("All is in order.");
     Ok(())

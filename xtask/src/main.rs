@@ -15,6 +15,7 @@ mod experiments;
 mod fuzz;
 mod house;
 mod leftovers;
+mod libraries;
 mod pictures;
 mod promises;
 mod python;
