@@ -1,7 +1,8 @@
 //! Requests onto connections: which connection takes which request, when one is opened, and when one is given
 //! up.
 
-use crate::connection::{Attempt, Connection, Job, State};
+use crate::connection::{Attempt, Connection, State};
+use crate::exchange::Job;
 use crate::population::Population;
 use crate::secure::send_of;
 use crate::slots::{ConnectionSlot, DescriptorSlot, UserSlot};

@@ -8,10 +8,10 @@
 //! 0-RTT packets (RFC 9001 section 4.6), beside the client's own streams; there is as much room as the
 //! server's windows were when it gave the ticket, and the rest follows.
 
+use crate::any_protocol::AnyProtocol;
 use crate::connection::Connection;
 use crate::http2::Http2;
 use crate::population::Population;
-use crate::protocol::AnyProtocol;
 use crate::secure::send_of;
 use crate::slots::ConnectionSlot;
 use crate::transport::Transport;

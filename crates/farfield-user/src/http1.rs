@@ -1,7 +1,7 @@
 //! Replies over HTTP/1 (RFC 9112): one after another, in the order of their requests, so that what comes is
 //! of the first request that is on its way.
 
-use crate::connection::Exchange;
+use crate::exchange::Exchange;
 use crate::protocol::{Protocol, Reading};
 use farfield_base::{Ending, Instant, Outcome, Stamp};
 use farfield_http::http1::{Fields, Limits, Malformed, Reply, ReplyReader};

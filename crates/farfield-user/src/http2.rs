@@ -7,9 +7,11 @@
 //!
 //! How requests end that fail, and their time limits, are in the module `streams`.
 
-use crate::connection::{Exchange, State};
+use crate::any_protocol::AnyProtocol;
+use crate::connection::State;
+use crate::exchange::Exchange;
 use crate::population::Population;
-use crate::protocol::{AnyProtocol, Protocol, Reading, note_reply_begun};
+use crate::protocol::{Protocol, Reading, note_reply_begun};
 use crate::secure::send_of;
 use crate::slots::ConnectionSlot;
 use crate::stalls::Stalls;

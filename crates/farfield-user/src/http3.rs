@@ -5,7 +5,7 @@
 //! become due together leave together. How requests end that fail, and their time limits, are in the module
 //! `streams`.
 
-use crate::connection::Exchange;
+use crate::exchange::Exchange;
 use crate::population::Population;
 use crate::protocol::{Protocol, Reading, note_reply_begun};
 use crate::slots::ConnectionSlot;

@@ -5,7 +5,8 @@
 //! on replies, is decided here and nowhere else.
 
 use crate::book::{Book, Http2Request, HttpVersion, Target};
-use crate::connection::Job;
+use crate::exchange::Job;
+use crate::pages::Pages;
 use crate::replay::Replays;
 use crate::session::trace::TraceEvent;
 use crate::session::{After, Counts, Sessions, is_last};
@@ -13,7 +14,7 @@ use crate::slots::PendingSlot;
 use crate::user::User;
 use bytes::Bytes;
 use farfield_base::random::Stream;
-use farfield_base::{Ending, Instant, Note, Outcome, SessionFailure};
+use farfield_base::{Ending, Instant, Note, Outcome};
 use farfield_http::Head;
 use farfield_http::http1::{Answering, Fields, RequestError};
 use farfield_http::http2::RequestBlock;
@@ -32,59 +33,6 @@ pub enum Itinerary {
     Sessions(Box<Sessions>),
     /// Recorded sessions.
     Replays(Box<Replays>),
-}
-
-/// Pages of a set, and the bytes of their requests.
-#[derive(Debug, Clone)]
-pub struct Pages {
-    requests: RequestSet,
-    book: Book,
-    /// Whether any page has something embedded.
-    embed: bool,
-    /// Embedded objects that failed, and other requests of whose failure more is known than the outcome: to
-    /// be handed on.
-    failed: Vec<Note>,
-}
-
-impl Pages {
-    fn for_worker(&self) -> Pages {
-        let (requests, book) = (self.requests.clone(), self.book.for_worker());
-        Pages { requests, book, embed: self.embed, failed: Vec::new() }
-    }
-
-    fn new(requests: RequestSet, target: &Target) -> Result<Pages, RequestError> {
-        let book = Book::encode(&requests, target)?;
-        let embed = requests.pages().iter().any(|page| !page.embedded.is_empty());
-        Ok(Pages { requests, book, embed, failed: Vec::new() })
-    }
-
-    /// Notes that a request failed, an embedded object by its path, if there is anything to say beside the
-    /// outcome.
-    fn note_failed(&mut self, user: &User, job: Job, now: Instant, status: Option<u16>, ending: &Ending) {
-        let what = match (job.first, &ending.detail) {
-            (true, None) => return,
-            (true, Some(_)) => "",
-            (false, _) => self.requests.requests()[job.request as usize].path.as_str(),
-        };
-        self.failed.push(Note::Failed(Box::new(SessionFailure {
-            at: now,
-            due: job.due,
-            user: user.number,
-            session: user.session,
-            state: SessionFailure::NO_STATE,
-            outcome: ending.outcome,
-            status: status.unwrap_or(0),
-            what: what.into(),
-            detail: ending.detail.clone(),
-            instead: None,
-            exchange: None,
-        })));
-    }
-
-    /// Whether any page has something embedded.
-    pub(crate) fn embed(&self) -> bool {
-        self.embed
-    }
 }
 
 impl Itinerary {
@@ -220,7 +168,7 @@ impl Itinerary {
     /// Pages that a user may ask for at once, where `depth` fit on a connection.
     pub(crate) fn pages_at_once(&self, depth: usize) -> u64 {
         match self {
-            Itinerary::Pages(pages) if !pages.embed => depth as u64,
+            Itinerary::Pages(pages) if !pages.embed() => depth as u64,
             Itinerary::Pages(_) | Itinerary::Sessions(_) | Itinerary::Replays(_) => 1,
         }
     }

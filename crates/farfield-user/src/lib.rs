@@ -10,15 +10,19 @@
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
+mod alt_svc;
 mod alternatives;
 mod answers;
+mod any_protocol;
 pub mod book;
 mod connection;
 mod dispatch;
 mod driver;
 mod early;
+mod exchange;
 mod expect;
 pub mod gauge;
+mod held;
 mod http1;
 mod http2;
 mod http3;
@@ -26,9 +30,12 @@ pub mod itinerary;
 mod load;
 mod off;
 mod outgoing;
+mod pages;
+mod plan;
 pub mod policy;
 mod pool;
 mod population;
+mod profile;
 mod protocol;
 mod proxy;
 mod quic;
@@ -37,6 +44,7 @@ mod replies;
 mod secure;
 mod session;
 mod settle;
+mod sharing;
 mod silence;
 mod slots;
 mod stalls;
@@ -49,13 +57,15 @@ mod unmade;
 mod user;
 mod visits;
 mod waiting;
+mod withhold;
 
 pub use book::{Book, HttpVersion, Target};
 pub use farfield_base::UnixAddress;
 pub use itinerary::Itinerary;
 pub use outgoing::Outgoing;
+pub use plan::{Plan, SessionLimits};
 pub use policy::{Addresses, Policy, Reuse};
-pub use population::{Plan, Population, SessionLimits};
+pub use population::Population;
 pub use proxy::Proxy;
 pub use session::trace::{TRACED_BODY_BYTES, TraceEvent, TraceRole, TracedReply, TracedRequest};
 pub use slots::{ConnectionSlot, UserSlot};

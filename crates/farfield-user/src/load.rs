@@ -15,8 +15,8 @@ mod open;
 mod overload;
 
 use crate::itinerary::Itinerary;
+use crate::plan::Plan;
 use crate::policy::Reuse;
-use crate::population::Plan;
 use crate::slots::{DescriptorSlot, UserSlot};
 use crate::transport::{ConnectionKey, Wake};
 use closed::Closed;

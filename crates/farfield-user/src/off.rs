@@ -9,34 +9,12 @@
 //! A request that is held back is not due, and so not in the system; a page of which something is held back
 //! is not over.
 
-use crate::connection::Job;
+use crate::exchange::Job;
 use crate::population::Population;
 use crate::slots::UserSlot;
 use crate::transport::{Transport, Wake};
 use crate::user::User;
 use farfield_base::Instant;
-use std::collections::VecDeque;
-
-/// Requests of a user's page that OFF times hold back.
-#[derive(Debug, Default)]
-pub(crate) struct Held {
-    /// In the order of the page. Each OFF time that is over lets one go.
-    jobs: VecDeque<Job>,
-    /// OFF times that run: as many as `jobs` at most.
-    running: u32,
-}
-
-impl Held {
-    /// Holds back one more.
-    pub fn hold(&mut self, job: Job) {
-        self.jobs.push_back(job);
-    }
-
-    /// The number held back.
-    pub fn count(&self) -> u32 {
-        self.jobs.len() as u32
-    }
-}
 
 impl Population {
     /// Begins as many OFF times as there is room for requests beside those of the user's that are under way.

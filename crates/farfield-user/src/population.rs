@@ -10,6 +10,7 @@ use crate::gauge::Gauge;
 use crate::itinerary::Itinerary;
 use crate::load::{Model, Worker, model_of};
 use crate::outgoing::Outgoing;
+use crate::plan::{Plan, SessionLimits};
 use crate::policy::Policy;
 use crate::pool::Pools;
 use crate::silence::Silence;
@@ -21,49 +22,14 @@ use crate::user::User;
 use crate::visits::own_sessions;
 use bytes::Bytes;
 use farfield_base::random::Seed;
-use farfield_base::{Duration, Instant, Outcome, SpokenVersion, Stamp, Tenths, Window};
+use farfield_base::{Instant, Outcome, SpokenVersion, Stamp, Tenths, Window};
 use farfield_http::http1::{KnownHead, Limits};
 use farfield_http::http2::Heads;
 use farfield_http::quic;
 use farfield_http::tls;
-use farfield_traffic::load::LoadModel;
 use slab::Slab;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
-
-/// The parameters of a population.
-#[derive(Debug, Clone)]
-pub struct Plan {
-    /// The model of load: when users act.
-    pub load: LoadModel,
-    /// The itinerary of users.
-    pub itinerary: Itinerary,
-    /// The policy of their connections.
-    pub policy: Policy,
-    /// TLS of their connections; absent where the scheme is http.
-    pub tls: Option<tls::Sessions>,
-    /// The seed of all random streams.
-    pub seed: Seed,
-    /// This worker's number, from 0.
-    pub worker: u32,
-    /// The number of workers that share the load.
-    pub workers: u32,
-    /// The measured part of the run.
-    pub window: Window,
-    /// Requests after which this worker's users begin no more pages.
-    pub requests_max: Option<u64>,
-    /// The number of sessions, and whether those that are open at the end of the load may finish.
-    pub sessions: SessionLimits,
-}
-
-/// Limits of the sessions of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct SessionLimits {
-    /// Sessions of all workers together after which no more are begun.
-    pub most: Option<u64>,
-    /// The longest time that sessions which are open at the end of the load may go on.
-    pub finish: Duration,
-}
 
 /// More requests than any load by count has: of one that is not counted, as many are left and more.
 const UNCOUNTED: u64 = u64::MAX / 2;

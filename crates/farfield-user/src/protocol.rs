@@ -2,18 +2,14 @@
 //!
 //! What a connection has read is handed on as events of one type, with the number of the request, and the
 //! module `replies` makes the same of them whatever the version. A further version is a file and a line in
-//! [`AnyProtocol`], beside how its bytes leave (the module `streams`).
+//! [`AnyProtocol`](crate::any_protocol::AnyProtocol), beside how its bytes leave (the module `streams`).
 
-use crate::connection::Exchange;
-use crate::http1::Http1;
-use crate::http2::Http2;
-use crate::http3::Http3;
+use crate::exchange::Exchange;
 use crate::transport::Backlog;
 use farfield_base::{Ending, HttpStats, Instant, Stamp};
 use farfield_http::Event;
 use farfield_http::http1::{Fields, KnownHead, Limits, Malformed, Reply};
 use farfield_http::http2::Heads;
-use std::ops::{Deref, DerefMut};
 
 /// What the connections of a population read replies with.
 #[derive(Debug)]
@@ -118,55 +114,6 @@ pub(crate) trait Protocol {
 
     /// A request was given up: no more are sent where too much that was given up waits to leave.
     fn retire_if_full(&mut self, _backlog: Backlog) {}
-}
-
-/// The protocols that users speak. Before its version is known a connection speaks HTTP/1, which is what a
-/// proxy answers in.
-#[derive(Debug)]
-pub(crate) enum AnyProtocol {
-    Http1(Http1),
-    Http2(Box<Http2>),
-    Http3(Box<Http3>),
-}
-
-impl AnyProtocol {
-    /// The streams of HTTP/2.
-    pub fn http2(&mut self) -> Option<&mut Http2> {
-        if let AnyProtocol::Http2(own) = self { Some(own) } else { None }
-    }
-
-    /// The streams of HTTP/3, and their connection of QUIC.
-    pub fn http3(&mut self) -> Option<&mut Http3> {
-        if let AnyProtocol::Http3(own) = self { Some(own) } else { None }
-    }
-}
-
-impl Default for AnyProtocol {
-    fn default() -> AnyProtocol {
-        AnyProtocol::Http1(Http1::default())
-    }
-}
-
-impl Deref for AnyProtocol {
-    type Target = dyn Protocol;
-
-    fn deref(&self) -> &Self::Target {
-        match self {
-            AnyProtocol::Http1(own) => own,
-            AnyProtocol::Http2(own) => &**own,
-            AnyProtocol::Http3(own) => &**own,
-        }
-    }
-}
-
-impl DerefMut for AnyProtocol {
-    fn deref_mut(&mut self) -> &mut Self::Target {
-        match self {
-            AnyProtocol::Http1(own) => own,
-            AnyProtocol::Http2(own) => &mut **own,
-            AnyProtocol::Http3(own) => &mut **own,
-        }
-    }
 }
 
 /// The exchange of request `number`, of those that are in the order of their numbers.

@@ -7,10 +7,11 @@
 //!
 //! Timers are not cancelled: the earliest that was asked for fires, and the connection is asked again.
 
+use crate::any_protocol::AnyProtocol;
 use crate::connection::State;
 use crate::http3::Http3;
 use crate::population::Population;
-use crate::protocol::{AnyProtocol, Protocol};
+use crate::protocol::Protocol;
 use crate::slots::ConnectionSlot;
 use crate::transport::{ConnectionKey, Datagrams, Failure, Transport, Wake};
 use farfield_base::{Instant, Stamp};

@@ -1,8 +1,8 @@
 //! Recorded sessions asked for again: which page comes next, and when.
 
-use crate::itinerary::Pages;
+use crate::pages::Pages;
 use crate::session::After;
-use crate::user::User;
+use crate::user::{ReplayPosition, User};
 use farfield_base::Instant;
 use farfield_traffic::session::replay::{ReplayTiming, ReplayedPage, ReplayedSession};
 use std::sync::Arc;
@@ -13,13 +13,6 @@ pub struct Replays {
     pub(crate) pages: Pages,
     pub(crate) sessions: Arc<[ReplayedSession]>,
     pub(crate) timing: ReplayTiming,
-}
-
-/// The position of a user in a recorded session.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct ReplayPosition {
-    session: u32,
-    step: u32,
 }
 
 impl Replays {

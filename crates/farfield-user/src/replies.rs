@@ -1,8 +1,8 @@
 //! Replies as they come, over any version of HTTP: what a connection has read, step by step, and what its
 //! user makes of that.
 
-use crate::alternatives::alternative_in;
-use crate::connection::Job;
+use crate::alt_svc::alternative_in;
+use crate::exchange::Job;
 use crate::population::Population;
 use crate::protocol::{Reading, exchange_of, note_reply_begun};
 use crate::slots::UserSlot;

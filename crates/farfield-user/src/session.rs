@@ -26,10 +26,9 @@ mod request;
 mod text;
 pub(crate) mod trace;
 mod urls;
-mod visit;
+pub(crate) mod visit;
 mod way;
 
-pub(crate) use visit::Visit;
 pub(crate) use way::is_last;
 
 use crate::book::{HttpVersion, Target};
@@ -55,6 +54,7 @@ use slab::Slab;
 use std::sync::Arc;
 use text::Filling;
 use trace::{Traced, Tracer};
+use visit::Visit;
 
 /// Sessions as the users of one worker have them.
 #[derive(Debug)]

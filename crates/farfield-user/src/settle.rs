@@ -1,6 +1,7 @@
 //! Pages and their requests, from their beginning to the sample that each request ends as.
 
-use crate::connection::{Connection, Exchange, Job};
+use crate::connection::Connection;
+use crate::exchange::{Exchange, Job};
 use crate::policy::Reuse;
 use crate::population::Population;
 use crate::slots::{ConnectionSlot, DescriptorSlot, UserSlot};

@@ -11,9 +11,11 @@
 //! Each request has its own time limit. One whose limit passes is cancelled, and the connection goes on,
 //! unless nothing at all has come on it since the request was sent: then it takes no more requests.
 
-use crate::connection::{Connection, Job};
+use crate::any_protocol::AnyProtocol;
+use crate::connection::Connection;
+use crate::exchange::Job;
 use crate::population::Population;
-use crate::protocol::{AnyProtocol, place_of};
+use crate::protocol::place_of;
 use crate::slots::ConnectionSlot;
 use crate::transport::{ConnectionKey, Transport};
 use farfield_base::{Ending, Instant, Outcome};

@@ -1,7 +1,10 @@
 //! Counters of a population: of the load that was due, and of what became of it.
 
-use crate::unmade::MISSED_ROWS;
 use farfield_base::{AlternativeCounts, Duration};
+
+/// Load that a worker never came to has a row each up to this number; a generator that is further behind has
+/// nothing to show, and the rest is counted as lost samples.
+pub(crate) const MISSED_ROWS: u64 = 1_000_000;
 
 /// Counters of the load that was scheduled in the measured window, and of what became of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -4,9 +4,9 @@
 //! To users it is a part of connecting: a connection is there once the tunnel is, and the time limit of
 //! connecting is that of both. What the proxy sends behind the head of its reply is the server's.
 
+use crate::any_protocol::AnyProtocol;
 use crate::connection::{Connection, State};
 use crate::population::Population;
-use crate::protocol::AnyProtocol;
 use crate::transport::{ConnectionKey, Transport};
 use farfield_base::{Detail, Ending, Instant, Outcome, Rule};
 use farfield_http::http1::{Answering, Event, Head, Limits, Malformed, ReplyReader};

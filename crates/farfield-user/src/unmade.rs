@@ -1,15 +1,12 @@
 //! Load that was due and that no user has taken: dropped, or missed by a worker that fell behind.
 
-use crate::connection::Job;
+use crate::exchange::Job;
 use crate::population::Population;
 use crate::settle::never_begun;
+use crate::tally::MISSED_ROWS;
 use crate::transport::Transport;
 use farfield_base::random::Purpose;
 use farfield_base::{Instant, Outcome};
-
-/// Load that a worker never came to has a row each up to this number; a generator that is further behind has
-/// nothing to show, and the rest is counted as lost samples.
-pub(crate) const MISSED_ROWS: u64 = 1_000_000;
 
 impl Population {
     /// Records the load that was due by `now` and that this worker never came to, so that a generator which

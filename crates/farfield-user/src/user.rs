@@ -1,15 +1,21 @@
 //! One virtual user: its random stream, where it is in its session, and its connections.
 
-use crate::alternatives::Profile;
-use crate::connection::Job;
-use crate::off::Held;
-use crate::replay::ReplayPosition;
-use crate::session::Visit;
+use crate::exchange::Job;
+use crate::held::Held;
+use crate::profile::Profile;
+use crate::session::visit::Visit;
 use crate::slots::ConnectionSlot;
 use farfield_base::random::Stream;
 use farfield_base::{Instant, Sample, SessionBegin};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
+
+/// The position of a user in a recorded session.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ReplayPosition {
+    pub session: u32,
+    pub step: u32,
+}
 
 #[derive(Debug)]
 pub(crate) struct User {

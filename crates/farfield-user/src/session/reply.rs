@@ -16,7 +16,7 @@ use super::text::Filling;
 use super::trace::{TraceEvent, Tracer};
 use super::visit::Visit;
 use super::{PendingRequest, RequestRole, Sessions};
-use crate::connection::Job;
+use crate::exchange::Job;
 use crate::user::User;
 use farfield_base::random::Stream;
 use farfield_base::{Ending, Instant, KeptExchange, Outcome};

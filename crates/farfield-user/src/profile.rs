@@ -1,0 +1,56 @@
+//! The profile of a user's browser: what it remembers of the server's versions of HTTP.
+
+use crate::alt_svc::Named;
+use farfield_base::{Duration, Instant};
+
+/// The time for which an alternative is not tried again after it failed.
+const BROKEN: Duration = Duration::from_secs(300);
+/// The doublings of that time at most: two days.
+const DOUBLINGS_MAX: u32 = 9;
+
+/// What a user's browser remembers of the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Profile {
+    /// Whether its connections of TCP have streams, once one was secured.
+    pub multiplexes: Option<bool>,
+    alternative: Option<Alternative>,
+    /// Failures of the alternative in a row, and until when it is not tried.
+    broken: Option<(u32, Instant)>,
+}
+
+/// HTTP/3 on a port of the same host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Alternative {
+    port: u16,
+    until: Instant,
+}
+
+impl Profile {
+    /// The head of a reply says this of alternatives, which replaces all that was said before (RFC 7838
+    /// section 3.1).
+    pub fn note_alternative(&mut self, now: Instant, found: Named) {
+        self.alternative = match found {
+            Named::Here(port, age) => Some(Alternative { port, until: now + age }),
+            Named::Elsewhere | Named::Nothing => None,
+        };
+    }
+
+    /// The port of the alternative, unless it is too old or has failed.
+    pub fn alternative(&self, now: Instant) -> Option<u16> {
+        let alternative = self.alternative.filter(|own| own.until > now)?;
+        let is_broken = self.broken.is_some_and(|(_, until)| until > now);
+        (!is_broken).then_some(alternative.port)
+    }
+
+    /// The alternative failed.
+    pub fn note_failure(&mut self, now: Instant) {
+        let times = self.broken.map_or(0, |(times, _)| times);
+        let rests = Duration::from_ns(BROKEN.as_ns() << times.min(DOUBLINGS_MAX));
+        self.broken = Some((times.saturating_add(1), now + rests));
+    }
+
+    /// The alternative works.
+    pub fn note_success(&mut self) {
+        self.broken = None;
+    }
+}
