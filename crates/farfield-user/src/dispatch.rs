@@ -2,64 +2,64 @@
 //! up.
 
 use crate::connection::{Attempt, Connection, State};
+use crate::egress::Egress;
 use crate::exchange::Job;
-use crate::population::Population;
-use crate::secure::send_of;
+use crate::reaction::Reaction;
 use crate::slots::{ConnectionSlot, DescriptorSlot, UserSlot};
 use crate::transport::{ConnectionKey, Transport, Wake};
-use farfield_base::{Instant, Outcome, SpokenVersion, Stamp};
+use farfield_base::{Outcome, SpokenVersion, Stamp};
 
-impl Population {
+impl<T: Transport> Egress<'_, T> {
     /// Sends what waits: over connections that are idle, as far as the policy allows over new ones, and then,
     /// where it pipelines, behind other requests. On a connection whose replies are being read it leaves once
     /// they are.
-    pub(crate) fn pump<T: Transport>(&mut self, transport: &mut T, now: Instant, slot: UserSlot) {
-        self.dispatch(transport, now, slot);
+    pub(crate) fn pump(&mut self, slot: UserSlot) {
+        self.dispatch(slot);
         let mut place = 0;
-        while self.version.may_have_streams()
-            && let Some(connection) =
-                self.users.get(slot.index()).and_then(|user| user.connections.get(place))
+        while self.connections.version.may_have_streams()
+            && let Some(connection) = self.users.get(slot).and_then(|user| user.connections.get(place))
         {
-            if self.reading != Some(self.table.key(*connection)) {
-                self.flush_streams(transport, now, *connection);
+            if self.connections.reading != Some(self.connections.table.key(*connection)) {
+                self.connections.flush_streams(self.transport, self.now, *connection);
             }
             place += 1;
         }
     }
 
-    fn dispatch<T: Transport>(&mut self, transport: &mut T, now: Instant, slot: UserSlot) {
+    fn dispatch(&mut self, slot: UserSlot) {
         // The user may have left while a completed page was looked after.
-        while let Some(user) = self.users.get(slot.index()) {
+        while let Some(user) = self.users.get(slot) {
             let Some(&job) = user.waiting.front() else { return };
-            let parallel = self.parallel(user);
+            let parallel = self.connections.parallel(user);
             let takes_place = |at: &&ConnectionSlot| {
-                let connection = self.table.at(**at);
+                let connection = self.connections.table.at(**at);
                 !connection.protocol.is_over() && connection.attempt != Some(Attempt::Overtaken)
             };
             let open = user.connections.iter().filter(takes_place).count();
-            let at_once = |at: &ConnectionSlot| open >= parallel || self.table.at(*at).in_flight.is_empty();
+            let at_once =
+                |at: &ConnectionSlot| open >= parallel || self.connections.table.at(*at).in_flight.is_empty();
             if let Some(connection) = self.ready_connection(slot, job.again).filter(at_once) {
-                self.bind(connection, now, job);
-                self.send_last_bound(transport, connection);
+                self.bind(connection, job);
+                self.send_last_bound(connection);
             } else if open < parallel {
                 // What is sent again takes no connection that was idle; see `ready_connection`.
-                let idle = if job.again { None } else { self.take_idle(transport, slot) };
+                let idle = if job.again { None } else { self.take_idle(slot) };
                 match idle {
                     Some(connection) => {
-                        self.bind(connection, now, job);
-                        self.send_last_bound(transport, connection);
+                        self.bind(connection, job);
+                        self.send_last_bound(connection);
                     }
                     None => {
-                        self.open(transport, now, slot, job, None);
+                        self.open(slot, job, None);
                     }
                 }
             } else if let Some(idle) = self.idle_connection(slot) {
-                self.drop_connection(transport, idle);
-                self.open(transport, now, slot, job, None);
+                self.drop_connection(idle);
+                self.open(slot, job, None);
             } else {
-                return self.watch_waiting(transport, now, slot);
+                return self.watch_waiting(slot);
             }
-            self.users[slot.index()].waiting.pop_front();
+            self.users[slot].waiting.pop_front();
         }
     }
 
@@ -69,19 +69,21 @@ impl Population {
     /// what was sent again before it. Nothing goes behind it before it is answered: it may be what the server
     /// closes for (section 9.3.2); on streams replies do not wait for each other.
     fn ready_connection(&self, slot: UserSlot, again: bool) -> Option<ConnectionSlot> {
-        let max = self.policy.requests_max();
+        let max = self.connections.policy.requests_max();
         let takes_more = |connection: &&ConnectionSlot| {
-            let connection = self.table.at(**connection);
+            let connection = self.connections.table.at(**connection);
             let takes_more =
                 connection.withheld.is_none() && connection.protocol.takes_more(&connection.in_flight);
             let open = connection.state == State::Open && !connection.ending && takes_more;
             let suits = !again || connection.repeats && connection.in_flight.is_empty();
-            open && suits && connection.in_flight.len() < self.depth(connection) && connection.requests < max
+            open && suits
+                && connection.in_flight.len() < self.connections.depth(connection)
+                && connection.requests < max
         };
-        let connections = self.users[slot.index()].connections.iter().filter(takes_more);
+        let connections = self.users[slot].connections.iter().filter(takes_more);
         // Where there is one of HTTP/3 beside others, an alternative led to it.
         let rank = |at: &&ConnectionSlot| {
-            let connection = self.table.at(**at);
+            let connection = self.connections.table.at(**at);
             (connection.spoken != Some(SpokenVersion::Http3), connection.in_flight.len())
         };
         connections.min_by_key(rank).copied()
@@ -90,199 +92,205 @@ impl Population {
     /// An open connection of the user's that nothing is asked on, though the server lets it.
     fn idle_connection(&self, slot: UserSlot) -> Option<ConnectionSlot> {
         let idle = |connection: &&ConnectionSlot| {
-            let connection = self.table.at(**connection);
+            let connection = self.connections.table.at(**connection);
             let waits = connection.protocol.waits_for_room();
             connection.state == State::Open && connection.in_flight.is_empty() && !waits
         };
-        self.users[slot.index()].connections.iter().find(idle).copied()
+        self.users[slot].connections.iter().find(idle).copied()
     }
 
-    fn bind(&mut self, connection: ConnectionSlot, now: Instant, job: Job) {
-        let answering = self.itinerary.answering(&job);
-        let bound = self.table.at_mut(connection);
+    fn bind(&mut self, connection: ConnectionSlot, job: Job) {
+        let answering = self.users.itinerary.answering(&job);
+        let bound = self.connections.table.at_mut(connection);
         bound.bind(job, answering);
         if bound.has_streams() {
-            self.table.watch(connection, now);
+            self.connections.table.watch(connection, self.now);
         } else if bound.in_flight.len() == 1 {
-            self.table.start_limit(connection, now);
+            self.connections.table.start_limit(connection, self.now);
         }
     }
 
     /// Opens a connection for `job`.
-    pub(crate) fn open<T: Transport>(
+    pub(crate) fn open(
         &mut self,
-        transport: &mut T,
-        now: Instant,
         slot: UserSlot,
         job: Job,
         descriptor: Option<DescriptorSlot>,
     ) -> ConnectionKey {
-        let serial =
-            self.connections_begun.wrapping_mul(self.worker.workers).wrapping_add(self.worker.number);
-        self.connections_begun = self.connections_begun.wrapping_add(1);
-        let alternative = if descriptor.is_none() { self.alternative(now, slot) } else { None };
-        let mut connection = Connection::new(serial, slot, descriptor);
+        let alternative = if descriptor.is_none() { self.alternative(slot) } else { None };
+        let mut connection = self.connections.next(slot, descriptor);
         connection.spoken = match alternative {
-            None => self.version.of_connections(),
+            None => self.connections.version.of_connections(),
             Some(_) => Some(SpokenVersion::Http3),
         };
         let is_quic = connection.spoken == Some(SpokenVersion::Http3);
-        let key = self.table.insert(connection);
-        self.bind(key.slot, now, job);
-        let user = &mut self.users[slot.index()];
+        let key = self.connections.table.insert(connection);
+        self.bind(key.slot, job);
+        let user = &mut self.users[slot];
         user.connections.push(key.slot);
         let number = user.number;
         let begun = match is_quic {
-            false => transport.connect(key, number),
-            true => self.begin_quic(transport, now, key, number, alternative),
+            false => self.transport.connect(key, number),
+            true => self.begin_quic(key, number, alternative),
         };
-        self.table.at_mut(key.slot).connect_begun = begun;
+        self.connections.table.at_mut(key.slot).connect_begun = begun;
         if alternative.is_some() {
-            self.begin_attempt_at(transport, key, begun);
+            self.begin_attempt_at(key, begun);
         }
         if descriptor.is_none()
-            && let Some(limit) = self.policy.abandon_after
+            && let Some(limit) = self.connections.policy.abandon_after
         {
-            if self.unanswered.is_empty() {
-                transport.wake_at(now + limit, Wake::Unanswered);
+            if self.connections.unanswered.is_empty() {
+                self.transport.wake_at(self.now + limit, Wake::Unanswered);
             }
-            self.unanswered.push_back((now + limit, key));
+            self.connections.unanswered.push_back((self.now + limit, key));
         }
-        self.arm_deadline(transport, now);
+        self.arm_deadline();
         key
     }
 
     /// Asks to be woken when a time limit ends that begins now.
-    pub(crate) fn arm_deadline<T: Transport>(&mut self, transport: &mut T, now: Instant) {
-        if !self.deadline_armed {
-            self.deadline_armed = true;
-            transport.wake_at(now + self.policy.request_timeout(), Wake::Deadline);
+    pub(crate) fn arm_deadline(&mut self) {
+        if self.connections.arm_deadline() {
+            self.transport.wake_at(self.now + self.connections.policy.request_timeout(), Wake::Deadline);
         }
     }
 
     /// Sends the request that was bound last; on a stream it leaves with what else becomes due now.
-    pub(crate) fn send_last_bound<T: Transport>(&mut self, transport: &mut T, slot: ConnectionSlot) {
-        self.requests_sent += 1;
-        if self.table.at(slot).has_streams() {
-            return self.write_request(slot);
+    pub(crate) fn send_last_bound(&mut self, slot: ConnectionSlot) {
+        self.connections.count_sent();
+        if self.connections.table.at(slot).has_streams() {
+            return self.connections.write_request(&mut self.users.itinerary, slot);
         }
-        let key = self.table.key(slot);
-        let max = self.policy.requests_max();
-        let withheld = self.withheld_bytes(slot);
-        let connection = self.table.at_mut(slot);
+        let key = self.connections.table.key(slot);
+        let max = self.connections.policy.requests_max();
+        let withheld = self.connections.withheld_bytes(&self.users.itinerary, slot);
+        let connection = self.connections.table.at_mut(slot);
         let exchange = connection.in_flight.last_mut().expect("a request was bound to the connection");
-        let bytes = self.itinerary.bytes(&exchange.job, exchange.number + 1 < max);
+        let bytes = self.users.itinerary.bytes(&exchange.job, exchange.number + 1 < max);
         let parts = (withheld > 0).then(|| {
             let at = bytes.len() - withheld;
             (bytes.slice(..at), bytes.slice(at..))
         });
         let bytes = parts.as_ref().map_or(bytes, |(head, _)| head);
         let sent = match &mut connection.tls {
-            None => transport.send(key, bytes),
+            None => self.transport.send(key, bytes),
             Some(session) => {
                 session.seal(bytes);
-                send_of(session, transport, key, &mut self.sealed, &mut self.outgoing)
+                self.connections
+                    .buffers
+                    .send_records(session, self.transport, key)
                     .expect("a sealed request has bytes")
             }
         };
         exchange.sent = Stamp::at(sent);
         if let Some((_, content)) = parts {
-            self.withhold(transport, slot, content, sent);
+            self.connections.withhold(self.transport, slot, content, sent);
         }
     }
 
+    /// Sends the first request of a connection that is ready for it.
+    pub(crate) fn begin_requests(&mut self, slot: ConnectionSlot) {
+        if self.connections.table.at(slot).spoken == Some(SpokenVersion::Http2) {
+            self.connections.begin_http2(self.now, slot);
+        }
+        self.send_last_bound(slot);
+    }
+
     /// Closes all of a user's connections and lets it go.
-    pub(crate) fn retire<T: Transport>(&mut self, transport: &mut T, slot: UserSlot) {
-        self.abandon_session(slot);
-        self.close_all(transport, slot);
+    pub(crate) fn retire(&mut self, slot: UserSlot) {
+        self.users.abandon_session(slot);
+        self.close_all(slot);
         self.forget_tickets(slot);
-        self.unwatch_waiting(slot);
-        self.users.remove(slot.index());
+        self.users.unwatch_waiting(slot);
+        self.users.remove(slot);
     }
 
     /// Closes all of a user's connections.
-    pub(crate) fn close_all<T: Transport>(&mut self, transport: &mut T, slot: UserSlot) {
-        while let Some(connection) = self.users[slot.index()].connections.last().copied() {
-            self.drop_connection(transport, connection);
+    pub(crate) fn close_all(&mut self, slot: UserSlot) {
+        while let Some(connection) = self.users[slot].connections.last().copied() {
+            self.drop_connection(connection);
         }
     }
 
     /// Closes a connection and takes it out of its user's hands, or out of its pool.
-    pub(crate) fn drop_connection<T: Transport>(
-        &mut self,
-        transport: &mut T,
-        slot: ConnectionSlot,
-    ) -> Connection {
-        let key = self.table.key(slot);
-        self.say_goodbye(transport, slot);
-        let tcp = transport.tcp_stats(key);
-        if self.table.at(slot).flooded {
-            transport.abandon(key);
+    pub(crate) fn drop_connection(&mut self, slot: ConnectionSlot) -> Connection {
+        let key = self.connections.table.key(slot);
+        self.connections.say_goodbye(self.transport, slot);
+        let tcp = self.transport.tcp_stats(key);
+        if self.connections.table.at(slot).flooded {
+            self.transport.abandon(key);
         } else {
-            transport.close(key);
+            self.transport.close(key);
         }
-        self.release_quic(slot);
-        let connection = Connection { tcp, ..self.table.remove(slot) };
+        self.connections.release_quic(slot);
+        let connection = Connection { tcp, ..self.connections.table.remove(slot) };
         self.forget(&connection, slot);
         connection
     }
 
     pub(crate) fn forget(&mut self, connection: &Connection, slot: ConnectionSlot) {
         match connection.idle {
-            Some(idle) => self.pools.forget(idle, slot),
-            None => self.users[connection.user.index()].connections.retain(|own| *own != slot),
+            Some(idle) => {
+                if let Some(pools) = &mut self.connections.pools {
+                    pools.forget(idle, slot);
+                }
+            }
+            None => self.users[connection.user].connections.retain(|own| *own != slot),
         }
     }
+}
 
+impl<T: Transport> Reaction<'_, T> {
     /// Drops an attempt to connect without telling the server, and records it as abandoned.
-    pub(crate) fn abandon<T: Transport>(&mut self, transport: &mut T, now: Instant, key: ConnectionKey) {
-        self.release_quic(key.slot);
-        let mut connection = self.table.remove(key.slot);
-        connection.tcp = transport.tcp_stats(key);
-        transport.abandon(key);
-        self.forget(&connection, key.slot);
-        self.fail_exchanges(transport, now, &connection, &Outcome::ConnectAbandoned.into());
+    pub(crate) fn abandon(&mut self, key: ConnectionKey) {
+        self.connections.release_quic(key.slot);
+        let mut connection = self.connections.table.remove(key.slot);
+        connection.tcp = self.transport.tcp_stats(key);
+        self.transport.abandon(key);
+        self.egress().forget(&connection, key.slot);
+        self.fail_exchanges(&connection, &Outcome::ConnectAbandoned.into());
     }
 
     /// Ends the requests whose time limit has come.
-    pub(crate) fn end_overdue<T: Transport>(&mut self, transport: &mut T, now: Instant) {
-        self.deadline_armed = false;
-        let timeout = self.policy.request_timeout();
+    pub(crate) fn end_overdue(&mut self) {
+        self.connections.disarm_deadline();
+        let timeout = self.connections.policy.request_timeout();
         // Before the streams end that they wait for: they would take these, for as long again.
-        self.end_overdue_waiting(transport, now);
-        while let Some((slot, from)) = self.table.oldest_limit()
-            && from + timeout <= now
+        self.end_overdue_waiting();
+        while let Some((slot, from)) = self.connections.table.oldest_limit()
+            && from + timeout <= self.now
         {
-            self.lose(transport, now, slot, Outcome::TimedOut);
+            self.lose(slot, Outcome::TimedOut);
         }
-        while let Some((slot, from)) = self.table.oldest_watched()
-            && from + timeout <= now
+        while let Some((slot, from)) = self.connections.table.oldest_watched()
+            && from + timeout <= self.now
         {
-            self.end_overdue_streams(transport, now, slot);
+            self.end_overdue_streams(slot);
         }
-        let limits = [self.table.oldest_limit(), self.table.oldest_watched()];
+        let limits = [self.connections.table.oldest_limit(), self.connections.table.oldest_watched()];
         let limits = limits.into_iter().flatten().map(|(_, from)| from);
-        let next = limits.chain(self.waiting.first().map(|(from, _)| *from)).min();
-        if self.table.len() > 0 || next.is_some() {
+        let next = limits.chain(self.users.oldest_waiting().map(|(_, from)| from)).min();
+        if self.connections.table.len() > 0 || next.is_some() {
             // A limit that begins from now on ends after this wake.
-            self.deadline_armed = true;
-            transport.wake_at(next.unwrap_or(now) + timeout, Wake::Deadline);
+            self.connections.arm_deadline();
+            self.transport.wake_at(next.unwrap_or(self.now) + timeout, Wake::Deadline);
         }
     }
 
     /// Drops the attempts that have gone unanswered for too long. All have the same limit, so they lie in
     /// order.
-    pub(crate) fn abandon_unanswered<T: Transport>(&mut self, transport: &mut T, now: Instant) {
-        while let Some((limit, key)) = self.unanswered.front().copied() {
-            if limit > now && self.is_connecting(key) {
-                transport.wake_at(limit, Wake::Unanswered);
+    pub(crate) fn abandon_unanswered(&mut self) {
+        while let Some((limit, key)) = self.connections.unanswered.front().copied() {
+            if limit > self.now && self.connections.is_connecting(key) {
+                self.transport.wake_at(limit, Wake::Unanswered);
                 return;
             }
             // Abandoning may begin the next attempt, which goes to the back: the wake is on its way then.
-            if self.is_connecting(key) {
-                self.abandon(transport, now, key);
+            if self.connections.is_connecting(key) {
+                self.abandon(key);
             }
-            self.unanswered.pop_front();
+            self.connections.unanswered.pop_front();
         }
     }
 }

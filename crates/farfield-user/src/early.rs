@@ -10,11 +10,13 @@
 
 use crate::any_protocol::AnyProtocol;
 use crate::connection::Connection;
+use crate::connections::Connections;
+use crate::egress::Egress;
 use crate::http2::Http2;
-use crate::population::Population;
-use crate::secure::send_of;
+use crate::itinerary::Itinerary;
 use crate::slots::ConnectionSlot;
 use crate::transport::Transport;
+use crate::users::Users;
 use farfield_base::{EarlyData, Instant, SpokenVersion, Stamp};
 
 impl Connection {
@@ -24,36 +26,36 @@ impl Connection {
     }
 }
 
-impl Population {
+impl Connections {
     /// Seals the request that waits for the handshake, which has begun, if it may go with the first message;
     /// whether it does.
-    pub(crate) fn seal_early(&mut self, slot: ConnectionSlot) -> bool {
+    pub(crate) fn seal_early(&mut self, users: &mut Users, slot: ConnectionSlot) -> bool {
         let connection = self.table.at_mut(slot);
         let (Some(session), Some(exchange)) = (&mut connection.tls, connection.in_flight.first()) else {
             return false;
         };
         let (room, job, user) = (session.early_room(), exchange.job, connection.user);
-        let waits = self.itinerary.expecting_bytes(&job) > 0;
-        if room == 0 || waits || job.again || job.refusals > 0 || !self.itinerary.is_safe(&job) {
+        let waits = users.itinerary.expecting_bytes(&job) > 0;
+        if room == 0 || waits || job.again || job.refusals > 0 || !users.itinerary.is_safe(&job) {
             return false;
         }
         // A server takes early data only for the protocol that the ticket is of (RFC 8446 section 4.2.10).
-        let Some(spoken) = connection.spoken.or_else(|| self.remembered(user)) else { return false };
+        let Some(spoken) = connection.spoken.or_else(|| users.remembered(user)) else { return false };
         let connection = self.table.at_mut(slot);
         let (Some(session), Some(exchange)) = (&mut connection.tls, connection.in_flight.first()) else {
             return false;
         };
         if spoken != SpokenVersion::Http2 {
             let max = self.policy.requests_max();
-            let bytes = self.itinerary.bytes(&job, exchange.number + 1 < max);
+            let bytes = users.itinerary.bytes(&job, exchange.number + 1 < max);
             let fits = bytes.len() <= room;
             if fits {
                 session.seal_early(bytes);
             }
             return fits;
         }
-        connection.protocol = AnyProtocol::Http2(Box::new(Http2::new(self.limits)));
-        self.write_request(slot);
+        connection.protocol = AnyProtocol::Http2(Box::new(Http2::new(self.readers.limits)));
+        self.write_request(&mut users.itinerary, slot);
         let connection = self.table.at_mut(slot);
         let (Some(session), Some(streams)) = (&mut connection.tls, connection.protocol.http2()) else {
             return false;
@@ -69,15 +71,15 @@ impl Population {
     }
 
     /// Writes the request that a connection of QUIC was opened for within its handshake, if it may go there.
-    pub(crate) fn write_early(&mut self, slot: ConnectionSlot) {
+    pub(crate) fn write_early(&mut self, itinerary: &mut Itinerary, slot: ConnectionSlot) {
         let connection = self.table.at_mut(slot);
         let (Some(own), Some(exchange)) = (connection.protocol.http3(), connection.in_flight.first()) else {
             return;
         };
         let job = exchange.job;
-        let may_go = !job.again && job.refusals == 0 && self.itinerary.is_safe(&job);
+        let may_go = !job.again && job.refusals == 0 && itinerary.is_safe(&job);
         if may_go && own.core.begin_early() {
-            self.write_bound(slot);
+            self.write_bound(itinerary, slot);
         }
     }
 
@@ -88,14 +90,19 @@ impl Population {
         }
     }
 
+    /// Hands the client's last message of the handshake to the transport.
+    fn end_handshake<T: Transport>(&mut self, transport: &mut T, slot: ConnectionSlot) {
+        let key = self.table.key(slot);
+        if let Some(session) = &mut self.table.at_mut(slot).tls {
+            self.buffers.send_records(session, transport, key);
+        }
+    }
+}
+
+impl<T: Transport> Egress<'_, T> {
     /// The handshake is over: sends the request behind it, unless the server has it.
-    pub(crate) fn go_on_behind_handshake<T: Transport>(
-        &mut self,
-        transport: &mut T,
-        now: Instant,
-        slot: ConnectionSlot,
-    ) {
-        let connection = self.table.at_mut(slot);
+    pub(crate) fn go_on_behind_handshake(&mut self, slot: ConnectionSlot) {
+        let connection = self.connections.table.at_mut(slot);
         let early = connection.early();
         let sent = connection.in_flight.first().map(|exchange| exchange.sent);
         let is_http2 = connection.spoken == Some(SpokenVersion::Http2);
@@ -105,32 +112,24 @@ impl Population {
         }
         let is_written = connection.protocol.http2().is_some();
         match early {
-            EarlyData::Unsent => return self.begin_requests(transport, now, slot),
-            EarlyData::Rejected if !is_http2 => self.send_last_bound(transport, slot),
-            EarlyData::Accepted if !is_http2 => self.end_handshake(transport, slot),
+            EarlyData::Unsent => return self.begin_requests(slot),
+            EarlyData::Rejected if !is_http2 => self.send_last_bound(slot),
+            EarlyData::Accepted if !is_http2 => self.connections.end_handshake(self.transport, slot),
             EarlyData::Accepted | EarlyData::Rejected if !is_written => {
-                self.begin_requests(transport, now, slot);
-                self.flush_frames(transport, slot);
+                self.begin_requests(slot);
+                self.connections.flush_frames(self.transport, slot);
             }
             EarlyData::Accepted | EarlyData::Rejected => {
-                self.begin_http2(now, slot);
+                self.connections.begin_http2(self.now, slot);
                 if let (EarlyData::Accepted, Some(streams)) =
-                    (early, self.table.at_mut(slot).protocol.http2())
+                    (early, self.connections.table.at_mut(slot).protocol.http2())
                 {
                     streams.forget_unsent();
                 }
-                self.end_handshake(transport, slot);
-                self.flush_frames(transport, slot);
+                self.connections.end_handshake(self.transport, slot);
+                self.connections.flush_frames(self.transport, slot);
             }
         }
-        self.note_early(slot, sent.and_then(Stamp::instant));
-    }
-
-    /// Hands the client's last message of the handshake to the transport.
-    fn end_handshake<T: Transport>(&mut self, transport: &mut T, slot: ConnectionSlot) {
-        let key = self.table.key(slot);
-        if let Some(session) = &mut self.table.at_mut(slot).tls {
-            send_of(session, transport, key, &mut self.sealed, &mut self.outgoing);
-        }
+        self.connections.note_early(slot, sent.and_then(Stamp::instant));
     }
 }

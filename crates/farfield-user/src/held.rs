@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     /// In the order of the page. Each OFF time that is over lets one go.
-    pub jobs: VecDeque<Job>,
+    jobs: VecDeque<Job>,
     /// OFF times that run: as many as `jobs` at most.
     pub running: u32,
 }
@@ -16,6 +16,12 @@ impl Held {
     /// Holds back one more.
     pub fn hold(&mut self, job: Job) {
         self.jobs.push_back(job);
+    }
+
+    /// An OFF time is over, which lets one go, if there is any.
+    pub fn release(&mut self) -> Option<Job> {
+        self.running = self.running.saturating_sub(1);
+        self.jobs.pop_front()
     }
 
     /// The number held back.

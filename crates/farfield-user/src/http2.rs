@@ -5,20 +5,17 @@
 //! is over, and handed to the transport as one: requests that become due together leave together, and so do
 //! what the protocol asks for beside them (acknowledgements, windows).
 //!
-//! How requests end that fail, and their time limits, are in the module `streams`.
+//! How requests are written and leave is in the module `streams`; how they end that fail, and their time
+//! limits, are in the module `stream_ends`.
 
-use crate::any_protocol::AnyProtocol;
-use crate::connection::State;
 use crate::exchange::Exchange;
-use crate::population::Population;
 use crate::protocol::{Protocol, Reading, note_reply_begun};
-use crate::secure::send_of;
-use crate::slots::ConnectionSlot;
 use crate::stalls::Stalls;
-use crate::transport::{Backlog, Transport};
+use crate::transport::Backlog;
+use bytes::Bytes;
 use farfield_base::{Detail, Ending, HttpStats, Instant, Outcome, Stamp};
 use farfield_http::http2::{
-    self, ConnectionError, ErrorCode, Fields, Heads, Limits, Reply, Settings, StreamId,
+    self, ConnectionError, ErrorCode, Fields, Heads, Limits, Reply, RequestBlock, Settings, StreamId,
 };
 use farfield_http::{Event, tls};
 use std::sync::Arc;
@@ -74,8 +71,31 @@ impl Http2 {
         self.unsent_from = 1;
     }
 
+    /// Writes a request onto a stream; returns its number on the connection, if there was room.
+    pub fn write(&mut self, block: &RequestBlock, body: &Bytes) -> Option<u32> {
+        self.core.request(block, body, &mut self.to_send).ok().map(StreamId::request)
+    }
+
+    /// The frames were handed to the transport; returns how many bytes of them answer the server's.
+    pub fn end_sending(&mut self) -> usize {
+        self.to_send.clear();
+        self.core.take_answer_bytes()
+    }
+
+    /// Notes that the requests that were written so far, before number `end`, were sent at `sent`.
+    pub fn note_sent(&mut self, in_flight: &mut [Exchange], end: u32, sent: Instant) {
+        let first = self.unsent_from;
+        for exchange in in_flight.iter_mut().rev().take_while(|own| own.number >= first) {
+            exchange.sent = Stamp::at(sent);
+            if self.core.is_stalled(StreamId::of_request(exchange.number)) {
+                self.stalls.begin(exchange.number, sent);
+            }
+        }
+        self.unsent_from = end;
+    }
+
     /// Appends GOAWAY to what is sent, unless the server knows already that the connection is over.
-    fn say_goodbye(&mut self) {
+    pub fn say_goodbye(&mut self) {
         if !self.is_broken {
             self.core.close(&mut self.to_send);
         }
@@ -196,67 +216,5 @@ fn outcome_of_connection(error: ConnectionError, bytes: &[u8], over_tls: bool) -
         ConnectionError::BlockTooLarge => Outcome::HeadTooLarge,
         ConnectionError::Flood => Outcome::Flooded,
         _ => Outcome::BadFrame,
-    }
-}
-
-impl Population {
-    /// Begins HTTP/2 on a connection that requests can be sent on from now on.
-    pub(crate) fn begin_http2(&mut self, now: Instant, slot: ConnectionSlot) {
-        self.table.stop_limit(slot);
-        let connection = self.table.at_mut(slot);
-        if connection.protocol.http2().is_none() {
-            connection.protocol = AnyProtocol::Http2(Box::new(Http2::new(self.limits)));
-        }
-        self.table.watch(slot, now);
-    }
-
-    /// Writes the request that was bound last. It leaves with [`Population::flush_frames`].
-    pub(crate) fn write_frames(&mut self, slot: ConnectionSlot) {
-        let connection = self.table.at_mut(slot);
-        let Some(own) = connection.protocol.http2() else { return };
-        let exchange = connection.in_flight.last().expect("a request was bound to the connection");
-        let stream = self
-            .itinerary
-            .with_stream(&exchange.job, |block, body| own.core.request(block, body, &mut own.to_send));
-        debug_assert_eq!(stream.map(StreamId::request), Ok(exchange.number));
-    }
-
-    /// Hands the frames that were written to the transport, and notes when that was.
-    pub(crate) fn flush_frames<T: Transport>(&mut self, transport: &mut T, slot: ConnectionSlot) {
-        let key = self.table.key(slot);
-        let connection = self.table.at_mut(slot);
-        let Some(own) = connection.protocol.http2() else { return };
-        // Within the handshake it is not known yet whether the server takes what went early.
-        if own.to_send.is_empty() || connection.state != State::Open {
-            return;
-        }
-        let sent = match &mut connection.tls {
-            None => Some(transport.send(key, &self.outgoing.keep(&own.to_send))),
-            Some(session) => {
-                session.seal(&own.to_send);
-                send_of(session, transport, key, &mut self.sealed, &mut self.outgoing)
-            }
-        };
-        own.to_send.clear();
-        connection.answers.count(own.core.take_answer_bytes());
-        let Some(sent) = sent else { return };
-        let first = own.unsent_from;
-        for exchange in connection.in_flight.iter_mut().rev().take_while(|own| own.number >= first) {
-            exchange.sent = Stamp::at(sent);
-            if own.core.is_stalled(StreamId::of_request(exchange.number)) {
-                own.stalls.begin(exchange.number, sent);
-            }
-        }
-        own.unsent_from = connection.requests;
-    }
-
-    /// Tells the server, on a connection that is about to be closed, that no more is asked (RFC 9113 section
-    /// 6.8) or what is wrong.
-    pub(crate) fn send_goaway<T: Transport>(&mut self, transport: &mut T, slot: ConnectionSlot) {
-        let connection = self.table.at_mut(slot);
-        if let (Some(own), false) = (connection.protocol.http2(), connection.ending) {
-            own.say_goodbye();
-            self.flush_frames(transport, slot);
-        }
     }
 }

@@ -3,12 +3,11 @@
 //! A request is a stream, and its reply is found by the request's number on its connection. What is written
 //! to streams leaves in datagrams (the module `quic`) once what led to it is over, so that requests which
 //! become due together leave together. How requests end that fail, and their time limits, are in the module
-//! `streams`.
+//! `stream_ends`.
 
 use crate::exchange::Exchange;
-use crate::population::Population;
+use crate::itinerary::Itinerary;
 use crate::protocol::{Protocol, Reading, note_reply_begun};
-use crate::slots::ConnectionSlot;
 use crate::stalls::Stalls;
 use farfield_base::{Ending, HttpStats, Instant, Outcome, SpokenVersion, Stamp};
 use farfield_http::Event;
@@ -51,6 +50,23 @@ impl Http3 {
     /// Whether request `number` is still to be written: the server allows no stream for it yet.
     fn is_unwritten(&self, number: u32) -> bool {
         number >= self.unwritten_from
+    }
+
+    /// Writes the requests in flight that are not written yet, as far as the server allows streams.
+    pub fn write(&mut self, itinerary: &mut Itinerary, in_flight: &[Exchange]) {
+        if self.is_retired {
+            return;
+        }
+        let from = self.unwritten_from;
+        for exchange in in_flight.iter().filter(|exchange| exchange.number >= from) {
+            if !self.core.has_room() {
+                return;
+            }
+            let parts = itinerary.for_http3(&exchange.job);
+            let number = self.core.request(parts, exchange.answering);
+            debug_assert_eq!(number, Some(exchange.number));
+            self.unwritten_from = exchange.number + 1;
+        }
     }
 
     /// Notes that the requests that were written so far were sent at `sent`.
@@ -151,24 +167,5 @@ impl Protocol for Http3 {
         // The number of one that was never written is no stream's, and cannot be left out.
         self.is_retired |= self.heard.is_none_or(|heard| heard <= sent) || self.is_unwritten(number);
         self.core.cancel(number);
-    }
-}
-
-impl Population {
-    /// Writes the requests that are bound to a connection and not written yet, as far as the server allows
-    /// streams. They leave with [`Population::flush_datagrams`].
-    pub(crate) fn write_bound(&mut self, slot: ConnectionSlot) {
-        let connection = self.table.at_mut(slot);
-        let Some(own) = connection.protocol.http3().filter(|own| !own.is_retired) else { return };
-        let from = own.unwritten_from;
-        for exchange in connection.in_flight.iter().filter(|exchange| exchange.number >= from) {
-            if !own.core.has_room() {
-                return;
-            }
-            let parts = self.itinerary.for_http3(&exchange.job);
-            let number = own.core.request(parts, exchange.answering);
-            debug_assert_eq!(number, Some(exchange.number));
-            own.unwritten_from = exchange.number + 1;
-        }
     }
 }

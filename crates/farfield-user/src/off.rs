@@ -9,54 +9,40 @@
 //! A request that is held back is not due, and so not in the system; a page of which something is held back
 //! is not over.
 
-use crate::exchange::Job;
-use crate::population::Population;
+use crate::reaction::Reaction;
 use crate::slots::UserSlot;
 use crate::transport::{Transport, Wake};
 use crate::user::User;
 use farfield_base::Instant;
 
-impl Population {
+impl<T: Transport> Reaction<'_, T> {
     /// Begins as many OFF times as there is room for requests beside those of the user's that are under way.
-    pub(crate) fn begin_off_times<T: Transport>(&mut self, transport: &mut T, now: Instant, slot: UserSlot) {
-        let Some(times) = self.model.active_off() else { return };
-        let depth = self.depth_at_most() as u32;
-        let places = u32::from(self.policy.parallel.get()).saturating_mul(depth);
+    pub(crate) fn begin_off_times(&mut self, slot: UserSlot) {
+        let Some(times) = self.load.model.active_off() else { return };
+        let depth = self.connections.depth_at_most() as u32;
+        let places = u32::from(self.connections.policy.parallel.get()).saturating_mul(depth);
         // The user may have left while a completed page was looked after.
-        let Some(user) = self.users.get_mut(slot.index()) else { return };
+        let Some(user) = self.users.get_mut(slot) else { return };
         let (unfinished, turn) = (user.unfinished, user.turn);
         let Some(held) = &mut user.held else { return };
         let under_way = unfinished - held.count();
         while held.running < held.count() && under_way + held.running < places {
             held.running += 1;
             let off = times.sample_duration(&mut user.rng);
-            transport.wake_at(now + off, Wake::Off { slot, turn });
+            self.transport.wake_at(self.now + off, Wake::Off { slot, turn });
         }
     }
 
     /// An OFF time is over: what it held back is due. Once the load has ended nothing more is begun.
-    pub(crate) fn end_off_time<T: Transport>(
-        &mut self,
-        transport: &mut T,
-        now: Instant,
-        due: Instant,
-        slot: UserSlot,
-        turn: u32,
-    ) {
-        let goes_on = !self.finished && due < self.window.measure_to;
-        let finishes = self.sessions_finish() && due < self.finish_until();
+    pub(crate) fn end_off_time(&mut self, due: Instant, slot: UserSlot, turn: u32) {
+        let goes_on = !self.load.is_finished() && due < self.load.end();
+        let finishes =
+            self.load.sessions_finish(self.users.sessions_open()) && due < self.load.finish_until();
         let goes_on = |user: &User| goes_on || finishes && user.begun.is_some();
-        let user = self.users.get_mut(slot.index()).filter(|user| user.turn == turn && goes_on(user));
-        let Some(user) = user else { return };
-        let Some(job) = user.held.as_mut().and_then(|held| {
-            held.running = held.running.saturating_sub(1);
-            held.jobs.pop_front()
-        }) else {
-            return;
-        };
-        user.waiting.push_back(Job { due, ..job });
-        self.held_back -= 1;
-        self.in_system.enter(now, due);
-        self.pump(transport, now, slot);
+        let user = self.users.get(slot).filter(|user| user.turn == turn && goes_on(user));
+        if user.is_some() && self.users.release_held(slot, due) {
+            self.counters.in_system.enter(self.now, due);
+            self.egress().pump(slot);
+        }
     }
 }

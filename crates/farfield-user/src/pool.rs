@@ -29,16 +29,46 @@ pub(crate) struct Idle {
 #[derive(Debug, Default)]
 pub(crate) struct Pools {
     /// Idle connections by machine, the one that became idle last at the end.
-    pub idle: BTreeMap<u32, Vec<ConnectionSlot>>,
+    idle: BTreeMap<u32, Vec<ConnectionSlot>>,
     /// When each stay began, the oldest first, be it over or not.
-    pub stays: VecDeque<(Instant, ConnectionKey)>,
+    stays: VecDeque<(Instant, ConnectionKey)>,
 }
 
 impl Pools {
+    /// The number of idle connections of a machine.
+    pub fn count(&self, machine: u32) -> usize {
+        self.idle.get(&machine).map_or(0, Vec::len)
+    }
+
+    /// Puts a connection into the pool of `stay`; whether none was in any, so that none is waited for.
+    pub fn put(&mut self, stay: Idle, key: ConnectionKey) -> bool {
+        self.idle.entry(stay.machine).or_default().push(key.slot);
+        let is_first = self.stays.is_empty();
+        self.stays.push_back((stay.since, key));
+        is_first
+    }
+
+    /// Takes the connection out of a machine's pool that became idle last of those that `suits` it.
+    pub fn take(&mut self, machine: u32, suits: impl Fn(&ConnectionSlot) -> bool) -> Option<ConnectionSlot> {
+        let pool = self.idle.get_mut(&machine)?;
+        let place = pool.iter().rposition(suits)?;
+        Some(pool.remove(place))
+    }
+
     /// Takes a connection out of its pool.
     pub fn forget(&mut self, idle: Idle, slot: ConnectionSlot) {
         if let Some(pool) = self.idle.get_mut(&idle.machine) {
             pool.retain(|held| *held != slot);
         }
+    }
+
+    /// The oldest stay, be it over or not.
+    pub fn oldest(&self) -> Option<(Instant, ConnectionKey)> {
+        self.stays.front().copied()
+    }
+
+    /// Forgets the oldest stay, which is over.
+    pub fn end_oldest(&mut self) {
+        self.stays.pop_front();
     }
 }

@@ -9,133 +9,17 @@
 
 use crate::any_protocol::AnyProtocol;
 use crate::connection::State;
+use crate::connections::Connections;
+use crate::egress::Egress;
 use crate::http3::Http3;
-use crate::population::Population;
 use crate::protocol::Protocol;
+use crate::reaction::Reaction;
 use crate::slots::ConnectionSlot;
-use crate::transport::{ConnectionKey, Datagrams, Failure, Transport, Wake};
+use crate::transport::{ConnectionKey, Failure, Transport, Wake};
 use farfield_base::{Instant, Stamp};
 use farfield_http::http3;
 
-impl Population {
-    /// Begins a connection of QUIC for the user of this number, to another port of the server's where one is
-    /// named; returns when its socket was opened.
-    pub(crate) fn begin_quic<T: Transport>(
-        &mut self,
-        transport: &mut T,
-        now: Instant,
-        key: ConnectionKey,
-        user: u32,
-        port: Option<u16>,
-    ) -> Instant {
-        let at = transport.open_datagrams(key, user, port);
-        let Some(client) = &mut self.http3 else { return at };
-        let begun = client.begin(at.max(now), user);
-        let connection = self.table.at_mut(key.slot);
-        connection.protocol =
-            AnyProtocol::Http3(Box::new(Http3::new(http3::Connection::new(begun, self.limits))));
-        // An attempt may be overtaken, and what went with it would be sent twice.
-        if port.is_none() {
-            self.write_early(key.slot);
-        }
-        self.count_handshake(now, key.slot);
-        self.flush_datagrams(transport, at.max(now), key.slot);
-        at
-    }
-
-    /// Datagrams came on a socket that [`Transport::open_datagrams`] opened. All have `segment_bytes` bytes,
-    /// at least one, but for the last, which may have fewer, and the same codepoint `ecn` (RFC 3168 section
-    /// 5).
-    pub fn handle_datagrams<T: Transport>(
-        &mut self,
-        transport: &mut T,
-        now: Instant,
-        key: ConnectionKey,
-        ecn: u8,
-        segment_bytes: usize,
-        bytes: &[u8],
-    ) {
-        if !bytes.is_empty() {
-            self.note_received(now);
-        }
-        let (Some(client), Some(connection)) = (&mut self.http3, self.table.find(key)) else { return };
-        let Some(own) = connection.protocol.http3() else { return };
-        let now = own.hear(now);
-        for datagram in bytes.chunks(segment_bytes.max(1)) {
-            client.receive(&mut own.core.quic, now, ecn, datagram);
-        }
-        let is_heard = own.core.quic.is_heard();
-        self.count_handshake(now, key.slot);
-        if is_heard {
-            self.note_answered(transport, now, key);
-        }
-        self.handle_replies(transport, now, key, &[]);
-    }
-
-    /// The server has answered: its first packet has come.
-    fn note_answered<T: Transport>(&mut self, transport: &mut T, now: Instant, key: ConnectionKey) {
-        let Some(connection) = self.table.find(key) else { return };
-        if connection.state != State::Connecting {
-            return;
-        }
-        connection.state = State::Securing;
-        connection.connected = Stamp::at(now);
-        let descriptor = connection.descriptor.take();
-        self.table.start_limit(key.slot, now);
-        if let Some(descriptor) = descriptor {
-            self.handle_answered(transport, now, descriptor);
-        }
-    }
-
-    /// The handshake is over: requests can be sent.
-    pub(crate) fn handle_quic_secured<T: Transport>(
-        &mut self,
-        transport: &mut T,
-        now: Instant,
-        slot: ConnectionSlot,
-    ) {
-        let connection = self.table.at_mut(slot);
-        connection.state = State::Open;
-        connection.secured = connection.protocol.http3().map(|own| own.core.stats(now));
-        self.table.stop_limit(slot);
-        self.table.watch(slot, now);
-        self.write_bound(slot);
-        self.end_attempt(transport, slot);
-    }
-
-    /// The client of a connection has moved: datagrams take another path from now on, from another address.
-    /// The connection goes on there (RFC 9000 section 9), unless its handshake is not over.
-    pub fn handle_moved<T: Transport>(&mut self, transport: &mut T, now: Instant, key: ConnectionKey) {
-        let Some(connection) = self.table.find(key) else { return };
-        let Some(own) = connection.protocol.http3().filter(|_| connection.state == State::Open) else {
-            return self.handle_failed(transport, now, key, Failure::NetworkChanged);
-        };
-        own.core.quic.change_path(now);
-        self.tally.migrated += 1;
-        self.flush_datagrams(transport, now, key.slot);
-    }
-
-    /// A timer of a connection may have come to its end.
-    pub(crate) fn handle_quic_timer<T: Transport>(
-        &mut self,
-        transport: &mut T,
-        now: Instant,
-        key: ConnectionKey,
-    ) {
-        let (Some(client), Some(connection)) = (&mut self.http3, self.table.find(key)) else { return };
-        let Some(own) = connection.protocol.http3() else { return };
-        // An earlier wake was asked for since, and has come; or this one is stale.
-        if own.wakes_at.is_none_or(|at| at > now) {
-            return;
-        }
-        own.wakes_at = None;
-        if own.core.quic.next_timeout().is_some_and(|at| at <= now) {
-            client.handle_timeout(&mut own.core.quic, now);
-            return self.handle_replies(transport, now, key, &[]);
-        }
-        self.wake_for_timers(transport, key.slot);
-    }
-
+impl Connections {
     /// Hands the datagrams that are due to the transport, notes when requests left, and asks for a wake for
     /// the next timer.
     pub(crate) fn flush_datagrams<T: Transport>(
@@ -147,17 +31,7 @@ impl Population {
         let key = self.table.key(slot);
         let connection = self.table.at_mut(slot);
         let Some(own) = connection.protocol.http3() else { return };
-        let mut sent = None;
-        loop {
-            self.sealed.clear();
-            let Some(transmit) = own.core.quic.next_transmit(now, &mut self.sealed) else { break };
-            let bytes = self.outgoing.keep(&self.sealed);
-            let datagrams =
-                Datagrams { ecn: transmit.ecn, segment_bytes: transmit.segment_bytes, bytes: &bytes };
-            let at = transport.send_datagrams(key, datagrams);
-            sent = sent.or(Some(at));
-        }
-        self.sealed.clear();
+        let sent = self.buffers.send_datagrams(&mut own.core.quic, transport, now, key);
         // What waits for the congestion window has been handed over as well: waiting for it is the
         // transport's time.
         own.note_sent(&mut connection.in_flight, sent.unwrap_or(now));
@@ -175,16 +49,6 @@ impl Population {
         }
     }
 
-    /// Counts the processor time that the handshake took, in the window.
-    fn count_handshake(&mut self, now: Instant, slot: ConnectionSlot) {
-        if let Some(own) = self.table.at_mut(slot).protocol.http3() {
-            let spent = own.core.quic.take_spent();
-            if self.window.contains(now) {
-                self.tally.handshake_cpu = self.tally.handshake_cpu + spent;
-            }
-        }
-    }
-
     /// Tells the server, on a connection that is about to be closed, that no more is asked or what is wrong.
     pub(crate) fn close_quic<T: Transport>(&mut self, transport: &mut T, slot: ConnectionSlot) {
         let Some(own) = self.table.at_mut(slot).protocol.http3() else { return };
@@ -195,8 +59,125 @@ impl Population {
 
     /// Lets go of what the connection has in common with others; nothing more is sent on it.
     pub(crate) fn release_quic(&mut self, slot: ConnectionSlot) {
-        if let (Some(client), Some(own)) = (&mut self.http3, self.table.at_mut(slot).protocol.http3()) {
+        if let (Some(client), Some(own)) = (&mut self.clients.http3, self.table.at_mut(slot).protocol.http3())
+        {
             client.release(&mut own.core.quic);
         }
+    }
+}
+
+impl<T: Transport> Egress<'_, T> {
+    /// Begins a connection of QUIC for the user of this number, to another port of the server's where one is
+    /// named; returns when its socket was opened.
+    pub(crate) fn begin_quic(&mut self, key: ConnectionKey, user: u32, port: Option<u16>) -> Instant {
+        let at = self.transport.open_datagrams(key, user, port);
+        let Some(client) = &mut self.connections.clients.http3 else { return at };
+        let begun = client.begin(at.max(self.now), user);
+        let connection = self.connections.table.at_mut(key.slot);
+        connection.protocol = AnyProtocol::Http3(Box::new(Http3::new(http3::Connection::new(
+            begun,
+            self.connections.readers.limits,
+        ))));
+        // An attempt may be overtaken, and what went with it would be sent twice.
+        if port.is_none() {
+            self.connections.write_early(&mut self.users.itinerary, key.slot);
+        }
+        self.count_handshake(key.slot);
+        self.connections.flush_datagrams(self.transport, at.max(self.now), key.slot);
+        at
+    }
+
+    /// The handshake is over: requests can be sent.
+    pub(crate) fn handle_quic_secured(&mut self, slot: ConnectionSlot) {
+        let connection = self.connections.table.at_mut(slot);
+        connection.state = State::Open;
+        connection.secured = connection.protocol.http3().map(|own| own.core.stats(self.now));
+        self.connections.table.stop_limit(slot);
+        self.connections.table.watch(slot, self.now);
+        self.connections.write_bound(&mut self.users.itinerary, slot);
+        self.end_attempt(slot);
+    }
+
+    /// Counts the processor time that the handshake took, in the window.
+    fn count_handshake(&mut self, slot: ConnectionSlot) {
+        if let Some(own) = self.connections.table.at_mut(slot).protocol.http3() {
+            let spent = own.core.quic.take_spent();
+            self.counters.count_handshake(self.now, || spent);
+        }
+    }
+}
+
+impl<T: Transport> Reaction<'_, T> {
+    /// Datagrams came on a socket that [`Transport::open_datagrams`] opened. All have `segment_bytes` bytes,
+    /// at least one, but for the last, which may have fewer, and the same codepoint `ecn` (RFC 3168 section
+    /// 5).
+    pub fn handle_datagrams(&mut self, key: ConnectionKey, ecn: u8, segment_bytes: usize, bytes: &[u8]) {
+        if !bytes.is_empty() {
+            self.counters.note_received(self.now);
+        }
+        let (Some(client), Some(connection)) =
+            (&mut self.connections.clients.http3, self.connections.table.find(key))
+        else {
+            return;
+        };
+        let Some(own) = connection.protocol.http3() else { return };
+        let now = own.hear(self.now);
+        for datagram in bytes.chunks(segment_bytes.max(1)) {
+            client.receive(&mut own.core.quic, now, ecn, datagram);
+        }
+        let is_heard = own.core.quic.is_heard();
+        let mut heard = self.at(now);
+        heard.egress().count_handshake(key.slot);
+        if is_heard {
+            heard.note_answered(key);
+        }
+        heard.handle_replies(key, &[]);
+    }
+
+    /// The server has answered: its first packet has come.
+    fn note_answered(&mut self, key: ConnectionKey) {
+        let Some(connection) = self.connections.table.find(key) else { return };
+        if connection.state != State::Connecting {
+            return;
+        }
+        connection.state = State::Securing;
+        connection.connected = Stamp::at(self.now);
+        let descriptor = connection.descriptor.take();
+        self.connections.table.start_limit(key.slot, self.now);
+        if let Some(descriptor) = descriptor {
+            self.handle_answered(descriptor);
+        }
+    }
+
+    /// The client of a connection has moved: datagrams take another path from now on, from another address.
+    /// The connection goes on there (RFC 9000 section 9), unless its handshake is not over.
+    pub fn handle_moved(&mut self, key: ConnectionKey) {
+        let Some(connection) = self.connections.table.find(key) else { return };
+        let Some(own) = connection.protocol.http3().filter(|_| connection.state == State::Open) else {
+            return self.handle_failed(key, Failure::NetworkChanged);
+        };
+        own.core.quic.change_path(self.now);
+        self.counters.tally.migrated += 1;
+        self.connections.flush_datagrams(self.transport, self.now, key.slot);
+    }
+
+    /// A timer of a connection may have come to its end.
+    pub(crate) fn handle_quic_timer(&mut self, key: ConnectionKey) {
+        let (Some(client), Some(connection)) =
+            (&mut self.connections.clients.http3, self.connections.table.find(key))
+        else {
+            return;
+        };
+        let Some(own) = connection.protocol.http3() else { return };
+        // An earlier wake was asked for since, and has come; or this one is stale.
+        if own.wakes_at.is_none_or(|at| at > self.now) {
+            return;
+        }
+        own.wakes_at = None;
+        if own.core.quic.next_timeout().is_some_and(|at| at <= self.now) {
+            client.handle_timeout(&mut own.core.quic, self.now);
+            return self.handle_replies(key, &[]);
+        }
+        self.connections.wake_for_timers(self.transport, key.slot);
     }
 }

@@ -1,74 +1,61 @@
 //! Connections that pass from user to user, through the pool of their machine (the module `pool`).
 
 use crate::connection::{Connection, State};
-use crate::policy::Reuse;
-use crate::pool::Idle;
-use crate::population::Population;
+use crate::egress::Egress;
+use crate::pool::{Idle, Pools};
 use crate::slots::{ConnectionSlot, UserSlot};
 use crate::transport::{Transport, Wake};
-use farfield_base::Instant;
 
-impl Population {
+impl<T: Transport> Egress<'_, T> {
     /// Gives a connection of a user's, which is open and on which nothing is asked, to the pool of the user's
     /// machine, where users share connections.
-    pub(crate) fn give_back<T: Transport>(&mut self, transport: &mut T, now: Instant, slot: ConnectionSlot) {
-        let Connection { user, ending, .. } = *self.table.at(slot);
-        // What the server closes is about to fail; an attempt of the overload model has a connection of its
-        // own.
-        if self.policy.policy != Reuse::SharedPool || ending || self.model.is_single() {
+    pub(crate) fn give_back(&mut self, slot: ConnectionSlot) {
+        let Connection { user, ending, .. } = *self.connections.table.at(slot);
+        // What the server closes is about to fail.
+        let Some(pools) = self.connections.pools.as_mut().filter(|_| !ending) else { return };
+        let stay = Idle { machine: self.transport.machine_of(self.users[user].number), since: self.now };
+        if pools.count(stay.machine) >= usize::from(self.connections.policy.pool_idle) {
+            self.drop_connection(slot);
             return;
         }
-        let machine = transport.machine_of(self.users[user.index()].number);
-        let pool = self.pools.idle.entry(machine).or_default();
-        if pool.len() >= usize::from(self.policy.pool_idle) {
-            self.drop_connection(transport, slot);
-            return;
+        if pools.put(stay, self.connections.table.key(slot)) {
+            self.transport.wake_at(self.now + self.connections.policy.pool_keep_alive, Wake::Idle);
         }
-        pool.push(slot);
-        self.users[user.index()].connections.retain(|own| *own != slot);
-        self.table.at_mut(slot).idle = Some(Idle { machine, since: now });
-        if self.pools.stays.is_empty() {
-            transport.wake_at(now + self.policy.pool_keep_alive, Wake::Idle);
-        }
-        self.pools.stays.push_back((now, self.table.key(slot)));
+        self.users[user].connections.retain(|own| *own != slot);
+        self.connections.table.at_mut(slot).idle = Some(stay);
     }
 
     /// Makes the connection that became idle last in the pool of the user's machine the user's; `None` if
     /// there is none that is open on both sides.
-    pub(crate) fn take_idle<T: Transport>(
-        &mut self,
-        transport: &T,
-        slot: UserSlot,
-    ) -> Option<ConnectionSlot> {
-        if self.policy.policy != Reuse::SharedPool {
-            return None;
-        }
-        let user = &mut self.users[slot.index()];
-        let pool = self.pools.idle.get_mut(&transport.machine_of(user.number))?;
-        let table = &self.table;
-        let open = |at: &ConnectionSlot| table.at(*at).state == State::Open && !table.at(*at).ending;
-        let taken = pool.remove(pool.iter().rposition(open)?);
+    pub(crate) fn take_idle(&mut self, slot: UserSlot) -> Option<ConnectionSlot> {
+        let pools = self.connections.pools.as_mut()?;
+        let user = &mut self.users[slot];
+        let table = &self.connections.table;
+        let is_open = |at: &ConnectionSlot| table.at(*at).state == State::Open && !table.at(*at).ending;
+        let taken = pools.take(self.transport.machine_of(user.number), is_open)?;
         user.connections.push(taken);
-        let connection = self.table.at_mut(taken);
+        let connection = self.connections.table.at_mut(taken);
         (connection.user, connection.idle) = (slot, None);
         Some(taken)
     }
 
     /// Closes the connections that have been idle for too long. All may be for as long, so stays lie in
     /// order.
-    pub(crate) fn close_idle<T: Transport>(&mut self, transport: &mut T, now: Instant) {
-        while let Some((since, key)) = self.pools.stays.front().copied() {
-            let until = since + self.policy.pool_keep_alive;
-            let connection = self.table.find(key);
+    pub(crate) fn close_idle(&mut self) {
+        while let Some((since, key)) = self.connections.pools.as_ref().and_then(Pools::oldest) {
+            let until = since + self.connections.policy.pool_keep_alive;
+            let connection = self.connections.table.find(key);
             let stays =
                 connection.and_then(|connection| connection.idle).is_some_and(|idle| idle.since == since);
-            if stays && until > now {
-                return transport.wake_at(until, Wake::Idle);
+            if stays && until > self.now {
+                return self.transport.wake_at(until, Wake::Idle);
             }
             if stays {
-                self.drop_connection(transport, key.slot);
+                self.drop_connection(key.slot);
             }
-            self.pools.stays.pop_front();
+            if let Some(pools) = &mut self.connections.pools {
+                pools.end_oldest();
+            }
         }
     }
 }

@@ -1,71 +1,37 @@
-//! Requests on streams, of HTTP/2 and HTTP/3 alike: how each ends, whatever becomes of the others on its
-//! connection.
+//! Requests on streams, of HTTP/2 and HTTP/3 alike: how they are written, and how they leave.
 //!
-//! A request that the server says it has not processed (of HTTP/2 REFUSED_STREAM, of HTTP/3
-//! H3_REQUEST_REJECTED, of either what its GOAWAY leaves out) is sent again whatever its method (RFC 9113
-//! section 8.7, RFC 9114 section 4.1.1): a few times at most, unless the server goes away behind requests
-//! that it has processed, as after a number of them. One that ends with its connection is sent again once,
-//! if it is idempotent, nothing of a reply came, and the connection had been used before: a reply had come
-//! over it. All that are on their way then are treated alike, whatever the order of their streams.
-//!
-//! Each request has its own time limit. One whose limit passes is cancelled, and the connection goes on,
-//! unless nothing at all has come on it since the request was sent: then it takes no more requests.
+//! What is written to streams is collected until what led to it is over, and handed to the transport as one:
+//! requests that become due together leave together, and so does what the protocol asks for beside them.
 
 use crate::any_protocol::AnyProtocol;
-use crate::connection::Connection;
-use crate::exchange::Job;
-use crate::population::Population;
-use crate::protocol::place_of;
+use crate::connection::State;
+use crate::connections::Connections;
+use crate::http2::Http2;
+use crate::itinerary::Itinerary;
 use crate::slots::ConnectionSlot;
-use crate::transport::{ConnectionKey, Transport};
-use farfield_base::{Ending, Instant, Outcome};
-use farfield_http::http1::Reply;
+use crate::transport::Transport;
+use farfield_base::Instant;
 
-/// How often a request is sent again that the server refused without processing it. Clients differ: Go's
-/// sends it six times more, and curl five.
-pub(crate) const REFUSALS_MAX: u8 = 5;
-
-/// What came of a reply of which nothing came.
-const NOTHING: Reply = Reply { status: 0, persistent: false, body_bytes: 0, reply_bytes: 0 };
-
-impl Population {
-    /// Requests on the way at most on one connection.
-    pub(crate) fn depth(&self, connection: &Connection) -> usize {
-        if connection.has_streams() { usize::from(self.policy.streams.get()) } else { self.policy.depth() }
-    }
-
-    /// Requests on the way at most on a connection of the version that users speak, or may.
-    pub(crate) fn depth_at_most(&self) -> usize {
-        match self.version.may_have_streams() {
-            true => usize::from(self.policy.streams.get()),
-            false => self.policy.depth(),
-        }
-    }
-
+impl Connections {
     /// Writes the request that was bound last to a connection with streams. It leaves with
-    /// [`Population::flush_streams`].
-    pub(crate) fn write_request(&mut self, slot: ConnectionSlot) {
+    /// [`flush_streams`](Self::flush_streams).
+    pub fn write_request(&mut self, itinerary: &mut Itinerary, slot: ConnectionSlot) {
         match self.table.at(slot).protocol {
             AnyProtocol::Http1(_) => {}
-            AnyProtocol::Http2(_) => self.write_frames(slot),
-            AnyProtocol::Http3(_) => self.write_bound(slot),
+            AnyProtocol::Http2(_) => self.write_frames(itinerary, slot),
+            AnyProtocol::Http3(_) => self.write_bound(itinerary, slot),
         }
     }
 
     /// Writes requests that are bound to the connection and waited for the server to allow streams.
-    pub(crate) fn write_waiting(&mut self, slot: ConnectionSlot) {
+    pub fn write_waiting(&mut self, itinerary: &mut Itinerary, slot: ConnectionSlot) {
         if let AnyProtocol::Http3(_) = self.table.at(slot).protocol {
-            self.write_bound(slot);
+            self.write_bound(itinerary, slot);
         }
     }
 
     /// Hands what was written to streams to the transport, and what the protocol asks for beside it.
-    pub(crate) fn flush_streams<T: Transport>(
-        &mut self,
-        transport: &mut T,
-        now: Instant,
-        slot: ConnectionSlot,
-    ) {
+    pub fn flush_streams<T: Transport>(&mut self, transport: &mut T, now: Instant, slot: ConnectionSlot) {
         match self.table.at(slot).protocol {
             AnyProtocol::Http1(_) => {}
             AnyProtocol::Http2(_) => self.flush_frames(transport, slot),
@@ -73,97 +39,63 @@ impl Population {
         }
     }
 
-    /// The request of this number failed, with what came of its reply and the outcome. What the server has
-    /// `refused` and not processed is sent again.
-    pub(crate) fn fail_stream<T: Transport>(
-        &mut self,
-        transport: &mut T,
-        now: Instant,
-        key: ConnectionKey,
-        number: u32,
-        (reply, ending): (Reply, Ending),
-        refused: bool,
-    ) {
-        let connection = self.table.at_mut(key.slot);
-        let Some(place) = place_of(&connection.in_flight, number) else { return };
-        let job = connection.in_flight[place].job;
-        let refusals = job.refusals + u8::from(!connection.protocol.gets_on());
-        if !refused || refusals > REFUSALS_MAX {
-            return self.end_stream(transport, now, key, number, reply, Some(ending));
+    /// Begins HTTP/2 on a connection that requests can be sent on from now on.
+    pub fn begin_http2(&mut self, now: Instant, slot: ConnectionSlot) {
+        self.table.stop_limit(slot);
+        let connection = self.table.at_mut(slot);
+        if connection.protocol.http2().is_none() {
+            connection.protocol = AnyProtocol::Http2(Box::new(Http2::new(self.readers.limits)));
         }
-        connection.in_flight.remove(place);
-        let user = connection.user;
-        self.tally.refused += 1;
-        self.users[user.index()].waiting.push_front(Job { refusals, ..job });
-        self.end_if_unused(transport, now, key.slot);
+        self.table.watch(slot, now);
     }
 
-    /// The request of this number is over: with `failure`, or a complete reply.
-    pub(crate) fn end_stream<T: Transport>(
-        &mut self,
-        transport: &mut T,
-        now: Instant,
-        key: ConnectionKey,
-        number: u32,
-        reply: Reply,
-        failure: Option<Ending>,
-    ) {
-        let connection = self.table.at_mut(key.slot);
-        let Some(place) = place_of(&connection.in_flight, number) else { return };
-        let exchange = connection.in_flight.remove(place);
-        let user = connection.user;
-        let done = exchange.end_at(now);
-        let mut sample = connection.sample(&exchange, self.users[user.index()].number, done);
-        sample.status = reply.status;
-        sample.body_bytes = reply.body_bytes;
-        sample.reply_bytes = reply.reply_bytes;
-        sample.tcp = transport.tcp_stats(key);
-        let status = failure.is_none().then_some(reply.status);
-        connection.answered += u32::from(failure.is_none());
-        let ending = failure.unwrap_or_else(|| Outcome::of_status(reply.status).into());
-        connection.protocol.forget(exchange.number);
-        self.end_if_unused(transport, done, key.slot);
-        self.settle(transport, done, (user, exchange.job), (status, ending), sample);
+    /// Writes the request that was bound last. It leaves with [`flush_frames`](Self::flush_frames).
+    fn write_frames(&mut self, itinerary: &mut Itinerary, slot: ConnectionSlot) {
+        let connection = self.table.at_mut(slot);
+        let Some(own) = connection.protocol.http2() else { return };
+        let exchange = connection.in_flight.last().expect("a request was bound to the connection");
+        let number = itinerary.with_stream(&exchange.job, |block, body| own.write(block, body));
+        debug_assert_eq!(number, Some(exchange.number));
     }
 
-    /// Closes a connection on which nothing is asked any more, or gives it to the pool if users share
-    /// connections.
-    fn end_if_unused<T: Transport>(&mut self, transport: &mut T, now: Instant, slot: ConnectionSlot) {
-        let connection = self.table.at(slot);
-        if !connection.in_flight.is_empty() {
+    /// Hands the frames that were written to the transport, and notes when that was.
+    pub fn flush_frames<T: Transport>(&mut self, transport: &mut T, slot: ConnectionSlot) {
+        let key = self.table.key(slot);
+        let connection = self.table.at_mut(slot);
+        let Some(own) = connection.protocol.http2() else { return };
+        // Within the handshake it is not known yet whether the server takes what went early.
+        if own.unsent().is_empty() || connection.state != State::Open {
             return;
         }
-        if connection.protocol.is_over() || connection.requests >= self.policy.requests_max() {
-            self.drop_connection(transport, slot);
-        } else {
-            self.give_back(transport, now, slot);
+        let sent = match &mut connection.tls {
+            None => Some(self.buffers.send(transport, key, own.unsent())),
+            Some(session) => {
+                session.seal(own.unsent());
+                self.buffers.send_records(session, transport, key)
+            }
+        };
+        connection.answers.count(own.end_sending());
+        if let Some(sent) = sent {
+            own.note_sent(&mut connection.in_flight, connection.requests, sent);
         }
     }
 
-    /// Ends the requests on a connection whose time limit has come, and watches for the next.
-    pub(crate) fn end_overdue_streams<T: Transport>(
-        &mut self,
-        transport: &mut T,
-        now: Instant,
-        slot: ConnectionSlot,
-    ) {
-        let key = self.table.key(slot);
-        self.table.unwatch(slot);
-        while let Some(connection) = self.table.find(key) {
-            let Some(oldest) = connection.in_flight.first() else { return };
-            // One that waits for the server to allow a stream has waited since it was due.
-            let secured = connection.secured.map_or(Instant::ZERO, |tls| tls.secured);
-            let sent = oldest.sent.instant().unwrap_or_else(|| oldest.job.due.max(secured));
-            if sent + self.policy.request_timeout() > now {
-                self.table.watch(slot, sent);
-                self.flush_streams(transport, now, slot);
-                return;
-            }
-            let number = oldest.number;
-            let reply = connection.protocol.so_far(&connection.in_flight, number).unwrap_or(NOTHING);
-            connection.protocol.cancel(number, sent);
-            connection.protocol.retire_if_full(transport.backlog(key));
-            self.end_stream(transport, now, key, number, reply, Some(Outcome::TimedOut.into()));
+    /// Tells the server, on a connection that is about to be closed, that no more is asked (RFC 9113 section
+    /// 6.8) or what is wrong.
+    pub fn send_goaway<T: Transport>(&mut self, transport: &mut T, slot: ConnectionSlot) {
+        let connection = self.table.at_mut(slot);
+        if let (Some(own), false) = (connection.protocol.http2(), connection.ending) {
+            own.say_goodbye();
+            self.flush_frames(transport, slot);
+        }
+    }
+
+    /// Writes the requests that are bound to a connection and not written yet, as far as the server allows
+    /// streams. They leave with [`flush_datagrams`](Self::flush_datagrams).
+    pub fn write_bound(&mut self, itinerary: &mut Itinerary, slot: ConnectionSlot) {
+        let connection = self.table.at_mut(slot);
+        if let Some(own) = connection.protocol.http3() {
+            own.write(itinerary, &connection.in_flight);
         }
     }
 }

@@ -6,9 +6,10 @@
 
 use crate::any_protocol::AnyProtocol;
 use crate::connection::{Connection, State};
-use crate::population::Population;
+use crate::connections::Connections;
+use crate::reaction::Reaction;
 use crate::transport::{ConnectionKey, Transport};
-use farfield_base::{Detail, Ending, Instant, Outcome, Rule};
+use farfield_base::{Detail, Ending, Outcome, Rule};
 use farfield_http::http1::{Answering, Event, Head, Limits, Malformed, ReplyReader};
 
 const REFUSED: Rule = Rule::new("the proxy opens no tunnel", "RFC 9110 §9.3.6");
@@ -47,10 +48,10 @@ fn read_reply(reader: &mut ReplyReader, bytes: &[u8], limits: &Limits) -> Result
     }
 }
 
-impl Population {
+impl Connections {
     /// Asks the proxy that the connection has reached for a tunnel.
     pub(crate) fn begin_tunnel<T: Transport>(&mut self, transport: &mut T, key: ConnectionKey) {
-        let (Some(request), Some(connection)) = (&self.tunnel, self.table.find(key)) else { return };
+        let (Some(request), Some(connection)) = (&self.clients.tunnel, self.table.find(key)) else { return };
         connection.state = State::Tunnelling;
         transport.send(key, request);
     }
@@ -58,63 +59,43 @@ impl Population {
     /// Whether a proxy was asked for a tunnel and has not opened it.
     pub(crate) fn is_tunnelling(&mut self, key: ConnectionKey) -> bool {
         let is_waiting = |connection: &mut Connection| connection.state == State::Tunnelling;
-        self.tunnel.is_some() && self.table.find(key).is_some_and(is_waiting)
+        self.clients.tunnel.is_some() && self.table.find(key).is_some_and(is_waiting)
     }
+}
 
+impl<T: Transport> Reaction<'_, T> {
     /// Bytes came of a proxy that was asked for a tunnel.
-    pub(crate) fn handle_tunnel<T: Transport>(
-        &mut self,
-        transport: &mut T,
-        now: Instant,
-        key: ConnectionKey,
-        bytes: &[u8],
-    ) {
-        let Some(connection) = self.table.find(key) else { return };
+    pub(crate) fn handle_tunnel(&mut self, key: ConnectionKey, bytes: &[u8]) {
+        let Some(connection) = self.connections.table.find(key) else { return };
         let AnyProtocol::Http1(own) = &mut connection.protocol else { return };
-        match read_reply(&mut own.reader, bytes, &self.limits) {
+        match read_reply(&mut own.reader, bytes, &self.connections.readers.limits) {
             Ok(None) => {}
             Ok(Some(used)) => {
                 connection.protocol = AnyProtocol::default();
-                self.handle_reached(transport, now, key);
+                self.handle_reached(key);
                 if used < bytes.len() {
-                    self.handle_received(transport, now, key, &bytes[used..]);
+                    self.handle_received(key, &bytes[used..]);
                 }
             }
-            Err(detail) => self.lose_tunnel(transport, now, key, detail),
+            Err(detail) => self.lose_tunnel(key, detail),
         }
     }
 
     /// The proxy closed before the tunnel was open.
-    pub(crate) fn handle_closed_tunnel<T: Transport>(
-        &mut self,
-        transport: &mut T,
-        now: Instant,
-        key: ConnectionKey,
-    ) {
-        self.lose_tunnel(transport, now, key, Detail::broken(CLOSED));
+    pub(crate) fn handle_closed_tunnel(&mut self, key: ConnectionKey) {
+        self.lose_tunnel(key, Detail::broken(CLOSED));
     }
 
     /// The proxy reset the connection before the tunnel was open.
-    pub(crate) fn handle_reset_tunnel<T: Transport>(
-        &mut self,
-        transport: &mut T,
-        now: Instant,
-        key: ConnectionKey,
-    ) {
-        self.lose_tunnel(transport, now, key, Detail::broken(RESET));
+    pub(crate) fn handle_reset_tunnel(&mut self, key: ConnectionKey) {
+        self.lose_tunnel(key, Detail::broken(RESET));
     }
 
-    fn lose_tunnel<T: Transport>(
-        &mut self,
-        transport: &mut T,
-        now: Instant,
-        key: ConnectionKey,
-        detail: Detail,
-    ) {
-        if let Some(connection) = self.table.find(key) {
+    fn lose_tunnel(&mut self, key: ConnectionKey, detail: Detail) {
+        if let Some(connection) = self.connections.table.find(key) {
             // A descriptor whose attempt failed tries again when its time T has passed.
             connection.descriptor = None;
-            self.lose(transport, now, key.slot, refused(detail));
+            self.lose(key.slot, refused(detail));
         }
     }
 }

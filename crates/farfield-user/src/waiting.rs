@@ -8,56 +8,45 @@
 //! As for the limits of connections there is no timer for each: a user whose requests wait lies in a set by
 //! an instant no later than the oldest of them was due, and is looked at when the limit from there is over.
 
-use crate::population::Population;
+use crate::egress::Egress;
+use crate::reaction::Reaction;
 use crate::settle::never_begun;
 use crate::slots::UserSlot;
 use crate::transport::Transport;
-use farfield_base::{Instant, Outcome};
+use farfield_base::Outcome;
 
-impl Population {
+impl<T: Transport> Egress<'_, T> {
     /// A request of the user's finds no connection that takes it: watches it, unless the user is watched.
-    pub(crate) fn watch_waiting<T: Transport>(&mut self, transport: &mut T, now: Instant, slot: UserSlot) {
-        if !self.version.may_have_streams() {
+    pub(crate) fn watch_waiting(&mut self, slot: UserSlot) {
+        if !self.connections.version.may_have_streams() {
             return;
         }
-        let user = &mut self.users[slot.index()];
-        if user.watched.is_none() {
-            user.watched = Some(now);
-            self.waiting.insert((now, slot));
-            self.arm_deadline(transport, now);
+        if self.users.watch_waiting(slot, self.now) {
+            self.arm_deadline();
         }
     }
+}
 
-    /// Watches the user no longer, who leaves.
-    pub(crate) fn unwatch_waiting(&mut self, slot: UserSlot) {
-        if let Some(from) = self.users.get_mut(slot.index()).and_then(|user| user.watched.take()) {
-            self.waiting.remove(&(from, slot));
-        }
-    }
-
+impl<T: Transport> Reaction<'_, T> {
     /// Ends the requests that have waited for longer than their time limit.
-    pub(crate) fn end_overdue_waiting<T: Transport>(&mut self, transport: &mut T, now: Instant) {
-        let timeout = self.policy.request_timeout();
-        while let Some((from, slot)) = self.waiting.first().copied()
-            && from + timeout <= now
+    pub(crate) fn end_overdue_waiting(&mut self) {
+        let timeout = self.connections.policy.request_timeout();
+        while let Some((slot, from)) = self.users.oldest_waiting()
+            && from + timeout <= self.now
         {
-            self.unwatch_waiting(slot);
+            self.users.unwatch_waiting(slot);
             // The end of a request may be the end of its user.
-            while let Some(user) = self.users.get_mut(slot.index())
+            while let Some(user) = self.users.get_mut(slot)
                 && let Some(job) = user.waiting.front().copied()
             {
-                if job.due + timeout > now {
+                if job.due + timeout > self.now {
                     // Those behind it were due later, but for what is sent again.
-                    let from = job.due;
-                    if user.watched.is_none() {
-                        user.watched = Some(from);
-                        self.waiting.insert((from, slot));
-                    }
+                    self.users.watch_waiting(slot, job.due);
                     break;
                 }
                 user.waiting.pop_front();
-                let sample = never_begun(job, user.number, now, Outcome::TimedOut);
-                self.settle(transport, now, (slot, job), (None, Outcome::TimedOut.into()), sample);
+                let sample = never_begun(job, user.number, self.now, Outcome::TimedOut);
+                self.settle((slot, job), (None, Outcome::TimedOut.into()), sample);
             }
         }
     }
