@@ -17,7 +17,7 @@ impl<T: Transport> Egress<'_, T> {
         self.dispatch(slot);
         let mut place = 0;
         while self.connections.version.may_have_streams()
-            && let Some(connection) = self.users.get(slot).and_then(|user| user.connections.get(place))
+            && let Some(connection) = self.users.find(slot).and_then(|user| user.connections.get(place))
         {
             if self.connections.reading != Some(self.connections.table.key(*connection)) {
                 self.connections.flush_streams(self.transport, self.now, *connection);
@@ -28,7 +28,7 @@ impl<T: Transport> Egress<'_, T> {
 
     fn dispatch(&mut self, slot: UserSlot) {
         // The user may have left while a completed page was looked after.
-        while let Some(user) = self.users.get(slot) {
+        while let Some(user) = self.users.find(slot) {
             let Some(&job) = user.waiting.front() else { return };
             let parallel = self.connections.parallel(user);
             let takes_place = |at: &&ConnectionSlot| {

@@ -70,7 +70,7 @@ impl<T: Transport> Reaction<'_, T> {
 
     /// A user has thought, or has paused after a failure.
     pub(crate) fn go_on(&mut self, due: Instant, slot: UserSlot, turn: u32) {
-        let Some(user) = self.users.get(slot).filter(|user| user.turn == turn) else { return };
+        let Some(user) = self.users.find(slot).filter(|user| user.turn == turn) else { return };
         let goes_on = if user.begun.is_some() { self.load.may_go_on(due) } else { self.load.may_begin(due) };
         if goes_on {
             self.begin_page(due, slot);

@@ -22,7 +22,7 @@ impl<T: Transport> Reaction<'_, T> {
         let depth = self.connections.depth_at_most() as u32;
         let places = u32::from(self.connections.policy.parallel.get()).saturating_mul(depth);
         // The user may have left while a completed page was looked after.
-        let Some(user) = self.users.get_mut(slot) else { return };
+        let Some(user) = self.users.find_mut(slot) else { return };
         let (unfinished, turn) = (user.unfinished, user.turn);
         let Some(held) = &mut user.held else { return };
         let under_way = unfinished - held.count();
@@ -39,7 +39,7 @@ impl<T: Transport> Reaction<'_, T> {
         let finishes =
             self.load.sessions_finish(self.users.sessions_open()) && due < self.load.finish_until();
         let goes_on = |user: &User| goes_on || finishes && user.begun.is_some();
-        let user = self.users.get(slot).filter(|user| user.turn == turn && goes_on(user));
+        let user = self.users.find(slot).filter(|user| user.turn == turn && goes_on(user));
         if user.is_some() && self.users.release_held(slot, due) {
             self.counters.in_system.enter(self.now, due);
             self.egress().pump(slot);

@@ -25,7 +25,7 @@ pub(crate) struct Reaction<'a, T> {
 }
 
 impl<T: Transport> Reaction<'_, T> {
-    /// The same at another instant: what is handed on may have happened before or after what it came with.
+    /// Itself at another instant: what is handed on may have happened before or after what it came with.
     pub fn at(&mut self, now: Instant) -> Reaction<'_, T> {
         Reaction {
             load: self.load,

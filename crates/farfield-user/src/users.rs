@@ -92,12 +92,12 @@ impl Users {
     }
 
     /// The user, unless it has left.
-    pub fn get(&self, slot: UserSlot) -> Option<&User> {
+    pub fn find(&self, slot: UserSlot) -> Option<&User> {
         self.users.get(slot.index())
     }
 
     /// The user, unless it has left.
-    pub fn get_mut(&mut self, slot: UserSlot) -> Option<&mut User> {
+    pub fn find_mut(&mut self, slot: UserSlot) -> Option<&mut User> {
         self.users.get_mut(slot.index())
     }
 
@@ -173,7 +173,7 @@ impl Users {
 
     /// The user leaves, though its session may not be over.
     pub fn abandon_session(&mut self, slot: UserSlot) {
-        let open = self.get_mut(slot).and_then(|user| user.begun.take());
+        let open = self.find_mut(slot).and_then(|user| user.begun.take());
         self.sessions_open -= u64::from(open.is_some());
     }
 
@@ -298,7 +298,7 @@ impl Users {
 
     /// Watches the user no longer, who leaves.
     pub fn unwatch_waiting(&mut self, slot: UserSlot) {
-        if let Some(from) = self.get_mut(slot).and_then(|user| user.watched.take()) {
+        if let Some(from) = self.find_mut(slot).and_then(|user| user.watched.take()) {
             self.waiting.remove(&(from, slot));
         }
     }

@@ -36,7 +36,7 @@ impl<T: Transport> Reaction<'_, T> {
         {
             self.users.unwatch_waiting(slot);
             // The end of a request may be the end of its user.
-            while let Some(user) = self.users.get_mut(slot)
+            while let Some(user) = self.users.find_mut(slot)
                 && let Some(job) = user.waiting.front().copied()
             {
                 if job.due + timeout > self.now {
