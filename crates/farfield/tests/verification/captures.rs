@@ -23,6 +23,8 @@ struct Exchange {
 #[derive(Debug, Clone)]
 struct Connection {
     syn: i64,
+    /// The sequence number of its SYN.
+    number: u32,
     exchanges: Vec<Exchange>,
     /// The sequence numbers of the next bytes of the client and of the server.
     next: [Option<u32>; 2],
@@ -78,14 +80,16 @@ fn read(path: &Path, server: SocketAddr, start_unix_ns: u64) -> Capture {
         let payload = length - tcp - 4 * usize::from(bytes[tcp + 12] >> 4);
         let at = metadata.at_unix_ns.cast_signed() - start_unix_ns.cast_signed();
         let of_client = connections.entry(if to == server { from } else { to }).or_default();
-        if bytes[tcp + 13] & 2 != 0 && to == server {
-            of_client.push(Connection { syn: at, exchanges: Vec::new(), next: [None; 2] });
+        let begin = u32::from(half(tcp + 4)) << 16 | u32::from(half(tcp + 6));
+        // A busy machine sends a SYN again.
+        let is_first = of_client.last().is_none_or(|last| last.number != begin);
+        if bytes[tcp + 13] & 2 != 0 && to == server && is_first {
+            of_client.push(Connection { syn: at, number: begin, exchanges: Vec::new(), next: [None; 2] });
         }
         if payload == 0 {
             continue;
         }
         let connection = of_client.last_mut().expect("no packet before the SYN");
-        let begin = u32::from(half(tcp + 4)) << 16 | u32::from(half(tcp + 6));
         let payload = connection.new_bytes(usize::from(to != server), begin, payload as u32);
         if payload == 0 {
             continue;
