@@ -154,8 +154,10 @@ fn inspect_file(file: &Path, text: &str) -> Vec<Complaint> {
     for (index, line) in text.lines().enumerate() {
         in_example ^= line.trim_start().starts_with("//") && line.contains("```");
         if has_lost_backslash(line) {
-            broken
-                .push(complain(index + 1, "a text has a run of blanks: end its line with `\\\\`".to_owned()));
+            broken.push(complain(
+                index + 1,
+                "a text has a run of blanks: end its line with a backslash".to_owned(),
+            ));
         }
         if !in_example && is_too_wide(line) {
             broken.push(complain(index + 1, format!("a comment is wider than {COMMENT_WIDTH} columns")));

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use std::fs;
 use xtask::process;
 
-/// The libraries and what they are built on, each below what it depends on.
+/// The libraries and what they are built on.
 const PACKAGES: [&str; 8] = [
     "farfield-base",
     "farfield-wire",

@@ -1,5 +1,4 @@
-//! The planes, threads and clocks: the only crate that uses a clock, a socket, entropy or the operating
-//! system.
+//! The planes and their threads: runs in real time, on sockets and on emulated networks, and simulated ones.
 //!
 //! [`run()`] takes validated settings and writes a summary and a run directory. Two planes run in real time:
 //! the kernel's own [sockets], and clients [emulated] on a network of their own in front of a server in a

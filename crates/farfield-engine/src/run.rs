@@ -22,7 +22,7 @@ use crate::simulated;
 use crate::sockets::peers::Renewal;
 use crate::worker_report::WorkerReport;
 use crate::workers::Workers;
-use ended::{Before, Ended};
+use ended::{FinishedRun, ReadingsBefore};
 use farfield_base::random::Seed;
 use farfield_base::{Bytes, Duration, Instant, Window};
 use farfield_http::tls;
@@ -204,7 +204,7 @@ pub fn run_with_clocks(
     let threads = workers.start_threads()?;
     let (readings, segments) = (clocks(), SegmentCounts::of(&settings.plane));
     let clock = Clock::starting_in(LEAD);
-    let before = Before { machine, readings, segments, start_unix_ns: clock.start_unix_ns() };
+    let before = ReadingsBefore { machine, readings, segments, start_unix_ns: clock.start_unix_ns() };
     captures.start_at(before.start_unix_ns);
     let network_watch = watch_network(&settings.plane, clock);
     let renewal = peers.map(Renewal::begin).transpose().map_err(RunError::Worker)?;
@@ -227,7 +227,7 @@ pub fn run_with_clocks(
     drop(renewal);
     collector.monitored = monitors.map(RunningMonitors::stop);
     drop(chunks);
-    let ended = Ended { settings, clock, server, programs, network_watch, captures };
+    let ended = FinishedRun { settings, clock, server, programs, network_watch, captures };
     let until = ended.describe(&mut collector, before, threads, stop, clocks);
     Ok(finish(collector, until, started, on_progress))
 }

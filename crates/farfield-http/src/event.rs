@@ -98,6 +98,7 @@ impl Deref for Body<'_> {
 /// Why a request on a stream failed. HTTP/1 has no streams: without the feature `http2` there is no such
 /// error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum StreamError {
     /// Over HTTP/2.
     #[cfg(feature = "http2")]

@@ -9,6 +9,7 @@ pub mod card_filter;
 pub mod clock;
 pub mod control_group;
 pub mod datagram_socket;
+mod idle_thread;
 pub mod init;
 pub mod interface_sysfs;
 pub mod limits;
@@ -29,3 +30,5 @@ pub mod steering;
 pub mod terminal;
 pub mod tun;
 pub mod user;
+
+pub use idle_thread::IdleThread;

@@ -189,6 +189,11 @@ pub fn set_normal() -> io::Result<()> {
     schedule(&normal())
 }
 
+/// Restores the normal priority of another thread of this process. Needs `CAP_SYS_NICE`.
+pub(crate) fn set_normal_of(thread: Pid) -> io::Result<()> {
+    schedule_thread(Some(thread), &normal())
+}
+
 /// Processor numbers in the kernel's list format: `0-2,5`.
 pub fn listed(processors: &[usize]) -> String {
     let mut words = String::new();

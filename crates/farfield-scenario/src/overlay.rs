@@ -7,12 +7,12 @@ use crate::ScenarioError;
 use farfield_base::Window;
 use toml::{Table, Value};
 
-/// What the command line lays over a scenario.
+/// Keys and a request that the command line lays over a scenario.
 #[derive(Debug, Clone, Default)]
 pub struct Overlay {
     /// Keys with their values, in the order in which they take effect.
     settings: Vec<Setting>,
-    /// `KEY=VALUE`, each, behind these.
+    /// `KEY=VALUE`, each, which take effect after these.
     pub sets: Vec<String>,
     /// What is asked of a URL.
     pub request: TypedRequest,
@@ -68,10 +68,10 @@ impl Setting {
 /// The key of programs beside the users: those of flags are added to the document's.
 const PROGRAMS: &str = "network.program";
 
-/// What a flag sets is another key in another model of load.
+/// The key that `--users` sets in a closed load; other models have another.
 const USERS: &str = "load.users";
 
-/// Keys of a worker, on sockets and with emulated clients.
+/// Keys that `--workers` and `--processors` set: on sockets, and with emulated clients.
 const OF_WORKERS: [(&str, &str); 2] =
     [("sockets.workers", "network.shards"), ("sockets.processors", "network.processors")];
 

@@ -250,7 +250,7 @@ impl Users {
         (outcome, page, following)
     }
 
-    /// What the user has queued since so many of its requests were not over, and held back.
+    /// Requests that the user has queued since these counts were taken.
     fn following(&mut self, slot: UserSlot, (unfinished, held_back): (u32, u32)) -> Following {
         let user = &self.users[slot.index()];
         let (queued, held) = (user.unfinished - unfinished, user.held_back() - held_back);

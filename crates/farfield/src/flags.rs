@@ -20,8 +20,8 @@ pub mod watch;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use farfield_scenario::Overlay;
 use scenario::{
-    ClientFlags, ConnectionFlags, KeyFlags, LoadFlags, MachineFlags, NetworkFlags, ProxyFlags, RequestFlags,
-    ResultFlags, ServerFlags, TargetFlags, TlsFlags,
+    ClientFlags, ConnectionFlags, KeyFlags, LimitFlags, LoadFlags, MachineFlags, NetworkFlags, ProxyFlags,
+    RequestFlags, ResultFlags, ServerFlags, TargetFlags, TlsFlags,
 };
 use std::path::PathBuf;
 pub use values::{ACCESS, POLICIES};
@@ -81,6 +81,9 @@ pub enum Command {
     Generate(GenerateFlags),
 }
 
+/// The heading of flags that change what is shown, and nothing of a run.
+const OUTPUT: &str = "Output";
+
 /// `farfield run`
 #[derive(Debug, Clone, Default, Args)]
 #[command(after_help = "Examples:\n  \
@@ -126,6 +129,8 @@ pub struct RunFlags {
     #[command(flatten)]
     pub server: ServerFlags,
     #[command(flatten)]
+    pub limits: LimitFlags,
+    #[command(flatten)]
     pub machine: MachineFlags,
     #[command(flatten)]
     pub keys: KeyFlags,
@@ -134,16 +139,16 @@ pub struct RunFlags {
     #[command(flatten)]
     pub watch: watch::WatchFlags,
     /// What to print on standard output
-    #[arg(long, value_enum, default_value_t = watch::RunFormat::Text)]
+    #[arg(long, value_enum, default_value_t = watch::RunFormat::Text, help_heading = OUTPUT)]
     pub format: watch::RunFormat,
     /// Print no progress
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = OUTPUT)]
     pub quiet: bool,
     /// Print progress as a line each second, also on a terminal, instead of the live view
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub plain: bool,
     /// Print the scenario with its defaults and the flags, and run nothing
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub show_scenario: bool,
     /// Start only the programs whose digest this is, as somebody has confirmed them in the workbench
     #[arg(long, value_name = "DIGEST", hide = true)]
@@ -169,6 +174,7 @@ impl RunFlags {
             overlay.add_program("--shell", class, None);
         }
         self.server.lay(&mut overlay);
+        self.limits.lay(&mut overlay);
         self.machine.lay(&mut overlay);
         self.keys.lay(&mut overlay);
         self.result.lay(&mut overlay);

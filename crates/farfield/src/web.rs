@@ -12,7 +12,7 @@ pub mod work;
 use bytes::Bytes;
 use events::Events;
 use farfield_base::{Backoff, printable};
-use farfield_os::processors;
+use farfield_os::IdleThread;
 use guard::Guard;
 use http_body_util::{BodyExt, Limited};
 use hyper::body::{Body, Frame, Incoming};
@@ -226,7 +226,31 @@ pub enum Priority {
 pub struct Server {
     address: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<ServingThread>,
+}
+
+/// The thread of a server.
+#[derive(Debug)]
+enum ServingThread {
+    Normal(JoinHandle<()>),
+    Idle(IdleThread),
+}
+
+impl ServingThread {
+    fn is_finished(&self) -> bool {
+        match self {
+            ServingThread::Normal(thread) => thread.is_finished(),
+            ServingThread::Idle(thread) => thread.is_finished(),
+        }
+    }
+
+    /// Waits for its end. A panic was reported by it.
+    fn join(self) {
+        match self {
+            ServingThread::Normal(thread) => drop(thread.join()),
+            ServingThread::Idle(thread) => thread.join(),
+        }
+    }
 }
 
 impl Server {
@@ -245,12 +269,8 @@ impl Server {
             .enable_all()
             .max_blocking_threads(bounds.threads_of_all())
             .build()?;
-        let thread = Builder::new().name("web".to_owned()).spawn(move || {
-            // Threads that it starts have its priority. Where it cannot be lowered, it is that of any
-            // thread.
-            if priority == Priority::Idle {
-                let _ = processors::set_idle();
-            }
+        // Threads that it starts have its priority.
+        let serve = move || {
             let guarded = Arc::new(Guarded { guard, site, lanes: Lanes::new(bounds) });
             runtime.block_on(async {
                 tokio::select! {
@@ -260,13 +280,17 @@ impl Server {
             });
             // Answers that are still being made are left alone.
             runtime.shutdown_background();
-        })?;
+        };
+        let thread = match priority {
+            Priority::Idle => ServingThread::Idle(IdleThread::spawn("web", serve)?),
+            Priority::Normal => ServingThread::Normal(Builder::new().name("web".to_owned()).spawn(serve)?),
+        };
         Ok(Server { address, stop: Some(stop), thread: Some(thread) })
     }
 
     /// Whether it has ended by itself, by a defect that its thread has reported on standard error.
     pub fn has_died(&self) -> bool {
-        self.thread.as_ref().is_some_and(JoinHandle::is_finished)
+        self.thread.as_ref().is_some_and(ServingThread::is_finished)
     }
 
     /// The address that it answers on.
@@ -279,7 +303,9 @@ impl Drop for Server {
     fn drop(&mut self) {
         // An error means that it has ended.
         let _ = self.stop.take().map(|stop| stop.send(()));
-        let _ = self.thread.take().map(JoinHandle::join);
+        if let Some(thread) = self.thread.take() {
+            thread.join();
+        }
     }
 }
 

@@ -8,17 +8,16 @@
 //!
 //! No thread ever waits for the encoder, not even at the end of the run: if other work fills the processors
 //! it gets about a thousandth of one, and an encoding of 50 ms takes a minute. The result is encoded again
-//! at the end.
+//! at the end, when the thread has its usual priority again, so that the process can end.
 
 use crate::run_directory::{RunDirectory, RunDirectoryError};
 use farfield_base::{Duration, Instant};
 use farfield_measure::hlog::{self, Line};
 use farfield_measure::series::{self, SeriesRows};
 use farfield_measure::{EngineStats, Fold};
-use farfield_os::processors;
+use farfield_os::IdleThread;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
-use std::thread::Builder;
 
 pub(crate) const SERIES: &str = "series.parquet";
 pub(crate) const HISTOGRAMS: &str = "histograms.hlog";
@@ -45,6 +44,7 @@ struct Encoded {
 #[derive(Debug)]
 pub(crate) struct SideFiles {
     copies: Sender<Copied>,
+    _thread: IdleThread,
     encoded: Receiver<Encoded>,
     busy: bool,
     next_copy: Instant,
@@ -61,9 +61,7 @@ impl SideFiles {
     ) -> io::Result<SideFiles> {
         let (copies, to_encode) = channel();
         let (done, encoded) = channel();
-        Builder::new().name("side-files".to_owned()).spawn(move || {
-            // If refused, the thread uses its normal share of a processor for some milliseconds a second.
-            let _ = processors::set_idle();
+        let thread = IdleThread::spawn("side-files", move || {
             for copied in to_encode {
                 // An error here occurs at the end of the run as well, and is reported there.
                 let Ok(encoded) = encode(copied) else { return };
@@ -72,7 +70,7 @@ impl SideFiles {
                 }
             }
         })?;
-        Ok(SideFiles { copies, encoded, busy: false, next_copy: Instant::ZERO })
+        Ok(SideFiles { copies, _thread: thread, encoded, busy: false, next_copy: Instant::ZERO })
     }
 
     /// Copies the measurements up to `now`, if the last copy has been written and was long enough ago.

@@ -7,10 +7,9 @@ use crate::run_directory::RunDirectory;
 use farfield_base::{Duration, Instant};
 use farfield_measure::MonitorLog;
 use farfield_measure::monitor::{self, Snapshot};
-use farfield_os::processors;
+use farfield_os::IdleThread;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::Builder;
 
 pub(crate) const MONITORS: &str = "monitors.parquet";
 /// The time between two copies is at least the run's time so far divided by this.
@@ -21,6 +20,7 @@ const PART_OF_RUN: u64 = 200;
 pub(super) struct MonitorFiles {
     directory: RunDirectory,
     copies: Sender<Snapshot>,
+    _thread: IdleThread,
     encoded: Receiver<Vec<u8>>,
     busy: bool,
     next_copy: Instant,
@@ -30,9 +30,7 @@ impl MonitorFiles {
     pub fn start(directory: RunDirectory) -> io::Result<MonitorFiles> {
         let (copies, to_encode) = channel();
         let (done, encoded) = channel();
-        Builder::new().name("monitor-files".to_owned()).spawn(move || {
-            // If refused, the thread uses its normal share of a processor for some milliseconds a second.
-            let _ = processors::set_idle();
+        let thread = IdleThread::spawn("monitor-files", move || {
             for copied in to_encode {
                 let mut file = Vec::new();
                 if monitor::write_parquet(&copied, &mut file).is_err() || done.send(file).is_err() {
@@ -40,7 +38,14 @@ impl MonitorFiles {
                 }
             }
         })?;
-        Ok(MonitorFiles { directory, copies, encoded, busy: false, next_copy: Instant::ZERO })
+        Ok(MonitorFiles {
+            directory,
+            copies,
+            _thread: thread,
+            encoded,
+            busy: false,
+            next_copy: Instant::ZERO,
+        })
     }
 
     /// Writes what has been encoded, and has the readings up to `now` encoded next.

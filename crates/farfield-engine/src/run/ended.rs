@@ -1,4 +1,4 @@
-//! What is found out at the end of a run over the kernel: how workers, server, network and clocks fared.
+//! The end of a run in real time: how its workers, its server, its network and its clocks fared.
 
 use super::Settings;
 use crate::account;
@@ -18,8 +18,8 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-/// What was read before the run, to be held against what is read after it.
-pub(super) struct Before {
+/// Readings from before a run, to be held against those after it.
+pub(super) struct ReadingsBefore {
     pub machine: Option<MachineBefore>,
     pub readings: Readings,
     pub segments: Option<SegmentCounts>,
@@ -27,8 +27,8 @@ pub(super) struct Before {
     pub start_unix_ns: u64,
 }
 
-/// What a run leaves behind whose workers were asked to end.
-pub(super) struct Ended<'a> {
+/// Parts of a run whose workers were asked to end.
+pub(super) struct FinishedRun<'a> {
     pub settings: &'a Settings,
     pub clock: Clock,
     pub server: ServerHere<'a>,
@@ -37,18 +37,18 @@ pub(super) struct Ended<'a> {
     pub captures: Captures,
 }
 
-impl Ended<'_> {
+impl FinishedRun<'_> {
     /// Waits for the programs and the workers, and records what came of the run. Returns the end of what was
     /// measured.
     pub fn describe(
         self,
         collector: &mut Collector<'_>,
-        before: Before,
+        before: ReadingsBefore,
         threads: Vec<JoinHandle<Option<WorkerReport>>>,
         stop: &AtomicBool,
         mut clocks: impl FnMut() -> Readings,
     ) -> Instant {
-        let Ended { settings, clock, server, programs, network_watch, captures } = self;
+        let FinishedRun { settings, clock, server, programs, network_watch, captures } = self;
         if programs.as_ref().is_some_and(RunningPrograms::shell_was_left) {
             collector.stats.interrupted.get_or_insert("its shell was left".to_owned());
         }
@@ -87,7 +87,7 @@ impl Ended<'_> {
     }
 }
 
-impl Before {
+impl ReadingsBefore {
     /// Records what else the machine did meanwhile, what became of the server, and whether the wall clock was
     /// set.
     fn describe(

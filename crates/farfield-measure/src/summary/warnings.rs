@@ -43,8 +43,8 @@ pub(super) fn warnings(fold: &Fold, stats: &EngineStats, verdict: &Verdict, unti
     warnings
 }
 
-/// What was counted, and what that means, of all that should be nothing.
-fn counted(fold: &Fold, stats: &EngineStats) -> impl Iterator<Item = String> {
+/// Warnings about counts that should be 0.
+fn counted(fold: &Fold, stats: &EngineStats) -> Vec<String> {
     let clamped: u64 = fold.steady().times.iter().map(|(_, times)| times.clamped()).sum();
     let states = format!("states beyond the first {} are not counted separately.", States::MAX);
     [
@@ -66,8 +66,7 @@ fn counted(fold: &Fold, stats: &EngineStats) -> impl Iterator<Item = String> {
     .into_iter()
     .filter(|(count, _)| *count > 0)
     .map(|(count, what)| format!("{count} {what}"))
-    .collect::<Vec<_>>()
-    .into_iter()
+    .collect()
 }
 
 /// The warning that every reply came after the measured part: requests that were due in it have times, and

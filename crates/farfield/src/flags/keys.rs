@@ -1,11 +1,10 @@
-//! Flags that are short for keys of the scenario, each defined once: its words, its values, and its key.
-//!
-//! [`keyed!`] makes of such a list a group that commands flatten, and what it lays over a scenario.
+//! The macro [`keyed!`], by which a flag that is short for a key of the scenario is defined once: its words, its
+//! values, and its key after `=>`. It makes a group that commands flatten, and lays that over a scenario.
 
 use std::path::PathBuf;
 use toml::Value;
 
-/// A group of flags, each with its key behind `=>`, and a function of its value where the key takes another.
+/// A group of flags, each with its key, and a function of its value where the key takes another.
 macro_rules! keyed {
     (
         $(#[$of_group:meta])*
@@ -35,7 +34,7 @@ macro_rules! keyed {
             }
         }
     };
-    (@value $given:expr) => { $crate::flags::keys::Given::value($given) };
+    (@value $given:expr) => { $crate::flags::keys::FlagValue::value($given) };
     (@value $given:expr, $written:path) => { $written($given) };
 }
 pub(super) use keyed;
@@ -45,61 +44,61 @@ pub fn flag(field: &str) -> String {
     format!("--{}", field.replace('_', "-"))
 }
 
-/// What is typed behind a flag.
-pub trait Given {
+/// The value of a flag, for its key.
+pub trait FlagValue {
     /// The value of its key; `None` if the flag is not given.
     fn value(&self) -> Option<Value>;
 }
 
-impl Given for bool {
+impl FlagValue for bool {
     fn value(&self) -> Option<Value> {
         self.then(|| true.into())
     }
 }
 
-impl Given for Option<String> {
+impl FlagValue for Option<String> {
     fn value(&self) -> Option<Value> {
         self.as_deref().map(Value::from)
     }
 }
 
-impl Given for Option<PathBuf> {
+impl FlagValue for Option<PathBuf> {
     fn value(&self) -> Option<Value> {
         self.as_ref().map(|path| path.to_string_lossy().as_ref().into())
     }
 }
 
-impl Given for Option<u64> {
+impl FlagValue for Option<u64> {
     fn value(&self) -> Option<Value> {
         self.map(|count| i64::try_from(count).unwrap_or(i64::MAX).into())
     }
 }
 
-impl Given for Option<u32> {
+impl FlagValue for Option<u32> {
     fn value(&self) -> Option<Value> {
         self.map(Value::from)
     }
 }
 
-impl Given for Option<u16> {
+impl FlagValue for Option<u16> {
     fn value(&self) -> Option<Value> {
         self.map(|count| i64::from(count).into())
     }
 }
 
-impl Given for Option<f64> {
+impl FlagValue for Option<f64> {
     fn value(&self) -> Option<Value> {
         self.map(Value::from)
     }
 }
 
-impl Given for Vec<String> {
+impl FlagValue for Vec<String> {
     fn value(&self) -> Option<Value> {
         (!self.is_empty()).then(|| self.clone().into())
     }
 }
 
-impl Given for Vec<u32> {
+impl FlagValue for Vec<u32> {
     fn value(&self) -> Option<Value> {
         (!self.is_empty()).then(|| self.clone().into())
     }

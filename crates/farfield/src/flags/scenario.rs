@@ -9,7 +9,7 @@ use farfield_scenario::{Overlay, TypedRequest};
 use std::path::PathBuf;
 
 keyed! {
-    /// Who asks, when, and for how long.
+    /// Users, their rate, and the length of a run.
     #[command(next_help_heading = "Load")]
     pub struct LoadFlags {
         /// Number of users of a closed load, or the most users that an open load may have at once
@@ -41,7 +41,7 @@ keyed! {
     }
 }
 
-/// What is asked for.
+/// Request that a URL is asked for.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Request")]
 pub struct RequestFlags {
@@ -78,7 +78,7 @@ impl RequestFlags {
 }
 
 keyed! {
-    /// Where connections go, and how users use them.
+    /// Connections: their addresses, and their use by users.
     #[command(next_help_heading = "Connections")]
     pub struct ConnectionFlags {
         /// How users use connections: one-request, persistent, early-close, pipelined,
@@ -110,6 +110,7 @@ keyed! {
 
 keyed! {
     /// A proxy.
+    #[command(next_help_heading = "Connections")]
     pub struct ProxyFlags {
         /// Connect to the proxy at URL, `http://[user:password@]host:port`, as curl does: it is asked for
         /// http in absolute form, and for a tunnel (CONNECT) for https
@@ -159,8 +160,7 @@ keyed! {
         /// The access link of clients, such as dsl, fibre, 4g or modem-56k
         #[arg(long, value_name = "KIND", value_parser = Suggested(ACCESS))]
         access: Option<String> => "network.access",
-        /// Kind of gateway between clients and the server: auto, tun or packet; route where others route
-        /// the clients' addresses to the card of --interface
+        /// Kind of gateway between clients and the server: auto, tun or packet
         #[arg(long, value_name = "DEVICE", value_parser = Suggested(GATEWAYS))]
         gateway: Option<String> => "network.gateway",
     }
@@ -180,40 +180,44 @@ keyed! {
 }
 
 keyed! {
-    /// The server of emulated clients.
+    /// Server that emulated clients, or a program behind an emulated path, reach.
     #[command(next_help_heading = "Server")]
     pub struct ServerFlags {
-        /// Command that starts the server of emulated clients; the built-in server if absent
+        /// Command that starts the server; the built-in server if absent
         #[arg(long, value_name = "COMMAND", value_hint = ValueHint::CommandString)]
         server: Option<String> => "server.command",
-        /// Process of the server of emulated clients, if it runs already in a network namespace of its own
+        /// Process of a server that runs already, in a network namespace of its own
         #[arg(long, value_name = "PID", allow_negative_numbers = true, value_parser = count::<u32>)]
         server_pid: Option<u32> => "server.pid",
-        /// Network namespace of the server of emulated clients, if it runs already: a name of `ip netns`,
-        /// or a file
+        /// Network namespace of a server that runs already: a name of `ip netns`, or a file
         #[arg(long, value_name = "NAME|FILE")]
         server_netns: Option<String> => "server.netns",
-        /// Container of the server of emulated clients, if it runs already: of Docker, Podman or Kubernetes
+        /// Container of a server that runs already: of Docker, Podman or Kubernetes
         #[arg(long, value_name = "NAME")]
         container: Option<String> => "server.container",
-        /// Network card by which a server on another machine is reached; the emulated clients' addresses
-        /// live on it
+        /// Network card by which a server on another machine is reached; clients' addresses live on it
         #[arg(long, value_name = "INTERFACE")]
         interface: Option<String> => "network.interface",
-        /// The most processor time that this server may take, in processors, such as 0.2
+    }
+}
+
+keyed! {
+    /// Limits of a server that is started.
+    pub struct LimitFlags {
+        /// The most processor time that the started server may take, in processors, such as 0.2
         #[arg(long, value_name = "PROCESSORS")]
         server_cpu: Option<f64> => "server.cpu",
-        /// The most memory that this server may take, such as 64MiB
+        /// The most memory that the started server may take, such as 64MiB
         #[arg(long, value_name = "SIZE")]
         server_memory: Option<String> => "server.memory",
-        /// System user that this server runs as; only root can set another
+        /// System user that the started server runs as; only root can set another
         #[arg(long, value_name = "USER")]
         server_user: Option<String> => "server.user",
     }
 }
 
 keyed! {
-    /// What farfield takes of the machine.
+    /// Threads and processors of farfield.
     #[command(next_help_heading = "Machine")]
     pub struct MachineFlags {
         /// Number of worker threads; on the emulated plane, of shards
@@ -226,7 +230,7 @@ keyed! {
 }
 
 keyed! {
-    /// What is kept of a run, and what it must keep.
+    /// Files of a run, and conditions on its result.
     #[command(next_help_heading = "Result")]
     pub struct ResultFlags {
         /// Exit with 99 if the result does not meet this condition, such as 'p99<200ms' or 'errors<0.1%';
@@ -263,7 +267,7 @@ keyed! {
     }
 }
 
-/// What every scenario has.
+/// Keys of every scenario.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Scenario")]
 pub struct KeyFlags {
@@ -294,7 +298,7 @@ mod tests {
     use clap::CommandFactory;
     use farfield_scenario::Scenario;
 
-    const GROUPS: [&[(&str, &str)]; 12] = [
+    const GROUPS: [&[(&str, &str)]; 13] = [
         TargetFlags::KEYS,
         LoadFlags::KEYS,
         HttpFlags::KEYS,
@@ -304,6 +308,7 @@ mod tests {
         NetworkFlags::KEYS,
         ClientFlags::KEYS,
         ServerFlags::KEYS,
+        LimitFlags::KEYS,
         MachineFlags::KEYS,
         SeedFlags::KEYS,
         ResultFlags::KEYS,
@@ -321,7 +326,7 @@ mod tests {
         }
     }
 
-    /// Nothing that is short for a key is defined beside the groups.
+    /// Of `run`, only programs and the request are beside the groups: their keys are lists of tables.
     #[test]
     fn each_flag_of_a_run_is_in_a_group_or_changes_nothing_of_the_scenario() {
         let own = [

@@ -5,6 +5,7 @@ use clap::{Args, ValueEnum, ValueHint};
 
 /// Where the figures of a run go.
 #[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Output")]
 pub struct WatchFlags {
     /// Serve the figures for Prometheus at /metrics while the run goes on: at a port of the loopback
     /// interface, or at the address given

@@ -14,8 +14,8 @@ use crate::web::work::Work;
 use crate::web::{Answer, Asked, Priority, Server, Site};
 use farfield_base::{Duration, printable};
 use farfield_engine::Settings;
+use farfield_os::IdleThread;
 use farfield_os::clock::Clock;
-use farfield_os::processors;
 use hyper::{Method, StatusCode};
 use serde_json::{Value, json};
 use std::net::TcpListener;
@@ -23,7 +23,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
-use std::thread;
 
 /// Figures that may wait for the page.
 const WAITING: usize = 8;
@@ -38,6 +37,7 @@ pub struct RunPage {
     server: Server,
     hub: Arc<Hub>,
     done: Receiver<()>,
+    drawing: IdleThread,
 }
 
 struct OneRun {
@@ -65,14 +65,12 @@ impl RunPage {
         let shown_by = Arc::clone(&hub);
         let (name, scenario) = (printable(&name, &[]).into_owned(), settings.heading.scenario.clone());
         let stop = Arc::clone(stop);
-        let spawned = thread::Builder::new().name("page".to_owned()).spawn(move || {
-            // Where it cannot be lowered, the thread draws for some tenths of a millisecond a second.
-            let _ = processors::set_idle();
+        let drawing = IdleThread::spawn("page", move || {
             show(view, &to_show, &shown_by, &stop, &name, &scenario);
             drop(ending);
         });
-        spawned.map_err(failed)?;
-        Ok((RunPage { figures, next_second: 0, server, hub, done }, url))
+        let drawing = drawing.map_err(failed)?;
+        Ok((RunPage { figures, next_second: 0, server, hub, done, drawing }, url))
     }
 
     /// Hands over the progress of the run.
@@ -85,7 +83,7 @@ impl RunPage {
 
     /// Ends the page once it has the last figures.
     pub fn end(self) {
-        drop(self.figures);
+        drop((self.figures, self.drawing));
         // An error means that it has them, or that it gets no processor.
         let _ = self.done.recv_timeout(PATIENCE.to_std());
         self.hub.wait_until_taken(PATIENCE);

@@ -147,7 +147,7 @@ fn a_run_ends_by_a_code() {
     let words = "--abort status.503{/status/503}<5 --threshold errors<=100%";
     turns(&place, &server, &["/a", "/status/503"], EACH, words).exits(105);
     let counted = server.statuses();
-    assert!(counted[&503] >= 5 && counted[&503] < EACH, "{counted:?}");
+    assert!(counted[&503] >= 5 && counted[&503] < EACH as u64, "{counted:?}");
 }
 
 /// Replies that are cut off are no whole ones: they are neither completed nor succeeded.
