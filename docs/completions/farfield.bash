@@ -1878,7 +1878,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__shell)
-            opts="-q -h --scenario --as --beside --quiet --rtt --access --gateway --server --server-pid --server-netns --container --interface --server-cpu --server-memory --server-user --seed --set --help"
+            opts="-q -h --scenario --as --beside --quiet --rtt --access --gateway --server --server-pid --server-netns --container --interface --seed --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1936,18 +1936,6 @@ _farfield() {
                     return 0
                     ;;
                 --interface)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --server-cpu)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --server-memory)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --server-user)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -98,21 +98,21 @@ dsl\t''
 wifi\t''
 geostationary\t''
 low-orbit\t''"
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l gateway -d 'Kind of gateway between clients and the server: auto, tun or packet; route where others route the clients\' addresses to the card of --interface' -r -f -a "auto\t''
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l gateway -d 'Kind of gateway between clients and the server: auto, tun or packet' -r -f -a "auto\t''
 tun\t''
 packet\t''"
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l clients -d 'Number of emulated clients, each with its own address and path; makes emulated the default plane' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l shards -d 'Number of threads that share the emulated clients' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l beside -d 'Run COMMAND, by the shell `sh`, at a client of CLASS beside the emulated users, on the same network; it ends with the run; may be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l shell -d 'Run your shell at a client of CLASS beside the emulated users, on this terminal; the run ends when you leave it' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l server -d 'Command that starts the server of emulated clients; the built-in server if absent' -r -f -a "(__fish_complete_command)"
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l server-pid -d 'Process of the server of emulated clients, if it runs already in a network namespace of its own' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l server-netns -d 'Network namespace of the server of emulated clients, if it runs already: a name of `ip netns`, or a file' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l container -d 'Container of the server of emulated clients, if it runs already: of Docker, Podman or Kubernetes' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l interface -d 'Network card by which a server on another machine is reached; the emulated clients\' addresses live on it' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l server-cpu -d 'The most processor time that this server may take, in processors, such as 0.2' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l server-memory -d 'The most memory that this server may take, such as 64MiB' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l server-user -d 'System user that this server runs as; only root can set another' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l server -d 'Command that starts the server; the built-in server if absent' -r -f -a "(__fish_complete_command)"
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l server-pid -d 'Process of a server that runs already, in a network namespace of its own' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l server-netns -d 'Network namespace of a server that runs already: a name of `ip netns`, or a file' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l container -d 'Container of a server that runs already: of Docker, Podman or Kubernetes' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l interface -d 'Network card by which a server on another machine is reached; clients\' addresses live on it' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l server-cpu -d 'The most processor time that the started server may take, in processors, such as 0.2' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l server-memory -d 'The most memory that the started server may take, such as 64MiB' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l server-user -d 'System user that the started server runs as; only root can set another' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s t -l workers -d 'Number of worker threads; on the emulated plane, of shards' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l processors -d 'Processors that farfield runs on, such as 1 or 0,2' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l seed -d 'Seed of all random numbers' -r
@@ -187,17 +187,14 @@ dsl\t''
 wifi\t''
 geostationary\t''
 low-orbit\t''"
-complete -c farfield -n "__fish_farfield_using_subcommand shell" -l gateway -d 'Kind of gateway between clients and the server: auto, tun or packet; route where others route the clients\' addresses to the card of --interface' -r -f -a "auto\t''
+complete -c farfield -n "__fish_farfield_using_subcommand shell" -l gateway -d 'Kind of gateway between clients and the server: auto, tun or packet' -r -f -a "auto\t''
 tun\t''
 packet\t''"
-complete -c farfield -n "__fish_farfield_using_subcommand shell" -l server -d 'Command that starts the server of emulated clients; the built-in server if absent' -r -f -a "(__fish_complete_command)"
-complete -c farfield -n "__fish_farfield_using_subcommand shell" -l server-pid -d 'Process of the server of emulated clients, if it runs already in a network namespace of its own' -r
-complete -c farfield -n "__fish_farfield_using_subcommand shell" -l server-netns -d 'Network namespace of the server of emulated clients, if it runs already: a name of `ip netns`, or a file' -r
-complete -c farfield -n "__fish_farfield_using_subcommand shell" -l container -d 'Container of the server of emulated clients, if it runs already: of Docker, Podman or Kubernetes' -r
-complete -c farfield -n "__fish_farfield_using_subcommand shell" -l interface -d 'Network card by which a server on another machine is reached; the emulated clients\' addresses live on it' -r
-complete -c farfield -n "__fish_farfield_using_subcommand shell" -l server-cpu -d 'The most processor time that this server may take, in processors, such as 0.2' -r
-complete -c farfield -n "__fish_farfield_using_subcommand shell" -l server-memory -d 'The most memory that this server may take, such as 64MiB' -r
-complete -c farfield -n "__fish_farfield_using_subcommand shell" -l server-user -d 'System user that this server runs as; only root can set another' -r
+complete -c farfield -n "__fish_farfield_using_subcommand shell" -l server -d 'Command that starts the server; the built-in server if absent' -r -f -a "(__fish_complete_command)"
+complete -c farfield -n "__fish_farfield_using_subcommand shell" -l server-pid -d 'Process of a server that runs already, in a network namespace of its own' -r
+complete -c farfield -n "__fish_farfield_using_subcommand shell" -l server-netns -d 'Network namespace of a server that runs already: a name of `ip netns`, or a file' -r
+complete -c farfield -n "__fish_farfield_using_subcommand shell" -l container -d 'Container of a server that runs already: of Docker, Podman or Kubernetes' -r
+complete -c farfield -n "__fish_farfield_using_subcommand shell" -l interface -d 'Network card by which a server on another machine is reached; clients\' addresses live on it' -r
 complete -c farfield -n "__fish_farfield_using_subcommand shell" -l seed -d 'Seed of all random numbers' -r
 complete -c farfield -n "__fish_farfield_using_subcommand shell" -l set -d 'Set any key of the scenario; may be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand shell" -s q -l quiet -d 'Print nothing but what the program prints'
@@ -222,7 +219,7 @@ dsl\t''
 wifi\t''
 geostationary\t''
 low-orbit\t''"
-complete -c farfield -n "__fish_farfield_using_subcommand route" -l gateway -d 'Kind of gateway between clients and the server: auto, tun or packet; route where others route the clients\' addresses to the card of --interface' -r -f -a "auto\t''
+complete -c farfield -n "__fish_farfield_using_subcommand route" -l gateway -d 'Kind of gateway between clients and the server: auto, tun or packet' -r -f -a "auto\t''
 tun\t''
 packet\t''"
 complete -c farfield -n "__fish_farfield_using_subcommand route" -l seed -d 'Seed of all random numbers' -r
@@ -246,7 +243,7 @@ dsl\t''
 wifi\t''
 geostationary\t''
 low-orbit\t''"
-complete -c farfield -n "__fish_farfield_using_subcommand path" -l gateway -d 'Kind of gateway between clients and the server: auto, tun or packet; route where others route the clients\' addresses to the card of --interface' -r -f -a "auto\t''
+complete -c farfield -n "__fish_farfield_using_subcommand path" -l gateway -d 'Kind of gateway between clients and the server: auto, tun or packet' -r -f -a "auto\t''
 tun\t''
 packet\t''"
 complete -c farfield -n "__fish_farfield_using_subcommand path" -l seed -d 'Seed of all random numbers' -r

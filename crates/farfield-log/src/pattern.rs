@@ -245,7 +245,7 @@ impl Pattern {
             return Some(rest.iter().position(is_blank).unwrap_or(rest.len()));
         };
         let is_status = matches!(self.pieces.get(at + 2), Some(Piece::Field(Field::Status)));
-        // Blanks of a run are all ahead of the same text: only the first is tried, or lines of blanks take long.
+        // Blanks of a run are all ahead of the same text: only the first is tried, or blank lines take long.
         let is_tried = |end: &usize| !literal.starts_with(b" ") || *end == 0 || !is_blank(&rest[*end - 1]);
         (0..rest.len()).filter(is_tried).find(|&end| {
             let Some(behind) = after(&rest[end..], literal) else { return false };

@@ -10,9 +10,9 @@ use std::thread::{Builder, JoinHandle};
 
 /// A thread from which any other takes the processor (SCHED_IDLE, sched(7)).
 ///
-/// Dropping it lets the thread go on at the usual priority, as far as this process may raise it. A process is
-/// over with its last thread, and even a thread that is killed needs a processor to end: beside loops at a nice
-/// value of -20 one at idle priority gets none for minutes.
+/// Dropping it lets the thread go on at the usual priority, as far as this process may raise it. A process
+/// is over with its last thread, and even a thread that is killed needs a processor to end: beside loops at
+/// a nice value of -20 one at idle priority gets none for minutes.
 #[derive(Debug)]
 pub struct IdleThread {
     /// Until it is waited for.

@@ -1,5 +1,5 @@
-//! The macro [`keyed!`], by which a flag that is short for a key of the scenario is defined once: its words, its
-//! values, and its key after `=>`. It makes a group that commands flatten, and lays that over a scenario.
+//! The macro [`keyed!`], by which a flag that is short for a key of the scenario is defined once: its words,
+//! its values, and its key after `=>`. It makes a group that commands flatten, and lays that over a scenario.
 
 use std::path::PathBuf;
 use toml::Value;

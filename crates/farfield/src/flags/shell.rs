@@ -29,7 +29,8 @@ pub struct ShellFlags {
     /// with the program; may be repeated
     #[arg(long = "beside", value_name = "CLASS=COMMAND", value_parser = beside)]
     pub beside: Vec<(String, String)>,
-    /// URL of a server that runs already on this machine, or where --server-pid, --server-netns, --container or --interface say
+    /// URL of a server that runs already on this machine, or where --server-pid, --server-netns, --container
+    /// or --interface say
     #[arg(value_name = "URL")]
     pub url: Option<String>,
     /// Print nothing but what the program prints
