@@ -18,17 +18,17 @@ const ROWS: [(&str, Process, usize, u64); 20] = [
     ("M/M/1 at 0.8", Process::Queue { load: 0.8 }, 64_000, 1_000),
     ("M/M/1 at 0.95", Process::Queue { load: 0.95 }, 16_000, 1_000),
     ("M/M/1 at 0.95", Process::Queue { load: 0.95 }, 64_000, 1_000),
-    ("M/M/1 at 0.95", Process::Queue { load: 0.95 }, 250_000, 400),
+    ("M/M/1 at 0.95", Process::Queue { load: 0.95 }, 250_000, 1_000),
     ("closed loop, 80 users", Process::Closed { users: 80, think: 100.0 }, 16_000, 1_000),
     ("closed loop, 80 users", Process::Closed { users: 80, think: 100.0 }, 64_000, 1_000),
     ("hybrid sessions at 0.5", Process::Sessions { load: 0.5, think: 200.0 }, 16_000, 1_000),
     ("hybrid sessions at 0.5", Process::Sessions { load: 0.5, think: 200.0 }, 64_000, 1_000),
     ("hybrid sessions at 0.8", Process::Sessions { load: 0.8, think: 200.0 }, 64_000, 1_000),
-    ("hybrid sessions at 0.8", Process::Sessions { load: 0.8, think: 200.0 }, 250_000, 400),
+    ("hybrid sessions at 0.8", Process::Sessions { load: 0.8, think: 200.0 }, 250_000, 1_000),
     ("self-similar, no queue", SELF_SIMILAR, 16_000, 1_000),
-    ("self-similar, no queue", SELF_SIMILAR, 64_000, 400),
+    ("self-similar, no queue", SELF_SIMILAR, 64_000, 1_000),
     ("self-similar, queue at 0.5", SELF_SIMILAR_QUEUE, 16_000, 1_000),
-    ("self-similar, queue at 0.5", SELF_SIMILAR_QUEUE, 64_000, 400),
+    ("self-similar, queue at 0.5", SELF_SIMILAR_QUEUE, 64_000, 1_000),
 ];
 const SELF_SIMILAR: Process = Process::SelfSimilar { hurst: 0.8, load: 0.5, queue: false };
 const SELF_SIMILAR_QUEUE: Process = Process::SelfSimilar { hurst: 0.8, load: 0.5, queue: true };
