@@ -16,8 +16,15 @@ pub(crate) enum Frame {
 /// Tags of VLANs that may be stacked before the protocol.
 const TAGS_MAX: usize = 8;
 
-/// Looks behind the header of a frame of `link_type`.
+/// Looks behind the header of a frame of `link_type`, which lies in `bytes` as a whole if it holds a packet.
 pub(crate) fn open(link_type: u16, bytes: &[u8]) -> Frame {
+    match behind_header(link_type, bytes) {
+        Frame::Ip { offset, .. } if offset > bytes.len() => Frame::Short,
+        frame => frame,
+    }
+}
+
+fn behind_header(link_type: u16, bytes: &[u8]) -> Frame {
     match link_type {
         1 => behind_ether_type(bytes, 12, None),
         // BSD loopback: an address family, in the order of bytes of the machine that captured.
@@ -103,6 +110,12 @@ mod tests {
         assert_eq!(open(108, &[0, 0, 0, 2]), at(4));
         assert_eq!(open(108, &[0, 0, 0, 7]), Frame::Other);
         let mut cooked = vec![0; 14];
+        // The second kind says its protocol first, and its header ends later.
+        let mut second = vec![0x08, 0x00];
+        second.extend([0; 17]);
+        assert_eq!(open(276, &second), Frame::Short);
+        second.push(0);
+        assert_eq!(open(276, &second), Frame::Ip { offset: 20, interface: Some(0) });
         cooked.extend([0x08, 0x00]);
         assert_eq!(open(113, &cooked), at(16));
         let mut cooked = vec![0x86, 0xdd, 0, 0, 0, 0, 0, 9];

@@ -200,9 +200,13 @@ impl Draft {
         }
     }
 
-    /// Counts an entry, if it is taken, as one that is asked for otherwise than it is written.
+    /// Counts an entry, if it is taken, as one that is asked for otherwise than it is written: once, however
+    /// often it is written so.
     pub fn differs(&mut self, number: usize, what: &'static str) {
         let entry = &mut self.entries[number];
+        if entry.remarks.differing.iter().any(|known| known.what == what) {
+            return;
+        }
         entry.remarks.differs(what, &entry.place);
     }
 

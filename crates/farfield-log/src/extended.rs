@@ -103,7 +103,7 @@ impl Fields {
                 Column::Path => record.path = value,
                 Column::Query => query = value,
                 Column::Referrer => record.referrer = value,
-                Column::Status => record.status = number(value).and_then(|n| n.try_into().ok()).unwrap_or(0),
+                Column::Status => record.status = status(value),
                 Column::Bytes => record.bytes = number(value),
                 Column::Transfer => record.transfer = decimal(value).and_then(|t| unit.duration(t)),
                 Column::Other => {}
@@ -140,6 +140,11 @@ impl Fields {
 /// Whether `part` stands somewhere in `text`.
 fn names(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len()).any(|window| window.eq_ignore_ascii_case(part))
+}
+
+/// A status that HTTP can have; 0, which stands for none, if it is no such number.
+fn status(value: &[u8]) -> u16 {
+    number(value).and_then(|n| n.try_into().ok()).filter(|status| *status < 1_000).unwrap_or(0)
 }
 
 /// The next value, and what follows it.

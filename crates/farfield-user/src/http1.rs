@@ -13,6 +13,8 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub(crate) struct Http1 {
     pub reader: ReplyReader,
+    /// Whether the server has sent anything, if only the end of a line.
+    spoken: bool,
 }
 
 impl Http1 {
@@ -34,8 +36,9 @@ impl Protocol for Http1 {
         let (Some(at), Some(exchange)) = (at, in_flight.first_mut()) else {
             return Ok((bytes.len(), Event::NeedMore));
         };
-        let in_reply = self.reader.is_in_reply();
         let limits: &Limits = reading.limits;
+        let is_first = !self.spoken;
+        self.spoken |= !bytes.is_empty();
         let read = self.reader.read_with(reading.known_head, bytes, exchange.answering, limits);
         if exchange.first_byte == Stamp::NEVER && (self.reader.is_in_reply() || read.is_err()) {
             exchange.first_byte = Stamp::at(at);
@@ -43,7 +46,7 @@ impl Protocol for Http1 {
         match read {
             Ok((used, event)) => Ok((used, event.of_request(exchange.number))),
             Err(malformed) => {
-                let of_tls = !in_reply && exchange.number == 0 && tls::answers_plaintext(bytes);
+                let of_tls = is_first && tls::answers_plaintext(bytes);
                 let detail = self.reader.detail_of(malformed, bytes).filter(|_| !of_tls);
                 let outcome = if of_tls { Outcome::TlsExpected } else { malformed.outcome() };
                 Err(Ending { outcome, detail: detail.map(Arc::new) })

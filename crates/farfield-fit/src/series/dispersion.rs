@@ -25,7 +25,7 @@ pub struct Dispersion {
 /// The index of dispersion of counts of `slots` slots each (Cox and Lewis 1966, "The Statistical Analysis of
 /// Series of Events", section 4.3), and the Allan factor (Allan 1966, "Statistics of atomic frequency
 /// standards"; for point processes Lowen and Teich 2005, "Fractal-Based Point Processes", chapter 3). Takes
-/// at least 8 such counts.
+/// at least 8 such counts, not all of them 0.
 ///
 /// Under Poisson, (k − 1) times the index is χ² with k − 1 degrees of freedom (the dispersion test, section
 /// 6.3), here by the cube-root formula of Wilson and Hilferty (1931).
@@ -40,6 +40,10 @@ pub fn dispersion(series: &[f64], slots: usize) -> Result<Dispersion, SeriesErro
         (1.0 - spread + z * spread.sqrt()).powi(3)
     };
     let mean = mean(&counts);
+    // All that was counted may lie in what is left over at the end.
+    if mean == 0.0 {
+        return Err(SeriesError::Constant);
+    }
     let steps: f64 = counts.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum();
     Ok(Dispersion {
         slots,

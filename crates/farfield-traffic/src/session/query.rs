@@ -187,10 +187,21 @@ impl Css {
 
 /// The selectors of a list: cut at commas, but for those in quotes, brackets and parentheses.
 fn alternatives(text: &str) -> Vec<&str> {
+    cut(text).0
+}
+
+/// The selectors of a list, and whether the last is whole: what is left open at the end of a style sheet counts as
+/// closed (CSS Syntax Level 3, section 5), but swallows what is written behind it.
+fn cut(text: &str) -> (Vec<&str>, bool) {
     let (mut from, mut depth, mut quote, mut escaped) = (0, 0_u32, None, false);
+    // The letter before, but for one that has had its meaning.
+    let (mut before, mut comment) = (' ', false);
     let mut alternatives = Vec::new();
     for (at, letter) in text.char_indices() {
+        let last = std::mem::replace(&mut before, letter);
         match (letter, quote) {
+            _ if comment => comment = !(last == '*' && letter == '/'),
+            ('*', None) if last == '/' && !escaped => (comment, before) = (true, ' '),
             _ if escaped => escaped = false,
             ('\\', _) => escaped = true,
             (_, Some(end)) => quote = Some(end).filter(|end| *end != letter),
@@ -205,7 +216,7 @@ fn alternatives(text: &str) -> Vec<&str> {
         }
     }
     alternatives.push(&text[from..]);
-    alternatives
+    (alternatives, depth == 0 && quote.is_none() && !escaped && !comment)
 }
 
 impl Query for Css {
@@ -224,6 +235,9 @@ impl TryFrom<String> for Css {
     type Error = String;
 
     fn try_from(text: String) -> Result<Css, String> {
+        if !cut(&text).1 {
+            return Err(format!("`{text}` is no selector: a bracket, a parenthesis, a quote or a comment has no end"));
+        }
         match text.parse() {
             Ok(selector) => Ok(Css { text, selector }),
             Err(error) => Err(format!("`{text}` is no selector: {error}")),
@@ -297,5 +311,18 @@ mod tests {
         // Of what replies make of them none is kept.
         Pattern::try_from("z".to_owned()).expect("an expression");
         assert_eq!(kept(), ["x(a)", "y"]);
+    }
+
+    /// What CSS would close at the end of the text swallows the selector that is put behind it.
+    #[test]
+    fn a_selector_that_is_left_open_is_none() {
+        for open in ["form[name=a", "form[name='a]", "form:not(.a", "form /* a", "form /*/", "form\\"] {
+            let error = Css::try_from(open.to_owned()).expect_err(open);
+            assert!(error.contains("has no end"), "{error}");
+        }
+        for whole in ["form /* a, ( */", "form[name='/*']", "a[href='\\'']", "form:not(.a), [b]", "*"] {
+            let css = Css::try_from(whole.to_owned()).expect(whole);
+            assert!(css.inside("input").as_str().ends_with(" input"), "{whole}");
+        }
     }
 }
