@@ -28,7 +28,7 @@ use farfield_base::{Bytes, Duration, Instant, Window};
 use farfield_http::tls;
 use farfield_measure::paths::PathNames;
 use farfield_measure::samples::{Keep, RunLabel, SamplesWriter};
-use farfield_measure::summary::SummaryContext;
+use farfield_measure::summary::{LoadKind, SummaryContext};
 use farfield_measure::{Fold, Heading, Summary, Threshold, VerdictLimits};
 use farfield_os::allocator;
 use farfield_os::clock::{Clock, Readings, unix_seconds};
@@ -368,6 +368,7 @@ impl Settings {
             .naming_states(self.itinerary.states())
             .naming_paths(PathNames::of(self.itinerary.targets()))
             .ignoring_unfinished(self.ignores_unfinished)
+            .with_arriving_sessions(self.heading.load == LoadKind::Hybrid)
             .setting_aside(self.set_aside.map(|_| self.duration));
         let mut collector = Collector::new(fold, workers, summary_context(self), &self.aborts, files, pace)
             .on_processor(self.plane.collector_processor())

@@ -20,6 +20,7 @@ use farfield_emulator::{CaptureFilter, ClientId, Packet};
 use farfield_files::create_private;
 use farfield_measure::engine_stats::WorkerStats;
 use farfield_measure::paths::PathNames;
+use farfield_measure::summary::LoadKind;
 use farfield_measure::{Fold, Histogram, RunClock, Summary};
 use farfield_os::clock::Clock;
 use farfield_wire::pcapng::{Direction, Interface, InterfaceId, LinkType, PacketMetadata, Writer};
@@ -62,6 +63,7 @@ pub(crate) fn run(
     let fold = Fold::of_classes(phases.window, &classes).naming_states(settings.itinerary.states());
     let fold = fold.naming_paths(PathNames::of(settings.itinerary.targets()));
     let fold = fold.ignoring_unfinished(settings.ignores_unfinished);
+    let fold = fold.with_arriving_sessions(settings.heading.load == LoadKind::Hybrid);
     // Nothing disturbs virtual time.
     let fold = fold.setting_aside(settings.set_aside.map(|_| settings.duration));
     let mut collector =

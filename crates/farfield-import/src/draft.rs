@@ -57,9 +57,16 @@ impl Entry {
         Entry { place, server, base: None, state, role: Role::Path, entries: 1, remarks, pause }
     }
 
+    /// Is asked for otherwise than it is written; counted once, however often it is written so.
+    fn differs(&mut self, what: &'static str) {
+        if self.remarks.differing.iter().all(|known| known.what != what) {
+            self.remarks.differs(what, &self.place);
+        }
+    }
+
     /// With remarks of what is otherwise than it is written.
     pub fn with(mut self, remarks: impl IntoIterator<Item = &'static str>) -> Entry {
-        remarks.into_iter().for_each(|what| self.remarks.differs(what, &self.place));
+        remarks.into_iter().for_each(|what| self.differs(what));
         self
     }
 }
@@ -200,14 +207,9 @@ impl Draft {
         }
     }
 
-    /// Counts an entry, if it is taken, as one that is asked for otherwise than it is written: once, however
-    /// often it is written so.
+    /// Counts an entry, if it is taken, as one that is asked for otherwise than it is written.
     pub fn differs(&mut self, number: usize, what: &'static str) {
-        let entry = &mut self.entries[number];
-        if entry.remarks.differing.iter().any(|known| known.what == what) {
-            return;
-        }
-        entry.remarks.differs(what, &entry.place);
+        self.entries[number].differs(what);
     }
 
     /// Entries by their numbers, taken or not.

@@ -27,6 +27,33 @@ const BATCHES_MAX: usize = 256;
 /// The shortest batch is two to this power nanoseconds.
 const SHORTEST_BITS: u32 = 14;
 
+/// Mean lengths of a session that a run lasts at least.
+const SESSIONS_MIN: u64 = 50;
+
+/// What is known of the measured part beside its batches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MeasuredPart {
+    /// How long it lasted.
+    pub lasted: Duration,
+    /// How long sessions last on average, where they arrive by themselves: for as long the rate of requests
+    /// remembers how many of them there are.
+    pub session: Option<Duration>,
+}
+
+impl MeasuredPart {
+    /// A part without sessions that arrive.
+    pub fn of(lasted: Duration) -> MeasuredPart {
+        MeasuredPart { lasted, session: None }
+    }
+
+    /// A shorter run saw the number of sessions rise and fall too few times for its spectrum to show how much
+    /// that matters.
+    fn is_long_enough(self) -> Result<(), NoInterval> {
+        let needs = self.session.map_or(0, |session| session.as_ns().saturating_mul(SESSIONS_MIN));
+        if self.lasted.as_ns() >= needs { Ok(()) } else { Err(NoInterval::beside_sessions(needs)) }
+    }
+}
+
 /// Requests of a part of the run, by batch of time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Batches {
@@ -123,13 +150,16 @@ impl Batches {
         add_all(&mut self.succeeded, &other.succeeded);
     }
 
-    /// The intervals of one of the times, over a measured part that lasted so long.
-    pub fn times(&self, timing: Timing, lasted: Duration) -> Result<TimeIntervals<'_>, NoInterval> {
-        TimeIntervals::new(self.times.of(timing), self.span(lasted))
+    /// The intervals of one of the times.
+    pub fn times(&self, timing: Timing, measured: MeasuredPart) -> Result<TimeIntervals<'_>, NoInterval> {
+        measured.is_long_enough()?;
+        TimeIntervals::new(self.times.of(timing), self.span(measured.lasted))
     }
 
     /// The interval of the number of successful replies a second.
-    pub fn succeeded_per_s(&self, lasted: Duration) -> Result<[f64; 2], NoInterval> {
+    pub fn succeeded_per_s(&self, measured: MeasuredPart) -> Result<[f64; 2], NoInterval> {
+        measured.is_long_enough()?;
+        let lasted = measured.lasted;
         let span = self.span(lasted);
         let counts = of_batches(&self.succeeded, span.whole);
         let all = total(&self.succeeded);

@@ -17,6 +17,7 @@
 
 mod phase;
 
+use crate::batches::MeasuredPart;
 use crate::failures::Failures;
 use crate::handshakes::Handshakes;
 use crate::outcome_times::OutcomeTimes;
@@ -55,6 +56,8 @@ pub struct Fold {
     outcome_times: OutcomeTimes,
     /// Seconds that are set aside; `None` where none may be.
     aside: Option<Box<SetAside>>,
+    /// Whether sessions arrive by themselves, and not when a user has ended the one before.
+    sessions_arrive: bool,
 }
 
 /// Time that requests spent due and not done, inside the window: Little's λW, as a sum.
@@ -97,6 +100,7 @@ impl Fold {
             waited: Tenths::default(),
             outcome_times: OutcomeTimes::default(),
             aside: None,
+            sessions_arrive: false,
         }
     }
 
@@ -117,6 +121,11 @@ impl Fold {
     /// Sets the paths of requests, each of which is counted separately. Takes 0.5 MiB more at most.
     pub fn naming_paths(self, paths: PathNames) -> Fold {
         Fold { paths: Paths::named(paths), ..self }
+    }
+
+    /// Sets whether sessions arrive by themselves.
+    pub fn with_arriving_sessions(self, sessions_arrive: bool) -> Fold {
+        Fold { sessions_arrive, ..self }
     }
 
     /// Sets whether requests that are unfinished at the end of the run count as errors: not if `ignored`.
@@ -220,6 +229,13 @@ impl Fold {
     pub fn lasted(&self, until: Instant) -> Duration {
         let aside = self.aside.as_ref().map(|aside| aside.within(self.window, until));
         self.window.elapsed(until) - aside.unwrap_or_default()
+    }
+
+    /// The measured part up to `until`, as intervals need to know it.
+    pub fn measured(&self, until: Instant) -> MeasuredPart {
+        let lasted = self.lasted(until);
+        let session = self.sessions.mean_length(lasted).filter(|_| self.sessions_arrive);
+        MeasuredPart { lasted, session }
     }
 
     fn count_events(&mut self, sample: &Sample, aside: Duration) {

@@ -5,7 +5,7 @@
 //! if it was open at the end of the run.
 
 use crate::histogram::Histogram;
-use farfield_base::{SessionBegin, SessionEnd, Window};
+use farfield_base::{Duration, SessionBegin, SessionEnd, Window};
 use std::collections::BTreeMap;
 
 /// The sessions of a run.
@@ -97,6 +97,18 @@ impl Sessions {
         self.durations.as_deref()
     }
 
+    /// How long a session lasts on average, in a measured part that `lasted` so long; `None` if none is over or
+    /// open. Completed ones alone are the short ones where a run is short: those that are open at its end say
+    /// by their number how long others take (Little's law), and the longer of the two is taken.
+    pub fn mean_length(&self, lasted: Duration) -> Option<Duration> {
+        let completed = self.durations().and_then(Histogram::mean);
+        let over = self.completed_count() + self.broken_off_count();
+        let open = u128::from(self.begun.saturating_sub(over));
+        let by_number = (u128::from(lasted.as_ns()) * open).checked_div(u128::from(self.begun));
+        let by_number = by_number.filter(|ns| *ns > 0).map(|ns| Duration::from_ns(ns as u64));
+        completed.max(by_number)
+    }
+
     /// Sessions of the whole run.
     pub fn whole_run(&self) -> WholeRun {
         self.all
@@ -113,7 +125,7 @@ mod tests {
     use super::*;
     use crate::fold::Fold;
     use crate::fold::scene::window;
-    use farfield_base::{Duration, Instant, Note};
+    use farfield_base::{Instant, Note};
 
     fn at(ms: u64) -> Instant {
         Instant::ZERO + Duration::from_ms(ms)
@@ -163,6 +175,16 @@ mod tests {
             (Some(Duration::from_ms(4)), Some(Duration::from_ms(8)))
         );
         assert_eq!(sessions.whole_run(), WholeRun { begun: 7, completed: 4, broken_off: 2 });
+    }
+
+    /// Two that took 4 and 8 ms; one of one that is still open after 10 ms.
+    #[test]
+    fn sessions_last_as_those_that_are_over_or_as_those_that_are_open() {
+        let length = |notes: &[Note]| fold(notes).sessions().mean_length(Duration::from_ms(10));
+        assert_eq!(length(&notes()), Some(Duration::from_ms(6)));
+        let begin = SessionBegin { due: at(14), user: 0, session: 0 };
+        assert_eq!(length(&[Note::Begun(begin)]), Some(Duration::from_ms(10)));
+        assert_eq!(length(&[]), None);
     }
 
     #[test]

@@ -20,6 +20,7 @@ pub use session::{BrokenOffIn, FailureSummary, SessionsSummary};
 pub(crate) use timing::QUANTILES;
 pub use timing::{QuantileSummary, TimingSummary};
 
+use crate::batches::MeasuredPart;
 use crate::bottleneck::Bottleneck;
 use crate::change;
 use crate::engine_stats::{AddressStats, CaptureStats, EngineStats, RunClock, ServerLimits};
@@ -316,7 +317,9 @@ impl Summary {
         let completed = verdict.checks.iter().find(|check| check.name == "completed");
         let incomplete_reason = completed.and_then(|check| check.note.clone());
         let phases = phases(fold, stats, until);
-        let steady = fold.lasted(until);
+        let measured = fold.measured(until);
+        let steady = measured.lasted;
+        let warm_up = MeasuredPart::of(Duration::from_ns(phases.warm_up_ns));
         Summary {
             schema_version: SCHEMA_VERSION,
             heading: context.heading.clone(),
@@ -331,18 +334,18 @@ impl Summary {
                 .iter()
                 .map(|threshold| threshold.evaluate(fold, until, ended))
                 .collect(),
-            steady: PartSummary::of(fold.steady(), steady, ended, pause).with_arrivals(
+            steady: PartSummary::of(fold.steady(), measured, ended, pause).with_arrivals(
                 context.heading.load,
                 // The generator counts them in all of the measured part.
                 stats.arrivals.filter(|_| fold.aside().is_none()),
                 phases.steady_ns,
             ),
-            classes: ClassSummary::of_all(fold, steady, ended, pause),
-            warm_up: PartSummary::of(fold.warm_up(), Duration::from_ns(phases.warm_up_ns), ended, pause),
+            classes: ClassSummary::of_all(fold, measured, ended, pause),
+            warm_up: PartSummary::of(fold.warm_up(), warm_up, ended, pause),
             pages: fold.pages().map(|pages| PagesSummary::of(pages, fold.pages_unfinished(None))),
-            states: StateSummary::of_all(fold, steady, ended, pause),
+            states: StateSummary::of_all(fold, measured, ended, pause),
             paths: PathSummary::of_all(fold),
-            sessions: SessionsSummary::of(fold),
+            sessions: SessionsSummary::of(fold, steady),
             failures: FailureSummary::of_all(fold),
             failures_file: context
                 .series_file

@@ -27,7 +27,7 @@
 
 mod error;
 
-use crate::batches::Batches;
+use crate::batches::{Batches, MeasuredPart};
 use crate::fold::{Fold, PhaseStats};
 use crate::histogram::Histogram;
 use crate::kaplan_meier::Estimate;
@@ -224,7 +224,7 @@ impl Threshold {
 impl Threshold {
     /// The interval of what was measured up to `until`, where there is one.
     fn interval(&self, fold: &Fold, until: Instant) -> Option<[f64; 2]> {
-        let lasted = fold.lasted(until);
+        let measured = fold.measured(until);
         let part = match &self.scope {
             None => fold.steady(),
             Some(name) => match fold.class(name) {
@@ -233,35 +233,35 @@ impl Threshold {
                     let state = fold.states().state(name)?;
                     // A number that is estimated with censored times has none.
                     let times = |_| state.estimate().is_none().then_some(&state.response);
-                    return self.metric.interval(&state.batches, times, lasted);
+                    return self.metric.interval(&state.batches, times, measured);
                 }
             },
         };
         let times = |timing| part.estimate(timing).is_none().then(|| part.times.of(timing));
-        self.metric.interval(part.batches()?, times, lasted)
+        self.metric.interval(part.batches()?, times, measured)
     }
 }
 
 impl Metric {
-    /// By batches of a part that lasted so long, and its times.
+    /// By batches of a part that is `measured`, and its times.
     fn interval<'a>(
         self,
         batches: &Batches,
         times: impl Fn(Timing) -> Option<&'a Histogram>,
-        lasted: Duration,
+        measured: MeasuredPart,
     ) -> Option<[f64; 2]> {
         match self {
             Metric::Time(Statistic::Quantile(quantile), timing) => {
-                let ranks = batches.times(timing, lasted).ok()?.ranks(quantile).ok()?;
+                let ranks = batches.times(timing, measured).ok()?.ranks(quantile).ok()?;
                 times(timing)?.between_ranks(ranks).map(|ends| ends.map(|end| end.as_ns() as f64))
             }
             Metric::Time(Statistic::Mean, timing) => {
-                let factors = batches.times(timing, lasted).ok()?.mean_factors().ok()?;
+                let factors = batches.times(timing, measured).ok()?.mean_factors().ok()?;
                 let mean = times(timing)?.mean()?.as_ns() as f64;
                 Some(factors.map(|factor| mean * factor))
             }
-            Metric::Errors => batches.error_share(lasted).ok(),
-            Metric::Rate(Flow::Succeeded) => batches.succeeded_per_s(lasted).ok(),
+            Metric::Errors => batches.error_share(measured.lasted).ok(),
+            Metric::Rate(Flow::Succeeded) => batches.succeeded_per_s(measured).ok(),
             Metric::Time(..)
             | Metric::Rate(_)
             | Metric::Requests

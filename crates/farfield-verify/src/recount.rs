@@ -141,6 +141,8 @@ pub(crate) struct Recount<'a> {
     has_statuses: bool,
     /// The summary tells successful replies from others that came.
     has_succeeded: bool,
+    /// The mean length of sessions, where they arrive by themselves.
+    session_ns: Option<u64>,
     /// Names of the classes and states that are counted by themselves.
     classes: Vec<String>,
     states: Vec<String>,
@@ -185,6 +187,9 @@ impl<'a> Recount<'a> {
                 .and_then(Value::as_array)
                 .is_some_and(|statuses| !statuses.is_empty()),
             has_succeeded: at(said, &["schema_version"]).and_then(Value::as_u64).is_none_or(|own| own >= 3),
+            session_ns: at(said, &["load"])
+                .filter(|load| load.as_str() == Some("hybrid"))
+                .and_then(|_| at(said, &["sessions", "mean_length_ns"])?.as_u64()),
             classes: names_of(said, "classes"),
             states: names_of(said, "states"),
         };
@@ -404,6 +409,10 @@ impl<'a> Recount<'a> {
         }
         let begun = first.values().filter(|due| self.is_measured(**due)).count() as u64;
         let count = |name: &str| at(own, &[name]).and_then(Value::as_u64).unwrap_or(0);
+        // Those that are over by their times, and by Little's law those that are open.
+        let over = at(own, &["duration", "mean_ns"]).and_then(Value::as_u64).unwrap_or(0);
+        let open = u128::from(self.left()) * u128::from(count("unfinished")) / u128::from(begun.max(1));
+        let mean_length = over.max(open as u64);
         let rest = |two: [&str; 2]| Expected::Count(begun.saturating_sub(count(two[0]) + count(two[1])));
         let rows = own.get("broken_off_in").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let broken_off = |row: &Value| row.get("count").and_then(Value::as_u64).unwrap_or(0);
@@ -424,6 +433,14 @@ impl<'a> Recount<'a> {
                 match count("completed") {
                     0 => Expected::Nothing,
                     completed => Expected::record([("count", Expected::Count(completed))]),
+                },
+            ),
+            (
+                "mean_length_ns",
+                match (mean_length, at(own, &["mean_length_ns"])) {
+                    // A summary by an older farfield has none.
+                    (0, _) | (_, None) => Expected::Nothing,
+                    (ns, Some(_)) => Expected::Count(ns),
                 },
             ),
         ])

@@ -8,7 +8,7 @@ use measured::Truth;
 use processes::{Count, Process, Tally};
 
 /// A process, how many requests a run has, and the number of runs.
-const ROWS: [(&str, Process, usize, u64); 20] = [
+const ROWS: [(&str, Process, usize, u64); 23] = [
     ("independent", Process::Independent, 1_000, 1_000),
     ("independent", Process::Independent, 12_000, 1_000),
     ("M/M/1 at 0.5", Process::Queue { load: 0.5 }, 4_000, 1_000),
@@ -22,8 +22,11 @@ const ROWS: [(&str, Process, usize, u64); 20] = [
     ("closed loop, 80 users", Process::Closed { users: 80, think: 100.0 }, 16_000, 1_000),
     ("closed loop, 80 users", Process::Closed { users: 80, think: 100.0 }, 64_000, 1_000),
     ("hybrid sessions at 0.5", Process::Sessions { load: 0.5, think: 200.0 }, 16_000, 1_000),
+    ("hybrid sessions at 0.5", Process::Sessions { load: 0.5, think: 200.0 }, 32_000, 1_000),
+    ("hybrid sessions at 0.5", Process::Sessions { load: 0.5, think: 200.0 }, 48_000, 1_000),
     ("hybrid sessions at 0.5", Process::Sessions { load: 0.5, think: 200.0 }, 64_000, 1_000),
     ("hybrid sessions at 0.8", Process::Sessions { load: 0.8, think: 200.0 }, 64_000, 1_000),
+    ("hybrid sessions at 0.8", Process::Sessions { load: 0.8, think: 200.0 }, 100_000, 1_000),
     ("hybrid sessions at 0.8", Process::Sessions { load: 0.8, think: 200.0 }, 250_000, 1_000),
     ("self-similar, no queue", SELF_SIMILAR, 16_000, 1_000),
     ("self-similar, no queue", SELF_SIMILAR, 64_000, 1_000),

@@ -2,7 +2,7 @@
 
 use super::processes::{FAILED, Process, Run, SERVICE_NS, Tally};
 use farfield_base::{Duration, HttpStats, Instant, Outcome, PagePart, Sample, Stamp};
-use farfield_measure::batches::Batches;
+use farfield_measure::batches::{Batches, MeasuredPart};
 use farfield_measure::summary::TimingSummary;
 use farfield_measure::{Histogram, Quantile, Timing};
 
@@ -39,8 +39,10 @@ impl Truth {
 /// Counts the intervals of `run` in `tally`.
 pub fn count(tally: &mut Tally, run: &Run, truth: &Truth) {
     let lasted = Duration::from_ns(run.lasted_ns);
+    let session = run.session_ns.map(Duration::from_ns);
+    let part = MeasuredPart { lasted, session };
     let (batches, response) = measured(run);
-    let intervals = batches.times(Timing::Response, lasted);
+    let intervals = batches.times(Timing::Response, part);
     let times = TimingSummary::with_intervals(&response, intervals, &|| {}).expect("requests");
     for (at, (name, quantile)) in QUANTILES.into_iter().enumerate() {
         let own = quantile.to_string();
@@ -49,7 +51,7 @@ pub fn count(tally: &mut Tally, run: &Run, truth: &Truth) {
         tally.count(name, interval, truth.quantiles_ns[at]);
     }
     tally.count("mean", times.mean_interval_ns.map(|ends| ends.map(|ns| ns as f64)), truth.mean_ns);
-    tally.count("rate", batches.succeeded_per_s(lasted).ok(), truth.succeeded_per_s);
+    tally.count("rate", batches.succeeded_per_s(part).ok(), truth.succeeded_per_s);
     tally.count("errors", batches.error_share(lasted).ok(), FAILED);
 }
 

@@ -25,6 +25,8 @@ pub struct Request {
 pub struct Run {
     pub requests: Vec<Request>,
     pub lasted_ns: u64,
+    /// How long a session lasts on average.
+    pub session_ns: Option<u64>,
 }
 
 /// A way in which requests arrive and are served.
@@ -63,7 +65,11 @@ impl Process {
             response_ns: (response * SERVICE_NS) as u64,
             failed: failures.next(&mut random),
         });
-        Run { requests: requests.collect(), lasted_ns: (lasted * SERVICE_NS) as u64 }
+        Run {
+            requests: requests.collect(),
+            lasted_ns: (lasted * SERVICE_NS) as u64,
+            session_ns: self.session().map(|session| (session * SERVICE_NS) as u64),
+        }
     }
 
     /// Response times up to the true percentile p, in service times; `None` where there is no formula.
@@ -108,6 +114,14 @@ impl Process {
                 Some(seen.iter().enumerate().map(|(k, weight)| weight * (k + 1) as f64).sum())
             }
             Process::SelfSimilar { queue, .. } => (!queue).then_some(1.0),
+        }
+    }
+
+    /// The mean length of a session, in service times, where sessions arrive.
+    fn session(self) -> Option<f64> {
+        match self {
+            Process::Sessions { load, think } => Some(SESSION / (1.0 - load) + (SESSION - 1.0) * think),
+            _ => None,
         }
     }
 

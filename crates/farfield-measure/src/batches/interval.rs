@@ -19,7 +19,9 @@
 //! the rare long queue, so an interval cannot say by its own width that it is too short. The correlation of
 //! neighbouring batches can, with respect to the median: as many independent requests as n/D, by this
 //! correlation, must lie beyond the percentile as `BEYOND_MIN`, and a mean needs `MEAN_MIN`. What a
-//! longer run would have is taken to grow with its length. A rate is refused where its spectrum rises to zero
+//! longer run would have is taken to grow with its length. Where sessions arrive, a run of few session lengths is
+//! refused by these: no band of the spectrum, however narrow, shows what varies more slowly than the run is
+//! long. A rate is refused where its spectrum rises to zero
 //! as that of self-similar arrivals does: their mean is uncertain in a way that no part of a run shows.
 
 use super::Span;
@@ -48,6 +50,8 @@ pub enum NoIntervalReason {
     TooFew,
     /// There would be enough requests if they were independent, and they are not.
     TooCorrelated,
+    /// The run is shorter than 50 sessions last, which arrive by themselves.
+    TooFewSessions,
     /// The measured part is shorter than two milliseconds.
     TooShort,
     /// No batches are kept of it.
@@ -62,6 +66,7 @@ impl NoIntervalReason {
         match self {
             NoIntervalReason::TooFew => "too few requests",
             NoIntervalReason::TooCorrelated => "requests too correlated",
+            NoIntervalReason::TooFewSessions => "run short beside its sessions",
             NoIntervalReason::TooShort => "measured part too short",
             NoIntervalReason::NotKept => "not estimated",
             NoIntervalReason::NotEnded => "run not ended",
@@ -90,6 +95,14 @@ impl NoInterval {
         let reason = if count < least { NoIntervalReason::TooFew } else { NoIntervalReason::TooCorrelated };
         let needs_ns = (worth > 0.0).then(|| two_digits_up(lasted.as_ns() as f64 * least / worth));
         NoInterval { reason, needs_ns }
+    }
+
+    /// Of a run that must last so long for its sessions.
+    pub(super) fn beside_sessions(needs_ns: u64) -> NoInterval {
+        NoInterval {
+            reason: NoIntervalReason::TooFewSessions,
+            needs_ns: Some(two_digits_up(needs_ns as f64)),
+        }
     }
 }
 

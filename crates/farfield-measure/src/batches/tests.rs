@@ -70,7 +70,7 @@ fn there_are_at_most_256_batches_however_long_the_run() {
 fn a_constant_time_has_an_interval_of_no_width() {
     let batches = repeating(&[3]);
     let lasted = Duration::from_secs(1);
-    let times = batches.times(Timing::Response, lasted).expect("enough");
+    let times = batches.times(Timing::Response, MeasuredPart::of(lasted)).expect("enough");
     assert_eq!(times.mean_factors(), Ok([1.0, 1.0]));
     assert_eq!(times.ranks(Quantile::P50), Ok([1, 1000]));
     assert_eq!(times.ranks(Quantile::P99).map_err(|none| none.reason), Err(NoIntervalReason::TooFew));
@@ -81,7 +81,7 @@ fn a_constant_time_has_an_interval_of_no_width() {
 #[test]
 fn regular_times_are_less_uncertain_than_independent_ones() {
     let batches = repeating(&[1, 9]);
-    let times = batches.times(Timing::Response, Duration::from_secs(1)).expect("enough");
+    let times = batches.times(Timing::Response, MeasuredPart::of(Duration::from_secs(1))).expect("enough");
     let [low, high] = times.ranks(Quantile::P50).expect("enough");
     assert!(low > 490 && high < 510, "{low} {high}");
 }
@@ -95,7 +95,7 @@ fn a_run_of_one_change_is_too_correlated() {
         batches.record(&sample(n * MS, (n + took) * MS), false);
     }
     let lasted = Duration::from_secs(100);
-    let times = batches.times(Timing::Response, lasted).expect("enough");
+    let times = batches.times(Timing::Response, MeasuredPart::of(lasted)).expect("enough");
     let none = times.ranks(Quantile::P99).expect_err("no p99");
     assert_eq!(none.reason, NoIntervalReason::TooCorrelated);
     assert!(none.needs_ns.expect("a length") > lasted.as_ns());
@@ -111,7 +111,7 @@ fn what_is_missing_is_said_in_time() {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         batches.record(&sample(n * MS, n * MS + MS + (state >> 44)), false);
     }
-    let times = batches.times(Timing::Response, Duration::from_secs(1)).expect("enough");
+    let times = batches.times(Timing::Response, MeasuredPart::of(Duration::from_secs(1))).expect("enough");
     let none = times.ranks(Quantile::P99).expect_err("ten are too few");
     assert_eq!(none.reason, NoIntervalReason::TooFew);
     let needs = none.needs_ns.expect("a length");
@@ -148,10 +148,25 @@ fn one_outage_is_one_failure() {
 fn a_steady_rate_has_a_narrow_interval() {
     let mut batches = Batches::new(Instant::ZERO);
     (0..10_000).for_each(|n| batches.record_succeeded(Instant::from_ns(n * MS)));
-    let [low, high] = batches.succeeded_per_s(Duration::from_secs(10)).expect("replies");
+    let [low, high] = batches.succeeded_per_s(MeasuredPart::of(Duration::from_secs(10))).expect("replies");
     assert!(low > 990.0 && high < 1010.0 && low <= 1000.0 && high >= 1000.0, "{low} {high}");
-    let none = Batches::new(Instant::ZERO).succeeded_per_s(Duration::from_secs(1));
+    let none = Batches::new(Instant::ZERO).succeeded_per_s(MeasuredPart::of(Duration::from_secs(1)));
     assert_eq!(none.map_err(|none| none.reason), Err(NoIntervalReason::TooFew));
-    let short = batches.succeeded_per_s(Duration::from_ms(1));
+    let short = batches.succeeded_per_s(MeasuredPart::of(Duration::from_ms(1)));
     assert_eq!(short.map_err(|none| none.reason), Err(NoIntervalReason::TooShort));
+}
+
+/// Times that are known well enough by themselves are not, where few sessions have come and gone; the share of
+/// errors goes by requests.
+#[test]
+fn a_run_of_few_session_lengths_is_refused() {
+    let batches = repeating(&[1, 9]);
+    let lasted = Duration::from_secs(1);
+    let of_sessions = |ms| MeasuredPart { lasted, session: Some(Duration::from_ms(ms)) };
+    assert!(batches.times(Timing::Response, of_sessions(20)).is_ok());
+    let none = batches.times(Timing::Response, of_sessions(21)).map(|_| ()).expect_err("too short");
+    assert_eq!((none.reason, none.needs_ns), (NoIntervalReason::TooFewSessions, Some(1_100 * MS)));
+    assert_eq!(batches.succeeded_per_s(of_sessions(21)), Err(none));
+    assert_ne!(batches.succeeded_per_s(of_sessions(20)), Err(none));
+    assert!(batches.error_share(lasted).is_ok());
 }

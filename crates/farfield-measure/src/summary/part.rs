@@ -2,7 +2,7 @@
 //! states.
 
 use super::{EstimateSummary, LoadKind, TimingSummary};
-use crate::batches::Batches;
+use crate::batches::{Batches, MeasuredPart};
 use crate::batches::interval::{NoInterval, NoIntervalReason};
 use crate::engine_stats::Arrivals;
 use crate::fold::{EventCounts, Fold, PhaseStats};
@@ -176,21 +176,26 @@ pub struct PartSummary {
 }
 
 impl PartSummary {
-    /// Of a part that `lasted` so long; with intervals if the run `ended`.
-    pub(super) fn of(part: &PhaseStats, lasted: Duration, ended: bool, pause: &dyn Fn()) -> PartSummary {
+    /// Of a part that is `measured`; with intervals if the run `ended`.
+    pub(super) fn of(
+        part: &PhaseStats,
+        measured: MeasuredPart,
+        ended: bool,
+        pause: &dyn Fn(),
+    ) -> PartSummary {
         let batches = batches_of(part.batches(), ended);
-        let error_share_interval = batches.and_then(|batches| batches.error_share(lasted));
-        let succeeded_interval = batches.and_then(|batches| batches.succeeded_per_s(lasted));
+        let error_share_interval = batches.and_then(|batches| batches.error_share(measured.lasted));
+        let succeeded_interval = batches.and_then(|batches| batches.succeeded_per_s(measured));
         PartSummary {
             requests: part.requests(),
             begun: part.begun,
             error_share: part.error_share(),
             error_share_interval: error_share_interval.ok(),
             no_error_share_interval: error_share_interval.err(),
-            rates: Rates::of(&part.events, succeeded_interval, lasted),
+            rates: Rates::of(&part.events, succeeded_interval, measured.lasted),
             times: part.times.map_timed(|timing, times| {
                 pause();
-                let intervals = batches.and_then(|batches| batches.times(timing, lasted));
+                let intervals = batches.and_then(|batches| batches.times(timing, measured));
                 TimingSummary::with_intervals(times, intervals, pause)
             }),
             estimates: EstimateSummary::of_all(part, pause),
@@ -239,12 +244,17 @@ pub struct ClassSummary {
 }
 
 impl ClassSummary {
-    pub(super) fn of_all(fold: &Fold, lasted: Duration, ended: bool, pause: &dyn Fn()) -> Vec<ClassSummary> {
+    pub(super) fn of_all(
+        fold: &Fold,
+        measured: MeasuredPart,
+        ended: bool,
+        pause: &dyn Fn(),
+    ) -> Vec<ClassSummary> {
         let all = fold.steady().requests();
         let class = |(place, (name, part)): (usize, (&str, &PhaseStats))| ClassSummary {
             name: name.to_owned(),
             share: (all > 0).then(|| part.requests() as f64 / all as f64),
-            steady: PartSummary::of(part, lasted, ended, pause),
+            steady: PartSummary::of(part, measured, ended, pause),
             pages: fold
                 .pages_of_class(place)
                 .map(|pages| PagesSummary::of(pages, fold.pages_unfinished(Some(place)))),
@@ -311,13 +321,18 @@ pub struct StateSummary {
 }
 
 impl StateSummary {
-    pub(super) fn of_all(fold: &Fold, lasted: Duration, ended: bool, pause: &dyn Fn()) -> Vec<StateSummary> {
+    pub(super) fn of_all(
+        fold: &Fold,
+        measured: MeasuredPart,
+        ended: bool,
+        pause: &dyn Fn(),
+    ) -> Vec<StateSummary> {
         let ignores_unfinished = fold.steady().ignores_unfinished();
         let state = |(name, state): (&str, Option<&StateCount>)| {
             pause();
             let batches = batches_of(state.map(|state| &state.batches), ended);
-            let error_share_interval = batches.and_then(|batches| batches.error_share(lasted));
-            let intervals = batches.and_then(|batches| batches.times(Timing::Response, lasted));
+            let error_share_interval = batches.and_then(|batches| batches.error_share(measured.lasted));
+            let intervals = batches.and_then(|batches| batches.times(Timing::Response, measured));
             StateSummary {
                 name: name.to_owned(),
                 requests: state.map_or(0, StateCount::requests),

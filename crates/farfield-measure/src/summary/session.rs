@@ -3,7 +3,7 @@
 use super::TimingSummary;
 use crate::failures::FailureKind;
 use crate::fold::Fold;
-use farfield_base::Instant;
+use farfield_base::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +23,11 @@ pub struct SessionsSummary {
     /// From when the first page of a completed session was due to the end of its last; null if none was
     /// completed.
     pub duration: Option<TimingSummary>,
+    /// How long a session lasts on average, those that were open at the end of the run included; null if
+    /// there are none, and in a summary by an older farfield. Where sessions arrive by themselves, a run must
+    /// be 50 times as long for intervals of times and rates.
+    #[serde(default)]
+    pub mean_length_ns: Option<u64>,
 }
 
 /// Sessions that were broken off in one state.
@@ -35,7 +40,7 @@ pub struct BrokenOffIn {
 }
 
 impl SessionsSummary {
-    pub(super) fn of(fold: &Fold) -> Option<SessionsSummary> {
+    pub(super) fn of(fold: &Fold, lasted: Duration) -> Option<SessionsSummary> {
         let sessions = fold.sessions();
         if sessions.whole_run().begun == 0 {
             return None;
@@ -52,6 +57,7 @@ impl SessionsSummary {
             unfinished: begun.saturating_sub(completed.saturating_add(broken_off)),
             broken_off_in: broken_off_in.collect(),
             duration: sessions.durations().and_then(TimingSummary::of),
+            mean_length_ns: sessions.mean_length(lasted).map(|length| length.as_ns()),
         })
     }
 }

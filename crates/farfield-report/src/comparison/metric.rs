@@ -189,6 +189,9 @@ fn why(none: Option<NoInterval>) -> &'static str {
         Some(NoIntervalReason::TooCorrelated) => {
             "requests of a run are too alike for its interval: measure for longer"
         }
+        Some(NoIntervalReason::TooFewSessions) => {
+            "a run is shorter than 50 of its sessions, too short for its interval: measure for longer"
+        }
         Some(NoIntervalReason::TooShort) => "the measured part of a run is too short for its interval",
         Some(NoIntervalReason::NotKept | NoIntervalReason::NotEnded) | None => "a run has no interval of it",
     }

@@ -17,7 +17,7 @@ const CAUSE_LINES: usize = 3;
 /// The outcomes of sessions, and a blank line behind them; nothing where there are none.
 pub(super) fn lines(sessions: Option<&SessionsSummary>) -> Vec<String> {
     let Some(sessions) = sessions else { return Vec::new() };
-    let SessionsSummary { begun, completed, broken_off, unfinished, broken_off_in, duration } = sessions;
+    let SessionsSummary { begun, completed, broken_off, unfinished, broken_off_in, duration, .. } = sessions;
     let mut words = vec![format!("{} begun, {} completed", count(*begun), count(*completed))];
     if *broken_off > 0 {
         words.push(format!("{} broken off", count(*broken_off)));

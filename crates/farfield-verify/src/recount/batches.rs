@@ -27,6 +27,8 @@ const NORMAL: f64 = 1.959_963_985;
 const BEYOND: f64 = 20.0;
 /// Independent requests that a mean needs.
 const FOR_MEAN: f64 = 400.0;
+/// Lengths of a session that a run must have, where sessions arrive.
+const SESSIONS: f64 = 50.0;
 /// Events that a rate needs.
 const EVENTS: f64 = 20.0;
 /// Numbers that are rounded to a rank, or to two digits, may fall on either side of it within this.
@@ -105,6 +107,13 @@ impl Division {
     /// The variance of the sum of a series over the part, by the spectrum.
     fn variance(self, residuals: &[f64]) -> f64 {
         variance_per_value(residuals) * self.lasted_ns as f64 / (1_u64 << self.bits) as f64
+    }
+
+    /// The reason why a part has no intervals of times and rates that is shorter than 50 sessions, if it is.
+    pub fn beside_sessions(self, session_ns: Option<u64>) -> Option<NoInterval> {
+        let needs = SESSIONS * session_ns? as f64;
+        let reason = NoInterval { reason: "too-few-sessions", needs_ns: Some(needs) };
+        ((self.lasted_ns as f64) < needs).then_some(reason)
     }
 
     /// Too few of `count` events, which are worth `worth`.

@@ -180,7 +180,10 @@ impl Counted {
         } else {
             Err(none)
         };
-        let succeeded_interval = if has_batches {
+        let short = division.beside_sessions(of.session_ns);
+        let succeeded_interval = if let (true, Some(short)) = (has_batches, short) {
+            Err(short)
+        } else if has_batches {
             division.rate(&by_batch(&mut succeeded.iter().copied()), succeeded.len() as u64)
         } else {
             Err(none)
@@ -196,7 +199,11 @@ impl Counted {
             let ages = Sorted::of(judged.iter().filter(is_open).filter_map(|own| age_of(name, own)));
             let seen = Sorted::of(values.iter().map(|(_, ns)| *ns));
             let estimate = Estimate::of(&seen, &ages);
-            let batches = if has_batches { TimesByBatch::of(division, &values) } else { Err(none) };
+            let batches = match (has_batches, short) {
+                (false, _) => Err(none),
+                (true, Some(short)) => Err(short),
+                (true, None) => TimesByBatch::of(division, &values),
+            };
             (*name, TimeCounts { seen, estimate, batches })
         });
         let times = times.collect();
