@@ -19,7 +19,7 @@ pub struct AuditArgs {
     /// One-second runs, to see that all works; the table is printed and not kept.
     #[arg(long)]
     quick: bool,
-    /// A farfield that is built already; by default it is built as users have it.
+    /// A farfield that is built already; by default it is built as it is shipped.
     #[arg(long, value_name = "FILE")]
     farfield: Option<PathBuf>,
 }
@@ -58,10 +58,7 @@ const MARKS: [&str; 2] = ["<!-- audits: written by `cargo xtask audit` -->\n", "
 pub fn run(args: &AuditArgs) -> Result<()> {
     let farfield = match &args.farfield {
         Some(path) => fs::canonicalize(path).with_context(|| format!("no {}", path.display()))?,
-        None => {
-            process::run(process::cargo().args(["build", "--release", "--package", "farfield"]))?;
-            process::builds()?.join("release/farfield")
-        }
+        None => process::build_farfield()?,
     };
     let seconds = if args.quick { 1 } else { 10 };
     let mut table = "| tool | fault | mean: reported | true | p99: reported | true | p99 of open users | furthest off |\n\

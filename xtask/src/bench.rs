@@ -50,7 +50,7 @@ use generator::wrk::Wrk;
 use lab::{Extent, Lab};
 use std::fmt::Display;
 use std::path::PathBuf;
-use xtask::system;
+use xtask::{process, system};
 
 /// Measures farfield beside other load generators, and keeps the tables in docs/performance.md.
 #[derive(Debug, Args)]
@@ -158,7 +158,7 @@ pub fn run(args: &BenchArgs) -> Result<()> {
     let lab = match &args.farfield {
         Some(farfield) => lab.with_farfield(farfield.clone()),
         None => {
-            lab::build()?;
+            process::build_farfield()?;
             lab
         }
     };

@@ -17,7 +17,7 @@ use xtask::system::{self, Tool};
 /// Makes the pictures in docs/pictures/ anew.
 #[derive(Debug, Args)]
 pub struct PicturesArgs {
-    /// A farfield that is built already; by default it is built as users have it.
+    /// A farfield that is built already; by default it is built as it is shipped.
     #[arg(long, value_name = "FILE")]
     farfield: Option<PathBuf>,
 }
@@ -53,10 +53,7 @@ pub fn run(args: &PicturesArgs) -> Result<()> {
     }
     let farfield = match &args.farfield {
         Some(path) => fs::canonicalize(path).with_context(|| format!("no {}", path.display()))?,
-        None => {
-            process::run(process::cargo().args(["build", "--release", "-p", "farfield"]))?;
-            fs::canonicalize(process::builds()?.join("release/farfield"))?
-        }
+        None => fs::canonicalize(process::build_farfield()?)?,
     };
     fs::create_dir_all(FOLDER)?;
     let place = tempfile::tempdir()?;

@@ -19,6 +19,20 @@ pub fn builds() -> Result<PathBuf> {
     builds.map(Path::to_owned).context("this program lies in no build folder")
 }
 
+/// The profile of what is shipped and measured.
+pub const SHIPPED: &str = "dist";
+
+/// Where [`build_farfield`] leaves the program.
+pub fn farfield() -> Result<PathBuf> {
+    Ok(builds()?.join(SHIPPED).join("farfield"))
+}
+
+/// Builds farfield as it is shipped; returns its executable.
+pub fn build_farfield() -> Result<PathBuf> {
+    run(cargo().args(["build", "--profile", SHIPPED, "--package", "farfield"]))?;
+    farfield()
+}
+
 /// Runs `command` with this process's own output, after saying what is run.
 pub fn run(command: &mut Command) -> Result<()> {
     eprintln!("$ {}", words(command));

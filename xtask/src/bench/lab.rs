@@ -90,7 +90,7 @@ impl Lab {
         Ok(Lab {
             extent,
             host: Host::default(),
-            farfield: builds.join("release/farfield"),
+            farfield: process::farfield()?,
             earlier: None,
             peers: builds.join("peers/bin"),
             scratch,
@@ -239,11 +239,7 @@ fn nginx() -> Result<PathBuf> {
 
 /// Builds an example of a crate of the product; returns its executable.
 pub fn example(lab: &Lab, name: &str) -> Result<PathBuf> {
-    process::run(process::cargo().args(["build", "--release", "--workspace", "--example", name]))?;
+    let example = ["--workspace", "--example", name];
+    process::run(process::cargo().args(["build", "--profile", process::SHIPPED]).args(example))?;
     Ok(lab.farfield().parent().context("the program lies in a folder")?.join("examples").join(name))
-}
-
-/// Builds farfield as users have it.
-pub fn build() -> Result<()> {
-    process::run(process::cargo().args(["build", "--release", "--package", "farfield"]))
 }

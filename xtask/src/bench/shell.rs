@@ -170,9 +170,9 @@ fn seconds(text: &str) -> Option<f64> {
 
 /// Builds the program that loads both, and is the ceiling.
 pub(super) fn build() -> Result<PathBuf> {
-    let example = ["build", "--release", "--package", "farfield-engine", "--example", "bare_path"];
-    process::run(process::cargo().args(example))?;
-    Ok(process::builds()?.join("release/examples/bare_path"))
+    let example = ["--package", "farfield-engine", "--example", "bare_path"];
+    process::run(process::cargo().args(["build", "--profile", process::SHIPPED]).args(example))?;
+    Ok(process::builds()?.join(process::SHIPPED).join("examples/bare_path"))
 }
 
 #[cfg(test)]
