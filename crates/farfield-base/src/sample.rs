@@ -221,6 +221,31 @@ impl Sample {
     /// The session of a request outside of sessions.
     pub const NO_SESSION: u32 = u32::MAX;
 
+    /// A request of which nothing is known, and that was never begun: other samples are written as
+    /// `Sample { due, ..Sample::EMPTY }`, so that a new field is named only where it says something.
+    pub const EMPTY: Sample = Sample {
+        due: Instant::ZERO,
+        connect_begun: Stamp::NEVER,
+        connected: Stamp::NEVER,
+        sent: Stamp::NEVER,
+        first_byte: Stamp::NEVER,
+        done: Instant::ZERO,
+        body_bytes: 0,
+        reply_bytes: 0,
+        user: 0,
+        connection: Sample::NO_CONNECTION,
+        number: 0,
+        request: 0,
+        class: 0,
+        status: 0,
+        outcome: Outcome::Unfinished,
+        tcp: None,
+        tls: None,
+        http: HttpStats::UNKNOWN,
+        page: PagePart::Untracked,
+        session: Sample::NO_SESSION,
+    };
+
     /// Response time: from due to done. What a user who wanted the object then has waited.
     pub fn response_time(&self) -> Duration {
         self.done.since(self.due)

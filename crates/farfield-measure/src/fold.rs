@@ -405,18 +405,10 @@ pub(crate) mod scene {
             done: Instant::from_ns(done_ns),
             body_bytes: 100,
             reply_bytes: 150,
-            user: 0,
             connection: 0,
-            number: 0,
-            request: 0,
-            class: 0,
             status: 200,
             outcome: Outcome::Ok,
-            tcp: None,
-            tls: None,
-            http: farfield_base::HttpStats::UNKNOWN,
-            page: farfield_base::PagePart::Untracked,
-            session: Sample::NO_SESSION,
+            ..Sample::EMPTY
         }
     }
 

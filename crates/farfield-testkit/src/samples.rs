@@ -1,6 +1,6 @@
 //! Samples for tests that care about a few of their fields.
 
-use farfield_base::{Instant, Outcome, PagePart, Sample, Stamp};
+use farfield_base::{Instant, Outcome, Sample, Stamp};
 
 /// A request on a connection of its own, due and begun at `due` and over at `done`: connected after a tenth
 /// of that, answered from the middle on.
@@ -16,17 +16,9 @@ pub fn request(due: Instant, done: Instant, outcome: Outcome) -> Sample {
         done,
         body_bytes: 100,
         reply_bytes: 150,
-        user: 0,
         connection: 0,
-        number: 0,
-        request: 0,
-        class: 0,
         status: 200,
         outcome,
-        tcp: None,
-        tls: None,
-        http: farfield_base::HttpStats::UNKNOWN,
-        page: PagePart::Untracked,
-        session: Sample::NO_SESSION,
+        ..Sample::EMPTY
     }
 }

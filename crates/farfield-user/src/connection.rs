@@ -6,9 +6,7 @@ use crate::exchange::{Exchange, Job};
 use crate::expect::Withheld;
 use crate::pool::Idle;
 use crate::slots::{ConnectionSlot, DescriptorSlot, UserSlot};
-use farfield_base::{
-    HttpStats, Instant, Outcome, PagePart, Sample, SpokenVersion, Stamp, TcpStats, TlsStats,
-};
+use farfield_base::{HttpStats, Instant, Outcome, Sample, SpokenVersion, Stamp, TcpStats, TlsStats};
 use farfield_http::http1::{Answering, Reply};
 use farfield_http::tls::Session;
 use smallvec::SmallVec;
@@ -190,20 +188,15 @@ impl Connection {
             sent: exchange.sent,
             first_byte: exchange.first_byte,
             done,
-            body_bytes: 0,
-            reply_bytes: 0,
             user,
             connection: self.serial,
             number: exchange.number,
             request: exchange.job.request,
-            class: 0,
-            status: 0,
             outcome: Outcome::Ok,
             tcp: self.tcp,
             tls: if first { self.secured } else { None },
             http: self.http_of(exchange, done),
-            page: PagePart::Untracked,
-            session: Sample::NO_SESSION,
+            ..Sample::EMPTY
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::slots::{ConnectionSlot, DescriptorSlot, UserSlot};
 use crate::transport::{ConnectionKey, Transport};
 use crate::user::User;
 use crate::users::Following;
-use farfield_base::{Detail, Ending, Fault, HttpStats, Instant, Outcome, PagePart, Sample, Stamp};
+use farfield_base::{Detail, Ending, Fault, Instant, Outcome, PagePart, Sample};
 use farfield_http::http1::Reply;
 use std::sync::Arc;
 
@@ -251,26 +251,5 @@ fn record<T: Transport>(transport: &mut T, sample: Sample) {
 
 /// The sample of a request that never reached a connection.
 pub(crate) fn never_begun(job: Job, user: u32, now: Instant, outcome: Outcome) -> Sample {
-    Sample {
-        due: job.due,
-        connect_begun: Stamp::NEVER,
-        connected: Stamp::NEVER,
-        sent: Stamp::NEVER,
-        first_byte: Stamp::NEVER,
-        done: now,
-        body_bytes: 0,
-        reply_bytes: 0,
-        user,
-        connection: Sample::NO_CONNECTION,
-        number: 0,
-        request: job.request,
-        class: 0,
-        status: 0,
-        outcome,
-        tcp: None,
-        tls: None,
-        http: HttpStats::UNKNOWN,
-        page: PagePart::Untracked,
-        session: Sample::NO_SESSION,
-    }
+    Sample { due: job.due, done: now, user, request: job.request, outcome, ..Sample::EMPTY }
 }

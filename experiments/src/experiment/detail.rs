@@ -166,25 +166,14 @@ mod tests {
             let due = Instant::from_ns(ms * 1_000_000);
             Sample {
                 due,
-                connect_begun: Stamp::NEVER,
-                connected: Stamp::NEVER,
                 sent: Stamp::at(due),
-                first_byte: Stamp::NEVER,
                 done: due,
-                body_bytes: 0,
-                reply_bytes: 0,
                 user,
                 connection: 0,
-                number: 0,
-                request: 0,
-                class: 0,
                 status: 200,
                 outcome: Outcome::Ok,
-                tcp: None,
-                tls: None,
-                http: farfield_base::HttpStats::UNKNOWN,
                 page: PagePart::Whole,
-                session: Sample::NO_SESSION,
+                ..Sample::EMPTY
             }
         };
         let line = sessions_begun(&[due(1, 2500), due(0, 100), due(1, 900), due(2, 2100), due(0, 3500)]);

@@ -1,7 +1,7 @@
 //! The intervals of a run as a summary has them, from batches and a histogram.
 
 use super::processes::{FAILED, Process, Run, SERVICE_NS, Tally};
-use farfield_base::{Duration, HttpStats, Instant, Outcome, PagePart, Sample, Stamp};
+use farfield_base::{Duration, Instant, Outcome, Sample, Stamp};
 use farfield_measure::batches::{Batches, MeasuredPart};
 use farfield_measure::summary::TimingSummary;
 use farfield_measure::{Histogram, Quantile, Timing};
@@ -62,25 +62,16 @@ fn measured(run: &Run) -> (Batches, Histogram) {
         let due = Instant::from_ns(request.due_ns);
         let sample = Sample {
             due,
-            connect_begun: Stamp::NEVER,
-            connected: Stamp::NEVER,
             sent: Stamp::at(due),
             first_byte: Stamp::at(due),
             done: Instant::from_ns(request.due_ns + request.response_ns),
             body_bytes: 100,
             reply_bytes: 150,
-            user: 0,
             connection: 0,
             number: number as u32,
-            request: 0,
-            class: 0,
             status: 200,
             outcome: if request.failed { Outcome::Reset } else { Outcome::Ok },
-            tcp: None,
-            tls: None,
-            http: HttpStats::UNKNOWN,
-            page: PagePart::Untracked,
-            session: Sample::NO_SESSION,
+            ..Sample::EMPTY
         };
         batches.record_response(&sample, false);
         if !request.failed {

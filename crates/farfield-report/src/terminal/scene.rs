@@ -209,15 +209,9 @@ fn request(n: u64) -> Sample {
         user: (n % 4) as u32,
         connection: (n % 4) as u32,
         number: (n / 4) as u32,
-        request: 0,
-        class: 0,
         status: 200,
         outcome: Outcome::Ok,
-        tcp: None,
-        tls: None,
-        http: farfield_base::HttpStats::UNKNOWN,
-        page: farfield_base::PagePart::Untracked,
-        session: Sample::NO_SESSION,
+        ..Sample::EMPTY
     }
 }
 

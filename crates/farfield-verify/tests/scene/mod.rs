@@ -201,15 +201,10 @@ impl Scene {
             user,
             connection,
             number,
-            request: 0,
-            class: 0,
             status: 200,
             outcome: Outcome::Ok,
-            tcp: None,
-            tls: None,
-            http: farfield_base::HttpStats::UNKNOWN,
             page: PagePart::Whole,
-            session: Sample::NO_SESSION,
+            ..Sample::EMPTY
         });
         self.capture.transactions.push(Transaction {
             connection,
