@@ -1,7 +1,5 @@
 //! What a sample says of HTTP: the version that its connection spoke, and the stream of the request.
 
-use serde::{Deserialize, Serialize};
-
 /// A version of HTTP that is spoken on a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
@@ -124,38 +122,6 @@ impl HttpStats {
             (version, None, None) => Some(HttpStats::of(version)),
             _ => None,
         }
-    }
-}
-
-/// Attempts at HTTP/3 that servers' Alt-Svc led to (RFC 7838), and how they ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct AlternativeCounts {
-    /// Connections of QUIC that were begun.
-    pub tried: u64,
-    /// Those whose handshake came to its end.
-    pub secured: u64,
-    /// Those that were slow, so that a connection of TCP was opened beside them.
-    pub overtaken: u64,
-    /// Those that failed because nothing listened on the port, or there was no way there.
-    pub refused: u64,
-    /// Those that were given up because nothing came in answer.
-    pub unanswered: u64,
-    /// Those that failed in another way.
-    pub failed: u64,
-    /// Times that a server named HTTP/3 on other hosts alone.
-    pub elsewhere: u64,
-}
-
-impl AlternativeCounts {
-    /// Adds those of another worker.
-    pub fn add(&mut self, other: &AlternativeCounts) {
-        self.tried += other.tried;
-        self.secured += other.secured;
-        self.overtaken += other.overtaken;
-        self.refused += other.refused;
-        self.unanswered += other.unanswered;
-        self.failed += other.failed;
-        self.elsewhere += other.elsewhere;
     }
 }
 

@@ -1,9 +1,9 @@
 //! Tenths of a second of a run in which something happened: a bit for each, so that an hour takes 4.5 kB.
 //!
-//! Sets of several workers [merge](Tenths::merge) in any order, and [`Tenths::stretches_without`] finds
+//! Sets of several workers [merge](Merge) in any order, and [`Tenths::stretches_without`] finds
 //! where one set has what another lacks: requests waiting, and nothing received.
 
-use crate::{Duration, Instant};
+use crate::{Duration, Instant, Merge};
 use serde::{Deserialize, Serialize};
 
 /// A set of tenths of a second since the start of the run.
@@ -70,14 +70,6 @@ impl Tenths {
         self.words.get(tenth / BITS).is_some_and(|word| word >> (tenth % BITS) & 1 == 1)
     }
 
-    /// Adds what `other` has.
-    pub fn merge(&mut self, other: &Tenths) {
-        if self.words.len() < other.words.len() {
-            self.words.resize(other.words.len(), 0);
-        }
-        self.words.iter_mut().zip(&other.words).for_each(|(mine, theirs)| *mine |= theirs);
-    }
-
     /// The stretches of consecutive tenths of this set that `other` lacks, after the first tenth of `other`
     /// and before `until`: the beginning of each, and its length.
     pub fn stretches_without(&self, other: &Tenths, until: Instant) -> Vec<(Instant, Duration)> {
@@ -98,6 +90,16 @@ impl Tenths {
             }
         }
         stretches
+    }
+}
+
+/// The tenths of either.
+impl Merge for Tenths {
+    fn merge(&mut self, part: &Tenths) {
+        if self.words.len() < part.words.len() {
+            self.words.resize(part.words.len(), 0);
+        }
+        self.words.iter_mut().zip(&part.words).for_each(|(mine, theirs)| *mine |= theirs);
     }
 }
 

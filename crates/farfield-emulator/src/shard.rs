@@ -14,8 +14,8 @@ use crate::plan::NetworkPlan;
 use crate::server::ServerPlan;
 use crate::slots::{ClientId, ClientSlot};
 use crate::transit::{Crossing, Departure, Drops, Event};
-use farfield_base::{Instant, Note, Opened, Sample};
-use farfield_user::{Plan, Population, Tally, Wake};
+use farfield_base::{Instant, LoadCounts, Note, Opened, Sample};
+use farfield_user::{Plan, Population, Wake};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -267,8 +267,8 @@ impl Shard {
     }
 
     /// Counters of load that was scheduled, begun and dropped so far.
-    pub fn tally(&self) -> Tally {
-        self.population.tally()
+    pub fn counts(&self) -> LoadCounts {
+        self.population.counts()
     }
 
     /// Connections begun so far.

@@ -32,11 +32,11 @@ use crate::server::{ServerCounters, ServerPlan};
 use crate::shared::Extent;
 use crate::{ClientId, CrossCounts, Directory, Drops, LinkCounts, Packet};
 use farfield_base::random::Seed;
-use farfield_base::{Instant, Opened, Sample, Tenths, Window};
+use farfield_base::{Instant, LoadCounts, Opened, Sample, Tenths, Window};
 use farfield_http::tls::Sessions;
 use farfield_http::tls::model::Offer;
 use farfield_traffic::load::LoadModel;
-use farfield_user::{Itinerary, Plan, Policy, SessionLimits, Tally};
+use farfield_user::{Itinerary, Plan, Policy, SessionLimits};
 pub use sink::{Batch, Remote, Sink, Standing};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -89,7 +89,7 @@ pub struct Simulated {
     /// took them.
     pub samples: Vec<Sample>,
     /// Counters of load that was scheduled, begun and dropped.
-    pub tally: Tally,
+    pub counts: LoadCounts,
     /// The integral over the window of requests due and not over, in request-nanoseconds.
     pub in_system_area: u128,
     /// Connections that clients began.

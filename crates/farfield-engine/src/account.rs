@@ -6,7 +6,7 @@ use crate::emulated::hosts::HostReport;
 use crate::plane::Plane;
 use crate::run::Settings;
 use crate::worker_report::{self, WorkerReport};
-use farfield_base::{Bytes, Duration, Instant, Window};
+use farfield_base::{Bytes, Duration, Instant, LoadCounts, Merge, Window};
 use farfield_emulator::{CrossCounts, Drops};
 use farfield_measure::engine_stats::{Arrivals, CrossTrafficStats, NetworkDrops, NetworkStats, ServerLimits};
 use farfield_measure::sessions::WholeRun;
@@ -29,64 +29,42 @@ pub(crate) fn add_up(
     // A load by count is over with its last request.
     let load_over = if window.ends_by_count() { until } else { window.measure_to };
     let expected = settings.load.expected_arrivals(window.measure_from, load_over);
-    let mut arrivals = Arrivals { expected, ..Arrivals::default() };
     let mut area = 0;
-    let mut later = [0, 0];
-    let (mut migrated, mut broken_by_moves) = (0, 0);
-    let (mut unbegun, mut given_up): (u64, Option<Duration>) = (0, None);
     for worker in finished {
         if let Some(network) = &worker.network {
             add_network(stats, network);
         }
         lateness.merge(&worker.lateness);
         turns.merge(&worker.turns);
-        arrivals.scheduled += worker.tally.scheduled;
-        arrivals.begun += worker.tally.begun;
-        arrivals.dropped += worker.tally.dropped;
-        stats.resent += worker.tally.resent;
-        stats.refused += worker.tally.refused;
-        stats.samples_lost += worker.tally.missed_without_row();
-        stats.unasked += worker.tally.unasked;
-        migrated += worker.tally.migrated;
-        broken_by_moves += worker.tally.broken_by_moves;
-        unbegun += worker.tally.unbegun;
-        given_up = given_up.max(worker.tally.given_up);
+        stats.counts.merge(&worker.counts);
         stats.datagrams_lost += worker.datagrams_lost;
-        stats.alternatives.add(&worker.tally.alternatives);
-        stats.coded_bytes += worker.tally.coded_bytes;
-        stats.decoded_bytes += worker.tally.decoded_bytes;
-        stats.objects_left_out += worker.tally.objects_left_out;
-        stats.forms_unlike += worker.tally.forms_unlike;
-        stats.unasked_content += worker.tally.unasked_content;
         let last_received = worker.last_received.map(|at| at.since(Instant::ZERO));
         stats.last_received = stats.last_received.max(last_received);
         stats.received.merge(&worker.received);
-        later[0] += worker.tally.newcomers_later;
-        later[1] += worker.tally.begun_later;
         area += worker.in_system_area;
         stats.writer_stalls += worker.stalls;
         stats.workers.push(worker.stats);
     }
-    if let Some(silent) = given_up {
-        stats.interrupted.get_or_insert(given_up_in_words(silent, settings.requests_max, unbegun));
+    let counts = stats.counts;
+    stats.samples_lost += counts.missed_without_sample;
+    if let Some(silent) = counts.given_up {
+        stats.interrupted.get_or_insert(given_up_in_words(silent, settings.requests_max, counts.unbegun));
     } else if stats.interrupted.is_none() && until >= window.measure_to {
-        stats.warnings.extend(settings.requests_max.and_then(|asked| cut_by_time(asked, unbegun)));
+        stats.warnings.extend(settings.requests_max.and_then(|asked| cut_by_time(asked, counts.unbegun)));
     }
     stats.load_ended = stats.interrupted.is_none();
-    if let Some(network) = &mut stats.network {
-        (network.migrated, network.broken_by_moves) = (migrated, broken_by_moves);
-    }
     (stats.lateness, stats.loop_lag) = (lateness, turns);
     stats.in_system_ns = u64::try_from(area).unwrap_or(u64::MAX);
+    let LoadCounts { scheduled, begun, dropped, .. } = counts;
+    let later = [counts.newcomers_later, counts.begun_later];
+    let arrivals = Arrivals { expected, scheduled, begun, dropped };
     stats.arrivals = settings.load.has_arrivals().then_some(arrivals);
     let half_s = window.measure_to.since(window.measure_from).as_secs_f64() / 2.0;
     let asked = settings.load.users_max().is_some() && settings.visitors_bound.is_none();
     stats.warnings.extend(lost_datagrams(stats.datagrams_lost));
     // The cause of all other symptoms of such a run, so the first warning.
     stats.warnings.splice(0..0, connection_storm(later, half_s, asked));
-    stats
-        .warnings
-        .extend(settings.visitors_bound.and_then(|bound| dropped_arrivals(bound, arrivals.dropped)));
+    stats.warnings.extend(settings.visitors_bound.and_then(|bound| dropped_arrivals(bound, counts.dropped)));
 }
 
 /// The reason why a load by count was given up.

@@ -235,7 +235,7 @@ fn finished(simulated: &Simulated) -> WorkerReport {
         stats: WorkerStats::default(),
         lateness: Histogram::new(),
         turns: Histogram::new(),
-        tally: simulated.tally,
+        counts: simulated.counts,
         last_received: None,
         received: simulated.received.clone(),
         in_system_area: simulated.in_system_area,

@@ -124,7 +124,7 @@ impl WorkerLoop {
         in_system_area: u128,
         stalls: u64,
     ) -> WorkerReport {
-        let tally = population.tally();
+        let counts = population.counts();
         let (mut own, mut turns) = (self.lateness, self.turns);
         if let Some(watcher) = self.watcher.take() {
             [own, turns] = watcher.end(now, &mut self.meters, [&mut own, &mut turns]);
@@ -132,10 +132,10 @@ impl WorkerLoop {
         own.merge(&lateness);
         WorkerReport {
             ended: now,
-            stats: WorkerStats { handshakes: tally.handshake_cpu, ..self.meters.stats(now) },
+            stats: WorkerStats { handshakes: counts.handshake_cpu, ..self.meters.stats(now) },
             lateness: own,
             turns,
-            tally,
+            counts,
             last_received: population.last_received(),
             received: population.received().clone(),
             in_system_area,

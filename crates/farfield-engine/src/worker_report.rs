@@ -1,11 +1,10 @@
 //! Reports of workers at the end of a run.
 
 use crate::emulated::hosts::HostReport;
-use farfield_base::{Instant, Opened, Tenths};
+use farfield_base::{Instant, LoadCounts, Opened, Tenths};
 use farfield_emulator::{CrossCounts, Drops, LinkCounts};
 use farfield_measure::Histogram;
 use farfield_measure::engine_stats::WorkerStats;
-use farfield_user::Tally;
 use std::io;
 
 /// The report of one worker, on any plane.
@@ -18,7 +17,7 @@ pub(crate) struct WorkerReport {
     pub lateness: Histogram,
     /// Durations of the turns of the event loop.
     pub turns: Histogram,
-    pub tally: Tally,
+    pub counts: LoadCounts,
     /// Instant of the last byte received from the server.
     pub last_received: Option<Instant>,
     /// Tenths of a second in which bytes were received from it.

@@ -4,7 +4,7 @@ mod network;
 
 use crate::bottleneck::Bottleneck;
 use crate::histogram::Histogram;
-use farfield_base::{AlternativeCounts, Duration, Tenths};
+use farfield_base::{Duration, LoadCounts, Tenths};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -36,17 +36,11 @@ pub struct EngineStats {
     /// as counted while running and not from samples. Divided by the length of the steady part it is
     /// Little's L.
     pub in_system_ns: u64,
+    /// Counters of users.
+    #[serde(default)]
+    pub counts: LoadCounts,
     /// Number of times that a worker waited for the collector of samples, over the whole run.
     pub writer_stalls: u64,
-    /// Requests that were sent again because their connection closed without a word about them, over the
-    /// whole run. Each is one sample; the server may have seen it more often.
-    pub resent: u64,
-    /// Times that a server refused a request over HTTP/2 without processing it and it was sent again, over
-    /// the whole run.
-    pub refused: u64,
-    /// Attempts at HTTP/3 that servers' Alt-Svc led to, over the whole run.
-    #[serde(default)]
-    pub alternatives: AlternativeCounts,
     /// Datagrams that found no room in the receive buffers of the generator's sockets, over the whole run.
     #[serde(default)]
     pub datagrams_lost: u64,
@@ -54,21 +48,6 @@ pub struct EngineStats {
     /// run.
     #[serde(default)]
     pub addresses: Vec<AddressStats>,
-    /// Requests whose content was sent without the server's word (100), which they had asked for, over the
-    /// whole run.
-    #[serde(default)]
-    pub unasked_content: u64,
-    /// Connections that users gave up because bytes came on them that no request had asked for, over the
-    /// whole run.
-    pub unasked: u64,
-    /// Bytes of content that sessions took a content coding off, over the whole run.
-    pub coded_bytes: u64,
-    /// Bytes of that content after decoding.
-    pub decoded_bytes: u64,
-    /// Objects that were not fetched because their page embeds too many, over the whole run.
-    pub objects_left_out: u64,
-    /// Forms that were sent with fields or a button that their page does not have, over the whole run.
-    pub forms_unlike: u64,
     /// Samples that should have been written or folded and were not, over the whole run. Those left out
     /// on request are not lost.
     pub samples_lost: u64,
@@ -389,7 +368,8 @@ impl WorkerStats {
 }
 
 /// Arrivals of an open load: requests in an open loop, sessions in a hybrid one, attempts in overload.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ArrivalsSummary")]
 pub struct Arrivals {
     /// Expected number in the steady part, if the arrival process has one.
     pub expected: Option<f64>,

@@ -29,7 +29,7 @@ use crate::sessions::Sessions;
 use crate::set_aside::{SetAside, earlier};
 use crate::states::States;
 use crate::unanswered::Unanswered;
-use farfield_base::{Duration, Instant, Note, Sample, Tenths, Window};
+use farfield_base::{Duration, Instant, Merge, Note, Sample, Tenths, Window};
 
 pub use phase::{EventCounts, PhaseStats};
 

@@ -35,7 +35,7 @@ pub struct HttpSummary {
     /// connection.
     pub unknown: u64,
     /// Attempts at HTTP/3 that a server's Alt-Svc led to, over the whole run; null where there were none.
-    pub alternatives: Option<AlternativesSummary>,
+    pub alternatives: Option<AlternativeCounts>,
 }
 
 /// Requests over one version of HTTP.
@@ -50,27 +50,6 @@ pub struct VersionSummary {
     pub stalled_requests: u64,
     /// The time that these waited on average, in nanoseconds; null if there were none.
     pub stalled_mean_ns: Option<f64>,
-}
-
-/// Attempts at HTTP/3 that a server's Alt-Svc led to (RFC 7838), and how they ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct AlternativesSummary {
-    /// Connections of QUIC that were begun.
-    pub tried: u64,
-    /// Those of them whose handshake came to its end.
-    pub secured: u64,
-    /// Those of them that were slow, so that a connection of TCP was opened beside them and had what was
-    /// asked. Such a one may be secured later.
-    pub overtaken: u64,
-    /// Those that failed because nothing listened on the port, or there was no way there.
-    pub refused: u64,
-    /// Those that were given up because nothing came in answer.
-    pub unanswered: u64,
-    /// Those that failed in another way: a handshake, a version, an error of the server's.
-    pub failed: u64,
-    /// Times that a server named HTTP/3 on other hosts alone, which is not taken.
-    #[serde(alias = "out_of_reach")]
-    pub elsewhere: u64,
 }
 
 /// Requests over HTTP/2.
@@ -90,26 +69,6 @@ pub struct Http2Summary {
 impl VersionCounts {
     fn stalled_mean_ns(&self) -> Option<f64> {
         (self.stalled > 0).then(|| self.stalled_us as f64 * 1000.0 / self.stalled as f64)
-    }
-}
-
-impl AlternativesSummary {
-    fn of(counts: &AlternativeCounts) -> Option<AlternativesSummary> {
-        let AlternativeCounts { tried, secured, overtaken, refused, unanswered, failed, elsewhere } = *counts;
-        (*counts != AlternativeCounts::default()).then_some(AlternativesSummary {
-            tried,
-            secured,
-            overtaken,
-            refused,
-            unanswered,
-            failed,
-            elsewhere,
-        })
-    }
-
-    /// Those that did not lead to HTTP/3.
-    pub fn fallbacks(&self) -> u64 {
-        self.refused + self.unanswered + self.failed
     }
 }
 
@@ -149,7 +108,7 @@ impl HttpCounts {
         };
         let versions: Vec<_> =
             SpokenVersion::ALL.into_iter().zip(&self.versions).filter_map(summary).collect();
-        let alternatives = AlternativesSummary::of(&stats.alternatives);
+        let alternatives = Some(stats.counts.alternatives).filter(|own| *own != AlternativeCounts::default());
         let is_spoken = !versions.is_empty() || alternatives.is_some();
         is_spoken.then_some(HttpSummary { versions, unknown: self.unknown, alternatives })
     }
@@ -157,11 +116,11 @@ impl HttpCounts {
     /// The summary of HTTP/2, if there were requests over it.
     pub fn http2(&self, stats: &EngineStats) -> Option<Http2Summary> {
         let counts = &self.versions[place(SpokenVersion::Http2)];
-        (counts.requests > 0 || stats.refused > 0).then_some(Http2Summary {
+        (counts.requests > 0 || stats.counts.refused > 0).then_some(Http2Summary {
             requests: counts.requests,
             stalled_requests: counts.stalled,
             stalled_mean_ns: counts.stalled_mean_ns(),
-            refused: stats.refused,
+            refused: stats.counts.refused,
         })
     }
 }
@@ -174,7 +133,7 @@ fn place(version: SpokenVersion) -> usize {
 mod tests {
     use super::*;
     use crate::fold::scene::sample;
-    use farfield_base::HttpStats;
+    use farfield_base::{HttpStats, LoadCounts};
 
     #[test]
     fn requests_are_counted_by_version_and_stalls_are_averaged() {
@@ -188,7 +147,10 @@ mod tests {
         let mut twice = counts;
         twice.merge(&counts);
         let alternatives = AlternativeCounts { tried: 3, refused: 1, unanswered: 1, ..Default::default() };
-        let stats = EngineStats { refused: 5, alternatives, ..EngineStats::default() };
+        let stats = EngineStats {
+            counts: LoadCounts { refused: 5, alternatives, ..LoadCounts::default() },
+            ..EngineStats::default()
+        };
         let expected =
             Http2Summary { requests: 6, stalled_requests: 4, stalled_mean_ns: Some(200_000.0), refused: 5 };
         assert_eq!(twice.http2(&stats), Some(expected));

@@ -23,7 +23,7 @@ pub use timing::{QuantileSummary, TimingSummary};
 use crate::batches::MeasuredPart;
 use crate::bottleneck::Bottleneck;
 use crate::change;
-use crate::engine_stats::{AddressStats, CaptureStats, EngineStats, RunClock, ServerLimits};
+use crate::engine_stats::{AddressStats, Arrivals, CaptureStats, EngineStats, RunClock, ServerLimits};
 use crate::failing;
 use crate::failures::FAILURES_FILE;
 use crate::fold::Fold;
@@ -33,7 +33,7 @@ use crate::reuse::ReuseClass;
 use crate::set_aside::SetAsideSummary;
 use crate::threshold::{Threshold, ThresholdResult};
 use crate::verdict::{Verdict, VerdictLimits};
-use farfield_base::{Duration, Instant};
+use farfield_base::{ContentCounts, Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -138,29 +138,6 @@ pub struct ConnectionsSummary {
     pub addresses: Vec<AddressStats>,
 }
 
-/// Content that came in a coding such as gzip and was looked at, over the whole run. Codings are taken off
-/// for checks, extractions and embedded objects alone, so nothing is known of the rest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ContentSummary {
-    /// Bytes as they came.
-    pub coded_bytes: u64,
-    /// Bytes that they stood for.
-    pub decoded_bytes: u64,
-}
-
-/// The arrivals of an open load.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ArrivalsSummary {
-    /// Expected number in the steady part, if the arrival process has one.
-    pub expected: Option<f64>,
-    /// Number due in the steady part of this run.
-    pub scheduled: u64,
-    /// Number of those that were begun.
-    pub begun: u64,
-    /// Number of those that were dropped.
-    pub dropped: u64,
-}
-
 /// The generator itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GeneratorSummary {
@@ -180,7 +157,7 @@ pub struct GeneratorSummary {
     /// Durations of turns of the event loops.
     pub loop_lag: Option<TimingSummary>,
     /// The arrivals of an open load; null in a closed loop.
-    pub arrivals: Option<ArrivalsSummary>,
+    pub arrivals: Option<Arrivals>,
     /// Requests in the system on average over the steady part, counted while running: Little's L.
     pub in_system_mean: Option<f64>,
     /// Number of times that a worker waited for the collector of samples.
@@ -258,7 +235,7 @@ pub struct Summary {
     pub http2: Option<Http2Summary>,
     /// Content that was decoded; null if none was.
     #[serde(default)]
-    pub content: Option<ContentSummary>,
+    pub content: Option<ContentCounts>,
     /// The generator itself.
     pub generator: GeneratorSummary,
     /// The emulated network; null on a plane that has none.
@@ -355,15 +332,12 @@ impl Summary {
             handshakes: fold.handshakes().summary(Duration::from_ns(phases.steady_ns), &stats.workers),
             http: fold.steady().events.http.summary(stats),
             http2: fold.steady().events.http.http2(stats),
-            content: (stats.coded_bytes > 0).then_some(ContentSummary {
-                coded_bytes: stats.coded_bytes,
-                decoded_bytes: stats.decoded_bytes,
-            }),
+            content: (stats.counts.content.coded_bytes > 0).then_some(stats.counts.content),
             generator: generator(stats, phases),
             network: stats
                 .network
                 .as_ref()
-                .map(|network| NetworkSummary::of(network, until.since(Instant::ZERO))),
+                .map(|network| NetworkSummary::of(network, stats.counts.moves, until.since(Instant::ZERO))),
             server_limits: stats.server_limits,
             bottleneck: stats.bottleneck.clone(),
             clock: stats.clock,
@@ -431,7 +405,7 @@ fn connections(fold: &Fold, stats: &EngineStats) -> ConnectionsSummary {
         requests_mean: (used > 0).then(|| reuse.requests() as f64 / used as f64),
         requests_max: reuse.most(),
         requests_per_connection: reuse.classes(),
-        resent_requests: stats.resent,
+        resent_requests: stats.counts.resent,
         addresses: stats.addresses.clone(),
     }
 }
@@ -447,12 +421,7 @@ fn generator(stats: &EngineStats, phases: Phases) -> GeneratorSummary {
         cpu_ns: cpu.as_ns(),
         lateness: TimingSummary::of(&stats.lateness),
         loop_lag: TimingSummary::of(&stats.loop_lag),
-        arrivals: stats.arrivals.map(|arrivals| ArrivalsSummary {
-            expected: arrivals.expected,
-            scheduled: arrivals.scheduled,
-            begun: arrivals.begun,
-            dropped: arrivals.dropped,
-        }),
+        arrivals: stats.arrivals,
         in_system_mean: (phases.steady_ns > 0).then_some(in_system),
         writer_stalls: stats.writer_stalls,
         samples_lost: stats.samples_lost,

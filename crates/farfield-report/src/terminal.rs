@@ -493,7 +493,7 @@ fn network(network: &NetworkSummary) -> Vec<String> {
 
 /// Connections that their clients' moves carried over or ended; nothing where there were none.
 fn moves(network: &NetworkSummary) -> Option<String> {
-    let (migrated, broken) = (network.migrated_connections, network.connections_broken_by_moves);
+    let (migrated, broken) = (network.moves.migrated, network.moves.broken);
     let line = format!("{} connections of QUIC went on, {} others ended", count(migrated), count(broken));
     (migrated + broken > 0).then(|| labelled("moves", &line))
 }

@@ -45,7 +45,7 @@ impl<T: Transport> Egress<'_, T> {
 
     /// A connection of QUIC that an alternative led to was begun at `begun`.
     pub(crate) fn begin_attempt_at(&mut self, key: ConnectionKey, begun: Instant) {
-        self.counters.tally.alternatives.tried += 1;
+        self.counters.load.alternatives.tried += 1;
         self.connections.table.at_mut(key.slot).attempt = Some(Attempt::Ahead);
         self.transport.wake_at(begun + SLOW, Wake::Alternative(key));
     }
@@ -58,7 +58,7 @@ impl<T: Transport> Egress<'_, T> {
             return;
         }
         let user = connection.user;
-        self.counters.tally.alternatives.secured += 1;
+        self.counters.load.alternatives.secured += 1;
         let user = &mut self.users[user];
         if let Some(profile) = &mut user.profile {
             profile.note_success();
@@ -103,7 +103,7 @@ impl<T: Transport> Reaction<'_, T> {
                 connection.attempt = Some(Attempt::Overtaken);
                 self.transport.wake_at(begun + GIVES_UP, Wake::Alternative(key));
                 let overtaken = self.egress().take_back(key.slot);
-                self.counters.tally.alternatives.overtaken += u64::from(overtaken);
+                self.counters.load.alternatives.overtaken += u64::from(overtaken);
                 self.egress().pump(user);
             }
             Some(Attempt::Overtaken) => self.fall_back(key.slot, Outcome::ConnectTimedOut),
@@ -115,7 +115,7 @@ impl<T: Transport> Reaction<'_, T> {
         let connection = self.connections.table.at_mut(slot);
         connection.attempt = None;
         let user = connection.user;
-        let counts = &mut self.counters.tally.alternatives;
+        let counts = &mut self.counters.load.alternatives;
         match outcome {
             Outcome::ConnectRefused | Outcome::Unreachable => counts.refused += 1,
             Outcome::ConnectTimedOut | Outcome::TimedOut => counts.unanswered += 1,

@@ -1,13 +1,12 @@
 //! Counters of a population: what became of its load, what is in the system, and when bytes came.
 
 use crate::gauge::Gauge;
-use crate::tally::Tally;
-use farfield_base::{Duration, Instant, Tenths, Window};
+use farfield_base::{Duration, Instant, LoadCounts, Tenths, Window};
 
 /// Counters of the users of one shard. They decide nothing.
 #[derive(Debug)]
 pub(crate) struct Counters {
-    pub tally: Tally,
+    pub load: LoadCounts,
     /// Requests that are due and not over.
     pub in_system: Gauge,
     /// The measured part of the run.
@@ -20,7 +19,7 @@ impl Counters {
     /// Nothing yet.
     pub fn new(window: Window) -> Counters {
         Counters {
-            tally: Tally::default(),
+            load: LoadCounts::default(),
             in_system: Gauge::new(window),
             window,
             last_received: None,
@@ -58,15 +57,15 @@ impl Counters {
     /// Counts the processor time that handshakes have `spent` so far, in the window.
     pub fn count_handshake(&mut self, now: Instant, spent: impl FnOnce() -> Duration) {
         if self.window.contains(now) {
-            self.tally.handshake_cpu = self.tally.handshake_cpu + spent();
+            self.load.handshake_cpu = self.load.handshake_cpu + spent();
         }
     }
 
     /// Counts load that was scheduled for `due` and is begun.
     pub fn count_begun(&mut self, due: Instant) {
         let counts = u64::from(self.window.contains(due));
-        self.tally.scheduled += counts;
-        self.tally.begun += counts;
+        self.load.scheduled += counts;
+        self.load.begun += counts;
     }
 
     /// Counts who begins load in the later half of the window, when there have been visitors for long.
@@ -74,8 +73,8 @@ impl Counters {
         let window = self.window;
         let half = Duration::from_ns(window.measure_to.since(window.measure_from).as_ns() / 2);
         if window.contains(due) && due >= window.measure_from + half {
-            self.tally.begun_later += 1;
-            self.tally.newcomers_later += u64::from(newcomer);
+            self.load.begun_later += 1;
+            self.load.newcomers_later += u64::from(newcomer);
         }
     }
 }

@@ -9,12 +9,12 @@ use crate::exchange::Job;
 use crate::pages::Pages;
 use crate::replay::Replays;
 use crate::session::trace::TraceEvent;
-use crate::session::{After, Counts, Sessions, is_last};
+use crate::session::{After, Sessions, is_last};
 use crate::slots::PendingSlot;
 use crate::user::User;
 use bytes::Bytes;
 use farfield_base::random::Stream;
-use farfield_base::{Ending, Instant, Note, Outcome};
+use farfield_base::{Ending, Instant, LoadCounts, Note, Outcome};
 use farfield_http::Head;
 use farfield_http::http1::{Answering, Fields, RequestError};
 use farfield_http::http2::RequestBlock;
@@ -124,10 +124,10 @@ impl Itinerary {
     }
 
     /// Counters of what was done with replies so far.
-    pub(crate) fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> LoadCounts {
         match self {
             Itinerary::Sessions(sessions) => sessions.counts(),
-            Itinerary::Pages(_) | Itinerary::Replays(_) => Counts::default(),
+            Itinerary::Pages(_) | Itinerary::Replays(_) => LoadCounts::default(),
         }
     }
 

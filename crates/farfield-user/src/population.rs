@@ -9,10 +9,9 @@ use crate::counters::Counters;
 use crate::offered_load::OfferedLoad;
 use crate::plan::Plan;
 use crate::reaction::Reaction;
-use crate::tally::Tally;
 use crate::transport::{ConnectionKey, Failure, Transport, Wake};
 use crate::users::Users;
-use farfield_base::{Instant, Tenths};
+use farfield_base::{Instant, LoadCounts, Merge, Tenths};
 
 /// The users of one shard.
 #[derive(Debug)]
@@ -73,17 +72,11 @@ impl Population {
     }
 
     /// Counters of load that was scheduled, begun and dropped in the window so far.
-    pub fn tally(&self) -> Tally {
-        let counts = self.users.itinerary.counts();
-        Tally {
-            coded_bytes: counts.coded_bytes,
-            decoded_bytes: counts.decoded_bytes,
-            objects_left_out: counts.objects_left_out,
-            forms_unlike: counts.forms_unlike,
-            unbegun: self.load.unbegun(),
-            given_up: self.load.given_up(),
-            ..self.counters.tally
-        }
+    pub fn counts(&self) -> LoadCounts {
+        let (unbegun, given_up) = (self.load.unbegun(), self.load.given_up());
+        let mut counts = LoadCounts { unbegun, given_up, ..self.counters.load };
+        counts.merge(&self.users.itinerary.counts());
+        counts
     }
 
     /// When the last byte came from the server; `None` if none ever came.

@@ -157,7 +157,7 @@ impl<T: Transport> Reaction<'_, T> {
             return self.handle_failed(key, Failure::NetworkChanged);
         };
         own.core.quic.change_path(self.now);
-        self.counters.tally.migrated += 1;
+        self.counters.load.moves.migrated += 1;
         self.connections.flush_datagrams(self.transport, self.now, key.slot);
     }
 

@@ -142,7 +142,7 @@ impl<T: Transport> Reaction<'_, T> {
         let Some(connection) = self.connections.table.find(key) else { return };
         // A descriptor whose attempt failed tries again when its time T has passed.
         connection.descriptor = None;
-        self.counters.tally.broken_by_moves += u64::from(failure == Failure::NetworkChanged);
+        self.counters.load.moves.broken += u64::from(failure == Failure::NetworkChanged);
         self.lose(key.slot, failure.ending());
     }
 }

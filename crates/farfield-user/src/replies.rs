@@ -166,7 +166,7 @@ impl<T: Transport> Reaction<'_, T> {
     /// 9112 section 2.2); any others could be a reply to what is asked next, so nothing more is asked there.
     fn handle_unasked(&mut self, key: ConnectionKey, bytes: &[u8]) {
         if !is_blank(bytes) {
-            self.counters.tally.unasked += 1;
+            self.counters.load.unasked += 1;
             // What was sent meanwhile is lost as on a connection that the server closed.
             self.lose(key.slot, Outcome::ClosedUnanswered);
         }

@@ -38,7 +38,7 @@ use crate::user::User;
 use bytes::Bytes;
 use failure::{Failed, Failures};
 use farfield_base::random::Stream;
-use farfield_base::{Duration, Instant, Note, Outcome};
+use farfield_base::{Duration, Instant, LoadCounts, Note, Outcome};
 use farfield_http::http1::{Answering, RequestError};
 use farfield_http::http2::RequestBlock;
 use farfield_traffic::distribution::Distribution;
@@ -72,24 +72,13 @@ pub struct Sessions {
     pending: Slab<PendingRequest>,
     /// Memory for bodies to come.
     bodies: Vec<Vec<u8>>,
-    counts: Counts,
+    /// Of what was done with replies.
+    counts: LoadCounts,
     /// Memory for header blocks of HTTP/2, as they are made and as they are sent.
     block: Vec<u8>,
     outgoing: Outgoing,
     /// Where what happens is reported, if anybody watches.
     tracer: Option<Tracer>,
-}
-
-/// Counters of what was done with replies, over the whole run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Counts {
-    /// Bytes of content that were decoded, and what came out.
-    pub coded_bytes: u64,
-    pub decoded_bytes: u64,
-    /// Objects of pages that embed more than is fetched of one.
-    pub objects_left_out: u64,
-    /// Forms that were sent with fields or a button that their page does not have.
-    pub forms_unlike: u64,
 }
 
 /// A request under way.
@@ -148,7 +137,7 @@ impl Sessions {
             writer: Writer::new(target, session.page_load == PageLoad::Browser)?,
             pending: Slab::new(),
             bodies: Vec::new(),
-            counts: Counts::default(),
+            counts: LoadCounts::default(),
             block: Vec::new(),
             outgoing: Outgoing::default(),
             tracer: None,
@@ -169,7 +158,7 @@ impl Sessions {
             writer: self.writer.clone(),
             pending: Slab::new(),
             bodies: Vec::new(),
-            counts: Counts::default(),
+            counts: LoadCounts::default(),
             block: Vec::new(),
             outgoing: Outgoing::default(),
             tracer: self.tracer.clone(),
@@ -202,7 +191,7 @@ impl Sessions {
     }
 
     /// Counters of what was done with replies so far.
-    pub(crate) fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> LoadCounts {
         self.counts
     }
 

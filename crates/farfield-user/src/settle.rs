@@ -87,7 +87,7 @@ impl<T: Transport> Reaction<'_, T> {
         let is_whole = connection.withheld.as_ref().is_none_or(|own| own.number != exchange.number);
         let kept = reply.persistent && exchange.number + 1 < max && is_whole;
         let unasked = unasked && kept;
-        self.counters.tally.unasked += u64::from(unasked);
+        self.counters.load.unasked += u64::from(unasked);
         if unasked || !kept {
             // The server said that it would read no further, so those behind were not served.
             let gone = self.egress().drop_connection(slot);

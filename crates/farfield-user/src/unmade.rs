@@ -3,9 +3,12 @@
 use crate::exchange::Job;
 use crate::reaction::Reaction;
 use crate::settle::never_begun;
-use crate::tally::MISSED_ROWS;
 use crate::transport::Transport;
 use farfield_base::{Instant, Outcome};
+
+/// Load that a worker never came to has a sample each up to this number; a generator that is further behind
+/// has nothing to show.
+const MISSED_SAMPLES: u64 = 1_000_000;
 
 impl<T: Transport> Reaction<'_, T> {
     /// Records the load that was due by `now` and that this worker never came to, so that a generator which
@@ -16,11 +19,12 @@ impl<T: Transport> Reaction<'_, T> {
             return;
         }
         while let Some((number, due)) = self.load.model.next_missed(end) {
-            if self.counters.tally.missed >= MISSED_ROWS
+            if self.counters.load.missed >= MISSED_SAMPLES
                 && let Some([missed, scheduled]) = self.expected_between(due, end)
             {
-                self.counters.tally.missed += missed;
-                self.counters.tally.scheduled += scheduled;
+                self.counters.load.missed += missed;
+                self.counters.load.missed_without_sample += missed;
+                self.counters.load.scheduled += scheduled;
                 break;
             }
             self.record_missed_one(due, number as u32);
@@ -28,17 +32,18 @@ impl<T: Transport> Reaction<'_, T> {
     }
 
     /// The mean number of this worker's arrivals from `from` to `end`, and of those in the window: to count
-    /// what has no row one by one takes minutes where a thousand times too much was offered. `None` where it
-    /// is not known.
+    /// what has no sample one by one takes minutes where a thousand times too much was offered. `None` where
+    /// it is not known.
     fn expected_between(&self, from: Instant, end: Instant) -> Option<[u64; 2]> {
         let own = |from: Instant| self.load.model.expected(from, end);
         Some([own(from)? as u64, own(from.max(self.counters.window().measure_from))? as u64])
     }
 
     fn record_missed_one(&mut self, due: Instant, number: u32) {
-        self.counters.tally.scheduled += u64::from(self.counters.window().contains(due));
-        self.counters.tally.missed += 1;
-        if self.counters.tally.missed > MISSED_ROWS {
+        self.counters.load.scheduled += u64::from(self.counters.window().contains(due));
+        self.counters.load.missed += 1;
+        if self.counters.load.missed > MISSED_SAMPLES {
+            self.counters.load.missed_without_sample += 1;
             return;
         }
         // It was due and not over for so long, as Little's law counts.
@@ -50,8 +55,8 @@ impl<T: Transport> Reaction<'_, T> {
     /// Records load for which all users that the scenario allows are busy.
     pub(crate) fn drop_load(&mut self, due: Instant, number: u32) {
         let counts = u64::from(self.counters.window().contains(due));
-        self.counters.tally.scheduled += counts;
-        self.counters.tally.dropped += counts;
+        self.counters.load.scheduled += counts;
+        self.counters.load.dropped += counts;
         self.record_unmade(due, number, Outcome::Dropped);
     }
 

@@ -279,7 +279,7 @@ impl Users {
         let user = &mut self[user];
         for exchange in gone.iter().rev() {
             let sent = exchange.sent != Stamp::NEVER;
-            counters.tally.resent += u64::from(sent);
+            counters.load.resent += u64::from(sent);
             user.waiting.push_front(Job { again: sent || exchange.job.again, ..exchange.job });
         }
     }
@@ -317,6 +317,6 @@ impl Users {
     /// The head of a reply to the user says this of alternatives.
     pub fn note_alternative(&mut self, counters: &mut Counters, now: Instant, slot: UserSlot, found: Named) {
         self[slot].profile.get_or_insert_default().note_alternative(now, found);
-        counters.tally.alternatives.elsewhere += u64::from(found == Named::Elsewhere);
+        counters.load.alternatives.elsewhere += u64::from(found == Named::Elsewhere);
     }
 }

@@ -55,7 +55,7 @@ impl<T: Transport> Egress<'_, T> {
         };
         let so_far = connection.protocol.so_far(&connection.in_flight, withheld.number);
         if so_far.is_none_or(|reply| !is_final(reply.status)) {
-            self.counters.tally.unasked_content += 1;
+            self.counters.load.unasked_content += 1;
             self.send_withheld(key);
         }
     }

@@ -82,12 +82,12 @@ proptest! {
         });
         prop_assert_eq!(arrivals(&stage.samples), truth(&load, share));
         if which != 2 {
-            prop_assert_eq!(stage.samples.len() as u64, stage.tally.scheduled, "one row each");
+            prop_assert_eq!(stage.samples.len() as u64, stage.counts.scheduled, "one row each");
         }
         let unmade = stage.samples.iter().filter(|sample| sample.begun().is_none()).count() as u64;
-        prop_assert!(stage.tally.missed + stage.tally.dropped <= unmade);
-        let counted = stage.tally.begun + stage.tally.dropped + stage.tally.missed;
-        prop_assert_eq!(counted, stage.tally.scheduled, "begun, dropped or missed");
+        prop_assert!(stage.counts.missed + stage.counts.dropped <= unmade);
+        let counted = stage.counts.begun + stage.counts.dropped + stage.counts.missed;
+        prop_assert_eq!(counted, stage.counts.scheduled, "begun, dropped or missed");
     }
 }
 
@@ -100,7 +100,7 @@ fn a_late_wake_at_the_end_loses_no_arrival() {
     assert_eq!((stage.samples.len(), stage.count(Outcome::Ok)), (200, 200));
     let last = stage.samples.iter().max_by_key(|sample| sample.due).expect("samples");
     assert_eq!((last.due, last.begun()), (at(1995), Some(at(2003))));
-    assert_eq!((stage.tally.begun, stage.tally.missed), (200, 0));
+    assert_eq!((stage.counts.begun, stage.counts.missed), (200, 0));
 }
 
 /// What a worker never comes to is unfinished, and as old as the time since it was due.
@@ -109,7 +109,7 @@ fn what_was_never_come_to_is_unfinished_with_its_age() {
     let load = "{ model = 'open', arrivals = { process = 'constant', rate = '100/s' } }";
     let stage = play(load, (0, 1), |scene| scene.stuck_from = at(1500));
     let missed: Vec<_> = stage.samples.iter().filter(|sample| sample.due >= at(1500)).collect();
-    assert_eq!((missed.len(), stage.tally.missed), (50, 50));
+    assert_eq!((missed.len(), stage.counts.missed), (50, 50));
     for sample in missed {
         assert_eq!((sample.outcome, sample.begun()), (Outcome::Unfinished, None));
         assert_eq!(sample.response_time(), at(2000).since(sample.due));

@@ -122,7 +122,7 @@ fn a_request_that_meets_a_closed_connection_is_sent_again() {
     let server = Server { closes_silently_after: Some(2), ..Server::default() };
     let stage = play("", ROOT, server);
     assert_eq!(stage.count(Outcome::ClosedUnanswered), 0);
-    assert_eq!(stage.tally.resent as usize, stage.requests.len() - 1, "what was sent again is counted");
+    assert_eq!(stage.counts.resent as usize, stage.requests.len() - 1, "what was sent again is counted");
     // Two replies of 15 ms, one lost round trip of 10 ms, and 10 ms to connect: from due to done of the
     // repeated one.
     let repeated = stage.ok().filter(|sample| sample.number == 0).nth(1).expect("a second connection");
@@ -189,7 +189,7 @@ fn what_a_server_says_first_answers_the_first_request() {
             stage.samples.len()
         );
         assert_eq!(stage.count(outcome) + stage.count(Outcome::Unfinished), stage.samples.len());
-        assert_eq!(stage.tally.unasked, 0);
+        assert_eq!(stage.counts.unasked, 0);
         let answered = stage.samples.iter().filter(|sample| sample.outcome == outcome);
         assert!(answered.into_iter().all(|sample| sample.service_time() == Some(Duration::ZERO)));
     }
@@ -207,7 +207,7 @@ fn bytes_that_nobody_asked_for_close_the_connection() {
         let unasked = stage.count(Outcome::Unasked);
         assert!(unasked > 100);
         assert_eq!(unasked + stage.count(Outcome::Unfinished), stage.samples.len());
-        assert_eq!(stage.tally.unasked as usize, unasked);
+        assert_eq!(stage.counts.unasked as usize, unasked);
     }
 }
 
@@ -225,7 +225,7 @@ fn bytes_behind_a_last_reply_are_of_no_matter() {
             let stage = play(policy, ROOT, Server { reply, behind, ..Server::default() });
             assert!(stage.count(Outcome::Ok) > 300, "{policy} {reply}");
             assert_eq!(stage.count(Outcome::Ok) + stage.count(Outcome::Unfinished), stage.samples.len());
-            assert_eq!(stage.tally.unasked, 0);
+            assert_eq!(stage.counts.unasked, 0);
         }
     }
 }
@@ -237,8 +237,10 @@ fn bytes_on_an_idle_connection_are_counted() {
     scene.server = Server { behind: Some((ms(5), "HTTP/1.1 408 Timeout\r\n\r\n")), ..Server::default() };
     let stage = scene.play();
     assert_eq!(stage.count(Outcome::Ok) + stage.count(Outcome::Unfinished), stage.samples.len());
-    assert!(stage.tally.unasked.abs_diff(stage.count(Outcome::Ok) as u64) <= 1 && stage.tally.unasked > 100);
-    assert_eq!(stage.tally.resent, 0);
+    assert!(
+        stage.counts.unasked.abs_diff(stage.count(Outcome::Ok) as u64) <= 1 && stage.counts.unasked > 100
+    );
+    assert_eq!(stage.counts.resent, 0);
 }
 
 /// A line end behind a body is no reply, whenever it comes: it neither is the first byte of the next reply
@@ -267,7 +269,7 @@ fn a_reset_behind_a_reply_is_not_the_replys() {
         let stage = play("", request, server.clone());
         assert!(stage.count(Outcome::Ok) > 300);
         assert_eq!(stage.count(Outcome::Ok) + stage.count(Outcome::Unfinished), stage.samples.len());
-        assert_eq!(stage.tally.resent, 0, "nothing was lost");
+        assert_eq!(stage.counts.resent, 0, "nothing was lost");
     }
 }
 
@@ -354,7 +356,7 @@ fn what_is_not_idempotent_is_never_sent_again() {
     let server = Server { closes_silently_after: Some(2), ..Server::default() };
     for policy in ["", "policy = 'pipelined'\npipeline-depth = 5"] {
         let stage = play(policy, "[[request]]\nmethod = 'POST'\npath = '/order'", server.clone());
-        assert_eq!(stage.tally.resent, 0);
+        assert_eq!(stage.counts.resent, 0);
         assert!(stage.count(Outcome::ClosedUnanswered) > 50, "{policy}");
     }
 }

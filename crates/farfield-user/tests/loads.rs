@@ -2,8 +2,7 @@
 
 mod scene;
 
-use farfield_base::{Duration, Instant, Outcome, Sample, Window};
-use farfield_user::Tally;
+use farfield_base::{Duration, Instant, LoadCounts, Outcome, Sample, Window};
 use scene::{Scene, Server, ms};
 
 /// A closed user's cycle is a round trip for the connection the first time, then reply and think time: N
@@ -195,7 +194,7 @@ fn load_that_was_never_come_to_is_counted() {
 
 /// What was scheduled, begun and dropped; nothing was sent again.
 fn came_of(scene: &Scene) -> (u64, u64, u64) {
-    let Tally { scheduled, begun, dropped, resent, .. } = scene.play().tally;
+    let LoadCounts { scheduled, begun, dropped, resent, .. } = scene.play().counts;
     assert_eq!(resent, 0);
     (scheduled, begun, dropped)
 }
@@ -238,14 +237,14 @@ fn a_load_by_count_has_no_other_end() {
     scene.server.service = ms(500);
     let stage = scene.play();
     assert_eq!((stage.count(Outcome::Ok), stage.samples.len()), (400, 400));
-    assert_eq!((stage.tally.unbegun, stage.tally.given_up), (0, None));
+    assert_eq!((stage.counts.unbegun, stage.counts.given_up), (0, None));
     let last = stage.samples.last().expect("the last").done;
     assert!(last > Instant::ZERO + ms(100_000), "{last:?}");
     // With a length, whichever comes first.
     scene.length = Duration::from_secs(10);
     let stage = scene.play();
-    assert!(stage.samples.len() < 50 && stage.tally.unbegun > 350, "{}", stage.tally.unbegun);
-    assert_eq!(stage.samples.len() as u64 + stage.tally.unbegun, 400);
+    assert!(stage.samples.len() < 50 && stage.counts.unbegun > 350, "{}", stage.counts.unbegun);
+    assert_eq!(stage.samples.len() as u64 + stage.counts.unbegun, 400);
 }
 
 /// Before a server that is dead it is given up once nothing has come for two time limits of a request; not
@@ -267,18 +266,18 @@ fn a_load_by_count_is_given_up_where_the_server_is_dead() {
             (Instant::ZERO + Duration::from_secs(8)..Instant::ZERO + Duration::from_secs(14)).contains(&last)
         );
         assert!(stage.samples.len() < 1000 && stage.count(Outcome::Ok) == 0);
-        let silent = stage.tally.given_up.expect("it was given up");
+        let silent = stage.counts.given_up.expect("it was given up");
         assert!((Duration::from_secs(8)..Duration::from_secs(14)).contains(&silent), "{silent:?}");
-        assert_eq!(stage.samples.len() as u64 + stage.tally.unbegun, 1000);
+        assert_eq!(stage.samples.len() as u64 + stage.counts.unbegun, 1000);
     }
     // A load with a length is not.
     scene.length = Duration::from_secs(60);
     let stage = scene.play();
-    assert_eq!(stage.tally.given_up, None);
+    assert_eq!(stage.counts.given_up, None);
     // Users who think for a minute are answered each time.
     let mut scene = Scene::of("{ model = 'closed', users = 1, think = '1m' }");
     (scene.length, scene.requests_max) = (Window::BY_COUNT, Some(20));
     scene.policy.request_timeout = Some(Duration::from_secs(4));
     let stage = scene.play();
-    assert_eq!((stage.count(Outcome::Ok), stage.tally.given_up), (20, None));
+    assert_eq!((stage.count(Outcome::Ok), stage.counts.given_up), (20, None));
 }

@@ -131,10 +131,10 @@ fn a_server_that_closes_idle_connections() {
     let stage = scene.play();
     assert_eq!(stage.count(Outcome::Ok) + stage.count(Outcome::Unfinished), stage.samples.len());
     assert!(users(&stage).values().all(|users| users.len() <= 3));
-    assert!(stage.tally.resent > 100, "{}", stage.tally.resent);
+    assert!(stage.counts.resent > 100, "{}", stage.counts.resent);
     let announced = Server { replies_a_connection: Some(3), ..Server::default() };
     scene.server = announced;
     let stage = scene.play();
-    assert_eq!(stage.tally.resent, 0);
+    assert_eq!(stage.counts.resent, 0);
     assert!(stage.ok().all(|sample| sample.service_time() == Some(ms(15))));
 }

@@ -27,7 +27,7 @@ fn a_log_is_asked_for_at_its_instants() {
     assert_eq!(due(&exact.samples, 1), [(1000, 1), (5000, 0)]);
     let quick = Scene::replay("access.log", &log, "speed = 2", CLOSED).play();
     assert_eq!(due(&quick.samples, 0), [(0, 0), (1000, 1), (1500, 0)]);
-    assert_eq!(quick.tally.begun, 2);
+    assert_eq!(quick.counts.begun, 2);
     // A page takes 15 ms, and the first of a connection 10 more.
     let gaps = Scene::replay("access.log", &log, "timing = 'gaps'", CLOSED).play();
     assert_eq!(due(&gaps.samples, 0), [(0, 0), (2025, 1), (3040, 0)]);

@@ -128,7 +128,7 @@ fn summary(scene: &Scene) -> Value {
         .map(|own| own.user)
         .collect();
     let scheduled = users.len() as u64;
-    let stats = EngineStats {
+    let mut stats = EngineStats {
         in_system_ns: fold.residence().total_ns as u64,
         arrivals: Some(Arrivals {
             expected: scene.asked.load.expected_arrivals(window.measure_from, window.measure_to),
@@ -137,10 +137,6 @@ fn summary(scene: &Scene) -> Value {
             dropped: 0,
         }),
         connections_open: vec![3, 4],
-        resent: 2,
-        refused: 3,
-        coded_bytes: 10,
-        decoded_bytes: 20,
         captures: vec![CaptureStats {
             file: "capture.pcapng".to_owned(),
             interface: None,
@@ -150,6 +146,8 @@ fn summary(scene: &Scene) -> Value {
         }],
         ..EngineStats::default()
     };
+    (stats.counts.resent, stats.counts.refused) = (2, 3);
+    (stats.counts.content.coded_bytes, stats.counts.content.decoded_bytes) = (10, 20);
     let limits = VerdictLimits::default();
     let context =
         SummaryContext { heading: &heading, limits: &limits, thresholds: &thresholds, series_file: None };

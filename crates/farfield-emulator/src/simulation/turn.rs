@@ -14,8 +14,7 @@ use crate::Drops;
 use crate::cross_traffic::add_counts;
 use crate::link_counts;
 use crate::transit::Crossing;
-use farfield_base::{Instant, Tenths};
-use farfield_user::Tally;
+use farfield_base::{Instant, LoadCounts, Merge, Tenths};
 use std::convert::Infallible;
 use std::num::NonZero;
 use std::panic::resume_unwind;
@@ -268,7 +267,7 @@ impl<T: Tap> Machine<'_, T> {
         let hub = self.hub.into_inner().expect("no thread panicked");
         let mut whole = Simulated {
             samples: Vec::new(),
-            tally: Tally::default(),
+            counts: LoadCounts::default(),
             in_system_area: 0,
             connects: 0,
             opened: Vec::new(),
@@ -313,7 +312,7 @@ impl<T: Tap> Machine<'_, T> {
             whole.in_system_area += ended.in_system_area;
         }
         for partition in &mut partitions {
-            whole.tally.add(&partition.shard.tally());
+            whole.counts.merge(&partition.shard.counts());
             whole.connects += partition.shard.connects();
             whole.opened.extend(partition.shard.take_opened());
             whole.received.merge(partition.shard.population().received());

@@ -182,9 +182,9 @@ impl Scene {
 
 /// The bytes by which runs are compared.
 pub fn bytes_of(simulated: &Simulated) -> String {
-    let Simulated { samples, tally, in_system_area, connects, drops, server, ended, events, cross, .. } =
+    let Simulated { samples, counts, in_system_area, connects, drops, server, ended, events, cross, .. } =
         simulated;
-    format!("{samples:?}{tally:?}{in_system_area}{connects}{drops:?}{server:?}{ended:?}{events}{cross:?}")
+    format!("{samples:?}{counts:?}{in_system_area}{connects}{drops:?}{server:?}{ended:?}{events}{cross:?}")
 }
 
 pub fn ok(simulated: &Simulated) -> impl Iterator<Item = &Sample> {

@@ -187,7 +187,7 @@ fn streams_at_once_are_bounded() {
     let played = scene.play();
     assert_eq!(with(&played, Outcome::Ok), played.samples.len(), "those that were refused were sent again");
     // Before the server's settings come, the client may ask for all that it wants at once.
-    assert!(played.tally.refused <= 15, "{}", played.tally.refused);
+    assert!(played.counts.refused <= 15, "{}", played.counts.refused);
     let behind =
         ok(&played).filter(|sample| sample.sent.instant().is_some_and(|at| at.as_ns() > 1_000_000_000));
     let rate = behind.filter(|own| own.done.as_ns() < 10_000_000_000).count() as f64 / 8.9;
@@ -260,7 +260,7 @@ fn every_stream_is_accounted_for() {
         assert!(unfinished > 100, "the server is overloaded: {unfinished}");
         assert_eq!(unfinished + with(&played, Outcome::Ok), played.samples.len());
         // Who arrives asks for as many pages as there are streams.
-        assert_eq!(10 * played.tally.begun as usize, played.samples.len());
+        assert_eq!(10 * played.counts.begun as usize, played.samples.len());
         let residence: u128 =
             played.samples.iter().map(|own| u128::from(own.done.since(own.due).as_ns())).sum();
         assert_eq!(residence, played.in_system_area);

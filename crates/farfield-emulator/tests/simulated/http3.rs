@@ -181,7 +181,7 @@ fn streams_at_once_are_bounded() {
     scene.server.streams = ServerSettings { streams_max: 5, ..ServerSettings::default() };
     let played = secure(scene).play();
     assert_eq!(with(&played, Outcome::Ok), played.samples.len());
-    assert_eq!(played.tally.refused, 0);
+    assert_eq!(played.counts.refused, 0);
     let rate = ok(&played).filter(|own| own.done.as_ns() < 10_000_000_000).count() as f64 / 9.9;
     assert!((0.9..=1.0).contains(&(rate / 25.0)), "{rate} of 5 in two round trips");
 }
@@ -249,7 +249,7 @@ fn every_stream_is_accounted_for() {
     assert!(unfinished > 100, "the server is overloaded: {unfinished}");
     assert_eq!(unfinished + with(&played, Outcome::Ok), played.samples.len());
     // Who arrives asks for as many pages as there are streams.
-    assert_eq!(10 * played.tally.begun as usize, played.samples.len());
+    assert_eq!(10 * played.counts.begun as usize, played.samples.len());
     let residence: u128 = played.samples.iter().map(|own| u128::from(own.done.since(own.due).as_ns())).sum();
     assert_eq!(residence, played.in_system_area);
 }

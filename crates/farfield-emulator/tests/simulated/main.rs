@@ -43,7 +43,7 @@ fn a_stopped_simulation_begins_nothing_more() {
     let mut samples = Vec::new();
     let simulated = simulate_into(&scene.simulation(), (), &mut samples, &remote).expect("a simulation");
     assert!(simulated.events < 1_000, "{} events", simulated.events);
-    assert_eq!(simulated.tally.begun, samples.len() as u64);
+    assert_eq!(simulated.counts.begun, samples.len() as u64);
 }
 
 /// Every request and reply that clients saw is one that the server saw.
@@ -152,7 +152,7 @@ fn overload_fills_the_accept_queue_and_not_the_server() {
     scene.server = ServerPlan { service: ms(50).into(), accept_queue: 4, ..ServerPlan::processes(count(4)) };
     let played = scene.play();
     let server = played.server;
-    assert_eq!(played.tally.begun, 200 * 20, "D/T attempts a second, whatever the server does");
+    assert_eq!(played.counts.begun, 200 * 20, "D/T attempts a second, whatever the server does");
     assert!(server.syns_dropped + server.accept_overflows > 1000, "{server:?}");
     assert!(server.accept_queue_most <= 5);
     assert!(with(&played, Outcome::ConnectAbandoned) > 1000);
@@ -228,11 +228,11 @@ fn connections_end_where_their_clients_move() {
     let played = play("");
     assert_eq!(with(&played, Outcome::Ok), played.samples.len());
     assert_eq!((played.connects, played.server.accepted), (40, 40));
-    assert_eq!((played.tally.broken_by_moves, played.tally.migrated, played.tally.resent), (20, 0, 20));
+    assert_eq!((played.counts.moves.broken, played.counts.moves.migrated, played.counts.resent), (20, 0, 20));
     let later = |sample: &&farfield_base::Sample| sample.connect_begun.instant() >= Some(moves_at);
     assert_eq!(ok(&played).filter(later).count(), 20);
     let played = play("policy = 'one-request'");
-    assert_eq!((with(&played, Outcome::NetworkChanged), played.tally.broken_by_moves), (20, 20));
+    assert_eq!((with(&played, Outcome::NetworkChanged), played.counts.moves.broken), (20, 20));
     assert_eq!(with(&played, Outcome::Ok) + 20, played.samples.len());
     assert!(ok(&played).filter(later).count() > 20, "users pause, and connect from where they are");
 }

@@ -48,12 +48,6 @@ pub struct NetworkStats {
     pub receive_threads: Vec<u32>,
     /// Packets that the network did not deliver: what the scenario asks for.
     pub drops: NetworkDrops,
-    /// Connections of QUIC that went on when their client moved to another access network.
-    #[serde(default)]
-    pub migrated: u64,
-    /// Connections that ended when their client moved: those of TCP, and of QUIC in their handshake.
-    #[serde(default)]
-    pub broken_by_moves: u64,
     /// Flows of cross traffic.
     #[serde(default)]
     pub cross_traffic: Vec<CrossTrafficStats>,

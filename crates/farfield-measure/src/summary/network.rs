@@ -2,7 +2,7 @@
 
 use super::TimingSummary;
 use crate::engine_stats::{CrossTrafficStats, NetworkDrops, NetworkStats, ProgramStats, TopologyStats};
-use farfield_base::Duration;
+use farfield_base::{Duration, MoveCounts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -45,12 +45,9 @@ pub struct NetworkSummary {
     pub refused_by_server: u64,
     /// Packets that the network did not deliver: the scenario's doing.
     pub drops: NetworkDrops,
-    /// Connections of QUIC that went on when their client moved to another access network.
-    #[serde(default)]
-    pub migrated_connections: u64,
-    /// Connections that ended when their client moved: those of TCP, and of QUIC in their handshake.
-    #[serde(default)]
-    pub connections_broken_by_moves: u64,
+    /// Connections of clients that moved.
+    #[serde(flatten)]
+    pub moves: MoveCounts,
     /// Flows of cross traffic on the links that clients share, which are nobody's requests.
     #[serde(default)]
     pub cross_traffic: Vec<CrossTrafficStats>,
@@ -112,7 +109,7 @@ impl ProgramSummary {
 }
 
 impl NetworkSummary {
-    pub(super) fn of(stats: &NetworkStats, lasted: Duration) -> NetworkSummary {
+    pub(super) fn of(stats: &NetworkStats, moves: MoveCounts, lasted: Duration) -> NetworkSummary {
         let mut topology = stats.topology.clone();
         for link in &mut topology.links {
             let can = link.bits_per_second.map(|bits| bits / 8.0 * lasted.as_secs_f64());
@@ -135,8 +132,7 @@ impl NetworkSummary {
             gateway_overruns: stats.overruns,
             refused_by_server: stats.refused,
             drops: stats.drops,
-            migrated_connections: stats.migrated,
-            connections_broken_by_moves: stats.broken_by_moves,
+            moves,
             cross_traffic: stats.cross_traffic.clone(),
             programs: stats.programs.iter().map(ProgramSummary::of).collect(),
             capture_drops: stats.capture_drops,

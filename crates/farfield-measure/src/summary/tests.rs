@@ -184,7 +184,7 @@ fn many_requests_that_were_sent_again_are_warned_of() {
     let all = fold.warm_up().requests() + fold.steady().requests();
     assert!((10..=1000).contains(&all), "{all}");
     let mut of = |resent| {
-        stats.resent = resent;
+        stats.counts.resent = resent;
         let warnings = summary(&fold, &stats, END).warnings;
         warnings.into_iter().find(|warning| warning.contains("sent again"))
     };
@@ -194,6 +194,6 @@ fn many_requests_that_were_sent_again_are_warned_of() {
     assert!(warning.contains(&format!("there were {all} requests")), "{warning}");
     let samples: Vec<Sample> = (0..2000).map(|n| sample(n * 1000, n * 1000 + 500)).collect();
     let fold = self::fold(window(0, 1000), &samples);
-    stats.resent = 19;
+    stats.counts.resent = 19;
     assert!(!summary(&fold, &stats, END).warnings.iter().any(|warning| warning.contains("sent again")));
 }

@@ -51,14 +51,14 @@ fn counted(fold: &Fold, stats: &EngineStats) -> Vec<String> {
         (clamped, "times were longer than a day and count as a day."),
         (fold.states().left_out() as u64, states.as_str()),
         (fold.failures().left_out(), "failures are of kinds beyond those that are counted separately."),
-        (stats.unasked, "connections were given up: bytes came on them that no request had asked for."),
-        (stats.objects_left_out, "objects were not fetched: their pages embed more than a user fetches of one."),
+        (stats.counts.unasked, "connections were given up: bytes came on them that no request had asked for."),
+        (stats.counts.objects_left_out, "objects were not fetched: their pages embed more than a user fetches of one."),
         (
-            stats.forms_unlike,
+            stats.counts.forms_unlike,
             "forms were sent with fields or a button that their page does not have: `farfield try` names them.",
         ),
         (
-            stats.unasked_content,
+            stats.counts.unasked_content,
             "requests with `Expect: 100-continue` sent their content without the server's word, after waiting for \
              `connections.expect-timeout`, which is part of their times.",
         ),
@@ -93,7 +93,7 @@ const SENT_AGAIN_OF: u64 = 100;
 /// The warning that many requests were sent again: what failed at first counts as one request, and mostly as
 /// a success.
 fn sent_again(fold: &Fold, stats: &EngineStats) -> Option<String> {
-    let (again, all) = (stats.resent, fold.warm_up().requests() + fold.steady().requests());
+    let (again, all) = (stats.counts.resent, fold.warm_up().requests() + fold.steady().requests());
     (again >= SENT_AGAIN && again >= all / SENT_AGAIN_OF).then(|| {
         format!(
             "{again} times a request was sent again, since its connection ended before anything of a reply came; there were \

@@ -308,8 +308,8 @@ impl Sessions {
     /// Counts the bytes that a content coding was taken off, and notes whether they were in that coding.
     fn count_decoded(&mut self, intake: &mut Intake) {
         if let Some(decoder) = &mut intake.decoder {
-            self.counts.coded_bytes += decoder.coded_bytes;
-            self.counts.decoded_bytes += decoder.decoded_bytes;
+            self.counts.content.coded_bytes += decoder.coded_bytes;
+            self.counts.content.decoded_bytes += decoder.decoded_bytes;
             intake.undecodable |= decoder.finish().is_err();
         }
     }

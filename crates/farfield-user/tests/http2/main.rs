@@ -62,7 +62,7 @@ fn streams_at_once_are_limited_by_policy_and_server() {
     ] {
         let stage = play(policy, PAGE, server);
         has_only(&stage, Outcome::Ok);
-        assert_eq!((stage.attempts, stage.streams_most, stage.tally.refused), (1, most, 0));
+        assert_eq!((stage.attempts, stage.streams_most, stage.counts.refused), (1, most, 0));
         let page = &stage.samples[..11];
         let last = page.iter().map(|own| own.done).max().expect("a page");
         assert_eq!(last.since(page[0].done), ms(15 * waves));
@@ -77,8 +77,8 @@ fn streams_that_were_refused_are_sent_again() {
     let post = "[[request]]\npath = '/'\nmethod = 'POST'\nbody = 'x'";
     let stage = play("policy = 'multiplexed'\nstreams = 10", post, server);
     has_only(&stage, Outcome::Ok);
-    assert_eq!((stage.attempts, stage.streams_most, stage.tally.refused), (1, 3, 7));
-    assert_eq!(stage.tally.resent, 0, "the server has not processed any of them");
+    assert_eq!((stage.attempts, stage.streams_most, stage.counts.refused), (1, 3, 7));
+    assert_eq!(stage.counts.resent, 0, "the server has not processed any of them");
 }
 
 /// A server that refuses all that it is asked is not asked for ever.
@@ -90,7 +90,7 @@ fn what_is_refused_each_time_fails() {
     // Sent six times, each of which takes 15 ms, behind 10 ms to connect; then the user pauses for 100 ms.
     assert_eq!(stage.samples[0].response_time(), ms(10 + 6 * 15));
     assert_eq!(stage.samples[1].due.since(stage.samples[0].done), ms(100));
-    assert_eq!(stage.tally.refused as usize, 5 * stage.samples.len());
+    assert_eq!(stage.counts.refused as usize, 5 * stage.samples.len());
 }
 
 /// A stream that is reset fails alone.
@@ -213,14 +213,14 @@ fn requests_of_a_lost_connection_are_treated_alike() {
     let never = |_: &str, _| Answer::Close;
     let stage = play(policy, ROOT, Server { answer: never, ..Server::default() });
     has_only(&stage, Outcome::ClosedUnanswered);
-    assert_eq!(stage.tally.resent, 0);
+    assert_eq!(stage.counts.resent, 0);
     let numbers: std::collections::BTreeSet<u32> = stage.samples.iter().map(|own| own.number).collect();
     assert_eq!(numbers.into_iter().collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
     // The first five are answered; the next five find the connection closed, and all go again.
     let once =
         |_: &str, done: usize| if (5..10).contains(&done) { Answer::Close } else { Answer::Reply(200, 2) };
     let stage = play(policy, ROOT, Server { answer: once, ..Server::default() });
-    assert_eq!(stage.tally.resent, 5, "{:?}", &stage.samples[..20]);
+    assert_eq!(stage.counts.resent, 5, "{:?}", &stage.samples[..20]);
     let outcomes = |part: &[Sample]| part.iter().map(|own| own.outcome).collect::<Vec<_>>();
     assert_eq!(outcomes(&stage.samples[..5]), [Outcome::Ok; 5]);
     // The server closes on them again, and nothing goes a third time.
@@ -238,7 +238,7 @@ fn requests_on_a_connection_that_closes_are_sent_again_if_they_may_be() {
     assert_eq!(stage.count(Outcome::ClosedUnanswered), 1, "once on the second connection, its first request");
     let post = "[[request]]\npath = '/'\nmethod = 'POST'\nbody = 'x'";
     let stage = play("", post, Server { answer, ..Server::default() });
-    assert_eq!((stage.samples[3].outcome, stage.tally.resent), (Outcome::ClosedUnanswered, 0));
+    assert_eq!((stage.samples[3].outcome, stage.counts.resent), (Outcome::ClosedUnanswered, 0));
 }
 
 /// A body of 2,500 bytes through a window of 1,000: two round trips of waiting for the server's leave.
@@ -276,7 +276,7 @@ fn another_protocol_is_named() {
 fn a_server_that_allows_no_streams_is_waited_for() {
     let stage = play("", ROOT, Server { streams_max: Some(0), ..Server::default() });
     has_only(&stage, Outcome::TimedOut);
-    assert_eq!((stage.attempts, stage.tally.refused), (1, 1));
+    assert_eq!((stage.attempts, stage.counts.refused), (1, 1));
     assert!(stage.samples.iter().all(|sample| sample.connection == Sample::NO_CONNECTION));
 }
 

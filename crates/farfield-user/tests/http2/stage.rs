@@ -6,14 +6,13 @@
 
 use bytes::Bytes;
 use farfield_base::random::Seed;
-use farfield_base::{Duration, Instant, Note, Outcome, Sample, Window};
+use farfield_base::{Duration, Instant, LoadCounts, Note, Outcome, Sample, Window};
 use farfield_http::http1::RequestError;
 use farfield_net::Wheel;
 use farfield_traffic::session::SessionSpec;
 use farfield_traffic::{LoadSpec, RequestSetSpec};
 use farfield_user::{
-    Backlog, ConnectionKey, HttpVersion, Itinerary, Plan, Population, SessionLimits, Tally, Target,
-    Transport, Wake,
+    Backlog, ConnectionKey, HttpVersion, Itinerary, Plan, Population, SessionLimits, Target, Transport, Wake,
 };
 use h2::server::{Connection, SendResponse, handshake};
 use h2::{Reason, RecvStream};
@@ -156,7 +155,7 @@ pub struct Stage {
     pub now: Instant,
     pub samples: Vec<Sample>,
     pub notes: Vec<Note>,
-    pub tally: Tally,
+    pub counts: LoadCounts,
     /// Connections begun.
     pub attempts: usize,
     /// Requests that the server read, by connection.
@@ -422,7 +421,7 @@ fn play_itinerary(policy: &str, itinerary: Result<Itinerary, RequestError>, serv
         now: Instant::ZERO,
         samples: Vec::new(),
         notes: Vec::new(),
-        tally: Tally::default(),
+        counts: LoadCounts::default(),
         attempts: 0,
         asked: BTreeMap::new(),
         seen: Vec::new(),
@@ -446,7 +445,7 @@ fn play_itinerary(policy: &str, itinerary: Result<Itinerary, RequestError>, serv
     }
     let cut_at = stage.now.max(end);
     population.cut(&mut stage, cut_at);
-    stage.tally = population.tally();
+    stage.counts = population.counts();
     assert_eq!(population.in_system(), 0, "every request ends as a sample");
     assert_eq!(population.connections(), 0, "every connection is closed");
     stage

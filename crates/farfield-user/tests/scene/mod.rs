@@ -7,7 +7,7 @@
 
 use bytes::Bytes;
 use farfield_base::random::Seed;
-use farfield_base::{Duration, Instant, Note, Outcome, Sample, Window};
+use farfield_base::{Duration, Instant, LoadCounts, Note, Outcome, Sample, Window};
 use farfield_net::Wheel;
 use farfield_traffic::load::LoadModel;
 use farfield_traffic::request::RequestSet;
@@ -16,8 +16,7 @@ use farfield_traffic::session::{Session, SessionSpec};
 use farfield_traffic::{LoadSpec, RequestSetSpec};
 use farfield_user::HttpVersion;
 use farfield_user::{
-    ConnectionKey, Failure, Itinerary, Plan, Policy, Population, SessionLimits, Tally, Target, Transport,
-    Wake,
+    ConnectionKey, Failure, Itinerary, Plan, Policy, Population, SessionLimits, Target, Transport, Wake,
 };
 use std::collections::BTreeMap;
 
@@ -91,7 +90,7 @@ pub struct Stage {
     pub samples: Vec<Sample>,
     pub notes: Vec<Note>,
     pub attempts: Vec<Instant>,
-    pub tally: Tally,
+    pub counts: LoadCounts,
     pub abandoned: usize,
     pub closed_by_client: usize,
     pub open_most: usize,
@@ -325,7 +324,7 @@ impl Scene {
             samples: Vec::new(),
             notes: Vec::new(),
             attempts: Vec::new(),
-            tally: Tally::default(),
+            counts: LoadCounts::default(),
             abandoned: 0,
             closed_by_client: 0,
             open_most: 0,
@@ -353,7 +352,7 @@ impl Scene {
         }
         let cut_at = stage.now.max(end);
         population.cut(&mut stage, cut_at);
-        stage.tally = population.tally();
+        stage.counts = population.counts();
         assert_eq!(population.in_system(), 0, "every request ends as a sample");
         assert_eq!(population.connections(), 0, "every connection is closed");
         stage

@@ -126,7 +126,7 @@ fn fields_are_several_or_left_out() {
         "{:?}",
         stage.sent[1]
     );
-    assert_eq!(stage.tally.forms_unlike, 0);
+    assert_eq!(stage.counts.forms_unlike, 0);
     let unlike = bought("fields = { note = 'y', colour = ['red', 'blue'] }");
     assert!(
         unlike.sent[1].2.ends_with("&note=y&gift=on&size=S&colour=red&colour=blue"),
@@ -134,8 +134,8 @@ fn fields_are_several_or_left_out() {
         unlike.sent[1]
     );
     let forms = unlike.sent.iter().filter(|(_, _, request)| request.starts_with("POST")).count();
-    assert_eq!(unlike.tally.forms_unlike, forms as u64);
-    assert!(bought("submit = 'go'").tally.forms_unlike > 0);
+    assert_eq!(unlike.counts.forms_unlike, forms as u64);
+    assert!(bought("submit = 'go'").counts.forms_unlike > 0);
 }
 
 fn pages(request: &str) -> String {

@@ -41,7 +41,7 @@ fn content_is_decoded_for_what_looks_at_it() {
             assert_eq!(stage.ok().count() + stage.count(Outcome::Unfinished), stage.samples.len());
             // The two pages of a session are looked at, and their images are not.
             let pages = stage.ok().filter(|sample| sample.page.begins()).count() as u64;
-            let (coded, decoded) = (stage.tally.coded_bytes, stage.tally.decoded_bytes);
+            let (coded, decoded) = (stage.counts.content.coded_bytes, stage.counts.content.decoded_bytes);
             assert!(decoded >= pages * PAGE.len() as u64 && decoded <= (pages + 1) * PAGE.len() as u64);
             assert!(coded > 0 && coded < 2 * decoded);
         }
@@ -123,5 +123,5 @@ fn a_page_that_embeds_without_end_is_bounded() {
     scene.requests_max = Some(1);
     scene.length = Duration::from_secs(1000);
     let stage = scene.play();
-    assert_eq!((stage.sent.len(), stage.tally.objects_left_out), (1 + 4096, 5000 - 4096));
+    assert_eq!((stage.sent.len(), stage.counts.objects_left_out), (1 + 4096, 5000 - 4096));
 }

@@ -303,7 +303,7 @@ fn so_many_sessions_and_no_more() {
                 "{load}, {workers} workers"
             );
             assert_eq!(count(|stage| stage.samples.len()), 40, "{load}: no request besides");
-            assert!(stages.iter().all(|stage| stage.tally.missed == 0));
+            assert!(stages.iter().all(|stage| stage.counts.missed == 0));
         }
     }
 }

@@ -5,8 +5,7 @@ use super::{Answering, TRUSTING, serve};
 use crate::common::caddy::free_on_both;
 use crate::common::secure::{Authority, Nginx, VALID};
 use crate::common::{Ended, Place, Signal};
-use farfield_base::{EarlyData, Outcome, Sample, SpokenVersion};
-use farfield_measure::http::AlternativesSummary;
+use farfield_base::{AlternativeCounts, EarlyData, Outcome, Sample, SpokenVersion};
 use std::net::SocketAddr;
 
 const AUTO: &str = "--http auto --set tls.server-name=shop.test --cacert ca.pem";
@@ -29,7 +28,7 @@ fn answered(ended: &Ended, versions: &[SpokenVersion]) -> Vec<Sample> {
 }
 
 #[track_caller]
-fn alternatives(ended: &Ended) -> AlternativesSummary {
+fn alternatives(ended: &Ended) -> AlternativeCounts {
     ended.summary().http.and_then(|own| own.alternatives).expect("alternatives were tried")
 }
 

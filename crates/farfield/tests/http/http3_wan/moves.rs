@@ -61,8 +61,8 @@ fn quic_goes_on_where_its_client_goes() {
     assert_eq!(opened(&samples), USERS, "no connection is opened again");
     took_their_paths(&samples);
     let network = ended.summary().network.expect("an emulated network");
-    assert_eq!(network.migrated_connections, USERS as u64);
-    assert_eq!((network.connections_broken_by_moves, network.clients), (0, USERS as u64));
+    assert_eq!(network.moves.migrated, USERS as u64);
+    assert_eq!((network.moves.broken, network.clients), (0, USERS as u64));
     assert!(ended.stdout.contains("10 connections of QUIC went on"), "{}", ended.stdout);
 }
 
@@ -82,7 +82,7 @@ fn tcp_breaks_and_is_opened_again() {
     assert_eq!(opened(&samples), 2 * USERS);
     took_their_paths(&samples);
     let network = ended.summary().network.expect("an emulated network");
-    assert_eq!((network.migrated_connections, network.connections_broken_by_moves), (0, USERS as u64));
+    assert_eq!((network.moves.migrated, network.moves.broken), (0, USERS as u64));
     assert!(broken <= USERS, "{broken}");
 }
 
@@ -100,5 +100,5 @@ fn caddy_before_phones() {
     let asked = far.asked(answered);
     assert!(asked.values().sum::<usize>() >= answered, "{asked:?} {answered}");
     took_their_paths(&samples);
-    assert_eq!(ended.summary().network.expect("an emulated network").migrated_connections, USERS as u64);
+    assert_eq!(ended.summary().network.expect("an emulated network").moves.migrated, USERS as u64);
 }

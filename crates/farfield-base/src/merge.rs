@@ -1,0 +1,206 @@
+//! Counts of a part of a run, of a worker or of a shard, that become those of the whole.
+//!
+//! [`Merge`] is one operation for all of them, and [`mergeable!`](crate::mergeable) defines a struct together
+//! with it: each field has one line, which says how it merges, so that none can be forgotten.
+
+use crate::Duration;
+
+/// Counts that parts of a run have each on their own.
+///
+/// Merging is associative and commutative: neither the order of the parts nor who merges them matters. A part
+/// that has counted nothing changes nothing.
+pub trait Merge {
+    /// Adds the counts of another part.
+    fn merge(&mut self, part: &Self);
+}
+
+/// The sum.
+impl Merge for u64 {
+    fn merge(&mut self, part: &u64) {
+        *self += part;
+    }
+}
+
+/// The sum.
+impl Merge for u128 {
+    fn merge(&mut self, part: &u128) {
+        *self += part;
+    }
+}
+
+/// The sum.
+impl Merge for Duration {
+    fn merge(&mut self, part: &Duration) {
+        *self = *self + *part;
+    }
+}
+
+/// Counts that are made when there is something to count.
+impl<T: Merge + Clone> Merge for Option<T> {
+    fn merge(&mut self, part: &Option<T>) {
+        match (self, part) {
+            (Some(whole), Some(part)) => whole.merge(part),
+            (whole @ None, Some(part)) => *whole = Some(part.clone()),
+            (_, None) => {}
+        }
+    }
+}
+
+impl<T: Merge> Merge for Box<T> {
+    fn merge(&mut self, part: &Box<T>) {
+        T::merge(self, part);
+    }
+}
+
+/// Counts of a row of things, by place. A part may have counted nothing of the last ones.
+impl<T: Merge + Clone> Merge for Vec<T> {
+    fn merge(&mut self, part: &Vec<T>) {
+        let (both, further) = part.split_at(self.len().min(part.len()));
+        each(self, both);
+        self.extend_from_slice(further);
+    }
+}
+
+/// The rule `each` of [`mergeable!`](crate::mergeable): counts of the same things, by place.
+///
+/// # Panics
+/// If the parts count more things than the whole.
+#[track_caller]
+pub fn each<T: Merge>(whole: &mut [T], part: &[T]) {
+    assert!(whole.len() >= part.len(), "parts of a run count the same things");
+    whole.iter_mut().zip(part).for_each(|(whole, part)| whole.merge(part));
+}
+
+/// The rule `most` of [`mergeable!`](crate::mergeable): the largest of all parts.
+pub fn most<T: PartialOrd + Clone>(whole: &mut T, part: &T) {
+    if *part > *whole {
+        whole.clone_from(part);
+    }
+}
+
+/// The rule `same` of [`mergeable!`](crate::mergeable): no count, and equal in all parts of a run.
+///
+/// # Panics
+/// If it is not.
+#[track_caller]
+pub fn same<T: PartialEq>(whole: &mut T, part: &T) {
+    assert!(*whole == *part, "parts of one run share their {}", std::any::type_name::<T>());
+}
+
+/// Defines a struct of counts that is [merged](crate::Merge) field by field: each as its type is, or by the
+/// rule behind the arrow, a function of [`merge`](crate::merge).
+///
+/// ```
+/// farfield_base::mergeable! {
+///     /// Visits of a shop.
+///     #[derive(Debug, Default, PartialEq)]
+///     pub struct Visits {
+///         /// Visits.
+///         pub begun: u64,
+///         /// The most goods that one of them bought.
+///         pub bought_most: u32 => most,
+///     }
+/// }
+/// use farfield_base::Merge;
+///
+/// let mut whole = Visits { begun: 2, bought_most: 7 };
+/// whole.merge(&Visits { begun: 3, bought_most: 4 });
+/// assert_eq!(whole, Visits { begun: 5, bought_most: 7 });
+/// ```
+#[macro_export]
+macro_rules! mergeable {
+    (
+        $(#[$of_all:meta])*
+        $vis:vis struct $name:ident {
+            $($(#[$of_one:meta])* $field_vis:vis $field:ident: $type:ty $(=> $rule:ident)?,)*
+        }
+    ) => {
+        $(#[$of_all])*
+        $vis struct $name {
+            $($(#[$of_one])* $field_vis $field: $type,)*
+        }
+
+        impl $crate::Merge for $name {
+            fn merge(&mut self, part: &Self) {
+                $($crate::mergeable!(@merge $($rule)? (&mut self.$field, &part.$field));)*
+            }
+        }
+    };
+    (@merge ($whole:expr, $part:expr)) => { $crate::Merge::merge($whole, $part) };
+    (@merge $rule:ident ($whole:expr, $part:expr)) => { $crate::merge::$rule($whole, $part) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{AlternativeCounts, Instant, LoadCounts, Tenths};
+    use proptest::prelude::*;
+
+    mergeable! {
+        /// A field of each type and rule.
+        #[derive(Debug, Clone, Default, PartialEq)]
+        struct AllRules {
+            number: u64,
+            large: u128,
+            time: Duration,
+            tenths: Tenths,
+            seldom: Option<Box<LoadCounts>>,
+            row: Vec<u64>,
+            fixed: [u64; 2] => each,
+            longest: Option<Duration> => most,
+            name: &'static str => same,
+        }
+    }
+
+    fn any_part() -> impl Strategy<Value = AllRules> {
+        let row = prop::collection::vec(1..9_u64, 0..4);
+        (0..100_u64, any::<bool>(), row).prop_map(|(number, seldom, row)| {
+            let time = Duration::from_ms(number);
+            let mut tenths = Tenths::default();
+            tenths.add(Instant::from_ns(number * 100_000_000));
+            let load = LoadCounts {
+                begun: number,
+                given_up: Some(time),
+                alternatives: AlternativeCounts { tried: 2 * number, ..AlternativeCounts::default() },
+                ..LoadCounts::default()
+            };
+            AllRules {
+                number,
+                large: u128::from(number) << 70,
+                time,
+                tenths,
+                seldom: seldom.then(|| Box::new(load)),
+                row,
+                fixed: [number, 1],
+                longest: seldom.then_some(time),
+                name: "",
+            }
+        })
+    }
+
+    fn merged(whole: &AllRules, part: &AllRules) -> AllRules {
+        let mut whole = whole.clone();
+        whole.merge(part);
+        whole
+    }
+
+    proptest! {
+        #[test]
+        fn order_and_grouping_of_parts_do_not_matter(a in any_part(), b in any_part(), c in any_part()) {
+            prop_assert_eq!(merged(&a, &b), merged(&b, &a));
+            prop_assert_eq!(merged(&merged(&a, &b), &c), merged(&a, &merged(&b, &c)));
+            prop_assert_eq!(merged(&a, &AllRules::default()), a.clone());
+            let sum = merged(&merged(&a, &b), &c);
+            prop_assert_eq!((sum.number, sum.fixed), (a.number + b.number + c.number, [sum.number, 3]));
+            let rows = [&a.row, &b.row, &c.row].map(|row| row.iter().sum::<u64>());
+            prop_assert_eq!(sum.row.iter().sum::<u64>(), rows.iter().sum::<u64>());
+            prop_assert_eq!(sum.longest, a.longest.max(b.longest).max(c.longest));
+        }
+    }
+
+    #[test]
+    #[should_panic = "parts of one run share their &str"]
+    fn parts_of_other_runs_are_refused() {
+        merged(&AllRules { name: "other", ..AllRules::default() }, &AllRules::default());
+    }
+}
