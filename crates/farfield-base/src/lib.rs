@@ -15,6 +15,7 @@ pub mod http_stats;
 pub mod index;
 pub mod load_counts;
 pub mod merge;
+pub mod network_drops;
 pub mod note;
 pub mod opened;
 pub mod printable;
@@ -37,6 +38,7 @@ pub use credentials::{is_credential, without_credentials, without_userinfo, word
 pub use http_stats::{HttpStats, SpokenVersion};
 pub use load_counts::{AlternativeCounts, ContentCounts, LoadCounts, MoveCounts};
 pub use merge::Merge;
+pub use network_drops::NetworkDrops;
 pub use note::{KeptExchange, Note, SessionBegin, SessionEnd, SessionFailure};
 pub use opened::Opened;
 pub use printable::printable;

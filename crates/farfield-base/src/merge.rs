@@ -52,13 +52,18 @@ impl<T: Merge> Merge for Box<T> {
     }
 }
 
-/// Counts of a row of things, by place. A part may have counted nothing of the last ones.
+/// Counts of a row of things, by place.
 impl<T: Merge + Clone> Merge for Vec<T> {
     fn merge(&mut self, part: &Vec<T>) {
-        let (both, further) = part.split_at(self.len().min(part.len()));
-        each(self, both);
-        self.extend_from_slice(further);
+        by_place(self, part);
     }
+}
+
+/// Merges counts of a row of things, by place. Either may have counted nothing of the last ones.
+pub fn by_place<T: Merge + Clone>(whole: &mut Vec<T>, part: &[T]) {
+    let (both, further) = part.split_at(whole.len().min(part.len()));
+    each(whole, both);
+    whole.extend_from_slice(further);
 }
 
 /// The rule `each` of [`mergeable!`](crate::mergeable): counts of the same things, by place.

@@ -18,15 +18,17 @@ pub struct CrossFlow {
     pub traffic: CrossTraffic,
 }
 
-/// Packets of a flow so far.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct CrossCounts {
-    /// Packets that came to the link.
-    pub packets: u64,
-    /// Packets that the wire lost.
-    pub lost: u64,
-    /// Packets that found the queue full, or that a queue dropped early or for their delay.
-    pub dropped: u64,
+farfield_base::mergeable! {
+    /// Packets of a flow so far.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub struct CrossCounts {
+        /// Packets that came to the link.
+        pub packets: u64,
+        /// Packets that the wire lost.
+        pub lost: u64,
+        /// Packets that found the queue full, or that a queue dropped early or for their delay.
+        pub dropped: u64,
+    }
 }
 
 /// A flow in the plan, by its place.
@@ -111,19 +113,6 @@ impl CrossFlows {
     /// Counters of each flow of the plan.
     pub fn counts(&self) -> Vec<CrossCounts> {
         self.flows.iter().map(|flow| flow.counts).collect()
-    }
-}
-
-/// Adds the counters of another side, flow by flow.
-pub fn add_counts(all: &mut Vec<CrossCounts>, part: &[CrossCounts]) {
-    if all.len() < part.len() {
-        all.resize(part.len(), CrossCounts::default());
-    }
-    for (all, part) in all.iter_mut().zip(part) {
-        let CrossCounts { packets, lost, dropped } = *part;
-        all.packets += packets;
-        all.lost += lost;
-        all.dropped += dropped;
     }
 }
 

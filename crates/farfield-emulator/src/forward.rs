@@ -318,7 +318,7 @@ pub(crate) trait Forward {
         }
         match fate {
             Fate::Dropped(cause) => {
-                self.transit_mut().drops.count(cause);
+                self.transit_mut().drop_for(cause);
                 None
             }
             Fate::Waits => {

@@ -68,4 +68,4 @@ pub use shard::Shard;
 pub use shared::SharedLinks;
 pub use simulation::{Simulated, Simulation, simulate};
 pub use slots::{ClientId, SharedLinkId};
-pub use transit::{Crossing, Departure, Drops};
+pub use transit::{Crossing, Departure};

@@ -10,19 +10,21 @@ use farfield_net::{Cause, Fate};
 /// unlike all others would take 50 MB for counters that nobody reads.
 const COUNTED_MOST: usize = 4096;
 
-/// Packets of a link so far.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct LinkCounts {
-    /// Packets that it carried.
-    pub packets: u64,
-    /// Their bytes, from the IP header on.
-    pub bytes: u64,
-    /// Packets that the wire lost.
-    pub lost: u64,
-    /// Packets that found the queue full, or that a queue dropped early or for their delay.
-    pub dropped: u64,
-    /// Packets that it does not take: too big for it, or it was closed.
-    pub refused: u64,
+farfield_base::mergeable! {
+    /// Packets of a link so far.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub struct LinkCounts {
+        /// Packets that it carried.
+        pub packets: u64,
+        /// Their bytes, from the IP header on.
+        pub bytes: u64,
+        /// Packets that the wire lost.
+        pub lost: u64,
+        /// Packets that found the queue full, or that a queue dropped early or for their delay.
+        pub dropped: u64,
+        /// Packets that it does not take: too big for it, or it was closed.
+        pub refused: u64,
+    }
 }
 
 impl LinkCounts {
@@ -43,19 +45,4 @@ impl LinkCounts {
 /// Counters of the links of `plan` that have some, all zero.
 pub(crate) fn counters_of(plan: &NetworkPlan) -> Box<[LinkCounts]> {
     vec![LinkCounts::default(); plan.shared.len().min(COUNTED_MOST)].into()
-}
-
-/// Adds the counters of another side, link by link.
-pub fn add_links(all: &mut Vec<LinkCounts>, part: &[LinkCounts]) {
-    if all.len() < part.len() {
-        all.resize(part.len(), LinkCounts::default());
-    }
-    for (all, part) in all.iter_mut().zip(part) {
-        let LinkCounts { packets, bytes, lost, dropped, refused } = *part;
-        all.packets += packets;
-        all.bytes += bytes;
-        all.lost += lost;
-        all.dropped += dropped;
-        all.refused += refused;
-    }
 }

@@ -18,9 +18,9 @@ use crate::lateness::Lateness;
 use crate::packet::Packet;
 use crate::plan::NetworkPlan;
 use crate::server::ServerPlan;
-use crate::transit::{Departure, Drops, Event};
-use farfield_base::Instant;
+use crate::transit::{Departure, Event};
 use farfield_base::random::Seed;
+use farfield_base::{Instant, NetworkDrops};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -137,7 +137,7 @@ impl Router {
     }
 
     /// Packets that the network did not deliver.
-    pub fn drops(&self) -> Drops {
+    pub fn drops(&self) -> NetworkDrops {
         self.side.transit.drops
     }
 }

@@ -13,8 +13,8 @@ use crate::packet::Packet;
 use crate::plan::NetworkPlan;
 use crate::server::ServerPlan;
 use crate::slots::{ClientId, ClientSlot};
-use crate::transit::{Crossing, Departure, Drops, Event};
-use farfield_base::{Instant, LoadCounts, Note, Opened, Sample};
+use crate::transit::{Crossing, Departure, Event};
+use farfield_base::{Instant, LoadCounts, NetworkDrops, Note, Opened, Sample};
 use farfield_user::{Plan, Population, Wake};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -287,7 +287,7 @@ impl Shard {
     }
 
     /// Packets that the network did not deliver.
-    pub fn drops(&self) -> Drops {
+    pub fn drops(&self) -> NetworkDrops {
         self.side.transit.drops
     }
 

@@ -20,9 +20,9 @@ use crate::link_counts::{LinkCounts, counters_of};
 use crate::packet::{Packet, Tcp, Udp};
 use crate::plan::{HopPlan, NetworkPlan};
 use crate::slots::{ClientId, SharedLinkId};
-use crate::transit::{Crossing, Drops, Event, Transit};
-use farfield_base::Instant;
+use crate::transit::{Crossing, Event, Transit};
 use farfield_base::random::{Purpose, Seed};
+use farfield_base::{Instant, NetworkDrops};
 use farfield_net::{Closure, Fate, Link, Mtu};
 use farfield_wire::Ecn;
 use std::collections::VecDeque;
@@ -268,7 +268,7 @@ impl SharedLinks {
     }
 
     /// Packets that shared links did not deliver.
-    pub fn drops(&self) -> Drops {
+    pub fn drops(&self) -> NetworkDrops {
         self.side.transit.drops
     }
 }

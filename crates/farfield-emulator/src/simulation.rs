@@ -30,9 +30,9 @@ pub mod window;
 use crate::plan::NetworkPlan;
 use crate::server::{ServerCounters, ServerPlan};
 use crate::shared::Extent;
-use crate::{ClientId, CrossCounts, Directory, Drops, LinkCounts, Packet};
+use crate::{ClientId, CrossCounts, Directory, LinkCounts, Packet};
 use farfield_base::random::Seed;
-use farfield_base::{Instant, LoadCounts, Opened, Sample, Tenths, Window};
+use farfield_base::{Instant, LoadCounts, NetworkDrops, Opened, Sample, Tenths, Window};
 use farfield_http::tls::Sessions;
 use farfield_http::tls::model::Offer;
 use farfield_traffic::load::LoadModel;
@@ -99,7 +99,7 @@ pub struct Simulated {
     /// Tenths of a second in which bytes came from the server.
     pub received: Tenths,
     /// Packets that did not arrive.
-    pub drops: Drops,
+    pub drops: NetworkDrops,
     /// Counters of each flow of cross traffic.
     pub cross: Vec<CrossCounts>,
     /// Counters of each shared link.

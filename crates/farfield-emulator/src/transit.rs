@@ -6,7 +6,7 @@ use crate::link_counts::LinkCounts;
 use crate::packet::Packet;
 use crate::plan::NetworkPlan;
 use crate::slots::{ClientId, FlightSlot};
-use farfield_base::Instant;
+use farfield_base::{Instant, NetworkDrops};
 use farfield_net::{Cause, Wheel};
 use slab::Slab;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(crate) struct Transit<C, L, O> {
     pub cross: CrossFlows,
     /// Counters of shared links, where these are here.
     pub links: Box<[LinkCounts]>,
-    pub drops: Drops,
+    pub drops: NetworkDrops,
 }
 
 /// An event of a side's wheel.
@@ -75,66 +75,6 @@ pub struct Departure {
     pub server: u16,
 }
 
-/// Packets that did not arrive, by cause. All of these are the network's doing, as the scenario asks.
-///
-/// The emulator counts them here, and knows no file: what `summary.json` has of them, a schema that outlives
-/// versions, is `NetworkDrops` of farfield-measure, which knows no emulator. farfield-engine copies one into
-/// the other, field by field, so that a new cause does not compile until both have it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Drops {
-    /// Lost on the wire.
-    pub lost: u64,
-    /// Found a queue full.
-    pub queue_full: u64,
-    /// Dropped early by RED.
-    pub early: u64,
-    /// Dropped by CoDel for their delay.
-    pub delayed: u64,
-    /// Ran out of hops.
-    pub expired: u64,
-    /// Too big for a link.
-    pub too_big: u64,
-    /// Damaged on the way and refused by the client.
-    pub damaged: u64,
-    /// For an address that no client has.
-    pub nobody: u64,
-    /// Before a link that takes no packets.
-    pub unreachable: u64,
-}
-
-impl Drops {
-    pub(crate) fn count(&mut self, cause: Cause) {
-        match cause {
-            Cause::Lost => self.lost += 1,
-            Cause::QueueFull => self.queue_full += 1,
-            Cause::Early => self.early += 1,
-            Cause::Delayed => self.delayed += 1,
-        }
-    }
-
-    /// All of them.
-    pub fn sum(&self) -> u64 {
-        let Drops { lost, queue_full, early, delayed, expired, too_big, damaged, nobody, unreachable } =
-            *self;
-        lost + queue_full + early + delayed + expired + too_big + damaged + nobody + unreachable
-    }
-
-    /// Adds another side's.
-    pub fn add(&mut self, other: &Drops) {
-        let Drops { lost, queue_full, early, delayed, expired, too_big, damaged, nobody, unreachable } =
-            *other;
-        self.lost += lost;
-        self.queue_full += queue_full;
-        self.early += early;
-        self.delayed += delayed;
-        self.expired += expired;
-        self.too_big += too_big;
-        self.damaged += damaged;
-        self.nobody += nobody;
-        self.unreachable += unreachable;
-    }
-}
-
 impl<C, L, O> Transit<C, L, O> {
     /// Nothing is under way yet.
     pub fn new(plan: Arc<NetworkPlan>) -> Transit<C, L, O> {
@@ -147,8 +87,19 @@ impl<C, L, O> Transit<C, L, O> {
             crossings: Vec::new(),
             cross: CrossFlows::default(),
             links: Box::default(),
-            drops: Drops::default(),
+            drops: NetworkDrops::default(),
         }
+    }
+
+    /// Counts a packet that a link did not deliver.
+    pub(crate) fn drop_for(&mut self, cause: Cause) {
+        let drops = &mut self.drops;
+        *match cause {
+            Cause::Lost => &mut drops.lost,
+            Cause::QueueFull => &mut drops.queue_full,
+            Cause::Early => &mut drops.early,
+            Cause::Delayed => &mut drops.delayed,
+        } += 1;
     }
 
     /// Lets `flows` begin.

@@ -2,8 +2,8 @@
 
 mod scene;
 
-use farfield_base::{Instant, Sample};
-use farfield_emulator::{ClientId, Crossing, Directory, Drops, Packet, ServerModel, Shard, SharedLinks};
+use farfield_base::{Instant, Merge, NetworkDrops, Sample};
+use farfield_emulator::{ClientId, Crossing, Directory, Packet, ServerModel, Shard, SharedLinks};
 use farfield_user::Plan;
 use farfield_wire::{IpPacket, IpRepr, Message, Protocol, UdpRepr, write_packet};
 use scene::{Scene, link, ms};
@@ -44,7 +44,7 @@ impl Cut {
         Cut { shards: (0..count).map(shard).collect(), links, server, directory, crossed: 0 }
     }
 
-    fn play(mut self, scene: &Scene) -> (Vec<Sample>, Drops, u64) {
+    fn play(mut self, scene: &Scene) -> (Vec<Sample>, NetworkDrops, u64) {
         let end = Instant::ZERO + scene.length;
         self.shards.iter_mut().for_each(Shard::start);
         self.hand_over(Instant::ZERO);
@@ -55,7 +55,7 @@ impl Cut {
             self.hand_over(now);
         }
         let mut drops = self.links.map(|links| links.drops()).unwrap_or_default();
-        self.shards.iter().for_each(|shard| drops.add(&shard.drops()));
+        self.shards.iter().for_each(|shard| drops.merge(&shard.drops()));
         let mut samples: Vec<Sample> =
             self.shards.iter_mut().flat_map(|shard| shard.take_samples()).collect();
         samples.sort_by_key(|sample| (sample.done, sample.user, sample.connection, sample.number));
@@ -122,7 +122,7 @@ fn visitors() -> Scene {
 }
 
 #[track_caller]
-fn same_in_any_number(scene: &Scene) -> (Vec<Sample>, Drops) {
+fn same_in_any_number(scene: &Scene) -> (Vec<Sample>, NetworkDrops) {
     let (samples, drops, _) = Cut::of(scene, 1).play(scene);
     for count in [2, 3] {
         let (again, dropped, crossed) = Cut::of(scene, count).play(scene);

@@ -7,8 +7,8 @@ use crate::plane::Plane;
 use crate::run::Settings;
 use crate::worker_report::{self, WorkerReport};
 use farfield_base::{Bytes, Duration, Instant, LoadCounts, Merge, Window};
-use farfield_emulator::{CrossCounts, Drops};
-use farfield_measure::engine_stats::{Arrivals, CrossTrafficStats, NetworkDrops, NetworkStats, ServerLimits};
+use farfield_emulator::CrossCounts;
+use farfield_measure::engine_stats::{Arrivals, CrossTrafficStats, NetworkStats, ServerLimits};
 use farfield_measure::sessions::WholeRun;
 use farfield_measure::{
     EngineStats, Fold, Histogram, MachineStats, OutOfMemory, ProgramStats, ServerEnd, ServerStatus,
@@ -307,7 +307,7 @@ fn add_network(stats: &mut EngineStats, part: &worker_report::NetworkReport) {
     all.packets_down += part.port.received;
     all.refused += part.port.refused;
     all.overruns += part.port.failed + part.port.malformed;
-    add_drops(&mut all.drops, part.drops);
+    all.drops.merge(&part.drops);
     add_cross(&mut all.cross_traffic, &part.cross);
     links::add(&mut all.topology.links, &part.links);
     if let Some(error) = &part.failed {
@@ -338,23 +338,6 @@ fn add_cross(all: &mut Vec<CrossTrafficStats>, part: &[CrossCounts]) {
         all.lost += lost;
         all.dropped += dropped;
     }
-}
-
-/// Adds the drops of one worker. Without `..` on either side: a cause that one of the types lacks does not
-/// compile.
-fn add_drops(all: &mut NetworkDrops, part: Drops) {
-    let Drops { lost, queue_full, early, delayed, expired, too_big, damaged, nobody, unreachable } = part;
-    *all = NetworkDrops {
-        lost: all.lost + lost,
-        queue_full: all.queue_full + queue_full,
-        early: all.early + early,
-        delayed: all.delayed + delayed,
-        expired: all.expired + expired,
-        too_big: all.too_big + too_big,
-        damaged: all.damaged + damaged,
-        nobody: all.nobody + nobody,
-        unreachable: all.unreachable + unreachable,
-    };
 }
 
 /// The warning that fewer sessions began than requested, with its remedy.
@@ -392,7 +375,8 @@ mod tests {
         shared_processors,
     };
     use crate::worker_report::{NetworkReport, PortCounts};
-    use farfield_emulator::{CrossCounts, Drops, LinkCounts};
+    use farfield_base::NetworkDrops;
+    use farfield_emulator::{CrossCounts, LinkCounts};
     use farfield_measure::EngineStats;
     use farfield_measure::Histogram;
     use farfield_measure::MachineStats;
@@ -413,7 +397,7 @@ mod tests {
         let [departed, delivered, picked_up, arrived, crossed] = [(); 5].map(|()| Histogram::new());
         let port = PortCounts { sent: 150, refused: 50, failed: 3, received: 20, malformed: 2 };
         let cross = vec![CrossCounts { packets: 10, lost: 2, dropped: 1 }];
-        let drops = Drops { unreachable: 4, ..Drops::default() };
+        let drops = NetworkDrops { unreachable: 4, ..NetworkDrops::default() };
         let links = vec![LinkCounts { packets: 7, bytes: 700, lost: 1, dropped: 2, refused: 3 }];
         let hosts = Vec::new();
         let part = NetworkReport {

@@ -14,9 +14,9 @@ pub use farfield_emulator::layout::{Block, Placed};
 use crate::plane::EmulatedNetwork;
 use crate::shell::ends;
 use crate::shell::forwarding::{Forwarding, ForwardingCounts};
-use farfield_base::Duration;
 use farfield_base::random::Seed;
-use farfield_emulator::{Drops, NetworkPlan, Router};
+use farfield_base::{Duration, NetworkDrops};
+use farfield_emulator::{NetworkPlan, Router};
 use farfield_measure::Histogram;
 use farfield_os::clock::Clock;
 use farfield_testbed::gateway::blocks::{in_words, width};
@@ -123,7 +123,7 @@ pub struct RouteReport {
     /// Packets that servers sent.
     pub down: u64,
     /// Packets that the emulated network did not deliver.
-    pub drops: Drops,
+    pub drops: NetworkDrops,
     /// Packets to or from addresses that were not named.
     pub strays: u64,
     /// Packets that a kernel did not take, or that were malformed.

@@ -19,9 +19,8 @@ use crate::plane::EmulatedPlane;
 use child::Children;
 pub use clients::{NoClient, clients_of};
 use ends::{Inside, forwarding_during};
-use farfield_base::Duration;
 use farfield_base::random::Seed;
-pub use farfield_emulator::Drops;
+use farfield_base::{Duration, NetworkDrops};
 use farfield_emulator::{ClientId, Servers};
 use farfield_measure::Histogram;
 use farfield_testbed::Testbed;
@@ -62,7 +61,7 @@ pub struct ShellReport {
     /// Packets that the server's kernel sent.
     pub down: u64,
     /// Packets that the emulated network did not deliver.
-    pub drops: Drops,
+    pub drops: NetworkDrops,
     /// Packets that a kernel did not take, or that were malformed.
     pub refused: u64,
     /// Lookups of names that are not there.
@@ -165,7 +164,7 @@ impl Shell {
             beside: ended.beside,
             up: forwarded.up,
             down: forwarded.down,
-            drops: Drops { nobody: forwarded.drops.nobody + forwarded.strays, ..forwarded.drops },
+            drops: NetworkDrops { nobody: forwarded.drops.nobody + forwarded.strays, ..forwarded.drops },
             refused: forwarded.refused,
             unknown_names: resolvers.iter().flatten().map(unknown).sum(),
             lateness: forwarded.lateness,

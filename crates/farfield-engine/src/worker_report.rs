@@ -1,8 +1,8 @@
 //! Reports of workers at the end of a run.
 
 use crate::emulated::hosts::HostReport;
-use farfield_base::{Instant, LoadCounts, Opened, Tenths};
-use farfield_emulator::{CrossCounts, Drops, LinkCounts};
+use farfield_base::{Instant, LoadCounts, NetworkDrops, Opened, Tenths};
+use farfield_emulator::{CrossCounts, LinkCounts};
 use farfield_measure::Histogram;
 use farfield_measure::engine_stats::WorkerStats;
 use std::io;
@@ -53,7 +53,7 @@ pub(crate) struct NetworkReport {
     /// Lateness of packets taken over from other workers, where workers share links.
     pub crossed: Histogram,
     pub port: PortCounts,
-    pub drops: Drops,
+    pub drops: NetworkDrops,
     /// Counters of each flow of cross traffic.
     pub cross: Vec<CrossCounts>,
     /// Counters of each shared link that is here.
@@ -64,29 +64,19 @@ pub(crate) struct NetworkReport {
     pub failed: Option<io::Error>,
 }
 
-/// Packets that passed a worker's gateway port, over the whole run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct PortCounts {
-    /// Accepted by the server's kernel.
-    pub sent: u64,
-    /// Refused by it, since as many as may wait for its receive work waited.
-    pub refused: u64,
-    /// Not accepted because of an error.
-    pub failed: u64,
-    /// Received from it, large segments counted as their packets.
-    pub received: u64,
-    /// Received from it and malformed.
-    pub malformed: u64,
-}
-
-impl PortCounts {
-    /// Adds another port's.
-    pub fn add(&mut self, other: &PortCounts) {
-        let PortCounts { sent, refused, failed, received, malformed } = *other;
-        self.sent += sent;
-        self.refused += refused;
-        self.failed += failed;
-        self.received += received;
-        self.malformed += malformed;
+farfield_base::mergeable! {
+    /// Packets that passed a worker's gateway port, over the whole run.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub(crate) struct PortCounts {
+        /// Accepted by the server's kernel.
+        pub sent: u64,
+        /// Refused by it, since as many as may wait for its receive work waited.
+        pub refused: u64,
+        /// Not accepted because of an error.
+        pub failed: u64,
+        /// Received from it, large segments counted as their packets.
+        pub received: u64,
+        /// Received from it and malformed.
+        pub malformed: u64,
     }
 }

@@ -8,9 +8,7 @@ use farfield_base::{Duration, LoadCounts, Tenths};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use network::{
-    AttachedStats, CrossTrafficStats, LinkStats, NetworkDrops, NetworkStats, ProgramStats, TopologyStats,
-};
+pub use network::{AttachedStats, CrossTrafficStats, LinkStats, NetworkStats, ProgramStats, TopologyStats};
 
 /// The engine's statistics of a run, by default over the steady part.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -109,19 +107,21 @@ pub struct EngineStats {
     pub captures: Vec<CaptureStats>,
 }
 
-/// One of the addresses of the server's name that connections went to.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct AddressStats {
-    /// The address and the port; `others` for all beyond the first 256.
-    pub address: String,
-    /// Connections begun.
-    pub connections: u64,
-    /// Those of them that were established.
-    pub established: u64,
-    /// Requests that ended on these, whenever they were due.
-    pub requests: u64,
-    /// Those of them that failed; one that the end of the run cut is none.
-    pub failed: u64,
+farfield_base::mergeable! {
+    /// One of the addresses of the server's name that connections went to.
+    #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+    pub struct AddressStats {
+        /// The address and the port; `others` for all beyond the first 256.
+        pub address: String => same,
+        /// Connections begun.
+        pub connections: u64,
+        /// Those of them that were established.
+        pub established: u64,
+        /// Requests that ended on these, whenever they were due.
+        pub requests: u64,
+        /// Those of them that failed; one that the end of the run cut is none.
+        pub failed: u64,
+    }
 }
 
 impl AddressStats {
@@ -129,15 +129,6 @@ impl AddressStats {
     pub fn is_nothing(&self) -> bool {
         let AddressStats { address: _, connections, established, requests, failed } = self;
         [*connections, *established, *requests, *failed] == [0; 4]
-    }
-
-    /// Adds what was counted elsewhere of the same address.
-    pub fn add(&mut self, other: &AddressStats) {
-        let AddressStats { address: _, connections, established, requests, failed } = other;
-        self.connections += connections;
-        self.established += established;
-        self.requests += requests;
-        self.failed += failed;
     }
 }
 

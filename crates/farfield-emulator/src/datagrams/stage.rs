@@ -8,9 +8,9 @@ use crate::packet::Carried;
 use crate::plan::{ClassPlan, ClientPlan, HopPlan, NetworkPlan, NodePlan, RoutePlan, Servers};
 use crate::shared::SharedLinks;
 use crate::slots::SharedLinkId;
-use crate::transit::{Crossing, Drops, Event};
-use farfield_base::Duration;
+use crate::transit::{Crossing, Event};
 use farfield_base::random::Seed;
+use farfield_base::{Duration, Merge, NetworkDrops};
 use farfield_net::link::NoJitter;
 use farfield_net::{LinkModel, LinkSpec, NodeKind};
 use farfield_user::ConnectionSlot;
@@ -149,7 +149,7 @@ impl Stage {
     }
 
     /// Lets everything happen, with a server that answers each packet by those that `server` returns.
-    pub fn play(&mut self, mut server: impl FnMut(&Packet) -> Vec<Packet>) -> Drops {
+    pub fn play(&mut self, mut server: impl FnMut(&Packet) -> Vec<Packet>) -> NetworkDrops {
         loop {
             self.settle(&mut server);
             let sends_at = self.sends.first().map(|(at, ..)| *at);
@@ -178,7 +178,7 @@ impl Stage {
             }
         }
         let mut drops = self.links.as_ref().map(SharedLinks::drops).unwrap_or_default();
-        self.sides.iter().for_each(|side| drops.add(&side.transit.drops));
+        self.sides.iter().for_each(|side| drops.merge(&side.transit.drops));
         drops
     }
 

@@ -10,11 +10,9 @@ use super::partition::{Ended, Partition};
 use super::sink::{Outlet, Pending, Remote, Sink, Standing};
 use super::window::Windows;
 use super::{Simulated, Simulation, Tap};
-use crate::Drops;
-use crate::cross_traffic::add_counts;
-use crate::link_counts;
 use crate::transit::Crossing;
-use farfield_base::{Instant, LoadCounts, Merge, Tenths};
+use farfield_base::merge::by_place;
+use farfield_base::{Instant, LoadCounts, Merge, NetworkDrops, Tenths};
 use std::convert::Infallible;
 use std::num::NonZero;
 use std::panic::resume_unwind;
@@ -132,9 +130,9 @@ pub(crate) fn turn<T: Tap>(
 
 impl Simulated {
     fn add_links<O>(&mut self, links: &Links<O>) {
-        self.drops.add(&links.side.transit.drops);
-        add_counts(&mut self.cross, &links.side.transit.cross.counts());
-        link_counts::add_links(&mut self.links, &links.side.transit.links);
+        self.drops.merge(&links.side.transit.drops);
+        self.cross.merge(&links.side.transit.cross.counts());
+        by_place(&mut self.links, &links.side.transit.links);
         self.events += links.events;
         self.packet_events += links.packet_events;
     }
@@ -272,7 +270,7 @@ impl<T: Tap> Machine<'_, T> {
             connects: 0,
             opened: Vec::new(),
             received: Tenths::default(),
-            drops: Drops::default(),
+            drops: NetworkDrops::default(),
             cross: Vec::new(),
             links: Vec::new(),
             server: hub.server.counters,
@@ -316,7 +314,7 @@ impl<T: Tap> Machine<'_, T> {
             whole.connects += partition.shard.connects();
             whole.opened.extend(partition.shard.take_opened());
             whole.received.merge(partition.shard.population().received());
-            whole.drops.add(&partition.shard.drops());
+            whole.drops.merge(&partition.shard.drops());
             whole.events += partition.events;
             whole.packet_events += partition.packet_events;
         }

@@ -9,8 +9,8 @@
 //! A sleeping worker is woken only for packets that are due before it would wake by itself. This path has no
 //! lock, and only the channels' own blocks are allocated.
 
-use farfield_base::{Instant, Window};
-use farfield_emulator::{CrossCounts, Crossing, Drops, LinkCounts, Shard, SharedLinks};
+use farfield_base::{Instant, NetworkDrops, Window};
+use farfield_emulator::{CrossCounts, Crossing, LinkCounts, Shard, SharedLinks};
 use farfield_measure::Histogram;
 use rustix::event::{EventfdFlags, eventfd};
 use std::io;
@@ -197,7 +197,7 @@ impl Exchange {
     }
 
     /// Packets that the links held here have dropped.
-    pub fn drops(&self) -> Drops {
+    pub fn drops(&self) -> NetworkDrops {
         self.links.as_ref().map(SharedLinks::drops).unwrap_or_default()
     }
 }

@@ -16,9 +16,8 @@ use crate::emulated::pickup::Waking;
 use crate::sample_channel::{LiveCounts, SampleSender};
 use crate::worker_loop::{WorkerLoop, timespec};
 use crate::worker_report::{NetworkReport, PortCounts, WorkerReport};
-use farfield_base::{Duration, Instant, Window};
-use farfield_emulator::cross_traffic::add_counts;
-use farfield_emulator::link_counts::add_links;
+use farfield_base::merge::by_place;
+use farfield_base::{Duration, Instant, Merge, Window};
 use farfield_emulator::{Lateness, Packet, Shard, lag};
 use farfield_measure::Histogram;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -390,9 +389,9 @@ impl Worker {
         let (mut drops, mut cross) = (self.shard.drops(), self.shard.cross_counts());
         let mut links = self.shard.link_counts().to_vec();
         if let Some(exchange) = &self.exchange {
-            drops.add(&exchange.drops());
-            add_counts(&mut cross, &exchange.cross_counts());
-            add_links(&mut links, exchange.link_counts());
+            drops.merge(&exchange.drops());
+            cross.merge(&exchange.cross_counts());
+            by_place(&mut links, exchange.link_counts());
         }
         self.send_samples();
         self.samples.live = self.live_counts(Instant::MAX);
@@ -402,7 +401,7 @@ impl Worker {
         for GatewayPort { lateness, delivery, pickup, counts, .. } in &mut self.ports {
             departed.merge(lateness);
             picked_up.merge(&pickup.lateness);
-            port.add(counts);
+            port.merge(counts);
             if let Some(delivery) = delivery {
                 delivery.look();
                 delivered.merge(&delivery.lateness);

@@ -7,8 +7,8 @@
 use super::packet_port::{PacketPort, Received};
 use crate::emulated::breaks::Breaks;
 use crate::worker_loop::timespec;
-use farfield_base::{Duration, Instant};
-use farfield_emulator::{Drops, Packet, Router, lag};
+use farfield_base::{Duration, Instant, Merge, NetworkDrops};
+use farfield_emulator::{Packet, Router, lag};
 use farfield_measure::Histogram;
 use farfield_os::clock::{Clock, thread_cpu};
 use farfield_os::processors;
@@ -65,7 +65,7 @@ pub(crate) struct Forwarded {
     /// Packets to or from addresses that are no targets.
     pub strays: u64,
     pub refused: u64,
-    pub drops: Drops,
+    pub drops: NetworkDrops,
     pub lateness: Histogram,
     /// Processor time of the thread.
     pub cpu: Duration,
@@ -137,7 +137,7 @@ impl Forwarding {
                 }
             }
         }
-        self.forwarded.drops.add(&self.router.drops());
+        self.forwarded.drops.merge(&self.router.drops());
         let servers = self.servers.iter().map(|(_, port)| port);
         let ports = self.programs.iter().map(|(_, port)| port).chain(servers);
         self.forwarded.refused += ports.map(|port| port.refused).sum::<u64>();

@@ -8,7 +8,7 @@
 //! Names are resolved on a thread of its own (`Renewal`), by the system's resolver, which does not tell how
 //! long an answer holds: the scenario says how often it is asked. A resolver that hangs delays nobody.
 
-use farfield_base::{Duration, Outcome};
+use farfield_base::{Duration, Merge, Outcome};
 use farfield_measure::engine_stats::AddressStats;
 use farfield_testbed::reach;
 use std::collections::{BTreeMap, VecDeque};
@@ -272,7 +272,7 @@ impl Peers {
         }
         let mut counted = self.book.counted();
         for (address, stats) in &mut self.known {
-            counted.of(*address).add(&std::mem::take(stats));
+            counted.of(*address).merge(&std::mem::take(stats));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Statistics of an emulated network: its shards, links, drops, moves and programs.
 
 use crate::histogram::Histogram;
-use farfield_base::Duration;
+use farfield_base::{Duration, NetworkDrops};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -114,31 +114,6 @@ impl NetworkStats {
     }
 }
 
-/// Packets that a network did not deliver, by cause, as `summary.json` has them: apart from the emulator's
-/// own counters (`Drops` of farfield-emulator), so that these may change without the format.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct NetworkDrops {
-    /// Lost on the wire.
-    pub lost: u64,
-    /// Found a queue full.
-    pub queue_full: u64,
-    /// Dropped early by RED.
-    pub early: u64,
-    /// Dropped by CoDel for their delay.
-    pub delayed: u64,
-    /// Ran out of hops.
-    pub expired: u64,
-    /// Too big for a link.
-    pub too_big: u64,
-    /// Damaged on the way and refused by the client.
-    pub damaged: u64,
-    /// For an address that no client has.
-    pub nobody: u64,
-    /// Before a link that took no packets.
-    #[serde(default)]
-    pub unreachable: u64,
-}
-
 /// A flow of cross traffic on a link, over the whole run: packets of nobody's, counted apart from those of
 /// clients.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -208,21 +183,4 @@ pub struct AttachedStats {
     pub node: String,
     /// Clients.
     pub clients: u64,
-}
-
-impl NetworkDrops {
-    /// All causes with their names, in order.
-    pub fn by_cause(&self) -> [(&'static str, u64); 9] {
-        [
-            ("lost", self.lost),
-            ("queue-full", self.queue_full),
-            ("early", self.early),
-            ("delayed", self.delayed),
-            ("expired", self.expired),
-            ("too-big", self.too_big),
-            ("damaged", self.damaged),
-            ("nobody", self.nobody),
-            ("unreachable", self.unreachable),
-        ]
-    }
 }

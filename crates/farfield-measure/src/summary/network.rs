@@ -1,8 +1,8 @@
 //! The emulated network in a summary.
 
 use super::TimingSummary;
-use crate::engine_stats::{CrossTrafficStats, NetworkDrops, NetworkStats, ProgramStats, TopologyStats};
-use farfield_base::{Duration, MoveCounts};
+use crate::engine_stats::{CrossTrafficStats, NetworkStats, ProgramStats, TopologyStats};
+use farfield_base::{Duration, MoveCounts, NetworkDrops};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,10 +1,10 @@
 //! The vocabulary of this crate's tests: runs made of samples, folded and judged as real ones are.
 
-use farfield_base::{Duration, Instant, Note, Outcome, Sample, Stamp, Window};
+use farfield_base::{Duration, Instant, NetworkDrops, Note, Outcome, Sample, Stamp, Window};
 use farfield_measure::summary::SummaryContext;
 use farfield_measure::{
-    Arrivals, EngineStats, Fold, Heading, LoadKind, MachineStats, NetworkDrops, NetworkStats, ServerEnd,
-    ServerStatus, Summary, Threshold, VerdictLimits, WorkerStats,
+    Arrivals, EngineStats, Fold, Heading, LoadKind, MachineStats, NetworkStats, ServerEnd, ServerStatus,
+    Summary, Threshold, VerdictLimits, WorkerStats,
 };
 
 const MS: u64 = 1_000_000;

@@ -1,7 +1,6 @@
 //! What paths between real hosts did, in words: packets, those that did not arrive by cause, and lateness.
 
-use farfield_base::Duration;
-use farfield_engine::shell::Drops;
+use farfield_base::{Duration, NetworkDrops};
 use farfield_measure::{Histogram, Quantile};
 use farfield_report::figures;
 
@@ -12,7 +11,7 @@ pub struct Passed<'a> {
     /// Packets from servers.
     pub down: u64,
     /// Packets that the network did not deliver.
-    pub drops: Drops,
+    pub drops: NetworkDrops,
     /// Packets that a kernel did not take.
     pub refused: u64,
     /// Other counts with their words, which are said where they are not 0.
@@ -72,7 +71,7 @@ mod tests {
         Passed {
             up: 3,
             down: 2,
-            drops: Drops { lost: 1, early: 2, delayed: 3, ..Drops::default() },
+            drops: NetworkDrops { lost: 1, early: 2, delayed: 3, ..NetworkDrops::default() },
             refused: 0,
             others: vec![(1, "process left behind, killed"), (0, "lookups")],
             lateness,
