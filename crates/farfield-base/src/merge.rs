@@ -4,6 +4,7 @@
 //! with it: each field has one line, which says how it merges, so that none can be forgotten.
 
 use crate::Duration;
+use std::collections::BTreeMap;
 
 /// Counts that parts of a run have each on their own.
 ///
@@ -52,6 +53,18 @@ impl<T: Merge> Merge for Box<T> {
     }
 }
 
+/// Counts by name.
+impl<K: Ord + Clone, T: Merge + Clone> Merge for BTreeMap<K, T> {
+    fn merge(&mut self, part: &BTreeMap<K, T>) {
+        for (name, counts) in part {
+            match self.get_mut(name) {
+                Some(whole) => whole.merge(counts),
+                None => drop(self.insert(name.clone(), counts.clone())),
+            }
+        }
+    }
+}
+
 /// Counts of a row of things, by place.
 impl<T: Merge + Clone> Merge for Vec<T> {
     fn merge(&mut self, part: &Vec<T>) {
@@ -61,18 +74,18 @@ impl<T: Merge + Clone> Merge for Vec<T> {
 
 /// Merges counts of a row of things, by place. Either may have counted nothing of the last ones.
 pub fn by_place<T: Merge + Clone>(whole: &mut Vec<T>, part: &[T]) {
-    let (both, further) = part.split_at(whole.len().min(part.len()));
-    each(whole, both);
-    whole.extend_from_slice(further);
+    let both = whole.len().min(part.len());
+    each(&mut whole[..both], &part[..both]);
+    whole.extend_from_slice(&part[both..]);
 }
 
 /// The rule `each` of [`mergeable!`](crate::mergeable): counts of the same things, by place.
 ///
 /// # Panics
-/// If the parts count more things than the whole.
+/// If the parts count more things, or fewer.
 #[track_caller]
 pub fn each<T: Merge>(whole: &mut [T], part: &[T]) {
-    assert!(whole.len() >= part.len(), "parts of a run count the same things");
+    assert_eq!(whole.len(), part.len(), "parts of one run count the same things");
     whole.iter_mut().zip(part).for_each(|(whole, part)| whole.merge(part));
 }
 
@@ -151,6 +164,7 @@ mod tests {
             tenths: Tenths,
             seldom: Option<Box<LoadCounts>>,
             row: Vec<u64>,
+            named: BTreeMap<u64, u64>,
             fixed: [u64; 2] => each,
             longest: Option<Duration> => most,
             name: &'static str => same,
@@ -175,6 +189,7 @@ mod tests {
                 time,
                 tenths,
                 seldom: seldom.then(|| Box::new(load)),
+                named: row.iter().map(|name| (*name, number)).collect(),
                 row,
                 fixed: [number, 1],
                 longest: seldom.then_some(time),

@@ -10,8 +10,8 @@ mod stream;
 
 use crate::plane::EmulatedPlane;
 use crate::shell::ends::{self, Inside, forwarding_during};
-use farfield_base::Duration;
 use farfield_base::random::Seed;
+use farfield_base::{Duration, Merge};
 use farfield_emulator::ClientId;
 use farfield_emulator::path::figures_of;
 pub use farfield_emulator::path::{GoodputFigures, PathFigures};

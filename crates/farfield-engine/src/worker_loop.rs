@@ -4,7 +4,7 @@
 use crate::meters::{Meters, Phases};
 use crate::set_aside::{SharedSeconds, Watcher};
 use crate::worker_report::WorkerReport;
-use farfield_base::{Duration, Instant};
+use farfield_base::{Duration, Instant, Merge};
 use farfield_measure::Histogram;
 use farfield_measure::engine_stats::WorkerStats;
 use farfield_os::clock::Clock;

@@ -18,7 +18,7 @@ pub mod interval;
 mod times;
 
 use crate::timing::{Timing, Timings};
-use farfield_base::{Duration, Instant, Outcome, Sample};
+use farfield_base::{Duration, Instant, Merge, Outcome, Sample};
 use interval::{NoInterval, Series, TimeIntervals};
 use times::{TimeBatches, add, add_all, halve};
 
@@ -124,32 +124,6 @@ impl Batches {
         add(&mut self.succeeded, batch, 1);
     }
 
-    /// Adds what `other` counted.
-    ///
-    /// # Panics
-    /// If the two begin at different instants.
-    pub fn merge(&mut self, other: &Batches) {
-        assert_eq!(self.from, other.from, "batches of one run begin together");
-        while self.length_bits < other.length_bits {
-            self.double();
-        }
-        let mut longer;
-        let mut other = other;
-        if other.length_bits < self.length_bits {
-            longer = other.clone();
-            while longer.length_bits < self.length_bits {
-                longer.double();
-            }
-            other = &longer;
-        }
-        for (timing, times) in other.times.iter() {
-            self.times.of_mut(timing).merge(times);
-        }
-        add_all(&mut self.due, &other.due);
-        add_all(&mut self.failed, &other.failed);
-        add_all(&mut self.succeeded, &other.succeeded);
-    }
-
     /// The intervals of one of the times.
     pub fn times(&self, timing: Timing, measured: MeasuredPart) -> Result<TimeIntervals<'_>, NoInterval> {
         measured.is_long_enough()?;
@@ -202,6 +176,32 @@ impl Batches {
         for counts in [&mut self.due, &mut self.failed, &mut self.succeeded] {
             halve(counts, u32::saturating_add);
         }
+    }
+}
+
+/// Adds what `other` counted.
+///
+/// # Panics
+/// If the two begin at different instants.
+impl Merge for Batches {
+    fn merge(&mut self, other: &Batches) {
+        assert_eq!(self.from, other.from, "batches of one run begin together");
+        while self.length_bits < other.length_bits {
+            self.double();
+        }
+        let mut longer;
+        let mut other = other;
+        if other.length_bits < self.length_bits {
+            longer = other.clone();
+            while longer.length_bits < self.length_bits {
+                longer.double();
+            }
+            other = &longer;
+        }
+        self.times.merge(&other.times);
+        add_all(&mut self.due, &other.due);
+        add_all(&mut self.failed, &other.failed);
+        add_all(&mut self.succeeded, &other.succeeded);
     }
 }
 

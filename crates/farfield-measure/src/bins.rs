@@ -6,7 +6,7 @@
 //! and [`Packed`] seconds of several workers add up exactly.
 
 use crate::quantile::Quantile;
-use farfield_base::Duration;
+use farfield_base::{Duration, Merge};
 
 /// Sub-bins of an octave, as a power of two.
 const SUB_BITS: u32 = 6;
@@ -55,8 +55,22 @@ impl Bins {
 pub struct Packed(Box<[(u16, u32)]>);
 
 impl Packed {
-    /// Adds the counts of `other`.
-    pub fn merge(&mut self, other: &Packed) {
+    /// The quantile by nearest rank, as the lower end of its bin; `None` if nothing was counted.
+    pub fn quantile(&self, quantile: Quantile) -> Option<Duration> {
+        let count = self.0.iter().map(|&(_, count)| u64::from(count)).sum();
+        let rank = quantile.rank(count)?;
+        let mut seen = 0;
+        let bin = self.0.iter().find(|&&(_, count)| {
+            seen += u64::from(count);
+            seen >= rank
+        });
+        bin.map(|&(bin_index, _)| Duration::from_ns(lower_end(bin_index)))
+    }
+}
+
+/// Adds the counts of `other`.
+impl Merge for Packed {
+    fn merge(&mut self, other: &Packed) {
         if self.0.is_empty() {
             self.0.clone_from(&other.0);
             return;
@@ -71,18 +85,6 @@ impl Packed {
             same
         });
         self.0 = joined.into();
-    }
-
-    /// The quantile by nearest rank, as the lower end of its bin; `None` if nothing was counted.
-    pub fn quantile(&self, quantile: Quantile) -> Option<Duration> {
-        let count = self.0.iter().map(|&(_, count)| u64::from(count)).sum();
-        let rank = quantile.rank(count)?;
-        let mut seen = 0;
-        let bin = self.0.iter().find(|&&(_, count)| {
-            seen += u64::from(count);
-            seen >= rank
-        });
-        bin.map(|&(bin_index, _)| Duration::from_ns(lower_end(bin_index)))
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::histogram::Histogram;
 use crate::timing::Timing;
-use farfield_base::{Duration, Outcome, Sample};
+use farfield_base::{Duration, Merge, Outcome, Sample};
 
 /// Ages of censored requests. A histogram is 304 KiB, and most runs have none of these: it is made when the
 /// first age comes.
@@ -18,13 +18,6 @@ impl CensoredAges {
         self.0.get_or_insert_default().record(age);
     }
 
-    /// Adds all that `other` has recorded.
-    pub fn merge(&mut self, other: &CensoredAges) {
-        if let Some(ages) = &other.0 {
-            self.0.get_or_insert_default().merge(ages);
-        }
-    }
-
     /// Number of ages.
     pub fn count(&self) -> u64 {
         self.0.as_ref().map_or(0, |ages| ages.count())
@@ -33,6 +26,13 @@ impl CensoredAges {
     /// The histogram of the ages; `None` if there are none.
     pub fn histogram(&self) -> Option<&Histogram> {
         self.0.as_deref()
+    }
+}
+
+/// Adds all that `other` has recorded.
+impl Merge for CensoredAges {
+    fn merge(&mut self, other: &CensoredAges) {
+        self.0.merge(&other.0);
     }
 }
 

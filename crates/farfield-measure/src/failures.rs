@@ -8,7 +8,8 @@
 
 use crate::sessions::name;
 use farfield_base::{
-    Cause, Instant, KeptExchange, Outcome, Sample, SessionFailure, Window, printable, without_credentials,
+    Cause, Instant, KeptExchange, Merge, Outcome, Sample, SessionFailure, Window, printable,
+    without_credentials,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -116,18 +117,6 @@ impl Failures {
         }
     }
 
-    /// Adds what was counted elsewhere of the same run.
-    pub fn merge(&mut self, other: &Failures) {
-        for (kind, theirs) in &other.kinds {
-            self.count(kind.clone(), theirs.clone());
-        }
-        self.left_out += other.left_out;
-        let mut kept = std::mem::take(&mut self.kept);
-        kept.extend(other.kept.iter().cloned());
-        kept.sort_by_key(|failure| (failure.at, failure.user, failure.session));
-        kept.into_iter().for_each(|failure| self.keep(failure));
-    }
-
     /// The kinds that occurred in the measured part, the most frequent first.
     pub fn kinds(&self) -> Vec<FailureKind<'_>> {
         let counted = self.kinds.iter().filter(|(_, counted)| counted.count > 0);
@@ -228,6 +217,20 @@ impl Failures {
         }
         text.push('\n');
         Ok(())
+    }
+}
+
+/// Adds what was counted elsewhere of the same run.
+impl Merge for Failures {
+    fn merge(&mut self, other: &Failures) {
+        for (kind, theirs) in &other.kinds {
+            self.count(kind.clone(), theirs.clone());
+        }
+        self.left_out += other.left_out;
+        let mut kept = std::mem::take(&mut self.kept);
+        kept.extend(other.kept.iter().cloned());
+        kept.sort_by_key(|failure| (failure.at, failure.user, failure.session));
+        kept.into_iter().for_each(|failure| self.keep(failure));
     }
 }
 

@@ -29,44 +29,52 @@ use crate::sessions::Sessions;
 use crate::set_aside::{SetAside, earlier};
 use crate::states::States;
 use crate::unanswered::Unanswered;
-use farfield_base::{Duration, Instant, Merge, Note, Sample, Tenths, Window};
+use farfield_base::{Duration, Instant, Note, Sample, Tenths, Window};
 
 pub use phase::{EventCounts, PhaseStats};
 
-/// All that is counted of a worker's samples, or of several workers'.
-#[derive(Debug, Clone)]
-pub struct Fold {
-    window: Window,
-    warm_up: PhaseStats,
-    steady: PhaseStats,
-    /// The steady part of each class of clients, with the class's name.
-    classes: Vec<(String, PhaseStats)>,
-    drained: u64,
-    reuse: Reuse,
-    handshakes: Handshakes,
-    series: Series,
-    residence: Residence,
-    pages: Pages,
-    paths: Paths,
-    states: States,
-    sessions: Sessions,
-    failures: Failures,
-    unanswered: Unanswered,
-    waited: Tenths,
-    outcome_times: OutcomeTimes,
-    /// Seconds that are set aside; `None` where none may be.
-    aside: Option<Box<SetAside>>,
-    /// Whether sessions arrive by themselves, and not when a user has ended the one before.
-    sessions_arrive: bool,
+farfield_base::mergeable! {
+    /// All that is counted of a worker's samples, or of several workers'. Folds that
+    /// [merge](farfield_base::Merge) are of one window, of the same classes, states and paths, and seconds of
+    /// none are settled.
+    #[derive(Debug, Clone)]
+    pub struct Fold {
+        window: Window => same,
+        warm_up: PhaseStats,
+        steady: PhaseStats,
+        /// The names of the classes of clients.
+        class_names: Vec<String> => same,
+        /// The steady part of each class.
+        classes: Vec<PhaseStats> => each,
+        drained: u64,
+        reuse: Reuse,
+        handshakes: Handshakes,
+        series: Series,
+        residence: Residence,
+        pages: Pages,
+        paths: Paths,
+        states: States,
+        sessions: Sessions,
+        failures: Failures,
+        unanswered: Unanswered,
+        waited: Tenths,
+        outcome_times: OutcomeTimes,
+        /// Seconds that are set aside; `None` where none may be.
+        aside: Option<Box<SetAside>>,
+        /// Whether sessions arrive by themselves, and not when a user has ended the one before.
+        sessions_arrive: bool => same,
+    }
 }
 
-/// Time that requests spent due and not done, inside the window: Little's λW, as a sum.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Residence {
-    /// Request-nanoseconds in the window.
-    pub total_ns: u128,
-    /// Requests that spent any time in the window.
-    pub requests: u64,
+farfield_base::mergeable! {
+    /// Time that requests spent due and not done, inside the window: Little's λW, as a sum.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub struct Residence {
+        /// Request-nanoseconds in the window.
+        pub total_ns: u128,
+        /// Requests that spent any time in the window.
+        pub requests: u64,
+    }
 }
 
 impl Fold {
@@ -80,10 +88,10 @@ impl Fold {
     /// numbers: [`Sample::class`] is a place among them. Takes about 1.5 MiB more for
     /// each, and 0.7 MiB at most for batches.
     pub fn of_classes(window: Window, names: &[String]) -> Fold {
-        let classes: Vec<_> = names.iter().map(|name| (name.clone(), PhaseStats::steady(window))).collect();
         Fold {
-            pages: Pages::of_classes(classes.len()),
-            classes,
+            pages: Pages::of_classes(names.len()),
+            class_names: names.to_vec(),
+            classes: vec![PhaseStats::steady(window); names.len()],
             window,
             warm_up: PhaseStats::default(),
             steady: PhaseStats::steady(window),
@@ -130,8 +138,7 @@ impl Fold {
 
     /// Sets whether requests that are unfinished at the end of the run count as errors: not if `ignored`.
     pub fn ignoring_unfinished(mut self, ignored: bool) -> Fold {
-        let classes = self.classes.iter_mut().map(|(_, part)| part);
-        for part in [&mut self.warm_up, &mut self.steady].into_iter().chain(classes) {
+        for part in [&mut self.warm_up, &mut self.steady].into_iter().chain(&mut self.classes) {
             part.ignores_unfinished = ignored;
         }
         self
@@ -166,7 +173,7 @@ impl Fold {
             self.warm_up.record(sample);
         } else if due < self.window.measure_to {
             self.steady.record(sample);
-            if let Some((_, class)) = self.classes.get_mut(usize::from(sample.class)) {
+            if let Some(class) = self.classes.get_mut(usize::from(sample.class)) {
                 class.record(sample);
             }
             self.states.record(sample, self.steady.ignores_unfinished);
@@ -246,39 +253,8 @@ impl Fold {
             self.warm_up.events.count(sample, |at| at < window.measure_from);
         }
         self.steady.count_events(sample, aside, inside);
-        if let Some((_, class)) = self.classes.get_mut(usize::from(sample.class)) {
+        if let Some(class) = self.classes.get_mut(usize::from(sample.class)) {
             class.count_events(sample, aside, inside);
-        }
-    }
-
-    /// Adds what `other` counted of other samples of the same run.
-    ///
-    /// # Panics
-    /// If the two are of different windows, classes, states or paths, or seconds of either are settled.
-    pub fn merge(&mut self, other: &Fold) {
-        assert_eq!(self.window, other.window, "folds of one run share its window");
-        assert_eq!(self.classes.len(), other.classes.len(), "folds of one run share its classes");
-        for ((_, mine), (_, theirs)) in self.classes.iter_mut().zip(&other.classes) {
-            mine.merge(theirs);
-        }
-        self.warm_up.merge(&other.warm_up);
-        self.steady.merge(&other.steady);
-        self.drained += other.drained;
-        self.reuse.merge(&other.reuse);
-        self.handshakes.merge(&other.handshakes);
-        self.series.merge(&other.series);
-        self.residence.total_ns += other.residence.total_ns;
-        self.residence.requests += other.residence.requests;
-        self.pages.merge(&other.pages);
-        self.paths.merge(&other.paths);
-        self.states.merge(&other.states);
-        self.sessions.merge(&other.sessions);
-        self.failures.merge(&other.failures);
-        self.unanswered.merge(&other.unanswered);
-        self.waited.merge(&other.waited);
-        self.outcome_times.merge(&other.outcome_times);
-        if let (Some(mine), Some(theirs)) = (&mut self.aside, &other.aside) {
-            mine.merge(theirs);
         }
     }
 
@@ -310,7 +286,7 @@ impl Fold {
     /// The steady part of each class of clients, with the class's name; empty if classes are not counted
     /// separately.
     pub fn classes(&self) -> impl ExactSizeIterator<Item = (&str, &PhaseStats)> {
-        self.classes.iter().map(|(name, part)| (name.as_str(), part))
+        self.class_names.iter().map(String::as_str).zip(&self.classes)
     }
 
     /// The steady part of one class.

@@ -7,14 +7,16 @@ use farfield_base::{Duration, EarlyData, Sample, TlsVersion, Window};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Handshakes that were over in the measured part. Takes no histogram before the first.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Handshakes {
-    times: Option<Box<Histogram>>,
-    resumed: u64,
-    tls13: u64,
-    early_accepted: u64,
-    early_rejected: u64,
+farfield_base::mergeable! {
+    /// Handshakes that were over in the measured part. Takes no histogram before the first.
+    #[derive(Debug, Clone, Default, PartialEq)]
+    pub struct Handshakes {
+        times: Option<Box<Histogram>>,
+        resumed: u64,
+        tls13: u64,
+        early_accepted: u64,
+        early_rejected: u64,
+    }
 }
 
 /// Handshakes of TLS that were over in the measured part, whatever became of the requests that began them.
@@ -76,17 +78,6 @@ impl Handshakes {
         }
     }
 
-    /// Adds what `other` counted.
-    pub fn merge(&mut self, other: &Handshakes) {
-        if let Some(times) = &other.times {
-            self.times.get_or_insert_default().merge(times);
-        }
-        self.resumed += other.resumed;
-        self.tls13 += other.tls13;
-        self.early_accepted += other.early_accepted;
-        self.early_rejected += other.early_rejected;
-    }
-
     /// The summary for a measured part that `lasted` so long, in which `workers` shook hands; `None` without
     /// a handshake.
     pub fn summary(&self, lasted: Duration, workers: &[WorkerStats]) -> Option<HandshakesSummary> {
@@ -111,7 +102,7 @@ impl Handshakes {
 mod tests {
     use super::*;
     use crate::fold::scene::{sample, window};
-    use farfield_base::{Instant, TlsStats};
+    use farfield_base::{Instant, Merge, TlsStats};
 
     const MS: u64 = 1_000_000;
 

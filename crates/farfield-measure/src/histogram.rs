@@ -10,7 +10,7 @@
 //! is integer addition, hence associative to the last bit.
 
 use crate::quantile::Quantile;
-use farfield_base::Duration;
+use farfield_base::{Duration, Merge};
 use hdrhistogram::Histogram as Hdr;
 use serde::{Deserialize, Serialize};
 
@@ -51,16 +51,6 @@ impl Histogram {
         self.max_ns = self.max_ns.max(ns);
         self.sum_ns += u128::from(ns);
         self.squares = self.squares.saturating_add(u128::from(ns) * u128::from(ns));
-    }
-
-    /// Adds all that `other` has recorded.
-    pub fn merge(&mut self, other: &Histogram) {
-        self.bins.add(&other.bins).expect("all histograms have the same bins");
-        self.min_ns = self.min_ns.min(other.min_ns);
-        self.max_ns = self.max_ns.max(other.max_ns);
-        self.sum_ns += other.sum_ns;
-        self.squares = self.squares.saturating_add(other.squares);
-        self.clamped += other.clamped;
     }
 
     /// Times recorded.
@@ -181,6 +171,18 @@ impl Histogram {
     /// The bins alone, for the interval log.
     pub(crate) fn bins(&self) -> &Hdr<u64> {
         &self.bins
+    }
+}
+
+/// Adds all that `other` has recorded.
+impl Merge for Histogram {
+    fn merge(&mut self, other: &Histogram) {
+        self.bins.add(&other.bins).expect("all histograms have the same bins");
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.sum_ns += other.sum_ns;
+        self.squares = self.squares.saturating_add(other.squares);
+        self.clamped += other.clamped;
     }
 }
 

@@ -7,23 +7,27 @@ use farfield_base::{AlternativeCounts, Sample, SpokenVersion};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Requests of one version that ended in a part of the run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct VersionCounts {
-    requests: u64,
-    /// Those of them whose body waited for the server's windows.
-    stalled: u64,
-    /// The time that these waited, in microseconds.
-    stalled_us: u64,
+farfield_base::mergeable! {
+    /// Requests of one version that ended in a part of the run.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    struct VersionCounts {
+        requests: u64,
+        /// Those of them whose body waited for the server's windows.
+        stalled: u64,
+        /// The time that these waited, in microseconds.
+        stalled_us: u64,
+    }
 }
 
-/// Requests that ended in a part of the run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct HttpCounts {
-    /// In the order of [`SpokenVersion::ALL`].
-    versions: [VersionCounts; SpokenVersion::ALL.len()],
-    /// Requests that ended before a version was agreed on.
-    unknown: u64,
+farfield_base::mergeable! {
+    /// Requests that ended in a part of the run.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub struct HttpCounts {
+        /// In the order of [`SpokenVersion::ALL`].
+        versions: [VersionCounts; SpokenVersion::ALL.len()] => each,
+        /// Requests that ended before a version was agreed on.
+        unknown: u64,
+    }
 }
 
 /// The versions of HTTP in the measured part.
@@ -86,16 +90,6 @@ impl HttpCounts {
         counts.stalled_us += stalled_us;
     }
 
-    /// Adds the counts of another part.
-    pub fn merge(&mut self, other: &HttpCounts) {
-        for (own, other) in self.versions.iter_mut().zip(&other.versions) {
-            own.requests += other.requests;
-            own.stalled += other.stalled;
-            own.stalled_us += other.stalled_us;
-        }
-        self.unknown += other.unknown;
-    }
-
     /// The summary of all versions, unless nothing was spoken at all.
     pub fn summary(&self, stats: &EngineStats) -> Option<HttpSummary> {
         let summary = |(version, counts): (SpokenVersion, &VersionCounts)| {
@@ -133,7 +127,7 @@ fn place(version: SpokenVersion) -> usize {
 mod tests {
     use super::*;
     use crate::fold::scene::sample;
-    use farfield_base::{HttpStats, LoadCounts};
+    use farfield_base::{HttpStats, LoadCounts, Merge};
 
     #[test]
     fn requests_are_counted_by_version_and_stalls_are_averaged() {

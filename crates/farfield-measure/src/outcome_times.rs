@@ -4,7 +4,7 @@
 //! so that a day takes no more memory than two hours: at most 256 KiB for each outcome that occurs. Counts
 //! of several workers [merge](OutcomeTimes::merge) in any order to the same numbers.
 
-use farfield_base::{Duration, Instant, Outcome, Sample};
+use farfield_base::{Duration, Instant, Merge, Outcome, Sample};
 
 const TENTH_NS: u64 = 100_000_000;
 /// Most cells, a power of two.
@@ -37,26 +37,6 @@ impl OutcomeTimes {
             counts.resize(cell + 1, 0);
         }
         counts[cell] = counts[cell].saturating_add(1);
-    }
-
-    /// Adds what `other` counted.
-    pub fn merge(&mut self, other: &OutcomeTimes) {
-        let mut other = other.clone();
-        while self.doublings < other.doublings {
-            self.double();
-        }
-        while other.doublings < self.doublings {
-            other.double();
-        }
-        if self.counts.len() < other.counts.len() {
-            self.counts.resize_with(other.counts.len(), Vec::new);
-        }
-        for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
-            if mine.len() < theirs.len() {
-                mine.resize(theirs.len(), 0);
-            }
-            mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine = mine.saturating_add(*theirs));
-        }
     }
 
     /// Length of a cell.
@@ -103,6 +83,28 @@ impl OutcomeTimes {
         for counts in &mut self.counts {
             let pair = |pair: &[u32]| pair.iter().fold(0, |sum: u32, count| sum.saturating_add(*count));
             *counts = counts.chunks(2).map(pair).collect();
+        }
+    }
+}
+
+/// Adds what `other` counted.
+impl Merge for OutcomeTimes {
+    fn merge(&mut self, other: &OutcomeTimes) {
+        let mut other = other.clone();
+        while self.doublings < other.doublings {
+            self.double();
+        }
+        while other.doublings < self.doublings {
+            other.double();
+        }
+        if self.counts.len() < other.counts.len() {
+            self.counts.resize_with(other.counts.len(), Vec::new);
+        }
+        for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
+            if mine.len() < theirs.len() {
+                mine.resize(theirs.len(), 0);
+            }
+            mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine = mine.saturating_add(*theirs));
         }
     }
 }

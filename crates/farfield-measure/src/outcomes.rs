@@ -1,6 +1,6 @@
 //! Counts of outcomes.
 
-use farfield_base::Outcome;
+use farfield_base::{Merge, Outcome};
 
 /// The number of requests by their outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,9 +27,11 @@ impl OutcomeCounts {
     pub fn sum(&self) -> u64 {
         self.0.iter().sum()
     }
+}
 
-    /// Adds the counts of another.
-    pub fn merge(&mut self, other: &OutcomeCounts) {
+/// Adds the counts of another.
+impl Merge for OutcomeCounts {
+    fn merge(&mut self, other: &OutcomeCounts) {
         self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine += theirs);
     }
 }

@@ -10,7 +10,8 @@
 //! tens of bytes each, and nothing if no sample records pages.
 
 use crate::histogram::Histogram;
-use farfield_base::{Instant, Outcome, Sample, Window};
+use farfield_base::merge::each;
+use farfield_base::{Instant, Merge, Outcome, Sample, Window};
 use std::collections::BTreeMap;
 
 /// The pages of a run.
@@ -23,17 +24,19 @@ pub struct Pages {
     classes: Vec<Option<Box<PageTimes>>>,
 }
 
-/// The pages that were due in the measured part.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct PageTimes {
-    /// From due to the end of the last request, of pages without a failure.
-    pub response: Histogram,
-    /// From due to the first byte of the last object, of pages without a failure.
-    pub html_latency: Histogram,
-    /// Pages with a failure.
-    pub failed: u64,
-    /// Requests of all pages.
-    pub requests: u64,
+farfield_base::mergeable! {
+    /// The pages that were due in the measured part.
+    #[derive(Debug, Clone, Default, PartialEq)]
+    pub struct PageTimes {
+        /// From due to the end of the last request, of pages without a failure.
+        pub response: Histogram,
+        /// From due to the first byte of the last object, of pages without a failure.
+        pub html_latency: Histogram,
+        /// Pages with a failure.
+        pub failed: u64,
+        /// Requests of all pages.
+        pub requests: u64,
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -54,13 +57,6 @@ impl PageTimes {
             self.response.record(done.since(page.due));
             self.html_latency.record(page.last_first_byte.since(page.due));
         }
-    }
-
-    fn merge(&mut self, other: &PageTimes) {
-        self.response.merge(&other.response);
-        self.html_latency.merge(&other.html_latency);
-        self.failed += other.failed;
-        self.requests += other.requests;
     }
 }
 
@@ -104,21 +100,6 @@ impl Pages {
         }
     }
 
-    /// Adds those of other users.
-    ///
-    /// # Panics
-    /// If the two are of different classes.
-    pub fn merge(&mut self, other: &Pages) {
-        assert_eq!(self.classes.len(), other.classes.len(), "pages of one run share its classes");
-        self.open.extend(&other.open);
-        let mine = std::iter::once(&mut self.timed).chain(&mut self.classes);
-        for (mine, theirs) in mine.zip(std::iter::once(&other.timed).chain(&other.classes)) {
-            if let Some(theirs) = theirs {
-                mine.get_or_insert_default().merge(theirs);
-            }
-        }
-    }
-
     /// Pages due in `window`, of all classes or of the one at this place, that are not over: at the end of
     /// the run, those that it left unfinished.
     pub fn unfinished(&self, window: Window, class: Option<usize>) -> u64 {
@@ -134,6 +115,19 @@ impl Pages {
     /// The pages of the class at `place`; `None` if no sample of it records pages.
     pub fn timed_of_class(&self, place: usize) -> Option<&PageTimes> {
         self.classes.get(place)?.as_deref()
+    }
+}
+
+/// Adds those of other users.
+///
+/// # Panics
+/// If the two are of different classes.
+impl Merge for Pages {
+    fn merge(&mut self, other: &Pages) {
+        let Pages { open, timed, classes } = other;
+        self.open.extend(open);
+        self.timed.merge(timed);
+        each(&mut self.classes, classes);
     }
 }
 

@@ -70,13 +70,15 @@ pub fn without_query(target: &str) -> String {
     path.chars().take(PathNames::LENGTH_MAX).collect()
 }
 
-/// What was counted of a path.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct PathCount {
-    /// Requests due in the measured part, by the [code](Outcome::code) of what became of them.
-    pub outcomes: OutcomeCounts,
-    /// Whole replies to them, by status code.
-    pub statuses: StatusCounts,
+farfield_base::mergeable! {
+    /// What was counted of a path.
+    #[derive(Debug, Clone, PartialEq, Eq, Default)]
+    pub struct PathCount {
+        /// Requests due in the measured part, by the [code](Outcome::code) of what became of them.
+        pub outcomes: OutcomeCounts,
+        /// Whole replies to them, by status code.
+        pub statuses: StatusCounts,
+    }
 }
 
 impl PathCount {
@@ -99,20 +101,16 @@ impl PathCount {
         self.outcomes.add(sample.outcome);
         self.statuses.record(sample);
     }
-
-    /// Adds the counts of another.
-    pub fn merge(&mut self, other: &PathCount) {
-        self.outcomes.merge(&other.outcomes);
-        self.statuses.merge(&other.statuses);
-    }
 }
 
-/// The paths of a run.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Paths {
-    known: Arc<PathNames>,
-    counted: Vec<PathCount>,
-    further: PathCount,
+farfield_base::mergeable! {
+    /// The paths of a run.
+    #[derive(Debug, Clone, Default, PartialEq)]
+    pub struct Paths {
+        known: Arc<PathNames> => same,
+        counted: Vec<PathCount> => each,
+        further: PathCount,
+    }
 }
 
 impl Paths {
@@ -126,16 +124,6 @@ impl Paths {
     pub fn record(&mut self, sample: &Sample) {
         let Some(place) = self.known.of_request.get(sample.request as usize) else { return };
         self.counted.get_mut(usize::from(*place)).unwrap_or(&mut self.further).add(sample);
-    }
-
-    /// Adds what was counted elsewhere of the same paths.
-    ///
-    /// # Panics
-    /// If the paths are others.
-    pub fn merge(&mut self, other: &Paths) {
-        assert_eq!(self.known, other.known, "folds of one run share its paths");
-        self.counted.iter_mut().zip(&other.counted).for_each(|(mine, theirs)| mine.merge(theirs));
-        self.further.merge(&other.further);
     }
 
     /// The paths in the order of the set, each with its counts.
@@ -159,7 +147,7 @@ mod tests {
     use super::*;
     use crate::fold::scene::{sample, window};
     use crate::{Fold, Threshold};
-    use farfield_base::Instant;
+    use farfield_base::{Instant, Merge};
 
     #[test]
     fn targets_are_paths_without_queries() {

@@ -15,13 +15,15 @@ const SUB_BITS: u32 = 4;
 const EXACT: u32 = 64;
 const RUNGS: usize = EXACT as usize + ((32 - EXACT.ilog2() as usize) << SUB_BITS);
 
-/// Requests per connection, over the whole run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reuse {
-    /// Samples whose number is exactly the rung's.
-    reached: Vec<u64>,
-    requests: u64,
-    most: u32,
+farfield_base::mergeable! {
+    /// Requests per connection, over the whole run.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Reuse {
+        /// Samples whose number is exactly the rung's.
+        reached: Vec<u64> => each,
+        requests: u64,
+        most: u32 => most,
+    }
 }
 
 impl Default for Reuse {
@@ -52,15 +54,6 @@ impl Reuse {
         if let Some(rung) = rung(sample.number) {
             self.reached[rung] += 1;
         }
-    }
-
-    /// Adds what `other` counted, whose connections are others.
-    pub fn merge(&mut self, other: &Reuse) {
-        for (mine, theirs) in self.reached.iter_mut().zip(&other.reached) {
-            *mine += theirs;
-        }
-        self.requests += other.requests;
-        self.most = self.most.max(other.most);
     }
 
     /// Connections that carried at least one request.

@@ -18,7 +18,7 @@ use crate::bins::{Bins, Packed};
 use crate::quantile::Quantile;
 use crate::rows::Rows;
 use crate::table::{self, TableError, begin_differences, optional};
-use farfield_base::{Fault, Instant, Outcome, Sample};
+use farfield_base::{Fault, Instant, Merge, Outcome, Sample};
 use parquet::data_type::Int64Type;
 use parquet::errors::ParquetError;
 use parquet::file::reader::ChunkReader;
@@ -105,18 +105,20 @@ impl SeriesRows {
     }
 }
 
-#[derive(Debug, Clone, Default)]
-struct Second {
-    offered: u64,
-    sent: u64,
-    /// Whole replies.
-    completed: u64,
-    ended: [u64; 5],
-    body_bytes: u64,
-    reply_bytes: u64,
-    response_sum_ns: u128,
-    response_max_ns: u64,
-    responses: Packed,
+farfield_base::mergeable! {
+    #[derive(Debug, Clone, Default)]
+    struct Second {
+        offered: u64,
+        sent: u64,
+        /// Whole replies.
+        completed: u64,
+        ended: [u64; 5] => each,
+        body_bytes: u64,
+        reply_bytes: u64,
+        response_sum_ns: u128,
+        response_max_ns: u64 => most,
+        responses: Packed,
+    }
 }
 
 /// A second whose response times are still counted densely.
@@ -164,24 +166,6 @@ impl Series {
             let Some(second) = self.recent.pop_front() else { return };
             self.settled.push(second.numbers());
         }
-    }
-
-    /// Adds the events of `other`.
-    ///
-    /// # Panics
-    /// If seconds of either are settled: their response times are no longer there to be added up.
-    pub fn merge(&mut self, other: &Series) {
-        assert!(self.settled.len() + other.settled.len() == 0, "what is settled is not merged");
-        self.pack();
-        let mut other = other.clone();
-        other.pack();
-        if self.recent.len() < other.recent.len() {
-            self.recent.resize_with(other.recent.len(), Second::default);
-        }
-        for (mine, theirs) in self.recent.iter_mut().zip(&other.recent) {
-            mine.merge(theirs);
-        }
-        self.outside += other.outside;
     }
 
     /// Number of events past the longest series, which are in no row.
@@ -271,26 +255,32 @@ impl Series {
     }
 }
 
+/// Adds the events of `other`.
+///
+/// # Panics
+/// If seconds of either are settled: their response times are no longer there to be added up.
+impl Merge for Series {
+    fn merge(&mut self, other: &Series) {
+        assert!(self.settled.len() + other.settled.len() == 0, "what is settled is not merged");
+        self.pack();
+        let mut other = other.clone();
+        other.pack();
+        if self.recent.len() < other.recent.len() {
+            self.recent.resize_with(other.recent.len(), Second::default);
+        }
+        for (mine, theirs) in self.recent.iter_mut().zip(&other.recent) {
+            mine.merge(theirs);
+        }
+        self.outside += other.outside;
+    }
+}
+
 impl Second {
     /// Adds the response times in `bins`.
     fn and(&self, mut bins: Bins) -> Second {
         let mut sum = self.clone();
         bins.pack(&mut sum.responses);
         sum
-    }
-
-    fn merge(&mut self, other: &Second) {
-        self.offered += other.offered;
-        self.sent += other.sent;
-        self.completed += other.completed;
-        for (mine, theirs) in self.ended.iter_mut().zip(other.ended) {
-            *mine += theirs;
-        }
-        self.body_bytes += other.body_bytes;
-        self.reply_bytes += other.reply_bytes;
-        self.response_sum_ns += other.response_sum_ns;
-        self.response_max_ns = self.response_max_ns.max(other.response_max_ns);
-        self.responses.merge(&other.responses);
     }
 
     /// Its numbers, in the order in which [`row_of`] takes them. The sum of the response times is their mean

@@ -8,26 +8,30 @@ use crate::histogram::Histogram;
 use farfield_base::{Duration, SessionBegin, SessionEnd, Window};
 use std::collections::BTreeMap;
 
-/// The sessions of a run.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Sessions {
-    names: Vec<String>,
-    begun: u64,
-    broken_off: BTreeMap<u16, u64>,
-    /// A histogram is 304 KiB: made when the first session is completed.
-    durations: Option<Box<Histogram>>,
-    all: WholeRun,
+farfield_base::mergeable! {
+    /// The sessions of a run.
+    #[derive(Debug, Clone, Default, PartialEq)]
+    pub struct Sessions {
+        names: Vec<String> => same,
+        begun: u64,
+        broken_off: BTreeMap<u16, u64>,
+        /// A histogram is 304 KiB: made when the first session is completed.
+        durations: Option<Box<Histogram>>,
+        all: WholeRun,
+    }
 }
 
-/// Sessions of the whole run, the warm-up included.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct WholeRun {
-    /// Sessions that began.
-    pub begun: u64,
-    /// Sessions that were completed.
-    pub completed: u64,
-    /// Sessions that were broken off.
-    pub broken_off: u64,
+farfield_base::mergeable! {
+    /// Sessions of the whole run, the warm-up included.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub struct WholeRun {
+        /// Sessions that began.
+        pub begun: u64,
+        /// Sessions that were completed.
+        pub completed: u64,
+        /// Sessions that were broken off.
+        pub broken_off: u64,
+    }
 }
 
 impl Sessions {
@@ -55,20 +59,6 @@ impl Sessions {
             None => self.durations.get_or_insert_default().record(end.at.since(end.begin.due)),
             Some(state) => *self.broken_off.entry(state).or_default() += 1,
         }
-    }
-
-    /// Adds what was counted elsewhere of the same run.
-    pub fn merge(&mut self, other: &Sessions) {
-        self.begun += other.begun;
-        for (state, count) in &other.broken_off {
-            *self.broken_off.entry(*state).or_default() += count;
-        }
-        if let Some(durations) = &other.durations {
-            self.durations.get_or_insert_default().merge(durations);
-        }
-        self.all.begun += other.all.begun;
-        self.all.completed += other.all.completed;
-        self.all.broken_off += other.all.broken_off;
     }
 
     /// Sessions that began in the measured part.
@@ -125,7 +115,7 @@ mod tests {
     use super::*;
     use crate::fold::Fold;
     use crate::fold::scene::window;
-    use farfield_base::{Instant, Note};
+    use farfield_base::{Instant, Merge, Note};
 
     fn at(ms: u64) -> Instant {
         Instant::ZERO + Duration::from_ms(ms)

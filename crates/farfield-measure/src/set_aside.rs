@@ -49,18 +49,20 @@ impl Disturbance {
     }
 }
 
-/// Seconds that are set aside, and what was due in them.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SetAside {
-    /// The beginning of the measured part, and of its first second.
-    from: Instant,
-    /// The length of the measured part that was asked for.
-    asked: Duration,
-    /// The seconds in order, each with the bits of what disturbed it.
-    seconds: Vec<(u64, u8)>,
-    requests: u64,
-    failed: u64,
-    response: Histogram,
+farfield_base::mergeable! {
+    /// Seconds that are set aside, and what was due in them.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct SetAside {
+        /// The beginning of the measured part, and of its first second.
+        from: Instant => same,
+        /// The length of the measured part that was asked for.
+        asked: Duration => same,
+        /// The seconds in order, each with the bits of what disturbed it.
+        seconds: Vec<(u64, u8)> => same,
+        requests: u64,
+        failed: u64,
+        response: Histogram,
+    }
 }
 
 impl SetAside {
@@ -112,13 +114,6 @@ impl SetAside {
         if sample.outcome == Outcome::Ok {
             self.response.record(sample.response_time());
         }
-    }
-
-    /// Adds the requests that `other` counted of the same seconds.
-    pub(crate) fn merge(&mut self, other: &SetAside) {
-        self.requests += other.requests;
-        self.failed += other.failed;
-        self.response.merge(&other.response);
     }
 
     /// As the summary has it, of a run that has come to `until` with `kept` requests beside.

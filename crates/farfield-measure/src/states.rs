@@ -14,30 +14,34 @@ use crate::statuses::StatusCounts;
 use crate::timing::Timing;
 use farfield_base::{Instant, Outcome, Sample};
 
-/// The states of a run.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct States {
-    names: Vec<String>,
-    /// The beginning of the measured part.
-    from: Instant,
-    /// By number; nothing as long as a state was not asked for.
-    counted: Vec<Option<Box<StateCount>>>,
-    left_out: usize,
+farfield_base::mergeable! {
+    /// The states of a run.
+    #[derive(Debug, Clone, Default, PartialEq)]
+    pub struct States {
+        names: Vec<String> => same,
+        /// The beginning of the measured part.
+        from: Instant => same,
+        /// By number; nothing as long as a state was not asked for.
+        counted: Vec<Option<Box<StateCount>>>,
+        left_out: usize => same,
+    }
 }
 
-/// Statistics of a state.
-#[derive(Debug, Clone, PartialEq)]
-pub struct StateCount {
-    /// Requests due in the measured part, by the [code](Outcome::code) of what became of them.
-    pub outcomes: OutcomeCounts,
-    /// Replies to them, by status code.
-    pub statuses: StatusCounts,
-    /// Response times of those that went well.
-    pub response: Histogram,
-    /// Ages of those that were given up or were open at the end of the run.
-    pub censored: CensoredAges,
-    /// What was counted by batch of time, for intervals.
-    pub batches: Batches,
+farfield_base::mergeable! {
+    /// Statistics of a state.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct StateCount {
+        /// Requests due in the measured part, by the [code](Outcome::code) of what became of them.
+        pub outcomes: OutcomeCounts,
+        /// Replies to them, by status code.
+        pub statuses: StatusCounts,
+        /// Response times of those that went well.
+        pub response: Histogram,
+        /// Ages of those that were given up or were open at the end of the run.
+        pub censored: CensoredAges,
+        /// What was counted by batch of time, for intervals.
+        pub batches: Batches,
+    }
 }
 
 impl StateCount {
@@ -108,23 +112,6 @@ impl States {
         }
     }
 
-    /// Adds what was counted elsewhere of the same states.
-    ///
-    /// # Panics
-    /// If the states are others.
-    pub fn merge(&mut self, other: &States) {
-        assert_eq!(self.names, other.names, "folds of one run share its states");
-        for (mine, theirs) in self.counted.iter_mut().zip(&other.counted) {
-            let Some(theirs) = theirs else { continue };
-            let mine = mine.get_or_insert_with(|| Box::new(StateCount::new(self.from)));
-            mine.batches.merge(&theirs.batches);
-            mine.response.merge(&theirs.response);
-            mine.censored.merge(&theirs.censored);
-            mine.outcomes.merge(&theirs.outcomes);
-            mine.statuses.merge(&theirs.statuses);
-        }
-    }
-
     /// The states in order, each with its name; nothing for one that was not asked for.
     pub fn counted(&self) -> impl ExactSizeIterator<Item = (&str, Option<&StateCount>)> {
         self.names.iter().map(String::as_str).zip(self.counted.iter().map(Option::as_deref))
@@ -148,7 +135,7 @@ mod tests {
     use super::*;
     use crate::fold::Fold;
     use crate::fold::scene::{sample, window};
-    use farfield_base::Duration;
+    use farfield_base::{Duration, Merge};
 
     const MS: u64 = 1_000_000;
 

@@ -1,7 +1,7 @@
 //! Counts of status codes: a 401, a 404 and a 429 are three things. Replies count that came as a whole, as
 //! they do among those completed: the status of one that was cut off says nothing.
 
-use farfield_base::Sample;
+use farfield_base::{Merge, Sample};
 
 /// The number of replies by their status code, in the order of the codes. A reply's status has three digits,
 /// so that there are a thousand at most.
@@ -30,11 +30,6 @@ impl StatusCounts {
         }
     }
 
-    /// Adds the counts of another.
-    pub fn merge(&mut self, other: &StatusCounts) {
-        other.0.iter().for_each(|(status, count)| self.add_all(*status, *count));
-    }
-
     /// Replies with this status.
     pub fn of(&self, status: u16) -> u64 {
         self.iter().find(|(known, _)| *known == status).map_or(0, |(_, count)| count)
@@ -54,6 +49,13 @@ impl StatusCounts {
     /// The codes that occurred, in order, each with its count.
     pub fn iter(&self) -> impl Iterator<Item = (u16, u64)> {
         self.0.iter().copied()
+    }
+}
+
+/// Adds the counts of another.
+impl Merge for StatusCounts {
+    fn merge(&mut self, other: &StatusCounts) {
+        other.0.iter().for_each(|(status, count)| self.add_all(*status, *count));
     }
 }
 

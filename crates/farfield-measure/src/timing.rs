@@ -1,6 +1,6 @@
 //! The five times of a request, under the same names everywhere: fold, summary, thresholds, histogram logs.
 
-use farfield_base::{Duration, Sample};
+use farfield_base::{Duration, Merge, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -60,6 +60,12 @@ pub struct Timings<T> {
     pub reply: T,
     /// From the first byte of the reply to its last.
     pub transfer: T,
+}
+
+impl<T: Merge> Merge for Timings<T> {
+    fn merge(&mut self, part: &Timings<T>) {
+        Timing::ALL.into_iter().for_each(|timing| self.of_mut(timing).merge(part.of(timing)));
+    }
 }
 
 impl<T> Timings<T> {

@@ -5,7 +5,7 @@
 //! times are kept, and when the last of them ended. So [`Unanswered::record`] is constant time, and folds
 //! merge in any order.
 
-use farfield_base::{Fault, Instant, Outcome, Sample};
+use farfield_base::{Fault, Instant, Merge, Outcome, Sample};
 
 /// Due times kept.
 const KEPT: usize = 8;
@@ -40,18 +40,20 @@ impl Unanswered {
         self.latest.insert(place, due);
     }
 
-    /// Adds what `other` counted.
-    pub fn merge(&mut self, other: &Unanswered) {
-        self.until = self.until.max(other.until);
-        other.latest.iter().for_each(|due| self.keep(*due));
-    }
-
     /// From when on something was due that was not answered, after `instant`: the instant itself, if more
     /// came due since than are kept. `None` if nothing did.
     pub fn first_due_after(&self, instant: Instant) -> Option<Instant> {
         let first = self.latest.iter().copied().find(|due| *due >= instant)?;
         let all_after = self.latest.len() == KEPT && self.latest[0] >= instant;
         Some(if all_after { instant } else { first })
+    }
+}
+
+/// Adds what `other` counted.
+impl Merge for Unanswered {
+    fn merge(&mut self, other: &Unanswered) {
+        self.until = self.until.max(other.until);
+        other.latest.iter().for_each(|due| self.keep(*due));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::SharedSeconds;
 use crate::meters::{Aside, Meters, Phases, Stalls};
-use farfield_base::{Duration, Instant};
+use farfield_base::{Duration, Instant, Merge};
 use farfield_measure::Histogram;
 use farfield_measure::set_aside::Disturbance;
 use farfield_os::clock::{thread_cpu, thread_waited};

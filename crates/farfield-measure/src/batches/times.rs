@@ -5,6 +5,8 @@
 //! bins are 0.3 % wide where times are alike, and some 10 % where they spread over many octaves. How fine
 //! they are depends on the set of times alone, not on their order or grouping.
 
+use farfield_base::Merge;
+
 /// Bins that hold anything.
 const BINS_MAX: usize = 128;
 /// Bins of an octave at the finest, as a power of two.
@@ -58,32 +60,6 @@ impl TimeBatches {
             halve(&mut bin.counts, u32::saturating_add);
         }
         halve(&mut self.sums_ns, u64::saturating_add);
-    }
-
-    /// Adds what `other`, with batches of the same length, counted.
-    pub fn merge(&mut self, other: &TimeBatches) {
-        if other.bins.is_empty() {
-            return;
-        }
-        let mut other = other.clone();
-        while self.joined < other.joined {
-            self.join();
-        }
-        while other.joined < self.joined {
-            other.join();
-        }
-        let mut bins = std::mem::take(&mut self.bins);
-        bins.append(&mut other.bins);
-        bins.sort_by_key(|bin| bin.index);
-        self.bins = together(bins);
-        while self.bins.len() > BINS_MAX {
-            self.join();
-        }
-        self.index_places();
-        if self.sums_ns.len() < other.sums_ns.len() {
-            self.sums_ns.resize(other.sums_ns.len(), 0);
-        }
-        self.sums_ns.iter_mut().zip(&other.sums_ns).for_each(|(sum, ns)| *sum = sum.saturating_add(*ns));
     }
 
     /// Number of times in each of the first `batches`.
@@ -154,6 +130,34 @@ impl TimeBatches {
         for (place, bin) in self.bins.iter().enumerate().skip(first) {
             self.places[usize::from(bin.index)] = place as u16;
         }
+    }
+}
+
+/// Adds what `other`, with batches of the same length, counted.
+impl Merge for TimeBatches {
+    fn merge(&mut self, other: &TimeBatches) {
+        if other.bins.is_empty() {
+            return;
+        }
+        let mut other = other.clone();
+        while self.joined < other.joined {
+            self.join();
+        }
+        while other.joined < self.joined {
+            other.join();
+        }
+        let mut bins = std::mem::take(&mut self.bins);
+        bins.append(&mut other.bins);
+        bins.sort_by_key(|bin| bin.index);
+        self.bins = together(bins);
+        while self.bins.len() > BINS_MAX {
+            self.join();
+        }
+        self.index_places();
+        if self.sums_ns.len() < other.sums_ns.len() {
+            self.sums_ns.resize(other.sums_ns.len(), 0);
+        }
+        self.sums_ns.iter_mut().zip(&other.sums_ns).for_each(|(sum, ns)| *sum = sum.saturating_add(*ns));
     }
 }
 

@@ -10,58 +10,62 @@ use crate::statuses::StatusCounts;
 use crate::timing::{Timing, Timings};
 use farfield_base::{Duration, Instant, Outcome, Sample, Stamp, Window};
 
-/// Events of one phase, each counted if it happened in that phase.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct EventCounts {
-    /// Requests due.
-    pub offered: u64,
-    /// Requests whose first byte was sent.
-    pub sent: u64,
-    /// Replies that came as a whole, whatever their status.
-    pub completed: u64,
-    /// Of those, replies with success.
-    pub succeeded: u64,
-    /// Requests that ended, with success or without.
-    pub ended: u64,
-    /// Attempts to connect.
-    pub connects_begun: u64,
-    /// Connections established.
-    pub connected: u64,
-    /// Bytes of bodies of requests that ended.
-    pub body_bytes: u64,
-    /// All bytes of replies to requests that ended.
-    pub reply_bytes: u64,
-    /// Requests that ended, by the version of HTTP.
-    pub http: HttpCounts,
+farfield_base::mergeable! {
+    /// Events of one phase, each counted if it happened in that phase.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub struct EventCounts {
+        /// Requests due.
+        pub offered: u64,
+        /// Requests whose first byte was sent.
+        pub sent: u64,
+        /// Replies that came as a whole, whatever their status.
+        pub completed: u64,
+        /// Of those, replies with success.
+        pub succeeded: u64,
+        /// Requests that ended, with success or without.
+        pub ended: u64,
+        /// Attempts to connect.
+        pub connects_begun: u64,
+        /// Connections established.
+        pub connected: u64,
+        /// Bytes of bodies of requests that ended.
+        pub body_bytes: u64,
+        /// All bytes of replies to requests that ended.
+        pub reply_bytes: u64,
+        /// Requests that ended, by the version of HTTP.
+        pub http: HttpCounts,
+    }
 }
 
-/// Statistics of one phase of the run.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct PhaseStats {
-    /// Times of the successful requests due in this part; connect times of all their connections.
-    pub times: Timings<Histogram>,
-    /// Requests due in this part, by the [code](Outcome::code) of what became of them.
-    pub outcomes: OutcomeCounts,
-    /// Replies to requests due in this part, by status code.
-    pub statuses: StatusCounts,
-    /// Requests due in this part for which the client acted at all.
-    pub begun: u64,
-    /// Of the successful requests due in this part, those whose reply sends the user elsewhere.
-    pub redirects: u64,
-    /// Events in this phase.
-    pub events: EventCounts,
-    /// Ages of the censored requests due in this part, in each of their times that had begun.
-    pub censored: Timings<CensoredAges>,
-    /// Ages, from due to the end of the run, of the requests due in this part that were still open
-    /// then.
-    pub unfinished: CensoredAges,
-    /// The sum over all requests due in this part, whatever became of them, of the time from due to their
-    /// end; of unfinished ones to the end of the run.
-    pub waited_ns: u128,
-    /// Unfinished requests are no errors and their ages do not count: the scenario says so.
-    pub(super) ignores_unfinished: bool,
-    /// What was counted by batch of time, for intervals; only of the steady part.
-    batches: Option<Box<Batches>>,
+farfield_base::mergeable! {
+    /// Statistics of one phase of the run.
+    #[derive(Debug, Clone, Default, PartialEq)]
+    pub struct PhaseStats {
+        /// Times of the successful requests due in this part; connect times of all their connections.
+        pub times: Timings<Histogram>,
+        /// Requests due in this part, by the [code](Outcome::code) of what became of them.
+        pub outcomes: OutcomeCounts,
+        /// Replies to requests due in this part, by status code.
+        pub statuses: StatusCounts,
+        /// Requests due in this part for which the client acted at all.
+        pub begun: u64,
+        /// Of the successful requests due in this part, those whose reply sends the user elsewhere.
+        pub redirects: u64,
+        /// Events in this phase.
+        pub events: EventCounts,
+        /// Ages of the censored requests due in this part, in each of their times that had begun.
+        pub censored: Timings<CensoredAges>,
+        /// Ages, from due to the end of the run, of the requests due in this part that were still open
+        /// then.
+        pub unfinished: CensoredAges,
+        /// The sum over all requests due in this part, whatever became of them, of the time from due to their
+        /// end; of unfinished ones to the end of the run.
+        pub waited_ns: u128,
+        /// Unfinished requests are no errors and their ages do not count: the scenario says so.
+        pub(super) ignores_unfinished: bool => same,
+        /// What was counted by batch of time, for intervals; only of the steady part.
+        batches: Option<Box<Batches>>,
+    }
 }
 
 impl PhaseStats {
@@ -149,25 +153,6 @@ impl PhaseStats {
         }
     }
 
-    pub(super) fn merge(&mut self, other: &PhaseStats) {
-        for (timing, times) in other.times.iter() {
-            self.times.of_mut(timing).merge(times);
-        }
-        self.outcomes.merge(&other.outcomes);
-        self.statuses.merge(&other.statuses);
-        self.begun += other.begun;
-        self.redirects += other.redirects;
-        self.events.merge(&other.events);
-        for (timing, ages) in other.censored.iter() {
-            self.censored.of_mut(timing).merge(ages);
-        }
-        self.unfinished.merge(&other.unfinished);
-        self.waited_ns += other.waited_ns;
-        if let (Some(mine), Some(theirs)) = (&mut self.batches, &other.batches) {
-            mine.merge(theirs);
-        }
-    }
-
     /// Counts those of the sample's events that happened `inside` the part, of which so much before it is set
     /// `aside`.
     pub(super) fn count_events(
@@ -204,18 +189,5 @@ impl EventCounts {
                 self.http.record(sample);
             }
         }
-    }
-
-    pub(super) fn merge(&mut self, other: &EventCounts) {
-        self.offered += other.offered;
-        self.sent += other.sent;
-        self.completed += other.completed;
-        self.succeeded += other.succeeded;
-        self.ended += other.ended;
-        self.connects_begun += other.connects_begun;
-        self.connected += other.connected;
-        self.body_bytes += other.body_bytes;
-        self.reply_bytes += other.reply_bytes;
-        self.http.merge(&other.http);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::scene::{fold, sample, window};
 use super::*;
-use farfield_base::{Duration, Outcome};
+use farfield_base::{Duration, Merge, Outcome};
 use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;

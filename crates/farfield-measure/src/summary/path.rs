@@ -3,6 +3,7 @@
 use super::part::{OutcomeCount, StatusCount};
 use crate::fold::Fold;
 use crate::paths::PathCount;
+use farfield_base::Merge;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

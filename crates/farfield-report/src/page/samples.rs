@@ -10,7 +10,7 @@ use super::{NAMES, missing, opened, table, text_of};
 use crate::chart::{Axis, Chart, Mark, Series, Spacing};
 use crate::directory::RunDirectory;
 use crate::export::SAMPLES_FILE;
-use farfield_base::{Duration, Instant, Outcome, Sample};
+use farfield_base::{Duration, Instant, Merge, Outcome, Sample};
 use farfield_fit::series;
 use farfield_measure::samples::SamplesFile;
 use farfield_measure::summary::{PartSummary, TimingSummary};

@@ -2,7 +2,7 @@
 //!
 //! It is made on the collector's thread, so it is small, bounded, and pauses for workers between histograms.
 
-use farfield_base::{Duration, Instant, Outcome};
+use farfield_base::{Duration, Instant, Merge, Outcome};
 use farfield_engine::Progress;
 use farfield_measure::fold::{EventCounts, PhaseStats};
 use farfield_measure::paths::Paths;
