@@ -10,8 +10,9 @@
 //! none of them: headers, reassembly and HTTP are read here a second time, on purpose. It shares
 //! farfield-wire's pcapng reader, internet checksum and reassembly of IP fragments, which that crate's
 //! tests hold against tshark; a packet that they misread would be missing or damaged in [`Limits`], not
-//! wrong in silence. The ciphers are those of the library that the client uses too: what they opened wrongly
-//! would have a wrong tag.
+//! wrong in silence. With the client it shares httparse, which reads the lines of a head of HTTP/1; what they
+//! mean is found here by other code. The ciphers are those of the library that the client uses too: what they
+//! opened wrongly would have a wrong tag.
 //!
 //! [`TransactionState::Complete`] is a claim: request and reply were captured whole, and are each other's.
 //! What was inferred, because packets are missing from the capture or its beginning, is

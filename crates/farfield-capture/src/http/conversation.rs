@@ -295,9 +295,8 @@ impl Owner for Requests<'_> {
     }
 
     fn head(&mut self, head: &[u8]) -> Framing {
-        let Some(line) = head::request_line(head) else { return Framing::NotHttp };
+        let Some((line, fields)) = head::request(head) else { return Framing::NotHttp };
         self.0.name(Some(line));
-        let fields = head::fields(head);
         if let Some(exchange) = self.last() {
             exchange.awaits_word = fields.expects;
         }
@@ -393,8 +392,7 @@ impl Owner for Replies<'_> {
     }
 
     fn head(&mut self, head: &[u8]) -> Framing {
-        let Some(status) = head::status_line(head) else { return Framing::NotHttp };
-        let fields = head::fields(head);
+        let Some((status, fields)) = head::reply(head) else { return Framing::NotHttp };
         let asked = self.0.current();
         let is = |method: &str| asked.as_ref().is_some_and(|exchange| exchange.method == method);
         let framing = match status {
@@ -425,7 +423,7 @@ impl Owner for Replies<'_> {
     }
 
     fn cut_head(&mut self, head: &[u8]) {
-        if let (Some(status), Some(exchange)) = (head::status_line(head), self.0.current()) {
+        if let (Some(status), Some(exchange)) = (head::status(head), self.0.current()) {
             exchange.status = status;
         }
         self.lossy();
