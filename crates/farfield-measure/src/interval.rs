@@ -91,6 +91,12 @@ impl MeanEstimate {
     }
 }
 
+/// The t that a number of Student's distribution with so many degrees of freedom is not farther from 0 than,
+/// with probability `level`.
+pub fn student_quantile(level: f64, degrees: f64) -> f64 {
+    beta::student_quantile(level, degrees)
+}
+
 /// A number with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BoundedEstimate {

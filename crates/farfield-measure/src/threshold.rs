@@ -165,6 +165,16 @@ impl Threshold {
         self.scope.as_deref()
     }
 
+    /// True if it wants a number below its limit, or at it.
+    pub fn is_upper_limit(&self) -> bool {
+        matches!(self.comparison, Comparison::Less | Comparison::AtMost)
+    }
+
+    /// The unit of its metric and of its limit.
+    pub fn unit(&self) -> Unit {
+        self.metric.unit()
+    }
+
     /// True if its metric can be measured of a state of sessions.
     pub fn fits_states(&self) -> bool {
         match self.metric {

@@ -1,0 +1,145 @@
+//! Lower and upper bounds of a load, from trials of different lengths: the load classification of MLRsearch
+//! (RFC 9971), with "the goals are kept" in place of a loss ratio.
+//!
+//! Trials that are shorter than the target's length count for less: those that break goals count only as far
+//! as they outweigh short trials that kept them. A load is classified once trials that are still missing, up
+//! to the target's sum of lengths, could not change the result any more.
+
+use farfield_base::Duration;
+
+/// What a load must show to be classified.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Target {
+    /// Trials from this length on count in full.
+    pub trial_length: Duration,
+    /// The lengths of a load's trials must add up to this.
+    pub length_sum: Duration,
+    /// The share of this sum for which goals may be broken, below 1: with a half, the median trial decides.
+    pub exceed_ratio: f64,
+}
+
+/// What trials say of a load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Class {
+    /// It keeps the goals.
+    Lower,
+    /// It breaks them.
+    Upper,
+    /// More trials are needed.
+    Undecided,
+}
+
+/// A trial that counts: its load, its length, and whether it kept the goals.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Counted {
+    /// The load.
+    pub load: f64,
+    /// The length.
+    pub length: Duration,
+    /// Whether the goals were kept.
+    pub kept: bool,
+}
+
+/// The tightest bounds that trials support.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct RelevantBounds {
+    /// The highest load below the upper bound that keeps the goals.
+    pub lower: Option<f64>,
+    /// The lowest load that breaks them, so that a higher one that kept them by chance does not count.
+    pub upper: Option<f64>,
+}
+
+impl Target {
+    /// Classifies a load by its trials.
+    pub fn classify(&self, trials: impl IntoIterator<Item = Counted>) -> Class {
+        let (mut full, mut short) = ([0.0; 2], [0.0; 2]);
+        for trial in trials {
+            let sums = if trial.length >= self.trial_length { &mut full } else { &mut short };
+            sums[usize::from(trial.kept)] += trial.length.as_secs_f64();
+        }
+        let ([full_broken, full_kept], [short_broken, short_kept]) = (full, short);
+        let balancing = short_kept * self.exceed_ratio / (1.0 - self.exceed_ratio);
+        let broken = full_broken + (short_broken - balancing).max(0.0);
+        let whole = (full_kept + broken).max(self.length_sum.as_secs_f64());
+        let allowed = whole * self.exceed_ratio;
+        // If all that is missing keeps the goals, and if all of it breaks them.
+        let (optimistic, pessimistic) = (broken <= allowed, whole - full_kept <= allowed);
+        match (optimistic, pessimistic) {
+            (true, true) => Class::Lower,
+            (false, _) => Class::Upper,
+            (true, false) => Class::Undecided,
+        }
+    }
+
+    /// The relevant bounds of all loads that were tried, and the loads between them that are undecided.
+    pub fn bounds(&self, trials: &[Counted]) -> (RelevantBounds, Vec<f64>) {
+        let mut loads: Vec<f64> = trials.iter().map(|trial| trial.load).collect();
+        loads.sort_by(f64::total_cmp);
+        loads.dedup();
+        let (mut bounds, mut undecided) = (RelevantBounds::default(), Vec::new());
+        for load in loads {
+            match self.classify(trials.iter().filter(|trial| trial.load == load).copied()) {
+                Class::Upper => {
+                    bounds.upper = Some(load);
+                    break;
+                }
+                Class::Lower => {
+                    bounds.lower = Some(load);
+                    undecided.clear();
+                }
+                Class::Undecided => undecided.push(load),
+            }
+        }
+        (bounds, undecided)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trial(load: f64, seconds: u64, kept: bool) -> Counted {
+        Counted { load, length: Duration::from_secs(seconds), kept }
+    }
+
+    /// Full trials of 10 s that add up to 60 s, half of which may break the goals.
+    fn target() -> Target {
+        let (trial_length, length_sum) = (Duration::from_secs(10), Duration::from_secs(60));
+        Target { trial_length, length_sum, exceed_ratio: 0.5 }
+    }
+
+    fn class(trials: &[(u64, bool, usize)]) -> Class {
+        let all = trials.iter().flat_map(|&(seconds, kept, times)| vec![trial(1.0, seconds, kept); times]);
+        target().classify(all)
+    }
+
+    /// Of six trials, three that keep the goals decide, whatever the others would be; four that break them.
+    #[test]
+    fn a_load_is_classified_once_missing_trials_cannot_change_it() {
+        assert_eq!(class(&[(10, true, 2)]), Class::Undecided);
+        assert_eq!(class(&[(10, true, 3)]), Class::Lower);
+        assert_eq!(class(&[(10, false, 3)]), Class::Undecided);
+        assert_eq!(class(&[(10, false, 4)]), Class::Upper);
+        assert_eq!(class(&[(10, false, 3), (10, true, 3)]), Class::Lower);
+    }
+
+    /// Short trials that keep the goals never make a lower bound; those that break them make an upper one if
+    /// they outweigh the others.
+    #[test]
+    fn short_trials_count_for_less() {
+        assert_eq!(class(&[(1, true, 1000)]), Class::Undecided);
+        assert_eq!(class(&[(1, false, 30)]), Class::Undecided);
+        assert_eq!(class(&[(1, false, 31)]), Class::Upper);
+        assert_eq!(class(&[(1, false, 31), (1, true, 1)]), Class::Undecided);
+    }
+
+    /// A load above the lowest upper bound is no lower bound, though its trials kept the goals.
+    #[test]
+    fn inversions_are_read_to_the_safe_side() {
+        let once = Target { length_sum: Duration::from_secs(10), ..target() };
+        let trials = [trial(1.0, 10, true), trial(2.0, 10, false), trial(3.0, 10, true)];
+        let (bounds, undecided) = once.bounds(&trials);
+        assert_eq!(bounds, RelevantBounds { lower: Some(1.0), upper: Some(2.0) });
+        assert!(undecided.is_empty());
+    }
+}

@@ -1,0 +1,172 @@
+//! The trials of a search as they are made: numbers, seeds, repeats of invalid ones, and the time they take.
+
+use crate::bounds::Counted;
+use crate::report::TrialRecord;
+use crate::trial::{Design, Observed, Runner, Stop, Trial, Validity};
+use farfield_base::Duration;
+use farfield_base::random::{Purpose, Seed};
+use rand_core::Rng;
+use std::collections::BTreeMap;
+
+/// How often a trial is made that the generator is full in, until its load is taken for one that cannot be
+/// offered here.
+const ATTEMPTS_FULL: u32 = 3;
+/// How often one is made that something disturbs.
+const ATTEMPTS_DISTURBED: u32 = 5;
+
+/// What the journal goes by.
+#[derive(Debug, Clone)]
+pub struct Rules {
+    /// The experiment's name.
+    pub experiment: String,
+    /// The key that sets the load.
+    pub key: String,
+    /// The seed; each trial has another that follows from it.
+    pub seed: u64,
+    /// The time for all trials.
+    pub budget: Duration,
+    /// Whether loads are whole numbers.
+    pub whole: bool,
+}
+
+/// What came of a trial that was wanted.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Made {
+    /// It counts; its place among the records.
+    Counted(usize),
+    /// It was invalid again and again, by farfield or its machine.
+    Refused {
+        /// The check that failed in the end.
+        cause: String,
+        /// Whether the generator had no more to give.
+        is_full: bool,
+    },
+}
+
+/// All trials so far.
+pub struct Journal<'a> {
+    rules: Rules,
+    runner: &'a mut dyn Runner,
+    records: Vec<TrialRecord>,
+    repeats: BTreeMap<(u64, u64), u32>,
+}
+
+impl<'a> Journal<'a> {
+    /// No trials yet.
+    pub fn new(rules: Rules, runner: &'a mut dyn Runner) -> Journal<'a> {
+        Journal { rules, runner, records: Vec::new(), repeats: BTreeMap::new() }
+    }
+
+    /// The trials that were made, in order.
+    pub fn records(&self) -> &[TrialRecord] {
+        &self.records
+    }
+
+    /// All of them, at the end.
+    pub fn into_records(self) -> Vec<TrialRecord> {
+        self.records
+    }
+
+    /// Seconds that all trials took.
+    pub fn spent_s(&self) -> f64 {
+        self.records.iter().map(|record| record.observed.took_s).sum()
+    }
+
+    /// A load near `load` that can be offered and named: users are whole, rates have four digits.
+    pub fn rounded(&self, load: f64) -> f64 {
+        if self.rules.whole {
+            return load.round().max(1.0);
+        }
+        let unit = 10_f64.powf(load.log10().floor() - 3.0);
+        // Divided by a whole power of ten it is the number that its four digits stand for.
+        if unit < 1.0 { (load / unit).round() / (1.0 / unit).round() } else { (load / unit).round() * unit }
+    }
+
+    /// Makes a trial, again if it ends invalid.
+    ///
+    /// # Errors
+    /// If the runner was interrupted or failed, or the time is over.
+    pub fn measure(&mut self, load: f64, length: Duration, block: u32) -> Result<Made, Stop> {
+        let mut attempts = 0;
+        loop {
+            self.afford(length)?;
+            let trial = self.trial(load, length, block);
+            let observed = self.runner.run(&trial)?;
+            let validity = observed.validity.clone();
+            self.records.push(TrialRecord::of(trial, observed));
+            let Validity::Invalid { cause, is_full } = validity else {
+                return Ok(Made::Counted(self.records.len() - 1));
+            };
+            attempts += 1;
+            if attempts >= if is_full { ATTEMPTS_FULL } else { ATTEMPTS_DISTURBED } {
+                return Ok(Made::Refused { cause, is_full });
+            }
+        }
+    }
+
+    /// Trials of these loads, in an order that is drawn.
+    ///
+    /// # Errors
+    /// As for [`measure`](Journal::measure).
+    pub fn measure_block(&mut self, loads: &[f64], length: Duration, block: u32) -> Result<Vec<Made>, Stop> {
+        let mut order = loads.to_vec();
+        let mut random = Seed(self.rules.seed).stream(Purpose::Arrivals, u64::from(block));
+        for last in (1..order.len()).rev() {
+            order.swap(last, (random.next_u64() % (last as u64 + 1)) as usize);
+        }
+        order.into_iter().map(|load| self.measure(load, length, block)).collect()
+    }
+
+    /// The trials that count.
+    pub fn counted(&self) -> Vec<Counted> {
+        let counts = self.records.iter().filter(|record| record.counts());
+        counts
+            .map(|record| Counted {
+                load: record.load,
+                length: record.length(),
+                kept: record.observed.keeps_goals(),
+            })
+            .collect()
+    }
+
+    /// The trials that count and are at least so long.
+    pub fn full(&self, length: Duration) -> impl Iterator<Item = &TrialRecord> {
+        self.records.iter().filter(move |record| record.counts() && record.length() >= length)
+    }
+
+    /// What was observed at a place.
+    pub fn observed(&self, at: usize) -> &Observed {
+        &self.records[at].observed
+    }
+
+    fn trial(&mut self, load: f64, length: Duration, block: u32) -> Trial {
+        let repeats = self.repeats.entry((load.to_bits(), length.as_ns())).or_default();
+        *repeats += 1;
+        let number = self.records.len() as u32 + 1;
+        let design = Design {
+            experiment: self.rules.experiment.clone(),
+            number,
+            point: format!("{} = {load}", self.rules.key),
+            repeat: *repeats,
+            block,
+            // Seeds of a scenario are read as signed numbers.
+            seed: self.rules.seed.wrapping_add(u64::from(number)) & u64::from(u32::MAX),
+        };
+        Trial { load, length, design }
+    }
+
+    /// Whether a trial of this length fits into the time that is left, going by those before it: each takes
+    /// some time of its own, and some for each second of its length.
+    fn afford(&self, length: Duration) -> Result<(), Stop> {
+        let rate = |record: &TrialRecord| record.observed.took_s / record.length().as_secs_f64();
+        let alike = self.records.iter().filter(|record| record.length() == length);
+        let expected = match alike.map(|record| record.observed.took_s).reduce(f64::max) {
+            Some(longest) => longest,
+            None => self.records.iter().map(rate).fold(0.0, f64::max) * length.as_secs_f64(),
+        };
+        if self.spent_s() + expected > self.rules.budget.as_secs_f64() {
+            return Err(Stop::BudgetOver);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,202 @@
+//! What a search for capacity comes to: the answer, the curve, and every trial.
+
+use crate::trial::{Design, Observed, Trial, Validity};
+use farfield_base::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The version of [`CapacityReport`]'s schema.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// The probability with which intervals contain the true value.
+pub const LEVEL: f64 = 0.95;
+
+/// How an interval was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// From trials on both sides of the limit, by inverse regression: a confidence interval.
+    Regression,
+    /// Between the highest load that kept the goals and the lowest that broke them.
+    Bounds,
+    /// The mean of repeats at the load with the most throughput, made after it was selected.
+    Repeats,
+}
+
+/// The answer of a search.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "is", rename_all = "kebab-case")]
+pub enum Answer {
+    /// The capacity.
+    Found {
+        /// The capacity, in the load's unit; of a peak, successful replies a second.
+        value: f64,
+        /// The lower end of its interval.
+        low: f64,
+        /// The upper end.
+        high: f64,
+        /// How both were found.
+        method: Method,
+        /// The load at which it was found: of a peak, the one with the most throughput.
+        at_load: f64,
+    },
+    /// No load was reached that the server did not take.
+    AtLeast {
+        /// The highest load that was taken; of a peak, successful replies a second.
+        value: f64,
+        /// Why no more could be offered.
+        because: String,
+        /// Whether the generator had no more to give.
+        generator_full: bool,
+    },
+    /// No load kept the goals.
+    LessThan {
+        /// The lowest load that broke them.
+        value: f64,
+    },
+    /// Not known within what was asked for.
+    Undecided {
+        /// The highest load that kept the goals, or the lower end of an interval; null if there is none.
+        low: Option<f64>,
+        /// The lowest load that broke them, or the upper end; null if there is none.
+        high: Option<f64>,
+        /// Why no more is known.
+        because: String,
+    },
+}
+
+/// One trial with its place, its load and what was observed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TrialRecord {
+    /// The load.
+    pub load: f64,
+    /// Length of the measured part.
+    pub length_ns: u64,
+    /// Its place in the experiment.
+    pub design: Design,
+    /// What was observed.
+    pub observed: Observed,
+}
+
+impl TrialRecord {
+    pub(crate) fn of(trial: Trial, observed: Observed) -> TrialRecord {
+        TrialRecord { load: trial.load, length_ns: trial.length.as_ns(), design: trial.design, observed }
+    }
+
+    /// Whether it counts.
+    pub fn counts(&self) -> bool {
+        !matches!(self.observed.validity, Validity::Invalid { .. })
+    }
+
+    /// Length of the measured part.
+    pub fn length(&self) -> Duration {
+        Duration::from_ns(self.length_ns)
+    }
+}
+
+/// A load of the curve: all trials with it that count, long and short.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CurvePoint {
+    /// The load.
+    pub load: f64,
+    /// Trials that count.
+    pub trials: u32,
+    /// Of those, trials that kept the goals.
+    pub kept: u32,
+    /// Trials that were invalid.
+    pub invalid: u32,
+    /// The mean of successful replies a second; null if no trial counts.
+    pub achieved_per_s: Option<f64>,
+    /// The mean of the 99th percentiles of the response time.
+    pub p99_ns: Option<f64>,
+    /// The mean share of requests that went wrong.
+    pub error_share: Option<f64>,
+}
+
+/// The bounds of one goal by itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GoalBounds {
+    /// The goal.
+    pub goal: String,
+    /// The highest load that kept it; null if there is none.
+    pub lower: Option<f64>,
+    /// The lowest load that broke it; null if there is none.
+    pub upper: Option<f64>,
+}
+
+/// Why a search ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ended {
+    /// The answer is as narrow as was asked for, or can be no narrower.
+    Done,
+    /// The time was over.
+    BudgetOver,
+    /// Ctrl-C.
+    Interrupted,
+    /// A run could not be made; a sentence.
+    Failed(String),
+}
+
+/// All of a search.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CapacityReport {
+    /// The version of this schema.
+    pub schema_version: u32,
+    /// The goals; empty for a peak.
+    pub goals: Vec<String>,
+    /// The key that sets the load.
+    pub key: String,
+    /// The unit of loads: "requests/s", "users".
+    pub unit: String,
+    /// The answer.
+    pub answer: Answer,
+    /// The probability with which its interval contains the true value.
+    pub level: f64,
+    /// Bounds of each goal by itself.
+    pub goal_bounds: Vec<GoalBounds>,
+    /// Successful requests a second at the highest load that kept the goals, in the trial with the fewest:
+    /// the conditional throughput of RFC 9971; null if there is none.
+    pub conditional_per_s: Option<f64>,
+    /// What gave out at the server at the loads that broke the goals; null where nothing is known.
+    pub gave_out: Option<String>,
+    /// Why the search ended.
+    pub ended: Ended,
+    /// What more time would give; null where it would give nothing.
+    pub more_time: Option<String>,
+    /// The loads that were tried, from low to high.
+    pub curve: Vec<CurvePoint>,
+    /// All trials, in the order in which they were made.
+    pub trials: Vec<TrialRecord>,
+    /// Seconds that they took.
+    pub spent_s: f64,
+}
+
+/// The curve of all trials.
+pub(crate) fn curve(trials: &[TrialRecord]) -> Vec<CurvePoint> {
+    let mut by_load: BTreeMap<u64, Vec<&TrialRecord>> = BTreeMap::new();
+    for trial in trials {
+        // Positive numbers are ordered as their bits are.
+        by_load.entry(trial.load.to_bits()).or_default().push(trial);
+    }
+    by_load.into_values().map(|trials| point(&trials)).collect()
+}
+
+fn point(trials: &[&TrialRecord]) -> CurvePoint {
+    let counted: Vec<&Observed> =
+        trials.iter().filter(|trial| trial.counts()).map(|trial| &trial.observed).collect();
+    let mean = |number: &dyn Fn(&Observed) -> Option<f64>| {
+        let numbers: Vec<f64> = counted.iter().filter_map(|observed| number(observed)).collect();
+        (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
+    };
+    CurvePoint {
+        load: trials[0].load,
+        trials: counted.len() as u32,
+        kept: counted.iter().filter(|observed| observed.keeps_goals()).count() as u32,
+        invalid: (trials.len() - counted.len()) as u32,
+        achieved_per_s: mean(&|observed| Some(observed.achieved_per_s)),
+        p99_ns: mean(&|observed| observed.p99_ns),
+        error_share: mean(&|observed| observed.error_share),
+    }
+}

@@ -1,0 +1,137 @@
+//! A trial: one run with a load, a length and a seed, what was observed of it, and who makes it.
+
+use farfield_base::Duration;
+use farfield_measure::ThresholdResult;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// A run that is to be made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trial {
+    /// The load: arrivals a second, or users.
+    pub load: f64,
+    /// Length of the measured part.
+    pub length: Duration,
+    /// Its place in the experiment.
+    pub design: Design,
+}
+
+/// The place of a run in its experiment, as its directory keeps it (`design.json`). Runs with the same
+/// experiment and repeat number belong together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Design {
+    /// The experiment's name.
+    pub experiment: String,
+    /// The run's number among all runs of the experiment, from 1, in the order in which they were made.
+    pub number: u32,
+    /// The point: its load, with the key that sets it.
+    pub point: String,
+    /// The number of the run among those of its point and length, from 1.
+    pub repeat: u32,
+    /// The number of the block, within which the order of runs was drawn; 0 for the first ones, whose
+    /// order follows from their results.
+    pub block: u32,
+    /// The seed of the run.
+    pub seed: u64,
+}
+
+/// Whether a run counts, and if it does not, whose doing that is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "is", rename_all = "kebab-case")]
+pub enum Validity {
+    /// It counts.
+    Valid,
+    /// It is invalid because the server did not cope, which is an answer: goals are broken.
+    Overwhelmed {
+        /// The check that failed.
+        cause: String,
+    },
+    /// It is invalid because of farfield or its machine, and counts for nothing.
+    Invalid {
+        /// The check that failed first.
+        cause: String,
+        /// True if the generator itself had no more to give, rather than that something disturbed it.
+        is_full: bool,
+    },
+}
+
+/// What one goal came to in a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GoalReading {
+    /// The goal.
+    pub goal: String,
+    /// The number found, in nanoseconds or as a share; null if there was nothing to measure.
+    pub measured: Option<f64>,
+    /// The limit over the number found, at most 4: above 1 where the goal is kept.
+    pub margin: f64,
+    /// Whether it was kept.
+    pub kept: bool,
+}
+
+impl GoalReading {
+    /// Of a threshold's result.
+    pub fn of(result: &ThresholdResult) -> GoalReading {
+        let margin = crate::goal::margin(result);
+        GoalReading { goal: result.text.clone(), measured: result.measured, margin, kept: result.passed }
+    }
+}
+
+/// What a run came to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Observed {
+    /// Whether it counts.
+    pub validity: Validity,
+    /// Requests that were due, a second.
+    pub offered_per_s: f64,
+    /// Successful replies a second.
+    pub achieved_per_s: f64,
+    /// The 99th percentile of the response time; null if there is none.
+    pub p99_ns: Option<f64>,
+    /// The share of requests that went wrong; null if there were none.
+    pub error_share: Option<f64>,
+    /// What the goals came to.
+    pub goals: Vec<GoalReading>,
+    /// What gave out at the server, in words; null where nothing did, or nothing was monitored.
+    pub gave_out: Option<String>,
+    /// The run directory.
+    pub directory: PathBuf,
+    /// How long it took on the wall clock, with start and end.
+    pub took_s: f64,
+}
+
+impl Observed {
+    /// Whether all goals were kept, by a server that coped.
+    pub fn keeps_goals(&self) -> bool {
+        self.validity == Validity::Valid && self.goals.iter().all(|goal| goal.kept)
+    }
+
+    /// The smallest margin of its goals.
+    pub fn margin(&self) -> f64 {
+        let smallest = self.goals.iter().map(|goal| goal.margin).fold(f64::INFINITY, f64::min);
+        if self.validity == Validity::Valid { smallest } else { smallest.min(1.0 - f64::EPSILON) }
+    }
+}
+
+/// Why a runner made no run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Stop {
+    /// Ctrl-C.
+    #[error("interrupted")]
+    Interrupted,
+    /// The time that was given to the search would be over before the run is.
+    #[error("the time is over")]
+    BudgetOver,
+    /// The run could not be made at all; a sentence.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// Makes runs.
+pub trait Runner {
+    /// Makes the run, or reads it back if it was made already.
+    ///
+    /// # Errors
+    /// If it was interrupted, or could not be made.
+    fn run(&mut self, trial: &Trial) -> Result<Observed, Stop>;
+}
