@@ -4,6 +4,7 @@
 //! number of requests, and what falls with load, such as a rate, is no goal: short trials would keep the one,
 //! and any load break the other.
 
+use farfield_base::Duration;
 use farfield_measure::threshold::ThresholdError;
 use farfield_measure::verdict::Unit;
 use farfield_measure::{Threshold, ThresholdResult};
@@ -36,6 +37,12 @@ impl Goals {
     /// The goals, in the order in which they were written.
     pub fn thresholds(&self) -> &[Threshold] {
         &self.0
+    }
+
+    /// The longest time among their limits; `None` where none is about times.
+    pub fn longest_time(&self) -> Option<Duration> {
+        let times = self.0.iter().filter(|goal| goal.unit() == Unit::Ns);
+        times.map(|goal| Duration::from_ns(goal.limit() as u64)).max()
     }
 
     /// The goals in words: `p99<200ms, errors<0.1%`.

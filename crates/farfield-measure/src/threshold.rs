@@ -170,6 +170,11 @@ impl Threshold {
         matches!(self.comparison, Comparison::Less | Comparison::AtMost)
     }
 
+    /// The number that its metric is compared with, in its unit.
+    pub fn limit(&self) -> f64 {
+        self.limit
+    }
+
     /// The unit of its metric and of its limit.
     pub fn unit(&self) -> Unit {
         self.metric.unit()

@@ -116,6 +116,27 @@ impl Overlay {
         self
     }
 
+    /// The words of a command line that lay the same over a scenario.
+    pub fn words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        for Setting { value, flag, .. } in &self.settings {
+            // Its value has been rewritten already.
+            let flag = if flag == "--resolve" { "--connect-to" } else { flag };
+            match value {
+                // A flag without a value, whichever its key takes.
+                Value::Boolean(_) => words.push(flag.to_owned()),
+                Value::Array(list) => words.extend(list.iter().map(|value| word(flag, value))),
+                value => words.push(word(flag, value)),
+            }
+        }
+        let TypedRequest { method, headers, body } = &self.request;
+        words.extend(method.iter().map(|method| format!("--method={method}")));
+        words.extend(headers.iter().map(|header| format!("--header={header}")));
+        words.extend(body.iter().map(|body| format!("--body={body}")));
+        words.extend(self.sets.iter().map(|set| format!("--set={set}")));
+        words
+    }
+
     /// Whether a flag sets `key`.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.settings.iter().any(|setting| setting.is_of(key))
@@ -124,6 +145,13 @@ impl Overlay {
     /// The text that a flag sets `key` to.
     pub(crate) fn text(&self, key: &str) -> Option<&str> {
         self.settings.iter().rfind(|setting| setting.is_of(key)).and_then(|setting| setting.value.as_str())
+    }
+}
+
+fn word(flag: &str, value: &Value) -> String {
+    match value.as_str() {
+        Some(text) => format!("{flag}={text}"),
+        None => format!("{flag}={value}"),
     }
 }
 

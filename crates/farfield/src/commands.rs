@@ -3,6 +3,7 @@
 pub mod advise;
 mod around;
 pub mod audit;
+pub mod capacity;
 pub mod compare;
 pub mod doctor;
 pub mod export;

@@ -2,6 +2,7 @@
 //! that commands share.
 
 pub mod audit;
+pub mod capacity;
 pub mod compare;
 pub mod export;
 pub mod fit;
@@ -41,6 +42,8 @@ pub struct Flags {
 pub enum Command {
     /// Load a server, and judge the result.
     Run(Box<RunFlags>),
+    /// Find what a server can take: the highest load that keeps goals, or its highest throughput.
+    Capacity(Box<capacity::CapacityFlags>),
     /// Run one session of a scenario once, and show what is sent, extracted and checked.
     Try(TryFlags),
     /// Run the built-in server, with the capacity and the faults that flags give it.

@@ -33,6 +33,7 @@ fn main() -> ExitCode {
     let done = match flags.command {
         None => commands::tour::tour(),
         Some(Command::Run(run)) => commands::run::run(&run),
+        Some(Command::Capacity(capacity)) => commands::capacity::capacity(&capacity),
         Some(Command::Try(once)) => commands::once::once(&once),
         Some(Command::Serve(serve)) => commands::serve::serve(&serve),
         Some(Command::Shell(shell)) => commands::shell::shell(&shell),

@@ -1,0 +1,172 @@
+//! `farfield capacity`: what a server can take, by a search whose trials are runs.
+
+mod load;
+mod observe;
+mod runner;
+mod text;
+
+use crate::exit::Exit;
+use crate::flags::Format;
+use crate::flags::capacity::CapacityFlags;
+use crate::output;
+use crate::problem::Problem;
+use farfield_base::{Duration, Share};
+use farfield_engine::interrupt;
+use farfield_engine::plane::PlaneKind;
+use farfield_experiment::peak::peak;
+use farfield_experiment::report::Ended;
+use farfield_experiment::{Answer, CapacityReport, Goals, SearchPlan, search};
+use farfield_scenario::{Overlay, RunPlan, Scenario};
+use load::RisingLoad;
+use runner::ChildRunner;
+use std::path::{Path, PathBuf};
+
+/// The folder of searches without a directory of their own.
+const RUNS: &str = "farfield-runs";
+/// Arrivals a second of the first trial with a URL.
+const FIRST_RATE: &str = "100/s";
+/// Users of the first trial of a peak with a URL.
+const FIRST_USERS: u32 = 1;
+/// The budget has room for as many full trials, where their goals leave it the choice.
+const TRIALS: u64 = 30;
+/// And for at least so many.
+const TRIALS_MIN: u64 = 12;
+/// A full trial is as much longer than the times of its goals: a queue that fills slowly reaches them.
+const TIMES_OF_GOAL: u64 = 20;
+
+/// Searches, and prints the answer.
+pub fn capacity(flags: &CapacityFlags) -> Result<Exit, Problem> {
+    let goals = flags.slo.as_deref().map(str::parse::<Goals>).transpose();
+    let goals = goals.map_err(|error| Problem::usage(format!("--slo: {error}")))?;
+    let overlay = overlay(flags);
+    let plan = super::run::read(Some(&flags.what), &overlay)?;
+    let searched = searched(flags, goals.as_ref(), &plan)?;
+    let load = RisingLoad::of(&plan)?;
+    let folder = flags.search.out.clone().unwrap_or_else(|| free_folder(&plan.scenario().name));
+    let opened = farfield_files::output::folder(&folder);
+    opened
+        .map_err(|error| Problem::failed(format!("cannot make the folder {}: {error}", folder.display())))?;
+    let stop = interrupt::flag();
+    let stop = stop.map_err(|error| Problem::failed(format!("cannot listen for signals: {error}")))?;
+    let words = std::iter::once(flags.what.clone()).chain(overlay.words()).collect();
+    let mut runner = ChildRunner {
+        words,
+        load,
+        goals: searched.goals.clone(),
+        warm_up: time("--warm-up", flags.search.warm_up.as_deref())?,
+        folder: folder.clone(),
+        stop,
+        quiet: flags.quiet,
+    };
+    let report = match flags.peak {
+        true => peak(&searched, &mut runner),
+        false => search(&searched, &mut runner),
+    };
+    if let (Ended::Failed(sentence), true) = (&report.ended, report.trials.is_empty()) {
+        // Empty, as no trial was made.
+        let _ = std::fs::remove_dir(&folder);
+        return Err(Problem::failed(sentence));
+    }
+    match flags.format {
+        Format::Text => output::put(&text::render(&report, &folder))?,
+        Format::Json => output::put(&json(&report))?,
+    }
+    Ok(exit(&report))
+}
+
+/// What is laid over the scenario in all trials. What is known of a URL alone is loaded openly: users who wait
+/// for a slow server ask it for less, and hide that it is slow.
+fn overlay(flags: &CapacityFlags) -> Overlay {
+    let overlay = flags.overlay();
+    let is_url = flags.what.contains("://");
+    match (is_url, flags.peak, flags.load.users) {
+        (true, false, None) => overlay.with("load.arrivals", "--rate", FIRST_RATE),
+        (true, true, None) => overlay.with("load.users", "--users", FIRST_USERS),
+        _ => overlay,
+    }
+}
+
+fn searched(flags: &CapacityFlags, goals: Option<&Goals>, plan: &RunPlan) -> Result<SearchPlan, Problem> {
+    let scenario = plan.scenario();
+    if scenario.run.requests.is_some() || scenario.run.sessions.is_some() {
+        return Err(Problem::usage(
+            "a trial ends by its time: leave `run.requests` and `run.sessions` out of the scenario",
+        ));
+    }
+    let load = RisingLoad::of(plan)?;
+    let read =
+        |flag: &str, text: &Option<String>| text.as_deref().map(|text| load.read(flag, text)).transpose();
+    let from = read("--from", &flags.search.from)?.unwrap_or(load.own);
+    let to = read("--to", &flags.search.to)?;
+    if to.is_some_and(|to| to < from) {
+        return Err(Problem::usage(format!(
+            "--to is below the first load, {}; lower that with --from",
+            load.value(from)
+        )));
+    }
+    let budget = time("--budget", Some(&flags.search.budget))?.unwrap_or(Duration::ZERO);
+    let length = match time("--duration", flags.search.duration.as_deref())? {
+        Some(length) => length,
+        None => full_length(scenario, goals, budget),
+    };
+    let precision = flags.search.precision.parse::<Share>();
+    let precision = precision.map_err(|error| Problem::usage(format!("--precision: {error}")))?.as_f64();
+    if precision == 0.0 {
+        return Err(Problem::usage("--precision 0: no number of trials is as exact as that; write 1%, say"));
+    }
+    Ok(SearchPlan {
+        experiment: "capacity".to_owned(),
+        goals: goals.iter().flat_map(|goals| goals.thresholds()).map(ToString::to_string).collect(),
+        key: load.key.clone(),
+        unit: load.unit.to_owned(),
+        whole: load.whole,
+        from,
+        to,
+        length,
+        precision,
+        budget,
+        seed: scenario.seed,
+    })
+}
+
+fn time(flag: &str, text: Option<&str>) -> Result<Option<Duration>, Problem> {
+    let read = text.map(str::parse::<Duration>).transpose();
+    match read.map_err(|error| Problem::usage(format!("{flag}: {error}")))? {
+        Some(time) if time.is_zero() => Err(Problem::usage(format!("{flag} 0: write a time that is more"))),
+        time => Ok(time),
+    }
+}
+
+/// Length of a full trial.
+fn full_length(scenario: &Scenario, goals: Option<&Goals>, budget: Duration) -> Duration {
+    if scenario.plane == PlaneKind::Simulated {
+        return scenario.run.duration;
+    }
+    let part = |count: u64| Duration::from_ns(budget.as_ns() / count);
+    let longest = goals.and_then(Goals::longest_time).unwrap_or(Duration::ZERO);
+    part(TRIALS).max(longest.times(TIMES_OF_GOAL)).min(part(TRIALS_MIN))
+}
+
+/// A folder for trials: `farfield-runs/2026-01-31T12-00-00Z-name-capacity`, with a number where that is taken.
+fn free_folder(name: &str) -> PathBuf {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' };
+    let name: String = name.chars().map(plain).collect();
+    let base = format!("{}-{name}-capacity", super::run::now_rfc3339().replace(':', "-"));
+    let mut names = std::iter::once(base.clone()).chain((2..).map(|number| format!("{base}-{number}")));
+    names
+        .find_map(|name| Some(Path::new(RUNS).join(name)).filter(|path| !path.exists()))
+        .expect("numbers do not run out")
+}
+
+fn json(report: &CapacityReport) -> String {
+    serde_json::to_string_pretty(report).expect("names are strings and numbers are finite") + "\n"
+}
+
+fn exit(report: &CapacityReport) -> Exit {
+    match (&report.ended, &report.answer) {
+        (Ended::Interrupted, _) => Exit::Interrupted,
+        (Ended::Failed(_), _) => Exit::Failed,
+        (_, Answer::Found { .. }) => Exit::Fine,
+        _ => Exit::Invalid,
+    }
+}

@@ -1,0 +1,92 @@
+//! The load that a search raises: the key that sets it, its unit, and the load of the first trial.
+
+use crate::problem::Problem;
+use farfield_base::Rate;
+use farfield_scenario::{RunPlan, Scenario};
+use farfield_traffic::load::LoadModel;
+use toml::{Table, Value};
+
+/// The load that rises.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RisingLoad {
+    /// The key that sets it.
+    pub key: String,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Whether it is a whole number.
+    pub whole: bool,
+    /// The scenario's own.
+    pub own: f64,
+}
+
+impl RisingLoad {
+    /// Of the plan's model of load.
+    pub fn of(plan: &RunPlan) -> Result<RisingLoad, Problem> {
+        let (arrivals, unit) = match plan.load() {
+            LoadModel::Closed { users, .. } => {
+                let (key, own) = ("load.users".to_owned(), f64::from(users.get()));
+                return Ok(RisingLoad { key, unit: "users", whole: true, own });
+            }
+            LoadModel::Open { arrivals, .. } => (arrivals, unit_of_pages(plan.scenario())),
+            LoadModel::Hybrid { arrivals, .. } => (arrivals, "sessions/s"),
+            LoadModel::Overload(_) => {
+                return Err(Problem::usage(
+                    "an overload has no capacity: it offers more than a server takes; use a closed, an open or \
+                     a hybrid load",
+                ));
+            }
+        };
+        let key = rate_key(plan.scenario());
+        match (key, arrivals.mean_rate()) {
+            (Some(key), Some(rate)) => {
+                Ok(RisingLoad { key: key.to_owned(), unit, whole: false, own: rate.as_per_second() })
+            }
+            _ => Err(Problem::usage(
+                "a search needs arrivals with one rate, which it raises: `load.arrivals` of a rate, or with a \
+                 key `rate`",
+            )),
+        }
+    }
+
+    /// A load as the key takes it.
+    pub fn value(&self, load: f64) -> String {
+        if self.whole { format!("{load:.0}") } else { format!("{load}/s") }
+    }
+
+    /// Reads a load as it is typed: users, or a rate.
+    pub fn read(&self, flag: &str, text: &str) -> Result<f64, Problem> {
+        let refuse = |error: &dyn std::fmt::Display| Problem::usage(format!("{flag} {text}: {error}"));
+        match (self.whole, text.parse::<u32>()) {
+            (true, Ok(users @ 1..)) => Ok(f64::from(users)),
+            (true, _) => Err(refuse(&"write a number of users, such as 20")),
+            (false, Ok(rate @ 1..)) => Ok(f64::from(rate)),
+            (false, _) => match text.parse::<Rate>().map(Rate::as_per_second) {
+                Ok(rate) if rate > 0.0 => Ok(rate),
+                Ok(_) => Err(refuse(&"a load is more than none")),
+                Err(error) => Err(refuse(&error)),
+            },
+        }
+    }
+}
+
+/// Pages of several requests are not requests.
+fn unit_of_pages(scenario: &Scenario) -> &'static str {
+    let is_single = |table: &Table| {
+        let requests = table.get("requests").and_then(Value::as_table);
+        let session = table.contains_key("session");
+        !session && requests.is_none_or(|requests| !requests.contains_key("site"))
+    };
+    match scenario.to_toml().parse::<Table>() {
+        Ok(table) if is_single(&table) => "requests/s",
+        _ => "pages/s",
+    }
+}
+
+fn rate_key(scenario: &Scenario) -> Option<&'static str> {
+    let table: Table = scenario.to_toml().parse().ok()?;
+    match table.get("load")?.get("arrivals")? {
+        Value::String(_) => Some("load.arrivals"),
+        Value::Table(arrivals) if arrivals.contains_key("rate") => Some("load.arrivals.rate"),
+        _ => None,
+    }
+}

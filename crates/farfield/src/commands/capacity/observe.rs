@@ -1,0 +1,87 @@
+//! What a search makes of a run's summary: whether the run counts, and what its goals came to.
+
+use farfield_experiment::{GoalReading, Observed, Validity};
+use farfield_measure::bottleneck::Cause;
+use farfield_measure::{Quantile, Summary};
+use std::path::Path;
+
+/// Checks that fail because of a server that does not cope, or of what is between it and users. Where goals
+/// are broken as well, that is the answer.
+const OF_THE_SERVER: [&str; 9] = [
+    "server-ended",
+    "server-silent",
+    "server-failing",
+    "server-receive",
+    "dropped-arrivals",
+    "unfinished",
+    "something-succeeded",
+    "something-measured",
+    "response-time-law",
+];
+
+/// Checks that fail where the generator has no more to give; others of its own are disturbances.
+const OF_A_FULL_GENERATOR: [&str; 5] =
+    ["worker-cpu", "generator-lacked", "achieved-rate", "gateway-overruns", "samples-lost"];
+
+/// What a run came to, whose directory this is and that took so many seconds.
+pub fn observed(summary: &Summary, goals: &[String], directory: &Path, took_s: f64) -> Observed {
+    let of_goal = |goal: &String| {
+        let result = summary.thresholds.iter().find(|result| result.text == *goal);
+        result.map_or_else(|| absent(goal), GoalReading::of)
+    };
+    let goals: Vec<GoalReading> = goals.iter().map(of_goal).collect();
+    let rates = summary.steady.rates;
+    let estimate = summary.steady.times.response.as_ref();
+    let bottleneck = summary.bottleneck.as_ref().filter(|found| found.first.is_some());
+    Observed {
+        validity: validity(summary, &goals),
+        offered_per_s: rates.map_or(0.0, |rates| rates.offered_per_s),
+        achieved_per_s: rates.map_or(0.0, |rates| rates.succeeded_per_s),
+        p99_ns: estimate.and_then(|times| times.quantile_ns(Quantile::P99)).map(|ns| ns as f64),
+        error_share: summary.steady.error_share,
+        goals,
+        gave_out: bottleneck.and_then(|found| found.first.map(gave_out)).map(str::to_owned),
+        directory: directory.to_owned(),
+        took_s,
+    }
+}
+
+/// A goal that the run knows nothing of: nothing that could be shown is kept.
+fn absent(goal: &str) -> GoalReading {
+    GoalReading { goal: goal.to_owned(), measured: None, margin: 0.0, kept: false }
+}
+
+fn validity(summary: &Summary, goals: &[GoalReading]) -> Validity {
+    let broken = goals.iter().any(|goal| !goal.kept);
+    let Some(first) = summary.verdict.first_cause() else {
+        let generator =
+            summary.bottleneck.as_ref().is_some_and(|found| found.first == Some(Cause::Generator));
+        // Valid, but what broke the goals is not shown to be the server.
+        return match generator && broken {
+            true => Validity::Invalid { cause: "worker-cpu".to_owned(), is_full: true },
+            false => Validity::Valid,
+        };
+    };
+    let cause = first.name.clone();
+    if OF_THE_SERVER.contains(&first.name.as_str()) && (broken || goals.is_empty()) {
+        return Validity::Overwhelmed { cause };
+    }
+    let is_full = OF_A_FULL_GENERATOR.contains(&first.name.as_str());
+    Validity::Invalid { cause, is_full }
+}
+
+/// What gave out, as a clause.
+fn gave_out(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Generator => "the generator gave out",
+        Cause::Cpu => "the server's processor gave out",
+        Cause::MachineCpu => "the machine's processors gave out",
+        Cause::Memory => "memory gave out",
+        Cause::Swap => "memory gave out (swapping)",
+        Cause::Descriptors => "the server's descriptors gave out",
+        Cause::Disk => "a disk gave out",
+        Cause::Network => "the network gave out",
+        Cause::Workers => "the server's workers gave out",
+        Cause::AcceptQueue => "the server's accept queue gave out",
+    }
+}

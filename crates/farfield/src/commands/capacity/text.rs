@@ -1,0 +1,220 @@
+//! A search in words: the answer in one line, the curve as a table, and where the trials are.
+
+use super::load::RisingLoad;
+use farfield_experiment::report::{Ended, Method};
+use farfield_experiment::{Answer, CapacityReport, CurvePoint, Observed, Trial, Validity};
+use farfield_report::figures;
+use std::fmt::Write;
+use std::path::Path;
+
+/// Rows of the curve that fit a terminal with all else.
+const ROWS: usize = 15;
+
+/// The line of progress of a trial that was made.
+pub fn progress(load: &RisingLoad, trial: &Trial, observed: &Observed) -> String {
+    let p99 = observed.p99_ns.map_or("-".to_owned(), |ns| figures::time(ns as u64));
+    let errors = observed.error_share.map_or("-".to_owned(), figures::percent);
+    let came_to = match &observed.validity {
+        Validity::Invalid { cause, .. } => format!("invalid ({cause})"),
+        _ if observed.goals.is_empty() => format!("{}/s", number(observed.achieved_per_s)),
+        _ if observed.keeps_goals() => "kept".to_owned(),
+        _ => "broken".to_owned(),
+    };
+    let load = format!("{} {}", number(trial.load), load.unit);
+    format!("trial {:<3} {load:>18}  p99 {p99:>8}  errors {errors:>7}  {came_to}", trial.design.number)
+}
+
+/// All of a search, in at most 24 lines.
+pub fn render(report: &CapacityReport, folder: &Path) -> String {
+    let mut text = wrapped(&sentence(report), 80);
+    if let Some(more) = &report.more_time {
+        let _ = writeln!(text, "the time was over; {more}");
+    }
+    match &report.ended {
+        Ended::Interrupted => text += "interrupted; the same command with --out goes on from here\n",
+        Ended::Failed(why) => text += &wrapped(&format!("ended early: {why}"), 80),
+        Ended::Done | Ended::BudgetOver => {}
+    }
+    text += "\n";
+    text += &table(report);
+    let invalid = report.trials.iter().filter(|trial| !trial.counts()).count();
+    let counts = match invalid {
+        0 => format!("{} trials", report.trials.len()),
+        invalid => format!("{} trials, {invalid} of them invalid", report.trials.len()),
+    };
+    let _ = writeln!(text, "\n{counts}, in {:.1} s", report.spent_s);
+    let _ = writeln!(text, "directory   {}", folder.display());
+    text
+}
+
+/// The answer in one line.
+pub fn sentence(report: &CapacityReport) -> String {
+    let what = if report.goals.is_empty() { "peak" } else { "capacity" };
+    let unit = if report.goals.is_empty() { "replies/s" } else { report.unit.as_str() };
+    let at = match report.goals.is_empty() {
+        true => String::new(),
+        false => format!(" at {}", report.goals.join(", ")),
+    };
+    let answer = match &report.answer {
+        Answer::Found { value, low, high, method: Method::Bounds, .. } => {
+            let range = match unit {
+                "users" => number(*value),
+                _ => format!("{} to {}", number(*low), number(*high)),
+            };
+            format!("{range} {unit}{at}")
+        }
+        Answer::Found { value, low, high, method, at_load } => {
+            let (value, half) = with_half_width(*value, (value - low).max(high - value));
+            let load = match method {
+                Method::Repeats => format!(" at {} {}", number(*at_load), report.unit),
+                Method::Regression | Method::Bounds => at,
+            };
+            format!("{value} ± {half} {unit}{load} ({:.0} %)", report.level * 100.0)
+        }
+        Answer::AtLeast { value, because, .. } => {
+            return format!("{what} at least {} {unit}{at}: {because}", number(*value));
+        }
+        Answer::LessThan { value } => {
+            return format!("{what} less than {} {unit}: no load that was tried keeps{at}", number(*value))
+                .replace("keeps at", "keeps");
+        }
+        Answer::Undecided { low, high, because } => {
+            let range = match (low, high) {
+                (Some(low), Some(high)) => {
+                    format!("between {} and {} {unit}{at}", number(*low), number(*high))
+                }
+                (Some(low), None) => format!("above {} {unit}{at}, perhaps far above", number(*low)),
+                (None, Some(high)) => format!("below {} {unit}{at}, perhaps far below", number(*high)),
+                (None, None) => format!("unknown{at}"),
+            };
+            return format!("{what} {range}, not decided: {because}");
+        }
+    };
+    let requests = match (report.conditional_per_s, unit) {
+        (Some(per_s), "sessions/s" | "pages/s" | "users") => {
+            format!(", {} requests/s there", number(per_s))
+        }
+        _ => String::new(),
+    };
+    let gave_out = report.gave_out.as_ref().map_or(String::new(), |gave_out| format!("; {gave_out}"));
+    format!("{what} {answer}{requests}{gave_out}")
+}
+
+fn table(report: &CapacityReport) -> String {
+    let mut text = format!(
+        "{:>12} {:>12} {:>10} {:>9}  {}\n",
+        report.unit,
+        "replies/s",
+        "p99",
+        "errors",
+        if report.goals.is_empty() { "trials" } else { "goals" }
+    );
+    let rows = rows(report);
+    for point in &rows {
+        let or_dash = |number: Option<String>| number.unwrap_or_else(|| "-".to_owned());
+        let _ = writeln!(
+            text,
+            "{:>12} {:>12} {:>10} {:>9}  {}",
+            number(point.load),
+            or_dash(point.achieved_per_s.map(number)),
+            or_dash(point.p99_ns.map(|ns| figures::time(ns as u64))),
+            or_dash(point.error_share.map(figures::percent)),
+            came_to(point, report.goals.is_empty())
+        );
+    }
+    let left_out = report.curve.len() - rows.len();
+    if left_out > 0 {
+        let _ = writeln!(text, "and {left_out} more loads, in --format json");
+    }
+    text
+}
+
+/// The loads that are shown: those next to the answer, if there are too many.
+fn rows(report: &CapacityReport) -> Vec<&CurvePoint> {
+    let mut rows: Vec<&CurvePoint> = report.curve.iter().collect();
+    let middle = match &report.answer {
+        Answer::Found { at_load, .. } => *at_load,
+        Answer::AtLeast { value, .. } | Answer::LessThan { value } => *value,
+        Answer::Undecided { low, high, .. } => low.or(*high).unwrap_or(1.0),
+    };
+    let away = |point: &CurvePoint| (point.load / middle).ln().abs();
+    rows.sort_by(|a, b| away(a).total_cmp(&away(b)));
+    rows.truncate(ROWS);
+    rows.sort_by(|a, b| a.load.total_cmp(&b.load));
+    rows
+}
+
+fn came_to(point: &CurvePoint, is_peak: bool) -> String {
+    let counted = match (point.trials, point.kept) {
+        (0, _) => "no valid trial".to_owned(),
+        (trials, _) if is_peak => trials.to_string(),
+        (1, 1) => "kept".to_owned(),
+        (1, _) => "broken".to_owned(),
+        (trials, 0) => format!("broken, {trials} trials"),
+        (trials, kept) if kept == trials => format!("kept, {trials} trials"),
+        (trials, kept) => format!("kept in {kept} of {trials}"),
+    };
+    match point.invalid {
+        0 => counted,
+        invalid => format!("{counted}, {invalid} invalid"),
+    }
+}
+
+/// A load or a rate: four digits, thousands in groups.
+fn number(number: f64) -> String {
+    match number {
+        n if n == n.round() || n >= 999.5 => figures::count(n.round() as u64),
+        n if n >= 99.95 => format!("{n:.1}"),
+        n => figures::three_digits(n),
+    }
+}
+
+/// A number with the half-width of its interval, in two digits, and to the same place.
+fn with_half_width(value: f64, half: f64) -> (String, String) {
+    if half >= 10.0 {
+        let unit = 10_f64.powf(half.log10().floor() - 1.0);
+        let to_unit = |number: f64| figures::count(((number / unit).round() * unit).round() as u64);
+        return (to_unit(value), to_unit(half));
+    }
+    let digits = if half > 0.0 { (1.0 - half.log10().floor()).clamp(1.0, 6.0) as usize } else { 0 };
+    (format!("{value:.digits$}"), format!("{half:.digits$}"))
+}
+
+/// Lines of words, each of at most so many characters.
+fn wrapped(text: &str, columns: usize) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is a line");
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > columns {
+            lines.push(word.to_owned());
+        } else {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_has_as_many_digits_as_its_interval_leaves() {
+        let in_words = |value, half| {
+            let (value, half) = with_half_width(value, half);
+            format!("{value} ± {half}")
+        };
+        assert_eq!(in_words(4213.4, 61.7), "4,213 ± 62");
+        assert_eq!(in_words(42_134.0, 617.0), "42,130 ± 620");
+        assert_eq!(in_words(12.345, 0.123), "12.35 ± 0.12");
+        assert_eq!(in_words(908.4, 5.04), "908.4 ± 5.0");
+    }
+
+    #[test]
+    fn long_sentences_are_broken_between_words() {
+        assert_eq!(wrapped("one two three", 7), "one two\nthree\n");
+    }
+}
