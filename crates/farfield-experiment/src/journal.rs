@@ -108,13 +108,18 @@ impl<'a> Journal<'a> {
     ///
     /// # Errors
     /// As for [`measure`](Journal::measure).
-    pub fn measure_block(&mut self, loads: &[f64], length: Duration, block: u32) -> Result<Vec<Made>, Stop> {
+    pub fn measure_block(
+        &mut self,
+        loads: &[f64],
+        length: Duration,
+        block: u32,
+    ) -> Result<Vec<(f64, Made)>, Stop> {
         let mut order = loads.to_vec();
         let mut random = Seed(self.rules.seed).stream(Purpose::Arrivals, u64::from(block));
         for last in (1..order.len()).rev() {
             order.swap(last, (random.next_u64() % (last as u64 + 1)) as usize);
         }
-        order.into_iter().map(|load| self.measure(load, length, block)).collect()
+        order.into_iter().map(|load| Ok((load, self.measure(load, length, block)?))).collect()
     }
 
     /// The trials that count.

@@ -1,12 +1,12 @@
 //! The highest load that keeps all goals: the search of MLRsearch (RFC 9971), and an estimate at its end.
 //!
 //! 1. *Short trials* double the load until goals break, then halve the interval to a quarter of its load.
-//! 2. *Full trials* confirm both ends and halve on. A load needs two of them, or one of two (an exceed ratio
-//!    of a half, so that a tie counts as kept); short ones count as the RFC has it.
-//! 3. Once the margins at both ends are within a factor of three of the limit, they fall gradually with load,
-//!    and the load at which they cross it is [estimated](crate::crossing): blocks of four full trials on both
-//!    sides, in an order that is drawn, as many as a first few show to be enough. Where margins jump, as errors
-//!    do, halving goes on instead, and the bounds are the answer.
+//! 2. Blocks of four *full trials* on both sides of it, in an order that is drawn, show how fast margins fall
+//!    with load. Where they fall gradually, as times do, the blocks go on around the load at which margins
+//!    [cross](crate::crossing) the limit, as many as the first few show to be enough.
+//! 3. Where they jump, as errors do, the interval is halved on with full trials. A load needs two of them,
+//!    or one of two (an exceed ratio of a half, so that a tie counts as kept); short ones count as the RFC
+//!    has it. The bounds are the answer.
 //!
 //! An invalid trial is made again; where that does not help, its load is a ceiling, and what is below it is
 //! all that can be said. All goals share all trials.
@@ -24,17 +24,19 @@ use farfield_base::Duration;
 const SHORTER: u64 = 4;
 /// The width, over its lower end, of the interval that short trials leave.
 const SHORT_WIDTH: f64 = 0.25;
-/// Margins of both ends at which they fall gradually: within this factor of the limit.
-const GRADUAL: f64 = 3.0;
 /// The lowest load that is tried, as a share of the first.
 const LOWEST: f64 = 1.0 / 1024.0;
+/// Margins within this factor of 1 are those of a gradual fall; where most are beyond, they jump.
+const GRADUAL: f64 = 3.0;
 /// How far from the crossing trials lie: where the margin is expected to differ from 1 by this much.
 const MARGIN_APART: f64 = 0.5;
+/// How far from it they lie at first, at least, and at most.
+const APART: [f64; 2] = [0.05, 0.25];
 /// Blocks from whose interval follows how many there are to be, at least. The width is looked at this once:
 /// who goes on until an interval happens to be narrow stops at those that are too narrow.
 const PILOT: u32 = 3;
 /// Blocks at most.
-const BLOCKS_MAX: f64 = 60.0;
+const BLOCKS_MAX: u32 = 60;
 
 /// What is searched for, and how long.
 #[derive(Debug, Clone)]
@@ -109,7 +111,7 @@ impl Ceiling {
 /// Searches for the highest load that keeps the goals.
 pub fn search(plan: &SearchPlan, runner: &mut dyn Runner) -> CapacityReport {
     let journal = Journal::new(plan.rules(), runner);
-    let mut search = Search { plan, journal, ceiling: None, centre: None, pilot: None };
+    let mut search = Search { plan, journal, ceiling: None, focus: None };
     let ended = match search.run() {
         Ok(()) => Ended::Done,
         Err(stop) => ended(stop),
@@ -129,29 +131,38 @@ struct Search<'a> {
     plan: &'a SearchPlan,
     journal: Journal<'a>,
     ceiling: Option<Ceiling>,
-    /// Where the estimate looks, and how far to both sides, as a share.
-    centre: Option<(f64, f64)>,
-    /// The variance of margins in the first blocks, from which their number followed.
+    /// Where the estimate looks, once there is one.
+    focus: Option<Focus>,
+}
+
+/// Where the trials of an estimate lie.
+#[derive(Debug, Clone, Copy)]
+struct Focus {
+    centre: f64,
+    /// How far to both sides, as a share of the centre.
+    apart: f64,
+    /// The first block that counts: those before it lay elsewhere.
+    from_block: u32,
+    /// The variance of the first blocks, from which their number followed.
     pilot: Option<Variance>,
 }
 
 impl Search<'_> {
     fn run(&mut self) -> Result<(), Stop> {
         self.narrow(self.plan.short_target(), SHORT_WIDTH, self.plan.short())?;
-        self.narrow(self.plan.full_target(), self.plan.precision, self.plan.length)?;
-        self.estimate()
+        if self.estimate()? {
+            return Ok(());
+        }
+        self.focus = None;
+        self.narrow(self.plan.full_target(), self.plan.precision, self.plan.length)
     }
 
-    /// Narrows the bounds of a target to a width, or until they are gradual.
+    /// Narrows the bounds of a target to a width.
     fn narrow(&mut self, target: Target, width: f64, length: Duration) -> Result<(), Stop> {
-        loop {
-            let is_full = length >= self.plan.length;
-            if is_full && self.is_gradual() {
-                return Ok(());
-            }
-            let Some(load) = self.next(target, width) else { return Ok(()) };
+        while let Some(load) = self.next(target, width) {
             self.measure(load, length)?;
         }
+        Ok(())
     }
 
     fn measure(&mut self, load: f64, length: Duration) -> Result<(), Stop> {
@@ -222,70 +233,116 @@ impl Search<'_> {
         (lower < most).then_some(load.min(most)).filter(|load| *load > lower)
     }
 
-    /// Whether both full bounds are known, with margins that are near to the limit.
-    fn is_gradual(&self) -> bool {
-        let (bounds, _) = self.plan.full_target().bounds(&self.journal.counted());
-        let (Some(lower), Some(upper)) = (bounds.lower, bounds.upper) else { return false };
-        let near = 1.0 / GRADUAL..=GRADUAL;
-        let margins = [lower, upper].map(|load| {
-            let at = self.journal.full(self.plan.length).filter(|record| record.load == load);
-            let margins: Vec<f64> = at.map(|record| record.observed.margin()).collect();
-            margins.iter().sum::<f64>() / margins.len() as f64
-        });
-        margins.iter().all(|margin| near.contains(margin))
+    /// Full trials on both sides of the crossing; true if they led to an estimate, false where margins jump.
+    fn estimate(&mut self) -> Result<bool, Stop> {
+        let (bounds, _) = self.plan.short_target().bounds(&self.journal.counted());
+        let (Some(lower), Some(upper)) = (bounds.lower, bounds.upper) else { return Ok(false) };
+        let apart = ((upper / lower - 1.0) / 2.0).clamp(APART[0], APART[1]);
+        let mut focus = Focus { centre: (lower * upper).sqrt(), apart, from_block: 1, pilot: None };
+        let (mut block, mut last) = (0, BLOCKS_MAX);
+        while block < last {
+            // Fewer than that are counted one by one.
+            if self.plan.whole && focus.centre * focus.apart < 3.0 {
+                return Ok(false);
+            }
+            block += 1;
+            self.focus = Some(focus);
+            self.measure_around(focus, block)?;
+            let Some(line) = self.line() else { return Ok(false) };
+            let Some(next) = self.moved(focus, line, block) else { return Ok(false) };
+            focus = next;
+            let counted = block + 1 - focus.from_block;
+            if counted >= PILOT && focus.pilot.is_none() {
+                focus.pilot = Some(line.residual);
+                let blocks = line.crossing(line.residual, LEVEL).map(|found| {
+                    let wider = found.half_width() / (self.plan.precision * found.load);
+                    (f64::from(counted) * wider.powi(2)).ceil().min(f64::from(BLOCKS_MAX)) as u32
+                });
+                last = blocks.map_or(BLOCKS_MAX, |blocks| focus.from_block - 1 + blocks);
+            }
+            self.focus = Some(focus);
+        }
+        Ok(true)
     }
 
-    /// Full trials on both sides of the crossing, until its interval is narrow.
-    fn estimate(&mut self) -> Result<(), Stop> {
-        if !self.is_gradual() {
-            return Ok(());
-        }
-        let (bounds, _) = self.plan.full_target().bounds(&self.journal.counted());
-        let (Some(lower), Some(upper)) = (bounds.lower, bounds.upper) else { return Ok(()) };
-        let apart = (upper / lower - 1.0) / 2.0;
-        self.centre = Some(((lower * upper).sqrt(), apart.max(self.plan.precision)));
-        let (mut block, mut last) = (0, None);
-        while last.is_none_or(|last| block < last) {
-            block += 1;
-            let (centre, apart) = self.centre.expect("it was set");
-            let places = [-1.0, -1.0 / 3.0, 1.0 / 3.0, 1.0];
-            let loads = places.map(|place| self.journal.rounded(centre * (1.0 + place * apart)));
-            for made in self.journal.measure_block(&loads, self.plan.length, block)? {
-                self.note(centre, made);
-            }
-            if self.ceiling.as_ref().is_some_and(|ceiling| ceiling.load <= centre) {
-                return Ok(());
-            }
-            if let Some((line, fit)) = self.fit() {
-                if block >= PILOT && last.is_none() {
-                    self.pilot = Some(line.residual);
-                    let wider = fit.half_width() / (self.plan.precision * fit.load);
-                    last = Some((f64::from(block) * wider.powi(2)).ceil().clamp(1.0, BLOCKS_MAX) as u32);
-                }
-                let apart = (MARGIN_APART / -fit.relative_slope).clamp(self.plan.precision, 0.25);
-                self.centre = Some((fit.load, apart));
-            } else if f64::from(block) >= BLOCKS_MAX {
-                return Ok(());
-            }
+    fn measure_around(&mut self, focus: Focus, block: u32) -> Result<(), Stop> {
+        let places = [-1.0, -1.0 / 3.0, 1.0 / 3.0, 1.0];
+        let loads = places.map(|place| self.journal.rounded(focus.centre * (1.0 + place * focus.apart)));
+        let most = self.ceiling.as_ref().map_or(f64::INFINITY, |ceiling| ceiling.load);
+        let most = self.plan.to.map_or(most, |to| most.min(to * (1.0 + f64::EPSILON)));
+        let loads: Vec<f64> = loads.into_iter().filter(|load| *load < most).collect();
+        for (load, made) in self.journal.measure_block(&loads, self.plan.length, block)? {
+            self.note(load, made);
         }
         Ok(())
     }
 
-    /// The estimate from full trials around the centre. They are selected by their loads alone.
-    fn fit(&self) -> Option<(Line, Crossing)> {
-        let (centre, apart) = self.centre?;
-        let near = |record: &&TrialRecord| (record.load / centre - 1.0).abs() <= 1.5 * apart;
-        let blocks =
-            self.journal.full(self.plan.length).filter(|record| record.design.block > 0).filter(near);
-        let margins: Vec<_> = blocks.map(|record| (record.load, record.observed.margin())).collect();
-        let line = Line::of(&margins)?;
-        Some((line, line.crossing(self.pilot.unwrap_or(line.residual), LEVEL)?))
+    /// Where to look after a block; `None` if margins jump within the precision.
+    fn moved(&self, focus: Focus, line: Line, block: u32) -> Option<Focus> {
+        let Focus { centre, apart, from_block, pilot } = focus;
+        if let (Some([lower, upper]), None) = (self.jump(block), pilot) {
+            // What is left is halved faster.
+            let left = upper / lower - 1.0;
+            return (left > self.plan.precision).then(|| Focus {
+                centre: (lower * upper).sqrt(),
+                apart: (left / 2.0).max(self.plan.precision / 2.0),
+                from_block: block + 1,
+                pilot,
+            });
+        }
+        let reach = [centre * (1.0 - 1.5 * apart), centre * (1.0 + 1.5 * apart)];
+        let (load, slope) = match line.root() {
+            Some((load, slope)) => (load.clamp(reach[0], reach[1]), slope),
+            // Nothing is seen to fall yet.
+            None if line.middle() > 1.0 => (reach[1], -MARGIN_APART / APART[1]),
+            None => (reach[0], -MARGIN_APART / APART[1]),
+        };
+        let fitting = MARGIN_APART / -slope;
+        let fitting = fitting.clamp(self.plan.precision.max(apart / 3.0), APART[1]);
+        let settled = (load / centre - 1.0).abs() <= 0.7 * apart && (0.4..=2.5).contains(&(fitting / apart));
+        Some(match settled || pilot.is_some() {
+            true => Focus { centre: load, apart: fitting, from_block, pilot },
+            false => Focus { centre: load, apart: fitting, from_block: block + 1, pilot },
+        })
+    }
+
+    /// The loads of a block between which margins jump, if most of them are far from the limit.
+    fn jump(&self, block: u32) -> Option<[f64; 2]> {
+        let of_block = self.journal.records().iter().filter(|record| record.counts());
+        let of_block = of_block.filter(|record| record.design.block == block);
+        let margins: Vec<(f64, f64)> =
+            of_block.map(|record| (record.load, record.observed.margin())).collect();
+        let near = margins.iter().filter(|(_, margin)| (1.0 / GRADUAL..=GRADUAL).contains(margin)).count();
+        let above = margins.iter().filter(|(_, margin)| *margin >= 1.0).map(|(load, _)| *load);
+        let below = margins.iter().filter(|(_, margin)| *margin < 1.0).map(|(load, _)| *load);
+        let (lower, upper) = (above.reduce(f64::max)?, below.reduce(f64::min)?);
+        (near * 2 < margins.len() && lower < upper).then_some([lower, upper])
+    }
+
+    /// The line through the trials of the blocks that count; while these are few, through all trials of blocks
+    /// that lie where the search looks.
+    fn line(&self) -> Option<Line> {
+        let focus = self.focus?;
+        let full = || self.journal.full(self.plan.length).filter(|record| record.design.block > 0);
+        let point = |record: &TrialRecord| (record.load, record.observed.margin());
+        let counted: Vec<_> =
+            full().filter(|record| record.design.block >= focus.from_block).map(point).collect();
+        if counted.len() >= 4 {
+            return Line::of(&counted);
+        }
+        let near = |record: &&TrialRecord| (record.load / focus.centre - 1.0).abs() <= 2.0 * focus.apart;
+        Line::of(&full().filter(near).map(point).collect::<Vec<_>>())
+    }
+
+    fn fit(&self) -> Option<Crossing> {
+        let line = self.line()?;
+        line.crossing(self.focus?.pilot.unwrap_or(line.residual), LEVEL)
     }
 
     fn report(self, ended: Ended) -> CapacityReport {
         let counted = self.journal.counted();
         let (bounds, _) = self.plan.full_target().bounds(&counted);
-        let fit = self.fit().map(|(_, fit)| fit);
+        let fit = self.fit();
         let answer = self.answer(fit, bounds, &counted);
         let more_time = self.more_time(&answer, &ended);
         let goal_bounds = self.goal_bounds();

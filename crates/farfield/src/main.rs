@@ -17,6 +17,7 @@ mod web;
 mod workbench;
 
 use clap::Parser;
+use clap::error::{ContextKind, ContextValue};
 use farfield_os::allocator::Allocator;
 use flags::{Command, Flags};
 use std::process::ExitCode;
@@ -62,9 +63,38 @@ fn refuse(error: &clap::Error) -> exit::Exit {
     let text = error.render();
     if error.use_stderr() {
         output::put_error(format_args!("{text}"));
+        if asks_for_capacity(error) {
+            output::put_error(format_args!(
+                "\n  tip: `farfield capacity` finds the highest load that a server takes\n"
+            ));
+        }
         return exit::Exit::Usage;
     }
     // Help quotes nothing from the command line. A closed pipe is no error.
     let _ = error.print();
     exit::Exit::Fine
+}
+
+/// Whether what is not known is what other programs call a search for capacity.
+fn asks_for_capacity(error: &clap::Error) -> bool {
+    const WORDS: [&str; 8] =
+        ["find", "search", "max", "--max", "--max-rate", "--find", "--search", "--capacity"];
+    [ContextKind::InvalidSubcommand, ContextKind::InvalidArg].into_iter().any(
+        |kind| matches!(error.get(kind), Some(ContextValue::String(word)) if WORDS.contains(&word.as_str())),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_call_a_search_leads_to_capacity() {
+        let leads = |words: &[&str]| {
+            let words = ["farfield"].iter().chain(words);
+            asks_for_capacity(&Flags::try_parse_from(words).expect_err("unknown"))
+        };
+        assert!(leads(&["find"]) && leads(&["search", "http://a/"]) && leads(&["run", "--max"]));
+        assert!(!leads(&["nothing"]) && !leads(&["run", "--nothing"]));
+    }
 }

@@ -36,6 +36,12 @@ const TIMES_OF_GOAL: u64 = 20;
 
 /// Searches, and prints the answer.
 pub fn capacity(flags: &CapacityFlags) -> Result<Exit, Problem> {
+    if flags.slo.is_none() && !flags.peak {
+        return Err(Problem::usage(
+            "which capacity? --slo 'p99<200ms,errors<0.1%' is the highest load that keeps these goals, --peak the \
+             most replies a second at any load",
+        ));
+    }
     let goals = flags.slo.as_deref().map(str::parse::<Goals>).transpose();
     let goals = goals.map_err(|error| Problem::usage(format!("--slo: {error}")))?;
     let overlay = overlay(flags);

@@ -40,7 +40,7 @@ pub struct CapacityFlags {
     #[arg(value_name = "URL|SCENARIO", value_hint = ValueHint::FilePath)]
     pub what: String,
     /// Find the highest load that keeps these goals: thresholds, with commas between
-    #[arg(long, value_name = "GOALS", required_unless_present = "peak", conflicts_with = "peak")]
+    #[arg(long, value_name = "GOALS", conflicts_with = "peak")]
     pub slo: Option<String>,
     /// Find the most successful replies a second that the server gives at any load
     #[arg(long)]
