@@ -20,6 +20,7 @@ pub struct DocsArgs {
 const DOCUMENTS: &[(&str, &[&str])] = &[
     ("docs/summary.schema.json", &["schema"]),
     ("docs/verify.schema.json", &["verify-schema"]),
+    ("docs/capacity.schema.json", &["capacity-schema"]),
     ("docs/farfield.1", &["man"]),
     ("docs/completions/farfield.bash", &["completions", "bash"]),
     ("docs/completions/farfield.fish", &["completions", "fish"]),

@@ -133,6 +133,79 @@ mod tests {
         assert_eq!(class(&[(1, false, 31), (1, true, 1)]), Class::Undecided);
     }
 
+    /// What `TargetStat.estimates` of the reference library (MLRsearch 1.2.1 of PyPI) makes of random trials: by
+    /// exceed ratio, the lengths of a full trial and of the sum in seconds, and how many full trials kept and
+    /// broke the goals, and how many of 4 s.
+    #[test]
+    fn the_reference_library_classifies_alike() {
+        use Class::{Lower, Undecided, Upper};
+        let cases: [(f64, [u64; 2], [usize; 4], Class); 48] = [
+            (0.5, [10, 20], [0, 1, 1, 0], Undecided),
+            (0.75, [20, 60], [0, 2, 2, 5], Undecided),
+            (0.25, [10, 30], [1, 2, 0, 5], Upper),
+            (0.25, [10, 10], [1, 1, 3, 2], Upper),
+            (0.0, [20, 40], [2, 5, 3, 1], Upper),
+            (0.5, [20, 60], [0, 0, 1, 2], Undecided),
+            (0.25, [10, 60], [2, 1, 0, 0], Undecided),
+            (0.0, [10, 60], [1, 1, 0, 2], Upper),
+            (0.5, [10, 20], [1, 5, 5, 1], Upper),
+            (0.75, [10, 60], [1, 5, 1, 1], Upper),
+            (0.25, [20, 60], [0, 0, 0, 1], Undecided),
+            (0.5, [10, 30], [2, 0, 2, 2], Lower),
+            (0.5, [20, 40], [1, 5, 1, 5], Upper),
+            (0.5, [20, 20], [0, 3, 0, 1], Upper),
+            (0.75, [20, 40], [5, 0, 3, 1], Lower),
+            (0.5, [20, 60], [3, 1, 0, 3], Lower),
+            (0.5, [10, 20], [1, 0, 2, 1], Lower),
+            (0.0, [20, 40], [1, 3, 3, 5], Upper),
+            (0.25, [20, 40], [3, 1, 3, 5], Upper),
+            (0.75, [10, 10], [1, 1, 2, 0], Lower),
+            (0.25, [20, 120], [3, 5, 5, 2], Upper),
+            (0.75, [10, 60], [5, 1, 2, 1], Lower),
+            (0.75, [10, 20], [0, 1, 1, 2], Undecided),
+            (0.5, [10, 60], [1, 0, 1, 2], Undecided),
+            (0.5, [20, 60], [5, 2, 2, 5], Lower),
+            (0.0, [10, 20], [3, 2, 3, 1], Upper),
+            (0.0, [20, 20], [0, 5, 1, 1], Upper),
+            (0.75, [20, 40], [2, 2, 1, 0], Lower),
+            (0.5, [20, 60], [5, 1, 3, 3], Lower),
+            (0.0, [20, 60], [0, 1, 2, 1], Upper),
+            (0.0, [10, 10], [3, 0, 2, 5], Upper),
+            (0.75, [10, 30], [5, 1, 5, 2], Lower),
+            (0.0, [10, 60], [1, 0, 3, 1], Upper),
+            (0.5, [20, 120], [5, 0, 2, 5], Lower),
+            (0.5, [20, 120], [0, 0, 0, 3], Undecided),
+            (0.5, [10, 30], [1, 0, 1, 1], Undecided),
+            (0.75, [20, 20], [5, 0, 1, 5], Lower),
+            (0.25, [10, 60], [3, 1, 1, 1], Undecided),
+            (0.75, [10, 10], [1, 1, 1, 3], Lower),
+            (0.25, [10, 60], [3, 1, 0, 1], Undecided),
+            (0.75, [20, 60], [5, 2, 0, 0], Lower),
+            (0.5, [10, 60], [5, 1, 3, 1], Lower),
+            (0.5, [10, 60], [5, 1, 2, 1], Lower),
+            (0.25, [10, 30], [0, 0, 2, 2], Undecided),
+            (0.75, [20, 120], [1, 1, 1, 5], Undecided),
+            (0.5, [20, 120], [1, 1, 1, 1], Undecided),
+            (0.0, [20, 60], [1, 0, 0, 0], Undecided),
+            (0.5, [20, 120], [0, 3, 5, 1], Undecided),
+        ];
+        for case @ (exceed_ratio, [full, sum], [full_kept, full_broken, short_kept, short_broken], class) in
+            cases
+        {
+            let (trial_length, length_sum) = (Duration::from_secs(full), Duration::from_secs(sum));
+            let target = Target { trial_length, length_sum, exceed_ratio };
+            let counts = [
+                (full, true, full_kept),
+                (full, false, full_broken),
+                (4, true, short_kept),
+                (4, false, short_broken),
+            ];
+            let trials =
+                counts.into_iter().flat_map(|(seconds, kept, times)| vec![trial(1.0, seconds, kept); times]);
+            assert_eq!(target.classify(trials), class, "{case:?}");
+        }
+    }
+
     /// A load above the lowest upper bound is no lower bound, though its trials kept the goals.
     #[test]
     fn inversions_are_read_to_the_safe_side() {

@@ -173,6 +173,11 @@ pub struct CapacityReport {
     pub spent_s: f64,
 }
 
+/// The JSON schema of [`CapacityReport`].
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(CapacityReport).to_value()
+}
+
 /// The curve of all trials.
 pub(crate) fn curve(trials: &[TrialRecord]) -> Vec<CurvePoint> {
     let mut by_load: BTreeMap<u64, Vec<&TrialRecord>> = BTreeMap::new();

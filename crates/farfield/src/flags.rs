@@ -318,4 +318,6 @@ pub enum Generated {
     Schema,
     /// The JSON schema of verify.json.
     VerifySchema,
+    /// The JSON schema of what `farfield capacity --format json` prints.
+    CapacitySchema,
 }

@@ -128,3 +128,44 @@ impl CapacityFlags {
         overlay
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::TrialLoadFlags;
+    use crate::flags::scenario::LoadFlags;
+    use crate::flags::{Command, Flags};
+    use clap::Parser;
+    use farfield_scenario::Overlay;
+
+    fn overlay(words: &[&str]) -> Overlay {
+        match Flags::try_parse_from(words).expect("flags").command {
+            Some(Command::Run(flags)) => flags.overlay(),
+            Some(Command::Capacity(flags)) => flags.overlay(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn flags_of_the_load_are_those_of_a_run() {
+        assert!(TrialLoadFlags::KEYS.iter().all(|flag| LoadFlags::KEYS.contains(flag)));
+    }
+
+    /// Flags of all kinds come to the same scenario in a trial.
+    #[test]
+    fn the_words_of_an_overlay_lay_the_same() {
+        let words = "-c 7 --think 2s -k --source 127.0.0.1 --source 127.0.0.2 --resolve a:443:127.0.0.1 \
+                     --processors 0,1 -X POST -H A:b --body text --seed 5 --set run.drain=2s";
+        let given: Vec<&str> =
+            ["farfield", "capacity", "https://a/", "--peak"].into_iter().chain(words.split(' ')).collect();
+        let given = overlay(&given);
+        let words = given.words();
+        let again: Vec<&str> =
+            ["farfield", "run"].into_iter().chain(words.iter().map(String::as_str)).collect();
+        let plan = |overlay: &Overlay| {
+            let plan = farfield_scenario::from_url("https://a/", overlay).expect("a plan");
+            plan.scenario().to_toml()
+        };
+        assert_eq!(plan(&overlay(&again)), plan(&given));
+        assert!(plan(&given).contains("users = 7"));
+    }
+}

@@ -7,6 +7,7 @@ mod common;
 mod audit;
 mod brought;
 mod brought_logs;
+mod capacity;
 mod command_line;
 mod compare;
 mod counted;

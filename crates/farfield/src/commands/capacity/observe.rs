@@ -85,3 +85,56 @@ fn gave_out(cause: Cause) -> &'static str {
         Cause::AcceptQueue => "the server's accept queue gave out",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use farfield_measure::Bottleneck;
+
+    /// A run that is valid, as far as its verdict goes.
+    fn valid() -> Summary {
+        let text = include_str!("../../../tests/old_runs/columns-6/summary.json");
+        let mut summary = Summary::from_json(text).expect("a summary");
+        summary.verdict.checks.clear();
+        (summary.verdict.valid, summary.bottleneck) = (true, None);
+        summary
+    }
+
+    fn failing(check: &str, kept: bool) -> Validity {
+        let mut summary = valid();
+        summary.verdict.fail(check, "A check.", "a reason".to_owned(), "an advice");
+        validity(&summary, &[GoalReading { kept, ..absent("p99<1s") }])
+    }
+
+    #[test]
+    fn what_the_server_did_counts_if_goals_are_broken() {
+        let cause = "dropped-arrivals".to_owned();
+        assert_eq!(failing("dropped-arrivals", false), Validity::Overwhelmed { cause: cause.clone() });
+        assert_eq!(failing("dropped-arrivals", true), Validity::Invalid { cause, is_full: false });
+    }
+
+    #[test]
+    fn a_full_generator_is_distinguished_from_a_disturbed_one() {
+        for (check, full) in [("worker-cpu", true), ("host-steal", false), ("machine-busy", false)] {
+            let expected = Validity::Invalid { cause: check.to_owned(), is_full: full };
+            assert_eq!(failing(check, false), expected);
+        }
+    }
+
+    /// A valid run whose generator gave out first says nothing of a server that breaks goals.
+    #[test]
+    fn a_generator_that_gave_out_first_is_full() {
+        let mut summary = valid();
+        assert_eq!(validity(&summary, &[absent("p99<1s")]), Validity::Valid);
+        summary.bottleneck = Some(Bottleneck {
+            first: Some(Cause::Generator),
+            exhausted: Vec::new(),
+            in_words: String::new(),
+            seconds: 1,
+            notes: Vec::new(),
+        });
+        assert!(matches!(validity(&summary, &[absent("p99<1s")]), Validity::Invalid { is_full: true, .. }));
+        let kept = GoalReading { kept: true, ..absent("p99<1s") };
+        assert_eq!(validity(&summary, &[kept]), Validity::Valid);
+    }
+}

@@ -108,7 +108,7 @@ impl ChildRunner {
             return Err(Stop::Interrupted);
         }
         let failed = |why: &str| Stop::Failed(format!("a run with {} failed: {why}", trial.design.point));
-        // Invalid, or a goal was not kept: measured all the same.
+        // Also an invalid run was measured, and one that did not keep its goals.
         let measured = matches!(status.and_then(|status| status.code()), Some(0 | 3 | 99));
         if !measured {
             let last =
@@ -134,12 +134,18 @@ impl ChildRunner {
         let program = program.map_err(|error| Stop::Failed(format!("cannot find farfield: {error}")))?;
         let mut command = Command::new(program);
         command.arg("run").args(&self.words);
-        command.arg(format!("--set={}={}", self.load.key, self.load.value(trial.load)));
-        command.arg(format!("--duration={}", in_ns(trial.length)));
         let quarter = Duration::from_ns(trial.length.as_ns() / 4);
-        command.arg(format!("--warm-up={}", in_ns(self.warm_up.unwrap_or(quarter))));
-        command.arg(format!("--seed={}", trial.design.seed));
-        command.args(self.goals.iter().map(|goal| format!("--threshold={goal}")));
+        let goals = toml::Value::from(self.goals.clone());
+        // After the user's own, and so in their place.
+        for (key, value) in [
+            (self.load.key.as_str(), self.load.value(trial.load)),
+            ("run.duration", in_ns(trial.length)),
+            ("run.warm-up", in_ns(self.warm_up.unwrap_or(quarter))),
+            ("seed", trial.design.seed.to_string()),
+            ("thresholds", goals.to_string()),
+        ] {
+            command.arg(format!("--set={key}={value}"));
+        }
         command.args(["--quiet", "--no-report", "--samples=none", "--out"]).arg(directory);
         // Ctrl-C in the terminal is passed on, once.
         command.process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());

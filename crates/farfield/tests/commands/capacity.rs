@@ -1,0 +1,60 @@
+//! `farfield capacity` as people use it, before a model of a server of known capacity.
+
+use crate::common::Place;
+use serde_json::Value;
+
+/// Users who do not think before a server that serves one after the other: N of them wait for N service times
+/// of 100 ms (R = N/X, Denning and Buzen 1978), so that four keep a p99 below 450 ms, and five do not.
+const SERVER: &str = "plane = 'simulated'\nload = { model = 'closed', users = 1 }\n\
+    run = { duration = '20s' }\nnetwork = { rtt = '1ms' }\n\
+    [simulated]\nworkers = 1\nservice-time = '100ms'\n";
+
+fn report(stdout: &str) -> Value {
+    serde_json::from_str(stdout).expect("JSON")
+}
+
+/// The capacity is found; each trial has its run directory with its design; the same command reads them back,
+/// and goes on where a trial is missing.
+#[test]
+fn a_known_capacity_is_found_and_its_trials_are_kept() {
+    let place = Place::new();
+    place.write("server.toml", SERVER);
+    let words = "capacity server.toml --slo p99<450ms,errors<1% -o trials -q";
+    let first = place.farfield(&format!("{words} --format json")).exits(0);
+    let found = report(&first.stdout);
+    let answer = &found["answer"];
+    assert_eq!([&answer["value"], &answer["low"], &answer["high"]], [4.0, 4.0, 5.0], "{answer}");
+    let design = std::fs::read_to_string(place.path("trials/0002/design.json")).expect("a design");
+    assert!(design.contains("\"point\": \"load.users"), "{design}");
+    let trials = found["trials"].as_array().expect("trials").len();
+    // As if the run had been killed: no design.
+    std::fs::remove_file(place.path("trials/0003/design.json")).expect("a trial");
+    let again = place.farfield(&format!("{words} --format json")).exits(0);
+    let again = report(&again.stdout);
+    assert_eq!(again["answer"], found["answer"]);
+    assert_eq!(again["trials"].as_array().map(Vec::len), Some(trials));
+    assert!(place.path("trials/0003-2/summary.json").exists());
+    let text = place.farfield(words).exits(0).stdout;
+    assert!(text.starts_with("capacity 4 users at p99<450ms, errors<1%"), "{text}");
+    assert!(text.lines().count() <= 24 && text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let other = place.farfield("capacity server.toml --slo p99<1s --seed 9 -o trials -q").exits(1);
+    assert!(other.stderr.contains("is of another search"), "{}", other.stderr);
+}
+
+/// What cannot be searched for is said in a line, before anything runs.
+#[test]
+fn what_is_no_search_is_refused() {
+    let place = Place::new();
+    place.write("server.toml", SERVER);
+    for (words, part) in [
+        ("", "--slo 'p99<200ms,errors<0.1%'"),
+        ("--slo rate>5/s", "is no goal of a search"),
+        ("--slo p99<1s --from 50 --to 10", "--to is below the first load, 50"),
+        ("--slo p99<1s --set run.requests=5", "leave `run.requests`"),
+        ("--slo p99<1s --set load.model=overload --set load.descriptors=5", "an overload has no capacity"),
+    ] {
+        let refused = place.farfield(&format!("capacity server.toml {words}")).exits(2);
+        assert!(refused.stderr.contains(part), "{words}: {}", refused.stderr);
+        assert!(!place.path("farfield-runs").exists());
+    }
+}
