@@ -98,9 +98,14 @@ impl<'a> Journal<'a> {
                 return Ok(Made::Counted(self.records.len() - 1));
             };
             attempts += 1;
-            if attempts >= if is_full { ATTEMPTS_FULL } else { ATTEMPTS_DISTURBED } {
-                return Ok(Made::Refused { cause, is_full });
+            if attempts < if is_full { ATTEMPTS_FULL } else { ATTEMPTS_DISTURBED } {
+                continue;
             }
+            // What disturbs even the first load does not come from the load, and would disturb a lower one.
+            if !is_full && self.records.iter().all(|record| !record.counts()) {
+                return Err(Stop::Disturbed(cause));
+            }
+            return Ok(Made::Refused { cause, is_full });
         }
     }
 

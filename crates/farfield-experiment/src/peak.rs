@@ -8,7 +8,7 @@
 
 use crate::journal::{Journal, Made};
 use crate::report::{Answer, CapacityReport, Ended, LEVEL, Method, SCHEMA_VERSION, TrialRecord, curve};
-use crate::search::{Ceiling, SearchPlan, ended};
+use crate::search::{Ceiling, SearchPlan, disturbed, ended};
 use crate::trial::{Runner, Stop};
 use farfield_measure::interval::MeanEstimate;
 
@@ -149,7 +149,10 @@ impl Peak<'_> {
     }
 
     fn report(self, ended: Ended) -> CapacityReport {
-        let answer = self.answer();
+        let answer = match &ended {
+            Ended::Disturbed(cause) => disturbed(cause),
+            _ => self.answer(),
+        };
         let at_peak = self.journal.records().iter().rev().filter(|record| record.counts());
         let mut at_peak = at_peak.filter(|record| self.selected.is_some_and(|load| record.load >= load));
         let gave_out = at_peak.find_map(|record| record.observed.gave_out.clone());

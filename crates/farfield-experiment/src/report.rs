@@ -135,6 +135,8 @@ pub enum Ended {
     BudgetOver,
     /// Ctrl-C.
     Interrupted,
+    /// No run was valid; the check that failed.
+    Disturbed(String),
     /// A run could not be made; a sentence.
     Failed(String),
 }

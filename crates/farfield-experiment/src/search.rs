@@ -123,6 +123,7 @@ pub(crate) fn ended(stop: Stop) -> Ended {
     match stop {
         Stop::BudgetOver => Ended::BudgetOver,
         Stop::Interrupted => Ended::Interrupted,
+        Stop::Disturbed(cause) => Ended::Disturbed(cause),
         Stop::Failed(sentence) => Ended::Failed(sentence),
     }
 }
@@ -172,7 +173,10 @@ impl Search<'_> {
     }
 
     fn note(&mut self, load: f64, made: Made) {
+        // As much or more was offered validly: it was not the load.
+        let offered = self.journal.counted().iter().any(|trial| trial.load >= load);
         if let Made::Refused { cause, is_full } = made
+            && !offered
             && self.ceiling.as_ref().is_none_or(|ceiling| load < ceiling.load)
         {
             self.ceiling = Some(Ceiling { load, cause, is_full });
@@ -343,7 +347,10 @@ impl Search<'_> {
         let counted = self.journal.counted();
         let (bounds, _) = self.plan.full_target().bounds(&counted);
         let fit = self.fit();
-        let answer = self.answer(fit, bounds, &counted);
+        let answer = match &ended {
+            Ended::Disturbed(cause) => disturbed(cause),
+            _ => self.answer(fit, bounds, &counted),
+        };
         let more_time = self.more_time(&answer, &ended);
         let goal_bounds = self.goal_bounds();
         let lower = bounds.lower;
@@ -444,6 +451,12 @@ impl Search<'_> {
         };
         self.plan.goals.iter().enumerate().map(of).collect()
     }
+}
+
+/// The answer where something disturbed all trials.
+pub(crate) fn disturbed(cause: &str) -> Answer {
+    let because = format!("no run was valid ({cause}), at any load; make the machine quieter");
+    Answer::Undecided { low: None, high: None, because }
 }
 
 /// Whether more trials of a load kept the goals than broke them.

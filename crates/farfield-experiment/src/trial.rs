@@ -122,6 +122,9 @@ pub enum Stop {
     /// The time that was given to the search would be over before the run is.
     #[error("the time is over")]
     BudgetOver,
+    /// No run at all was valid, though the generator was not full: its machine is disturbed.
+    #[error("no run was valid: {0}")]
+    Disturbed(String),
     /// The run could not be made at all; a sentence.
     #[error("{0}")]
     Failed(String),

@@ -242,6 +242,17 @@ fn a_full_generator_is_no_capacity() {
     assert!(because.contains("worker-cpu"), "{because}");
 }
 
+/// A machine on which nothing is valid ends the search at its first load.
+#[test]
+fn a_disturbed_machine_ends_the_search() {
+    for search in [search, peak] {
+        let report = search(&plan(1), &mut Model { disturbed: 1.0, ..Model::new(mm1, 1) });
+        assert_eq!((report.trials.len(), report.ended), (5, Ended::Disturbed("host-steal".to_owned())));
+        let Answer::Undecided { because, .. } = &report.answer else { panic!("{:?}", report.answer) };
+        assert!(because.contains("no run was valid (host-steal)"), "{because}");
+    }
+}
+
 #[test]
 fn a_server_that_keeps_nothing_is_said_to() {
     let report = search(&plan(1), &mut Model::new(|_| (9.0, 0.5), 1));

@@ -33,7 +33,7 @@ pub fn render(report: &CapacityReport, folder: &Path) -> String {
     match &report.ended {
         Ended::Interrupted => text += "interrupted; the same command with --out goes on from here\n",
         Ended::Failed(why) => text += &wrapped(&format!("ended early: {why}"), 80),
-        Ended::Done | Ended::BudgetOver => {}
+        Ended::Done | Ended::BudgetOver | Ended::Disturbed(_) => {}
     }
     text += "\n";
     text += &table(report);
