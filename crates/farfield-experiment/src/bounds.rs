@@ -133,9 +133,9 @@ mod tests {
         assert_eq!(class(&[(1, false, 31), (1, true, 1)]), Class::Undecided);
     }
 
-    /// What `TargetStat.estimates` of the reference library (MLRsearch 1.2.1 of PyPI) makes of random trials: by
-    /// exceed ratio, the lengths of a full trial and of the sum in seconds, and how many full trials kept and
-    /// broke the goals, and how many of 4 s.
+    /// What `TargetStat.estimates` of the reference library (MLRsearch 1.2.1 of PyPI) makes of random trials:
+    /// by exceed ratio, the lengths of a full trial and of the sum in seconds, and how many full trials kept
+    /// and broke the goals, and how many of 4 s.
     #[test]
     fn the_reference_library_classifies_alike() {
         use Class::{Lower, Undecided, Upper};

@@ -1,10 +1,10 @@
 //! The maximum of the throughput over load, with an interval that allows for its selection.
 //!
-//! Short trials double the load until throughput has stopped to grow. Full trials of the loads around the best
-//! one, in blocks whose order is drawn, select the load; their numbers are then put aside, since the highest
-//! of several noisy numbers is too high. The interval is that of the mean of fresh trials at the selected
-//! load (Student 1908; Stein 1945). It is an interval of that load's throughput, and of the maximum as far as no other
-//! load has more: on the plateau of a server that is full, any of it will do.
+//! Short trials double the load until throughput has stopped to grow. Full trials of the loads around the
+//! best one, in blocks whose order is drawn, select the load; their numbers are then put aside, since the
+//! highest of several noisy numbers is too high. The interval is that of the mean of fresh trials at the
+//! selected load (Student 1908; Stein 1945). It is an interval of that load's throughput, and of the maximum
+//! as far as no other load has more: on the plateau of a server that is full, any of it will do.
 
 use crate::journal::{Journal, Made};
 use crate::report::{Answer, CapacityReport, Ended, LEVEL, Method, SCHEMA_VERSION, TrialRecord, curve};

@@ -323,8 +323,8 @@ impl Search<'_> {
         (near * 2 < margins.len() && lower < upper).then_some([lower, upper])
     }
 
-    /// The line through the trials of the blocks that count; while these are few, through all trials of blocks
-    /// that lie where the search looks.
+    /// The line through the trials of the blocks that count; while these are few, through all trials of
+    /// blocks that lie where the search looks.
     fn line(&self) -> Option<Line> {
         let focus = self.focus?;
         let full = || self.journal.full(self.plan.length).filter(|record| record.design.block > 0);

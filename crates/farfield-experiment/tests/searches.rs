@@ -145,8 +145,8 @@ impl Runner for Queue {
     }
 }
 
-/// Searches before the queue itself, of at most 200 trials of 20 s each. Of forty seeds 38 ended within 2 % of
-/// the capacity, on average 0.8 % above it; two take as long as a test may.
+/// Searches before the queue itself, of at most 200 trials of 20 s each. Of forty seeds 38 ended within
+/// 2 % of the capacity, on average 0.8 % above it; two take as long as a test may.
 #[test]
 fn the_capacity_of_a_queue_is_found() {
     const SEEDS: u64 = 2;

@@ -80,8 +80,8 @@ pub fn capacity(flags: &CapacityFlags) -> Result<Exit, Problem> {
     Ok(exit(&report))
 }
 
-/// What is laid over the scenario in all trials. What is known of a URL alone is loaded openly: users who wait
-/// for a slow server ask it for less, and hide that it is slow.
+/// What is laid over the scenario in all trials. What is known of a URL alone is loaded openly: users who
+/// wait for a slow server ask it for less, and hide that it is slow.
 fn overlay(flags: &CapacityFlags) -> Overlay {
     let overlay = flags.overlay();
     let is_url = flags.what.contains("://");
@@ -153,7 +153,8 @@ fn full_length(scenario: &Scenario, goals: Option<&Goals>, budget: Duration) -> 
     part(TRIALS).max(longest.times(TIMES_OF_GOAL)).min(part(TRIALS_MIN))
 }
 
-/// A folder for trials: `farfield-runs/2026-01-31T12-00-00Z-name-capacity`, with a number where that is taken.
+/// A folder for trials: `farfield-runs/2026-01-31T12-00-00Z-name-capacity`, with a number where that is
+/// taken.
 fn free_folder(name: &str) -> PathBuf {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' };
     let name: String = name.chars().map(plain).collect();
