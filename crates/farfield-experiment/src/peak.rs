@@ -8,7 +8,7 @@
 
 use crate::journal::{Journal, Made};
 use crate::report::{Answer, CapacityReport, Ended, LEVEL, Method, SCHEMA_VERSION, TrialRecord, curve};
-use crate::search::{Ceiling, SearchPlan, disturbed, ended};
+use crate::search::{Ceiling, SearchPlan, disturbed, ended, short_of};
 use crate::trial::{Runner, Stop};
 use farfield_measure::interval::MeanEstimate;
 
@@ -131,11 +131,11 @@ impl Peak<'_> {
         })
     }
 
-    fn answer(&self) -> Answer {
+    fn answer(&self, short_of: &str) -> Answer {
         let undecided = |because: String| Answer::Undecided { low: None, high: None, because };
         let (Some(mean), Some(at_load)) = (self.mean(), self.selected) else {
             let ceiling = self.ceiling.as_ref().map(Ceiling::because);
-            return undecided(ceiling.unwrap_or_else(|| "the time was over".to_owned()));
+            return undecided(ceiling.unwrap_or_else(|| short_of.to_owned()));
         };
         let (low, high) = (mean.mean - self.half_width(mean), mean.mean + self.half_width(mean));
         let is_highest = self.journal.counted().iter().all(|trial| trial.load <= at_load);
@@ -151,7 +151,7 @@ impl Peak<'_> {
     fn report(self, ended: Ended) -> CapacityReport {
         let answer = match &ended {
             Ended::Disturbed(cause) => disturbed(cause),
-            _ => self.answer(),
+            _ => self.answer(short_of(&ended)),
         };
         let at_peak = self.journal.records().iter().rev().filter(|record| record.counts());
         let mut at_peak = at_peak.filter(|record| self.selected.is_some_and(|load| record.load >= load));

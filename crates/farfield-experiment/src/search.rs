@@ -349,7 +349,7 @@ impl Search<'_> {
         let fit = self.fit();
         let answer = match &ended {
             Ended::Disturbed(cause) => disturbed(cause),
-            _ => self.answer(fit, bounds, &counted),
+            _ => self.answer(fit, bounds, &counted, short_of(&ended)),
         };
         let more_time = self.more_time(&answer, &ended);
         let goal_bounds = self.goal_bounds();
@@ -380,7 +380,13 @@ impl Search<'_> {
         }
     }
 
-    fn answer(&self, fit: Option<Crossing>, bounds: RelevantBounds, counted: &[Counted]) -> Answer {
+    fn answer(
+        &self,
+        fit: Option<Crossing>,
+        bounds: RelevantBounds,
+        counted: &[Counted],
+        short_of: &str,
+    ) -> Answer {
         let ceiling = self.ceiling.as_ref();
         if let Some(fit) = fit.filter(|fit| ceiling.is_none_or(|ceiling| fit.high < ceiling.load)) {
             let Crossing { load, low, high, .. } = fit;
@@ -393,26 +399,26 @@ impl Search<'_> {
                 let value = if self.plan.whole { low } else { f64::midpoint(low, high) };
                 Answer::Found { value, low, high, method: Method::Bounds, at_load: value }
             }
-            (Some(value), None) => self.at_least(value),
+            (Some(value), None) => self.at_least(value, short_of),
             (None, Some(value)) if self.lower_than(Some(value)).is_none() => Answer::LessThan { value },
             (low, high) => {
                 let because = match ceiling {
                     Some(ceiling) => ceiling.because(),
-                    None => "the time was over".to_owned(),
+                    None => short_of.to_owned(),
                 };
                 Answer::Undecided { low, high, because }
             }
         }
     }
 
-    fn at_least(&self, value: f64) -> Answer {
+    fn at_least(&self, value: f64, short_of: &str) -> Answer {
         let (because, generator_full) = match (&self.ceiling, self.plan.to) {
             (Some(ceiling), _) => (ceiling.because(), ceiling.is_full),
             (None, Some(to)) if value >= self.journal.rounded(to) => {
                 ("no more was to be offered (--to)".to_owned(), false)
             }
             (None, _) => {
-                let because = "the time was over".to_owned();
+                let because = short_of.to_owned();
                 return Answer::Undecided { low: Some(value), high: None, because };
             }
         };
@@ -450,6 +456,15 @@ impl Search<'_> {
             GoalBounds { goal: goal.clone(), lower, upper }
         };
         self.plan.goals.iter().enumerate().map(of).collect()
+    }
+}
+
+/// Why a search that ended so does not know more.
+pub(crate) fn short_of(ended: &Ended) -> &'static str {
+    match ended {
+        Ended::Interrupted => "it was interrupted",
+        Ended::Failed(_) => "it ended early",
+        Ended::Done | Ended::BudgetOver | Ended::Disturbed(_) => "the time was over",
     }
 }
 

@@ -290,6 +290,8 @@ fn a_search_goes_on_where_it_was() {
     let broken = search(&plan(7), &mut model);
     assert_eq!((broken.ended.clone(), broken.trials.len()), (Ended::Interrupted, 8));
     assert_eq!(broken.trials[..], whole.trials[..8]);
+    let Answer::Undecided { because, .. } = &broken.answer else { panic!("{:?}", broken.answer) };
+    assert_eq!(because, "it was interrupted");
 }
 
 /// Users are whole, and so is their capacity.
