@@ -11,8 +11,8 @@
 
 use crate::credentials::words_without_credentials;
 use crate::error_code;
+use crate::outcome::Outcome;
 use crate::printable::printable;
-use crate::sample::Outcome;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;

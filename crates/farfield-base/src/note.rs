@@ -6,7 +6,7 @@
 //! failures alone request and reply are kept; what is kept of one is bounded.
 
 use crate::cause::Detail;
-use crate::sample::Outcome;
+use crate::outcome::Outcome;
 use crate::time::Instant;
 use std::sync::Arc;
 
