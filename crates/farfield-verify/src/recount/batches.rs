@@ -2,7 +2,8 @@
 //!
 //! docs/statistics.md says what they are. A run counts in batches and bins that are joined as it goes on;
 //! here all samples are at hand, so the length of a batch and the width of a bin are found first, and a table
-//! is filled once. What a run and this have in common is the definition.
+//! is filled once. What a run and this have in common is the definition: the incomplete beta function is
+//! that of statrs and not farfield-measure's, whose intervals are recounted.
 
 use super::expected::Expected;
 use super::spectrum::{VALUES_MIN, rises_to_zero, variance_per_value};
