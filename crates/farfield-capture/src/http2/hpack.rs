@@ -357,18 +357,18 @@ mod tests {
         }
 
         /// Lists of fields are what another hand's encoder made the blocks of. It refers to what the table of
-        /// 4 KiB still has of 60 paths.
+        /// 4 KiB still has of 100 fields.
         #[test]
         fn blocks_of_another_hand_are_read(
-            lists in prop::collection::vec(("[A-Z]{0,3}", 0..60u8, 100u16..1000, "[a-z]{0,9}"), 1..150),
+            lists in prop::collection::vec(("[A-Z]{0,3}", 0..100u8, 100u16..1000, "/[a-z]{0,9}"), 1..200),
         ) {
             let (mut own, mut other) = (Decoder::default(), hpack_patched::Encoder::new());
-            for (method, path, status, referer) in &lists {
-                let (path, status_text) = (format!("/{path:060}"), status.to_string());
+            for (method, other_name, status, path) in &lists {
+                let (other_name, status_text) = (format!("x{other_name:020}"), status.to_string());
                 let fields =
-                    [(":method", method), (":path", &path), (":status", &status_text), ("referer", referer)];
+                    [(":method", &**method), (":path", path), (":status", &status_text), (&other_name, "y")];
                 let block = other.encode(fields.map(|(name, value)| (name.as_bytes(), value.as_bytes())));
-                let known = Head { method: method.clone().into(), path: path.into(), status: *status };
+                let known = Head { method: method.clone().into(), path: path.clone().into(), status: *status };
                 prop_assert_eq!(own.read(&block), Some(known));
             }
         }
