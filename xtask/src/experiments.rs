@@ -21,7 +21,9 @@ pub struct ForwardedArgs {
 /// Builds the program as farfield is shipped, and runs its task `task`; its exit code is the one returned.
 pub fn run(task: &str, args: &ForwardedArgs) -> Result<ExitCode> {
     let mut command = process::cargo();
-    command.args(["run", "--profile", process::SHIPPED, "--package", "experiments", "--", task]).args(&args.rest);
+    command
+        .args(["run", "--profile", process::SHIPPED, "--package", "experiments", "--", task])
+        .args(&args.rest);
     eprintln!("$ {}", process::words(&command));
     let status = command.status().with_context(|| format!("cannot start {}", process::words(&command)))?;
     let code = status.code().and_then(|code| u8::try_from(code).ok());

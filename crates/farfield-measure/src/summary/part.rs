@@ -2,8 +2,8 @@
 //! states.
 
 use super::{EstimateSummary, LoadKind, TimingSummary};
-use crate::batches::{Batches, MeasuredPart};
 use crate::batches::interval::{NoInterval, NoIntervalReason};
+use crate::batches::{Batches, MeasuredPart};
 use crate::engine_stats::Arrivals;
 use crate::fold::{EventCounts, Fold, PhaseStats};
 use crate::outcomes::OutcomeCounts;

@@ -236,7 +236,9 @@ impl TryFrom<String> for Css {
 
     fn try_from(text: String) -> Result<Css, String> {
         if !cut(&text).1 {
-            return Err(format!("`{text}` is no selector: a bracket, a parenthesis, a quote or a comment has no end"));
+            return Err(format!(
+                "`{text}` is no selector: a bracket, a parenthesis, a quote or a comment has no end"
+            ));
         }
         match text.parse() {
             Ok(selector) => Ok(Css { text, selector }),

@@ -463,7 +463,14 @@ mod tests {
         }
         assert_eq!(date("Thu, 01 Jan 1970 00:00:00 GMT"), Some(0));
         assert_eq!(date("Thu, 29 Feb 2024 12:00:00 GMT"), Some(1_709_208_000));
-        for text in ["", "yesterday", "06 Nov 1994", "32 Nov 1994 08:49:37", "06 Nov 1994 25:49:37", "06 Nov 94 9999999999999998:9:7"] {
+        for text in [
+            "",
+            "yesterday",
+            "06 Nov 1994",
+            "32 Nov 1994 08:49:37",
+            "06 Nov 1994 25:49:37",
+            "06 Nov 94 9999999999999998:9:7",
+        ] {
             assert_eq!(date(text), None, "{text}");
         }
     }
