@@ -83,7 +83,7 @@ impl Line {
         Some(line)
     }
 
-    /// The margin at a load, as far as one can be told from nothing and plenty.
+    /// The margin at a load, as far as one differs from nothing and from plenty.
     fn fitted(&self, load: f64) -> f64 {
         (self.mean + self.slope * (load - self.centre)).clamp(MARGINS[0], MARGINS[1])
     }

@@ -156,8 +156,8 @@ fn a_steady_rate_has_a_narrow_interval() {
     assert_eq!(short.map_err(|none| none.reason), Err(NoIntervalReason::TooShort));
 }
 
-/// Times that are known well enough by themselves are not, where few sessions have come and gone; the share of
-/// errors goes by requests.
+/// Times that are known well enough by themselves are not, where few sessions have come and gone; the share
+/// of errors goes by requests.
 #[test]
 fn a_run_of_few_session_lengths_is_refused() {
     let batches = repeating(&[1, 9]);

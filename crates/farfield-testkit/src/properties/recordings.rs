@@ -136,7 +136,7 @@ fn entries_of_har(input: &[u8]) -> Option<Found> {
         let (_, rest) = request["url"].as_str()?.split_once("://")?;
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._~!$&()*+,;=:@?-".contains(&byte);
         let target = rest.find('/').map(|at| &rest[at..])?;
-        // Without a host, the first part of the path is taken for one (WHATWG URL, special authority slashes).
+        // Without a host, the first part of the path is taken for one (WHATWG URL: special authority).
         let has_host = !rest.starts_with('/');
         let known = !has_query && has_host && rest.bytes().all(plain) && !target.contains("/.");
         known.then(|| target.to_owned())

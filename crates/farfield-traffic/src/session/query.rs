@@ -190,8 +190,8 @@ fn alternatives(text: &str) -> Vec<&str> {
     cut(text).0
 }
 
-/// The selectors of a list, and whether the last is whole: what is left open at the end of a style sheet counts as
-/// closed (CSS Syntax Level 3, section 5), but swallows what is written behind it.
+/// The selectors of a list, and whether the last is whole: what is left open at the end of a style sheet
+/// counts as closed (CSS Syntax Level 3, section 5), but swallows what is written behind it.
 fn cut(text: &str) -> (Vec<&str>, bool) {
     let (mut from, mut depth, mut quote, mut escaped) = (0, 0_u32, None, false);
     // The letter before, but for one that has had its meaning.
