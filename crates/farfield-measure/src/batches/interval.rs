@@ -19,10 +19,10 @@
 //! the rare long queue, so an interval cannot say by its own width that it is too short. The correlation of
 //! neighbouring batches can, with respect to the median: as many independent requests as n/D, by this
 //! correlation, must lie beyond the percentile as `BEYOND_MIN`, and a mean needs `MEAN_MIN`. What a
-//! longer run would have is taken to grow with its length. Where sessions arrive, a run of few session lengths
-//! is refused by these: no band of the spectrum, however narrow, shows what varies more slowly than the run is
-//! long. A rate is refused where its spectrum rises to zero as that of self-similar arrivals does: their mean
-//! is uncertain in a way that no part of a run shows.
+//! longer run would have is taken to grow with its length. Where sessions arrive, a run of few session
+//! lengths is refused by these: no band of the spectrum, however narrow, shows what varies more slowly than
+//! the run is long. A rate is refused where its spectrum rises to zero as that of self-similar arrivals does:
+//! their mean is uncertain in a way that no part of a run shows.
 
 use super::Span;
 use super::times::TimeBatches;
