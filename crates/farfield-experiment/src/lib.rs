@@ -1,8 +1,8 @@
 //! Experiments: many runs that answer one question, such as the highest load that a server can take.
 //!
 //! A [`Runner`] is handed in, which makes a run of a scenario with a load, a length and a seed, and returns
-//! what was [observed](Observed). Everything here follows from that: which [trial](trial) comes next, which
-//! count, and what may be said. [`search`] finds the highest load that keeps [goals](goal), [`peak`] the
+//! what was [observed](Observed). Everything here follows from that: which [`trial`] comes next, which
+//! count, and what may be said. [`search()`] finds the highest load that keeps [goals](goal), [`peak`] the
 //! load with the most throughput; both end with a [`CapacityReport`].
 //!
 //! Nothing here knows an engine, a terminal, a file or a clock: time is what the runner reports of its runs.
