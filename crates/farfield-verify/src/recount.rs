@@ -188,7 +188,7 @@ impl<'a> Recount<'a> {
                 .and_then(Value::as_array)
                 .is_some_and(|statuses| !statuses.is_empty()),
             has_succeeded: at(said, &["schema_version"]).and_then(Value::as_u64).is_none_or(|own| own >= 3),
-            session_ns: at(said, &["load"])
+            session_ns: at(said, &["heading", "load"])
                 .filter(|load| load.as_str() == Some("hybrid"))
                 .and_then(|_| at(said, &["sessions", "mean_length_ns"])?.as_u64()),
             classes: names_of(said, "classes"),
