@@ -59,14 +59,17 @@ pub fn connections(lab: &Lab) -> Result<String> {
                 true => "—".to_owned(),
                 false => format!("{:.0}", Spread::of(valid.iter().copied())),
             };
-            table.row([
+            let row = [
                 shards.to_owned(),
                 niceness.map_or("no loops".to_owned(), |niceness| niceness.to_string()),
                 format!("{} of {runs}", valid.len()),
                 shown,
                 format!("{:.0}", Spread::of(all)),
                 format!("{kept} of {runs}"),
-            ]);
+            ];
+            // It takes half an hour: what is known is shown.
+            eprintln!("{}", row.join(" | "));
+            table.row(row);
         }
         let runs = runs * NICENESSES.len();
         let bound = format!(
