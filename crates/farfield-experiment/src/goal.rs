@@ -34,6 +34,15 @@ pub enum GoalsError {
 }
 
 impl Goals {
+    /// These goals, and `errors<1%` where none limits a share. Times are those of replies with success:
+    /// without it a server that refuses nearly every request at once would keep any limit of them.
+    pub fn with_errors_bounded(mut self) -> Goals {
+        if self.0.iter().all(|goal| goal.unit() != Unit::Share) {
+            self.0.push("errors<1%".parse().expect("a threshold"));
+        }
+        self
+    }
+
     /// The goals, in the order in which they were written.
     pub fn thresholds(&self) -> &[Threshold] {
         &self.0
@@ -103,6 +112,14 @@ mod tests {
         assert_eq!(goals.in_words(), "p99<200ms, errors<0.1%");
         let goals: Goals = "status.5xx{/a,b}<1%".parse().expect("a goal of a path");
         assert_eq!(goals.thresholds().len(), 1);
+    }
+
+    #[test]
+    fn failures_are_bounded_whatever_is_asked() {
+        let bounded = |text: &str| text.parse::<Goals>().expect("goals").with_errors_bounded().in_words();
+        assert_eq!(bounded("p99<200ms"), "p99<200ms, errors<1%");
+        assert_eq!(bounded("p99<200ms,errors<20%"), "p99<200ms, errors<20%");
+        assert_eq!(bounded("status.5xx<2%"), "status.5xx<2%");
     }
 
     #[test]

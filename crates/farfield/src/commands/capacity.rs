@@ -44,6 +44,7 @@ pub fn capacity(flags: &CapacityFlags) -> Result<Exit, Problem> {
     }
     let goals = flags.slo.as_deref().map(str::parse::<Goals>).transpose();
     let goals = goals.map_err(|error| Problem::usage(format!("--slo: {error}")))?;
+    let goals = goals.map(Goals::with_errors_bounded);
     let overlay = overlay(flags);
     let plan = super::run::read(Some(&flags.what), &overlay)?;
     let searched = searched(flags, goals.as_ref(), &plan)?;
