@@ -88,6 +88,7 @@ const ALLOWED: [Row; 26] = [
         "farfield-report",
         &[
             "farfield-base",
+            "farfield-experiment",
             "farfield-files",
             "farfield-fit",
             "farfield-log",

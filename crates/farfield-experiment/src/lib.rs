@@ -3,7 +3,8 @@
 //! A [`Runner`] is handed in, which makes a run of a scenario with a load, a length and a seed, and returns
 //! what was [observed](Observed). Everything here follows from that: which [`trial`] comes next, which
 //! count, and what may be said. [`search()`] finds the highest load that keeps [goals](goal), [`peak`] the
-//! load with the most throughput; both end with a [`CapacityReport`].
+//! load with the most throughput; both end with a [`CapacityReport`]. [`sweep`](mod@sweep) makes runs at many
+//! points, and says which factor does what.
 //!
 //! Nothing here knows an engine, a terminal, a file or a clock: time is what the runner reports of its runs.
 
@@ -16,6 +17,8 @@ mod journal;
 pub mod peak;
 pub mod report;
 pub mod search;
+pub mod stein;
+pub mod sweep;
 pub mod trial;
 
 pub use goal::{Goals, GoalsError};

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// A run that is to be made.
+/// A run of a search that is to be made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trial {
     /// The load: arrivals a second, or users.
@@ -54,6 +54,16 @@ pub enum Validity {
         /// True if the generator itself had no more to give, rather than that something disturbed it.
         is_full: bool,
     },
+}
+
+impl Validity {
+    /// The check that failed; `None` for a run that counts.
+    pub fn cause(&self) -> Option<&str> {
+        match self {
+            Validity::Valid => None,
+            Validity::Overwhelmed { cause } | Validity::Invalid { cause, .. } => Some(cause),
+        }
+    }
 }
 
 /// What one goal came to in a run.

@@ -33,6 +33,11 @@ impl MeanEstimate {
         MeanEstimate { mean: number, variance: 0.0, degrees: f64::INFINITY }
     }
 
+    /// An estimate with this squared standard error, found with so many degrees of freedom.
+    pub fn with(mean: f64, variance: f64, degrees: f64) -> MeanEstimate {
+        MeanEstimate { mean, variance, degrees }
+    }
+
     /// The mean of `numbers`; absent if there are fewer than two, which have no standard deviation.
     pub fn of(numbers: &[f64]) -> Option<MeanEstimate> {
         if numbers.len() < 2 {

@@ -19,9 +19,10 @@ pub mod metric;
 pub mod side;
 pub mod text;
 
+use farfield_experiment::sweep::Scale;
 use farfield_measure::interval::{BoundedEstimate, MeanEstimate, holm};
 use inputs::InputChange;
-use metric::{Metric, Scale};
+use metric::Metric;
 use serde::Serialize;
 use side::{LeftOut, Side, SideError};
 use std::collections::BTreeSet;

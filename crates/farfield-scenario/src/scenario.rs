@@ -5,6 +5,7 @@
 
 use crate::elsewhere::ConnectTo;
 use crate::http::HttpVersion;
+use crate::inputs::hex;
 use crate::monitor::MonitorSpec;
 use crate::network::NetworkSpec;
 use crate::server::ServerSpec;
@@ -19,6 +20,7 @@ use farfield_traffic::session::SessionSpec;
 use farfield_traffic::{LoadSpec, RequestSetSpec};
 use farfield_user::Policy;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
@@ -238,6 +240,11 @@ impl Scenario {
     /// The scenario as TOML, with every key that has a value.
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("a scenario is written as it was read")
+    }
+
+    /// The SHA-256 of that text, in hexadecimal: the same as long as the scenario is.
+    pub fn digest(&self) -> String {
+        hex(&Sha256::digest(self.to_toml()))
     }
 }
 

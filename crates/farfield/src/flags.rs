@@ -14,6 +14,7 @@ pub mod route;
 pub mod scenario;
 pub mod shell;
 pub mod site;
+pub mod sweep;
 pub mod ui;
 mod values;
 pub mod watch;
@@ -44,6 +45,8 @@ pub enum Command {
     Run(Box<RunFlags>),
     /// Find what a server can take: the highest load that keeps goals, or its highest throughput.
     Capacity(Box<capacity::CapacityFlags>),
+    /// Make runs at many points, each repeated, and say what moves the result.
+    Sweep(Box<sweep::SweepFlags>),
     /// Run one session of a scenario once, and show what is sent, extracted and checked.
     Try(TryFlags),
     /// Run the built-in server, with the capacity and the faults that flags give it.

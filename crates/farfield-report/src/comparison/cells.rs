@@ -1,8 +1,9 @@
 //! A row of a comparison as words, the same in text, Markdown and HTML.
 
-use super::metric::{Metric, Scale};
+use super::metric::Metric;
 use super::{Change, Row};
 use crate::figures::{percent, rate, time};
+use farfield_experiment::sweep::Scale;
 
 /// A row as words.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! Conditions on changes, such as `p99 +5%`: what a change may not exceed, for a program that decides by the
 //! exit code.
 
-use super::metric::{Metric, MetricError, Scale};
+use super::metric::{Metric, MetricError};
 use super::{Against, Change};
+use farfield_experiment::sweep::Scale;
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;

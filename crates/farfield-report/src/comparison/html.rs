@@ -6,6 +6,7 @@ use super::text::{EXPLANATION, evidence, unknown_by_reason, verdict};
 use super::{Against, Change, Comparison, SideSummary};
 use crate::{chart, html};
 use farfield_base::printable;
+use farfield_experiment::sweep::Scale;
 use std::fmt::Write;
 
 const STYLE: &str = ".better{color:#1a6b2f}.worse{color:var(--bad)}td.name{white-space:normal;min-width:8em}\
@@ -88,8 +89,8 @@ fn table(page: &mut String, against: &Against) {
 }
 
 /// Changes of shares are not on the axis of ratios.
-fn is_drawn(scale: super::metric::Scale) -> bool {
-    scale == super::metric::Scale::Ratio
+fn is_drawn(scale: Scale) -> bool {
+    scale == Scale::Ratio
 }
 
 /// An interval as a line with a dot, about a line at no change; `reach` is the largest change drawn.

@@ -1,6 +1,7 @@
 //! What is compared: a rate, a share, or a time, under the names that thresholds have.
 
 use crate::directory::RunDirectory;
+use farfield_experiment::sweep::Scale;
 use farfield_measure::batches::interval::{NoInterval, NoIntervalReason};
 use farfield_measure::interval::BoundedEstimate;
 use farfield_measure::summary::TimingSummary;
@@ -27,15 +28,6 @@ pub enum Statistic {
     Mean,
     /// A percentile.
     Quantile(Quantile),
-}
-
-/// How numbers of a metric are compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scale {
-    /// By their ratio: numbers are compared by their logarithms.
-    Ratio,
-    /// By their difference.
-    Difference,
 }
 
 /// What is no metric.
@@ -84,7 +76,8 @@ impl Metric {
         runs.iter().map(|run| self.of_run(run)).collect()
     }
 
-    fn of_run(self, run: &RunDirectory) -> Result<f64, &'static str> {
+    /// Its number in a run, or the reason why it has none.
+    pub fn of_run(self, run: &RunDirectory) -> Result<f64, &'static str> {
         let steady = &run.summary().steady;
         let (statistic, timing) = match self {
             Metric::Rate => {
@@ -197,33 +190,6 @@ fn why(none: Option<NoInterval>) -> &'static str {
     }
 }
 
-impl Scale {
-    /// A number on the scale on which differences are taken.
-    pub fn forth(self, number: f64) -> f64 {
-        match self {
-            Scale::Ratio => number.ln(),
-            Scale::Difference => number,
-        }
-    }
-
-    /// A difference on that scale as a change: a ratio less 1, or the difference.
-    pub fn back(self, difference: f64) -> f64 {
-        match self {
-            Scale::Ratio => difference.exp_m1(),
-            Scale::Difference => difference,
-        }
-    }
-
-    /// The mean on that scale, as a number of the metric: the geometric mean of what is compared by ratios.
-    pub fn mean(self, numbers: &[f64]) -> f64 {
-        let mean = numbers.iter().map(|number| self.forth(*number)).sum::<f64>() / numbers.len() as f64;
-        match self {
-            Scale::Ratio => mean.exp(),
-            Scale::Difference => mean,
-        }
-    }
-}
-
 impl fmt::Display for Metric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -288,12 +254,5 @@ mod tests {
         for name in ["", "p98", "p99(", "p99(x)", "rate(service)", "max", "p99 "] {
             assert_eq!(name.parse::<Metric>(), Err(MetricError(name.to_owned())));
         }
-    }
-
-    #[test]
-    fn ratios_have_geometric_means() {
-        assert!((Scale::Ratio.mean(&[1.0, 100.0]) - 10.0).abs() < 1e-9);
-        assert_eq!(Scale::Difference.mean(&[1.0, 100.0]), 50.5);
-        assert!((Scale::Ratio.back(1.5_f64.ln()) - 0.5).abs() < 1e-12);
     }
 }

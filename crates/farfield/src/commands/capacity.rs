@@ -1,10 +1,10 @@
 //! `farfield capacity`: what a server can take, by a search whose trials are runs.
 
 mod load;
-mod observe;
 mod runner;
 mod text;
 
+use crate::commands::child::ChildRuns;
 use crate::exit::Exit;
 use crate::flags::Format;
 use crate::flags::capacity::CapacityFlags;
@@ -18,7 +18,7 @@ use farfield_experiment::report::Ended;
 use farfield_experiment::{Answer, CapacityReport, Goals, SearchPlan, search};
 use farfield_scenario::{Overlay, RunPlan, Scenario};
 use load::RisingLoad;
-use runner::ChildRunner;
+use runner::TrialRunner;
 use std::path::{Path, PathBuf};
 
 /// The folder of searches without a directory of their own.
@@ -49,20 +49,19 @@ pub fn capacity(flags: &CapacityFlags) -> Result<Exit, Problem> {
     let plan = super::run::read(Some(&flags.what), &overlay)?;
     let searched = searched(flags, goals.as_ref(), &plan)?;
     let load = RisingLoad::of(&plan)?;
-    let folder = flags.search.out.clone().unwrap_or_else(|| free_folder(&plan.scenario().name));
+    let folder = flags.search.out.clone().unwrap_or_else(|| free_folder(&plan.scenario().name, "capacity"));
     let opened = farfield_files::output::folder(&folder);
     opened
         .map_err(|error| Problem::failed(format!("cannot make the folder {}: {error}", folder.display())))?;
     let stop = interrupt::flag();
     let stop = stop.map_err(|error| Problem::failed(format!("cannot listen for signals: {error}")))?;
     let words = std::iter::once(flags.what.clone()).chain(overlay.words()).collect();
-    let mut runner = ChildRunner {
-        words,
+    let mut runner = TrialRunner {
+        runs: ChildRuns { words, scenario: plan.scenario().digest(), stop },
         load,
         goals: searched.goals.clone(),
         warm_up: time("--warm-up", flags.search.warm_up.as_deref())?,
         folder: folder.clone(),
-        stop,
         quiet: flags.quiet,
     };
     let report = match flags.peak {
@@ -136,7 +135,7 @@ fn searched(flags: &CapacityFlags, goals: Option<&Goals>, plan: &RunPlan) -> Res
     })
 }
 
-fn time(flag: &str, text: Option<&str>) -> Result<Option<Duration>, Problem> {
+pub fn time(flag: &str, text: Option<&str>) -> Result<Option<Duration>, Problem> {
     let read = text.map(str::parse::<Duration>).transpose();
     match read.map_err(|error| Problem::usage(format!("{flag}: {error}")))? {
         Some(time) if time.is_zero() => Err(Problem::usage(format!("{flag} 0: write a time that is more"))),
@@ -154,12 +153,12 @@ fn full_length(scenario: &Scenario, goals: Option<&Goals>, budget: Duration) -> 
     part(TRIALS).max(longest.times(TIMES_OF_GOAL)).min(part(TRIALS_MIN))
 }
 
-/// A folder for trials: `farfield-runs/2026-01-31T12-00-00Z-name-capacity`, with a number where that is
-/// taken.
-fn free_folder(name: &str) -> PathBuf {
+/// A folder for the runs of an experiment: `farfield-runs/2026-01-31T12-00-00Z-name-capacity`, with a number
+/// where that is taken.
+pub fn free_folder(name: &str, what: &str) -> PathBuf {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' };
     let name: String = name.chars().map(plain).collect();
-    let base = format!("{}-{name}-capacity", super::run::now_rfc3339().replace(':', "-"));
+    let base = format!("{}-{name}-{what}", super::run::now_rfc3339().replace(':', "-"));
     let mut names = std::iter::once(base.clone()).chain((2..).map(|number| format!("{base}-{number}")));
     names
         .find_map(|name| Some(Path::new(RUNS).join(name)).filter(|path| !path.exists()))

@@ -1,4 +1,4 @@
-//! What a search makes of a run's summary: whether the run counts, and what its goals came to.
+//! What an experiment makes of a run's summary: whether the run counts, and what its goals came to.
 
 use farfield_experiment::{GoalReading, Observed, Validity};
 use farfield_measure::bottleneck::Cause;
@@ -51,7 +51,8 @@ fn absent(goal: &str) -> GoalReading {
     GoalReading { goal: goal.to_owned(), measured: None, margin: 0.0, kept: false }
 }
 
-fn validity(summary: &Summary, goals: &[GoalReading]) -> Validity {
+/// Whether a run counts; without goals it is the run alone that is asked about.
+pub fn validity(summary: &Summary, goals: &[GoalReading]) -> Validity {
     let broken = goals.iter().any(|goal| !goal.kept);
     let Some(first) = summary.verdict.first_cause() else {
         let generator =
@@ -93,7 +94,7 @@ mod tests {
 
     /// A run that is valid, as far as its verdict goes.
     fn valid() -> Summary {
-        let text = include_str!("../../../tests/old_runs/columns-6/summary.json");
+        let text = include_str!("../../tests/old_runs/columns-6/summary.json");
         let mut summary = Summary::from_json(text).expect("a summary");
         summary.verdict.checks.clear();
         (summary.verdict.valid, summary.bottleneck) = (true, None);

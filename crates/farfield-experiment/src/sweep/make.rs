@@ -1,0 +1,244 @@
+//! The runs of a sweep: their order, their seeds, who makes them side by side, and how many there are.
+
+use super::factor::{Factor, Setting};
+use super::points::{Layout, Point};
+use super::report::{RunRecord, SweepReport};
+use super::scale::Scale;
+use super::until::Until;
+use crate::report::{Ended, LEVEL};
+use crate::stein;
+use crate::trial::{Design, Stop, Validity};
+use farfield_base::Duration;
+use farfield_base::random::{Purpose, Seed};
+use rand_core::Rng;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+/// Repeats of which the spread says how many there are to be.
+pub const PILOT: u32 = 5;
+
+/// Which runs there are to be.
+#[derive(Debug, Clone)]
+pub struct SweepPlan {
+    /// The experiment's name.
+    pub experiment: String,
+    /// The keys that are varied.
+    pub factors: Vec<Factor>,
+    /// How the points follow from them.
+    pub layout: Layout,
+    /// The points, at least one.
+    pub points: Vec<Point>,
+    /// Runs of each point, at least one.
+    pub repeats: u32,
+    /// How narrow the interval of each point is to be; the repeats are at least [`PILOT`] then.
+    pub until: Option<Until>,
+    /// Runs of a point at most.
+    pub repeats_max: u32,
+    /// The time for all runs, side by side.
+    pub budget: Option<Duration>,
+    /// The seed of the first block; the next has the next one.
+    pub seed: u64,
+    /// Runs that are made at once.
+    pub jobs: usize,
+    /// How often a run is made that something disturbs.
+    pub attempts: u32,
+}
+
+/// A run that is to be made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedRun {
+    /// The number of its point, from 0.
+    pub point: usize,
+    /// How often it has been made before, and was disturbed.
+    pub attempt: u32,
+    /// What its point sets.
+    pub settings: Vec<Setting>,
+    /// Its place in the experiment.
+    pub design: Design,
+}
+
+/// What a metric came to in a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Reading {
+    /// The metric's name.
+    pub metric: String,
+    /// How its numbers are compared.
+    pub scale: Scale,
+    /// The number, in nanoseconds, a second, or as a share; null if there is none.
+    pub value: Option<f64>,
+    /// Why there is none.
+    pub unknown: Option<String>,
+}
+
+/// What a run came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PointRun {
+    /// Whether it counts.
+    pub validity: Validity,
+    /// A reading for each metric, in the same order in all runs.
+    pub readings: Vec<Reading>,
+    /// The run directory.
+    pub directory: PathBuf,
+    /// How long it took on the wall clock, with start and end.
+    pub took_s: f64,
+}
+
+/// Makes runs, several at once if it is asked to.
+pub trait PointRunner: Sync {
+    /// Makes the run, or reads it back if it was made already.
+    ///
+    /// # Errors
+    /// If it was interrupted, or could not be made.
+    fn run(&self, run: &PlannedRun) -> Result<PointRun, Stop>;
+}
+
+/// Makes all runs of a sweep.
+pub fn sweep(plan: &SweepPlan, runner: &dyn PointRunner) -> SweepReport {
+    let mut sweep = Sweep { plan, runner, records: Vec::new(), numbered: 0 };
+    let ended = match sweep.all() {
+        Ok(()) => Ended::Done,
+        Err(stop) => crate::search::ended(stop),
+    };
+    SweepReport::of(plan, sweep.records, ended)
+}
+
+struct Sweep<'a> {
+    plan: &'a SweepPlan,
+    runner: &'a dyn PointRunner,
+    records: Vec<RunRecord>,
+    numbered: u32,
+}
+
+impl Sweep<'_> {
+    fn all(&mut self) -> Result<(), Stop> {
+        let everywhere: Vec<usize> = (0..self.plan.points.len()).collect();
+        let first = match self.plan.until {
+            Some(_) => self.plan.repeats.max(PILOT),
+            None => self.plan.repeats,
+        };
+        let runs = (1..=first).flat_map(|block| self.block(block, &everywhere)).collect();
+        self.make(runs)?;
+        let wanted: Vec<u32> = everywhere.iter().map(|point| self.wanted(*point, first)).collect();
+        let last = wanted.iter().copied().max().unwrap_or(first);
+        let mut runs = Vec::new();
+        for block in first + 1..=last {
+            let points: Vec<usize> =
+                everywhere.iter().copied().filter(|point| wanted[*point] >= block).collect();
+            runs.extend(self.block(block, &points));
+        }
+        self.make(runs)
+    }
+
+    /// The runs of a block, in an order that is drawn.
+    fn block(&mut self, block: u32, points: &[usize]) -> Vec<PlannedRun> {
+        let mut order = points.to_vec();
+        let mut random = Seed(self.plan.seed).stream(Purpose::Arrivals, u64::from(block));
+        for last in (1..order.len()).rev() {
+            order.swap(last, (random.next_u64() % (last as u64 + 1)) as usize);
+        }
+        // Seeds of a scenario are read as signed numbers.
+        let seed = self.plan.seed.wrapping_add(u64::from(block) - 1) & (u64::MAX >> 1);
+        let run = |point: usize| {
+            self.numbered += 1;
+            let design = Design {
+                experiment: self.plan.experiment.clone(),
+                number: self.numbered,
+                point: self.plan.points[point].label(),
+                repeat: block,
+                block,
+                seed,
+            };
+            PlannedRun { point, attempt: 0, settings: self.plan.points[point].settings.clone(), design }
+        };
+        order.into_iter().map(run).collect()
+    }
+
+    /// How many runs a point is to have for its interval to be as narrow as was asked.
+    fn wanted(&self, point: usize, first: u32) -> u32 {
+        let Some(until) = &self.plan.until else { return first };
+        let counted = self.records.iter().filter(|record| record.point == point && record.counts());
+        let readings = counted.filter_map(|record| record.reading(&until.metric));
+        let (mut numbers, mut width) = (Vec::new(), until.width);
+        for reading in readings {
+            let Some(value) = reading.value else { continue };
+            numbers.push(reading.scale.forth(value));
+            width = reading.scale.width(until.width);
+        }
+        if numbers.iter().any(|number| !number.is_finite()) {
+            return first;
+        }
+        let needed = stein::needed(&numbers, width, LEVEL).unwrap_or(f64::from(first));
+        // As a float it ends at the largest number; runs that did not count are made up for.
+        let missing = first.saturating_sub(numbers.len() as u32);
+        (needed as u32).saturating_add(missing).clamp(first, self.plan.repeats_max.max(first))
+    }
+
+    /// Makes these runs, as many at once as the plan says, and keeps their records in the order of the list.
+    fn make(&mut self, runs: Vec<PlannedRun>) -> Result<(), Stop> {
+        let spent_s = self.records.iter().map(|record| record.took_s).sum();
+        let queue = Mutex::new(Queue { waiting: runs.into(), made: Vec::new(), spent_s, stop: None });
+        let (plan, runner) = (self.plan, self.runner);
+        thread::scope(|scope| {
+            for _ in 0..plan.jobs.max(1) {
+                scope.spawn(|| work(plan, runner, &queue));
+            }
+        });
+        let mut queue = queue.into_inner().unwrap_or_else(PoisonError::into_inner);
+        queue.made.sort_by_key(|record| (record.design.number, record.attempt));
+        self.records.append(&mut queue.made);
+        queue.stop.map_or(Ok(()), Err)
+    }
+}
+
+/// What those who make runs share.
+struct Queue {
+    waiting: VecDeque<PlannedRun>,
+    made: Vec<RunRecord>,
+    spent_s: f64,
+    stop: Option<Stop>,
+}
+
+impl Queue {
+    /// The next run, unless its end would lie beyond the budget.
+    fn next(&mut self, plan: &SweepPlan) -> Option<PlannedRun> {
+        if self.stop.is_some() {
+            return None;
+        }
+        let run = self.waiting.pop_front()?;
+        let longest = self.made.iter().map(|record| record.took_s).fold(0.0, f64::max);
+        let jobs = plan.jobs.max(1) as f64;
+        if plan.budget.is_some_and(|budget| self.spent_s / jobs + longest > budget.as_secs_f64()) {
+            self.stop = Some(Stop::BudgetOver);
+            return None;
+        }
+        Some(run)
+    }
+
+    /// Keeps what came of a run; one that was disturbed is made again, before all others.
+    fn keep(&mut self, plan: &SweepPlan, run: PlannedRun, came_to: Result<PointRun, Stop>) {
+        let came_to = match came_to {
+            Ok(came_to) => came_to,
+            Err(stop) => return self.stop = self.stop.take().or(Some(stop)),
+        };
+        self.spent_s += came_to.took_s;
+        let again = matches!(came_to.validity, Validity::Invalid { .. }) && run.attempt + 1 < plan.attempts;
+        self.made.push(RunRecord::of(&run, came_to));
+        if again {
+            self.waiting.push_front(PlannedRun { attempt: run.attempt + 1, ..run });
+        }
+    }
+}
+
+fn work(plan: &SweepPlan, runner: &dyn PointRunner, queue: &Mutex<Queue>) {
+    // The queue is whole between any two of its operations.
+    let locked = || -> MutexGuard<Queue> { queue.lock().unwrap_or_else(PoisonError::into_inner) };
+    loop {
+        let Some(run) = locked().next(plan) else { return };
+        let came_to = runner.run(&run);
+        locked().keep(plan, run, came_to);
+    }
+}

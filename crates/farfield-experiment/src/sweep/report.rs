@@ -1,0 +1,299 @@
+//! What a sweep comes to: every run, the numbers of each point with their intervals, each point against the
+//! first, and the effects of the factors.
+
+use super::effects::{MetricEffects, Table, effects};
+use super::factor::{Factor, Setting};
+use super::make::{PILOT, PlannedRun, PointRun, Reading, SweepPlan};
+use super::points::Layout;
+use super::scale::Scale;
+use crate::report::{Ended, LEVEL};
+use crate::stein;
+use crate::trial::{Design, Validity};
+use farfield_measure::interval::{MeanEstimate, holm};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// The version of [`SweepReport`]'s schema.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// All of a sweep.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SweepReport {
+    /// The version of this schema.
+    pub schema_version: u32,
+    /// The experiment's name.
+    pub experiment: String,
+    /// The keys that were varied.
+    pub factors: Vec<Factor>,
+    /// How the points follow from them.
+    pub layout: Layout,
+    /// How narrow intervals were to be, in words; null if that was not asked.
+    pub until: Option<String>,
+    /// The probability with which intervals contain the true value.
+    pub level: f64,
+    /// How it ended.
+    pub ended: Ended,
+    /// The points, in their order.
+    pub points: Vec<PointReport>,
+    /// The effects on each metric, of a full design with at least one factor.
+    pub effects: Vec<MetricEffects>,
+    /// Every run, in the order in which they were planned.
+    pub runs: Vec<RunRecord>,
+    /// Seconds that all runs took, added up.
+    pub spent_s: f64,
+}
+
+/// A run of a sweep.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunRecord {
+    /// The number of its point, from 0.
+    pub point: usize,
+    /// How often the run was made before, and was disturbed.
+    pub attempt: u32,
+    /// Its place in the experiment.
+    pub design: Design,
+    /// Whether it counts.
+    pub validity: Validity,
+    /// What each metric came to.
+    pub readings: Vec<Reading>,
+    /// The run directory.
+    pub directory: PathBuf,
+    /// Seconds that it took, with start and end.
+    pub took_s: f64,
+}
+
+/// A point with its numbers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PointReport {
+    /// What it sets.
+    pub settings: Vec<Setting>,
+    /// Runs that count.
+    pub runs: u32,
+    /// Runs that do not.
+    pub invalid: u32,
+    /// The checks that they failed, each once.
+    pub causes: Vec<String>,
+    /// Each metric's mean over the runs that count.
+    pub estimates: Vec<PointEstimate>,
+    /// Each metric against the first point, by pairs of runs with the same seed; empty for the first.
+    pub against_first: Vec<PairedChange>,
+}
+
+/// A mean over the runs of a point, with its interval.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PointEstimate {
+    /// The metric.
+    pub metric: String,
+    /// How its numbers are averaged.
+    pub scale: Scale,
+    /// The mean, geometric for ratios; null if no run has the metric.
+    pub mean: Option<f64>,
+    /// The ends of its interval; null with fewer than two runs.
+    pub interval: Option<[f64; 2]>,
+    /// Whether the interval is as narrow as was asked; null if that was not asked.
+    pub narrow: Option<bool>,
+    /// Why there is no mean, or no interval.
+    pub unknown: Option<String>,
+}
+
+/// A metric against the first point.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PairedChange {
+    /// The metric.
+    pub metric: String,
+    /// Pairs of runs.
+    pub pairs: u32,
+    /// A ratio less 1, or a difference.
+    pub by: f64,
+    /// The ends of its interval (Student's t, of the pairs' differences).
+    pub interval: [f64; 2],
+    /// The probability of a change of at least this size, if there were none.
+    pub p_value: f64,
+    /// Whether it is one, with all other points of the metric considered (Holm 1979).
+    pub differs: bool,
+}
+
+impl RunRecord {
+    pub(super) fn of(run: &PlannedRun, came_to: PointRun) -> RunRecord {
+        let PointRun { validity, readings, directory, took_s } = came_to;
+        let (point, attempt, design) = (run.point, run.attempt, run.design.clone());
+        RunRecord { point, attempt, design, validity, readings, directory, took_s }
+    }
+
+    /// Whether its numbers count. Those of a run whose server did not cope do not: they are of a moment of
+    /// its failing.
+    pub fn counts(&self) -> bool {
+        self.validity == Validity::Valid
+    }
+
+    /// What a metric came to.
+    pub fn reading(&self, metric: &str) -> Option<&Reading> {
+        self.readings.iter().find(|reading| reading.metric == metric)
+    }
+
+    /// Its number of a metric, on the scale on which changes add.
+    fn number(&self, metric: &str) -> Option<f64> {
+        let reading = self.reading(metric)?;
+        Some(reading.scale.forth(reading.value?))
+    }
+}
+
+impl SweepReport {
+    pub(super) fn of(plan: &SweepPlan, runs: Vec<RunRecord>, ended: Ended) -> SweepReport {
+        let metrics: Vec<(String, Scale)> = runs.first().map_or(Vec::new(), |run| {
+            run.readings.iter().map(|reading| (reading.metric.clone(), reading.scale)).collect()
+        });
+        let points = (0..plan.points.len()).map(|point| PointReport::of(plan, &runs, point, &metrics));
+        let mut points: Vec<PointReport> = points.collect();
+        mark_differences(&mut points, &metrics);
+        let is_factorial = plan.layout == Layout::Full && !plan.factors.is_empty();
+        let effects = metrics.iter().filter(|_| is_factorial).map(|(metric, scale)| {
+            let numbers = complete_blocks(plan.points.len(), &runs, metric);
+            let table = Table { factors: &plan.factors, points: &plan.points, numbers };
+            effects(metric, *scale, &table)
+        });
+        let effects = effects.collect();
+        SweepReport {
+            schema_version: SCHEMA_VERSION,
+            experiment: plan.experiment.clone(),
+            factors: plan.factors.clone(),
+            layout: plan.layout,
+            until: plan.until.as_ref().map(ToString::to_string),
+            level: LEVEL,
+            ended,
+            points,
+            effects,
+            spent_s: runs.iter().map(|run| run.took_s).sum(),
+            runs,
+        }
+    }
+
+    /// Whether every point has a run that counts, and every interval is as narrow as was asked.
+    pub fn is_decided(&self) -> bool {
+        let narrow =
+            |point: &PointReport| point.estimates.iter().all(|estimate| estimate.narrow != Some(false));
+        self.points.iter().all(|point| point.runs > 0 && narrow(point))
+    }
+}
+
+impl PointReport {
+    fn of(plan: &SweepPlan, runs: &[RunRecord], point: usize, metrics: &[(String, Scale)]) -> PointReport {
+        let own: Vec<&RunRecord> = runs.iter().filter(|run| run.point == point).collect();
+        let counted: Vec<&RunRecord> = own.iter().copied().filter(|run| run.counts()).collect();
+        let mut causes: Vec<String> = Vec::new();
+        for run in own.iter().filter(|run| !run.counts()) {
+            if let Some(cause) =
+                run.validity.cause().filter(|cause| !causes.iter().any(|known| known == cause))
+            {
+                causes.push(cause.to_owned());
+            }
+        }
+        let estimates =
+            metrics.iter().map(|(metric, scale)| PointEstimate::of(plan, &counted, metric, *scale));
+        let changes = metrics.iter().filter(|_| point > 0);
+        PointReport {
+            settings: plan.points[point].settings.clone(),
+            runs: counted.len() as u32,
+            invalid: (own.len() - counted.len()) as u32,
+            causes,
+            estimates: estimates.collect(),
+            against_first: changes
+                .filter_map(|(metric, scale)| paired(runs, &counted, metric, *scale))
+                .collect(),
+        }
+    }
+
+    /// The estimate of a metric.
+    pub fn estimate(&self, metric: &str) -> Option<&PointEstimate> {
+        self.estimates.iter().find(|estimate| estimate.metric == metric)
+    }
+}
+
+impl PointEstimate {
+    fn of(plan: &SweepPlan, runs: &[&RunRecord], metric: &str, scale: Scale) -> PointEstimate {
+        let asked = plan.until.as_ref().filter(|until| until.metric == metric);
+        let none = |mean: Option<f64>, reason: &str| PointEstimate {
+            metric: metric.to_owned(),
+            scale,
+            mean,
+            interval: None,
+            narrow: asked.map(|_| false),
+            unknown: Some(reason.to_owned()),
+        };
+        let numbers: Vec<f64> = runs.iter().filter_map(|run| run.number(metric)).collect();
+        if numbers.is_empty() {
+            let reason = runs.iter().find_map(|run| run.reading(metric)?.unknown.clone());
+            return none(None, &reason.unwrap_or_else(|| "no run counts".to_owned()));
+        }
+        let mean = numbers.iter().sum::<f64>() / numbers.len() as f64;
+        if !mean.is_finite() {
+            return none(Some(scale.number(mean)), "a run has 0 for it, which has no ratio");
+        }
+        if numbers.len() < runs.len() {
+            return none(None, "not every run has it");
+        }
+        let pilot = if asked.is_some() { PILOT as usize } else { numbers.len() };
+        let Some(half) = stein::half_width(&numbers, pilot.max(plan.repeats as usize), LEVEL) else {
+            return none(Some(scale.number(mean)), "one run has no interval of repeats");
+        };
+        let width = asked.map(|until| scale.width(until.width));
+        PointEstimate {
+            metric: metric.to_owned(),
+            scale,
+            mean: Some(scale.number(mean)),
+            interval: Some([mean - half, mean + half].map(|end| scale.number(end))),
+            // As wide as asked is narrow, also with what rounding leaves.
+            narrow: width.map(|width| half <= width * 1.000_001),
+            unknown: None,
+        }
+    }
+}
+
+/// The runs of a point against those of the first point in the same blocks; absent with fewer than two pairs.
+fn paired(all: &[RunRecord], runs: &[&RunRecord], metric: &str, scale: Scale) -> Option<PairedChange> {
+    let first = |block: u32| {
+        all.iter().find(|run| run.point == 0 && run.counts() && run.design.block == block)?.number(metric)
+    };
+    let differences = runs.iter().filter_map(|run| Some(run.number(metric)? - first(run.design.block)?));
+    let differences: Vec<f64> = differences.filter(|difference| difference.is_finite()).collect();
+    let mean = MeanEstimate::of(&differences)?;
+    let (low, high) = mean.ends(LEVEL);
+    Some(PairedChange {
+        metric: metric.to_owned(),
+        pairs: differences.len() as u32,
+        by: scale.back(mean.mean),
+        interval: [scale.back(low), scale.back(high)],
+        p_value: mean.p_value(),
+        differs: false,
+    })
+}
+
+/// Marks the changes of a metric that are differences, with all points considered.
+fn mark_differences(points: &mut [PointReport], metrics: &[(String, Scale)]) {
+    for (metric, _) in metrics {
+        let changes = points.iter_mut().flat_map(|point| point.against_first.iter_mut());
+        let mut changes: Vec<&mut PairedChange> = changes.filter(|change| change.metric == *metric).collect();
+        let p_values: Vec<f64> = changes.iter().map(|change| change.p_value).collect();
+        for (change, differs) in changes.iter_mut().zip(holm(&p_values, LEVEL)) {
+            change.differs = differs;
+        }
+    }
+}
+
+/// For each point its numbers in the blocks in which every point has one.
+fn complete_blocks(points: usize, runs: &[RunRecord], metric: &str) -> Vec<Vec<f64>> {
+    let number = |point: usize, block: u32| {
+        let counts = |run: &&RunRecord| run.point == point && run.design.block == block && run.counts();
+        runs.iter().find(counts).and_then(|run| run.number(metric))
+    };
+    let mut numbers = vec![Vec::new(); points];
+    let last = runs.iter().map(|run| run.design.block).max().unwrap_or(0);
+    for block in 1..=last {
+        let whole: Option<Vec<f64>> = (0..points).map(|point| number(point, block)).collect();
+        for (of_point, number) in numbers.iter_mut().zip(whole.into_iter().flatten()) {
+            of_point.push(number);
+        }
+    }
+    numbers
+}

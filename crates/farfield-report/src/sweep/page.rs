@@ -1,0 +1,202 @@
+//! A sweep as a page of HTML: one file, complete without scripts.
+
+mod facets;
+
+use super::names::ShortNames;
+use super::{cell, change_in_words, in_words, origin};
+use crate::figures;
+use crate::html::{self, escaped, table};
+use farfield_experiment::report::Ended;
+use farfield_experiment::sweep::effects::{EffectChange, MetricEffects};
+use farfield_experiment::sweep::{PairedChange, PointReport, RunRecord, Setting, SweepReport};
+use std::fmt::Write;
+use std::path::Path;
+
+const STYLE: &str = "td.unsure,th.unsure{color:var(--muted,#666)}.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26em),1fr));gap:1em}\
+    .charts>*{min-width:0;margin:0}details{margin:1em 0}";
+
+/// The page.
+pub fn render(report: &SweepReport, folder: &Path) -> String {
+    let keys = report.points.iter().flat_map(|point| &point.settings).map(|setting| setting.key.as_str());
+    let names = ShortNames::of_keys(keys);
+    let mut page = html::begin_family(&escaped(&title(report)), STYLE);
+    let _ = writeln!(page, "<p>{}</p>", escaped(&summary(report)));
+    points(&mut page, report, &names);
+    facets::charts(&mut page, report, &names);
+    against_first(&mut page, report, &names);
+    effects(&mut page, report, &names);
+    runs(&mut page, report, folder);
+    page.push_str(EXPLANATION);
+    html::end_family(&mut page);
+    page
+}
+
+/// What the words and numbers of the page are.
+const EXPLANATION: &str = "<h2>How to read this</h2>\n<p>Runs are made in blocks, each with a run of every point in an order that is drawn, and all \
+    with one seed, so that points are compared by pairs. A mean over repeats has Student's 95 % interval; means of times and rates are geometric. Only valid runs \
+    count. A change is called a difference if it is one at 5 % with all lines of its table considered together (Holm 1979); <em>may be none</em> \
+    says that it is not shown, not that there is none. Shares of variation are sums of squares of an analysis of variance, on logarithms of times and rates.</p>\n";
+
+fn title(report: &SweepReport) -> String {
+    let experiment = &report.experiment;
+    let mut letters = experiment.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+fn summary(report: &SweepReport) -> String {
+    let invalid = report.runs.iter().filter(|run| !run.counts()).count();
+    let valid = if invalid == 0 { "all valid".to_owned() } else { format!("{invalid} of them not valid") };
+    let ended = match &report.ended {
+        Ended::Done => String::new(),
+        Ended::BudgetOver => " The time was over before all runs were made.".to_owned(),
+        Ended::Interrupted => " It was interrupted.".to_owned(),
+        Ended::Disturbed(cause) | Ended::Failed(cause) => format!(" It ended early: {cause}."),
+    };
+    let until =
+        report.until.as_ref().map_or(String::new(), |until| format!(" Points were repeated until {until}."));
+    format!("{} points, {} runs, {valid}.{until}{ended}", report.points.len(), report.runs.len())
+}
+
+fn metrics(report: &SweepReport) -> Vec<&str> {
+    let first = report.points.first().map_or(&[][..], |point| point.estimates.as_slice());
+    first.iter().map(|estimate| estimate.metric.as_str()).collect()
+}
+
+fn in_settings(settings: &[Setting], names: &ShortNames) -> String {
+    let words = settings.iter().map(|Setting { key, value }| format!("{}={value}", names.of(key)));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+fn points(page: &mut String, report: &SweepReport, names: &ShortNames) {
+    page.push_str("<h2>Points</h2>\n");
+    let metrics = metrics(report);
+    let any_invalid = report.points.iter().any(|point| point.invalid > 0);
+    let not_valid = any_invalid.then_some("<not valid");
+    let head: Vec<&str> =
+        ["point", "runs"].into_iter().chain(metrics.iter().copied()).chain(not_valid).collect();
+    let row = |point: &PointReport| {
+        let label = in_settings(&point.settings, names);
+        let own = if label.is_empty() { "all runs".to_owned() } else { label };
+        let not_valid = any_invalid.then(|| match point.invalid {
+            0 => String::new(),
+            invalid => escaped(&format!("{invalid}: {}", point.causes.join(", "))),
+        });
+        let cells = metrics.iter().map(|metric| escaped(&cell(point, metric)));
+        [escaped(&own), point.runs.to_string()].into_iter().chain(cells).chain(not_valid).collect()
+    };
+    let rows: Vec<Vec<String>> = report.points.iter().map(row).collect();
+    table(page, &head, &rows);
+}
+
+fn against_first(page: &mut String, report: &SweepReport, names: &ShortNames) {
+    let Some(first) = report.points.first().filter(|_| report.points.len() > 1) else { return };
+    let label = in_settings(&first.settings, names);
+    let _ = writeln!(
+        page,
+        "<h2>Against {}</h2>",
+        escaped(if label.is_empty() { "the first point" } else { &label })
+    );
+    let metrics = metrics(report);
+    let head: Vec<&str> = ["point", "pairs"].into_iter().chain(metrics.iter().copied()).collect();
+    let row = |point: &PointReport| {
+        let of = |metric: &&str| point.against_first.iter().find(|change| change.metric == **metric);
+        let pairs = point.against_first.iter().map(|change| change.pairs).max().unwrap_or(0);
+        let cells = metrics.iter().map(|metric| of(metric).map_or("–".to_owned(), paired));
+        [escaped(&in_settings(&point.settings, names)), pairs.to_string()].into_iter().chain(cells).collect()
+    };
+    let rows: Vec<Vec<String>> = report.points.iter().skip(1).map(row).collect();
+    table(page, &head, &rows);
+}
+
+fn paired(change: &PairedChange) -> String {
+    let [low, high] = change.interval;
+    changed(&change.metric, [change.by, low, high], change.differs)
+}
+
+/// A change with its interval, and a doubt where it has one.
+fn changed(metric: &str, [by, low, high]: [f64; 3], differs: bool) -> String {
+    let [by, low, high] = [by, low, high].map(|by| change_in_words(metric, by));
+    let doubt = if differs { "" } else { "<br><em>may be none</em>" };
+    format!("{by}<br><small>{low} to {high}</small>{doubt}")
+}
+
+fn effects(page: &mut String, report: &SweepReport, names: &ShortNames) {
+    let Some(first) = report.effects.iter().find(|effects| !effects.variation.is_empty()) else {
+        let unknown = report.effects.iter().find_map(|effects| effects.unknown.as_deref());
+        if let Some(reason) = unknown {
+            let _ = writeln!(page, "<h2>What moves them</h2>\n<p>Unknown: {}.</p>", escaped(reason));
+        }
+        return;
+    };
+    page.push_str("<h2>What moves them</h2>\n");
+    let shown: Vec<&MetricEffects> =
+        report.effects.iter().filter(|effects| effects.unknown.is_none()).collect();
+    let head: Vec<&str> = ["variation comes from"]
+        .into_iter()
+        .chain(shown.iter().map(|effects| effects.metric.as_str()))
+        .collect();
+    let rows = first.variation.iter().map(|row| {
+        let of = |effects: &&MetricEffects| {
+            let own = effects.variation.iter().find(|other| other.from == row.from);
+            own.map_or("–".to_owned(), |own| {
+                let doubt = own.p_value.is_some_and(|p| p > 1.0 - report.level);
+                format!(
+                    "{}{}",
+                    figures::percent(own.share),
+                    if doubt { "<br><em>may be error</em>" } else { "" }
+                )
+            })
+        };
+        [escaped(&origin(&row.from, names))].into_iter().chain(shown.iter().map(of)).collect()
+    });
+    table(page, &head, &rows.collect::<Vec<_>>());
+    page.push_str("<h3>By how much</h3>\n");
+    let head: Vec<&str> =
+        ["", "<against"].into_iter().chain(shown.iter().map(|effects| effects.metric.as_str())).collect();
+    let rows = first.changes.iter().enumerate().map(|(at, change)| {
+        let of = |effects: &&MetricEffects| {
+            let own = effects.changes.get(at);
+            own.map_or("–".to_owned(), |own| {
+                changed(&effects.metric, [own.by, own.low, own.high], own.differs)
+            })
+        };
+        effect_names(change, names).into_iter().chain(shown.iter().map(of)).collect()
+    });
+    table(page, &head, &rows.collect::<Vec<_>>());
+}
+
+/// A change and what it is held against: of two values together, each of them alone.
+fn effect_names(change: &EffectChange, names: &ShortNames) -> [String; 2] {
+    let own = escaped(&in_settings(&change.settings, names));
+    match change.settings.len() {
+        1 => [own, escaped(&in_settings(&change.against, names))],
+        _ => [own, "both changes, each alone".to_owned()],
+    }
+}
+
+fn runs(page: &mut String, report: &SweepReport, folder: &Path) {
+    let _ = writeln!(
+        page,
+        "<h2>Runs</h2>\n<details><summary>{} runs, in the order in which they were planned</summary>",
+        report.runs.len()
+    );
+    let metrics = metrics(report);
+    let head: Vec<&str> =
+        ["run", "point", "seed"].into_iter().chain(metrics.iter().copied()).chain(["<verdict"]).collect();
+    let row = |run: &RunRecord| {
+        let directory = run.directory.strip_prefix(folder).unwrap_or(&run.directory).display().to_string();
+        let value = |metric: &&str| run.reading(metric).and_then(|reading| reading.value);
+        let cells = metrics
+            .iter()
+            .map(|metric| value(metric).map_or("–".to_owned(), |value| escaped(&in_words(metric, value))));
+        let verdict = run.validity.cause().map_or("valid".to_owned(), |cause| format!("not valid: {cause}"));
+        [escaped(&directory), (run.point + 1).to_string(), run.design.seed.to_string()]
+            .into_iter()
+            .chain(cells)
+            .chain([escaped(&verdict)])
+            .collect()
+    };
+    let rows: Vec<Vec<String>> = report.runs.iter().map(row).collect();
+    table(page, &head, &rows);
+    page.push_str("</details>\n");
+}

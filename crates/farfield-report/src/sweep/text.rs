@@ -1,0 +1,231 @@
+//! A sweep on a terminal, in at most 24 lines of 80 columns.
+
+use super::names::ShortNames;
+use super::{cell, change_in_words, in_words, origin};
+use crate::figures;
+use farfield_experiment::Validity;
+use farfield_experiment::report::Ended;
+use farfield_experiment::sweep::effects::{MetricEffects, Origin};
+use farfield_experiment::sweep::{PlannedRun, PointReport, PointRun, Setting, SweepReport};
+use std::fmt::Write;
+use std::path::Path;
+
+/// Points that fit a terminal with all else.
+const POINTS: usize = 10;
+/// Origins of variation that do.
+const ORIGINS: usize = 4;
+/// Points that are held against the first.
+const AGAINST: usize = 5;
+/// Columns of a terminal.
+const COLUMNS: usize = 80;
+/// Columns of a metric.
+const METRIC: usize = 16;
+/// The metrics that are shown unless another is asked for.
+const SHOWN: [&str; 4] = ["rate", "p50", "p99", "errors"];
+
+/// The line of progress of a run that was made.
+pub fn progress(run: &PlannedRun, came_to: &PointRun, in_all: u32) -> String {
+    let reading = |metric: &str| {
+        let value = came_to.readings.iter().find(|reading| reading.metric == metric)?.value?;
+        Some(format!("{metric} {}", in_words(metric, value)))
+    };
+    let mut words = vec![format!("run {} of {}", run.design.number, in_all.max(run.design.number))];
+    words.extend(Some(run.design.point.clone()).filter(|point| !point.is_empty()));
+    words.push(format!("repeat {}", run.design.repeat));
+    words.extend(["rate", "p99", "errors"].into_iter().filter_map(reading));
+    if let Some(cause) = came_to.validity.cause() {
+        words.push(match &came_to.validity {
+            Validity::Overwhelmed { .. } => format!("the server did not cope ({cause})"),
+            _ => format!("invalid ({cause})"),
+        });
+    }
+    words.join("  ")
+}
+
+/// All of a sweep.
+pub fn render(report: &SweepReport, folder: &Path) -> String {
+    let keys = report.points.iter().flat_map(|point| &point.settings).map(|setting| setting.key.as_str());
+    let names = ShortNames::of_keys(keys);
+    let mut text = heading(report);
+    text += &ended(report);
+    text.push('\n');
+    text += &points(report, &names);
+    match report.effects.is_empty() {
+        true => text += &against_first(report, &names),
+        false => text += &variation(report, &names),
+    }
+    let _ = writeln!(text, "\npage        {}", folder.join("sweep.html").display());
+    let _ = writeln!(text, "table       {}", folder.join("table.csv").display());
+    text
+}
+
+fn heading(report: &SweepReport) -> String {
+    let of = |count: usize, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
+    let points = of(report.points.len(), "point", "points");
+    let runs = of(report.runs.len(), "run", "runs");
+    let invalid = report.runs.iter().filter(|run| !run.counts()).count();
+    let valid = match invalid {
+        0 => "all valid".to_owned(),
+        invalid => format!("{invalid} not valid"),
+    };
+    format!("{}: {points}, {runs}, {valid}, of {:.1} s in all\n", report.experiment, report.spent_s)
+}
+
+fn ended(report: &SweepReport) -> String {
+    let wide = |point: &&PointReport| point.estimates.iter().any(|estimate| estimate.narrow == Some(false));
+    let mut text = match &report.ended {
+        Ended::Done => String::new(),
+        Ended::BudgetOver => "the time was over; the same command with --out goes on from here\n".to_owned(),
+        Ended::Interrupted => "interrupted; the same command with --out goes on from here\n".to_owned(),
+        Ended::Disturbed(cause) => format!("no run was valid: {cause}\n"),
+        Ended::Failed(why) => format!("ended early: {why}\n"),
+    };
+    let count = report.points.iter().filter(wide).count();
+    if let (Some(until), 1..) = (&report.until, count) {
+        let _ = writeln!(text, "{until} is not reached at {count} of {} points", report.points.len());
+    }
+    text
+}
+
+/// A row for each point, as many as there is room for.
+fn points(report: &SweepReport, names: &ShortNames) -> String {
+    let asked = report.until.iter().filter_map(|until| until.split(' ').next());
+    let asked: Vec<&str> = asked.filter(|metric| !SHOWN.contains(metric)).collect();
+    let mut metrics: Vec<&str> = SHOWN.into_iter().collect();
+    // In place of the median, so that the row stays as long as it is.
+    if let Some(asked) = asked.first() {
+        metrics[1] = asked;
+    }
+    let keys: Vec<&str> = keys_of(report);
+    let value = |point: &PointReport, key: &str| {
+        let own = point.settings.iter().find(|setting| setting.key == key);
+        own.map_or("–".to_owned(), |Setting { value, .. }| value.clone())
+    };
+    let room = COLUMNS.saturating_sub(METRIC * metrics.len() - 2) / keys.len().max(1);
+    let width = |key: &str| {
+        let values = report.points.iter().map(|point| value(point, key).chars().count());
+        (values.max().unwrap_or(0).max(names.of(key).chars().count()) + 2).min(room.max(6))
+    };
+    let widths: Vec<usize> = keys.iter().map(|key| width(key)).collect();
+    let mut text = String::new();
+    for (key, width) in keys.iter().zip(&widths) {
+        let _ = write!(text, "{}", padded(names.of(key), *width));
+    }
+    for (at, metric) in metrics.iter().enumerate() {
+        let _ = write!(text, "{metric:>width$}", width = if at == 3 { METRIC - 4 } else { METRIC });
+    }
+    text.push('\n');
+    for point in report.points.iter().take(POINTS) {
+        for (key, width) in keys.iter().zip(&widths) {
+            let _ = write!(text, "{}", padded(&value(point, key), *width));
+        }
+        if point.runs == 0 {
+            let cause = point.causes.first().map_or("no run", String::as_str);
+            let _ = writeln!(text, "  no valid run: {cause}");
+            continue;
+        }
+        for (at, metric) in metrics.iter().enumerate() {
+            let width = if at == 3 { METRIC - 4 } else { METRIC };
+            let _ = write!(text, "{:>width$}", shorter(&cell(point, metric), at == 3));
+        }
+        text.push('\n');
+    }
+    if report.points.len() > POINTS {
+        let _ = writeln!(text, "and {} more points, on the page", report.points.len() - POINTS);
+    }
+    text
+}
+
+/// The share of errors without its interval, for want of room.
+fn shorter(cell: &str, is_share: bool) -> String {
+    match is_share {
+        true => cell.split(' ').next().unwrap_or_default().to_owned(),
+        false => cell.to_owned(),
+    }
+}
+
+fn keys_of(report: &SweepReport) -> Vec<&str> {
+    let mut keys: Vec<&str> = Vec::new();
+    for setting in report.points.iter().flat_map(|point| &point.settings) {
+        if !keys.contains(&setting.key.as_str()) {
+            keys.push(&setting.key);
+        }
+    }
+    keys
+}
+
+/// Text in so many columns, cut if it is longer, with a space after it.
+fn padded(text: &str, width: usize) -> String {
+    let count = text.chars().count();
+    if count < width {
+        return format!("{text}{}", " ".repeat(width - count));
+    }
+    let kept: String = text.chars().take(width.saturating_sub(2)).collect();
+    format!("{kept}… ")
+}
+
+/// Where the variation of each metric comes from.
+fn variation(report: &SweepReport, names: &ShortNames) -> String {
+    let shown: Vec<&MetricEffects> = ["rate", "p50", "p99", "errors"]
+        .into_iter()
+        .filter_map(|metric| report.effects.iter().find(|effects| effects.metric == metric))
+        .filter(|effects| !effects.variation.is_empty())
+        .collect();
+    let Some(first) = shown.first() else {
+        let reason = report.effects.iter().find_map(|effects| effects.unknown.as_deref());
+        return reason.map_or(String::new(), |reason| format!("\nwhat moves them is unknown: {reason}\n"));
+    };
+    let label = |from: &Origin| origin(from, names);
+    let mut text = format!("\n{}", padded("their variation comes from", 32));
+    for effects in &shown {
+        let _ = write!(text, "{:>12}", effects.metric);
+    }
+    text.push('\n');
+    let mut origins: Vec<&Origin> = first.variation.iter().map(|row| &row.from).collect();
+    let largest = |origin: &Origin| {
+        let shares =
+            shown.iter().filter_map(|effects| effects.variation.iter().find(|row| row.from == *origin));
+        shares.map(|row| row.share).fold(0.0, f64::max)
+    };
+    origins.sort_by(|a, b| largest(b).total_cmp(&largest(a)));
+    for from in origins.iter().take(ORIGINS) {
+        let _ = write!(text, "  {}", padded(&label(from), 30));
+        for effects in &shown {
+            let row = effects.variation.iter().find(|row| row.from == **from);
+            let share = row.map_or("–".to_owned(), |row| {
+                let doubt = row.p_value.is_some_and(|p| p > 1.0 - report.level);
+                format!("{}{}", figures::percent(row.share), if doubt { "?" } else { "" })
+            });
+            let _ = write!(text, "{share:>12}");
+        }
+        text.push('\n');
+    }
+    text += "  ? may be error\n";
+    text
+}
+
+/// Each point against the first.
+fn against_first(report: &SweepReport, names: &ShortNames) -> String {
+    if report.points.len() < 2 {
+        return String::new();
+    }
+    let mut text = "\nagainst the first point, by pairs of runs with one seed\n".to_owned();
+    let shown = ["rate", "p99"];
+    for point in report.points.iter().skip(1).take(AGAINST) {
+        let settings =
+            point.settings.iter().map(|Setting { key, value }| format!("{}={value}", names.of(key)));
+        let _ = write!(text, "  {}", padded(&settings.collect::<Vec<_>>().join(" "), 26));
+        for metric in shown {
+            let change = point.against_first.iter().find(|change| change.metric == metric);
+            let words = change.map_or("–".to_owned(), |change| {
+                let [by, low, high] =
+                    [change.by, change.interval[0], change.interval[1]].map(|by| change_in_words(metric, by));
+                let doubt = if change.differs { "" } else { "?" };
+                format!("{metric} {by}{doubt} ({low} to {high})")
+            });
+            let _ = write!(text, "  {words}");
+        }
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,198 @@
+//! Runs of an experiment as processes of this same program: each is `farfield run`, with a directory of its own
+//! in which `design.json` says what it is.
+//!
+//! A run that is there already, whole and of the same design, is read back: an experiment asks for the same
+//! runs again as long as they come to the same, and so goes on where it was. Ctrl-C ends a run as it ends any;
+//! its directory stays, is marked as incomplete, and is made again beside it.
+
+use farfield_base::Duration;
+use farfield_experiment::Stop;
+use farfield_files::input::DOCUMENT_MAX;
+use farfield_os::clock::monotonic_ns;
+use farfield_report::RunDirectory;
+use rustix::process::{Pid, Signal, kill_process};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+/// The file in a run directory that says which run of which experiment it is.
+pub const DESIGN_FILE: &str = "design.json";
+/// Directories of one run: the others are of runs that were broken off.
+const DIRECTORIES_MAX: u32 = 100;
+/// Bytes of messages of a run that are kept.
+const MESSAGES_MAX: u64 = 8 << 10;
+
+/// Makes runs by child processes.
+pub struct ChildRuns {
+    /// The scenario or the URL, with the flags that are the same for all.
+    pub words: Vec<String>,
+    /// The digest of the scenario that they come to: runs of another are not read back.
+    pub scenario: String,
+    /// Set by Ctrl-C.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// What a run of an experiment is asked for.
+pub struct Asked<'a, T> {
+    /// Its place in the experiment, as `design.json` keeps it.
+    pub design: &'a T,
+    /// Its point, in words.
+    pub point: &'a str,
+    /// Keys with their values, set after the user's own and so in their place.
+    pub sets: Vec<(String, String)>,
+    /// Its directory; `-2`, `-3` and so on are added where runs were broken off.
+    pub directory: PathBuf,
+}
+
+/// A run that was made, now or before.
+pub struct Made {
+    /// Its directory.
+    pub run: RunDirectory,
+    /// Seconds that it took, with start and end.
+    pub took_s: f64,
+    /// Whether it was there already.
+    pub read_back: bool,
+}
+
+/// `design.json`.
+#[derive(Debug, Serialize, Deserialize)]
+struct DesignFile<T> {
+    #[serde(flatten)]
+    design: T,
+    /// Absent in those of older searches.
+    scenario: Option<String>,
+    took_s: f64,
+}
+
+impl ChildRuns {
+    /// Makes a run, or reads it back.
+    ///
+    /// # Errors
+    /// If it was interrupted or could not be made, or if there is one of another experiment in its place.
+    pub fn run<T>(&self, asked: &Asked<T>) -> Result<Made, Stop>
+    where
+        T: Serialize + DeserializeOwned + PartialEq + Clone,
+    {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(Stop::Interrupted);
+        }
+        let path = asked.directory.display().to_string();
+        let further = (2..=DIRECTORIES_MAX).map(|number| PathBuf::from(format!("{path}-{number}")));
+        for directory in std::iter::once(asked.directory.clone()).chain(further) {
+            if !directory.exists() {
+                return self.make(asked, &directory);
+            }
+            if let Some(made) = self.read_back(asked, &directory)? {
+                return Ok(made);
+            }
+        }
+        Err(Stop::Failed(format!("beside {path} are too many broken runs")))
+    }
+
+    /// A finished run; `None` if it was broken off.
+    fn read_back<T>(&self, asked: &Asked<T>, directory: &Path) -> Result<Option<Made>, Stop>
+    where
+        T: DeserializeOwned + PartialEq,
+    {
+        let Ok(text) = farfield_files::read_text(&directory.join(DESIGN_FILE), DOCUMENT_MAX) else {
+            return Ok(None);
+        };
+        let directory = directory.display();
+        let other = |what: &str| {
+            Stop::Failed(format!("{directory} is of another {what}; choose another folder with --out"))
+        };
+        let kept: DesignFile<T> = serde_json::from_str(&text).map_err(|_| other("experiment"))?;
+        if kept.design != *asked.design {
+            return Err(other("experiment"));
+        }
+        if kept.scenario.is_some_and(|scenario| scenario != self.scenario) {
+            return Err(other("scenario"));
+        }
+        let run = RunDirectory::open(directory.to_string());
+        let run = run.map_err(|error| Stop::Failed(error.to_string()))?;
+        Ok(Some(Made { run, took_s: kept.took_s, read_back: true }))
+    }
+
+    fn make<T: Serialize + Clone>(&self, asked: &Asked<T>, directory: &Path) -> Result<Made, Stop> {
+        let begun_ns = monotonic_ns();
+        let child = self.command(asked, directory)?.spawn();
+        let child = child.map_err(|error| Stop::Failed(format!("cannot start a run: {error}")))?;
+        let (status, messages) = self.wait(child);
+        let took_s = Duration::from_ns(monotonic_ns() - begun_ns).as_secs_f64();
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(Stop::Interrupted);
+        }
+        let failed = |why: &str| match asked.point {
+            "" => Stop::Failed(format!("a run failed: {why}")),
+            point => Stop::Failed(format!("a run with {point} failed: {why}")),
+        };
+        // Also an invalid run was measured, and one that did not keep its thresholds.
+        let measured = matches!(status.and_then(|status| status.code()), Some(0 | 3 | 99));
+        if !measured {
+            let last =
+                messages.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it ended early");
+            return Err(failed(last.strip_prefix("farfield: ").unwrap_or(last)));
+        }
+        let run = RunDirectory::open(directory).map_err(|error| failed(&error.to_string()))?;
+        let design = asked.design.clone();
+        let file = DesignFile { design, scenario: Some(self.scenario.clone()), took_s };
+        let text = serde_json::to_string_pretty(&file).expect("a design is JSON") + "\n";
+        let put = farfield_files::output::put(&directory.join(DESIGN_FILE), text.as_bytes());
+        put.map_err(|error| failed(&format!("{DESIGN_FILE} cannot be written: {error}")))?;
+        Ok(Made { run, took_s, read_back: false })
+    }
+
+    fn command<T>(&self, asked: &Asked<T>, directory: &Path) -> Result<Command, Stop> {
+        let program = std::env::current_exe();
+        let program = program.map_err(|error| Stop::Failed(format!("cannot find farfield: {error}")))?;
+        let mut command = Command::new(program);
+        command.arg("run").args(&self.words);
+        for (key, value) in &asked.sets {
+            command.arg(format!("--set={key}={value}"));
+        }
+        command.args(["--quiet", "--no-report", "--out"]).arg(directory);
+        // Ctrl-C in the terminal is passed on, once.
+        command.process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        Ok(command)
+    }
+
+    /// Waits for a run, and ends it as Ctrl-C does when the experiment is interrupted.
+    fn wait(&self, mut child: Child) -> (Option<ExitStatus>, String) {
+        let messages = child.stderr.take().map(|stderr| thread::spawn(move || messages(stderr)));
+        let mut asked = false;
+        let status = loop {
+            match child.try_wait() {
+                Ok(None) => {}
+                Ok(Some(status)) => break Some(status),
+                Err(_) => break None,
+            }
+            if self.stop.load(Ordering::Relaxed) && !asked {
+                // One that cannot be signalled has ended.
+                let _ = kill_process(Pid::from_child(&child), Signal::INT);
+                asked = true;
+            }
+            thread::park_timeout(std::time::Duration::from_millis(5));
+        };
+        let messages = messages.and_then(|messages| messages.join().ok()).unwrap_or_default();
+        (status, messages)
+    }
+}
+
+/// The first messages of a run; the rest is read, so that the run does not wait.
+fn messages(mut stderr: impl Read) -> String {
+    let mut text = Vec::new();
+    let _ = stderr.by_ref().take(MESSAGES_MAX).read_to_end(&mut text);
+    let _ = std::io::copy(&mut stderr, &mut std::io::sink());
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// A time as a key takes it, to the nanosecond.
+pub fn in_ns(time: Duration) -> String {
+    format!("{}ns", time.as_ns())
+}

@@ -1,0 +1,130 @@
+//! Which runs a sweep makes: its points, each of which is a scenario that can be run.
+
+use crate::commands::capacity::time;
+use crate::flags::sweep::SweepFlags;
+use crate::problem::Problem;
+use farfield_engine::plane::PlaneKind;
+use farfield_experiment::sweep::{Factor, Layout, Point, Setting, SweepPlan, Until, points};
+use farfield_files::input::DOCUMENT_MAX;
+use farfield_report::comparison::metric::Metric;
+use farfield_scenario::{Overlay, RunPlan};
+use std::path::Path;
+
+/// How often a run is made that something disturbs. In virtual time nothing does.
+const ATTEMPTS: u32 = 3;
+/// Points at most: whoever asks for more has left something out of mind.
+const POINTS_MAX: usize = 10_000;
+
+/// A plan, with the metrics that its runs are read for.
+pub struct Planned {
+    pub plan: SweepPlan,
+    pub metrics: Vec<Metric>,
+}
+
+/// The plan that the flags describe, of runs of `read`.
+pub fn of(flags: &SweepFlags, overlay: &Overlay, read: &RunPlan) -> Result<Planned, Problem> {
+    let design = &flags.design;
+    let (factors, layout, points) = points_of(flags)?;
+    if points.len() > POINTS_MAX {
+        return Err(Problem::usage(format!(
+            "{} points; write at most {POINTS_MAX}, or vary one key at a time",
+            points.len()
+        )));
+    }
+    let until = design.until.as_deref().map(str::parse::<Until>).transpose();
+    let until = until.map_err(|error| Problem::usage(format!("--until: {error}")))?;
+    let mut metrics = Metric::DEFAULT.to_vec();
+    let wanted = design.metrics.iter().chain(until.iter().map(|until| &until.metric));
+    for metric in wanted {
+        let metric = metric.parse::<Metric>().map_err(Problem::usage)?;
+        if !metrics.contains(&metric) {
+            metrics.push(metric);
+        }
+    }
+    let mut simulated = true;
+    for point in &points {
+        simulated &= plane_at(flags, overlay, point)? == PlaneKind::Simulated;
+    }
+    let jobs = match design.jobs {
+        Some(jobs @ 2..) if !simulated => {
+            return Err(Problem::usage(format!(
+                "--jobs {jobs}: runs that are not simulated would take each other's processors; leave it out"
+            )));
+        }
+        Some(jobs) => jobs as usize,
+        None if simulated => std::thread::available_parallelism().map_or(1, usize::from),
+        None => 1,
+    };
+    let plan = SweepPlan {
+        experiment: format!("sweep of {}", read.scenario().name),
+        factors,
+        layout,
+        points,
+        repeats: design.repeats.max(1),
+        until,
+        repeats_max: design.repeats_max,
+        budget: time("--budget", design.budget.as_deref())?,
+        seed: read.scenario().seed,
+        jobs,
+        attempts: if simulated { 1 } else { ATTEMPTS },
+    };
+    Ok(Planned { plan, metrics })
+}
+
+fn points_of(flags: &SweepFlags) -> Result<(Vec<Factor>, Layout, Vec<Point>), Problem> {
+    let design = &flags.design;
+    if let Some(file) = &design.points {
+        return Ok((Vec::new(), Layout::Listed, listed(file)?));
+    }
+    let factors: Result<Vec<Factor>, _> = design.vary.iter().map(|text| text.parse::<Factor>()).collect();
+    let factors = factors.map_err(|error| Problem::usage(format!("--vary: {error}")))?;
+    let twice = factors
+        .iter()
+        .enumerate()
+        .find(|(at, factor)| factors[..*at].iter().any(|other| other.key == factor.key));
+    if let Some((_, factor)) = twice {
+        return Err(Problem::usage(format!("--vary {}: the key is varied twice", factor.key)));
+    }
+    let count = factors.iter().try_fold(1_usize, |count, factor| count.checked_mul(factor.levels.len()));
+    match design.one_at_a_time {
+        true => Ok((factors.clone(), Layout::OneAtATime, points::one_at_a_time(&factors))),
+        false if count.is_none_or(|count| count > POINTS_MAX) => Err(Problem::usage(format!(
+            "more than {POINTS_MAX} combinations; vary fewer keys, or --one-at-a-time"
+        ))),
+        false => Ok((factors.clone(), Layout::Full, points::full(&factors))),
+    }
+}
+
+/// The points of a table: keys in the first line, values in the others.
+fn listed(file: &Path) -> Result<Vec<Point>, Problem> {
+    let refuse = |why: &dyn std::fmt::Display| Problem::usage(format!("{}: {why}", file.display()));
+    let text = farfield_files::read_text(file, DOCUMENT_MAX).map_err(|error| refuse(&error))?;
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
+    let keys = reader.headers().map_err(|error| refuse(&error))?.clone();
+    if keys.iter().any(str::is_empty) {
+        return Err(refuse(&"the first line names a key for each column"));
+    }
+    let mut points: Vec<Point> = Vec::new();
+    for record in reader.records() {
+        let record = record.map_err(|error| refuse(&error))?;
+        let cells = keys.iter().zip(&record).filter(|(_, value)| !value.is_empty());
+        let setting = |(key, value): (&str, &str)| Setting { key: key.to_owned(), value: value.to_owned() };
+        let point = Point { settings: cells.map(setting).collect() };
+        if points.contains(&point) {
+            return Err(refuse(&format!("the point {} is there twice", point.label())));
+        }
+        points.push(point);
+    }
+    match points.is_empty() {
+        true => Err(refuse(&"it has no points: a line of keys, and a line of values for each point")),
+        false => Ok(points),
+    }
+}
+
+/// The plane of a point, whose scenario is read: one that cannot be run is refused before anything is.
+fn plane_at(flags: &SweepFlags, overlay: &Overlay, point: &Point) -> Result<PlaneKind, Problem> {
+    let mut overlay = overlay.clone();
+    overlay.sets.extend(point.settings.iter().map(|Setting { key, value }| format!("{key}={value}")));
+    let plan = crate::commands::run::read(Some(&flags.what), &overlay)?;
+    Ok(plan.scenario().plane)
+}

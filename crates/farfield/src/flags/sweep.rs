@@ -1,0 +1,127 @@
+//! The flags of `farfield sweep`.
+
+use super::scenario::{
+    ClientFlags, ConnectionFlags, KeyFlags, LimitFlags, LoadFlags, MachineFlags, NetworkFlags, ProxyFlags,
+    RequestFlags, ServerFlags, TargetFlags, TlsFlags,
+};
+use super::values::count;
+use clap::{Args, ValueEnum, ValueHint};
+use farfield_scenario::Overlay;
+use std::path::PathBuf;
+
+/// `farfield sweep`
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "Exit codes:\n  \
+    0    every point has a valid run, and intervals are as narrow as was asked\n  \
+    3    one has not, or time was short\n  \
+    130  interrupted; the same command with --out goes on from there\n\n\
+Examples:\n  \
+    farfield sweep shop.toml --vary network.rtt=0ms,50ms,100ms --vary load.users=50,200\n  \
+    farfield sweep shop.toml --vary server.command='nginx -c a.conf','nginx -c b.conf' --until 'p99 ± 5%'\n  \
+    farfield sweep http://127.0.0.1:8080/ -c 20 --repeats 5")]
+pub struct SweepFlags {
+    /// The URL to load, or a scenario file
+    #[arg(value_name = "URL|SCENARIO", value_hint = ValueHint::FilePath)]
+    pub what: String,
+    #[command(flatten)]
+    pub design: DesignFlags,
+
+    #[command(flatten)]
+    pub load: LoadFlags,
+    #[command(flatten)]
+    pub target: TargetFlags,
+    #[command(flatten)]
+    pub request: RequestFlags,
+    #[command(flatten)]
+    pub connections: ConnectionFlags,
+    #[command(flatten)]
+    pub proxy: ProxyFlags,
+    #[command(flatten)]
+    pub tls: TlsFlags,
+    #[command(flatten)]
+    pub network: NetworkFlags,
+    #[command(flatten)]
+    pub clients: ClientFlags,
+    #[command(flatten)]
+    pub server: ServerFlags,
+    #[command(flatten)]
+    pub limits: LimitFlags,
+    #[command(flatten)]
+    pub machine: MachineFlags,
+    #[command(flatten)]
+    pub keys: KeyFlags,
+    /// What to print on standard output
+    #[arg(long, value_enum, default_value_t, help_heading = super::OUTPUT)]
+    pub format: SweepFormat,
+    /// Print no progress
+    #[arg(short, long, help_heading = super::OUTPUT)]
+    pub quiet: bool,
+}
+
+/// Which runs there are to be.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Sweep")]
+pub struct DesignFlags {
+    /// Vary this key, by all combinations with the values of other ones; may be repeated
+    #[arg(long, value_name = "KEY=VALUE,VALUE…")]
+    pub vary: Vec<String>,
+    /// Vary one key at a time, from the first value of each, instead of all combinations
+    #[arg(long, requires = "vary")]
+    pub one_at_a_time: bool,
+    /// The points, as CSV: keys in the first line, their values in each further one
+    #[arg(long, value_name = "FILE", conflicts_with = "vary", value_hint = ValueHint::FilePath)]
+    pub points: Option<PathBuf>,
+    /// Runs of each point, in blocks of one of each, in an order that is drawn
+    #[arg(long, value_name = "COUNT", default_value_t = 3, allow_negative_numbers = true, value_parser = count::<u32>)]
+    pub repeats: u32,
+    /// Repeat each point until the interval of this metric is so narrow, such as 'p99 ± 5%'
+    #[arg(long, value_name = "WIDTH")]
+    pub until: Option<String>,
+    /// Runs of a point at most
+    #[arg(long, value_name = "COUNT", default_value_t = 100, allow_negative_numbers = true, value_parser = count::<u32>)]
+    pub repeats_max: u32,
+    /// The time for all runs; none is begun that would probably not end in it
+    #[arg(long, value_name = "TIME")]
+    pub budget: Option<String>,
+    /// Runs at once; on the simulated plane as many as processors if absent, elsewhere one
+    #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
+    pub jobs: Option<u32>,
+    /// A further metric: p95, p99(service), mean(connect), …; may be repeated
+    #[arg(long = "metric", value_name = "METRIC")]
+    pub metrics: Vec<String>,
+    /// The folder of the runs and of what follows from them; runs that are in it are not made again
+    #[arg(short = 'o', long, value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
+    pub out: Option<PathBuf>,
+}
+
+/// What `farfield sweep` prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum SweepFormat {
+    /// The points and what moves the result, on a terminal.
+    #[default]
+    Text,
+    /// All of it as JSON.
+    Json,
+    /// A row for each run, as CSV.
+    Csv,
+}
+
+impl SweepFlags {
+    /// What the flags lay over a scenario, in each run.
+    pub fn overlay(&self) -> Overlay {
+        let mut overlay = Overlay::default();
+        self.load.lay(&mut overlay);
+        self.target.lay(&mut overlay);
+        self.request.lay(&mut overlay);
+        self.connections.lay(&mut overlay);
+        self.proxy.lay(&mut overlay);
+        self.tls.lay(&mut overlay);
+        self.network.lay(&mut overlay);
+        self.clients.lay(&mut overlay);
+        self.server.lay(&mut overlay);
+        self.limits.lay(&mut overlay);
+        self.machine.lay(&mut overlay);
+        self.keys.lay(&mut overlay);
+        overlay
+    }
+}
