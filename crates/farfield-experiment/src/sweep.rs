@@ -6,6 +6,7 @@
 //! of a block have the same seed, so that the points of a block are offered the same users, arrivals and
 //! losses, and are compared as pairs.
 
+pub mod doubts;
 pub mod effects;
 pub mod factor;
 mod make;
@@ -14,6 +15,7 @@ pub mod report;
 mod scale;
 pub mod until;
 
+pub use doubts::Doubt;
 pub use factor::{Factor, FactorError, Setting};
 pub use make::{PlannedRun, PointRun, PointRunner, Reading, SweepPlan, sweep};
 pub use points::{Layout, Point};

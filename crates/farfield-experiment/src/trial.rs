@@ -6,6 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
+/// The file in a run directory with its [`Design`].
+pub const DESIGN_FILE: &str = "design.json";
+
 /// A run of a search that is to be made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trial {

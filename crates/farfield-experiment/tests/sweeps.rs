@@ -66,7 +66,7 @@ impl PointRunner for Server {
         let value = Some(1e7 * factor * (0.5 * of_seed + of_run).exp());
         let reading = Reading { metric: "p99".to_owned(), scale: Scale::Ratio, value, unknown: None };
         let directory = PathBuf::from(format!("{number}-{}", run.attempt));
-        Ok(PointRun { validity, readings: vec![reading], directory, took_s: 1.0 })
+        Ok(PointRun { validity, readings: vec![reading], missed: Vec::new(), directory, took_s: 1.0 })
     }
 }
 

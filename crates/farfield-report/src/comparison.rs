@@ -3,7 +3,8 @@
 //!
 //! A [`Side`] is one run or a set of repeats. Repeats are compared by Student's t as Welch has it, on the
 //! numbers of whole runs: each counts once, however many requests it had, since runs of one server process
-//! agree with each other more than servers do (Zhang, Meisner, Mars and Tang, "Treadmill", ISCA 2016). Rates
+//! agree with each other more than servers do (Zhang, Meisner, Mars and Tang, "Treadmill", ISCA 2016). Repeats
+//! that share seeds in virtual time, or blocks of a sweep, are [pairs], whose differences are averaged. Rates
 //! and times are compared by their logarithms, so that a change is a ratio; the share of errors by its
 //! difference. One run against one is compared by the intervals that each has of itself, which know nothing
 //! of what differs between two starts of a server.
@@ -16,6 +17,7 @@ pub mod html;
 pub(crate) mod inputs;
 pub mod markdown;
 pub mod metric;
+mod pairs;
 pub mod side;
 pub mod text;
 
@@ -23,6 +25,7 @@ use farfield_experiment::sweep::Scale;
 use farfield_measure::interval::{BoundedEstimate, MeanEstimate, holm};
 use inputs::InputChange;
 use metric::Metric;
+use pairs::Pairs;
 use serde::Serialize;
 use side::{LeftOut, Side, SideError};
 use std::collections::BTreeSet;
@@ -77,6 +80,8 @@ pub struct Against {
 pub enum Evidence {
     /// Both sides have repeats.
     Repeats,
+    /// Both sides have repeats that belong together, each with one of the other side.
+    Pairs,
     /// One side is a single run, which is compared with the spread of the other's repeats.
     OneAgainstRepeats,
     /// Both sides are single runs, compared by the intervals of each.
@@ -132,15 +137,20 @@ pub fn open(paths: &[PathBuf]) -> Result<Vec<Side>, SideError> {
 
 impl Against {
     fn of(base: &Side, other: &Side, metrics: &[Metric]) -> Against {
+        let pairs = pairs::between(base.runs(), other.runs());
         let evidence = match (base.runs().len(), other.runs().len()) {
             (1, 1) => Evidence::WithinRuns,
             (1, _) | (_, 1) => Evidence::OneAgainstRepeats,
+            _ if pairs.is_some() => Evidence::Pairs,
             _ => Evidence::Repeats,
         };
-        let row = |metric: &Metric| Row::of(*metric, [base, other], evidence);
+        let row = |metric: &Metric| match &pairs {
+            Some(pairs) if evidence == Evidence::Pairs => Row::of_pairs(*metric, pairs),
+            _ => Row::of(*metric, [base, other], evidence),
+        };
         let mut rows: Vec<Row> = metrics.iter().map(row).collect();
         mark_differences(&mut rows);
-        let (inputs, notes) = (inputs::changes(base, other), notes(base, other, evidence));
+        let (inputs, notes) = (inputs::changes(base, other), notes(base, other, evidence, pairs.as_ref()));
         Against { side: other.summary(), evidence, rows, inputs, notes }
     }
 
@@ -156,6 +166,24 @@ impl Against {
 }
 
 impl Row {
+    /// Of a metric in pairs of runs.
+    fn of_pairs(metric: Metric, pairs: &Pairs) -> Row {
+        let scale = metric.scale();
+        let values = |side: usize| -> Result<Vec<f64>, &'static str> {
+            pairs.runs.iter().map(|pair| metric.of_run(pair[side])).collect()
+        };
+        let values = [values(0), values(1)];
+        let [base, other] = values.clone().map(|values| values.ok().map(|values| scale.mean(&values)));
+        let (change, unknown) = match &values {
+            [Err(reason), _] | [_, Err(reason)] => (None, Some(*reason)),
+            [Ok(base), Ok(other)] => match Change::of_pairs(scale, base, other) {
+                None => (None, Some("the numbers of the runs do not show it")),
+                change => (change, None),
+            },
+        };
+        Row { metric, base, other, change, unknown }
+    }
+
     /// Of a metric on both sides.
     fn of(metric: Metric, sides: [&Side; 2], evidence: Evidence) -> Row {
         let values = sides.map(|side| metric.of_runs(side.runs()));
@@ -202,6 +230,22 @@ impl Change {
         })
     }
 
+    /// The mean of the changes from each number to its partner; absent if a logarithm does not exist.
+    fn of_pairs(scale: Scale, base: &[f64], other: &[f64]) -> Option<Change> {
+        let differences =
+            base.iter().zip(other).map(|(base, other)| scale.forth(*other) - scale.forth(*base));
+        let differences: Vec<f64> = differences.collect();
+        let mean = MeanEstimate::of(&differences)?;
+        let (low, high) = mean.ends(LEVEL);
+        (low.is_finite() && high.is_finite()).then(|| Change {
+            by: scale.back(mean.mean),
+            low: scale.back(low),
+            high: scale.back(high),
+            p_value: mean.p_value(),
+            differs: false,
+        })
+    }
+
     /// The change from the first numbers to the second; absent if a logarithm does not exist, or if
     /// numbers that agree exactly face a single one that differs.
     fn between(scale: Scale, numbers: [&Vec<f64>; 2]) -> Option<Change> {
@@ -235,10 +279,11 @@ fn mark_differences(rows: &mut [Row]) {
     }
 }
 
-fn notes(base: &Side, other: &Side, evidence: Evidence) -> Vec<String> {
+fn notes(base: &Side, other: &Side, evidence: Evidence, pairs: Option<&Pairs>) -> Vec<String> {
     let mut notes = Vec::new();
     match evidence {
         Evidence::Repeats => {}
+        Evidence::Pairs => notes.extend(pairs.and_then(Pairs::note)),
         Evidence::WithinRuns => notes.push(
             "one run against one: the intervals are of how a run varies within itself, and know nothing of what differs \
              between two starts of the same server; repeat both, each with a server that is started anew"

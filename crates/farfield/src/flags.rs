@@ -99,6 +99,7 @@ const OUTPUT: &str = "Output";
     farfield run http://127.0.0.1/ --container web --rtt 80ms -c 1000\n  \
     farfield run http://10.1.2.3/ --interface eth1 --rtt 80ms -c 1000\n  \
     farfield run --server 'nginx -c /etc/x.conf' --clients 10000 --rtt 50ms -R 5000\n  \
+    farfield run http://127.0.0.1:8080/ -c 64 --until 'p99 ± 5%'\n  \
     farfield run scenario.toml --seed 7 --set load.think=2s\n  \
     farfield run scenario.toml --show-scenario\n  \
     farfield run farfield-runs/2026-01-31T12-00-00Z-run")]
@@ -140,6 +141,8 @@ pub struct RunFlags {
     pub machine: MachineFlags,
     #[command(flatten)]
     pub keys: KeyFlags,
+    #[command(flatten)]
+    pub repeat: sweep::RepeatFlags,
     #[command(flatten)]
     pub result: ResultFlags,
     #[command(flatten)]

@@ -59,6 +59,8 @@ pub struct PlannedRun {
     pub settings: Vec<Setting>,
     /// Its place in the experiment.
     pub design: Design,
+    /// Runs that are planned so far.
+    pub planned: u32,
 }
 
 /// What a metric came to in a run.
@@ -81,6 +83,8 @@ pub struct PointRun {
     pub validity: Validity,
     /// A reading for each metric, in the same order in all runs.
     pub readings: Vec<Reading>,
+    /// Thresholds of the scenario that it did not meet.
+    pub missed: Vec<String>,
     /// The run directory.
     pub directory: PathBuf,
     /// How long it took on the wall clock, with start and end.
@@ -152,7 +156,13 @@ impl Sweep<'_> {
                 block,
                 seed,
             };
-            PlannedRun { point, attempt: 0, settings: self.plan.points[point].settings.clone(), design }
+            PlannedRun {
+                point,
+                attempt: 0,
+                settings: self.plan.points[point].settings.clone(),
+                design,
+                planned: 0,
+            }
         };
         order.into_iter().map(run).collect()
     }
@@ -180,6 +190,8 @@ impl Sweep<'_> {
     /// Makes these runs, as many at once as the plan says, and keeps their records in the order of the list.
     fn make(&mut self, runs: Vec<PlannedRun>) -> Result<(), Stop> {
         let spent_s = self.records.iter().map(|record| record.took_s).sum();
+        let mut runs = runs;
+        runs.iter_mut().for_each(|run| run.planned = self.numbered);
         let queue = Mutex::new(Queue { waiting: runs.into(), made: Vec::new(), spent_s, stop: None });
         let (plan, runner) = (self.plan, self.runner);
         thread::scope(|scope| {

@@ -1,6 +1,7 @@
 //! What a sweep comes to: every run, the numbers of each point with their intervals, each point against the
 //! first, and the effects of the factors.
 
+use super::doubts::{Doubt, doubts};
 use super::effects::{MetricEffects, Table, effects};
 use super::factor::{Factor, Setting};
 use super::make::{PILOT, PlannedRun, PointRun, Reading, SweepPlan};
@@ -57,6 +58,8 @@ pub struct RunRecord {
     pub validity: Validity,
     /// What each metric came to.
     pub readings: Vec<Reading>,
+    /// Thresholds of the scenario that it did not meet.
+    pub missed: Vec<String>,
     /// The run directory.
     pub directory: PathBuf,
     /// Seconds that it took, with start and end.
@@ -95,6 +98,8 @@ pub struct PointEstimate {
     pub narrow: Option<bool>,
     /// Why there is no mean, or no interval.
     pub unknown: Option<String>,
+    /// What speaks against the interval.
+    pub doubts: Vec<Doubt>,
 }
 
 /// A metric against the first point.
@@ -116,9 +121,9 @@ pub struct PairedChange {
 
 impl RunRecord {
     pub(super) fn of(run: &PlannedRun, came_to: PointRun) -> RunRecord {
-        let PointRun { validity, readings, directory, took_s } = came_to;
+        let PointRun { validity, readings, missed, directory, took_s } = came_to;
         let (point, attempt, design) = (run.point, run.attempt, run.design.clone());
-        RunRecord { point, attempt, design, validity, readings, directory, took_s }
+        RunRecord { point, attempt, design, validity, readings, missed, directory, took_s }
     }
 
     /// Whether its numbers count. Those of a run whose server did not cope do not: they are of a moment of
@@ -167,6 +172,11 @@ impl SweepReport {
             spent_s: runs.iter().map(|run| run.took_s).sum(),
             runs,
         }
+    }
+
+    /// Whether a run that counts did not meet a threshold.
+    pub fn misses_thresholds(&self) -> bool {
+        self.runs.iter().any(|run| run.counts() && !run.missed.is_empty())
     }
 
     /// Whether every point has a run that counts, and every interval is as narrow as was asked.
@@ -220,6 +230,7 @@ impl PointEstimate {
             interval: None,
             narrow: asked.map(|_| false),
             unknown: Some(reason.to_owned()),
+            doubts: Vec::new(),
         };
         let numbers: Vec<f64> = runs.iter().filter_map(|run| run.number(metric)).collect();
         if numbers.is_empty() {
@@ -246,6 +257,7 @@ impl PointEstimate {
             // As wide as asked is narrow, also with what rounding leaves.
             narrow: width.map(|width| half <= width * 1.000_001),
             unknown: None,
+            doubts: doubts(&numbers),
         }
     }
 }

@@ -68,6 +68,47 @@ fn row<'a>(comparison: &'a Comparison, metric: &str) -> &'a Row {
 
 /// Means of 1, 1.01, 0.99 and 1.2, 1.21, 1.19 times the scene's: the difference of the logarithms, and
 /// Welch's interval of it by hand.
+/// Keeps runs of a sweep: of block `b` each takes `times` as long, and 1 + b/5 times as long for the block.
+fn keep_blocks(folders: &Folders, side: &str, times: f64, blocks: std::ops::RangeInclusive<u32>) {
+    for block in blocks {
+        let name = format!("repeat-{block}");
+        folders.keep(side, &name, times * (1.0 + f64::from(block) / 5.0));
+        let design = format!(
+            r#"{{"experiment":"e","number":1,"point":"","repeat":{block},"block":{block},"seed":1,"took_s":1}}"#
+        );
+        fs::write(folders.path(side).join(name).join("design.json"), design).expect("written");
+    }
+}
+
+/// Blocks differ by more than the sides do: runs by themselves show nothing, pairs do.
+#[test]
+fn runs_of_one_block_are_compared_as_pairs() {
+    let folders = Folders::new();
+    keep_blocks(&folders, "base", 1.0, 1..=4);
+    keep_blocks(&folders, "other", 1.1, 1..=5);
+    let compared = folders.compare("base", "other");
+    let against = &compared.others[0];
+    assert_eq!(against.evidence, Evidence::Pairs);
+    assert!(
+        against.notes.iter().any(|note| note.starts_with("one run has no partner")),
+        "{:?}",
+        against.notes
+    );
+    let mean = |compared: &Comparison| {
+        let row = compared.others[0].rows.iter().find(|row| row.metric.to_string() == "mean").expect("a row");
+        row.change.expect("known")
+    };
+    assert!(mean(&compared).differs && (mean(&compared).by - 0.1).abs() < 0.01, "{:?}", mean(&compared));
+    for side in ["base", "other"] {
+        for entry in fs::read_dir(folders.path(side)).expect("a folder") {
+            fs::remove_file(entry.expect("a run").path().join("design.json")).expect("removed");
+        }
+    }
+    let compared = folders.compare("base", "other");
+    assert_eq!(compared.others[0].evidence, Evidence::Repeats);
+    assert!(!mean(&compared).differs, "{:?}", mean(&compared));
+}
+
 #[test]
 fn repeats_are_compared_by_welch_on_logarithms() {
     let folders = Folders::new();

@@ -49,6 +49,7 @@ pub(super) fn verdict(against: &Against) -> &'static str {
 pub(super) fn evidence(against: &Against) -> &'static str {
     match against.evidence {
         Evidence::Repeats => "by the spread of repeats (Student's t, Welch)",
+        Evidence::Pairs => "by pairs of runs with one seed (Student's t)",
         Evidence::OneAgainstRepeats => "one run against repeats",
         Evidence::WithinRuns => "one run against one, by the intervals of each",
     }

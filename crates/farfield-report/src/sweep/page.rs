@@ -22,6 +22,7 @@ pub fn render(report: &SweepReport, folder: &Path) -> String {
     let mut page = html::begin_family(&escaped(&title(report)), STYLE);
     let _ = writeln!(page, "<p>{}</p>", escaped(&summary(report)));
     points(&mut page, report, &names);
+    doubts(&mut page, report, &names);
     facets::charts(&mut page, report, &names);
     against_first(&mut page, report, &names);
     effects(&mut page, report, &names);
@@ -86,6 +87,22 @@ fn points(page: &mut String, report: &SweepReport, names: &ShortNames) {
     };
     let rows: Vec<Vec<String>> = report.points.iter().map(row).collect();
     table(page, &head, &rows);
+}
+
+/// What speaks against intervals.
+fn doubts(page: &mut String, report: &SweepReport, names: &ShortNames) {
+    let of_point = |point: &PointReport| -> Vec<String> {
+        let label = in_settings(&point.settings, names);
+        let estimates = point.estimates.iter().flat_map(|estimate| {
+            estimate.doubts.iter().map(move |doubt| (estimate.metric.as_str(), doubt.in_words()))
+        });
+        estimates.map(|(metric, words)| escaped(&format!("{label} {metric}: {words}"))).collect()
+    };
+    let items: Vec<String> = report.points.iter().flat_map(of_point).collect();
+    if !items.is_empty() {
+        let items: String = items.iter().map(|item| format!("<li>{item}</li>")).collect();
+        let _ = writeln!(page, "<p>Doubts of intervals:</p>\n<ul>{items}</ul>");
+    }
 }
 
 fn against_first(page: &mut String, report: &SweepReport, names: &ShortNames) {

@@ -252,6 +252,9 @@ fn put_run(table: &mut Builder, report: &SweepReport, run: &RunRecord) {
     if let Some(cause) = run.validity.cause() {
         table.put("cause", Cell::Text(cause.to_owned()));
     }
+    if !run.missed.is_empty() {
+        table.put("missed", Cell::Text(run.missed.join(", ")));
+    }
     table.put("took_s", Cell::Number(run.took_s));
     table.put("directory", Cell::Text(run.directory.display().to_string()));
     for reading in &run.readings {

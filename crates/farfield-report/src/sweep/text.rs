@@ -6,7 +6,9 @@ use crate::figures;
 use farfield_experiment::Validity;
 use farfield_experiment::report::Ended;
 use farfield_experiment::sweep::effects::{MetricEffects, Origin};
-use farfield_experiment::sweep::{PlannedRun, PointReport, PointRun, Setting, SweepReport};
+use farfield_experiment::sweep::{
+    Doubt, PlannedRun, PointEstimate, PointReport, PointRun, Setting, SweepReport,
+};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -24,12 +26,12 @@ const METRIC: usize = 16;
 const SHOWN: [&str; 4] = ["rate", "p50", "p99", "errors"];
 
 /// The line of progress of a run that was made.
-pub fn progress(run: &PlannedRun, came_to: &PointRun, in_all: u32) -> String {
+pub fn progress(run: &PlannedRun, came_to: &PointRun) -> String {
     let reading = |metric: &str| {
         let value = came_to.readings.iter().find(|reading| reading.metric == metric)?.value?;
         Some(format!("{metric} {}", in_words(metric, value)))
     };
-    let mut words = vec![format!("run {} of {}", run.design.number, in_all.max(run.design.number))];
+    let mut words = vec![format!("run {} of {}", run.design.number, run.planned)];
     words.extend(Some(run.design.point.clone()).filter(|point| !point.is_empty()));
     words.push(format!("repeat {}", run.design.repeat));
     words.extend(["rate", "p99", "errors"].into_iter().filter_map(reading));
@@ -81,8 +83,38 @@ fn ended(report: &SweepReport) -> String {
         Ended::Failed(why) => format!("ended early: {why}\n"),
     };
     let count = report.points.iter().filter(wide).count();
+    let missed = report.runs.iter().filter(|run| run.counts() && !run.missed.is_empty());
+    let mut conditions: Vec<&str> = missed.clone().flat_map(|run| &run.missed).map(String::as_str).collect();
+    conditions.sort_unstable();
+    conditions.dedup();
+    if let Some(first) = conditions.first() {
+        let more = if conditions.len() > 1 { " and others" } else { "" };
+        let _ = writeln!(text, "not met in {} runs: {first}{more}", missed.count());
+    }
     if let (Some(until), 1..) = (&report.until, count) {
         let _ = writeln!(text, "{until} is not reached at {count} of {} points", report.points.len());
+        let estimates = report.points.iter().filter(wide).flat_map(|point| &point.estimates);
+        let unknown = estimates.filter(|estimate| estimate.narrow == Some(false));
+        if let Some(reason) = unknown.filter_map(|estimate| estimate.unknown.as_ref()).next() {
+            let _ = writeln!(text, "  {reason}; longer runs may have it: --duration");
+        }
+    }
+    text += &doubts(report);
+    text
+}
+
+/// What speaks against intervals that are shown, each once.
+fn doubts(report: &SweepReport) -> String {
+    let mut text = String::new();
+    for doubt in [Doubt::Dependent, Doubt::NotNormal] {
+        let shown = |estimate: &PointEstimate| {
+            SHOWN.contains(&estimate.metric.as_str()) && estimate.doubts.contains(&doubt)
+        };
+        let points = report.points.iter().filter(|point| point.estimates.iter().any(shown)).count();
+        if points > 0 {
+            let words = doubt.in_words();
+            let _ = writeln!(text, "at {points} of {} points {words}", report.points.len());
+        }
     }
     text
 }
@@ -221,7 +253,10 @@ fn against_first(report: &SweepReport, names: &ShortNames) -> String {
                 let [by, low, high] =
                     [change.by, change.interval[0], change.interval[1]].map(|by| change_in_words(metric, by));
                 let doubt = if change.differs { "" } else { "?" };
-                format!("{metric} {by}{doubt} ({low} to {high})")
+                match metric {
+                    "rate" => format!("{metric} {by}{doubt}"),
+                    _ => format!("{metric} {by}{doubt} ({low} to {high})"),
+                }
             });
             let _ = write!(text, "  {words}");
         }

@@ -7,6 +7,7 @@
 
 use farfield_base::Duration;
 use farfield_experiment::Stop;
+use farfield_experiment::trial::DESIGN_FILE;
 use farfield_files::input::DOCUMENT_MAX;
 use farfield_os::clock::monotonic_ns;
 use farfield_report::RunDirectory;
@@ -21,8 +22,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-/// The file in a run directory that says which run of which experiment it is.
-pub const DESIGN_FILE: &str = "design.json";
 /// Directories of one run: the others are of runs that were broken off.
 const DIRECTORIES_MAX: u32 = 100;
 /// Bytes of messages of a run that are kept.

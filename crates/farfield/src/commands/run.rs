@@ -27,6 +27,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Runs the scenario that the flags name.
 pub fn run(flags: &RunFlags) -> Result<Exit, Problem> {
     let flags = &located(flags)?;
+    if flags.repeat.is_asked() {
+        return super::sweep::repeated(flags);
+    }
+    if flags.repeat.budget.is_some() {
+        return Err(Problem::usage("--budget is the time of repeats: write --repeats or --until as well"));
+    }
     let plan = read(flags.what.as_deref(), &flags.overlay())?;
     if flags.show_scenario {
         output::put(&plan.scenario().to_toml())?;

@@ -6,13 +6,16 @@ mod runner;
 use crate::commands::capacity::free_folder;
 use crate::commands::child::ChildRuns;
 use crate::exit::Exit;
-use crate::flags::sweep::{SweepFlags, SweepFormat};
+use crate::flags::RunFlags;
+use crate::flags::sweep::{DesignFlags, RepeatFlags, SweepFlags, SweepFormat};
+use crate::flags::watch::RunFormat;
 use crate::output;
 use crate::problem::Problem;
 use farfield_engine::interrupt;
 use farfield_experiment::report::Ended;
 use farfield_experiment::sweep::SweepReport;
 use farfield_report::sweep::{page, table, text};
+use farfield_scenario::Overlay;
 use runner::SweepRunner;
 use std::path::Path;
 
@@ -25,24 +28,77 @@ const PARQUET_FILE: &str = "table.parquet";
 /// The page.
 const PAGE_FILE: &str = "sweep.html";
 
+/// What is asked of a sweep.
+pub struct Asked<'a> {
+    /// The URL or the scenario; farfield's built-in server if absent.
+    pub what: Option<&'a str>,
+    /// What is laid over it in all runs.
+    pub overlay: Overlay,
+    /// Which runs there are to be.
+    pub design: &'a DesignFlags,
+    /// How often they are repeated.
+    pub repeat: &'a RepeatFlags,
+    /// What the experiment is called.
+    pub name: &'a str,
+}
+
 /// Makes the runs, and prints what follows from them.
 pub fn sweep(flags: &SweepFlags) -> Result<Exit, Problem> {
-    let overlay = flags.overlay();
-    let read = super::run::read(Some(&flags.what), &overlay)?;
-    let planned = plan::of(flags, &overlay, &read)?;
-    let folder = flags.design.out.clone().unwrap_or_else(|| free_folder(&read.scenario().name, "sweep"));
+    let asked = Asked {
+        what: Some(&flags.what),
+        overlay: flags.overlay(),
+        design: &flags.design,
+        repeat: &flags.repeat,
+        name: "sweep",
+    };
+    made(&asked, flags.format, flags.quiet)
+}
+
+/// Repeats a run: a sweep of one point.
+pub fn repeated(flags: &RunFlags) -> Result<Exit, Problem> {
+    let watch = &flags.watch;
+    let of_one_run = [
+        ("--ui", watch.ui.is_some()),
+        ("--metrics", watch.metrics.is_some()),
+        ("--metrics-push", !watch.metrics_push.is_empty()),
+        ("--metrics-otlp", !watch.metrics_otlp.is_empty()),
+        ("--shell", flags.shell.is_some()),
+        ("--show-scenario", flags.show_scenario),
+        ("--format jsonl", flags.format == RunFormat::Jsonl),
+    ];
+    if let Some((flag, _)) = of_one_run.iter().find(|(_, given)| *given) {
+        return Err(Problem::usage(format!("{flag} is of one run; leave out --repeats and --until")));
+    }
+    let mut flags = flags.clone();
+    let design = DesignFlags { out: flags.result.out.take(), ..DesignFlags::default() };
+    let asked = Asked {
+        what: flags.what.as_deref(),
+        overlay: flags.overlay(),
+        design: &design,
+        repeat: &flags.repeat,
+        name: "repeats",
+    };
+    let format = match flags.format {
+        RunFormat::Json => SweepFormat::Json,
+        RunFormat::Text | RunFormat::Jsonl => SweepFormat::Text,
+    };
+    made(&asked, format, flags.quiet)
+}
+
+fn made(asked: &Asked, format: SweepFormat, quiet: bool) -> Result<Exit, Problem> {
+    let read = super::run::read(asked.what, &asked.overlay)?;
+    let planned = plan::of(asked, &read)?;
+    let folder = asked.design.out.clone().unwrap_or_else(|| free_folder(&read.scenario().name, asked.name));
     let opened = farfield_files::output::folder(&folder);
     opened
         .map_err(|error| Problem::failed(format!("cannot make the folder {}: {error}", folder.display())))?;
     let stop = interrupt::flag();
     let stop = stop.map_err(|error| Problem::failed(format!("cannot listen for signals: {error}")))?;
-    let words = std::iter::once(flags.what.clone()).chain(overlay.words()).collect();
     let runner = SweepRunner {
-        runs: ChildRuns { words, scenario: read.scenario().digest(), stop },
+        runs: ChildRuns { words: words(asked), scenario: read.scenario().digest(), stop },
         metrics: planned.metrics,
         folder: folder.clone(),
-        in_all: planned.plan.points.len() as u32 * planned.plan.repeats,
-        quiet: flags.quiet,
+        quiet,
     };
     let report = farfield_experiment::sweep::sweep(&planned.plan, &runner);
     if let (Ended::Failed(sentence), true) = (&report.ended, report.runs.is_empty()) {
@@ -52,12 +108,21 @@ pub fn sweep(flags: &SweepFlags) -> Result<Exit, Problem> {
     }
     let rows = table::Table::of(&report);
     keep(&folder, &report, &rows)?;
-    match flags.format {
+    match format {
         SweepFormat::Text => output::put(&text::render(&report, &folder))?,
         SweepFormat::Json => output::put(&json(&report))?,
         SweepFormat::Csv => output::put(&rows.csv())?,
     }
     Ok(exit(&report))
+}
+
+/// The words that all runs have in common. Samples of so many runs are kept where that is asked for.
+fn words(asked: &Asked) -> Vec<String> {
+    let of_overlay = asked.overlay.words();
+    let is_said =
+        of_overlay.iter().any(|word| word.contains("output.samples=") || word.starts_with("--samples"));
+    let samples = (!is_said).then(|| "--set=output.samples=none".to_owned());
+    asked.what.map(str::to_owned).into_iter().chain(of_overlay).chain(samples).collect()
 }
 
 /// Writes what follows from the runs beside them.
@@ -86,6 +151,7 @@ fn exit(report: &SweepReport) -> Exit {
     match &report.ended {
         Ended::Interrupted => Exit::Interrupted,
         Ended::Failed(_) => Exit::Failed,
+        Ended::Done if report.misses_thresholds() => Exit::Threshold,
         Ended::Done if report.is_decided() => Exit::Fine,
         Ended::Done | Ended::BudgetOver | Ended::Disturbed(_) => Exit::Invalid,
     }

@@ -25,6 +25,8 @@ pub struct SweepFlags {
     pub what: String,
     #[command(flatten)]
     pub design: DesignFlags,
+    #[command(flatten)]
+    pub repeat: RepeatFlags,
 
     #[command(flatten)]
     pub load: LoadFlags,
@@ -71,18 +73,6 @@ pub struct DesignFlags {
     /// The points, as CSV: keys in the first line, their values in each further one
     #[arg(long, value_name = "FILE", conflicts_with = "vary", value_hint = ValueHint::FilePath)]
     pub points: Option<PathBuf>,
-    /// Runs of each point, in blocks of one of each, in an order that is drawn
-    #[arg(long, value_name = "COUNT", default_value_t = 3, allow_negative_numbers = true, value_parser = count::<u32>)]
-    pub repeats: u32,
-    /// Repeat each point until the interval of this metric is so narrow, such as 'p99 ± 5%'
-    #[arg(long, value_name = "WIDTH")]
-    pub until: Option<String>,
-    /// Runs of a point at most
-    #[arg(long, value_name = "COUNT", default_value_t = 100, allow_negative_numbers = true, value_parser = count::<u32>)]
-    pub repeats_max: u32,
-    /// The time for all runs; none is begun that would probably not end in it
-    #[arg(long, value_name = "TIME")]
-    pub budget: Option<String>,
     /// Runs at once; on the simulated plane as many as processors if absent, elsewhere one
     #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
     pub jobs: Option<u32>,
@@ -92,6 +82,24 @@ pub struct DesignFlags {
     /// The folder of the runs and of what follows from them; runs that are in it are not made again
     #[arg(short = 'o', long, value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,
+}
+
+/// How often each run is repeated.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Repeats")]
+pub struct RepeatFlags {
+    /// Repeat so often, each time with another seed; a sweep repeats each point 3 times if this is absent
+    #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
+    pub repeats: Option<u32>,
+    /// Repeat until the interval of the mean of this metric is so narrow, such as 'p99 ± 5%'; at least 5 times
+    #[arg(long, value_name = "WIDTH")]
+    pub until: Option<String>,
+    /// Repeat so often at most
+    #[arg(long, value_name = "COUNT", default_value_t = 100, allow_negative_numbers = true, value_parser = count::<u32>)]
+    pub repeats_max: u32,
+    /// The time for all repeats; none is begun that would probably not end in it
+    #[arg(long, value_name = "TIME")]
+    pub budget: Option<String>,
 }
 
 /// What `farfield sweep` prints.
@@ -104,6 +112,13 @@ pub enum SweepFormat {
     Json,
     /// A row for each run, as CSV.
     Csv,
+}
+
+impl RepeatFlags {
+    /// Whether repeats are asked for.
+    pub fn is_asked(&self) -> bool {
+        self.repeats.is_some() || self.until.is_some()
+    }
 }
 
 impl SweepFlags {

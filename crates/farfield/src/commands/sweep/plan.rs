@@ -1,17 +1,20 @@
 //! Which runs a sweep makes: its points, each of which is a scenario that can be run.
 
+use super::Asked;
 use crate::commands::capacity::time;
-use crate::flags::sweep::SweepFlags;
+use crate::flags::sweep::DesignFlags;
 use crate::problem::Problem;
 use farfield_engine::plane::PlaneKind;
 use farfield_experiment::sweep::{Factor, Layout, Point, Setting, SweepPlan, Until, points};
 use farfield_files::input::DOCUMENT_MAX;
 use farfield_report::comparison::metric::Metric;
-use farfield_scenario::{Overlay, RunPlan};
+use farfield_scenario::RunPlan;
 use std::path::Path;
 
 /// How often a run is made that something disturbs. In virtual time nothing does.
 const ATTEMPTS: u32 = 3;
+/// Runs of a point, unless something else is asked.
+const REPEATS: u32 = 3;
 /// Points at most: whoever asks for more has left something out of mind.
 const POINTS_MAX: usize = 10_000;
 
@@ -21,17 +24,17 @@ pub struct Planned {
     pub metrics: Vec<Metric>,
 }
 
-/// The plan that the flags describe, of runs of `read`.
-pub fn of(flags: &SweepFlags, overlay: &Overlay, read: &RunPlan) -> Result<Planned, Problem> {
-    let design = &flags.design;
-    let (factors, layout, points) = points_of(flags)?;
+/// The plan of what is asked, of runs of `read`.
+pub fn of(asked: &Asked, read: &RunPlan) -> Result<Planned, Problem> {
+    let (design, repeat) = (asked.design, asked.repeat);
+    let (factors, layout, points) = points_of(design)?;
     if points.len() > POINTS_MAX {
         return Err(Problem::usage(format!(
             "{} points; write at most {POINTS_MAX}, or vary one key at a time",
             points.len()
         )));
     }
-    let until = design.until.as_deref().map(str::parse::<Until>).transpose();
+    let until = repeat.until.as_deref().map(str::parse::<Until>).transpose();
     let until = until.map_err(|error| Problem::usage(format!("--until: {error}")))?;
     let mut metrics = Metric::DEFAULT.to_vec();
     let wanted = design.metrics.iter().chain(until.iter().map(|until| &until.metric));
@@ -43,7 +46,7 @@ pub fn of(flags: &SweepFlags, overlay: &Overlay, read: &RunPlan) -> Result<Plann
     }
     let mut simulated = true;
     for point in &points {
-        simulated &= plane_at(flags, overlay, point)? == PlaneKind::Simulated;
+        simulated &= plane_at(asked, point)? == PlaneKind::Simulated;
     }
     let jobs = match design.jobs {
         Some(jobs @ 2..) if !simulated => {
@@ -56,14 +59,14 @@ pub fn of(flags: &SweepFlags, overlay: &Overlay, read: &RunPlan) -> Result<Plann
         None => 1,
     };
     let plan = SweepPlan {
-        experiment: format!("sweep of {}", read.scenario().name),
+        experiment: format!("{} of {}", asked.name, read.scenario().name),
         factors,
         layout,
         points,
-        repeats: design.repeats.max(1),
+        repeats: repeat.repeats.unwrap_or(REPEATS),
         until,
-        repeats_max: design.repeats_max,
-        budget: time("--budget", design.budget.as_deref())?,
+        repeats_max: repeat.repeats_max,
+        budget: time("--budget", repeat.budget.as_deref())?,
         seed: read.scenario().seed,
         jobs,
         attempts: if simulated { 1 } else { ATTEMPTS },
@@ -71,8 +74,7 @@ pub fn of(flags: &SweepFlags, overlay: &Overlay, read: &RunPlan) -> Result<Plann
     Ok(Planned { plan, metrics })
 }
 
-fn points_of(flags: &SweepFlags) -> Result<(Vec<Factor>, Layout, Vec<Point>), Problem> {
-    let design = &flags.design;
+fn points_of(design: &DesignFlags) -> Result<(Vec<Factor>, Layout, Vec<Point>), Problem> {
     if let Some(file) = &design.points {
         return Ok((Vec::new(), Layout::Listed, listed(file)?));
     }
@@ -122,9 +124,9 @@ fn listed(file: &Path) -> Result<Vec<Point>, Problem> {
 }
 
 /// The plane of a point, whose scenario is read: one that cannot be run is refused before anything is.
-fn plane_at(flags: &SweepFlags, overlay: &Overlay, point: &Point) -> Result<PlaneKind, Problem> {
-    let mut overlay = overlay.clone();
+fn plane_at(asked: &Asked, point: &Point) -> Result<PlaneKind, Problem> {
+    let mut overlay = asked.overlay.clone();
     overlay.sets.extend(point.settings.iter().map(|Setting { key, value }| format!("{key}={value}")));
-    let plan = crate::commands::run::read(Some(&flags.what), &overlay)?;
+    let plan = crate::commands::run::read(asked.what, &overlay)?;
     Ok(plan.scenario().plane)
 }

@@ -18,8 +18,6 @@ pub struct SweepRunner {
     pub metrics: Vec<Metric>,
     /// The folder of the sweep.
     pub folder: PathBuf,
-    /// Runs that there are to be, before any that follow from these.
-    pub in_all: u32,
     /// Whether no progress is printed.
     pub quiet: bool,
 }
@@ -27,10 +25,8 @@ pub struct SweepRunner {
 impl PointRunner for SweepRunner {
     fn run(&self, run: &PlannedRun) -> Result<PointRun, Stop> {
         let set = |Setting { key, value }: &Setting| (key.clone(), value.clone());
-        let sets = run.settings.iter().map(set).chain([
-            ("seed".to_owned(), run.design.seed.to_string()),
-            ("output.samples".to_owned(), "none".to_owned()),
-        ]);
+        let seed = ("seed".to_owned(), run.design.seed.to_string());
+        let sets = run.settings.iter().map(set).chain([seed]);
         let name = match run.attempt {
             0 => format!("repeat-{}", run.design.repeat),
             again => format!("repeat-{}-again-{again}", run.design.repeat),
@@ -43,7 +39,7 @@ impl PointRunner for SweepRunner {
         })?;
         let came_to = self.came_to(&made);
         if !self.quiet && !made.read_back {
-            let line = text::progress(run, &came_to, self.in_all);
+            let line = text::progress(run, &came_to);
             output::put_progress(&printable(&line, &[]), false);
         }
         Ok(came_to)
@@ -64,6 +60,10 @@ impl SweepRunner {
         PointRun {
             validity: validity(made.run.summary(), &[]),
             readings: self.metrics.iter().map(reading).collect(),
+            missed: {
+                let missed = made.run.summary().thresholds.iter().filter(|threshold| !threshold.passed);
+                missed.map(|threshold| threshold.text.clone()).collect()
+            },
             directory: made.run.path().to_owned(),
             took_s: made.took_s,
         }
