@@ -155,6 +155,22 @@ fn a_disturbed_run_is_made_again_with_its_seed_and_does_not_count() {
     }
 }
 
+/// What disturbs every run from the first on would disturb all.
+#[test]
+fn a_sweep_that_is_disturbed_from_the_beginning_ends() {
+    struct Disturbed;
+    impl PointRunner for Disturbed {
+        fn run(&self, _: &PlannedRun) -> Result<PointRun, Stop> {
+            let validity = Validity::Invalid { cause: "machine-busy".to_owned(), is_full: false };
+            let (readings, missed) = (Vec::new(), Vec::new());
+            Ok(PointRun { validity, readings, missed, directory: PathBuf::new(), took_s: 1.0 })
+        }
+    }
+    let report = sweep(&plan(&["a=1,2"]), &Disturbed);
+    assert_eq!(report.ended, Ended::Disturbed("machine-busy".to_owned()));
+    assert!(report.runs.len() == 6 && !report.is_decided(), "{}", report.runs.len());
+}
+
 #[test]
 fn what_a_sweep_has_when_it_is_interrupted_is_kept() {
     let server = Server { interrupted: Some(6), ..Server::new(0.1) };

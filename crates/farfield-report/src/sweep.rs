@@ -42,8 +42,8 @@ fn cell(point: &PointReport, metric: &str) -> String {
 /// What variation comes from, with the keys as `short` has them.
 fn origin(from: &Origin, short: &names::ShortNames) -> String {
     match from {
-        Origin::Factor(key) => short.of(key).to_owned(),
-        Origin::Interaction(one, other) => format!("{} × {}", short.of(one), short.of(other)),
+        Origin::Factor(key) => short.key(key).to_owned(),
+        Origin::Interaction(one, other) => format!("{} × {}", short.key(one), short.key(other)),
         Origin::HigherInteractions => "more of them together".to_owned(),
         Origin::Blocks => "blocks".to_owned(),
         Origin::Error => "error".to_owned(),

@@ -14,7 +14,7 @@ pub struct Factor {
 }
 
 /// A key with its value at a point.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Setting {
     /// The key.
     pub key: String,

@@ -21,6 +21,9 @@ use std::thread;
 /// Repeats of which the spread says how many there are to be.
 pub const PILOT: u32 = 5;
 
+/// Runs at the beginning of a list that may all be disturbed, each as often as it is made.
+const DISTURBED_MAX: usize = 2;
+
 /// Which runs there are to be.
 #[derive(Debug, Clone)]
 pub struct SweepPlan {
@@ -241,7 +244,20 @@ impl Queue {
         self.made.push(RunRecord::of(&run, came_to));
         if again {
             self.waiting.push_front(PlannedRun { attempt: run.attempt + 1, ..run });
+        } else if self.stop.is_none() {
+            self.stop = self.disturbed(plan);
         }
+    }
+
+    /// Nothing but disturbed runs at first: what disturbs them does not come from a point, and would disturb
+    /// the others as well.
+    fn disturbed(&self, plan: &SweepPlan) -> Option<Stop> {
+        let disturbed =
+            |record: &&RunRecord| matches!(&record.validity, Validity::Invalid { is_full: false, .. });
+        let runs = self.made.iter().filter(|record| record.attempt + 1 == plan.attempts).count();
+        let all = self.made.iter().filter(disturbed).count() == self.made.len();
+        let cause = self.made.last()?.validity.cause()?;
+        (all && plan.attempts > 1 && runs == DISTURBED_MAX).then(|| Stop::Disturbed(cause.to_owned()))
     }
 }
 

@@ -17,10 +17,10 @@ const STYLE: &str = "td.unsure,th.unsure{color:var(--muted,#666)}.charts{display
 
 /// The page.
 pub fn render(report: &SweepReport, folder: &Path) -> String {
-    let keys = report.points.iter().flat_map(|point| &point.settings).map(|setting| setting.key.as_str());
-    let names = ShortNames::of_keys(keys);
+    let names = ShortNames::of_sweep(report);
     let mut page = html::begin_family(&escaped(&title(report)), STYLE);
     let _ = writeln!(page, "<p>{}</p>", escaped(&summary(report)));
+    shortened(&mut page, &names);
     points(&mut page, report, &names);
     doubts(&mut page, report, &names);
     facets::charts(&mut page, report, &names);
@@ -58,13 +58,26 @@ fn summary(report: &SweepReport) -> String {
     format!("{} points, {} runs, {valid}.{until}{ended}", report.points.len(), report.runs.len())
 }
 
+/// The whole of values that have a short name.
+fn shortened(page: &mut String, names: &ShortNames) {
+    let item = |(setting, short): (&Setting, &str)| {
+        let key = escaped(names.key(&setting.key));
+        format!("<li>{key}={}: <code>{}</code></li>", escaped(short), escaped(&setting.value))
+    };
+    let items: String = names.shortened().map(item).collect();
+    if !items.is_empty() {
+        let _ = writeln!(page, "<ul>{items}</ul>");
+    }
+}
+
 fn metrics(report: &SweepReport) -> Vec<&str> {
     let first = report.points.first().map_or(&[][..], |point| point.estimates.as_slice());
     first.iter().map(|estimate| estimate.metric.as_str()).collect()
 }
 
 fn in_settings(settings: &[Setting], names: &ShortNames) -> String {
-    let words = settings.iter().map(|Setting { key, value }| format!("{}={value}", names.of(key)));
+    let words =
+        settings.iter().map(|setting| format!("{}={}", names.key(&setting.key), names.value(setting)));
     words.collect::<Vec<_>>().join(" ")
 }
 

@@ -6,9 +6,7 @@ use crate::figures;
 use farfield_experiment::Validity;
 use farfield_experiment::report::Ended;
 use farfield_experiment::sweep::effects::{MetricEffects, Origin};
-use farfield_experiment::sweep::{
-    Doubt, PlannedRun, PointEstimate, PointReport, PointRun, Setting, SweepReport,
-};
+use farfield_experiment::sweep::{Doubt, PlannedRun, PointEstimate, PointReport, PointRun, SweepReport};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -46,8 +44,7 @@ pub fn progress(run: &PlannedRun, came_to: &PointRun) -> String {
 
 /// All of a sweep.
 pub fn render(report: &SweepReport, folder: &Path) -> String {
-    let keys = report.points.iter().flat_map(|point| &point.settings).map(|setting| setting.key.as_str());
-    let names = ShortNames::of_keys(keys);
+    let names = ShortNames::of_sweep(report);
     let mut text = heading(report);
     text += &ended(report);
     text.push('\n');
@@ -79,7 +76,9 @@ fn ended(report: &SweepReport) -> String {
         Ended::Done => String::new(),
         Ended::BudgetOver => "the time was over; the same command with --out goes on from here\n".to_owned(),
         Ended::Interrupted => "interrupted; the same command with --out goes on from here\n".to_owned(),
-        Ended::Disturbed(cause) => format!("no run was valid: {cause}\n"),
+        Ended::Disturbed(cause) => format!(
+            "no run was valid, whatever its point: {cause}; `farfield report` on one of them says what to do\n"
+        ),
         Ended::Failed(why) => format!("ended early: {why}\n"),
     };
     let count = report.points.iter().filter(wide).count();
@@ -131,17 +130,17 @@ fn points(report: &SweepReport, names: &ShortNames) -> String {
     let keys: Vec<&str> = keys_of(report);
     let value = |point: &PointReport, key: &str| {
         let own = point.settings.iter().find(|setting| setting.key == key);
-        own.map_or("–".to_owned(), |Setting { value, .. }| value.clone())
+        own.map_or("–".to_owned(), |own| names.value(own).to_owned())
     };
     let room = COLUMNS.saturating_sub(METRIC * metrics.len() - 2) / keys.len().max(1);
     let width = |key: &str| {
         let values = report.points.iter().map(|point| value(point, key).chars().count());
-        (values.max().unwrap_or(0).max(names.of(key).chars().count()) + 2).min(room.max(6))
+        (values.max().unwrap_or(0).max(names.key(key).chars().count()) + 2).min(room.max(6))
     };
     let widths: Vec<usize> = keys.iter().map(|key| width(key)).collect();
     let mut text = String::new();
     for (key, width) in keys.iter().zip(&widths) {
-        let _ = write!(text, "{}", padded(names.of(key), *width));
+        let _ = write!(text, "{}", padded(names.key(key), *width));
     }
     for (at, metric) in metrics.iter().enumerate() {
         let _ = write!(text, "{metric:>width$}", width = if at == 3 { METRIC - 4 } else { METRIC });
@@ -244,8 +243,10 @@ fn against_first(report: &SweepReport, names: &ShortNames) -> String {
     let mut text = "\nagainst the first point, by pairs of runs with one seed\n".to_owned();
     let shown = ["rate", "p99"];
     for point in report.points.iter().skip(1).take(AGAINST) {
-        let settings =
-            point.settings.iter().map(|Setting { key, value }| format!("{}={value}", names.of(key)));
+        let settings = point
+            .settings
+            .iter()
+            .map(|setting| format!("{}={}", names.key(&setting.key), names.value(setting)));
         let _ = write!(text, "  {}", padded(&settings.collect::<Vec<_>>().join(" "), 26));
         for metric in shown {
             let change = point.against_first.iter().find(|change| change.metric == metric);

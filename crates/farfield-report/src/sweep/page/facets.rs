@@ -118,7 +118,10 @@ fn series<'a>(
             let is_doubtful = point.runs < 2;
             Some(Point { x: axis.numbers[level], y: mean / unit, half_width, is_doubtful })
         });
-        let name = value.map_or("all runs".to_owned(), |value| format!("{}={value}", names.of(&lines.key)));
+        let name = value.map_or("all runs".to_owned(), |value| {
+            let own = Setting { key: lines.key.clone(), value: value.clone() };
+            super::in_settings(&[own], names)
+        });
         let mut points: Vec<Point> = dots.collect();
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
         Series { name, mark: Mark::Marked, points }
@@ -131,7 +134,7 @@ fn series<'a>(
 
 impl Across {
     fn of(factor: &Factor, names: &ShortNames) -> Across {
-        let name = names.of(&factor.key);
+        let name = names.key(&factor.key);
         match numbers(factor) {
             Some((numbers, unit)) => Across { label: format!("{name}{unit}"), numbers },
             None => {
@@ -139,7 +142,10 @@ impl Across {
                     .levels
                     .iter()
                     .enumerate()
-                    .map(|(at, value)| format!("{}: {value}", at + 1))
+                    .map(|(at, value)| {
+                        let own = Setting { key: factor.key.clone(), value: value.clone() };
+                        format!("{}: {}", at + 1, names.value(&own))
+                    })
                     .collect();
                 let numbers = (1..=factor.levels.len()).map(|place| place as f64).collect();
                 Across { label: format!("{name} ({})", places.join(", ")), numbers }
