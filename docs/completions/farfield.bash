@@ -70,6 +70,9 @@ _farfield() {
             farfield,site)
                 cmd="farfield__subcmd__site"
                 ;;
+            farfield,sweep)
+                cmd="farfield__subcmd__sweep"
+                ;;
             farfield,try)
                 cmd="farfield__subcmd__try"
                 ;;
@@ -106,6 +109,9 @@ _farfield() {
             farfield__subcmd__generate,schema)
                 cmd="farfield__subcmd__generate__subcmd__schema"
                 ;;
+            farfield__subcmd__generate,sweep-schema)
+                cmd="farfield__subcmd__generate__subcmd__sweep__subcmd__schema"
+                ;;
             farfield__subcmd__generate,verify-schema)
                 cmd="farfield__subcmd__generate__subcmd__verify__subcmd__schema"
                 ;;
@@ -123,6 +129,9 @@ _farfield() {
                 ;;
             farfield__subcmd__generate__subcmd__help,schema)
                 cmd="farfield__subcmd__generate__subcmd__help__subcmd__schema"
+                ;;
+            farfield__subcmd__generate__subcmd__help,sweep-schema)
+                cmd="farfield__subcmd__generate__subcmd__help__subcmd__sweep__subcmd__schema"
                 ;;
             farfield__subcmd__generate__subcmd__help,verify-schema)
                 cmd="farfield__subcmd__generate__subcmd__help__subcmd__verify__subcmd__schema"
@@ -181,6 +190,9 @@ _farfield() {
             farfield__subcmd__help,site)
                 cmd="farfield__subcmd__help__subcmd__site"
                 ;;
+            farfield__subcmd__help,sweep)
+                cmd="farfield__subcmd__help__subcmd__sweep"
+                ;;
             farfield__subcmd__help,try)
                 cmd="farfield__subcmd__help__subcmd__try"
                 ;;
@@ -204,6 +216,9 @@ _farfield() {
                 ;;
             farfield__subcmd__help__subcmd__generate,schema)
                 cmd="farfield__subcmd__help__subcmd__generate__subcmd__schema"
+                ;;
+            farfield__subcmd__help__subcmd__generate,sweep-schema)
+                cmd="farfield__subcmd__help__subcmd__generate__subcmd__sweep__subcmd__schema"
                 ;;
             farfield__subcmd__help__subcmd__generate,verify-schema)
                 cmd="farfield__subcmd__help__subcmd__generate__subcmd__verify__subcmd__schema"
@@ -257,7 +272,7 @@ _farfield() {
 
     case "${cmd}" in
         farfield)
-            opts="-h -V --help --version run capacity try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help"
+            opts="-h -V --help --version run capacity sweep try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -912,7 +927,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__generate)
-            opts="-h --help completions man schema verify-schema capacity-schema help"
+            opts="-h --help completions man schema verify-schema capacity-schema sweep-schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -954,7 +969,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__generate__subcmd__help)
-            opts="completions man schema verify-schema capacity-schema help"
+            opts="completions man schema verify-schema capacity-schema sweep-schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1037,6 +1052,20 @@ _farfield() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        farfield__subcmd__generate__subcmd__help__subcmd__sweep__subcmd__schema)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         farfield__subcmd__generate__subcmd__help__subcmd__verify__subcmd__schema)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -1079,6 +1108,20 @@ _farfield() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        farfield__subcmd__generate__subcmd__sweep__subcmd__schema)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         farfield__subcmd__generate__subcmd__verify__subcmd__schema)
             opts="-h --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1094,7 +1137,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__help)
-            opts="run capacity try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help"
+            opts="run capacity sweep try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1220,7 +1263,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__help__subcmd__generate)
-            opts="completions man schema verify-schema capacity-schema"
+            opts="completions man schema verify-schema capacity-schema sweep-schema"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1276,6 +1319,20 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__help__subcmd__generate__subcmd__schema)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        farfield__subcmd__help__subcmd__generate__subcmd__sweep__subcmd__schema)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1488,6 +1545,20 @@ _farfield() {
         farfield__subcmd__help__subcmd__site__subcmd__show)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        farfield__subcmd__help__subcmd__sweep)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1791,7 +1862,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__run)
-            opts="-c -R -d -n -X -H -x -k -t -o -q -h --target --plane --users --rate --duration --requests --sessions --think --warm-up --set-aside --method --header --body --http --policy --parallel --source --connect-to --resolve --addresses --unix-socket --proxy --cacert --insecure --cert --key --rtt --access --gateway --clients --shards --beside --shell --server --server-pid --server-netns --container --interface --server-cpu --server-memory --server-user --workers --processors --seed --set --threshold --abort --out --samples --capture --no-report --no-monitor --metrics --metrics-push --metrics-otlp --ui --format --quiet --plain --show-scenario --starts-only --help"
+            opts="-c -R -d -n -X -H -x -k -t -o -q -h --target --plane --users --rate --duration --requests --sessions --think --warm-up --set-aside --method --header --body --http --policy --parallel --source --connect-to --resolve --addresses --unix-socket --proxy --cacert --insecure --cert --key --rtt --access --gateway --clients --shards --beside --shell --server --server-pid --server-netns --container --interface --server-cpu --server-memory --server-user --workers --processors --seed --set --repeats --until --repeats-max --budget --threshold --abort --out --samples --capture --no-report --no-monitor --metrics --metrics-push --metrics-otlp --ui --format --quiet --plain --show-scenario --starts-only --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2042,6 +2113,22 @@ _farfield() {
                     return 0
                     ;;
                 --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --repeats)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --until)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --repeats-max)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --budget)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2468,6 +2555,321 @@ _farfield() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        farfield__subcmd__sweep)
+            opts="-o -c -R -d -n -X -H -x -k -t -q -h --vary --one-at-a-time --points --jobs --metric --out --repeats --until --repeats-max --budget --users --rate --duration --requests --sessions --think --warm-up --set-aside --target --plane --method --header --body --http --policy --parallel --source --connect-to --resolve --addresses --unix-socket --proxy --cacert --insecure --cert --key --rtt --access --gateway --clients --shards --server --server-pid --server-netns --container --interface --server-cpu --server-memory --server-user --workers --processors --seed --set --format --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --vary)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --points)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --jobs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metric)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --out)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --repeats)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --until)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --repeats-max)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --budget)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --users)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -c)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -R)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --duration)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -d)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --requests)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sessions)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --think)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --warm-up)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --plane)
+                    COMPREPLY=($(compgen -W "sockets emulated simulated" -- "${cur}"))
+                    return 0
+                    ;;
+                --method)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -X)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --header)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -H)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --body)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --http)
+                    COMPREPLY=($(compgen -W "1.0 1.1 2 3 auto" -- "${cur}"))
+                    return 0
+                    ;;
+                --policy)
+                    COMPREPLY=($(compgen -W "one-request persistent early-close pipelined pipelined-early-close multiplexed shared-pool" -- "${cur}"))
+                    return 0
+                    ;;
+                --parallel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --source)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --connect-to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --resolve)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --addresses)
+                    COMPREPLY=($(compgen -W "first all each-connection" -- "${cur}"))
+                    return 0
+                    ;;
+                --unix-socket)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --proxy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -x)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cacert)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --cert)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --key)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --rtt)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --access)
+                    COMPREPLY=($(compgen -W "modem-56k modem-33k t1 wan satellite ethernet fibre dsl 4g 5g wifi geostationary low-orbit" -- "${cur}"))
+                    return 0
+                    ;;
+                --gateway)
+                    COMPREPLY=($(compgen -W "auto tun packet" -- "${cur}"))
+                    return 0
+                    ;;
+                --clients)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --shards)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-pid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-netns)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --container)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --interface)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-cpu)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-memory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --workers)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -t)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --processors)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "text json csv" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

@@ -28,6 +28,7 @@ complete -c farfield -n "__fish_farfield_needs_command" -s h -l help -d 'Print h
 complete -c farfield -n "__fish_farfield_needs_command" -s V -l version -d 'Print version'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "run" -d 'Load a server, and judge the result'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "capacity" -d 'Find what a server can take: the highest load that keeps goals, or its highest throughput'
+complete -c farfield -n "__fish_farfield_needs_command" -f -a "sweep" -d 'Make runs at many points, each repeated, and say what moves the result'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "try" -d 'Run one session of a scenario once, and show what is sent, extracted and checked'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "serve" -d 'Run the built-in server, with the capacity and the faults that flags give it'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "shell" -d 'Run any program behind an emulated path to a server'
@@ -118,6 +119,10 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -s t -l workers -
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l processors -d 'Processors that farfield runs on, such as 1 or 0,2' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l seed -d 'Seed of all random numbers' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l set -d 'Set any key of the scenario; may be repeated' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l repeats -d 'Repeat so often, each time with another seed; a sweep repeats each point 3 times if this is absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l until -d 'Repeat until the interval of the mean of this metric is so narrow, such as \'p99 ± 5%\'; at least 5 times' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l repeats-max -d 'Repeat so often at most' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l budget -d 'The time for all repeats; none is begun that would probably not end in it' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l threshold -d 'Exit with 99 if the result does not meet this condition, such as \'p99<200ms\' or \'errors<0.1%\'; may be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l abort -d 'End the run, and exit with 105, as soon as this condition is not met; may be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s o -l out -d 'Where to put the run directory; it must hold no run yet' -r -f -a "(__fish_complete_directories)"
@@ -218,6 +223,92 @@ complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l peak -d '
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -s k -l insecure -d 'Accept any certificate of an https server; every output says so'
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -s q -l quiet -d 'Print no progress'
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l vary -d 'Vary this key, by all combinations with the values of other ones; may be repeated' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l points -d 'The points, as CSV: keys in the first line, their values in each further one' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l jobs -d 'Runs at once; on the simulated plane as many as processors if absent, elsewhere one' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l metric -d 'A further metric: p95, p99(service), mean(connect), …; may be repeated' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s o -l out -d 'The folder of the runs and of what follows from them; runs that are in it are not made again' -r -f -a "(__fish_complete_directories)"
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l repeats -d 'Repeat so often, each time with another seed; a sweep repeats each point 3 times if this is absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l until -d 'Repeat until the interval of the mean of this metric is so narrow, such as \'p99 ± 5%\'; at least 5 times' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l repeats-max -d 'Repeat so often at most' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l budget -d 'The time for all repeats; none is begun that would probably not end in it' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s c -l users -d 'Number of users of a closed load, or the most users that an open load may have at once' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s R -l rate -d 'Open load: pages arrive at this rate, as a Poisson process' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s d -l duration -d 'Length of the measured part' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s n -l requests -d 'End after this many requests, however long they take unless --duration bounds it; without a warm-up, unless --warm-up sets one' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l sessions -d 'End after this many sessions, completed or broken off; without a warm-up, unless --warm-up sets one' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l think -d 'Think time: from the end of a page to the start of the user\'s next' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l warm-up -d 'Length of the warm-up, before the measured part' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l target -d 'URL of the server, instead of the scenario\'s' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l plane -d 'What carries the traffic: sockets (the kernel\'s), emulated (clients far away) or simulated' -r -f -a "sockets\t''
+emulated\t''
+simulated\t''"
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s X -l method -d 'Method of the request' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s H -l header -d 'A header of the request, `Name: value`; may be repeated' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l body -d 'Body of the request, or `@FILE` for the contents of a file' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l http -d 'HTTP version of the requests: 1.0, 1.1, 2, 3, or auto: as browsers choose it' -r -f -a "1.0\t''
+1.1\t''
+2\t''
+3\t''
+auto\t''"
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l policy -d 'How users use connections: one-request, persistent, early-close, pipelined, pipelined-early-close or shared-pool' -r -f -a "one-request\t''
+persistent\t''
+early-close\t''
+pipelined\t''
+pipelined-early-close\t''
+multiplexed\t''
+shared-pool\t''"
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l parallel -d 'The most connections that a user has open at once' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l source -d 'Local addresses that connections come from, one after the other; may be repeated' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l connect-to -d 'Connect to OTHER-HOST and OTHER-PORT in place of HOST and PORT, as curl does; requests, SNI and the certificate keep the name. What is empty is any, or as it was; may be repeated' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l resolve -d 'Take ADDRESS, or several with commas between, for HOST, as curl does; may be repeated' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l addresses -d 'Addresses of the target\'s name that connections go to: the first that answers, all in turn, or the one that the name has when a connection is opened' -r -f -a "first\t''
+all\t''
+each-connection\t''"
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l unix-socket -d 'Connect to the Unix socket at PATH, or to @NAME, as curl does; the URL says host and path' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s x -l proxy -d 'Connect to the proxy at URL, `http://[user:password@]host:port`, as curl does: it is asked for http in absolute form, and for a tunnel (CONNECT) for https' -r -f
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l cacert -d 'PEM file of the CA that an https server\'s certificate must lead to, instead of the system\'s' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l cert -d 'PEM file of the certificates that users have for an https server that asks for one' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l key -d 'PEM file of their private keys; that of the certificates if absent' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l rtt -d 'Round-trip time between clients and the server' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l access -d 'The access link of clients, such as dsl, fibre, 4g or modem-56k' -r -f -a "modem-56k\t''
+modem-33k\t''
+t1\t''
+wan\t''
+satellite\t''
+ethernet\t''
+fibre\t''
+dsl\t''
+4g\t''
+5g\t''
+wifi\t''
+geostationary\t''
+low-orbit\t''"
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l gateway -d 'Kind of gateway between clients and the server: auto, tun or packet' -r -f -a "auto\t''
+tun\t''
+packet\t''"
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l clients -d 'Number of emulated clients, each with its own address and path; makes emulated the default plane' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l shards -d 'Number of threads that share the emulated clients' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l server -d 'Command that starts the server; the built-in server if absent' -r -f -a "(__fish_complete_command)"
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l server-pid -d 'Process of a server that runs already, in a network namespace of its own' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l server-netns -d 'Network namespace of a server that runs already: a name of `ip netns`, or a file' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l container -d 'Container of a server that runs already: of Docker, Podman or Kubernetes' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l interface -d 'Network card by which a server on another machine is reached; clients\' addresses live on it' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l server-cpu -d 'The most processor time that the started server may take, in processors, such as 0.2' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l server-memory -d 'The most memory that the started server may take, such as 64MiB' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l server-user -d 'System user that the started server runs as; only root can set another' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s t -l workers -d 'Number of worker threads; on the emulated plane, of shards' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l processors -d 'Processors that farfield runs on, such as 1 or 0,2' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l seed -d 'Seed of all random numbers' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l set -d 'Set any key of the scenario; may be repeated' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l format -d 'What to print on standard output' -r -f -a "text\t'The points and what moves the result, on a terminal'
+json\t'All of it as JSON'
+csv\t'A row for each run, as CSV'"
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l one-at-a-time -d 'Vary one key at a time, from the first value of each, instead of all combinations'
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l set-aside -d 'Set seconds in which the machine was disturbed aside, and measure as much longer'
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s k -l insecure -d 'Accept any certificate of an https server; every output says so'
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s q -l quiet -d 'Print no progress'
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c farfield -n "__fish_farfield_using_subcommand try" -l target -d 'URL of the server, instead of the scenario\'s' -r
 complete -c farfield -n "__fish_farfield_using_subcommand try" -l plane -d 'What carries the traffic: sockets (the kernel\'s), emulated (clients far away) or simulated' -r -f -a "sockets\t''
 emulated\t''
@@ -442,45 +533,49 @@ complete -c farfield -n "__fish_farfield_using_subcommand site; and __fish_seen_
 complete -c farfield -n "__fish_farfield_using_subcommand site; and __fish_seen_subcommand_from help" -f -a "read" -d 'Describe a folder of files as a site: pages by their HTML, with what they embed and link to'
 complete -c farfield -n "__fish_farfield_using_subcommand site; and __fish_seen_subcommand_from help" -f -a "crawl" -d 'Describe what a server serves as a site: follow links and embedded objects from a page, one request at a time'
 complete -c farfield -n "__fish_farfield_using_subcommand site; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c farfield -n "__fish_farfield_using_subcommand generate; and not __fish_seen_subcommand_from completions man schema verify-schema capacity-schema help" -s h -l help -d 'Print help'
-complete -c farfield -n "__fish_farfield_using_subcommand generate; and not __fish_seen_subcommand_from completions man schema verify-schema capacity-schema help" -f -a "completions" -d 'Completions for a shell'
-complete -c farfield -n "__fish_farfield_using_subcommand generate; and not __fish_seen_subcommand_from completions man schema verify-schema capacity-schema help" -f -a "man" -d 'The man page'
-complete -c farfield -n "__fish_farfield_using_subcommand generate; and not __fish_seen_subcommand_from completions man schema verify-schema capacity-schema help" -f -a "schema" -d 'The JSON schema of summary.json'
-complete -c farfield -n "__fish_farfield_using_subcommand generate; and not __fish_seen_subcommand_from completions man schema verify-schema capacity-schema help" -f -a "verify-schema" -d 'The JSON schema of verify.json'
-complete -c farfield -n "__fish_farfield_using_subcommand generate; and not __fish_seen_subcommand_from completions man schema verify-schema capacity-schema help" -f -a "capacity-schema" -d 'The JSON schema of what `farfield capacity --format json` prints'
-complete -c farfield -n "__fish_farfield_using_subcommand generate; and not __fish_seen_subcommand_from completions man schema verify-schema capacity-schema help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c farfield -n "__fish_farfield_using_subcommand generate; and not __fish_seen_subcommand_from completions man schema verify-schema capacity-schema sweep-schema help" -s h -l help -d 'Print help'
+complete -c farfield -n "__fish_farfield_using_subcommand generate; and not __fish_seen_subcommand_from completions man schema verify-schema capacity-schema sweep-schema help" -f -a "completions" -d 'Completions for a shell'
+complete -c farfield -n "__fish_farfield_using_subcommand generate; and not __fish_seen_subcommand_from completions man schema verify-schema capacity-schema sweep-schema help" -f -a "man" -d 'The man page'
+complete -c farfield -n "__fish_farfield_using_subcommand generate; and not __fish_seen_subcommand_from completions man schema verify-schema capacity-schema sweep-schema help" -f -a "schema" -d 'The JSON schema of summary.json'
+complete -c farfield -n "__fish_farfield_using_subcommand generate; and not __fish_seen_subcommand_from completions man schema verify-schema capacity-schema sweep-schema help" -f -a "verify-schema" -d 'The JSON schema of verify.json'
+complete -c farfield -n "__fish_farfield_using_subcommand generate; and not __fish_seen_subcommand_from completions man schema verify-schema capacity-schema sweep-schema help" -f -a "capacity-schema" -d 'The JSON schema of what `farfield capacity --format json` prints'
+complete -c farfield -n "__fish_farfield_using_subcommand generate; and not __fish_seen_subcommand_from completions man schema verify-schema capacity-schema sweep-schema help" -f -a "sweep-schema" -d 'The JSON schema of sweep.json'
+complete -c farfield -n "__fish_farfield_using_subcommand generate; and not __fish_seen_subcommand_from completions man schema verify-schema capacity-schema sweep-schema help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c farfield -n "__fish_farfield_using_subcommand generate; and __fish_seen_subcommand_from completions" -s h -l help -d 'Print help'
 complete -c farfield -n "__fish_farfield_using_subcommand generate; and __fish_seen_subcommand_from man" -s h -l help -d 'Print help'
 complete -c farfield -n "__fish_farfield_using_subcommand generate; and __fish_seen_subcommand_from schema" -s h -l help -d 'Print help'
 complete -c farfield -n "__fish_farfield_using_subcommand generate; and __fish_seen_subcommand_from verify-schema" -s h -l help -d 'Print help'
 complete -c farfield -n "__fish_farfield_using_subcommand generate; and __fish_seen_subcommand_from capacity-schema" -s h -l help -d 'Print help'
+complete -c farfield -n "__fish_farfield_using_subcommand generate; and __fish_seen_subcommand_from sweep-schema" -s h -l help -d 'Print help'
 complete -c farfield -n "__fish_farfield_using_subcommand generate; and __fish_seen_subcommand_from help" -f -a "completions" -d 'Completions for a shell'
 complete -c farfield -n "__fish_farfield_using_subcommand generate; and __fish_seen_subcommand_from help" -f -a "man" -d 'The man page'
 complete -c farfield -n "__fish_farfield_using_subcommand generate; and __fish_seen_subcommand_from help" -f -a "schema" -d 'The JSON schema of summary.json'
 complete -c farfield -n "__fish_farfield_using_subcommand generate; and __fish_seen_subcommand_from help" -f -a "verify-schema" -d 'The JSON schema of verify.json'
 complete -c farfield -n "__fish_farfield_using_subcommand generate; and __fish_seen_subcommand_from help" -f -a "capacity-schema" -d 'The JSON schema of what `farfield capacity --format json` prints'
+complete -c farfield -n "__fish_farfield_using_subcommand generate; and __fish_seen_subcommand_from help" -f -a "sweep-schema" -d 'The JSON schema of sweep.json'
 complete -c farfield -n "__fish_farfield_using_subcommand generate; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "run" -d 'Load a server, and judge the result'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "capacity" -d 'Find what a server can take: the highest load that keeps goals, or its highest throughput'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "try" -d 'Run one session of a scenario once, and show what is sent, extracted and checked'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "serve" -d 'Run the built-in server, with the capacity and the faults that flags give it'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "shell" -d 'Run any program behind an emulated path to a server'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "route" -d 'Be the emulated network between clients and servers that somebody else runs'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "path" -d 'Measure the paths of clients, and compare them with what was asked for'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "report" -d 'Print the result of a run again, from its directory'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "compare" -d 'Compare runs: whether they differ, by how much, and with what confidence'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "runs" -d 'List the runs of a folder, with their verdicts and first figures'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "ui" -d 'Show runs in a browser, write scenarios, and start and stop runs'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "verify" -d 'Compare the samples of a run with the packets of a capture'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "doctor" -d 'Show what this machine allows, and how to allow more'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "fit" -d 'Fit models to an access log: a scenario with similar traffic, and a report of how well it fits'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "audit" -d 'Run another load generator, and compare its report with the packets that it sent'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "import" -d 'Make a scenario from a curl command, a HAR file, an OpenAPI document, a Postman collection or a JMeter plan'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "export" -d 'Write the sessions that a scenario draws, for other load generators'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "advise" -d 'Advise on a server\'s settings, from an access log'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "site" -d 'Make sites from models, and describe the sites of folders and servers'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "generate" -d 'Print shell completions, the man page, or the schema of a result'
-complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity sweep try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "run" -d 'Load a server, and judge the result'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity sweep try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "capacity" -d 'Find what a server can take: the highest load that keeps goals, or its highest throughput'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity sweep try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "sweep" -d 'Make runs at many points, each repeated, and say what moves the result'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity sweep try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "try" -d 'Run one session of a scenario once, and show what is sent, extracted and checked'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity sweep try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "serve" -d 'Run the built-in server, with the capacity and the faults that flags give it'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity sweep try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "shell" -d 'Run any program behind an emulated path to a server'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity sweep try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "route" -d 'Be the emulated network between clients and servers that somebody else runs'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity sweep try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "path" -d 'Measure the paths of clients, and compare them with what was asked for'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity sweep try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "report" -d 'Print the result of a run again, from its directory'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity sweep try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "compare" -d 'Compare runs: whether they differ, by how much, and with what confidence'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity sweep try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "runs" -d 'List the runs of a folder, with their verdicts and first figures'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity sweep try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "ui" -d 'Show runs in a browser, write scenarios, and start and stop runs'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity sweep try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "verify" -d 'Compare the samples of a run with the packets of a capture'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity sweep try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "doctor" -d 'Show what this machine allows, and how to allow more'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity sweep try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "fit" -d 'Fit models to an access log: a scenario with similar traffic, and a report of how well it fits'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity sweep try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "audit" -d 'Run another load generator, and compare its report with the packets that it sent'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity sweep try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "import" -d 'Make a scenario from a curl command, a HAR file, an OpenAPI document, a Postman collection or a JMeter plan'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity sweep try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "export" -d 'Write the sessions that a scenario draws, for other load generators'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity sweep try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "advise" -d 'Advise on a server\'s settings, from an access log'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity sweep try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "site" -d 'Make sites from models, and describe the sites of folders and servers'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity sweep try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "generate" -d 'Print shell completions, the man page, or the schema of a result'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and not __fish_seen_subcommand_from run capacity sweep try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c farfield -n "__fish_farfield_using_subcommand help; and __fish_seen_subcommand_from advise" -f -a "keepalive" -d 'Recommend a keep-alive timeout, for a server whose connections each hold a worker'
 complete -c farfield -n "__fish_farfield_using_subcommand help; and __fish_seen_subcommand_from site" -f -a "make" -d 'Write the files of a site, each of exactly its size, for any web server to serve'
 complete -c farfield -n "__fish_farfield_using_subcommand help; and __fish_seen_subcommand_from site" -f -a "show" -d 'Print a model that comes with farfield, as a start for your own'
@@ -491,3 +586,4 @@ complete -c farfield -n "__fish_farfield_using_subcommand help; and __fish_seen_
 complete -c farfield -n "__fish_farfield_using_subcommand help; and __fish_seen_subcommand_from generate" -f -a "schema" -d 'The JSON schema of summary.json'
 complete -c farfield -n "__fish_farfield_using_subcommand help; and __fish_seen_subcommand_from generate" -f -a "verify-schema" -d 'The JSON schema of verify.json'
 complete -c farfield -n "__fish_farfield_using_subcommand help; and __fish_seen_subcommand_from generate" -f -a "capacity-schema" -d 'The JSON schema of what `farfield capacity --format json` prints'
+complete -c farfield -n "__fish_farfield_using_subcommand help; and __fish_seen_subcommand_from generate" -f -a "sweep-schema" -d 'The JSON schema of sweep.json'

@@ -35,6 +35,7 @@ mod shell;
 mod shell_users;
 mod simulated;
 mod spread;
+mod sweeps;
 mod verify_planted;
 mod watched;
 
@@ -138,6 +139,7 @@ pub const BENCHES: &[Bench] = &[
     Bench { name: "floods", run: floods::beyond_calm, beside: Beside::Sharing },
     Bench { name: "fits", run: fits::dispersion, beside: Beside::Nothing },
     Bench { name: "fits-memory", run: fits::memory, beside: Beside::Nothing },
+    Bench { name: "sweep", run: sweeps::side_by_side, beside: Beside::Nothing },
     Bench { name: "report", run: report::of_ten_million, beside: Beside::Nothing },
     Bench { name: "verify-planted", run: verify_planted::on_each_plane, beside: Beside::Nothing },
 ];

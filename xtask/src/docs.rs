@@ -21,6 +21,7 @@ const DOCUMENTS: &[(&str, &[&str])] = &[
     ("docs/summary.schema.json", &["schema"]),
     ("docs/verify.schema.json", &["verify-schema"]),
     ("docs/capacity.schema.json", &["capacity-schema"]),
+    ("docs/sweep.schema.json", &["sweep-schema"]),
     ("docs/farfield.1", &["man"]),
     ("docs/completions/farfield.bash", &["completions", "bash"]),
     ("docs/completions/farfield.fish", &["completions", "fish"]),

@@ -326,4 +326,6 @@ pub enum Generated {
     VerifySchema,
     /// The JSON schema of what `farfield capacity --format json` prints.
     CapacitySchema,
+    /// The JSON schema of sweep.json.
+    SweepSchema,
 }

@@ -39,6 +39,13 @@ impl Problem {
         Problem { exit: Exit::Interrupted, ..Problem::failed(sentence) }
     }
 
+    /// The same problem, at a place that is named before it.
+    #[must_use]
+    pub fn at(mut self, place: &str) -> Problem {
+        self.sentence = format!("{place}: {}", self.sentence);
+        self
+    }
+
     /// True if another plane might work.
     pub fn is_forbidden(&self) -> bool {
         self.forbidden

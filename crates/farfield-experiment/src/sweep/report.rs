@@ -309,3 +309,8 @@ fn complete_blocks(points: usize, runs: &[RunRecord], metric: &str) -> Vec<Vec<f
     }
     numbers
 }
+
+/// The JSON schema of [`SweepReport`].
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(SweepReport).to_value()
+}

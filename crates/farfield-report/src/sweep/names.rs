@@ -132,6 +132,9 @@ mod tests {
         );
         assert_eq!(values(&["50ms", "100ms"]), ["50ms", "100ms"]);
         assert_eq!(values(&["a long word of its own", "é"]), ["a long word of its own", "é"]);
-        assert_eq!(values(&["the same beginning", "the same beginning, and more"])[1], "…beginning, and more");
+        assert_eq!(
+            values(&["the same beginning", "the same beginning, and more"])[1],
+            "…beginning, and more"
+        );
     }
 }

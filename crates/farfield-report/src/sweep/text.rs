@@ -20,6 +20,8 @@ const AGAINST: usize = 5;
 const COLUMNS: usize = 80;
 /// Columns of a metric.
 const METRIC: usize = 16;
+/// Columns of a key at least.
+const KEY_MIN: usize = 4;
 /// The metrics that are shown unless another is asked for.
 const SHOWN: [&str; 4] = ["rate", "p50", "p99", "errors"];
 
@@ -132,12 +134,11 @@ fn points(report: &SweepReport, names: &ShortNames) -> String {
         let own = point.settings.iter().find(|setting| setting.key == key);
         own.map_or("–".to_owned(), |own| names.value(own).to_owned())
     };
-    let room = COLUMNS.saturating_sub(METRIC * metrics.len() - 2) / keys.len().max(1);
-    let width = |key: &str| {
+    let natural = |key: &&str| {
         let values = report.points.iter().map(|point| value(point, key).chars().count());
-        (values.max().unwrap_or(0).max(names.key(key).chars().count()) + 2).min(room.max(6))
+        values.max().unwrap_or(0).max(names.key(key).chars().count()) + 2
     };
-    let widths: Vec<usize> = keys.iter().map(|key| width(key)).collect();
+    let widths = fitting(keys.iter().map(natural).collect(), COLUMNS - (METRIC * metrics.len() - 4));
     let mut text = String::new();
     for (key, width) in keys.iter().zip(&widths) {
         let _ = write!(text, "{}", padded(names.key(key), *width));
@@ -151,8 +152,11 @@ fn points(report: &SweepReport, names: &ShortNames) -> String {
             let _ = write!(text, "{}", padded(&value(point, key), *width));
         }
         if point.runs == 0 {
-            let cause = point.causes.first().map_or("no run", String::as_str);
-            let _ = writeln!(text, "  no valid run: {cause}");
+            let cause = point
+                .causes
+                .first()
+                .map_or("none was made".to_owned(), |cause| format!("no valid run ({cause})"));
+            let _ = writeln!(text, "  {cause}");
             continue;
         }
         for (at, metric) in metrics.iter().enumerate() {
@@ -165,6 +169,17 @@ fn points(report: &SweepReport, names: &ShortNames) -> String {
         let _ = writeln!(text, "and {} more points, on the page", report.points.len() - POINTS);
     }
     text
+}
+
+/// Widths that add up to at most `room`: the widest give way.
+fn fitting(mut widths: Vec<usize>, room: usize) -> Vec<usize> {
+    while widths.iter().sum::<usize>() > room {
+        match widths.iter_mut().max() {
+            Some(widest) if *widest > KEY_MIN => *widest -= 1,
+            _ => break,
+        }
+    }
+    widths
 }
 
 /// The share of errors without its interval, for want of room.
@@ -241,16 +256,19 @@ fn against_first(report: &SweepReport, names: &ShortNames) -> String {
         return String::new();
     }
     let mut text = "\nagainst the first point, by pairs of runs with one seed\n".to_owned();
-    let shown = ["rate", "p99"];
+    let has = |metric: &str| {
+        let others = report.points.iter().flat_map(|point| &point.against_first);
+        others.into_iter().any(|change| change.metric == metric)
+    };
+    let tail = if has("p99") { "p99" } else { "p50" };
+    let first = &report.points[0].settings;
     for point in report.points.iter().skip(1).take(AGAINST) {
-        let settings = point
-            .settings
-            .iter()
-            .map(|setting| format!("{}={}", names.key(&setting.key), names.value(setting)));
+        let others = point.settings.iter().filter(|setting| !first.contains(setting));
+        let settings = others.map(|setting| format!("{}={}", names.key(&setting.key), names.value(setting)));
         let _ = write!(text, "  {}", padded(&settings.collect::<Vec<_>>().join(" "), 26));
-        for metric in shown {
+        for metric in ["rate", tail] {
             let change = point.against_first.iter().find(|change| change.metric == metric);
-            let words = change.map_or("–".to_owned(), |change| {
+            let words = change.map_or(format!("{metric} –"), |change| {
                 let [by, low, high] =
                     [change.by, change.interval[0], change.interval[1]].map(|by| change_in_words(metric, by));
                 let doubt = if change.differs { "" } else { "?" };
@@ -262,6 +280,9 @@ fn against_first(report: &SweepReport, names: &ShortNames) -> String {
             let _ = write!(text, "  {words}");
         }
         text.push('\n');
+    }
+    if report.points.len() > AGAINST + 1 {
+        let _ = writeln!(text, "  and {} more, on the page", report.points.len() - AGAINST - 1);
     }
     text
 }

@@ -18,6 +18,7 @@ pub fn generate(flags: &GenerateFlags) -> Result<Exit, Problem> {
         Generated::Man => man(command, &mut text).map_err(Problem::failed)?,
         Generated::Schema => text = pretty(&farfield_measure::summary::summary_schema()),
         Generated::CapacitySchema => text = pretty(&farfield_experiment::report::schema()),
+        Generated::SweepSchema => text = pretty(&farfield_experiment::sweep::report::schema()),
         Generated::VerifySchema => text = pretty(&farfield_verify::schema()),
     }
     output::put(&String::from_utf8(text).expect("all of it is text"))?;

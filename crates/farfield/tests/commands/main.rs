@@ -20,5 +20,6 @@ mod queries;
 mod requests;
 mod site;
 mod statuses;
+mod sweep;
 mod unfinished;
 mod ways;

@@ -7,4 +7,5 @@ mod on_time;
 mod pings;
 mod servers;
 mod shards;
+mod swept;
 mod truth;

@@ -127,6 +127,9 @@ fn listed(file: &Path) -> Result<Vec<Point>, Problem> {
 fn plane_at(asked: &Asked, point: &Point) -> Result<PlaneKind, Problem> {
     let mut overlay = asked.overlay.clone();
     overlay.sets.extend(point.settings.iter().map(|Setting { key, value }| format!("{key}={value}")));
-    let plan = crate::commands::run::read(asked.what, &overlay)?;
+    let plan = crate::commands::run::read(asked.what, &overlay).map_err(|problem| match point.label() {
+        label if label.is_empty() => problem,
+        label => problem.at(&format!("with {label}")),
+    })?;
     Ok(plan.scenario().plane)
 }

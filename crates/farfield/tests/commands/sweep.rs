@@ -1,0 +1,111 @@
+//! `farfield sweep` and repeats as people use them, before models of servers.
+
+use crate::common::Place;
+use serde_json::Value;
+
+/// A server that takes 2 ms for each request, and users who think 50 ms.
+const SERVER: &str = "plane = 'simulated'\nload = { model = 'closed', users = 4, think = { distribution = \
+    'exponential', mean = '50ms' } }\nrun = { duration = '4s', warm-up = '0s' }\nnetwork = { rtt = '1ms' }\n\
+    [simulated]\nworkers = 1\nservice-time = '2ms'\n";
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("JSON")
+}
+
+/// Two keys by two values each: the points are there with their runs, the table has a row for each, what moves
+/// the median is said, and the same command makes nothing again but what is missing.
+#[test]
+fn a_sweep_says_what_moves_the_result_and_goes_on_where_it_was() {
+    let place = Place::new();
+    place.write("server.toml", SERVER);
+    let words = "sweep server.toml --vary network.rtt=1ms,20ms --vary load.users=4,8 --repeats 3 -o swept -q";
+    let text = place.farfield(words).exits(0).stdout;
+    assert!(text.contains("4 points, 12 runs, all valid"), "{text}");
+    assert!(text.lines().count() <= 24 && text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let kept = std::fs::read_to_string(place.path("swept/sweep.json")).expect("sweep.json");
+    let report = json(&kept);
+    let median = report["effects"].as_array().expect("effects").iter().find(|of| of["metric"] == "p50");
+    let of_rtt = &median.expect("p50")["variation"][0];
+    assert!(of_rtt["from"]["factor"] == "network.rtt" && of_rtt["share"].as_f64() > Some(0.95), "{of_rtt}");
+    let change = median.expect("p50")["changes"][0]["by"].as_f64().expect("a change");
+    // 22 ms instead of 3, but for the time that users wait for each other.
+    assert!((5.0..6.5).contains(&change), "{change}");
+    let table = std::fs::read_to_string(place.path("swept/table.csv")).expect("table.csv");
+    assert_eq!(table.lines().count(), 13);
+    for name in ["network.rtt", "load.users", "p99", "steady.times.response.p99.value_ns", "verdict.valid"] {
+        let names: Vec<&str> = table.lines().next().expect("names").split(',').collect();
+        assert!(names.contains(&name), "{name}: {names:?}");
+    }
+    for name in ["table.parquet", "sweep.html", "point-04/repeat-3/design.json"] {
+        assert!(place.path("swept").join(name).exists(), "{name}");
+    }
+    // As if it had been killed: the run is there, and nothing says that it is whole.
+    std::fs::remove_file(place.path("swept/point-02/repeat-1/design.json")).expect("a run");
+    let again = json(&place.farfield(&format!("{words} --format json")).exits(0).stdout);
+    assert_eq!((&again["points"], &again["effects"]), (&report["points"], &report["effects"]));
+    assert!(place.path("swept/point-02/repeat-1-2/summary.json").exists());
+    assert!(!place.path("swept/point-01/repeat-1-2").exists());
+    let compared = place.farfield("compare swept/point-01 swept/point-03").exits(0).stdout;
+    assert!(compared.contains("by pairs of runs with one seed"), "{compared}");
+    let other = place.farfield(&format!("{words} --set simulated.workers=2")).exits(1);
+    assert!(other.stderr.contains("is of another scenario"), "{}", other.stderr);
+}
+
+/// Points of a table and one key at a time are held against the first point, also words.
+#[test]
+fn points_of_a_table_are_held_against_the_first() {
+    let place = Place::new();
+    place.write("server.toml", SERVER);
+    place.write("points.csv", "connections.policy,load.users\npersistent,2\none-request,2\npersistent,4\n");
+    let text =
+        place.farfield("sweep server.toml --points points.csv --repeats 2 -o swept -q").exits(0).stdout;
+    assert!(text.contains("3 points, 6 runs") && text.contains("  policy=one-request  "), "{text}");
+    let words = "sweep server.toml --one-at-a-time --vary connections.policy=persistent,one-request \
+                 --vary load.users=2,4 --repeats 2 -q --format csv";
+    let csv = place.farfield(words).exits(0).stdout;
+    assert_eq!(csv.lines().count(), 7, "{csv}");
+}
+
+/// A run is repeated until its interval is as narrow as was asked, and thresholds are those of the runs.
+#[test]
+fn a_run_is_repeated_until_its_interval_is_narrow() {
+    let place = Place::new();
+    place.write("server.toml", SERVER);
+    let words = "run server.toml --until p50+-5% --threshold p99<1s -q --format json -o repeats";
+    let report = json(&place.farfield(words).exits(0).stdout);
+    let median = &report["points"][0]["estimates"];
+    let median = median.as_array().expect("estimates").iter().find(|of| of["metric"] == "p50").expect("p50");
+    assert_eq!(median["narrow"], true, "{median}");
+    assert!(report["runs"].as_array().is_some_and(|runs| runs.len() >= 5));
+    let missed = place.farfield("run server.toml --repeats 2 --threshold p99<1us -q").exits(99).stdout;
+    assert!(missed.contains("not met in 2 runs: p99<1us"), "{missed}");
+    let few = place.farfield("run server.toml --until p99.99+-5% -q").exits(3).stdout;
+    assert!(few.contains("a run has too few requests for it; longer runs may have it"), "{few}");
+}
+
+/// What cannot be swept is said in a line, before anything runs.
+#[test]
+fn what_is_no_sweep_is_refused() {
+    let place = Place::new();
+    place.write("server.toml", SERVER);
+    place.write("empty.csv", "load.users\n");
+    place.write("twice.csv", "load.users\n3\n3\n");
+    for (words, part) in [
+        ("sweep server.toml --vary network.rtt", "write KEY=VALUE,VALUE"),
+        ("sweep server.toml --vary load.users=3,x", "load.users"),
+        ("sweep server.toml --vary load.users=3,4 --vary load.users=5,6", "is varied twice"),
+        ("sweep server.toml --vary network.rtx=1ms,2ms", "network.rtx"),
+        ("sweep server.toml --points empty.csv", "it has no points"),
+        ("sweep server.toml --points twice.csv", "the point load.users=3 is there twice"),
+        ("sweep server.toml --points none.csv", "none.csv"),
+        ("sweep server.toml --until p98", "--until"),
+        ("sweep http://127.0.0.1:1/ --vary load.users=1,2 --jobs 2", "would take each other's processors"),
+        ("run server.toml --repeats 2 --ui", "--ui is of one run"),
+        ("run server.toml --budget 3s", "write --repeats or --until"),
+    ] {
+        let refused = place.farfield(words).exits(2);
+        assert!(refused.stderr.contains(part), "{words}: {}", refused.stderr);
+        assert_eq!(refused.stderr.trim_end().lines().count(), 1, "{}", refused.stderr);
+        assert!(!place.path("farfield-runs").exists(), "{words}");
+    }
+}
