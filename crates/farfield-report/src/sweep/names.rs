@@ -63,7 +63,7 @@ fn short_key<'a>(key: &'a str, others: &BTreeMap<&str, Vec<&str>>) -> &'a str {
         !others.keys().any(|other| *other != key && is_end(other))
     };
     let ends = key.match_indices('.').map(|(at, _)| &key[at + 1..]);
-    ends.filter(is_alone).last().unwrap_or(key)
+    ends.filter(is_alone).next_back().unwrap_or(key)
 }
 
 /// A long value without the words that all values begin and end with.

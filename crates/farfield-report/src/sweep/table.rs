@@ -14,7 +14,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Columns at most: a summary with thousands of paths has no end.
@@ -42,7 +42,7 @@ enum Cell {
 #[derive(Default)]
 struct Builder {
     names: Vec<String>,
-    places: HashMap<String, usize>,
+    places: BTreeMap<String, usize>,
     rows: Vec<Vec<Option<Cell>>>,
 }
 
