@@ -1862,7 +1862,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__run)
-            opts="-c -R -d -n -X -H -x -k -t -o -q -h --target --plane --users --rate --duration --requests --sessions --think --warm-up --set-aside --method --header --body --http --policy --parallel --source --connect-to --resolve --addresses --unix-socket --proxy --cacert --insecure --cert --key --rtt --access --gateway --clients --shards --beside --shell --server --server-pid --server-netns --container --interface --server-cpu --server-memory --server-user --workers --processors --seed --set --repeats --until --repeats-max --budget --threshold --abort --out --samples --capture --no-report --no-monitor --metrics --metrics-push --metrics-otlp --ui --format --quiet --plain --show-scenario --starts-only --help"
+            opts="-c -R -d -n -X -H -x -k -t -o -q -h --target --plane --users --rate --duration --requests --sessions --think --warm-up --set-aside --method --header --body --http --policy --parallel --source --connect-to --resolve --addresses --unix-socket --proxy --cacert --insecure --cert --key --rtt --access --gateway --clients --shards --beside --shell --server --server-pid --server-netns --container --interface --server-cpu --server-memory --server-user --workers --processors --seed --set --repeats --until --repeats-max --budget --threshold --abort --name --out --samples --capture --no-report --no-monitor --metrics --metrics-push --metrics-otlp --ui --format --quiet --plain --show-scenario --starts-only --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2137,6 +2137,10 @@ _farfield() {
                     return 0
                     ;;
                 --abort)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --name)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -54,7 +54,7 @@ emulated\t''
 simulated\t''"
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s c -l users -d 'Number of users of a closed load, or the most users that an open load may have at once' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s R -l rate -d 'Open load: pages arrive at this rate, as a Poisson process' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -s d -l duration -d 'Length of the measured part' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -s d -l duration -d 'Length of the measured part; a number is of seconds' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s n -l requests -d 'End after this many requests, however long they take unless --duration bounds it; without a warm-up, unless --warm-up sets one' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l sessions -d 'End after this many sessions, completed or broken off; without a warm-up, unless --warm-up sets one' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l think -d 'Think time: from the end of a page to the start of the user\'s next' -r
@@ -125,6 +125,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -l repeats-max -d
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l budget -d 'The time for all repeats; none is begun that would probably not end in it' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l threshold -d 'Exit with 99 if the result does not meet this condition, such as \'p99<200ms\' or \'errors<0.1%\'; may be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l abort -d 'End the run, and exit with 105, as soon as this condition is not met; may be repeated' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l name -d 'Name of the run, in its results and in the name of its directory' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s o -l out -d 'Where to put the run directory; it must hold no run yet' -r -f -a "(__fish_complete_directories)"
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l samples -d 'Which samples to keep: all, none, or a number k for every k-th' -r -f -a "all\t''
 none\t''"
@@ -234,7 +235,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l repeats-max 
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l budget -d 'The time for all repeats; none is begun that would probably not end in it' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s c -l users -d 'Number of users of a closed load, or the most users that an open load may have at once' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s R -l rate -d 'Open load: pages arrive at this rate, as a Poisson process' -r
-complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s d -l duration -d 'Length of the measured part' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s d -l duration -d 'Length of the measured part; a number is of seconds' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s n -l requests -d 'End after this many requests, however long they take unless --duration bounds it; without a warm-up, unless --warm-up sets one' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l sessions -d 'End after this many sessions, completed or broken off; without a warm-up, unless --warm-up sets one' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l think -d 'Think time: from the end of a page to the start of the user\'s next' -r

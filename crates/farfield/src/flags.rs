@@ -7,7 +7,7 @@ pub mod compare;
 pub mod export;
 pub mod fit;
 pub mod import;
-mod keys;
+pub mod keys;
 pub mod path;
 pub mod report;
 pub mod route;
@@ -16,7 +16,7 @@ pub mod shell;
 pub mod site;
 pub mod sweep;
 pub mod ui;
-mod values;
+pub mod values;
 pub mod watch;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
@@ -296,8 +296,8 @@ Examples:\n  \
     farfield verify a\n  \
     farfield verify a --capture tcpdump.pcap")]
 pub struct VerifyFlags {
-    /// The run directory
-    #[arg(value_hint = ValueHint::DirPath)]
+    /// The run directory; `last` is the newest of farfield-runs, `last~1` the one before it
+    #[arg(value_hint = ValueHint::DirPath, value_parser = values::run_directory)]
     pub directory: PathBuf,
     /// The capture file, pcapng or pcap, taken on this or another machine; the run's own if absent
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]

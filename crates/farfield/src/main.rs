@@ -11,15 +11,17 @@ mod flags;
 mod live;
 mod metrics;
 mod output;
+mod peers;
 mod problem;
 mod progress;
 mod web;
 mod workbench;
 
 use clap::Parser;
-use clap::error::{ContextKind, ContextValue};
 use farfield_os::allocator::Allocator;
 use flags::{Command, Flags};
+use peers::Remedy;
+use problem::Problem;
 use std::process::ExitCode;
 
 /// Ends the program with a message where memory runs out.
@@ -27,9 +29,9 @@ use std::process::ExitCode;
 static ALLOCATOR: Allocator = Allocator;
 
 fn main() -> ExitCode {
-    let flags = match Flags::try_parse() {
+    let flags = match flags() {
         Ok(flags) => flags,
-        Err(error) => return refuse(&error).into(),
+        Err(exit) => return exit.into(),
     };
     let done = match flags.command {
         None => commands::tour::tour(),
@@ -58,17 +60,27 @@ fn main() -> ExitCode {
     done.unwrap_or_else(|problem| problem.print()).into()
 }
 
+/// The flags of the command line, also where it has words of other load generators.
+fn flags() -> Result<Flags, exit::Exit> {
+    let mut words = peers::with_two_dashes(std::env::args_os().collect());
+    loop {
+        let error = match Flags::try_parse_from(&words) {
+            Ok(flags) => return Ok(flags),
+            Err(error) => error,
+        };
+        match peers::remedy(&words, &error) {
+            Remedy::Words(others) => words = others,
+            Remedy::Sentence(sentence) => return Err(Problem::usage(sentence).print()),
+            Remedy::None => return Err(refuse(&error)),
+        }
+    }
+}
+
 /// Prints clap's message: help and versions with its colours; a mistake quotes the command line, which is
 /// cleaned first.
 fn refuse(error: &clap::Error) -> exit::Exit {
-    let text = error.render();
     if error.use_stderr() {
-        output::put_error(format_args!("{text}"));
-        if asks_for_capacity(error) {
-            output::put_error(format_args!(
-                "\n  tip: `farfield capacity` finds the highest load that a server takes\n"
-            ));
-        }
+        output::put_error(format_args!("{}", without_dashes_advice(&error.render().to_string())));
         return exit::Exit::Usage;
     }
     // Help quotes nothing from the command line. A closed pipe is no error.
@@ -76,13 +88,12 @@ fn refuse(error: &clap::Error) -> exit::Exit {
     exit::Exit::Fine
 }
 
-/// Whether what is not known is what other programs call a search for capacity.
-fn asks_for_capacity(error: &clap::Error) -> bool {
-    const WORDS: [&str; 8] =
-        ["find", "search", "max", "--max", "--max-rate", "--find", "--search", "--capacity"];
-    [ContextKind::InvalidSubcommand, ContextKind::InvalidArg].into_iter().any(
-        |kind| matches!(error.get(kind), Some(ContextValue::String(word)) if WORDS.contains(&word.as_str())),
-    )
+/// A message without the advice to write an unknown flag after `--`, which nobody means.
+fn without_dashes_advice(text: &str) -> String {
+    let mut lines: Vec<&str> =
+        text.lines().filter(|line| !line.trim_start().starts_with("tip: to pass '")).collect();
+    lines.dedup_by(|a, b| a.is_empty() && b.is_empty());
+    lines.join("\n") + "\n"
 }
 
 #[cfg(test)]
@@ -90,12 +101,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_others_call_a_search_leads_to_capacity() {
-        let leads = |words: &[&str]| {
-            let words = ["farfield"].iter().chain(words);
-            asks_for_capacity(&Flags::try_parse_from(words).expect_err("unknown"))
-        };
-        assert!(leads(&["find"]) && leads(&["search", "http://a/"]) && leads(&["run", "--max"]));
-        assert!(!leads(&["nothing"]) && !leads(&["run", "--nothing"]));
+    fn an_unknown_flag_is_not_advised_to_be_a_value() {
+        let error = Flags::try_parse_from(["farfield", "run", "--nothing-like-it"]).expect_err("unknown");
+        let text = without_dashes_advice(&error.render().to_string());
+        assert!(text.contains("--nothing-like-it") && !text.contains("-- --nothing"), "{text}");
+        assert!(!text.contains("\n\n\n"), "{text}");
     }
 }

@@ -92,6 +92,6 @@ impl Typed {
 
 /// The only thing in `folder`, if there is one.
 fn only_entry(folder: &Path) -> Result<Option<PathBuf>> {
-    let Ok(mut entries) = fs::read_dir(folder) else { return Ok(None) };
-    Ok(entries.next().transpose()?.map(|entry| entry.path()))
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(None) };
+    Ok(entries.flatten().map(|entry| entry.path()).find(|path| path.is_dir()))
 }

@@ -8,6 +8,8 @@ use crate::commands::child::ChildRuns;
 use crate::exit::Exit;
 use crate::flags::Format;
 use crate::flags::capacity::CapacityFlags;
+use crate::flags::keys::with_seconds;
+use crate::flags::values::RUNS;
 use crate::output;
 use crate::problem::Problem;
 use farfield_base::{Duration, Share};
@@ -21,8 +23,6 @@ use load::RisingLoad;
 use runner::TrialRunner;
 use std::path::{Path, PathBuf};
 
-/// The folder of searches without a directory of their own.
-const RUNS: &str = "farfield-runs";
 /// Arrivals a second of the first trial with a URL.
 const FIRST_RATE: &str = "100/s";
 /// Users of the first trial of a peak with a URL.
@@ -136,7 +136,7 @@ fn searched(flags: &CapacityFlags, goals: Option<&Goals>, plan: &RunPlan) -> Res
 }
 
 pub fn time(flag: &str, text: Option<&str>) -> Result<Option<Duration>, Problem> {
-    let read = text.map(str::parse::<Duration>).transpose();
+    let read = text.map(|text| with_seconds(text).parse::<Duration>()).transpose();
     match read.map_err(|error| Problem::usage(format!("{flag}: {error}")))? {
         Some(time) if time.is_zero() => Err(Problem::usage(format!("{flag} 0: write a time that is more"))),
         time => Ok(time),
@@ -158,6 +158,7 @@ fn full_length(scenario: &Scenario, goals: Option<&Goals>, budget: Duration) -> 
 pub fn free_folder(name: &str, what: &str) -> PathBuf {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' };
     let name: String = name.chars().map(plain).collect();
+    super::run::keep_out_of_git();
     let base = format!("{}-{name}-{what}", super::run::now_rfc3339().replace(':', "-"));
     let mut names = std::iter::once(base.clone()).chain((2..).map(|number| format!("{base}-{number}")));
     names

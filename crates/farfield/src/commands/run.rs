@@ -4,6 +4,7 @@ use crate::commands::around::{self, ServerShown};
 use crate::commands::{report, verify};
 use crate::exit::Exit;
 use crate::flags::RunFlags;
+use crate::flags::values::{RUNS, is_last, run_directory};
 use crate::flags::watch::RunFormat;
 use crate::live::wire;
 use crate::metrics::{MetricsTargets, listen};
@@ -91,6 +92,9 @@ pub(super) fn read(what: Option<&str>, flags: &Overlay) -> Result<RunPlan, Probl
 /// `flags` with the scenario of a run that is to be repeated in place of its directory.
 fn located(flags: &RunFlags) -> Result<RunFlags, Problem> {
     let mut flags = flags.clone();
+    if let Some(what) = flags.what.as_mut().filter(|what| is_last(what)) {
+        *what = run_directory(what).map_err(Problem::usage)?.to_string_lossy().into_owned();
+    }
     if let Some(what) = flags.what.as_mut().filter(|what| Path::new(what).is_dir()) {
         let scenario = inputs::checked_scenario(Path::new(what))?;
         *what =
@@ -250,15 +254,13 @@ pub(super) fn set_up(
     })
 }
 
-/// The folder of runs without a directory of their own.
-const RUNS: &str = "farfield-runs";
-
 /// Makes `farfield-runs/2026-01-31T12-00-00Z-name`, with a number behind it if that is taken.
 pub(super) fn new_directory(name: &str) -> Result<RunDirectory, RunDirectoryError> {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' };
     let name: String = name.chars().map(plain).collect();
     let base = format!("{}-{name}", now_rfc3339().replace(':', "-"));
     let mut names = std::iter::once(base.clone()).chain((2..).map(|n| format!("{base}-{n}")));
+    keep_out_of_git();
     loop {
         let path = Path::new(RUNS).join(names.next().expect("numbers do not run out"));
         // Another run may be making the same one at the same time.
@@ -266,6 +268,15 @@ pub(super) fn new_directory(name: &str) -> Result<RunDirectory, RunDirectoryErro
             Err(error) if error.is_taken() && path.exists() => {}
             made => return made,
         }
+    }
+}
+
+/// Has git ignore the folder of runs, as it is first made.
+pub(super) fn keep_out_of_git() {
+    let folder = Path::new(RUNS);
+    // Where it cannot be made, the run's own directory says why.
+    if !folder.exists() && farfield_files::output::folder(folder).is_ok() {
+        let _ = farfield_files::output::put(&folder.join(".gitignore"), b"*\n");
     }
 }
 

@@ -1,5 +1,6 @@
 //! The flags of `farfield compare` and `farfield runs`.
 
+use super::values::run_directory;
 use clap::{Args, ValueEnum, ValueHint};
 use std::path::PathBuf;
 
@@ -15,8 +16,8 @@ Examples:\n  \
     farfield compare nginx apache lighttpd --metric 'p99(connect)' --format html > compared.html")]
 pub struct CompareFlags {
     /// Run directories, or folders of repeats, each in a run directory of its own; the others are compared
-    /// with the first
-    #[arg(required = true, num_args = 2.., value_name = "RUN|FOLDER", value_hint = ValueHint::DirPath)]
+    /// with the first; `last` is the newest of farfield-runs, `last~1` the one before it
+    #[arg(required = true, num_args = 2.., value_name = "RUN|FOLDER", value_hint = ValueHint::DirPath, value_parser = run_directory)]
     pub directories: Vec<PathBuf>,
     /// A further metric: p95, p99(service), mean(connect), …; may be repeated
     #[arg(long = "metric", value_name = "METRIC")]

@@ -104,6 +104,16 @@ impl FlagValue for Vec<u32> {
     }
 }
 
+/// A time; a number without a unit is of seconds, as other load generators have it.
+pub fn seconds(given: &Option<String>) -> Option<Value> {
+    given.as_deref().map(|text| with_seconds(text).into())
+}
+
+/// A time with its unit, which is seconds where there is none.
+pub fn with_seconds(text: &str) -> String {
+    if text.parse::<f64>().is_ok_and(f64::is_finite) { format!("{text}s") } else { text.to_owned() }
+}
+
 /// A flag that takes away what a key has by default.
 pub fn off(given: &bool) -> Option<Value> {
     given.then(|| false.into())

@@ -1,5 +1,6 @@
 //! The flags of `farfield report`.
 
+use super::values::run_directory;
 use clap::{Args, ValueEnum, ValueHint};
 use std::path::PathBuf;
 
@@ -7,6 +8,7 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: those of the run itself.\n\n\
 Examples:\n  \
+    farfield report\n  \
     farfield report a\n  \
     farfield report a --format csv | duckdb -c \"from read_csv('/dev/stdin') limit 5\"\n  \
     farfield report a --format html --out a.html\n  \
@@ -14,8 +16,8 @@ Examples:\n  \
     farfield report a --format markdown >> \"$GITHUB_STEP_SUMMARY\"\n  \
     farfield report a --format hgrm --histogram steady.service --out service.hgrm")]
 pub struct ReportFlags {
-    /// The run directory
-    #[arg(value_hint = ValueHint::DirPath)]
+    /// The run directory; `last` is the newest of farfield-runs, `last~1` the one before it
+    #[arg(default_value = "last", value_hint = ValueHint::DirPath, value_parser = run_directory)]
     pub directory: PathBuf,
     /// What to print
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]

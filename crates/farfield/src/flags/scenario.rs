@@ -18,9 +18,9 @@ keyed! {
         /// Open load: pages arrive at this rate, as a Poisson process
         #[arg(short = 'R', long, value_name = "RATE", allow_hyphen_values = true)]
         rate: Option<String> => "load.arrivals",
-        /// Length of the measured part
+        /// Length of the measured part; a number is of seconds
         #[arg(short = 'd', long, value_name = "TIME", allow_hyphen_values = true)]
-        duration: Option<String> => "run.duration",
+        duration: Option<String> => "run.duration" as keys::seconds,
         /// End after this many requests, however long they take unless --duration bounds it; without a
         /// warm-up, unless --warm-up sets one
         #[arg(short = 'n', long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u64>)]
@@ -34,7 +34,7 @@ keyed! {
         think: Option<String> => "load.think",
         /// Length of the warm-up, before the measured part
         #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
-        warm_up: Option<String> => "run.warm-up",
+        warm_up: Option<String> => "run.warm-up" as keys::seconds,
         /// Set seconds in which the machine was disturbed aside, and measure as much longer
         #[arg(long)]
         set_aside: bool => "run.set-aside",
@@ -240,6 +240,9 @@ keyed! {
         /// End the run, and exit with 105, as soon as this condition is not met; may be repeated
         #[arg(long, value_name = "CONDITION")]
         abort: Vec<String> => "aborts",
+        /// Name of the run, in its results and in the name of its directory
+        #[arg(long, value_name = "NAME")]
+        name: Option<String> => "name",
         /// Where to put the run directory; it must hold no run yet
         #[arg(short = 'o', long, value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
         out: Option<PathBuf> => "output.directory",

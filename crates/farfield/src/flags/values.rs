@@ -5,9 +5,11 @@
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command, Error};
+use farfield_report::comparison::side::run_directories;
 use farfield_scenario::ConnectTo;
 use std::ffi::OsStr;
 use std::fmt::Display;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 pub const POLICIES: &[&str] = &[
@@ -39,6 +41,39 @@ pub const GATEWAYS: &[&str] = &["auto", "tun", "packet"];
 pub const HTTP_VERSIONS: &[&str] = &["1.0", "1.1", "2", "3", "auto"];
 pub const ADDRESSES: &[&str] = &["first", "all", "each-connection"];
 pub const SAMPLES: &[&str] = &["all", "none"];
+
+/// The folder of runs without a directory of their own.
+pub const RUNS: &str = "farfield-runs";
+
+/// Whether a text stands for a run by its age: `last`, or `last~1` for the one before it.
+pub fn is_last(text: &str) -> bool {
+    before_last(text).is_some() && !Path::new(text).exists()
+}
+
+/// The number of runs after the one that is meant.
+fn before_last(text: &str) -> Option<usize> {
+    match text.strip_prefix("last")? {
+        "" => Some(0),
+        rest => rest.strip_prefix('~')?.parse().ok(),
+    }
+}
+
+/// A run directory: its path, or `last` and `last~1` for the newest of `farfield-runs`.
+///
+/// # Errors
+/// If there are fewer runs, in a sentence.
+pub fn run_directory(text: &str) -> Result<PathBuf, String> {
+    let Some(before) = before_last(text).filter(|_| is_last(text)) else { return Ok(text.into()) };
+    let mut runs = run_directories(Path::new(RUNS)).unwrap_or_default();
+    // Their names begin with the instants of their starts.
+    runs.sort();
+    let count = runs.len();
+    match count.checked_sub(before + 1) {
+        Some(at) => Ok(runs.swap_remove(at)),
+        None if count == 0 => Err(format!("{text}: there are no runs in {RUNS}; name a run directory")),
+        None => Err(format!("{text}: {RUNS} has only {count} of them")),
+    }
+}
 
 /// A text, for which completions offer these.
 #[derive(Debug, Clone, Copy)]

@@ -7,6 +7,7 @@ use farfield_measure::Summary;
 use farfield_measure::samples::Keep;
 use std::fs;
 use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// A short run on the built-in server.
@@ -27,8 +28,7 @@ fn the_tour_explains_itself() {
     let place = Place::new();
     let tour = place.begin("");
     let runs = place.path("farfield-runs");
-    let directory =
-        poll("a run directory", || Some(fs::read_dir(&runs).ok()?.next()?.expect("an entry").path()));
+    let directory = poll("a run directory", || entries(&runs).into_iter().next());
     poll("a first checkpoint", || directory.join("summary.json").exists().then_some(()));
     tour.signal(Signal::INT);
     let ended = tour.ended().exits(130);
@@ -288,8 +288,19 @@ fn a_run_directory_holds_one_run_whose_scenario_runs_again() {
     let summary = Summary::from_json(&again.stdout).expect("JSON");
     assert_eq!(summary.heading.seed, 7);
     assert_eq!(summary.heading.load_words, ended.summary().heading.load_words);
-    let runs: Vec<_> = fs::read_dir(place.path("farfield-runs")).expect("the default place").collect();
-    assert_eq!(runs.len(), 1);
+    assert_eq!(entries(&place.path("farfield-runs")).len(), 1);
+    assert_eq!(fs::read_to_string(place.path("farfield-runs/.gitignore")).expect("git's"), "*\n");
+    // By its age: the run that was made last, and none before it.
+    let last = place.farfield("report last --format json").exits(0);
+    assert_eq!(Summary::from_json(&last.stdout).expect("JSON").heading.seed, 7);
+    let before = place.farfield("report last~1").exits(2);
+    assert!(before.stderr.contains("farfield-runs has only 1 of them"), "{}", before.stderr);
+}
+
+/// The runs in a folder.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.expect("an entry").path());
+    entries.filter(|path| path.is_dir()).collect()
 }
 
 #[test]
