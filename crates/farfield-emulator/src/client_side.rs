@@ -2,7 +2,8 @@
 //! packets on them; where the shard is alone, the shared links too.
 
 use crate::capture::{CapturePoint, Tap};
-use crate::client::{Client, Lane, Own, PortKind, Wire};
+use crate::client::{Lane, Own, PortKind, Wire};
+use crate::clients::{ClientShare, ClientTable};
 use crate::cross_traffic::CrossFlows;
 use crate::datagrams::DatagramSockets;
 use crate::flight::{Contents, Flight};
@@ -27,7 +28,7 @@ use farfield_tcp::{Connection, Segment};
 use farfield_user::{ConnectionKey, Failure, Wake};
 use farfield_wire::{Ecn, Reassembler, ReassemblyLimits};
 use slab::Slab;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The state that everything in a shard acts on, apart from its users, who act on it through
@@ -36,14 +37,11 @@ use std::sync::Arc;
 pub(crate) struct ClientSide {
     pub transit: Transit<ClientSlot, At, ClientEvent>,
     pub seed: Seed,
-    pub shard: u32,
-    pub shards: u32,
     /// For each class, its clients' own links up and down.
     pub lanes: Box<[(Lane, Lane)]>,
     /// Packets that wait before clients' own links.
     pub lines: Lines,
-    /// The shard's own clients: number `shard`, `shard + shards`, ….
-    pub clients: Vec<Client>,
+    pub clients: ClientTable,
     beyond: Beyond,
     /// Shared links, where they are here.
     shared: Box<[Wire]>,
@@ -51,8 +49,6 @@ pub(crate) struct ClientSide {
     /// For each slot of the population's connections, the one that is bound to it.
     pub bound: Vec<Option<SocketSlot>>,
     pub datagrams: DatagramSockets,
-    /// Clients that have moved, with what they are now.
-    pub moved: BTreeMap<ClientSlot, ClientSlot>,
     /// What of the clients' side is behind the clock.
     pub lag: Lag,
     pub sockets_begun: u32,
@@ -67,8 +63,6 @@ pub(crate) struct ClientSide {
     pub lets_whole: LetsWhole,
     /// Servers that are models; absent where all are real.
     pub models: Option<Box<Models>>,
-    /// The clients that users act on, in order, where these are not all.
-    pub with_users: Option<Box<[ClientId]>>,
     /// Upcalls for users, made once they have returned.
     pub upcalls: VecDeque<Upcall>,
     /// Counters of the connection whose failure a user is being called about.
@@ -148,20 +142,10 @@ pub(crate) enum Upcall {
 }
 
 impl ClientSide {
-    /// The side of the clients of `shard` among `shards`.
-    pub fn new(
-        plan: Arc<NetworkPlan>,
-        seed: Seed,
-        (shard, shards): (u32, u32),
-        beyond: Beyond,
-    ) -> ClientSide {
-        let own = (0..plan.clients.len()).filter(|number| *number as u32 % shards == shard);
-        let clients = own.map(|number| {
-            let client = &plan.clients[number];
-            Client::new(ClientId::at(number), client, &plan.classes[usize::from(client.class)], seed)
-        });
+    /// The side of a shard's clients.
+    pub fn new(plan: Arc<NetworkPlan>, seed: Seed, share: ClientShare, beyond: Beyond) -> ClientSide {
         let mut transit = Transit::new(Arc::clone(&plan));
-        let own = plan.moves.iter().enumerate().filter(|(_, own)| own.client.shard(shards) == shard);
+        let own = plan.moves.iter().enumerate().filter(|(_, own)| share.has(own.client));
         for (place, own) in own.filter(|(_, own)| own.at < Instant::MAX) {
             transit.wheel.schedule(own.at, Event::Other(ClientEvent::Move(place as u32)));
         }
@@ -171,17 +155,14 @@ impl ClientSide {
         }
         ClientSide {
             seed,
-            shard,
-            shards,
             lanes: plan.classes.iter().map(|class| class.lanes()).collect(),
             lines: Lines::default(),
-            clients: clients.collect(),
+            clients: ClientTable::new(&plan, seed, share),
             beyond,
             shared: if beyond == Beyond::Everything { links_of(&plan, seed) } else { Box::default() },
             connections: Slab::new(),
             bound: Vec::new(),
             datagrams: DatagramSockets::default(),
-            moved: BTreeMap::new(),
             lag: Lag::default(),
             sockets_begun: 0,
             timeouts: TimeoutQueue::default(),
@@ -191,7 +172,6 @@ impl ClientSide {
             hosts: None,
             lets_whole: LetsWhole::new(&plan),
             models: None,
-            with_users: None,
             upcalls: VecDeque::new(),
             parting: None,
             samples: Vec::new(),
@@ -206,39 +186,21 @@ impl ClientSide {
 
     /// True if packets may be handed over by another thread after they were meant to be here.
     pub fn may_be_late(&self) -> bool {
-        self.beyond == Beyond::Gateway || self.shards > 1 && !self.transit.plan.host_ways.seats.is_empty()
-    }
-
-    /// The client that user `user` acts on, as it was at first.
-    pub fn first_client_of(&self, user: u32) -> ClientSlot {
-        self.number_of_client_of(user).slot(self.shards)
-    }
-
-    /// The client that user `user` acts on, as it is now.
-    pub fn client_of(&self, user: u32) -> ClientSlot {
-        let client = self.first_client_of(user);
-        self.moved.get(&client).copied().unwrap_or(client)
+        self.beyond == Beyond::Gateway
+            || self.clients.share.shards > 1 && !self.transit.plan.host_ways.seats.is_empty()
     }
 
     /// The class of user `user`'s client.
     pub fn class_of(&self, user: u32) -> u16 {
-        self.transit.plan.clients[self.number_of_client_of(user).index()].class
-    }
-
-    fn number_of_client_of(&self, user: u32) -> ClientId {
-        match &self.with_users {
-            None => ClientId::new(user % self.transit.plan.acting() as u32),
-            // Users are dealt out over shards by number, as clients are.
-            Some(clients) => clients[(user / self.shards) as usize % clients.len()],
-        }
+        self.transit.plan.clients[self.clients.number_of_first(user).index()].class
     }
 
     /// Shows a packet of a client to the capture, if there is one. Beside users, packets of real hosts are
     /// not captured: no sample is of them.
     pub fn show(&mut self, point: CapturePoint, client: ClientSlot, outbound: bool, packet: &Packet) {
-        let is_real = self.with_users.is_some() && self.is_real(client);
+        let is_real = self.clients.are_partly_without_users() && self.is_real(client);
         if let Some(tap) = self.tap.as_mut().filter(|_| !is_real) {
-            tap.see(self.transit.now, point, self.clients[client.index()].number, outbound, packet);
+            tap.see(self.transit.now, point, self.clients[client].number, outbound, packet);
         }
     }
 
@@ -267,7 +229,7 @@ impl ClientSide {
 
     /// True if a client's address is of IPv6.
     pub fn is_v6(&self, client: ClientSlot) -> bool {
-        let class = usize::from(self.clients[client.index()].class);
+        let class = usize::from(self.clients[client].class);
         self.transit.plan.classes[class].first_address.is_ipv6()
     }
 
@@ -297,8 +259,8 @@ impl ClientSide {
         };
         let back = plan.route_to_far(seat, plan.clients[seat.index()].route, sender);
         let flight = flight.turned(seat, sender, plan.routes[back as usize].down.len() as u8);
-        if seat.shard(self.shards) == self.shard {
-            self.set_out(flight.of_client(seat.slot(self.shards)));
+        if self.clients.share.has(seat) {
+            self.set_out(flight.of_client(self.clients.share.slot_of(seat)));
         } else {
             self.transit.crossings.push(Crossing { at: self.transit.now, flight });
         }
@@ -307,7 +269,7 @@ impl ClientSide {
     /// A packet has come to its client.
     fn arrive(&mut self, flight: Flight<ClientSlot>) {
         let client = flight.client;
-        if self.moved.contains_key(&client) {
+        if self.clients.has_left(client) {
             // Nobody is there any more.
             self.transit.drops.nobody += 1;
             return;
@@ -345,7 +307,7 @@ impl ClientSide {
     /// Offers a packet to a client's own links.
     fn offer_own(&mut self, flight: &Flight<ClientSlot>, hop: u8) -> Fate {
         let (up, now) = (flight.up, self.transit.now);
-        let client = &mut self.clients[flight.client.index()];
+        let client = &mut self.clients[flight.client];
         let class = usize::from(client.class);
         let (mut none, lends) =
             (Memory::default(), if up { self.lanes[class].0 } else { self.lanes[class].1 }.lends);
@@ -400,11 +362,11 @@ impl Forward for ClientSide {
     }
 
     fn id_of(&self, client: ClientSlot) -> ClientId {
-        self.clients[client.index()].number
+        self.clients[client].number
     }
 
     fn route_of(&self, client: ClientSlot) -> (u32, u16) {
-        let client = &self.clients[client.index()];
+        let client = &self.clients[client];
         (client.route, client.class)
     }
 
@@ -453,7 +415,7 @@ impl Forward for ClientSide {
     }
 
     fn cross(&mut self, flight: Flight<ClientSlot>, at: Instant) {
-        let client = flight.client.id(self.shard, self.shards);
+        let client = self.id_of(flight.client);
         self.transit.crossings.push(Crossing { at, flight: flight.of_client(client) });
     }
 
@@ -461,7 +423,7 @@ impl Forward for ClientSide {
         match at {
             At::Shared(link) => self.shared[link.index()].link.model().mtu_of_link(),
             At::Own { client, up, hop } => {
-                let client = &self.clients[client.index()];
+                let client = &self.clients[client];
                 match if up { &client.up } else { &client.down } {
                     Own::Chain(wires) => wires[usize::from(hop)].link.model().mtu_of_link(),
                     _ => self.lane(client.class, up).mtu,
@@ -474,7 +436,7 @@ impl Forward for ClientSide {
         match at {
             At::Shared(link) => self.shared[link.index()].link.model().closure(),
             At::Own { client, up, hop } => {
-                let client = &self.clients[client.index()];
+                let client = &self.clients[client];
                 match if up { &client.up } else { &client.down } {
                     Own::Chain(wires) => wires[usize::from(hop)].link.model().closure(),
                     _ => self.lane(client.class, up).closure.as_ref(),
@@ -505,7 +467,7 @@ impl Forward for ClientSide {
         match at {
             At::Shared(link) => Some(&mut self.shared[link.index()]),
             At::Own { client, up, hop } => {
-                let client = &mut self.clients[client.index()];
+                let client = &mut self.clients[client];
                 match if up { &mut client.up } else { &mut client.down } {
                     Own::Chain(wires) => Some(&mut wires[usize::from(hop)]),
                     _ => None,

@@ -111,10 +111,10 @@ impl ClientSide {
         server_port: Option<u16>,
     ) -> Instant {
         self.connects += 1;
-        let client = self.client_of(user);
+        let client = self.clients.present_of(user);
         let server_port = server_port.unwrap_or(self.port_of_server(client));
         let slot = SocketSlot::at(self.datagrams.sockets.vacant_key());
-        let Some(port) = self.clients[client.index()].take_port(PortKind::Udp, slot) else {
+        let Some(port) = self.clients[client].take_port(PortKind::Udp, slot) else {
             self.upcalls.push_back(Upcall::Failed(key, Failure::NoAddress, None));
             return self.transit.now;
         };
@@ -176,7 +176,7 @@ impl ClientSide {
 
     pub fn remove_datagram_socket(&mut self, slot: SocketSlot) -> ConnectionKey {
         let DatagramSocket { client, port, key, .. } = self.datagrams.remove(slot);
-        self.clients[client.index()].free_port(PortKind::Udp, port);
+        self.clients[client].free_port(PortKind::Udp, port);
         key
     }
 
@@ -185,7 +185,7 @@ impl ClientSide {
         let server = self.addresses(client).destination();
         let is_of_server = packet.is_none_or(|packet| packet.addresses.source() == server);
         let port = (PortKind::Udp, udp.destination_port);
-        let slot = self.clients[client.index()].socket(port).filter(|_| is_of_server);
+        let slot = self.clients[client].socket(port).filter(|_| is_of_server);
         let socket = slot.and_then(|slot| self.datagrams.find_mut(slot));
         if let Some(socket) = socket.filter(|own| own.server_port == udp.source_port) {
             socket.is_heard = true;
@@ -202,7 +202,7 @@ impl ClientSide {
     /// An ICMP error about a datagram that the client sent.
     pub fn receive_complaint(&mut self, client: ClientSlot, quote: &Quote, complaint: Complaint) {
         let server = self.addresses(client).destination();
-        let slot = self.clients[client.index()].socket((PortKind::Udp, quote.source_port));
+        let slot = self.clients[client].socket((PortKind::Udp, quote.source_port));
         let Some(slot) = slot.filter(|_| quote.addresses.destination() == server) else { return };
         let DatagramSocket { is_heard, server_port, .. } = self.datagrams.sockets[slot.index()];
         if quote.destination_port != server_port {

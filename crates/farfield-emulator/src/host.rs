@@ -35,7 +35,7 @@ impl ClientSide {
     /// A segment, in a `packet` where it is not one as the plan has them.
     pub fn receive_tcp(&mut self, client: ClientSlot, packet: Option<&Packet>, tcp: &Tcp) {
         let port = (PortKind::Tcp, tcp.destination_port);
-        let Some(slot) = self.clients[client.index()].socket(port) else {
+        let Some(slot) = self.clients[client].socket(port) else {
             return self.answer_stray(client, packet, tcp);
         };
         let now = self.transit.now;
@@ -65,7 +65,7 @@ impl ClientSide {
     /// §3.10.7.4).
     fn answer_stray(&mut self, client: ClientSlot, packet: Option<&Packet>, tcp: &Tcp) {
         let (now, port) = (self.transit.now, tcp.destination_port);
-        let class = &self.transit.plan.classes[usize::from(self.clients[client.index()].class)];
+        let class = &self.transit.plan.classes[usize::from(self.clients[client].class)];
         let waiting = self.time_waits.answer(now, client, port, &tcp.segment, class.tcp.time_wait);
         if let Some(segment) = waiting.unwrap_or_else(|| reply_to_stray(&tcp.segment)) {
             let Some(packet) = packet else {
@@ -144,7 +144,7 @@ impl ClientSide {
             return self.receive_complaint(client, &quote, complaint);
         }
         let port = (PortKind::Tcp, quote.source_port);
-        let Some(slot) = self.clients[client.index()].socket(port) else { return };
+        let Some(slot) = self.clients[client].socket(port) else { return };
         let headers_len = if self.is_v6(client) { 60 } else { 40 };
         let socket = &mut self.connections[slot.index()];
         match complaint {

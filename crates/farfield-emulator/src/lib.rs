@@ -19,6 +19,7 @@
 pub mod capture;
 mod client;
 mod client_side;
+mod clients;
 pub mod convert;
 pub mod cross_traffic;
 mod datagrams;

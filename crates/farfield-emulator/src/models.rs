@@ -195,9 +195,9 @@ impl ClientSide {
         loop {
             let Some(models) = &mut self.models else { return served };
             let mut sent: VecDeque<(ClientSlot, Packet)> = VecDeque::new();
-            let shards = self.shards;
+            let share = self.clients.share;
             while let Some((number, client, packet)) = models.arrived.pop_front() {
-                let id = client.id(self.shard, shards);
+                let id = share.id_of(client);
                 let Some(model) = models.models.iter_mut().find(|model| model.number == number) else {
                     continue;
                 };
@@ -205,7 +205,7 @@ impl ClientSide {
             }
             for model in &mut models.models {
                 while let Some((client, packet)) = model.server.poll_sent() {
-                    sent.push_back((client.slot(shards), packet));
+                    sent.push_back((share.slot_of(client), packet));
                 }
             }
             if sent.is_empty() {

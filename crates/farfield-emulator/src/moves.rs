@@ -17,8 +17,9 @@ impl ClientSide {
     pub fn move_client(&mut self, place: u32) {
         let plan = &self.transit.plan;
         let client = plan.moves[place as usize].client;
-        let (from, to) = (client.slot(self.shards), plan.double(client).slot(self.shards));
-        self.moved.insert(from, to);
+        let share = self.clients.share;
+        let (from, to) = (share.slot_of(client), share.slot_of(plan.double(client)));
+        self.clients.move_to(from, to);
         let own = self.connections.iter().filter(|(_, socket)| socket.client == from);
         let broken: Vec<SocketSlot> = own.map(|(slot, _)| SocketSlot::at(slot)).collect();
         for slot in broken {
@@ -30,10 +31,10 @@ impl ClientSide {
             self.remove(slot);
         }
         for slot in self.datagrams.of_client(from) {
-            match self.clients[to.index()].take_port(PortKind::Udp, slot) {
+            match self.clients[to].take_port(PortKind::Udp, slot) {
                 Some(port) => {
                     let (key, freed) = self.datagrams.rebind(slot, to, port);
-                    self.clients[from.index()].free_port(PortKind::Udp, freed);
+                    self.clients[from].free_port(PortKind::Udp, freed);
                     self.upcalls.push_back(Upcall::Moved(key));
                 }
                 None => {

@@ -50,7 +50,7 @@ impl ClientSide {
         }
         let mut read = self.transit.coming().fold(0, |read, flight| read ^ u64::from(flight.client.get()));
         for flight in self.transit.coming() {
-            if let Some(client) = self.clients.get(flight.client.index()) {
+            if let Some(client) = self.clients.get(flight.client) {
                 read ^= lines_of(client);
             }
         }
@@ -67,7 +67,7 @@ impl ClientSide {
 
     fn connection_of(&self, flight: &Flight<ClientSlot>) -> Option<SocketSlot> {
         let port = flight.port().filter(|(kind, _)| *kind == PortKind::Tcp)?;
-        self.clients.get(flight.client.index())?.socket(port)
+        self.clients.get(flight.client)?.socket(port)
     }
 }
 

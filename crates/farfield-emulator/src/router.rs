@@ -9,6 +9,7 @@
 
 use crate::capture::{CapturePlan, Captured, Tap};
 use crate::client_side::{Beyond, ClientSide};
+use crate::clients::ClientShare;
 use crate::cross_traffic::CrossCounts;
 use crate::directory::Directory;
 use crate::forward::Forward;
@@ -38,7 +39,8 @@ impl Router {
     /// A router for the clients of `network`, whose links draw from `seed`.
     pub fn new(network: Arc<NetworkPlan>, seed: Seed) -> Router {
         let directory = Arc::new(Directory::new(&network));
-        let mut side = ClientSide::new(network, seed, (0, 1), Beyond::Everything);
+        let mut side =
+            ClientSide::new(network, seed, ClientShare { shard: 0, shards: 1 }, Beyond::Everything);
         side.hosts = Some(Box::new(RealHosts::all()));
         Router { directory, side }
     }

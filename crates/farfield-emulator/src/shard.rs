@@ -2,6 +2,7 @@
 
 use crate::capture::{CapturePlan, Captured, Tap};
 use crate::client_side::{At, Beyond, ClientEvent, ClientSide, Upcall};
+use crate::clients::ClientShare;
 use crate::cross_traffic::CrossCounts;
 use crate::directory::Directory;
 use crate::forward::Forward;
@@ -47,7 +48,7 @@ impl Shard {
         directory: Arc<Directory>,
         users: Plan,
     ) -> Shard {
-        let share = (users.worker, users.workers);
+        let share = ClientShare { shard: users.worker, shards: users.workers };
         let side = ClientSide::new(network, users.seed, share, beyond);
         Shard { population: Population::new(users), directory, side }
     }
@@ -72,12 +73,9 @@ impl Shard {
     /// others, of which there must be one at least.
     pub fn seat(&mut self, hosts: &[ClientId]) {
         let side = &mut self.side;
-        let users = side.clients.iter().map(|client| client.number).filter(|number| !hosts.contains(number));
-        let users: Box<[ClientId]> = users.collect();
-        assert!(!users.is_empty(), "a shard whose users have no client");
-        let slots = hosts.iter().map(|client| client.slot(side.shards)).collect();
+        side.clients.keep_users_off(hosts);
+        let slots = hosts.iter().map(|client| side.clients.share.slot_of(*client)).collect();
         side.hosts = Some(Box::new(RealHosts::at(slots)));
-        side.with_users = Some(users);
     }
 
     /// Takes a packet that a real host sent at `now`. One whose source is no such host's address, or
@@ -104,7 +102,8 @@ impl Shard {
     /// The client of this shard at `address`.
     fn own(&self, address: IpAddr) -> Option<ClientSlot> {
         let client = self.directory.find(address)?;
-        (client.shard(self.side.shards) == self.side.shard).then(|| client.slot(self.side.shards))
+        let share = self.side.clients.share;
+        share.has(client).then(|| share.slot_of(client))
     }
 
     /// Notes the addresses of connections from now on.
@@ -229,9 +228,9 @@ impl Shard {
 
     /// Takes a packet that has left the shared links, or will.
     pub fn take(&mut self, crossing: Crossing) {
-        debug_assert_eq!(crossing.shard(self.side.shards), self.side.shard, "a packet for another shard");
-        let Crossing { at, flight } = crossing;
-        let client = flight.client.slot(self.side.shards);
+        let (Crossing { at, flight }, share) = (crossing, self.side.clients.share);
+        debug_assert!(share.has(flight.client), "a packet for another shard");
+        let client = share.slot_of(flight.client);
         self.side.take_at(at, flight.of_client(client));
         self.come_to_rest();
     }

@@ -23,20 +23,20 @@ const SMALL_BYTES: usize = 1 << 10;
 impl Transport for ClientSide {
     /// Each client is a machine, with an address and links of its own.
     fn machine_of(&self, user: u32) -> u32 {
-        self.first_client_of(user).index() as u32
+        self.clients.first_of(user).index() as u32
     }
 
     fn connect(&mut self, key: ConnectionKey, user: u32) -> Instant {
         self.connects += 1;
-        let client = self.client_of(user);
+        let client = self.clients.present_of(user);
         let socket = SocketSlot::at(self.connections.vacant_key());
-        let Some(port) = self.clients[client.index()].take_port(PortKind::Tcp, socket) else {
+        let Some(port) = self.clients[client].take_port(PortKind::Tcp, socket) else {
             self.upcalls.push_back(Upcall::Failed(key, Failure::NoAddress, None));
             return self.transit.now;
         };
         let port_of_server = self.port_of_server(client);
         self.note_opened(key, user, client, (port, port_of_server));
-        let class = usize::from(self.clients[client.index()].class);
+        let class = usize::from(self.clients[client].class);
         let config = Arc::clone(&self.transit.plan.classes[class].tcp);
         let tcp = Connection::open(config, self.numbers(client, port));
         let serial = self.sockets_begun;
@@ -227,7 +227,7 @@ impl ClientSide {
     /// The numbers that a connection begins with: a clock of 4 µs and a hash of its ends (RFC 9293 §3.4.1),
     /// so that a port may be used again while the server still remembers it.
     fn numbers(&self, client: ClientSlot, port: u16) -> Numbers {
-        let number = u64::from(self.clients[client.index()].number.get());
+        let number = u64::from(self.clients[client].number.get());
         let mut hash = self.seed.0 ^ number << 16 ^ u64::from(port);
         hash = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         hash = (hash ^ hash >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -250,7 +250,7 @@ impl ClientSide {
     ) {
         let Some(opened) = &mut self.opened else { return };
         let plan = &self.transit.plan;
-        let addresses = plan.addresses(self.clients[client.index()].number);
+        let addresses = plan.addresses(self.clients[client].number);
         opened.push(Opened {
             connection: key.serial,
             user,
@@ -283,7 +283,7 @@ impl ClientSide {
 
     pub fn remove(&mut self, slot: SocketSlot) {
         let socket = self.connections.remove(slot.index());
-        self.clients[socket.client.index()].free_port(PortKind::Tcp, socket.port);
+        self.clients[socket.client].free_port(PortKind::Tcp, socket.port);
         if let Some(key) = socket.key {
             self.bound[key.slot.index()] = None;
         }

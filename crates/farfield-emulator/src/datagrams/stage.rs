@@ -4,6 +4,7 @@
 use super::*;
 use crate::capture::{CapturePlan, Captured, Tap};
 use crate::client_side::{Beyond, ClientEvent};
+use crate::clients::ClientShare;
 use crate::packet::Carried;
 use crate::plan::{ClassPlan, ClientPlan, HopPlan, NetworkPlan, NodePlan, RoutePlan, Servers};
 use crate::shared::SharedLinks;
@@ -93,7 +94,7 @@ impl Stage {
     pub fn of(network: NetworkPlan, shards: u32) -> Stage {
         let (network, seed) = (Arc::new(network), Seed(7));
         let beyond = if shards == 1 { Beyond::Everything } else { Beyond::Gateway };
-        let side = |shard| ClientSide::new(Arc::clone(&network), seed, (shard, shards), beyond);
+        let side = |shard| ClientSide::new(Arc::clone(&network), seed, ClientShare { shard, shards }, beyond);
         let links = (shards > 1).then(|| SharedLinks::new(Arc::clone(&network), seed));
         let mut stage = Stage {
             sides: (0..shards).map(side).collect(),
@@ -193,7 +194,7 @@ impl Stage {
                         let clients = crate::Directory::new(&side.transit.plan);
                         let client = clients.find(answer.addresses.destination()).expect("a client");
                         side.transit.now = departure.intended;
-                        side.send_down(client.slot(side.shards), answer);
+                        side.send_down(side.clients.share.slot_of(client), answer);
                     }
                     self.departed.push((departure.intended, departure.packet));
                 }

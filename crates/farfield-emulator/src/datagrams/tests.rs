@@ -170,7 +170,7 @@ fn a_closed_port_refuses() {
             let heard = stage.heard_by(0);
             assert_eq!(heard.last().map(|(_, heard)| heard), Some(&Heard::Refused));
             assert_eq!(heard.len(), 1 + usize::from(heard_before));
-            let client = &stage.sides[0].clients[0];
+            let client = &stage.sides[0].clients[ClientSlot::new(0)];
             assert_eq!(client.socket((PortKind::Udp, 10_000)), None);
             let key = stage.key(0);
             assert!(!stage.sides[0].close_datagram_socket(key), "it is gone");
