@@ -19,8 +19,8 @@ pub(crate) struct Client {
     pub number: ClientId,
     pub class: u16,
     pub route: u32,
-    pub up: Own,
-    pub down: Own,
+    up: Own,
+    down: Own,
     next_port: u16,
     /// Ports in use with what is bound to them, in order of ports.
     ports: SmallVec<[(Port, SocketSlot); 1]>,
@@ -76,6 +76,15 @@ impl Client {
         }
     }
 
+    /// Its own links in one direction.
+    pub fn own(&self, up: bool) -> &Own {
+        if up { &self.up } else { &self.down }
+    }
+
+    pub fn own_mut(&mut self, up: bool) -> &mut Own {
+        if up { &mut self.up } else { &mut self.down }
+    }
+
     /// Takes the next port for the connection or the datagram socket in slot `socket`: one after the other,
     /// as hosts of the papers' time did. `None` if all are in use.
     pub fn take_port(&mut self, kind: PortKind, socket: SocketSlot) -> Option<u16> {
@@ -115,6 +124,21 @@ impl Client {
 }
 
 impl Own {
+    /// The link that is hop `hop`, where packets may wait before each.
+    pub fn wire(&self, hop: u8) -> Option<&Wire> {
+        match self {
+            Own::Chain(wires) => Some(&wires[usize::from(hop)]),
+            _ => None,
+        }
+    }
+
+    pub fn wire_mut(&mut self, hop: u8) -> Option<&mut Wire> {
+        match self {
+            Own::Chain(wires) => Some(&mut wires[usize::from(hop)]),
+            _ => None,
+        }
+    }
+
     fn new(models: &[Arc<LinkModel>], client: ClientId, direction: u64, seed: Seed) -> Own {
         if models.is_empty() {
             return Own::None;

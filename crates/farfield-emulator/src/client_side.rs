@@ -2,7 +2,8 @@
 //! packets on them; where the shard is alone, the shared links too.
 
 use crate::capture::{CapturePoint, Tap};
-use crate::client::{Lane, Own, PortKind, Wire};
+use crate::client::{PortKind, Wire};
+use crate::client_event::ClientEvent;
 use crate::clients::{ClientShare, ClientTable};
 use crate::cross_traffic::CrossFlows;
 use crate::datagrams::DatagramSockets;
@@ -11,10 +12,10 @@ use crate::forward::{Ahead, Forward, On, Way};
 use crate::hosts::{LetsWhole, RealHosts};
 use crate::lag::Lag;
 use crate::link_counts::counters_of;
+use crate::links::{At, Beyond, ShardLinks};
 use crate::models::Models;
 use crate::packet::{Packet, Tcp};
 use crate::plan::{HopPlan, NetworkPlan};
-use crate::shared::links_of;
 use crate::slots::{ClientId, ClientSlot, SharedLinkId, SocketSlot};
 use crate::time_wait::TimeWaits;
 use crate::timeout_queue::TimeoutQueue;
@@ -23,9 +24,9 @@ use bytes::Bytes;
 use farfield_base::random::Seed;
 use farfield_base::{Instant, Note, Opened, Sample, TcpStats};
 use farfield_net::loss::Memory;
-use farfield_net::{Arrival, Closure, Delivery, Fate, Lines, Mtu};
+use farfield_net::{Closure, Fate, Mtu};
 use farfield_tcp::{Connection, Segment};
-use farfield_user::{ConnectionKey, Failure, Wake};
+use farfield_user::{ConnectionKey, Failure};
 use farfield_wire::{Ecn, Reassembler, ReassemblyLimits};
 use slab::Slab;
 use std::collections::VecDeque;
@@ -37,14 +38,8 @@ use std::sync::Arc;
 pub(crate) struct ClientSide {
     pub transit: Transit<ClientSlot, At, ClientEvent>,
     pub seed: Seed,
-    /// For each class, its clients' own links up and down.
-    pub lanes: Box<[(Lane, Lane)]>,
-    /// Packets that wait before clients' own links.
-    pub lines: Lines,
+    pub links: ShardLinks,
     pub clients: ClientTable,
-    beyond: Beyond,
-    /// Shared links, where they are here.
-    shared: Box<[Wire]>,
     pub connections: Slab<Socket>,
     /// For each slot of the population's connections, the one that is bound to it.
     pub bound: Vec<Option<SocketSlot>>,
@@ -78,37 +73,6 @@ pub(crate) struct ClientSide {
     pub tap: Option<Box<Tap>>,
 }
 
-/// The sides of the network that a shard has beside its clients and their own links.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Beyond {
-    /// Nothing: packets for the server leave at the edge.
-    Nothing,
-    /// The gateway: packets cross to shared links and back.
-    Gateway,
-    /// Shared links and the gateway.
-    Everything,
-}
-
-/// An event of clients and their users.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ClientEvent {
-    /// Users asked for it.
-    Wake(Wake),
-    /// A timer of a connection may be due.
-    Timer { socket: SocketSlot, serial: u32 },
-    /// Timers of a timeout queue may be due.
-    Timeouts(u16),
-    /// The client of this place among the [moves](NetworkPlan::moves) moves.
-    Move(u32),
-}
-
-/// A link of a shard.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum At {
-    Shared(SharedLinkId),
-    Own { client: ClientSlot, up: bool, hop: u8 },
-}
-
 /// A connection with what surrounds it.
 #[derive(Debug)]
 pub(crate) struct Socket {
@@ -124,6 +88,13 @@ pub(crate) struct Socket {
     /// Memory of its losses on links, where losses belong to connections.
     pub up_losses: Memory,
     pub down_losses: Memory,
+}
+
+impl Socket {
+    /// Memory of its losses in one direction.
+    pub fn losses(&mut self, up: bool) -> &mut Memory {
+        if up { &mut self.up_losses } else { &mut self.down_losses }
+    }
 }
 
 /// An upcall: something that happened to a connection, for its user. The sockets plane has a smaller set of
@@ -155,11 +126,8 @@ impl ClientSide {
         }
         ClientSide {
             seed,
-            lanes: plan.classes.iter().map(|class| class.lanes()).collect(),
-            lines: Lines::default(),
+            links: ShardLinks::new(&plan, seed, beyond),
             clients: ClientTable::new(&plan, seed, share),
-            beyond,
-            shared: if beyond == Beyond::Everything { links_of(&plan, seed) } else { Box::default() },
             connections: Slab::new(),
             bound: Vec::new(),
             datagrams: DatagramSockets::default(),
@@ -186,7 +154,7 @@ impl ClientSide {
 
     /// True if packets may be handed over by another thread after they were meant to be here.
     pub fn may_be_late(&self) -> bool {
-        self.beyond == Beyond::Gateway
+        self.links.cross_to_shared()
             || self.clients.share.shards > 1 && !self.transit.plan.host_ways.seats.is_empty()
     }
 
@@ -298,54 +266,6 @@ impl ClientSide {
     fn intended(&self) -> Instant {
         self.lag.overdue.unwrap_or(self.transit.now)
     }
-
-    fn lane(&self, class: u16, up: bool) -> &Lane {
-        let (there, back) = &self.lanes[usize::from(class)];
-        if up { there } else { back }
-    }
-
-    /// Offers a packet to a client's own links.
-    fn offer_own(&mut self, flight: &Flight<ClientSlot>, hop: u8) -> Fate {
-        let (up, now) = (flight.up, self.transit.now);
-        let client = &mut self.clients[flight.client];
-        let class = usize::from(client.class);
-        let (mut none, lends) =
-            (Memory::default(), if up { self.lanes[class].0 } else { self.lanes[class].1 }.lends);
-        let port = flight.port().filter(|_| lends);
-        let socket = port.and_then(|port| Some((port.0, client.socket(port)?)));
-        let losses = socket.and_then(|(kind, slot)| match kind {
-            PortKind::Tcp => {
-                let socket = self.connections.get_mut(slot.index())?;
-                Some((&mut socket.up_losses, &mut socket.down_losses))
-            }
-            PortKind::Udp => {
-                let socket = self.datagrams.find_mut(slot)?;
-                Some((&mut socket.up_losses, &mut socket.down_losses))
-            }
-        });
-        let memory = losses.map_or(&mut none, |(there, back)| if up { there } else { back });
-        // Where the packet will lie if it waits.
-        let key = self.transit.flights.vacant_key() as u64;
-        let packet = farfield_net::Packet { bytes: flight.bytes(), key };
-        let through = |at| Fate::Delivered(Delivery { first: Arrival { at, flipped_bit: None }, copy: None });
-        match if up { &mut client.up } else { &mut client.down } {
-            Own::None => through(now),
-            Own::Plain(link) => {
-                let class = &self.transit.plan.classes[class];
-                let model = if up { &class.up[0] } else { &class.down[0] };
-                link.offer(model, &mut self.lines, now, packet.bytes).map_or_else(Fate::Dropped, through)
-            }
-            Own::Single(wire) => {
-                let (link, rng) = &mut **wire;
-                link.offer_of(memory, now, packet, rng)
-            }
-            Own::Compound(compound) => compound.offer_of(memory, now, packet),
-            Own::Chain(wires) => {
-                let Wire { link, rng, .. } = &mut wires[usize::from(hop)];
-                link.offer_of(memory, now, packet, rng)
-            }
-        }
-    }
 }
 
 impl Forward for ClientSide {
@@ -371,15 +291,11 @@ impl Forward for ClientSide {
     }
 
     fn own_stages(&self, class: u16, up: bool) -> usize {
-        usize::from(self.lane(class, up).stages)
+        usize::from(self.links.lane(class, up).stages)
     }
 
     fn holds(&self, flight: &Flight<ClientSlot>, way: &Way) -> bool {
-        match self.beyond {
-            Beyond::Everything => true,
-            Beyond::Gateway => !way.is_at_shared(flight),
-            Beyond::Nothing => !way.is_at_shared(flight) && !way.is_at_server(flight),
-        }
+        self.links.hold(flight, way)
     }
 
     fn advance(&mut self, flight: Flight<ClientSlot>, way: &Way) -> On<ClientSlot> {
@@ -420,29 +336,11 @@ impl Forward for ClientSide {
     }
 
     fn mtu(&self, at: At) -> Mtu {
-        match at {
-            At::Shared(link) => self.shared[link.index()].link.model().mtu_of_link(),
-            At::Own { client, up, hop } => {
-                let client = &self.clients[client];
-                match if up { &client.up } else { &client.down } {
-                    Own::Chain(wires) => wires[usize::from(hop)].link.model().mtu_of_link(),
-                    _ => self.lane(client.class, up).mtu,
-                }
-            }
-        }
+        self.links.mtu(&self.clients, at)
     }
 
     fn closure(&self, at: At) -> Option<&Closure> {
-        match at {
-            At::Shared(link) => self.shared[link.index()].link.model().closure(),
-            At::Own { client, up, hop } => {
-                let client = &self.clients[client];
-                match if up { &client.up } else { &client.down } {
-                    Own::Chain(wires) => wires[usize::from(hop)].link.model().closure(),
-                    _ => self.lane(client.class, up).closure.as_ref(),
-                }
-            }
-        }
+        self.links.closure(&self.clients, at)
     }
 
     fn shared_link(link: SharedLinkId) -> At {
@@ -457,22 +355,23 @@ impl Forward for ClientSide {
     }
 
     fn offer(&mut self, flight: &Flight<ClientSlot>, at: At) -> Fate {
-        match at {
-            At::Shared(link) => self.shared[link.index()].offer(&self.transit, flight),
-            At::Own { hop, .. } => self.offer_own(flight, hop),
-        }
+        let ClientSide { transit, links, clients, connections, datagrams, .. } = self;
+        let hop = match at {
+            At::Shared(link) => return links.shared_mut(link).offer(transit, flight),
+            At::Own { hop, .. } => hop,
+        };
+        let client = &mut clients[flight.client];
+        let port = flight.port().filter(|_| links.lane(client.class, flight.up).lends);
+        let socket = port.and_then(|port| Some((port.0, client.socket(port)?)));
+        let losses = socket.and_then(|(kind, slot)| match kind {
+            PortKind::Tcp => Some(connections.get_mut(slot.index())?.losses(flight.up)),
+            PortKind::Udp => Some(datagrams.find_mut(slot)?.losses(flight.up)),
+        });
+        let mut none = Memory::default();
+        links.offer_own(transit, client, losses.unwrap_or(&mut none), flight, hop)
     }
 
     fn wire(&mut self, at: At) -> Option<&mut Wire> {
-        match at {
-            At::Shared(link) => Some(&mut self.shared[link.index()]),
-            At::Own { client, up, hop } => {
-                let client = &mut self.clients[client];
-                match if up { &mut client.up } else { &mut client.down } {
-                    Own::Chain(wires) => Some(&mut wires[usize::from(hop)]),
-                    _ => None,
-                }
-            }
-        }
+        self.links.wire(&mut self.clients, at)
     }
 }

@@ -38,8 +38,15 @@ pub(crate) struct DatagramSocket {
     /// Whether anything has come from the server.
     is_heard: bool,
     /// Memory of its losses on links, where losses belong to connections.
-    pub up_losses: Memory,
-    pub down_losses: Memory,
+    up_losses: Memory,
+    down_losses: Memory,
+}
+
+impl DatagramSocket {
+    /// Memory of its losses in one direction.
+    pub fn losses(&mut self, up: bool) -> &mut Memory {
+        if up { &mut self.up_losses } else { &mut self.down_losses }
+    }
 }
 
 /// The datagram sockets of a side's clients. Where users open none, nothing is allocated.

@@ -18,6 +18,7 @@
 
 pub mod capture;
 mod client;
+mod client_event;
 mod client_side;
 mod clients;
 pub mod convert;
@@ -34,6 +35,7 @@ pub mod lag;
 pub mod lateness;
 pub mod layout;
 pub mod link_counts;
+mod links;
 mod models;
 mod moves;
 pub mod offload;

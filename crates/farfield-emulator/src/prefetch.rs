@@ -111,7 +111,7 @@ fn lines_of(client: &Client) -> u64 {
         Own::Plain(link) => link.busy_until().as_ns(),
         _ => 0,
     };
-    link(&client.up) ^ link(&client.down) ^ u64::from(client.next_port()) ^ u64::from(client.class)
+    link(client.own(true)) ^ link(client.own(false)) ^ u64::from(client.next_port()) ^ u64::from(client.class)
 }
 
 /// Reads each line of a connection that a segment will need.

@@ -8,7 +8,7 @@
 //! an emulated host has no meaning for.
 
 use crate::capture::{CapturePlan, Captured, Tap};
-use crate::client_side::{Beyond, ClientSide};
+use crate::client_side::ClientSide;
 use crate::clients::ClientShare;
 use crate::cross_traffic::CrossCounts;
 use crate::directory::Directory;
@@ -16,6 +16,7 @@ use crate::forward::Forward;
 use crate::hosts::RealHosts;
 use crate::lag;
 use crate::lateness::Lateness;
+use crate::links::Beyond;
 use crate::packet::Packet;
 use crate::plan::NetworkPlan;
 use crate::server::ServerPlan;

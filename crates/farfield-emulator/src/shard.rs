@@ -1,7 +1,8 @@
 //! A shard: users, and the clients' side of the network under them.
 
 use crate::capture::{CapturePlan, Captured, Tap};
-use crate::client_side::{At, Beyond, ClientEvent, ClientSide, Upcall};
+use crate::client_event::ClientEvent;
+use crate::client_side::{ClientSide, Upcall};
 use crate::clients::ClientShare;
 use crate::cross_traffic::CrossCounts;
 use crate::directory::Directory;
@@ -10,6 +11,7 @@ use crate::hosts::RealHosts;
 use crate::lag;
 use crate::lateness::Lateness;
 use crate::link_counts::LinkCounts;
+use crate::links::{At, Beyond};
 use crate::packet::Packet;
 use crate::plan::NetworkPlan;
 use crate::server::ServerPlan;

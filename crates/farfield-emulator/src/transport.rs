@@ -1,7 +1,8 @@
 //! The transport of users: emulated TCP, and the calls that [`datagrams`](crate::datagrams) serves.
 
 use crate::client::PortKind;
-use crate::client_side::{ClientEvent, ClientSide, Socket, Upcall};
+use crate::client_event::ClientEvent;
+use crate::client_side::{ClientSide, Socket, Upcall};
 use crate::forward::Forward;
 use crate::slots::{ClientSlot, SocketSlot};
 use crate::timeout_queue::{Front, Owner, Put};

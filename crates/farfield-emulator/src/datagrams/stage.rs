@@ -3,8 +3,9 @@
 
 use super::*;
 use crate::capture::{CapturePlan, Captured, Tap};
-use crate::client_side::{Beyond, ClientEvent};
+use crate::client_event::ClientEvent;
 use crate::clients::ClientShare;
+use crate::links::Beyond;
 use crate::packet::Carried;
 use crate::plan::{ClassPlan, ClientPlan, HopPlan, NetworkPlan, NodePlan, RoutePlan, Servers};
 use crate::shared::SharedLinks;

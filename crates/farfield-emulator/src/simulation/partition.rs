@@ -2,7 +2,7 @@
 
 use super::Simulation;
 use super::sink::{EVENTS_A_LOOK, Remote};
-use crate::client_side::Beyond;
+use crate::links::Beyond;
 use crate::transit::Crossing;
 use crate::{Directory, Shard};
 use farfield_base::{Duration, Instant, Note, Sample, Window};

@@ -1,0 +1,149 @@
+//! The links of a shard: its clients' own, and the shared ones where the shard is alone.
+//!
+//! Each client has the state of its own links beside its ports, since packets need both. What all clients of a
+//! class have in common is here, and so are the packets that wait before the links.
+
+use crate::client::{Client, Lane, Own, Wire};
+use crate::client_event::ClientEvent;
+use crate::clients::ClientTable;
+use crate::flight::Flight;
+use crate::forward::Way;
+use crate::plan::NetworkPlan;
+use crate::shared::links_of;
+use crate::slots::{ClientSlot, SharedLinkId};
+use crate::transit::Transit;
+use farfield_base::random::Seed;
+use farfield_net::loss::Memory;
+use farfield_net::{Arrival, Closure, Delivery, Fate, Lines, Mtu};
+
+/// The sides of the network that a shard has beside its clients and their own links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Beyond {
+    /// Nothing: packets for the server leave at the edge.
+    Nothing,
+    /// The gateway: packets cross to shared links and back.
+    Gateway,
+    /// Shared links and the gateway.
+    Everything,
+}
+
+/// A link of a shard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum At {
+    Shared(SharedLinkId),
+    Own { client: ClientSlot, up: bool, hop: u8 },
+}
+
+/// The links of a shard.
+#[derive(Debug)]
+pub(crate) struct ShardLinks {
+    beyond: Beyond,
+    /// For each class, its clients' own links up and down.
+    lanes: Box<[(Lane, Lane)]>,
+    /// Packets that wait before clients' own links.
+    lines: Lines,
+    /// Shared links, where they are here.
+    shared: Box<[Wire]>,
+}
+
+impl ShardLinks {
+    /// The links of `plan` that a shard with `beyond` has, idle.
+    pub fn new(plan: &NetworkPlan, seed: Seed, beyond: Beyond) -> ShardLinks {
+        ShardLinks {
+            beyond,
+            lanes: plan.classes.iter().map(|class| class.lanes()).collect(),
+            lines: Lines::default(),
+            shared: if beyond == Beyond::Everything { links_of(plan, seed) } else { Box::default() },
+        }
+    }
+
+    /// True if packets cross to the shared links of another thread, and back.
+    pub fn cross_to_shared(&self) -> bool {
+        self.beyond == Beyond::Gateway
+    }
+
+    /// True if what lies ahead of the packet is here.
+    pub fn hold(&self, flight: &Flight<ClientSlot>, way: &Way) -> bool {
+        match self.beyond {
+            Beyond::Everything => true,
+            Beyond::Gateway => !way.is_at_shared(flight),
+            Beyond::Nothing => !way.is_at_shared(flight) && !way.is_at_server(flight),
+        }
+    }
+
+    /// The own links of a class's clients in one direction.
+    pub fn lane(&self, class: u16, up: bool) -> &Lane {
+        let (there, back) = &self.lanes[usize::from(class)];
+        if up { there } else { back }
+    }
+
+    pub fn mtu(&self, clients: &ClientTable, at: At) -> Mtu {
+        match at {
+            At::Shared(link) => self.shared[link.index()].link.model().mtu_of_link(),
+            At::Own { client, up, hop } => {
+                let client = &clients[client];
+                let lane = || self.lane(client.class, up).mtu;
+                client.own(up).wire(hop).map_or_else(lane, |wire| wire.link.model().mtu_of_link())
+            }
+        }
+    }
+
+    /// When a link takes no packets, if ever.
+    pub fn closure<'a>(&'a self, clients: &'a ClientTable, at: At) -> Option<&'a Closure> {
+        match at {
+            At::Shared(link) => self.shared[link.index()].link.model().closure(),
+            At::Own { client, up, hop } => {
+                let client = &clients[client];
+                let lane = || self.lane(client.class, up).closure.as_ref();
+                client.own(up).wire(hop).map_or_else(lane, |wire| wire.link.model().closure())
+            }
+        }
+    }
+
+    /// A link that packets may wait before; `None` for one that decides on each at once.
+    pub fn wire<'a>(&'a mut self, clients: &'a mut ClientTable, at: At) -> Option<&'a mut Wire> {
+        match at {
+            At::Shared(link) => Some(&mut self.shared[link.index()]),
+            At::Own { client, up, hop } => clients[client].own_mut(up).wire_mut(hop),
+        }
+    }
+
+    pub fn shared_mut(&mut self, link: SharedLinkId) -> &mut Wire {
+        &mut self.shared[link.index()]
+    }
+
+    /// Offers a packet to one of its client's own links. `losses` is the memory of its connection's losses,
+    /// which counts where they belong to connections.
+    pub fn offer_own(
+        &mut self,
+        transit: &Transit<ClientSlot, At, ClientEvent>,
+        client: &mut Client,
+        losses: &mut Memory,
+        flight: &Flight<ClientSlot>,
+        hop: u8,
+    ) -> Fate {
+        let (up, now) = (flight.up, transit.now);
+        // Where the packet will lie if it waits.
+        let key = transit.flights.vacant_key() as u64;
+        let packet = farfield_net::Packet { bytes: flight.bytes(), key };
+        let through = |at| Fate::Delivered(Delivery { first: Arrival { at, flipped_bit: None }, copy: None });
+        let class = usize::from(client.class);
+        match client.own_mut(up) {
+            Own::None => through(now),
+            Own::Plain(link) => {
+                let class = &transit.plan.classes[class];
+                let model = if up { &class.up[0] } else { &class.down[0] };
+                link.offer(model, &mut self.lines, now, packet.bytes).map_or_else(Fate::Dropped, through)
+            }
+            Own::Single(wire) => {
+                let (link, rng) = &mut **wire;
+                link.offer_of(losses, now, packet, rng)
+            }
+            Own::Compound(compound) => compound.offer_of(losses, now, packet),
+            Own::Chain(wires) => {
+                let Wire { link, rng, .. } = &mut wires[usize::from(hop)];
+                link.offer_of(losses, now, packet, rng)
+            }
+        }
+    }
+}
