@@ -1,6 +1,7 @@
 //! Events of clients and their users, on the wheel of their shard.
 
 use crate::slots::SocketSlot;
+use crate::timeout_queue::Owner;
 use farfield_user::Wake;
 
 /// An event of clients and their users.
@@ -9,7 +10,7 @@ pub(crate) enum ClientEvent {
     /// Users asked for it.
     Wake(Wake),
     /// A timer of a connection may be due.
-    Timer { socket: SocketSlot, serial: u32 },
+    Timer(Owner<SocketSlot>),
     /// Timers of a timeout queue may be due.
     Timeouts(u16),
     /// The client of this place among the [moves](crate::NetworkPlan::moves) moves.

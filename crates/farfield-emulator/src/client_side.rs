@@ -2,33 +2,28 @@
 //! packets on them; where the shard is alone, the shared links too.
 
 use crate::capture::{CapturePoint, Tap};
-use crate::client::{PortKind, Wire};
+use crate::client::Wire;
 use crate::client_event::ClientEvent;
 use crate::clients::{ClientShare, ClientTable};
 use crate::cross_traffic::CrossFlows;
-use crate::datagrams::DatagramSockets;
 use crate::flight::{Contents, Flight};
 use crate::forward::{Ahead, Forward, On, Way};
-use crate::hosts::{LetsWhole, RealHosts};
+use crate::hosts::EmulatedHosts;
 use crate::lag::Lag;
 use crate::link_counts::counters_of;
 use crate::links::{At, Beyond, ShardLinks};
 use crate::models::Models;
 use crate::packet::{Packet, Tcp};
 use crate::plan::{HopPlan, NetworkPlan};
-use crate::slots::{ClientId, ClientSlot, SharedLinkId, SocketSlot};
-use crate::time_wait::TimeWaits;
-use crate::timeout_queue::TimeoutQueue;
+use crate::real_hosts::{LetsWhole, RealHosts};
+use crate::slots::{ClientId, ClientSlot, SharedLinkId};
 use crate::transit::{Crossing, Departure, Event, Transit};
 use bytes::Bytes;
 use farfield_base::random::Seed;
-use farfield_base::{Instant, Note, Opened, Sample, TcpStats};
+use farfield_base::{Instant, Note, Opened, Sample};
 use farfield_net::loss::Memory;
 use farfield_net::{Closure, Fate, Mtu};
-use farfield_tcp::{Connection, Segment};
-use farfield_user::{ConnectionKey, Failure};
-use farfield_wire::{Ecn, Reassembler, ReassemblyLimits};
-use slab::Slab;
+use farfield_tcp::Segment;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -37,79 +32,24 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct ClientSide {
     pub transit: Transit<ClientSlot, At, ClientEvent>,
-    pub seed: Seed,
     pub links: ShardLinks,
-    pub clients: ClientTable,
-    pub connections: Slab<Socket>,
-    /// For each slot of the population's connections, the one that is bound to it.
-    pub bound: Vec<Option<SocketSlot>>,
-    pub datagrams: DatagramSockets,
+    pub hosts: EmulatedHosts,
     /// What of the clients' side is behind the clock.
     pub lag: Lag,
-    pub sockets_begun: u32,
-    /// Timers of connections that are not on the wheel.
-    pub timeouts: TimeoutQueue<SocketSlot>,
-    pub time_waits: TimeWaits,
-    pub reassembler: Reassembler,
     /// Packets that have come to the gateway, where it is here.
     pub departures: VecDeque<Departure>,
     /// Clients that are real hosts; absent where all are emulated.
-    pub hosts: Option<Box<RealHosts>>,
+    pub real_hosts: Option<Box<RealHosts>>,
     pub lets_whole: LetsWhole,
     /// Servers that are models; absent where all are real.
     pub models: Option<Box<Models>>,
-    /// Upcalls for users, made once they have returned.
-    pub upcalls: VecDeque<Upcall>,
-    /// Counters of the connection whose failure a user is being called about.
-    pub parting: Option<(ConnectionKey, TcpStats)>,
     pub samples: Vec<Sample>,
     /// Notes of what happened in sessions.
     pub notes: Vec<Note>,
     pub connects: u64,
-    /// Time goes on no further: nothing that is sent would arrive.
-    pub is_over: bool,
     /// Connections begun, if they are noted.
     pub opened: Option<Vec<Opened>>,
     pub tap: Option<Box<Tap>>,
-}
-
-/// A connection with what surrounds it.
-#[derive(Debug)]
-pub(crate) struct Socket {
-    pub tcp: Connection,
-    pub client: ClientSlot,
-    pub port: u16,
-    /// Distinguishes its timers from those of an earlier connection in its slot.
-    pub serial: u32,
-    /// The user's key, until its user has closed it.
-    pub key: Option<ConnectionKey>,
-    /// When it is asked next whether a timer is due: at the earliest one's deadline, or before.
-    pub timer_at: Instant,
-    /// Memory of its losses on links, where losses belong to connections.
-    pub up_losses: Memory,
-    pub down_losses: Memory,
-}
-
-impl Socket {
-    /// Memory of its losses in one direction.
-    pub fn losses(&mut self, up: bool) -> &mut Memory {
-        if up { &mut self.up_losses } else { &mut self.down_losses }
-    }
-}
-
-/// An upcall: something that happened to a connection, for its user. The sockets plane has a smaller set of
-/// its own (`sockets/transport.rs` of farfield-engine), since there the kernel keeps received bytes until
-/// they are read.
-#[derive(Debug)]
-pub(crate) enum Upcall {
-    Connected(ConnectionKey),
-    Received(ConnectionKey, Bytes),
-    Datagram(ConnectionKey, Ecn, Bytes),
-    Closed(ConnectionKey),
-    /// Its datagrams take another path from now on.
-    Moved(ConnectionKey),
-    /// With the connection's counters, if it was ever begun.
-    Failed(ConnectionKey, Failure, Option<TcpStats>),
 }
 
 impl ClientSide {
@@ -125,27 +65,16 @@ impl ClientSide {
             transit.links = counters_of(&plan);
         }
         ClientSide {
-            seed,
             links: ShardLinks::new(&plan, seed, beyond),
-            clients: ClientTable::new(&plan, seed, share),
-            connections: Slab::new(),
-            bound: Vec::new(),
-            datagrams: DatagramSockets::default(),
+            hosts: EmulatedHosts::new(ClientTable::new(&plan, seed, share), seed),
             lag: Lag::default(),
-            sockets_begun: 0,
-            timeouts: TimeoutQueue::default(),
-            time_waits: TimeWaits::default(),
-            reassembler: Reassembler::new(ReassemblyLimits::default()),
             departures: VecDeque::new(),
-            hosts: None,
+            real_hosts: None,
             lets_whole: LetsWhole::new(&plan),
             models: None,
-            upcalls: VecDeque::new(),
-            parting: None,
             samples: Vec::new(),
             notes: Vec::new(),
             connects: 0,
-            is_over: false,
             opened: None,
             tap: None,
             transit,
@@ -155,20 +84,20 @@ impl ClientSide {
     /// True if packets may be handed over by another thread after they were meant to be here.
     pub fn may_be_late(&self) -> bool {
         self.links.cross_to_shared()
-            || self.clients.share.shards > 1 && !self.transit.plan.host_ways.seats.is_empty()
+            || self.hosts.clients.share.shards > 1 && !self.transit.plan.host_ways.seats.is_empty()
     }
 
     /// The class of user `user`'s client.
     pub fn class_of(&self, user: u32) -> u16 {
-        self.transit.plan.clients[self.clients.number_of_first(user).index()].class
+        self.transit.plan.clients[self.hosts.clients.number_of_first(user).index()].class
     }
 
     /// Shows a packet of a client to the capture, if there is one. Beside users, packets of real hosts are
     /// not captured: no sample is of them.
     pub fn show(&mut self, point: CapturePoint, client: ClientSlot, outbound: bool, packet: &Packet) {
-        let is_real = self.clients.are_partly_without_users() && self.is_real(client);
+        let is_real = self.hosts.clients.are_partly_without_users() && self.is_real(client);
         if let Some(tap) = self.tap.as_mut().filter(|_| !is_real) {
-            tap.see(self.transit.now, point, self.clients[client].number, outbound, packet);
+            tap.see(self.transit.now, point, self.hosts.clients[client].number, outbound, packet);
         }
     }
 
@@ -197,7 +126,7 @@ impl ClientSide {
 
     /// True if a client's address is of IPv6.
     pub fn is_v6(&self, client: ClientSlot) -> bool {
-        let class = usize::from(self.clients[client].class);
+        let class = usize::from(self.hosts.clients[client].class);
         self.transit.plan.classes[class].first_address.is_ipv6()
     }
 
@@ -227,8 +156,8 @@ impl ClientSide {
         };
         let back = plan.route_to_far(seat, plan.clients[seat.index()].route, sender);
         let flight = flight.turned(seat, sender, plan.routes[back as usize].down.len() as u8);
-        if self.clients.share.has(seat) {
-            self.set_out(flight.of_client(self.clients.share.slot_of(seat)));
+        if self.hosts.clients.share.has(seat) {
+            self.set_out(flight.of_client(self.hosts.clients.share.slot_of(seat)));
         } else {
             self.transit.crossings.push(Crossing { at: self.transit.now, flight });
         }
@@ -237,18 +166,18 @@ impl ClientSide {
     /// A packet has come to its client.
     fn arrive(&mut self, flight: Flight<ClientSlot>) {
         let client = flight.client;
-        if self.clients.has_left(client) {
+        if self.hosts.clients.has_left(client) {
             // Nobody is there any more.
             self.transit.drops.nobody += 1;
             return;
         }
-        if self.tap.is_some() || self.hosts.is_some() {
+        if self.tap.is_some() || self.real_hosts.is_some() {
             let (is_real, server) = (self.is_real(client), self.server_of(&flight));
             if self.tap.is_some() || is_real {
                 let packet = self.packet_of(flight);
                 self.show(CapturePoint::Client, client, false, &packet);
                 let intended = self.intended();
-                return match self.hosts.as_mut().filter(|_| is_real) {
+                return match self.real_hosts.as_mut().filter(|_| is_real) {
                     Some(hosts) => hosts.arrivals.push_back(Departure { intended, packet, server }),
                     None => self.receive(client, packet),
                 };
@@ -282,11 +211,11 @@ impl Forward for ClientSide {
     }
 
     fn id_of(&self, client: ClientSlot) -> ClientId {
-        self.clients[client].number
+        self.hosts.clients[client].number
     }
 
     fn route_of(&self, client: ClientSlot) -> (u32, u16) {
-        let client = &self.clients[client];
+        let client = &self.hosts.clients[client];
         (client.route, client.class)
     }
 
@@ -336,11 +265,11 @@ impl Forward for ClientSide {
     }
 
     fn mtu(&self, at: At) -> Mtu {
-        self.links.mtu(&self.clients, at)
+        self.links.mtu(&self.hosts.clients, at)
     }
 
     fn closure(&self, at: At) -> Option<&Closure> {
-        self.links.closure(&self.clients, at)
+        self.links.closure(&self.hosts.clients, at)
     }
 
     fn shared_link(link: SharedLinkId) -> At {
@@ -355,23 +284,19 @@ impl Forward for ClientSide {
     }
 
     fn offer(&mut self, flight: &Flight<ClientSlot>, at: At) -> Fate {
-        let ClientSide { transit, links, clients, connections, datagrams, .. } = self;
+        let ClientSide { transit, links, hosts, .. } = self;
         let hop = match at {
             At::Shared(link) => return links.shared_mut(link).offer(transit, flight),
             At::Own { hop, .. } => hop,
         };
-        let client = &mut clients[flight.client];
-        let port = flight.port().filter(|_| links.lane(client.class, flight.up).lends);
-        let socket = port.and_then(|port| Some((port.0, client.socket(port)?)));
-        let losses = socket.and_then(|(kind, slot)| match kind {
-            PortKind::Tcp => Some(connections.get_mut(slot.index())?.losses(flight.up)),
-            PortKind::Udp => Some(datagrams.find_mut(slot)?.losses(flight.up)),
-        });
+        let class = hosts.clients[flight.client].class;
+        let port = flight.port().filter(|_| links.lane(class, flight.up).lends);
+        let (client, losses) = hosts.with_losses(flight.client, port, flight.up);
         let mut none = Memory::default();
         links.offer_own(transit, client, losses.unwrap_or(&mut none), flight, hop)
     }
 
     fn wire(&mut self, at: At) -> Option<&mut Wire> {
-        self.links.wire(&mut self.clients, at)
+        self.links.wire(&mut self.hosts.clients, at)
     }
 }

@@ -10,19 +10,23 @@
 //! soft error, as it is to TCP (RFC 1122, section 4.2.3.9): routes come back, and QUIC has a time limit of
 //! its own.
 
+use crate::bindings::SocketBindings;
 use crate::client::PortKind;
-use crate::client_side::{ClientSide, Upcall};
+use crate::client_side::ClientSide;
 use crate::flight::Flight;
 use crate::forward::Forward;
+use crate::hosts::EmulatedHosts;
 use crate::icmp;
 use crate::packet::{Packet, Udp};
 use crate::slots::{ClientSlot, SocketSlot};
+use crate::upcalls::Upcall;
 use bytes::Bytes;
 use farfield_base::Instant;
 use farfield_net::loss::Memory;
 use farfield_user::{ConnectionKey, Failure};
 use farfield_wire::{Ecn, IcmpError, Quote};
 use slab::Slab;
+use std::net::IpAddr;
 
 /// The longest data of a datagram, which IPv4 sets.
 const DATA_MAX: usize = 65_535 - 20 - 8;
@@ -53,8 +57,7 @@ impl DatagramSocket {
 #[derive(Debug, Default)]
 pub(crate) struct DatagramSockets {
     sockets: Slab<DatagramSocket>,
-    /// For each slot of the population's connections, the socket that is bound to it.
-    bound: Vec<Option<SocketSlot>>,
+    bound: SocketBindings,
 }
 
 /// What an ICMP error says of a packet that a client sent.
@@ -74,7 +77,7 @@ impl DatagramSockets {
     }
 
     fn of(&self, key: ConnectionKey) -> Option<SocketSlot> {
-        let slot = self.bound.get(key.slot.index()).copied().flatten()?;
+        let slot = self.bound.find(key)?;
         (self.sockets.get(slot.index())?.key == key).then_some(slot)
     }
 
@@ -94,17 +97,88 @@ impl DatagramSockets {
     }
 
     fn insert(&mut self, socket: DatagramSocket) {
-        let index = socket.key.slot.index();
-        if self.bound.len() <= index {
-            self.bound.resize(index + 1, None);
-        }
-        self.bound[index] = Some(SocketSlot::at(self.sockets.insert(socket)));
+        let key = socket.key;
+        self.bound.bind(key, SocketSlot::at(self.sockets.insert(socket)));
     }
 
     fn remove(&mut self, slot: SocketSlot) -> DatagramSocket {
         let socket = self.sockets.remove(slot.index());
-        self.bound[socket.key.slot.index()] = None;
+        self.bound.unbind(socket.key);
         socket
+    }
+}
+
+impl EmulatedHosts {
+    /// Opens a datagram socket of a client, connected to `server_port`, for its user; returns its port. The
+    /// user is called if the client has no port left.
+    pub fn open_datagram_socket(
+        &mut self,
+        key: ConnectionKey,
+        client: ClientSlot,
+        server_port: u16,
+    ) -> Option<u16> {
+        let slot = SocketSlot::at(self.datagrams.sockets.vacant_key());
+        let Some(port) = self.clients[client].take_port(PortKind::Udp, slot) else {
+            self.upcalls.push(Upcall::Failed(key, Failure::NoAddress, None));
+            return None;
+        };
+        let (up_losses, down_losses) = (Memory::default(), Memory::default());
+        self.datagrams.insert(DatagramSocket {
+            client,
+            port,
+            server_port,
+            key,
+            is_heard: false,
+            up_losses,
+            down_losses,
+        });
+        Some(port)
+    }
+
+    /// Closes the datagram socket of `key`, of which nothing more is heard; false if there is none.
+    pub fn close_datagram_socket(&mut self, key: ConnectionKey) -> bool {
+        let Some(slot) = self.datagrams.of(key) else { return false };
+        self.remove_datagram_socket(slot);
+        true
+    }
+
+    pub fn remove_datagram_socket(&mut self, slot: SocketSlot) -> ConnectionKey {
+        let DatagramSocket { client, port, key, .. } = self.datagrams.remove(slot);
+        self.clients[client].free_port(PortKind::Udp, port);
+        key
+    }
+
+    /// Hands a datagram of the server's to the socket on its port; returns it if there is none.
+    fn deliver_datagram(&mut self, client: ClientSlot, ecn: Ecn, udp: Udp) -> Option<Udp> {
+        let slot = self.clients[client].socket((PortKind::Udp, udp.destination_port));
+        let socket = slot.and_then(|slot| self.datagrams.find_mut(slot));
+        let Some(socket) = socket.filter(|own| own.server_port == udp.source_port) else { return Some(udp) };
+        socket.is_heard = true;
+        self.upcalls.push(Upcall::Datagram(socket.key, ecn, udp.payload));
+        None
+    }
+
+    /// An ICMP error about a datagram that the client sent to `server`, the address of its users' server.
+    pub fn receive_udp_complaint(
+        &mut self,
+        client: ClientSlot,
+        server: IpAddr,
+        quote: &Quote,
+        complaint: Complaint,
+    ) {
+        let slot = self.clients[client].socket((PortKind::Udp, quote.source_port));
+        let Some(slot) = slot.filter(|_| quote.addresses.destination() == server) else { return };
+        let DatagramSocket { is_heard, server_port, .. } = self.datagrams.sockets[slot.index()];
+        if quote.destination_port != server_port {
+            return;
+        }
+        let failure = match complaint {
+            Complaint::PortClosed => Failure::Refused,
+            Complaint::NoWay if !is_heard => Failure::Unreachable,
+            Complaint::NoWay | Complaint::TooBig { .. } => return,
+        };
+        let key = self.remove_datagram_socket(slot);
+        self.upcalls.push(Upcall::Failed(key, failure, None));
     }
 }
 
@@ -118,32 +192,20 @@ impl ClientSide {
         server_port: Option<u16>,
     ) -> Instant {
         self.connects += 1;
-        let client = self.clients.present_of(user);
+        let client = self.hosts.clients.present_of(user);
         let server_port = server_port.unwrap_or(self.port_of_server(client));
-        let slot = SocketSlot::at(self.datagrams.sockets.vacant_key());
-        let Some(port) = self.clients[client].take_port(PortKind::Udp, slot) else {
-            self.upcalls.push_back(Upcall::Failed(key, Failure::NoAddress, None));
-            return self.transit.now;
-        };
-        self.note_opened(key, user, client, (port, server_port));
-        let (up_losses, down_losses) = (Memory::default(), Memory::default());
-        self.datagrams.insert(DatagramSocket {
-            client,
-            port,
-            server_port,
-            key,
-            is_heard: false,
-            up_losses,
-            down_losses,
-        });
+        if let Some(port) = self.hosts.open_datagram_socket(key, client, server_port) {
+            self.note_opened(key, user, client, (port, server_port));
+        }
         self.transit.now
     }
 
     /// Sends a row of datagrams of `size` bytes, of which the last may have less, all at once.
     pub fn send_row(&mut self, key: ConnectionKey, ecn: Ecn, size: usize, row: &Bytes) -> Instant {
-        let slot = self.datagrams.of(key).filter(|_| !self.is_over);
+        let datagrams = &self.hosts.datagrams;
+        let slot = datagrams.of(key).filter(|_| !self.hosts.is_over);
         if let Some(DatagramSocket { client, port, server_port, .. }) =
-            slot.map(|slot| &self.datagrams.sockets[slot.index()])
+            slot.map(|slot| &datagrams.sockets[slot.index()])
         {
             let (client, ports) = (*client, (*port, *server_port));
             for from in (0..row.len()).step_by(size.max(1)) {
@@ -174,54 +236,18 @@ impl ClientSide {
         self.send_up(client, Packet::udp(self.addresses(client), ecn, udp));
     }
 
-    /// Closes the datagram socket of `key`, of which nothing more is heard; false if there is none.
-    pub fn close_datagram_socket(&mut self, key: ConnectionKey) -> bool {
-        let Some(slot) = self.datagrams.of(key) else { return false };
-        self.remove_datagram_socket(slot);
-        true
-    }
-
-    pub fn remove_datagram_socket(&mut self, slot: SocketSlot) -> ConnectionKey {
-        let DatagramSocket { client, port, key, .. } = self.datagrams.remove(slot);
-        self.clients[client].free_port(PortKind::Udp, port);
-        key
-    }
-
     /// A datagram, in a `packet` where it is not one as the plan has them.
     pub fn receive_datagram(&mut self, client: ClientSlot, packet: Option<&Packet>, ecn: Ecn, udp: Udp) {
         let server = self.addresses(client).destination();
         let is_of_server = packet.is_none_or(|packet| packet.addresses.source() == server);
-        let port = (PortKind::Udp, udp.destination_port);
-        let slot = self.clients[client].socket(port).filter(|_| is_of_server);
-        let socket = slot.and_then(|slot| self.datagrams.find_mut(slot));
-        if let Some(socket) = socket.filter(|own| own.server_port == udp.source_port) {
-            socket.is_heard = true;
-            return self.upcalls.push_back(Upcall::Datagram(socket.key, ecn, udp.payload));
-        }
+        let unwanted = if is_of_server { self.hosts.deliver_datagram(client, ecn, udp) } else { Some(udp) };
+        let Some(udp) = unwanted else { return };
         let own = Packet::udp(self.addresses(client).reversed(), ecn, udp);
         let packet = packet.unwrap_or(&own);
         let from = packet.addresses.destination();
         if let Some(reply) = icmp::error_about(packet, IcmpError::PortUnreachable, from) {
             self.send_up(client, reply);
         }
-    }
-
-    /// An ICMP error about a datagram that the client sent.
-    pub fn receive_complaint(&mut self, client: ClientSlot, quote: &Quote, complaint: Complaint) {
-        let server = self.addresses(client).destination();
-        let slot = self.clients[client].socket((PortKind::Udp, quote.source_port));
-        let Some(slot) = slot.filter(|_| quote.addresses.destination() == server) else { return };
-        let DatagramSocket { is_heard, server_port, .. } = self.datagrams.sockets[slot.index()];
-        if quote.destination_port != server_port {
-            return;
-        }
-        let failure = match complaint {
-            Complaint::PortClosed => Failure::Refused,
-            Complaint::NoWay if !is_heard => Failure::Unreachable,
-            Complaint::NoWay | Complaint::TooBig { .. } => return,
-        };
-        let key = self.remove_datagram_socket(slot);
-        self.upcalls.push_back(Upcall::Failed(key, failure, None));
     }
 }
 

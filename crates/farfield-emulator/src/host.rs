@@ -2,16 +2,14 @@
 //! echo requests, errors about what it sent.
 
 use crate::client::PortKind;
-use crate::client_side::{ClientSide, Upcall};
+use crate::client_side::ClientSide;
 use crate::datagrams::Complaint;
+use crate::forward::Forward;
 use crate::icmp;
 use crate::packet::{Carried, Packet, Tcp, Udp};
 use crate::slots::ClientSlot;
-use crate::transport::stats_of;
-
 use bytes::Bytes;
 use farfield_tcp::reply_to_stray;
-use farfield_user::Failure;
 use farfield_wire::{
     Icmpv4Repr, Icmpv6Repr, IpPacket, Protocol, Quote, Reassembled, Transport, Unreachable, Unreachablev6,
 };
@@ -35,28 +33,10 @@ impl ClientSide {
     /// A segment, in a `packet` where it is not one as the plan has them.
     pub fn receive_tcp(&mut self, client: ClientSlot, packet: Option<&Packet>, tcp: &Tcp) {
         let port = (PortKind::Tcp, tcp.destination_port);
-        let Some(slot) = self.clients[client].socket(port) else {
+        let Some(slot) = self.hosts.clients[client].socket(port) else {
             return self.answer_stray(client, packet, tcp);
         };
-        let now = self.transit.now;
-        let socket = &mut self.connections[slot.index()];
-        let (key, upcalls, payload) = (socket.key, &mut self.upcalls, &tcp.payload);
-        let (opening, before) = (!socket.tcp.state().is_synchronized(), upcalls.len());
-        let mut unwanted = false;
-        socket.tcp.handle_segment(now, &tcp.segment, payload, |bytes| match key {
-            Some(key) => upcalls.push_back(Upcall::Received(key, piece_of(payload, bytes))),
-            None => unwanted = true,
-        });
-        if let Some(key) = key.filter(|_| opening && upcalls.len() > before) {
-            // Text on a SYN-ACK: the upcall of the connection comes first
-            let event = socket.tcp.poll_event();
-            debug_assert_eq!(event, Some(farfield_tcp::Event::Connected));
-            upcalls.insert(before, Upcall::Connected(key));
-        }
-        if unwanted {
-            // RFC 9293 §3.6.1: data for a user who has closed: the peer is reset.
-            socket.tcp.abort();
-        }
+        self.hosts.receive_segment(self.transit.now, slot, tcp);
         // As in a real stack, what is to be acknowledged at once is so before the user wakes.
         self.flush(slot);
     }
@@ -65,8 +45,8 @@ impl ClientSide {
     /// §3.10.7.4).
     fn answer_stray(&mut self, client: ClientSlot, packet: Option<&Packet>, tcp: &Tcp) {
         let (now, port) = (self.transit.now, tcp.destination_port);
-        let class = &self.transit.plan.classes[usize::from(self.clients[client].class)];
-        let waiting = self.time_waits.answer(now, client, port, &tcp.segment, class.tcp.time_wait);
+        let class = &self.transit.plan.classes[usize::from(self.hosts.clients[client].class)];
+        let waiting = self.hosts.tcp.time_waits.answer(now, client, port, &tcp.segment, class.tcp.time_wait);
         if let Some(segment) = waiting.unwrap_or_else(|| reply_to_stray(&tcp.segment)) {
             let Some(packet) = packet else {
                 return self.send_segment(client, port, &segment, &Bytes::new());
@@ -98,7 +78,7 @@ impl ClientSide {
             }
             Ok(Transport::Fragment(_)) => {
                 if let Ok(Reassembled::Whole(whole)) =
-                    self.reassembler.handle_fragment(self.transit.now, bytes)
+                    self.hosts.reassembler.handle_fragment(self.transit.now, bytes)
                 {
                     let whole = Bytes::from(whole);
                     if let Some(packet) = Packet::raw(whole) {
@@ -136,32 +116,17 @@ impl ClientSide {
         }
     }
 
-    /// Something that the client sent did not get through. RFC 1122 §4.2.3.9: that there is no way ends
-    /// only an attempt to connect.
+    /// Something that the client sent did not get through.
     fn receive_error(&mut self, client: ClientSlot, quote: &[u8], complaint: Complaint) {
         let Some(quote) = Quote::parse(quote) else { return };
         if quote.protocol == Protocol::UDP {
-            return self.receive_complaint(client, &quote, complaint);
+            let server = self.addresses(client).destination();
+            return self.hosts.receive_udp_complaint(client, server, &quote, complaint);
         }
         let port = (PortKind::Tcp, quote.source_port);
-        let Some(slot) = self.clients[client].socket(port) else { return };
+        let Some(slot) = self.hosts.clients[client].socket(port) else { return };
         let headers_len = if self.is_v6(client) { 60 } else { 40 };
-        let socket = &mut self.connections[slot.index()];
-        match complaint {
-            Complaint::TooBig { mtu } => {
-                let mss = mtu.saturating_sub(headers_len);
-                socket.tcp.reduce_mss(mss.min(u32::from(u16::MAX)) as u16);
-            }
-            _ if !socket.tcp.state().is_synchronized() => {
-                socket.tcp.abort();
-                if let Some(key) = socket.key.take() {
-                    self.bound[key.slot.index()] = None;
-                    let counters = stats_of(&socket.tcp);
-                    self.upcalls.push_back(Upcall::Failed(key, Failure::Unreachable, Some(counters)));
-                }
-            }
-            _ => {}
-        }
+        self.hosts.receive_tcp_complaint(slot, complaint, headers_len);
         self.flush(slot);
     }
 
@@ -179,26 +144,5 @@ fn complaint_of_v4(reason: Unreachable) -> Complaint {
         Unreachable::FragmentationNeeded { next_hop_mtu } => Complaint::TooBig { mtu: next_hop_mtu.into() },
         Unreachable::Port => Complaint::PortClosed,
         _ => Complaint::NoWay,
-    }
-}
-
-/// `bytes` as a part of `payload` if it lies there, and else a copy: what filled a gap comes from a store.
-fn piece_of(payload: &Bytes, bytes: &[u8]) -> Bytes {
-    if payload.as_ptr_range().contains(&bytes.as_ptr()) {
-        payload.slice_ref(bytes)
-    } else {
-        Bytes::copy_from_slice(bytes)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pieces_are_shared_where_they_can_be() {
-        let payload = Bytes::from_static(b"abcdef");
-        assert_eq!(piece_of(&payload, &payload[2..4]).as_ptr(), payload[2..].as_ptr());
-        assert_eq!(piece_of(&payload, b"xy"), Bytes::from_static(b"xy"));
     }
 }

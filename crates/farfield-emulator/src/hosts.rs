@@ -1,140 +1,227 @@
-//! Real hosts in clients' places: their packets go the way of emulated clients', and are bytes all the way,
-//! since a kernel may set options that an emulated host has no meaning for.
+//! The hosts of emulated clients: their ports, the TCP and UDP on them, and upcalls for users.
 //!
-//! Large packets pass whole where all that the links of their way do is take time. Elsewhere they are cut
-//! where they come in: each packet is queued, lost and delayed by itself.
+//! Links and other hosts are not known here: what a host is to send is taken out of its sockets by the
+//! [client side](crate::client_side), which hands in what arrives.
 
-use crate::client_side::ClientSide;
-use crate::flight::Flight;
-use crate::forward::Forward;
-use crate::packet::{Carried, Packet};
-use crate::plan::{HopPlan, NetworkPlan};
-use crate::slots::ClientSlot;
-use crate::transit::Departure;
-use farfield_net::LinkModel;
-use std::collections::VecDeque;
+use crate::client::{Client, PortKind};
+use crate::clients::ClientTable;
+use crate::datagrams::{Complaint, DatagramSockets};
+use crate::packet::Tcp;
+use crate::plan::NetworkPlan;
+use crate::slots::{ClientSlot, SocketSlot};
+use crate::tcp_sockets::{Alarm, TcpSockets};
+use crate::upcalls::{Upcall, Upcalls};
+use bytes::Bytes;
+use farfield_base::random::Seed;
+use farfield_base::{Duration, Instant, TcpStats};
+use farfield_net::loss::Memory;
+use farfield_tcp::{Connection, Event as TcpEvent, Failure as TcpFailure, Numbers, SeqNumber};
+use farfield_user::{ConnectionKey, Failure};
+use farfield_wire::{Reassembler, ReassemblyLimits};
+use std::num::{NonZeroU8, NonZeroU32};
 use std::sync::Arc;
 
-/// The real hosts of a side, and what has come to them.
+/// The hosts of a shard's clients.
 #[derive(Debug)]
-pub(crate) struct RealHosts {
-    /// In order; all clients if absent.
-    slots: Option<Vec<ClientSlot>>,
-    /// Packets that have come to them.
-    pub arrivals: VecDeque<Departure>,
+pub(crate) struct EmulatedHosts {
+    pub clients: ClientTable,
+    pub tcp: TcpSockets,
+    pub datagrams: DatagramSockets,
+    pub reassembler: Reassembler,
+    pub upcalls: Upcalls,
+    /// Time goes on no further: nothing that is sent would arrive.
+    pub is_over: bool,
+    /// The seed of initial sequence numbers.
+    pub seed: Seed,
 }
 
-impl RealHosts {
-    /// Every client is a real host.
-    pub fn all() -> RealHosts {
-        RealHosts { slots: None, arrivals: VecDeque::new() }
-    }
-
-    /// The clients in `slots` are.
-    pub fn at(mut slots: Vec<ClientSlot>) -> RealHosts {
-        slots.sort_unstable();
-        RealHosts { slots: Some(slots), ..RealHosts::all() }
-    }
-
-    /// Whether the client is one.
-    pub fn has(&self, client: ClientSlot) -> bool {
-        self.slots.as_ref().is_none_or(|slots| slots.binary_search(&client).is_ok())
-    }
-}
-
-/// Where all links only take time, up and down: of clients' own links by class, of shared ones by route.
-#[derive(Debug)]
-pub(crate) struct LetsWhole {
-    classes: Box<[[bool; 2]]>,
-    routes: Box<[[bool; 2]]>,
-}
-
-impl LetsWhole {
-    pub fn new(plan: &NetworkPlan) -> LetsWhole {
-        let own = |links: &[Arc<LinkModel>]| links.iter().all(|link| link.only_takes_time());
-        let shared = |hops: &[HopPlan]| {
-            let mut links = hops.iter().filter_map(|hop| hop.link);
-            links.all(|link| plan.shared[link.index()].only_takes_time())
-        };
-        LetsWhole {
-            classes: plan.classes.iter().map(|class| [own(&class.up), own(&class.down)]).collect(),
-            routes: plan.routes.iter().map(|route| [shared(&route.up), shared(&route.down)]).collect(),
+impl EmulatedHosts {
+    /// Hosts of these clients, without sockets.
+    pub fn new(clients: ClientTable, seed: Seed) -> EmulatedHosts {
+        EmulatedHosts {
+            clients,
+            tcp: TcpSockets::default(),
+            datagrams: DatagramSockets::default(),
+            reassembler: Reassembler::new(ReassemblyLimits::default()),
+            upcalls: Upcalls::default(),
+            is_over: false,
+            seed,
         }
     }
 
-    fn of_class(&self, class: u16, up: bool) -> bool {
-        self.classes[usize::from(class)][usize::from(!up)]
+    /// A client, with the memory of losses of the socket on `port`, if there is one.
+    pub fn with_losses(
+        &mut self,
+        client: ClientSlot,
+        port: Option<(PortKind, u16)>,
+        up: bool,
+    ) -> (&mut Client, Option<&mut Memory>) {
+        let EmulatedHosts { clients, tcp, datagrams, .. } = self;
+        let client = &mut clients[client];
+        let socket = port.and_then(|port| Some((port.0, client.socket(port)?)));
+        let losses = socket.and_then(|(kind, slot)| match kind {
+            PortKind::Tcp => Some(tcp.get_mut(slot)?.losses(up)),
+            PortKind::Udp => Some(datagrams.find_mut(slot)?.losses(up)),
+        });
+        (client, losses)
     }
 
-    fn of_route(&self, route: u32, up: bool) -> bool {
-        self.routes[route as usize][usize::from(!up)]
+    /// Opens a connection of a client for its user; the user is called if the client has no port left.
+    pub fn open_tcp(
+        &mut self,
+        plan: &NetworkPlan,
+        now: Instant,
+        key: ConnectionKey,
+        client: ClientSlot,
+    ) -> Option<SocketSlot> {
+        let slot = self.tcp.next_slot();
+        let Some(port) = self.clients[client].take_port(PortKind::Tcp, slot) else {
+            self.upcalls.push(Upcall::Failed(key, Failure::NoAddress, None));
+            return None;
+        };
+        let class = usize::from(self.clients[client].class);
+        let tcp = Connection::open(Arc::clone(&plan.classes[class].tcp), self.numbers(now, client, port));
+        Some(self.tcp.open(key, tcp, client, port))
     }
-}
 
-impl ClientSide {
-    /// Whether the client is a real host.
-    pub fn is_real(&self, client: ClientSlot) -> bool {
-        self.hosts.as_ref().is_some_and(|hosts| hosts.has(client))
+    /// The numbers that a connection begins with: a clock of 4 µs and a hash of its ends (RFC 9293 §3.4.1),
+    /// so that a port may be used again while the server still remembers it.
+    fn numbers(&self, now: Instant, client: ClientSlot, port: u16) -> Numbers {
+        let number = u64::from(self.clients[client].number.get());
+        let mut hash = self.seed.0 ^ number << 16 ^ u64::from(port);
+        hash = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        hash = (hash ^ hash >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let clock = now.as_ns() / 4_000;
+        Numbers {
+            isn: SeqNumber((hash >> 32) as u32).at(clock as i64),
+            // One clock for all connections of a client (RFC 7323 §5.4): a later one is never taken for an
+            // older.
+            timestamp_offset: (number as u32).wrapping_mul(0x9e37_79b9),
+        }
     }
 
-    /// Sends a packet from or for a real host on its way, or each packet of a large one that may not pass
-    /// whole.
-    pub fn send_real(&mut self, client: ClientSlot, packet: Packet, up: bool) {
-        match &packet.carried {
-            Carried::Framed(framed) if !self.passes(client, &packet, up) => {
-                framed.pieces().for_each(|piece| self.send_one(client, piece.into_packet(), up));
+    /// Hands a segment to a connection.
+    pub fn receive_segment(&mut self, now: Instant, slot: SocketSlot, tcp: &Tcp) {
+        let EmulatedHosts { tcp: sockets, upcalls, .. } = self;
+        let socket = &mut sockets[slot];
+        let (key, payload) = (socket.key, &tcp.payload);
+        let (opening, before) = (!socket.tcp.state().is_synchronized(), upcalls.len());
+        let mut unwanted = false;
+        socket.tcp.handle_segment(now, &tcp.segment, payload, |bytes| match key {
+            Some(key) => upcalls.push(Upcall::Received(key, piece_of(payload, bytes))),
+            None => unwanted = true,
+        });
+        if let Some(key) = key.filter(|_| opening && upcalls.len() > before) {
+            // Text on a SYN-ACK: the upcall of the connection comes first
+            let event = socket.tcp.poll_event();
+            debug_assert_eq!(event, Some(TcpEvent::Connected));
+            upcalls.insert(before, Upcall::Connected(key));
+        }
+        if unwanted {
+            // RFC 9293 §3.6.1: data for a user who has closed: the peer is reset.
+            socket.tcp.abort();
+        }
+    }
+
+    /// Queues the upcalls of a connection that has sent all it may, and lets it go if it is over; returns the
+    /// event of its timer, if one is to be set.
+    pub fn settle(&mut self, now: Instant, slot: SocketSlot) -> Option<Alarm> {
+        self.queue_upcalls(slot);
+        let socket = &self.tcp[slot];
+        if socket.tcp.is_done() {
+            self.remove_tcp(slot);
+            return None;
+        }
+        if let Some(wait) = socket.tcp.time_wait() {
+            let (client, port) = (socket.client, socket.port);
+            self.remove_tcp(slot);
+            self.tcp.time_waits.take(now, client, port, wait);
+            return None;
+        }
+        self.tcp.arm_timer(now, slot)
+    }
+
+    fn queue_upcalls(&mut self, slot: SocketSlot) {
+        let EmulatedHosts { tcp, upcalls, .. } = self;
+        let socket = &mut tcp[slot];
+        while let Some(event) = socket.tcp.poll_event() {
+            let Some(key) = socket.key else { continue };
+            upcalls.push(match event {
+                TcpEvent::Connected => Upcall::Connected(key),
+                TcpEvent::PeerFinished => Upcall::Closed(key),
+                TcpEvent::Failed(failure) => {
+                    Upcall::Failed(key, failure_of(failure), Some(stats_of(&socket.tcp)))
+                }
+                TcpEvent::Closed => continue,
+            });
+        }
+    }
+
+    /// Hands a connection an ICMP error about what it sent, on a path whose headers have `headers_len` bytes.
+    /// RFC 1122 §4.2.3.9: that there is no way ends only an attempt to connect.
+    pub fn receive_tcp_complaint(&mut self, slot: SocketSlot, complaint: Complaint, headers_len: u32) {
+        let socket = &mut self.tcp[slot];
+        match complaint {
+            Complaint::TooBig { mtu } => {
+                let mss = mtu.saturating_sub(headers_len);
+                socket.tcp.reduce_mss(mss.min(u32::from(u16::MAX)) as u16);
             }
-            _ => self.send_one(client, packet, up),
-        }
-    }
-
-    /// Sends a packet that a server sent to another on its way, or each packet of a large one that may
-    /// not pass whole. One for nobody that it reaches is dropped.
-    pub fn handle_for_server(&mut self, packet: Packet) {
-        let (plan, addresses) = (&self.transit.plan, &packet.addresses);
-        let ends = plan.server_at(addresses.source()).zip(plan.server_at(addresses.destination()));
-        let way = ends.and_then(|(from, to)| Some((from, to, plan.route_between(from, to)?)));
-        let Some((from, to, route)) = way else {
-            self.transit.drops.nobody += packet.packets();
-            return;
-        };
-        // Which client it is counted with matters to nothing: it has come to this shard, and leaves by it.
-        let client = ClientSlot::new(0);
-        let set_out = |side: &mut ClientSide, packet: Packet| {
-            side.set_out(Flight::of(packet, (client, to), true, false).sent_by(Some(from)));
-        };
-        match &packet.carried {
-            Carried::Framed(framed)
-                if packet.packets() > 1 && !(packet.whole && self.lets_whole.of_route(route, true)) =>
-            {
-                framed.pieces().for_each(|piece| set_out(self, piece.into_packet()));
+            _ if !socket.tcp.state().is_synchronized() => {
+                socket.tcp.abort();
+                let counters = stats_of(&socket.tcp);
+                if let Some(key) = self.tcp.release(slot) {
+                    self.upcalls.push(Upcall::Failed(key, Failure::Unreachable, Some(counters)));
+                }
             }
-            _ => set_out(self, packet),
+            _ => {}
         }
     }
 
-    fn passes(&self, client: ClientSlot, packet: &Packet, up: bool) -> bool {
-        let lets_whole = || {
-            let (plan, addresses) = (&self.transit.plan, &packet.addresses);
-            let far =
-                if up { plan.far_at(addresses.destination()) } else { plan.server_at(addresses.source()) };
-            let (route, class) = self.route_of(client);
-            let way = far.map_or(route, |far| plan.route_to_far(self.id_of(client), route, far));
-            // The links of the program that it is for come last.
-            let seat = far.and_then(|far| plan.seat(far));
-            let last = seat.map(|seat| plan.clients[seat.index()].class);
-            self.lets_whole.of_class(class, up)
-                && self.lets_whole.of_route(way, up)
-                && last.is_none_or(|class| self.lets_whole.of_class(class, false))
-        };
-        packet.packets() == 1 || packet.whole && self.tap.is_none() && lets_whole()
+    /// Forgets a connection, and frees its port.
+    pub fn remove_tcp(&mut self, slot: SocketSlot) {
+        let socket = self.tcp.remove(slot);
+        self.clients[socket.client].free_port(PortKind::Tcp, socket.port);
     }
+}
 
-    fn send_one(&mut self, client: ClientSlot, packet: Packet, up: bool) {
-        if up {
-            self.send_up(client, packet);
-        } else {
-            self.send_down(client, packet);
-        }
+/// The counters of a connection that a sample keeps.
+pub(crate) fn stats_of(tcp: &Connection) -> TcpStats {
+    let short = |count: u32| u16::try_from(count).unwrap_or(u16::MAX);
+    let counters = tcp.counters();
+    let micros = |srtt: Duration| NonZeroU32::new(u32::try_from(srtt.as_ns() / 1_000).unwrap_or(u32::MAX));
+    TcpStats {
+        syn_tries: NonZeroU8::new(counters.syns_sent).unwrap_or(NonZeroU8::MIN),
+        retransmits: short(counters.retransmits),
+        out_of_order: short(counters.out_of_order),
+        srtt_us: tcp.srtt().and_then(micros),
+    }
+}
+
+fn failure_of(failure: TcpFailure) -> Failure {
+    match failure {
+        TcpFailure::Refused => Failure::Refused,
+        TcpFailure::Reset => Failure::Reset,
+        TcpFailure::TimedOut => Failure::ConnectTimedOut,
+    }
+}
+
+/// `bytes` as a part of `payload` if it lies there, and else a copy: what filled a gap comes from a store.
+fn piece_of(payload: &Bytes, bytes: &[u8]) -> Bytes {
+    if payload.as_ptr_range().contains(&bytes.as_ptr()) {
+        payload.slice_ref(bytes)
+    } else {
+        Bytes::copy_from_slice(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_shared_where_they_can_be() {
+        let payload = Bytes::from_static(b"abcdef");
+        assert_eq!(piece_of(&payload, &payload[2..4]).as_ptr(), payload[2..].as_ptr());
+        assert_eq!(piece_of(&payload, b"xy"), Bytes::from_static(b"xy"));
     }
 }

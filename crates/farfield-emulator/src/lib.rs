@@ -16,6 +16,7 @@
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
+mod bindings;
 pub mod capture;
 mod client;
 mod client_event;
@@ -43,16 +44,19 @@ pub mod packet;
 pub mod path;
 pub mod plan;
 mod prefetch;
+mod real_hosts;
 mod router;
 pub mod server;
 mod shard;
 mod shared;
 pub mod simulation;
 mod slots;
+mod tcp_sockets;
 mod time_wait;
 mod timeout_queue;
 mod transit;
 mod transport;
+mod upcalls;
 
 pub use capture::{CaptureFilter, CapturePlan, Captured};
 pub use cross_traffic::{CrossCounts, CrossFlow};

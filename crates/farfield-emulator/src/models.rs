@@ -146,7 +146,7 @@ impl ClientSide {
     /// Lets models be the servers of the network with these numbers.
     pub fn model_servers(&mut self, servers: Vec<(u16, Arc<ServerPlan>)>, directory: &Arc<Directory>) {
         if !servers.is_empty() {
-            let models = Models::new(servers, &self.transit.plan, directory, self.seed);
+            let models = Models::new(servers, &self.transit.plan, directory, self.hosts.seed);
             self.models = Some(Box::new(models));
         }
     }
@@ -195,7 +195,7 @@ impl ClientSide {
         loop {
             let Some(models) = &mut self.models else { return served };
             let mut sent: VecDeque<(ClientSlot, Packet)> = VecDeque::new();
-            let share = self.clients.share;
+            let share = self.hosts.clients.share;
             while let Some((number, client, packet)) = models.arrived.pop_front() {
                 let id = share.id_of(client);
                 let Some(model) = models.models.iter_mut().find(|model| model.number == number) else {

@@ -7,39 +7,36 @@
 //! ends those of a network that is gone. What is still under way to the old address finds nobody.
 
 use crate::client::PortKind;
-use crate::client_side::{ClientSide, Upcall};
-use crate::slots::SocketSlot;
-use crate::transport::stats_of;
+use crate::hosts::{EmulatedHosts, stats_of};
+use crate::plan::NetworkPlan;
+use crate::upcalls::Upcall;
 use farfield_user::Failure;
 
-impl ClientSide {
+impl EmulatedHosts {
     /// The client of this place among the moves of the plan moves now.
-    pub fn move_client(&mut self, place: u32) {
-        let plan = &self.transit.plan;
+    pub fn move_client(&mut self, plan: &NetworkPlan, place: u32) {
         let client = plan.moves[place as usize].client;
         let share = self.clients.share;
         let (from, to) = (share.slot_of(client), share.slot_of(plan.double(client)));
         self.clients.move_to(from, to);
-        let own = self.connections.iter().filter(|(_, socket)| socket.client == from);
-        let broken: Vec<SocketSlot> = own.map(|(slot, _)| SocketSlot::at(slot)).collect();
-        for slot in broken {
-            let socket = &self.connections[slot.index()];
+        for slot in self.tcp.of_client(from) {
+            let socket = &self.tcp[slot];
             if let Some(key) = socket.key {
                 let stats = stats_of(&socket.tcp);
-                self.upcalls.push_back(Upcall::Failed(key, Failure::NetworkChanged, Some(stats)));
+                self.upcalls.push(Upcall::Failed(key, Failure::NetworkChanged, Some(stats)));
             }
-            self.remove(slot);
+            self.remove_tcp(slot);
         }
         for slot in self.datagrams.of_client(from) {
             match self.clients[to].take_port(PortKind::Udp, slot) {
                 Some(port) => {
                     let (key, freed) = self.datagrams.rebind(slot, to, port);
                     self.clients[from].free_port(PortKind::Udp, freed);
-                    self.upcalls.push_back(Upcall::Moved(key));
+                    self.upcalls.push(Upcall::Moved(key));
                 }
                 None => {
                     let key = self.remove_datagram_socket(slot);
-                    self.upcalls.push_back(Upcall::Failed(key, Failure::NoAddress, None));
+                    self.upcalls.push(Upcall::Failed(key, Failure::NoAddress, None));
                 }
             }
         }

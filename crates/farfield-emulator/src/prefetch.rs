@@ -50,13 +50,13 @@ impl ClientSide {
         }
         let mut read = self.transit.coming().fold(0, |read, flight| read ^ u64::from(flight.client.get()));
         for flight in self.transit.coming() {
-            if let Some(client) = self.clients.get(flight.client) {
+            if let Some(client) = self.hosts.clients.get(flight.client) {
                 read ^= lines_of(client);
             }
         }
         for flight in self.transit.coming().filter(|flight| !flight.up) {
             if let Some(slot) = self.connection_of(flight)
-                && let Some(socket) = self.connections.get(slot.index())
+                && let Some(socket) = self.hosts.tcp.get(slot)
             {
                 read ^= tcp_lines_of(&socket.tcp) ^ u64::from(socket.port);
             }
@@ -67,7 +67,7 @@ impl ClientSide {
 
     fn connection_of(&self, flight: &Flight<ClientSlot>) -> Option<SocketSlot> {
         let port = flight.port().filter(|(kind, _)| *kind == PortKind::Tcp)?;
-        self.clients.get(flight.client)?.socket(port)
+        self.hosts.clients.get(flight.client)?.socket(port)
     }
 }
 

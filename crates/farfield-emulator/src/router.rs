@@ -13,12 +13,12 @@ use crate::clients::ClientShare;
 use crate::cross_traffic::CrossCounts;
 use crate::directory::Directory;
 use crate::forward::Forward;
-use crate::hosts::RealHosts;
 use crate::lag;
 use crate::lateness::Lateness;
 use crate::links::Beyond;
 use crate::packet::Packet;
 use crate::plan::NetworkPlan;
+use crate::real_hosts::RealHosts;
 use crate::server::ServerPlan;
 use crate::transit::{Departure, Event};
 use farfield_base::random::Seed;
@@ -42,7 +42,7 @@ impl Router {
         let directory = Arc::new(Directory::new(&network));
         let mut side =
             ClientSide::new(network, seed, ClientShare { shard: 0, shards: 1 }, Beyond::Everything);
-        side.hosts = Some(Box::new(RealHosts::all()));
+        side.real_hosts = Some(Box::new(RealHosts::all()));
         Router { directory, side }
     }
 
@@ -131,7 +131,7 @@ impl Router {
 
     /// The next packet that has come to its client.
     pub fn poll_arrival(&mut self) -> Option<Departure> {
-        self.side.hosts.as_mut().and_then(|hosts| hosts.arrivals.pop_front())
+        self.side.real_hosts.as_mut().and_then(|hosts| hosts.arrivals.pop_front())
     }
 
     /// Counters of each flow of cross traffic.

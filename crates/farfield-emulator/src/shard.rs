@@ -2,21 +2,22 @@
 
 use crate::capture::{CapturePlan, Captured, Tap};
 use crate::client_event::ClientEvent;
-use crate::client_side::{ClientSide, Upcall};
+use crate::client_side::ClientSide;
 use crate::clients::ClientShare;
 use crate::cross_traffic::CrossCounts;
 use crate::directory::Directory;
 use crate::forward::Forward;
-use crate::hosts::RealHosts;
 use crate::lag;
 use crate::lateness::Lateness;
 use crate::link_counts::LinkCounts;
 use crate::links::{At, Beyond};
 use crate::packet::Packet;
 use crate::plan::NetworkPlan;
+use crate::real_hosts::RealHosts;
 use crate::server::ServerPlan;
 use crate::slots::{ClientId, ClientSlot};
 use crate::transit::{Crossing, Departure, Event};
+use crate::upcalls::Upcall;
 use farfield_base::{Instant, LoadCounts, NetworkDrops, Note, Opened, Sample};
 use farfield_user::{Plan, Population, Wake};
 use std::net::IpAddr;
@@ -75,9 +76,9 @@ impl Shard {
     /// others, of which there must be one at least.
     pub fn seat(&mut self, hosts: &[ClientId]) {
         let side = &mut self.side;
-        side.clients.keep_users_off(hosts);
-        let slots = hosts.iter().map(|client| side.clients.share.slot_of(*client)).collect();
-        side.hosts = Some(Box::new(RealHosts::at(slots)));
+        side.hosts.clients.keep_users_off(hosts);
+        let slots = hosts.iter().map(|client| side.hosts.clients.share.slot_of(*client)).collect();
+        side.real_hosts = Some(Box::new(RealHosts::at(slots)));
     }
 
     /// Takes a packet that a real host sent at `now`. One whose source is no such host's address, or
@@ -98,13 +99,13 @@ impl Shard {
 
     /// The next packet that has come to a real host.
     pub fn poll_arrival(&mut self) -> Option<Departure> {
-        self.side.hosts.as_mut()?.arrivals.pop_front()
+        self.side.real_hosts.as_mut()?.arrivals.pop_front()
     }
 
     /// The client of this shard at `address`.
     fn own(&self, address: IpAddr) -> Option<ClientSlot> {
         let client = self.directory.find(address)?;
-        let share = self.side.clients.share;
+        let share = self.side.hosts.clients.share;
         share.has(client).then(|| share.slot_of(client))
     }
 
@@ -165,9 +166,11 @@ impl Shard {
         self.side.lag.overdue = (due < floor).then_some(due);
         match event {
             Event::Other(ClientEvent::Wake(wake)) => self.handle_wake(wall, due, wake, lateness),
-            Event::Other(ClientEvent::Timer { socket, serial }) => self.side.handle_timer(socket, serial),
+            Event::Other(ClientEvent::Timer(owner)) => self.side.handle_timer(owner),
             Event::Other(ClientEvent::Timeouts(queue)) => self.side.handle_timeouts(queue),
-            Event::Other(ClientEvent::Move(place)) => self.side.move_client(place),
+            Event::Other(ClientEvent::Move(place)) => {
+                self.side.hosts.move_client(&self.side.transit.plan, place)
+            }
             Event::Packet(slot) => {
                 if !self.side.transit.flights[slot.index()].up {
                     lateness.arrived(due, wall.since(due));
@@ -230,7 +233,7 @@ impl Shard {
 
     /// Takes a packet that has left the shared links, or will.
     pub fn take(&mut self, crossing: Crossing) {
-        let (Crossing { at, flight }, share) = (crossing, self.side.clients.share);
+        let (Crossing { at, flight }, share) = (crossing, self.side.hosts.clients.share);
         debug_assert!(share.has(flight.client), "a packet for another shard");
         let client = share.slot_of(flight.client);
         self.side.take_at(at, flight.of_client(client));
@@ -299,7 +302,7 @@ impl Shard {
 
     /// Ends virtual time at `now`, as [`cut`](Self::cut), where nobody carries the closing of connections.
     pub fn end(&mut self, now: Instant) {
-        self.side.is_over = true;
+        self.side.hosts.is_over = true;
         self.cut(now);
     }
 
@@ -323,14 +326,13 @@ impl Shard {
     /// Makes the upcalls that are queued, and those that follow from them.
     fn call_users(&mut self) {
         let Shard { population, side, .. } = self;
-        while let Some(upcall) = side.upcalls.pop_front() {
+        while let Some(upcall) = side.hosts.upcalls.pop() {
             let now = side.transit.now;
             match upcall {
                 Upcall::Connected(key) => population.handle_connected(side, now, key),
                 Upcall::Received(key, bytes) => {
                     // What is queued with it: the user must not ask again where the server has closed.
-                    let ends = |next: &Upcall| matches!(next, Upcall::Closed(of) | Upcall::Failed(of, ..) if *of == key);
-                    if side.upcalls.front().is_some_and(ends) {
+                    if side.hosts.upcalls.end_next(key) {
                         population.handle_ending(key);
                     }
                     population.handle_received(side, now, key, &bytes);
@@ -341,10 +343,7 @@ impl Shard {
                 }
                 Upcall::Closed(key) => population.handle_closed(side, now, key),
                 Upcall::Moved(key) => population.handle_moved(side, now, key),
-                Upcall::Failed(key, failure, counters) => {
-                    side.parting = counters.map(|counters| (key, counters));
-                    population.handle_failed(side, now, key, failure);
-                }
+                Upcall::Failed(key, failure, _) => population.handle_failed(side, now, key, failure),
             }
         }
     }

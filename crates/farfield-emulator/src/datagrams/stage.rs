@@ -115,7 +115,7 @@ impl Stage {
     pub fn reopen(&mut self, user: u32, port: u16) {
         let key = self.key(user);
         let side = self.side(user);
-        side.close_datagram_socket(key);
+        side.hosts.close_datagram_socket(key);
         side.open_datagram_socket(key, user, Some(port));
     }
 
@@ -166,7 +166,9 @@ impl Stage {
                         Event::Packet(slot) => side.travel(slot),
                         Event::Fate(link) => side.poll_fates(link),
                         Event::Cross(slot) => side.send_cross(slot),
-                        Event::Other(ClientEvent::Move(place)) => side.move_client(place),
+                        Event::Other(ClientEvent::Move(place)) => {
+                            side.hosts.move_client(&side.transit.plan, place)
+                        }
                         Event::Other(event) => panic!("{event:?}"),
                     }
                 }
@@ -195,11 +197,11 @@ impl Stage {
                         let clients = crate::Directory::new(&side.transit.plan);
                         let client = clients.find(answer.addresses.destination()).expect("a client");
                         side.transit.now = departure.intended;
-                        side.send_down(side.clients.share.slot_of(client), answer);
+                        side.send_down(side.hosts.clients.share.slot_of(client), answer);
                     }
                     self.departed.push((departure.intended, departure.packet));
                 }
-                while let Some(upcall) = side.upcalls.pop_front() {
+                while let Some(upcall) = side.hosts.upcalls.pop() {
                     let (key, heard) = match upcall {
                         Upcall::Datagram(key, ecn, bytes) => (key, Heard::Datagram(ecn, bytes.to_vec())),
                         Upcall::Moved(key) => (key, Heard::Moved),

@@ -170,10 +170,10 @@ fn a_closed_port_refuses() {
             let heard = stage.heard_by(0);
             assert_eq!(heard.last().map(|(_, heard)| heard), Some(&Heard::Refused));
             assert_eq!(heard.len(), 1 + usize::from(heard_before));
-            let client = &stage.sides[0].clients[ClientSlot::new(0)];
+            let client = &stage.sides[0].hosts.clients[ClientSlot::new(0)];
             assert_eq!(client.socket((PortKind::Udp, 10_000)), None);
             let key = stage.key(0);
-            assert!(!stage.sides[0].close_datagram_socket(key), "it is gone");
+            assert!(!stage.sides[0].hosts.close_datagram_socket(key), "it is gone");
         }
     }
 }
@@ -260,7 +260,7 @@ fn strays_are_answered() {
     let key = stage.key(0);
     stage.send(at(10_000), 0, Ecn::NotEct, 100, 100);
     stage.play(nobody);
-    assert!(stage.sides[0].close_datagram_socket(key));
+    assert!(stage.sides[0].hosts.close_datagram_socket(key));
     let (_, last) = stage.departed.last().cloned().expect("a datagram");
     stage.sides[0].transit.now = at(20_000);
     let answer = echo(&last).remove(0);

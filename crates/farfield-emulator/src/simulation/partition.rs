@@ -45,7 +45,7 @@ impl Partition {
     pub fn take(&mut self, crossings: &mut Vec<Crossing>) {
         let side = &mut self.shard.side;
         for Crossing { at, flight } in crossings.drain(..) {
-            let client = side.clients.share.slot_of(flight.client);
+            let client = side.hosts.clients.share.slot_of(flight.client);
             side.transit.schedule(at, flight.of_client(client));
         }
     }
