@@ -1,55 +1,49 @@
-//! The clients' side: what a shard owns beside its users. Clients, connections, clients' own links, and the
-//! packets on them; where the shard is alone, the shared links too.
+//! The clients' side: all that a shard has beside its users, each part with an owner.
+//!
+//! A packet may go all its way without time passing, from one host through links to the next, whose answer
+//! goes back likewise: what carries packets is a method of the whole side. What touches one owner is a method
+//! of that owner.
 
-use crate::capture::{CapturePoint, Tap};
+use crate::capture::CapturePoint;
 use crate::client::Wire;
 use crate::client_event::ClientEvent;
 use crate::clients::{ClientShare, ClientTable};
 use crate::cross_traffic::CrossFlows;
+use crate::edge::NetworkEdge;
 use crate::flight::{Contents, Flight};
 use crate::forward::{Ahead, Forward, On, Way};
 use crate::hosts::EmulatedHosts;
 use crate::lag::Lag;
 use crate::link_counts::counters_of;
 use crate::links::{At, Beyond, ShardLinks};
-use crate::models::Models;
 use crate::packet::{Packet, Tcp};
 use crate::plan::{HopPlan, NetworkPlan};
-use crate::real_hosts::{LetsWhole, RealHosts};
+use crate::records::UserRecords;
 use crate::slots::{ClientId, ClientSlot, SharedLinkId};
 use crate::transit::{Crossing, Departure, Event, Transit};
 use bytes::Bytes;
+use farfield_base::Instant;
 use farfield_base::random::Seed;
-use farfield_base::{Instant, Note, Opened, Sample};
 use farfield_net::loss::Memory;
 use farfield_net::{Closure, Fate, Mtu};
 use farfield_tcp::Segment;
-use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The state that everything in a shard acts on, apart from its users, who act on it through
-/// [`Transport`](farfield_user::Transport).
+/// The clients' side of a shard. Users act on it through [`Transport`](farfield_user::Transport).
 #[derive(Debug)]
 pub(crate) struct ClientSide {
+    /// Time, events and packets under way.
     pub transit: Transit<ClientSlot, At, ClientEvent>,
+    /// Links: clients' own, and shared ones where the shard is alone.
     pub links: ShardLinks,
+    /// Emulated hosts: clients, their ports and sockets, upcalls for users.
     pub hosts: EmulatedHosts,
-    /// What of the clients' side is behind the clock.
+    /// The gateway, models of servers, real hosts, and the capture.
+    pub edge: NetworkEdge,
+    /// Events and load that are late, where time is real.
     pub lag: Lag,
-    /// Packets that have come to the gateway, where it is here.
-    pub departures: VecDeque<Departure>,
-    /// Clients that are real hosts; absent where all are emulated.
-    pub real_hosts: Option<Box<RealHosts>>,
-    pub lets_whole: LetsWhole,
-    /// Servers that are models; absent where all are real.
-    pub models: Option<Box<Models>>,
-    pub samples: Vec<Sample>,
-    /// Notes of what happened in sessions.
-    pub notes: Vec<Note>,
-    pub connects: u64,
-    /// Connections begun, if they are noted.
-    pub opened: Option<Vec<Opened>>,
-    pub tap: Option<Box<Tap>>,
+    /// Samples and notes, until they are taken.
+    pub records: UserRecords,
 }
 
 impl ClientSide {
@@ -67,16 +61,9 @@ impl ClientSide {
         ClientSide {
             links: ShardLinks::new(&plan, seed, beyond),
             hosts: EmulatedHosts::new(ClientTable::new(&plan, seed, share), seed),
+            edge: NetworkEdge::new(&plan, seed),
             lag: Lag::default(),
-            departures: VecDeque::new(),
-            real_hosts: None,
-            lets_whole: LetsWhole::new(&plan),
-            models: None,
-            samples: Vec::new(),
-            notes: Vec::new(),
-            connects: 0,
-            opened: None,
-            tap: None,
+            records: UserRecords::default(),
             transit,
         }
     }
@@ -95,9 +82,10 @@ impl ClientSide {
     /// Shows a packet of a client to the capture, if there is one. Beside users, packets of real hosts are
     /// not captured: no sample is of them.
     pub fn show(&mut self, point: CapturePoint, client: ClientSlot, outbound: bool, packet: &Packet) {
-        let is_real = self.hosts.clients.are_partly_without_users() && self.is_real(client);
-        if let Some(tap) = self.tap.as_mut().filter(|_| !is_real) {
-            tap.see(self.transit.now, point, self.hosts.clients[client].number, outbound, packet);
+        let is_real = self.hosts.clients.are_partly_without_users() && self.edge.is_real(client);
+        if self.edge.is_captured() && !is_real {
+            let number = self.hosts.clients[client].number;
+            self.edge.show(self.transit.now, point, number, outbound, packet);
         }
     }
 
@@ -116,7 +104,7 @@ impl ClientSide {
     /// Sends a segment from port `port` of a client to the server.
     pub fn send_segment(&mut self, client: ClientSlot, port: u16, segment: &Segment, payload: &Bytes) {
         let flight = Flight::segment((client, true), self.is_v6(client), port, segment, payload);
-        if let Some(flight) = flight.filter(|_| self.tap.is_none()) {
+        if let Some(flight) = flight.filter(|_| !self.edge.is_captured()) {
             return self.set_out(flight);
         }
         let destination_port = self.port_of_server(client);
@@ -142,8 +130,8 @@ impl ClientSide {
         if !is_of_a_server {
             self.show(CapturePoint::Gateway, client, true, &packet);
         }
-        let intended = self.intended();
-        self.departures.push_back(Departure { intended, packet, server });
+        let intended = self.lag.intended(self.transit.now);
+        self.edge.departures.push_back(Departure { intended, packet, server });
     }
 
     /// A packet of a program has come to the edge of the program in the place of `seat`.
@@ -171,15 +159,15 @@ impl ClientSide {
             self.transit.drops.nobody += 1;
             return;
         }
-        if self.tap.is_some() || self.real_hosts.is_some() {
-            let (is_real, server) = (self.is_real(client), self.server_of(&flight));
-            if self.tap.is_some() || is_real {
+        if self.edge.is_captured() || self.edge.has_real_hosts() {
+            let (is_real, server) = (self.edge.is_real(client), self.server_of(&flight));
+            if self.edge.is_captured() || is_real {
                 let packet = self.packet_of(flight);
                 self.show(CapturePoint::Client, client, false, &packet);
-                let intended = self.intended();
-                return match self.real_hosts.as_mut().filter(|_| is_real) {
-                    Some(hosts) => hosts.arrivals.push_back(Departure { intended, packet, server }),
-                    None => self.receive(client, packet),
+                let intended = self.lag.intended(self.transit.now);
+                return match is_real {
+                    true => self.edge.arrive(Departure { intended, packet, server }),
+                    false => self.receive(client, packet),
                 };
             }
         }
@@ -189,11 +177,6 @@ impl ClientSide {
             Contents::Datagram(udp) => self.receive_datagram(client, None, ecn, udp),
             Contents::Whole(packet) => self.receive(client, *packet),
         }
-    }
-
-    /// When what happens now was meant to.
-    fn intended(&self) -> Instant {
-        self.lag.overdue.unwrap_or(self.transit.now)
     }
 }
 

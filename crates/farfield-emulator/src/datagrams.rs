@@ -191,7 +191,7 @@ impl ClientSide {
         user: u32,
         server_port: Option<u16>,
     ) -> Instant {
-        self.connects += 1;
+        self.records.connects += 1;
         let client = self.hosts.clients.present_of(user);
         let server_port = server_port.unwrap_or(self.port_of_server(client));
         if let Some(port) = self.hosts.open_datagram_socket(key, client, server_port) {
@@ -228,7 +228,7 @@ impl ClientSide {
             return;
         }
         // A flight is for the usual port.
-        if self.tap.is_none() && destination_port == self.port_of_server(client) {
+        if !self.edge.is_captured() && destination_port == self.port_of_server(client) {
             let flight = Flight::datagram((client, true), self.is_v6(client), port, ecn, payload);
             return self.set_out(flight);
         }

@@ -9,7 +9,7 @@ use crate::datagrams::{Complaint, DatagramSockets};
 use crate::packet::Tcp;
 use crate::plan::NetworkPlan;
 use crate::slots::{ClientSlot, SocketSlot};
-use crate::tcp_sockets::{Alarm, TcpSockets};
+use crate::tcp_sockets::{ClientAlarm, TcpSockets};
 use crate::upcalls::{Upcall, Upcalls};
 use bytes::Bytes;
 use farfield_base::random::Seed;
@@ -32,7 +32,7 @@ pub(crate) struct EmulatedHosts {
     /// Time goes on no further: nothing that is sent would arrive.
     pub is_over: bool,
     /// The seed of initial sequence numbers.
-    pub seed: Seed,
+    seed: Seed,
 }
 
 impl EmulatedHosts {
@@ -125,7 +125,7 @@ impl EmulatedHosts {
 
     /// Queues the upcalls of a connection that has sent all it may, and lets it go if it is over; returns the
     /// event of its timer, if one is to be set.
-    pub fn settle(&mut self, now: Instant, slot: SocketSlot) -> Option<Alarm> {
+    pub fn settle(&mut self, now: Instant, slot: SocketSlot) -> Option<ClientAlarm> {
         self.queue_upcalls(slot);
         let socket = &self.tcp[slot];
         if socket.tcp.is_done() {

@@ -27,7 +27,7 @@ pub fn floor(wall: Instant) -> Instant {
     Instant::from_ns(wall.as_ns().saturating_sub(LAG_MAX.as_ns()))
 }
 
-/// What of a shard is behind the clock.
+/// The lag of a shard: events and load that are behind the clock.
 #[derive(Debug, Default)]
 pub(crate) struct Lag {
     /// The earliest instant at which anything happens now; zero in virtual time.
@@ -39,6 +39,11 @@ pub(crate) struct Lag {
 }
 
 impl Lag {
+    /// When what happens at `now` was meant to.
+    pub fn intended(&self, now: Instant) -> Instant {
+        self.overdue.unwrap_or(now)
+    }
+
     /// True once there is a clock to be behind.
     pub fn is_real_time(&self) -> bool {
         self.floor > Instant::ZERO

@@ -7,6 +7,7 @@
 
 use crate::Directory;
 use crate::client_side::ClientSide;
+use crate::clients::ClientShare;
 use crate::flight::Flight;
 use crate::forward::Forward;
 use crate::icmp;
@@ -57,7 +58,7 @@ impl Models {
         Models { models: servers.into_iter().map(model).collect(), arrived: VecDeque::new() }
     }
 
-    /// Whether the server with this number is one of them.
+    /// True if the server with this number is one of them.
     pub fn have(&self, number: u16) -> bool {
         self.models.iter().any(|model| model.number == number)
     }
@@ -65,6 +66,36 @@ impl Models {
     /// When something happens at one of them next, if anything will.
     pub fn next_at(&self) -> Option<Instant> {
         self.models.iter().filter_map(|model| model.server.next_at()).min()
+    }
+}
+
+impl Models {
+    /// Takes a packet of a client's for server `number`, which is one of them.
+    fn arrive(&mut self, number: u16, client: ClientSlot, packet: Packet) {
+        self.arrived.push_back((number, client, packet));
+    }
+
+    /// Does the next thing of a model's, which is due at `due`, at `at`.
+    fn step(&mut self, due: Instant, at: Instant) -> bool {
+        let first = self.models.iter_mut().find(|model| model.server.next_at() == Some(due));
+        first.is_some_and(|model| model.server.step_at(due, at))
+    }
+
+    /// Hands the models what has arrived; returns what they send, with the clients that it is for.
+    fn exchange(&mut self, now: Instant, share: ClientShare) -> VecDeque<(ClientSlot, Packet)> {
+        let Models { models, arrived } = self;
+        let mut sent = VecDeque::new();
+        while let Some((number, client, packet)) = arrived.pop_front() {
+            let Some(model) = models.iter_mut().find(|model| model.number == number) else { continue };
+            let mut answer = |answer| sent.push_back((client, answer));
+            model.handle(now, share.id_of(client), &packet, &mut answer);
+        }
+        for model in models {
+            while let Some((client, packet)) = model.server.poll_sent() {
+                sent.push_back((share.slot_of(client), packet));
+            }
+        }
+        sent
     }
 }
 
@@ -143,18 +174,10 @@ fn refuse(packet: &Packet, answer: &mut impl FnMut(Packet)) {
 }
 
 impl ClientSide {
-    /// Lets models be the servers of the network with these numbers.
-    pub fn model_servers(&mut self, servers: Vec<(u16, Arc<ServerPlan>)>, directory: &Arc<Directory>) {
-        if !servers.is_empty() {
-            let models = Models::new(servers, &self.transit.plan, directory, self.hosts.seed);
-            self.models = Some(Box::new(models));
-        }
-    }
-
     /// When something happens next, here or at a model of a server.
     pub fn next_at(&self) -> Option<Instant> {
         let own = self.transit.wheel.next_at();
-        match &self.models {
+        match &self.edge.models {
             None => own,
             Some(models) => own.into_iter().chain(models.next_at()).min(),
         }
@@ -163,21 +186,21 @@ impl ClientSide {
     /// Hands a packet that has come to the gateway to the model of its server, if that is a model.
     pub fn arrive_at_model(&mut self, flight: Flight<ClientSlot>) -> Option<Flight<ClientSlot>> {
         let is_one = |models: &Models| models.have(self.server_of(&flight));
-        if !self.models.as_ref().is_some_and(|models| is_one(models)) {
+        if !self.edge.models.as_ref().is_some_and(|models| is_one(models)) {
             return Some(flight);
         }
         let number = self.server_of(&flight);
         let client = flight.client;
         let packet = self.packet_of(flight);
         self.show(crate::capture::CapturePoint::Gateway, client, true, &packet);
-        self.models.as_mut()?.arrived.push_back((number, client, packet));
+        self.edge.models.as_mut()?.arrive(number, client, packet);
         None
     }
 
     /// Does the next thing of a model that is due by `wall`, if it is due before all else here; it
     /// happens when it was due, or at `floor` if that is later.
     pub fn step_model(&mut self, wall: Instant, floor: Instant) -> bool {
-        let Some(models) = &mut self.models else { return false };
+        let Some(models) = &mut self.edge.models else { return false };
         let Some(due) = models.next_at().filter(|due| *due <= wall) else { return false };
         if self.transit.wheel.next_at().is_some_and(|own| own <= due) {
             return false;
@@ -185,29 +208,15 @@ impl ClientSide {
         let at = due.max(floor).max(self.transit.now);
         self.transit.now = at;
         self.lag.overdue = (due < floor).then_some(due);
-        let first = models.models.iter_mut().find(|model| model.server.next_at() == Some(due));
-        first.is_some_and(|model| model.server.step_at(due, at))
+        models.step(due, at)
     }
 
     /// Hands packets to and fro between models and their clients until none has come; false if none had.
     pub fn serve_models(&mut self) -> bool {
-        let (mut served, now) = (false, self.transit.now);
+        let mut served = false;
         loop {
-            let Some(models) = &mut self.models else { return served };
-            let mut sent: VecDeque<(ClientSlot, Packet)> = VecDeque::new();
-            let share = self.hosts.clients.share;
-            while let Some((number, client, packet)) = models.arrived.pop_front() {
-                let id = share.id_of(client);
-                let Some(model) = models.models.iter_mut().find(|model| model.number == number) else {
-                    continue;
-                };
-                model.handle(now, id, &packet, &mut |answer| sent.push_back((client, answer)));
-            }
-            for model in &mut models.models {
-                while let Some((client, packet)) = model.server.poll_sent() {
-                    sent.push_back((share.slot_of(client), packet));
-                }
-            }
+            let Some(models) = &mut self.edge.models else { return served };
+            let sent = models.exchange(self.transit.now, self.hosts.clients.share);
             if sent.is_empty() {
                 return served;
             }

@@ -72,11 +72,6 @@ impl LetsWhole {
 }
 
 impl ClientSide {
-    /// Whether the client is a real host.
-    pub fn is_real(&self, client: ClientSlot) -> bool {
-        self.real_hosts.as_ref().is_some_and(|hosts| hosts.has(client))
-    }
-
     /// Sends a packet from or for a real host on its way, or each packet of a large one that may not pass
     /// whole.
     pub fn send_real(&mut self, client: ClientSlot, packet: Packet, up: bool) {
@@ -105,7 +100,7 @@ impl ClientSide {
         };
         match &packet.carried {
             Carried::Framed(framed)
-                if packet.packets() > 1 && !(packet.whole && self.lets_whole.of_route(route, true)) =>
+                if packet.packets() > 1 && !(packet.whole && self.edge.lets_whole.of_route(route, true)) =>
             {
                 framed.pieces().for_each(|piece| set_out(self, piece.into_packet()));
             }
@@ -123,11 +118,11 @@ impl ClientSide {
             // The links of the program that it is for come last.
             let seat = far.and_then(|far| plan.seat(far));
             let last = seat.map(|seat| plan.clients[seat.index()].class);
-            self.lets_whole.of_class(class, up)
-                && self.lets_whole.of_route(way, up)
-                && last.is_none_or(|class| self.lets_whole.of_class(class, false))
+            self.edge.lets_whole.of_class(class, up)
+                && self.edge.lets_whole.of_route(way, up)
+                && last.is_none_or(|class| self.edge.lets_whole.of_class(class, false))
         };
-        packet.packets() == 1 || packet.whole && self.tap.is_none() && lets_whole()
+        packet.packets() == 1 || packet.whole && !self.edge.is_captured() && lets_whole()
     }
 
     fn send_one(&mut self, client: ClientSlot, packet: Packet, up: bool) {

@@ -7,7 +7,7 @@
 //! [`Framed`](crate::Framed) as a kernel with offload hands them over), since a kernel may set options that
 //! an emulated host has no meaning for.
 
-use crate::capture::{CapturePlan, Captured, Tap};
+use crate::capture::{CapturePlan, Captured};
 use crate::client_side::ClientSide;
 use crate::clients::ClientShare;
 use crate::cross_traffic::CrossCounts;
@@ -42,23 +42,23 @@ impl Router {
         let directory = Arc::new(Directory::new(&network));
         let mut side =
             ClientSide::new(network, seed, ClientShare { shard: 0, shards: 1 }, Beyond::Everything);
-        side.real_hosts = Some(Box::new(RealHosts::all()));
+        side.edge.seat(RealHosts::all());
         Router { directory, side }
     }
 
     /// Lets models be the servers of the network with these numbers.
     pub fn model_servers(&mut self, servers: Vec<(u16, Arc<ServerPlan>)>) {
-        self.side.model_servers(servers, &self.directory);
+        self.side.edge.model_servers(servers, &self.side.transit.plan, &self.directory);
     }
 
     /// Captures packets from now on.
     pub fn capture(&mut self, plan: &CapturePlan) {
-        self.side.tap = Some(Box::new(Tap::new(plan)));
+        self.side.edge.capture(plan);
     }
 
     /// Takes the packets that were captured, in order.
     pub fn take_captured(&mut self) -> Vec<Captured> {
-        self.side.tap.as_mut().map(|tap| std::mem::take(&mut tap.seen)).unwrap_or_default()
+        self.side.edge.take_captured()
     }
 
     /// When something happens next, if anything will.
@@ -126,12 +126,12 @@ impl Router {
 
     /// The next packet that has come to the gateway, for a server.
     pub fn poll_departure(&mut self) -> Option<Departure> {
-        self.side.departures.pop_front()
+        self.side.edge.departures.pop_front()
     }
 
     /// The next packet that has come to its client.
     pub fn poll_arrival(&mut self) -> Option<Departure> {
-        self.side.real_hosts.as_mut().and_then(|hosts| hosts.arrivals.pop_front())
+        self.side.edge.next_arrival()
     }
 
     /// Counters of each flow of cross traffic.

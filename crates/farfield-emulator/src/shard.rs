@@ -1,6 +1,6 @@
 //! A shard: users, and the clients' side of the network under them.
 
-use crate::capture::{CapturePlan, Captured, Tap};
+use crate::capture::{CapturePlan, Captured};
 use crate::client_event::ClientEvent;
 use crate::client_side::ClientSide;
 use crate::clients::ClientShare;
@@ -58,18 +58,18 @@ impl Shard {
 
     /// Captures packets from now on.
     pub fn capture(&mut self, plan: &CapturePlan) {
-        self.side.tap = Some(Box::new(Tap::new(plan)));
+        self.side.edge.capture(plan);
     }
 
     /// Takes the packets that were captured, in order.
     pub fn take_captured(&mut self) -> Vec<Captured> {
-        self.side.tap.as_mut().map(|tap| std::mem::take(&mut tap.seen)).unwrap_or_default()
+        self.side.edge.take_captured()
     }
 
     /// Lets models be the servers of the network with these numbers. No other shard may have clients of
     /// theirs.
     pub fn model_servers(&mut self, servers: Vec<(u16, Arc<ServerPlan>)>) {
-        self.side.model_servers(servers, &self.directory);
+        self.side.edge.model_servers(servers, &self.side.transit.plan, &self.directory);
     }
 
     /// Puts real hosts in the places of these clients of the shard, before the load begins. Users act on the
@@ -78,7 +78,7 @@ impl Shard {
         let side = &mut self.side;
         side.hosts.clients.keep_users_off(hosts);
         let slots = hosts.iter().map(|client| side.hosts.clients.share.slot_of(*client)).collect();
-        side.real_hosts = Some(Box::new(RealHosts::at(slots)));
+        side.edge.seat(RealHosts::at(slots));
     }
 
     /// Takes a packet that a real host sent at `now`. One whose source is no such host's address, or
@@ -87,7 +87,7 @@ impl Shard {
     pub fn handle_host_packet(&mut self, now: Instant, packet: Packet) {
         self.side.transit.now = self.side.transit.now.max(now);
         let is_for_a_host = self.side.transit.plan.far_at(packet.addresses.destination()).is_some();
-        let host = self.own(packet.addresses.source()).filter(|client| self.side.is_real(*client));
+        let host = self.own(packet.addresses.source()).filter(|client| self.side.edge.is_real(*client));
         match host.filter(|_| is_for_a_host) {
             Some(client) => {
                 self.side.send_real(client, packet, true);
@@ -99,7 +99,7 @@ impl Shard {
 
     /// The next packet that has come to a real host.
     pub fn poll_arrival(&mut self) -> Option<Departure> {
-        self.side.real_hosts.as_mut()?.arrivals.pop_front()
+        self.side.edge.next_arrival()
     }
 
     /// The client of this shard at `address`.
@@ -111,12 +111,12 @@ impl Shard {
 
     /// Notes the addresses of connections from now on.
     pub fn note_connections(&mut self) {
-        self.side.opened = Some(Vec::new());
+        self.side.records.note_connections();
     }
 
     /// Takes the connections that were noted, in the order in which they were begun.
     pub fn take_opened(&mut self) -> Vec<Opened> {
-        self.side.opened.as_mut().map(std::mem::take).unwrap_or_default()
+        self.side.records.take_opened()
     }
 
     /// Begins the load.
@@ -222,7 +222,7 @@ impl Shard {
     pub fn handle_packet(&mut self, now: Instant, packet: Packet) {
         self.side.transit.now = self.side.transit.now.max(now);
         match self.own(packet.addresses.destination()) {
-            Some(client) if self.side.is_real(client) => self.side.send_real(client, packet, false),
+            Some(client) if self.side.edge.is_real(client) => self.side.send_real(client, packet, false),
             Some(client) => {
                 self.side.send_down(client, packet);
                 self.come_to_rest();
@@ -247,17 +247,17 @@ impl Shard {
 
     /// The next packet that has come to the gateway.
     pub fn poll_departure(&mut self) -> Option<Departure> {
-        self.side.departures.pop_front()
+        self.side.edge.departures.pop_front()
     }
 
     /// Takes the samples of requests that are over.
     pub fn take_samples(&mut self) -> std::vec::Drain<'_, Sample> {
-        self.side.samples.drain(..)
+        self.side.records.samples.drain(..)
     }
 
     /// Takes the notes of what happened in sessions.
     pub fn take_notes(&mut self) -> std::vec::Drain<'_, Note> {
-        self.side.notes.drain(..)
+        self.side.records.notes.drain(..)
     }
 
     /// The users.
@@ -277,7 +277,7 @@ impl Shard {
 
     /// Connections begun so far.
     pub fn connects(&self) -> u64 {
-        self.side.connects
+        self.side.records.connects
     }
 
     /// Counters of each flow of cross traffic, as far as its link is here.

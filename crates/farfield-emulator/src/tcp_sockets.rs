@@ -1,5 +1,5 @@
 //! TCP sockets of emulated clients: connections with their keys and timers, and those of which only TIME-WAIT
-//! is left. What they send and receive is [`transport`](crate::transport)'s and [`host`](crate::host)'s.
+//! is left. What they send and receive is [`transport`](crate::transport)'s and [`receive`](crate::receive)'s.
 
 use crate::bindings::SocketBindings;
 use crate::client_event::ClientEvent;
@@ -31,7 +31,7 @@ pub(crate) struct TcpSocket {
 }
 
 /// Events of timers that the wheel is to hold, with when they are due.
-pub(crate) type Alarm = (Instant, ClientEvent);
+pub(crate) type ClientAlarm = (Instant, ClientEvent);
 
 /// A timer whose event has come. Timers are not cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub(crate) enum TimerExpiry {
     /// Its connection is gone, or was asked meanwhile.
     Stale,
     /// It was put off.
-    PutOff(Option<Alarm>),
+    PutOff(Option<ClientAlarm>),
     /// The connection has taken it.
     Due,
 }
@@ -122,7 +122,7 @@ impl TcpSockets {
     }
 
     /// Arms the connection's timer, if it is due before the event that is set; returns the event to set.
-    pub fn arm_timer(&mut self, now: Instant, slot: SocketSlot) -> Option<Alarm> {
+    pub fn arm_timer(&mut self, now: Instant, slot: SocketSlot) -> Option<ClientAlarm> {
         let socket = &mut self.table[slot.index()];
         let at = socket.tcp.poll_timer().filter(|at| *at < socket.timer_at)?;
         let serial = socket.serial;

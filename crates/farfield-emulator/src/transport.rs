@@ -5,7 +5,7 @@ use crate::client_side::ClientSide;
 use crate::forward::Forward;
 use crate::hosts::stats_of;
 use crate::slots::{ClientSlot, SocketSlot};
-use crate::tcp_sockets::{Alarm, TimerExpiry};
+use crate::tcp_sockets::{ClientAlarm, TimerExpiry};
 use crate::timeout_queue::{Front, Owner};
 use crate::transit::Event;
 use bytes::Bytes;
@@ -26,7 +26,7 @@ impl Transport for ClientSide {
     }
 
     fn connect(&mut self, key: ConnectionKey, user: u32) -> Instant {
-        self.connects += 1;
+        self.records.connects += 1;
         let (now, client) = (self.transit.now, self.hosts.clients.present_of(user));
         if let Some(slot) = self.hosts.open_tcp(&self.transit.plan, now, key, client) {
             let ports = (self.hosts.tcp[slot].port, self.port_of_server(client));
@@ -101,11 +101,11 @@ impl Transport for ClientSide {
 
     fn record(&mut self, mut sample: Sample) {
         sample.class = self.class_of(sample.user);
-        self.samples.push(sample);
+        self.records.samples.push(sample);
     }
 
     fn note(&mut self, note: Note) {
-        self.notes.push(note);
+        self.records.notes.push(note);
     }
 }
 
@@ -127,7 +127,7 @@ impl ClientSide {
         self.send_segment(client, source_port, &segment, &payload);
     }
 
-    fn set_alarm(&mut self, alarm: Option<Alarm>) {
+    fn set_alarm(&mut self, alarm: Option<ClientAlarm>) {
         if let Some((at, event)) = alarm {
             self.transit.wheel.schedule(at, Event::Other(event));
         }
@@ -161,14 +161,16 @@ impl ClientSide {
         client: ClientSlot,
         (port, port_of_server): (u16, u16),
     ) {
-        let Some(opened) = &mut self.opened else { return };
-        let addresses = self.transit.plan.addresses(self.hosts.clients[client].number);
-        opened.push(Opened {
-            connection: key.serial,
-            user,
-            at: self.transit.now,
-            client: (addresses.source(), port).into(),
-            server: (addresses.destination(), port_of_server).into(),
+        let ClientSide { transit, hosts, records, .. } = self;
+        records.note_opened(|| {
+            let addresses = transit.plan.addresses(hosts.clients[client].number);
+            Opened {
+                connection: key.serial,
+                user,
+                at: transit.now,
+                client: (addresses.source(), port).into(),
+                server: (addresses.destination(), port_of_server).into(),
+            }
         });
     }
 }

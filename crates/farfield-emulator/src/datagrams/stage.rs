@@ -2,7 +2,7 @@
 //! that answers as a test says, and what either of them heard and when.
 
 use super::*;
-use crate::capture::{CapturePlan, Captured, Tap};
+use crate::capture::{CapturePlan, Captured};
 use crate::client_event::ClientEvent;
 use crate::clients::ClientShare;
 use crate::links::Beyond;
@@ -133,14 +133,11 @@ impl Stage {
     pub fn capture(&mut self) {
         let clients = (0..self.sides[0].transit.plan.clients.len() as u32).collect();
         let plan = CapturePlan { gateway: true, clients, ..CapturePlan::default() };
-        self.sides.iter_mut().for_each(|side| side.tap = Some(Box::new(Tap::new(&plan))));
+        self.sides.iter_mut().for_each(|side| side.edge.capture(&plan));
     }
 
     pub fn captured(&mut self) -> Vec<Captured> {
-        self.sides
-            .iter_mut()
-            .flat_map(|side| std::mem::take(&mut side.tap.as_mut().expect("a tap").seen))
-            .collect()
+        self.sides.iter_mut().flat_map(|side| side.edge.take_captured()).collect()
     }
 
     /// A user sends `bytes` of data at `at`, in datagrams of `size`.
@@ -191,7 +188,7 @@ impl Stage {
         loop {
             let mut rest = !self.pass_on();
             for side in &mut self.sides {
-                while let Some(departure) = side.departures.pop_front() {
+                while let Some(departure) = side.edge.departures.pop_front() {
                     rest = false;
                     for answer in server(&departure.packet) {
                         let clients = crate::Directory::new(&side.transit.plan);

@@ -238,9 +238,9 @@ impl<T: Tap> Machine<'_, T> {
         let partition = &mut *lock(&self.partitions[number]);
         partition.take(&mut lock(&before.down[number]));
         partition.take(&mut lock(&before.far_down[number]));
-        let held = partition.shard.side.samples.len();
+        let held = partition.shard.side.records.samples.len();
         let did = partition.run(self.windows.clients_end(k), self.remote);
-        self.pending.add(partition.shard.side.samples.len() - held);
+        self.pending.add(partition.shard.side.records.samples.len() - held);
         let crossings = &mut partition.shard.side.transit.crossings;
         let sent = !crossings.is_empty();
         if sent {
