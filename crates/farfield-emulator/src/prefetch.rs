@@ -7,8 +7,8 @@
 //! it does, but later.
 
 use crate::client::{Client, Own, PortKind};
-use crate::client_side::ClientSide;
 use crate::flight::Flight;
+use crate::hosts::EmulatedHosts;
 use crate::server::Core;
 use crate::shared::SharedSide;
 use crate::slots::{ClientSlot, FlightSlot, SocketSlot};
@@ -42,32 +42,32 @@ impl<C: Copy, L, O> Transit<C, L, O> {
     }
 }
 
-impl ClientSide {
-    /// Reads what the packets that come soon will need of this side.
-    pub fn prefetch(&mut self) {
-        if self.transit.soon.is_empty() {
+impl EmulatedHosts {
+    /// Reads what the packets that come soon will need of these hosts.
+    pub fn prefetch<L, O>(&self, transit: &mut Transit<ClientSlot, L, O>) {
+        if transit.soon.is_empty() {
             return;
         }
-        let mut read = self.transit.coming().fold(0, |read, flight| read ^ u64::from(flight.client.get()));
-        for flight in self.transit.coming() {
-            if let Some(client) = self.hosts.clients.get(flight.client) {
+        let mut read = transit.coming().fold(0, |read, flight| read ^ u64::from(flight.client.get()));
+        for flight in transit.coming() {
+            if let Some(client) = self.clients.get(flight.client) {
                 read ^= lines_of(client);
             }
         }
-        for flight in self.transit.coming().filter(|flight| !flight.up) {
+        for flight in transit.coming().filter(|flight| !flight.up) {
             if let Some(slot) = self.connection_of(flight)
-                && let Some(socket) = self.hosts.tcp.get(slot)
+                && let Some(socket) = self.tcp.get(slot)
             {
                 read ^= tcp_lines_of(&socket.tcp) ^ u64::from(socket.port);
             }
         }
         std::hint::black_box(read);
-        self.transit.soon.clear();
+        transit.soon.clear();
     }
 
     fn connection_of(&self, flight: &Flight<ClientSlot>) -> Option<SocketSlot> {
         let port = flight.port().filter(|(kind, _)| *kind == PortKind::Tcp)?;
-        self.hosts.clients.get(flight.client)?.socket(port)
+        self.clients.get(flight.client)?.socket(port)
     }
 }
 
@@ -90,8 +90,8 @@ impl<O> SharedSide<O> {
         let mut read = self.transit.coming().fold(0, |read, flight| read ^ u64::from(flight.client.get()));
         for flight in self.transit.coming() {
             let client = flight.client.index();
-            read ^=
-                u64::from(self.transit.plan.clients[client].rank) ^ u64::from(server.peers[client].requests);
+            read ^= u64::from(self.transit.plan.clients[client].rank)
+                ^ u64::from(server.peers[flight.client].requests);
         }
         for flight in self.transit.coming().filter(|flight| flight.up) {
             if let Some(connection) =

@@ -15,21 +15,25 @@
 //! TLS, handshakes and records' headers do.
 
 mod connection;
+mod connections;
 mod core;
 mod fixed;
 mod http;
 mod http2;
 mod listen;
 mod objects;
+mod output;
+mod peers;
 mod quic;
 mod secure;
+mod setup;
 mod time_wait;
 mod work;
 
-pub(crate) use self::core::{Alarm, Core};
+pub(crate) use self::core::Core;
 pub use fixed::FixedReply;
 pub use objects::{Known, Objects};
-pub(crate) use quic::Sent;
+pub(crate) use output::{Alarm, Sent};
 
 use crate::packet::{Packet, Tcp};
 use crate::plan::NetworkPlan;
@@ -198,8 +202,8 @@ impl ServerModel {
 
     /// The next packet that the server sends, with the client that it is for.
     pub(crate) fn poll_sent(&mut self) -> Option<(ClientId, Packet)> {
-        let (client, sent) = self.core.departures.pop_front()?;
-        Some((client, sent.into_packet(self.core.network.addresses(client).reversed())))
+        let (client, sent) = self.core.output.departures.pop_front()?;
+        Some((client, sent.into_packet(self.core.setup.network.addresses(client).reversed())))
     }
 
     /// Does the next thing that is due by `now`, at its own instant; false if nothing is.
@@ -228,7 +232,7 @@ impl ServerModel {
     }
 
     fn set_alarms(&mut self) {
-        for (at, alarm) in self.core.alarms.drain(..) {
+        for (at, alarm) in self.core.output.alarms.drain(..) {
             self.wheel.schedule(at, alarm);
         }
     }

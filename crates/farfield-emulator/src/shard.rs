@@ -155,7 +155,7 @@ impl Shard {
             return Some(false);
         }
         let (due, event) = self.next_in_turn(wall)?;
-        self.side.prefetch();
+        self.side.hosts.prefetch(&mut self.side.transit);
         let at = due.max(floor);
         // What follows from a packet that another thread handed over too late may have been due before.
         debug_assert!(

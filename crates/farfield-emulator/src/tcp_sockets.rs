@@ -5,7 +5,7 @@ use crate::bindings::SocketBindings;
 use crate::client_event::ClientEvent;
 use crate::slots::{ClientSlot, SocketSlot};
 use crate::time_wait::TimeWaits;
-use crate::timeout_queue::{Front, Owner, Put, TimeoutQueue};
+use crate::timeout_queue::{Front, Owner, Put, TimeoutQueue, TimerExpiry};
 use farfield_base::Instant;
 use farfield_net::loss::Memory;
 use farfield_tcp::Connection;
@@ -32,17 +32,6 @@ pub(crate) struct TcpSocket {
 
 /// Events of timers that the wheel is to hold, with when they are due.
 pub(crate) type ClientAlarm = (Instant, ClientEvent);
-
-/// A timer whose event has come. Timers are not cancelled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TimerExpiry {
-    /// Its connection is gone, or was asked meanwhile.
-    Stale,
-    /// It was put off.
-    PutOff(Option<ClientAlarm>),
-    /// The connection has taken it.
-    Due,
-}
 
 /// The TCP sockets of a shard's clients.
 #[derive(Debug, Default)]
@@ -139,7 +128,11 @@ impl TcpSockets {
     }
 
     /// Takes the event of a connection's timer.
-    pub fn expire(&mut self, now: Instant, Owner { slot, serial }: Owner<SocketSlot>) -> TimerExpiry {
+    pub fn expire(
+        &mut self,
+        now: Instant,
+        Owner { slot, serial }: Owner<SocketSlot>,
+    ) -> TimerExpiry<ClientAlarm> {
         let Some(socket) = self.table.get_mut(slot.index()) else { return TimerExpiry::Stale };
         if socket.serial != serial || socket.timer_at > now {
             return TimerExpiry::Stale;

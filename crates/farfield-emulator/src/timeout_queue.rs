@@ -46,6 +46,17 @@ pub(crate) enum Front<S> {
     None,
 }
 
+/// A timer whose event has come. Events of timers are not cancelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TimerExpiry<E> {
+    /// Its owner is gone, or was asked meanwhile.
+    Stale,
+    /// The timer was put off; the event is to be set, if there is one.
+    PutOff(Option<E>),
+    /// The owner has taken it.
+    Due,
+}
+
 /// The queues.
 #[derive(Debug)]
 pub(crate) struct TimeoutQueue<S> {

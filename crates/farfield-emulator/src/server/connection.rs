@@ -1,7 +1,8 @@
 //! A connection of the server: its TCP, what it has read, and where it is between the SYN and the close.
 
-use super::http::{Ask, Reading};
+use super::http::{Ask, Keeping, Reading, Replies, piece};
 use super::http2::Multiplexer;
+use super::setup::ServerSetup;
 use super::{Objects, ServerPlan};
 use crate::slots::ClientId;
 use bytes::Bytes;
@@ -11,9 +12,9 @@ use farfield_http::tls::model::{ServerSession, Terms};
 use farfield_tcp::Segment;
 use smallvec::SmallVec;
 
-/// Stages of a connection's life.
+/// The stages of a connection's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stage {
+pub(crate) enum ConnectionStage {
     /// The handshake is under way.
     Handshake,
     /// In the accept queue.
@@ -27,7 +28,7 @@ pub(crate) struct Connection {
     pub tcp: farfield_tcp::Connection,
     pub client: ClientId,
     pub port: u16,
-    pub stage: Stage,
+    pub stage: ConnectionStage,
     /// A process holds it.
     pub held: bool,
     /// A request of it is served, or waits for that.
@@ -77,7 +78,7 @@ impl Connection {
             tcp,
             client,
             port,
-            stage: Stage::Handshake,
+            stage: ConnectionStage::Handshake,
             held: false,
             busy: false,
             peer_finished: false,
@@ -114,6 +115,43 @@ impl Connection {
             _ => read(bytes),
         });
         whole
+    }
+
+    /// Begins with the reply to the next request, if there is one; true if it is to be written on.
+    pub fn begin_reply(&mut self, setup: &ServerSetup, replies: &mut Replies) -> bool {
+        self.busy = false;
+        if self.asks.is_empty() {
+            return false;
+        }
+        let Ask { known, fixed, mut keeping, head_only, malformed } = self.asks.remove(0);
+        self.answered += 1;
+        if setup.ends_after(self.answered) || malformed || (self.peer_finished && self.asks.is_empty()) {
+            keeping = Keeping::Close;
+        }
+        self.closing = keeping == Keeping::Close;
+        let size = known.map_or(0, |known| known.size);
+        let (first, rest) = match fixed {
+            Some(number) => (setup.plan.objects.reply(number, keeping, head_only), 0),
+            None => replies.begin(size, keeping, head_only, malformed),
+        };
+        if self.write(first).is_err() {
+            return false;
+        }
+        self.unwritten = rest;
+        true
+    }
+
+    /// Writes as much of the reply as TCP may hold; true if that is all of it.
+    pub fn write_on(&mut self, room: u64) -> bool {
+        while self.unwritten > 0 && self.tcp.unacknowledged() < room {
+            let piece = piece(self.unwritten);
+            self.unwritten -= piece.len() as u64;
+            if self.write(piece).is_err() {
+                self.unwritten = 0;
+                return false;
+            }
+        }
+        self.unwritten == 0
     }
 
     /// Reads what came within the handshake and is taken, once that is answered; returns how many requests it

@@ -8,9 +8,12 @@
 //! frames that are ready together share records.
 
 use super::connection::Connection;
-use super::core::{Alarm, Core, Ready};
-use super::http::{Ask, filler};
+use super::core::Core;
+use super::http::{Ask, Replies, filler};
 use super::objects::Objects;
+use super::output::Alarm;
+use super::setup::ServerSetup;
+use super::work::{ServiceStart, WorkerJob};
 use crate::slots::ServedSlot;
 use crate::timeout_queue::Owner;
 use bytes::Bytes;
@@ -18,6 +21,7 @@ use farfield_base::Instant;
 use farfield_http::http2::StreamId;
 use farfield_http::http2::server::{Body, RequestHeads, ServerConnection, ServerEvent, ServerSettings};
 use farfield_http::tls::model::RECORD_BYTES_MAX;
+use farfield_user::Outgoing;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 
@@ -84,7 +88,7 @@ impl Multiplexer {
         *unannounced - before
     }
 
-    /// Whether nothing is asked.
+    /// True if nothing is asked.
     pub fn is_idle(&self) -> bool {
         self.core.streams() == 0
     }
@@ -101,8 +105,9 @@ impl Core {
     /// Does what there is to do on a connection of HTTP/2 that was accepted.
     pub fn go_on_streams(&mut self, now: Instant, slot: ServedSlot) {
         self.ask_for_workers(now, slot);
-        self.write_streams(slot);
-        let connection = &mut self.connections[slot.index()];
+        let Core { setup, connections, counters, http, .. } = self;
+        let connection = &mut connections[slot];
+        counters.replies += connection.write_streams(u64::from(setup.plan.send_buffer), &mut http.outgoing);
         let Some(own) = &connection.http2 else { return };
         if own.is_broken {
             return self.close(now, slot);
@@ -119,122 +124,115 @@ impl Core {
     /// Asks for a worker for each request that has become whole. A process that holds the connection serves
     /// one at a time.
     fn ask_for_workers(&mut self, now: Instant, slot: ServedSlot) {
-        let connection = &mut self.connections[slot.index()];
-        let (is_held, serial) = (connection.held, connection.serial);
+        let owner = self.connections.owner_of(slot);
+        let connection = &mut self.connections[slot];
         let Some(own) = &mut connection.http2 else { return };
         let announced = std::mem::take(&mut own.unannounced);
-        if is_held {
+        if connection.held {
             if !connection.busy && self.begin_stream(now, slot) {
-                self.connections[slot.index()].busy = true;
+                self.connections[slot].busy = true;
             }
         } else if announced > 0 {
-            self.ready.extend((0..announced).map(|_| Ready::Connection(Owner { slot, serial })));
+            (0..announced).for_each(|_| self.workers.ask(WorkerJob::Connection(owner)));
             self.dispatch(now);
         }
     }
 
     /// A worker begins with the connection's next request; false if there is none any more.
     pub fn begin_stream(&mut self, now: Instant, slot: ServedSlot) -> bool {
-        let connection = &mut self.connections[slot.index()];
-        let (client, serial) = (connection.client, connection.serial);
-        let Some((stream, mut ask)) = connection.http2.as_mut().and_then(|own| own.waiting.pop_front())
-        else {
-            return false;
-        };
-        let service = self.draw(client, Some(&mut ask));
-        if let Some(own) = &mut self.connections[slot.index()].http2 {
-            own.served.push((stream, ask));
-        }
-        self.counters.busy = self.counters.busy + service;
-        self.alarms.push((now + service, Alarm::StreamServed(Owner { slot, serial }, stream)));
+        let Core { setup, counters, peers, connections, output, .. } = self;
+        let owner = connections.owner_of(slot);
+        let connection = &mut connections[slot];
+        let Some(own) = &mut connection.http2 else { return false };
+        let Some((stream, mut ask)) = own.waiting.pop_front() else { return false };
+        let mut service = ServiceStart { setup, counters, peers, output };
+        service.begin(now, connection.client, Some(&mut ask), Alarm::StreamServed(owner, stream));
+        own.served.push((stream, ask));
         true
     }
 
     /// The service of a request on a stream is over; the connection may have died meanwhile.
-    pub fn stream_served(&mut self, now: Instant, slot: ServedSlot, stream: StreamId, lives: bool) {
-        if !self.is_prefork() || !lives {
-            self.idle_workers += 1;
+    pub fn stream_served(&mut self, now: Instant, owner: Owner<ServedSlot>, stream: StreamId) {
+        let (slot, lives) = (owner.slot, self.connections.has(owner));
+        if !self.setup.is_prefork() || !lives {
+            self.workers.free();
         }
         if lives {
-            self.connections[slot.index()].busy = false;
-            self.reply_on(slot, stream);
+            let Core { setup, connections, counters, http, .. } = self;
+            let connection = &mut connections[slot];
+            connection.busy = false;
+            counters.replies += u64::from(connection.reply_on(stream, setup, &mut http.replies));
             self.handle_events(now, slot);
         }
         self.accept(now);
         self.dispatch(now);
     }
+}
 
-    fn reply_on(&mut self, slot: ServedSlot, stream: StreamId) {
-        let connection = &mut self.connections[slot.index()];
-        let Some(own) = &mut connection.http2 else { return };
+impl Connection {
+    /// True if a request of it is being read, served, or replied to.
+    pub fn is_at_work(&self) -> bool {
+        self.busy || self.unwritten > 0 || self.http2.as_ref().is_some_and(|own| !own.is_idle())
+    }
+
+    /// Replies to a request that was served; true if that is all of the reply.
+    fn reply_on(&mut self, stream: StreamId, setup: &ServerSetup, replies: &mut Replies) -> bool {
+        let Some(own) = &mut self.http2 else { return false };
         // The client may have given it up.
-        let Some(at) = own.served.iter().position(|(of, _)| *of == stream) else { return };
+        let Some(at) = own.served.iter().position(|(of, _)| *of == stream) else { return false };
         let (_, Ask { known, fixed, head_only, .. }) = own.served.remove(at);
-        connection.answered += 1;
-        if self.plan.keep_alive.is_none()
-            || self.plan.requests_max.is_some_and(|max| connection.answered >= max.get())
-        {
+        self.answered += 1;
+        if setup.ends_after(self.answered) {
             own.go_away();
         }
         let (block, body) = match fixed {
-            Some(number) => self.plan.objects.stream_reply(number, head_only),
+            Some(number) => setup.plan.objects.stream_reply(number, head_only),
             None => {
                 let size = known.map_or(0, |known| known.size);
-                (self.replies.block(size), if head_only { Body::None } else { filler(size) })
+                (replies.block(size), if head_only { Body::None } else { filler(size) })
             }
         };
-        if own.core.reply(stream, &block, body, &mut own.to_send) {
-            self.counters.replies += 1;
-        }
+        own.core.reply(stream, &block, body, &mut own.to_send)
     }
 
-    /// Hands frames to TCP, as far as it may hold them.
-    pub fn write_streams(&mut self, slot: ServedSlot) {
-        let room = u64::from(self.plan.send_buffer);
-        let connection = &mut self.connections[slot.index()];
+    /// Hands frames to TCP, as far as it may hold them; returns how many replies ended with these.
+    pub fn write_streams(&mut self, room: u64, outgoing: &mut Outgoing) -> u64 {
+        let mut replies = 0;
         loop {
-            let Some(own) = &mut connection.http2 else { return };
+            let Some(own) = &mut self.http2 else { return replies };
             let mut parts: SmallVec<[Bytes; 8]> = SmallVec::new();
             let mut bytes = own.to_send.len();
-            if connection.tcp.unacknowledged() + bytes as u64 > room + ANSWERS_MAX {
+            if self.tcp.unacknowledged() + bytes as u64 > room + ANSWERS_MAX {
                 // A client that asks and does not read.
                 own.is_broken = true;
                 own.to_send.clear();
-                return;
+                return replies;
             }
             if bytes > 0 {
-                parts.push(self.outgoing.keep(&own.to_send));
+                parts.push(outgoing.keep(&own.to_send));
                 own.to_send.clear();
             }
             // As many frames as a record holds; one that is larger than that has records of its own.
             while bytes < RECORD_BYTES_MAX / 2
-                && connection.tcp.unacknowledged() + (bytes as u64) < room
+                && self.tcp.unacknowledged() + (bytes as u64) < room
                 && let Some(piece) = own.core.next_piece()
             {
                 bytes += piece.header.len() + piece.payload.len();
-                parts.push(self.outgoing.keep(&piece.header));
+                parts.push(outgoing.keep(&piece.header));
                 parts.push(piece.payload);
-                self.counters.replies += u64::from(piece.ends.is_some());
+                replies += u64::from(piece.ends.is_some());
             }
-            if parts.is_empty() || connection.write_parts(&mut parts).is_err() {
-                return;
+            if parts.is_empty() || self.write_parts(&mut parts).is_err() {
+                return replies;
             }
         }
     }
 
-    /// Says on a connection that is about to be closed that no more is asked for.
-    pub fn write_goaway(&mut self, slot: ServedSlot) {
-        let connection = &mut self.connections[slot.index()];
-        if let (Some(own), false) = (&mut connection.http2, connection.peer_finished) {
-            own.go_away();
-            self.write_streams(slot);
-        }
-    }
-}
-
-impl Connection {
-    /// Whether a request of it is being read, served, or replied to.
-    pub fn is_at_work(&self) -> bool {
-        self.busy || self.unwritten > 0 || self.http2.as_ref().is_some_and(|own| !own.is_idle())
+    /// Says on a connection that is about to be closed that no more is asked for; returns how many replies
+    /// ended with what was written.
+    pub fn write_goaway(&mut self, room: u64, outgoing: &mut Outgoing) -> u64 {
+        let (Some(own), false) = (&mut self.http2, self.peer_finished) else { return 0 };
+        own.go_away();
+        self.write_streams(room, outgoing)
     }
 }

@@ -8,9 +8,11 @@
 //! keep-alive time is closed.
 
 use super::ServerPlan;
-use super::core::{Alarm, Core, Ready};
+use super::core::{Core, HttpParts};
 use super::http::{Ask, filler};
-use crate::packet::{Packet, Tcp, Udp};
+use super::output::{Alarm, Sent};
+use super::work::{ServiceStart, WorkerJob, WorkerPool};
+use crate::packet::Udp;
 use crate::slots::ClientId;
 use bytes::Bytes;
 use farfield_base::Instant;
@@ -19,28 +21,11 @@ use farfield_http::http2::server::{Body, RequestHeads};
 use farfield_http::http3::server::{ServerConnection, ServerEvent};
 use farfield_http::quic::{Arrival, SEED_BYTES, Server, ServerSettings};
 use farfield_http::tls::model::Terms;
-use farfield_wire::{Addresses, Ecn};
+use farfield_wire::Ecn;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
-
-/// What the server sends.
-#[derive(Debug, Clone)]
-pub(crate) enum Sent {
-    Segment(Tcp),
-    Datagram(Ecn, Udp),
-}
-
-impl Sent {
-    /// The packet that carries it between `addresses`.
-    pub fn into_packet(self, addresses: Addresses) -> Packet {
-        match self {
-            Sent::Segment(tcp) => Packet::tcp(addresses, tcp),
-            Sent::Datagram(ecn, udp) => Packet::udp(addresses, ecn, udp),
-        }
-    }
-}
 
 /// A connection, by the number that its endpoint has for it and by its serial number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +42,8 @@ pub(crate) struct Quic {
     connections: Vec<Option<Box<Served>>>,
     /// Connections that there are.
     open: u32,
+    /// Connections that there have been.
+    begun: u32,
     /// Buffer for datagrams on their way.
     buffer: Vec<u8>,
 }
@@ -102,12 +89,54 @@ impl Quic {
         let settings =
             ServerSettings { streams_max: plan.streams.streams_max, send_buffer: plan.send_buffer };
         let server = Server::modelled(Arc::clone(terms), settings, seed_of(seed));
-        Quic { server, connections: Vec::new(), open: 0, buffer: Vec::new() }
+        Quic { server, connections: Vec::new(), open: 0, begun: 0, buffer: Vec::new() }
     }
 
     fn find(&mut self, owner: QuicOwner) -> Option<&mut Served> {
         let served = self.connections.get_mut(owner.number as usize)?.as_deref_mut()?;
         (served.serial == owner.serial).then_some(served)
+    }
+
+    /// Adds a connection under the number that the endpoint has for it.
+    fn add(
+        &mut self,
+        number: usize,
+        core: ServerConnection,
+        client: ClientId,
+        remote: SocketAddr,
+    ) -> QuicOwner {
+        let serial = self.begun;
+        self.begun = serial.wrapping_add(1);
+        if self.connections.len() <= number {
+            self.connections.resize_with(number + 1, || None);
+        }
+        self.connections[number] = Some(Served::new(core, client, remote, serial).into());
+        self.open += 1;
+        QuicOwner { number: number as u32, serial }
+    }
+
+    /// Takes the alarm of a connection's timers; false if it is stale.
+    fn expire(&mut self, now: Instant, owner: QuicOwner) -> bool {
+        let Some(served) = self.find(owner) else { return false };
+        // An earlier alarm was set since, and has come.
+        if served.wakes_at.is_none_or(|at| at > now) {
+            return false;
+        }
+        served.wakes_at = None;
+        if served.core.quic.next_timeout().is_some_and(|at| at <= now)
+            && let Some(Some(served)) = self.connections.get_mut(owner.number as usize)
+        {
+            self.server.handle_timeout(&mut served.core.quic, now);
+        }
+        true
+    }
+
+    /// Forgets a connection that its endpoint has forgotten.
+    fn forget_drained(&mut self, owner: QuicOwner) {
+        if self.find(owner).is_some_and(|served| served.core.quic.is_drained()) {
+            self.connections[owner.number as usize] = None;
+            self.open -= 1;
+        }
     }
 
     fn owner_of(&self, number: usize) -> Option<QuicOwner> {
@@ -157,71 +186,60 @@ impl Served {
     }
 }
 
-impl Core {
-    /// Takes a datagram from port `port` of client `client`.
-    pub fn handle_datagram(&mut self, now: Instant, client: ClientId, ecn: Ecn, udp: &Udp) {
-        self.counters.packets_in += 1;
-        let remote = SocketAddr::new(self.network.addresses(client).source(), udp.source_port);
-        let Some(quic) = &mut self.quic else { return };
+/// The server's end of QUIC, with what it works on: a workers' queue, and the parts of HTTP.
+pub(crate) struct QuicEnd<'a> {
+    quic: &'a mut Quic,
+    http: &'a mut HttpParts,
+    workers: &'a mut WorkerPool,
+    service: ServiceStart<'a>,
+}
+
+impl QuicEnd<'_> {
+    /// Takes a datagram from port `port` of client `client`; returns the connection that it is of, and whether
+    /// that is new.
+    fn receive(&mut self, now: Instant, client: ClientId, ecn: Ecn, udp: &Udp) -> Option<(QuicOwner, bool)> {
+        let address = self.service.setup.network.addresses(client).source();
+        let remote = SocketAddr::new(address, udp.source_port);
+        let quic = &mut *self.quic;
         quic.buffer.clear();
-        let arrival = quic.server.receive(now, remote, ecn.bits(), &udp.payload, &mut quic.buffer);
-        match arrival {
-            Arrival::Nothing => {}
+        match quic.server.receive(now, remote, ecn.bits(), &udp.payload, &mut quic.buffer) {
+            Arrival::Nothing => None,
             Arrival::Answered => {
-                let payload = self.outgoing.keep(&quic.buffer);
-                self.send_datagram(client, udp.source_port, Ecn::NotEct, payload);
+                let payload = self.http.outgoing.keep(&quic.buffer);
+                self.send(client, udp.source_port, Ecn::NotEct, payload);
+                None
             }
-            Arrival::New(connection) => {
-                let (number, serial) = (connection.number(), self.begun);
-                self.begun = serial.wrapping_add(1);
-                if quic.connections.len() <= number {
-                    quic.connections.resize_with(number + 1, || None);
-                }
-                let core = ServerConnection::new(*connection);
-                quic.connections[number] = Some(Served::new(core, client, remote, serial).into());
-                quic.open += 1;
-                let open = quic.open + self.connections.len() as u32;
-                self.counters.connections_most = self.counters.connections_most.max(open);
-                self.go_on_quic(now, QuicOwner { number: number as u32, serial });
-            }
+            Arrival::New(connection) => Some((
+                quic.add(connection.number(), ServerConnection::new(*connection), client, remote),
+                true,
+            )),
             Arrival::Of(number, datagram) => {
-                let Some(owner) = quic.owner_of(number) else { return };
+                let owner = quic.owner_of(number)?;
                 if let Some(Some(served)) = quic.connections.get_mut(number) {
                     quic.server.hand_over(&mut served.core.quic, now, datagram);
                 }
-                self.go_on_quic(now, owner);
+                Some((owner, false))
             }
         }
     }
 
-    /// Handles what came on a connection, or what its timers led to, and sends what follows.
-    fn go_on_quic(&mut self, now: Instant, owner: QuicOwner) {
+    /// Takes what came on a connection, or what its timers led to, and asks for workers; false if the
+    /// connection is gone.
+    fn take(&mut self, owner: QuicOwner) -> bool {
         self.take_events(owner);
-        let Core { quic: Some(quic), .. } = self else { return };
-        let Some(served) = quic.find(owner) else { return };
+        let Some(served) = self.quic.find(owner) else { return false };
         if served.handshake == Handshake::Begun
             && let Some(resumes) = served.core.quic.agreed()
         {
             served.handshake = Handshake::Held { resumes };
-            self.ready.push_back(Ready::QuicHandshake(owner));
+            self.workers.ask(WorkerJob::QuicHandshake(owner));
         }
-        self.dispatch(now);
-        self.await_on_quic(now, owner);
-        self.flush_quic(now, owner);
-        self.forget_drained(owner);
-    }
-
-    /// Forgets a connection that its endpoint has forgotten.
-    fn forget_drained(&mut self, owner: QuicOwner) {
-        let Some(quic) = &mut self.quic else { return };
-        if quic.find(owner).is_some_and(|served| served.core.quic.is_drained()) {
-            quic.connections[owner.number as usize] = None;
-            quic.open -= 1;
-        }
+        true
     }
 
     fn take_events(&mut self, owner: QuicOwner) {
-        let Core { quic: Some(quic), heads, plan, counters, ready, .. } = self else { return };
+        let QuicEnd { quic, http: HttpParts { heads, .. }, workers, service } = self;
+        let (counters, plan) = (&mut *service.counters, &service.setup.plan);
         while let Some(served) = quic.find(owner) {
             let Some(event) = served.core.next_event(heads) else { return };
             match event {
@@ -237,7 +255,7 @@ impl Core {
                     counters.requests += 1;
                     // What comes within the handshake waits for its answer.
                     if served.handshake == Handshake::Answered {
-                        ready.push_back(Ready::QuicRequest(owner));
+                        workers.ask(WorkerJob::QuicRequest(owner));
                     }
                 }
                 ServerEvent::Reset(number) => served.forget(number),
@@ -248,68 +266,49 @@ impl Core {
     }
 
     /// A worker begins with the answer to a handshake; false if the connection is gone.
-    pub fn begin_quic_handshake(&mut self, now: Instant, owner: QuicOwner) -> bool {
-        let (Some(terms), Some(quic)) = (&self.plan.tls, &mut self.quic) else { return false };
-        let Some(Served { handshake: Handshake::Held { resumes }, .. }) = quic.find(owner) else {
+    pub fn begin_handshake(&mut self, now: Instant, owner: QuicOwner) -> bool {
+        let Some(terms) = &self.service.setup.plan.tls else { return false };
+        let Some(Served { handshake: Handshake::Held { resumes }, .. }) = self.quic.find(owner) else {
             return false;
         };
         let cost = if *resumes { terms.resumed } else { terms.full };
-        self.counters.busy = self.counters.busy + cost;
-        self.alarms.push((now + cost, Alarm::QuicAnswered(owner)));
+        self.service.occupy(now, cost, Alarm::QuicAnswered(owner));
         true
     }
 
-    /// A worker has answered a handshake.
-    pub fn quic_answered(&mut self, now: Instant, owner: QuicOwner) {
-        self.idle_workers += 1;
-        if let Some(served) = self.quic.as_mut().and_then(|quic| quic.find(owner)) {
-            if let Handshake::Held { resumes } = served.handshake {
-                self.counters.handshakes_full += u64::from(!resumes);
-                self.counters.handshakes_resumed += u64::from(resumes);
-            }
-            served.handshake = Handshake::Answered;
-            let early = served.waiting.len();
-            self.ready.extend((0..early).map(|_| Ready::QuicRequest(owner)));
-            self.go_on_quic(now, owner);
+    /// A worker has answered a handshake; false if the connection is gone.
+    fn answer(&mut self, owner: QuicOwner) -> bool {
+        let QuicEnd { quic, workers, service, .. } = self;
+        let Some(served) = quic.find(owner) else { return false };
+        if let Handshake::Held { resumes } = served.handshake {
+            service.counters.handshakes_full += u64::from(!resumes);
+            service.counters.handshakes_resumed += u64::from(resumes);
         }
-        self.accept(now);
-        self.dispatch(now);
+        served.handshake = Handshake::Answered;
+        served.waiting.iter().for_each(|_| workers.ask(WorkerJob::QuicRequest(owner)));
+        true
     }
 
     /// A worker begins with a connection's next request; false if there is none any more.
-    pub fn begin_quic_request(&mut self, now: Instant, owner: QuicOwner) -> bool {
-        let Some(served) = self.quic.as_mut().and_then(|quic| quic.find(owner)) else { return false };
-        let client = served.client;
+    pub fn begin_request(&mut self, now: Instant, owner: QuicOwner) -> bool {
+        let Some(served) = self.quic.find(owner) else { return false };
         let Some((number, mut ask)) = served.waiting.pop_front() else { return false };
-        let service = self.draw(client, Some(&mut ask));
-        if let Some(served) = self.quic.as_mut().and_then(|quic| quic.find(owner)) {
-            served.served.push((number, ask));
-        }
-        self.counters.busy = self.counters.busy + service;
-        self.alarms.push((now + service, Alarm::QuicServed(owner, number)));
+        self.service.begin(now, served.client, Some(&mut ask), Alarm::QuicServed(owner, number));
+        served.served.push((number, ask));
         true
     }
 
-    /// The service of a request is over; the connection, or the client's interest, may be gone.
-    pub fn quic_served(&mut self, now: Instant, owner: QuicOwner, number: u32) {
-        self.idle_workers += 1;
-        self.reply_on_quic(owner, number);
-        self.go_on_quic(now, owner);
-        self.accept(now);
-        self.dispatch(now);
-    }
-
-    fn reply_on_quic(&mut self, owner: QuicOwner, number: u32) {
-        let Core { quic: Some(quic), plan, replies, .. } = self else { return };
-        let Some(served) = quic.find(owner) else { return };
+    fn reply(&mut self, owner: QuicOwner, number: u32) {
+        let (setup, replies) = (self.service.setup, &mut self.http.replies);
+        let Some(served) = self.quic.find(owner) else { return };
         let Some(at) = served.served.iter().position(|(of, _)| *of == number) else { return };
         let (_, Ask { known, fixed, head_only, .. }) = served.served.remove(at);
         served.answered += 1;
-        if plan.keep_alive.is_none() || plan.requests_max.is_some_and(|max| served.answered >= max.get()) {
+        if setup.ends_after(served.answered) {
             served.core.go_away();
         }
         let (section, body) = match fixed {
-            Some(fixed) => plan.objects.section_reply(fixed, head_only),
+            Some(fixed) => setup.plan.objects.section_reply(fixed, head_only),
             None => {
                 let size = known.map_or(0, |known| known.size);
                 (replies.section(size), if head_only { Body::None } else { filler(size) })
@@ -318,93 +317,144 @@ impl Core {
         served.core.reply(number, &section, body);
     }
 
-    /// A timer of a connection may have come to its end.
-    pub fn handle_quic_timer(&mut self, now: Instant, owner: QuicOwner) {
-        let Some(quic) = &mut self.quic else { return };
-        let Some(served) = quic.find(owner) else { return };
-        // An earlier alarm was set since, and has come.
-        if served.wakes_at.is_none_or(|at| at > now) {
-            return;
-        }
-        served.wakes_at = None;
-        if served.core.quic.next_timeout().is_some_and(|at| at <= now)
-            && let Some(Some(served)) = quic.connections.get_mut(owner.number as usize)
-        {
-            quic.server.handle_timeout(&mut served.core.quic, now);
-        }
-        self.go_on_quic(now, owner);
-    }
-
     /// A connection that has nothing to do waits for its next request from now on.
-    fn await_on_quic(&mut self, now: Instant, owner: QuicOwner) {
-        let keep_alive = self.plan.keep_alive.unwrap_or(super::work::FIRST_REQUEST);
-        let Some(served) = self.quic.as_mut().and_then(|quic| quic.find(owner)) else { return };
+    fn await_request(&mut self, now: Instant, owner: QuicOwner) {
+        let Some(served) = self.quic.find(owner) else { return };
         if served.core.requests() > 0 || served.handshake != Handshake::Answered || served.is_over {
             served.idle_until = Instant::MAX;
             return;
         }
         if served.idle_until == Instant::MAX {
-            let wait = if served.answered == 0 { super::work::FIRST_REQUEST } else { keep_alive };
-            served.idle_until = now + wait;
+            served.idle_until = now + self.service.setup.longest_wait_after(served.answered);
         }
         if served.idle_until < served.idle_alarm_at {
             served.idle_alarm_at = served.idle_until;
-            self.alarms.push((served.idle_until, Alarm::QuicIdle(owner)));
+            self.service.output.alarms.push((served.idle_until, Alarm::QuicIdle(owner)));
         }
     }
 
     /// A connection may have waited for its next request for too long.
-    pub fn end_quic_idle(&mut self, now: Instant, owner: QuicOwner) {
-        let Some(served) = self.quic.as_mut().and_then(|quic| quic.find(owner)) else { return };
+    fn end_idle(&mut self, now: Instant, owner: QuicOwner) {
+        let Some(served) = self.quic.find(owner) else { return };
         if served.idle_alarm_at > now {
             return;
         }
         served.idle_alarm_at = Instant::MAX;
         if served.idle_until <= now {
-            self.counters.idle_closes += 1;
+            self.service.counters.idle_closes += 1;
             served.core.close(now);
             served.end();
         }
-        self.await_on_quic(now, owner);
-        self.flush_quic(now, owner);
+        self.await_request(now, owner);
+        self.flush(now, owner);
     }
 
     /// Sends the datagrams that are due, and sets the alarm of the next timer.
-    fn flush_quic(&mut self, now: Instant, owner: QuicOwner) {
+    fn flush(&mut self, now: Instant, owner: QuicOwner) {
         loop {
-            let Core { quic: Some(quic), outgoing, .. } = self else { return };
-            let mut buffer = std::mem::take(&mut quic.buffer);
+            let mut buffer = std::mem::take(&mut self.quic.buffer);
             buffer.clear();
-            let Some(served) = quic.find(owner) else { return };
+            let Some(served) = self.quic.find(owner) else { return };
             let is_held = matches!(served.handshake, Handshake::Held { .. });
             let (client, remote) = (served.client, served.remote);
             let transmit = if is_held { None } else { served.core.quic.next_transmit(now, &mut buffer) };
-            let row = if transmit.is_some() { outgoing.keep(&buffer) } else { Bytes::new() };
-            quic.buffer = buffer;
+            let row = if transmit.is_some() { self.http.outgoing.keep(&buffer) } else { Bytes::new() };
+            self.quic.buffer = buffer;
             let Some(transmit) = transmit else { break };
             // A client may have come to another address (RFC 9000 section 9).
             let to = transmit.destination;
-            let found = if to.ip() == remote.ip() { Some(client) } else { self.directory.find(to.ip()) };
+            let is_there = to.ip() == remote.ip();
+            let found = if is_there { Some(client) } else { self.service.setup.client_at(to.ip()) };
             let (Some(client), port) = (found, to.port()) else { continue };
             let size = transmit.segment_bytes.max(1);
             for from in (0..row.len()).step_by(size) {
                 let payload = row.slice(from..(from + size).min(row.len()));
-                self.send_datagram(client, port, Ecn::from_bits(transmit.ecn), payload);
+                self.send(client, port, Ecn::from_bits(transmit.ecn), payload);
             }
         }
-        let Some(served) = self.quic.as_mut().and_then(|quic| quic.find(owner)) else { return };
+        let Some(served) = self.quic.find(owner) else { return };
         if let Some(at) = served.core.quic.next_timeout()
             && served.wakes_at.is_none_or(|wakes_at| at < wakes_at)
         {
             served.wakes_at = Some(at);
-            self.alarms.push((at.max(now), Alarm::Quic(owner)));
+            self.service.output.alarms.push((at.max(now), Alarm::Quic(owner)));
         }
     }
 
-    fn send_datagram(&mut self, client: ClientId, port: u16, ecn: Ecn, payload: Bytes) {
-        self.counters.packets_out += 1;
-        let udp = Udp { source_port: self.network.servers.port, destination_port: port, payload };
-        self.departures.push_back((client, Sent::Datagram(ecn, udp)));
+    fn send(&mut self, client: ClientId, port: u16, ecn: Ecn, payload: Bytes) {
+        let ServiceStart { setup, counters, output, .. } = &mut self.service;
+        let udp = Udp { source_port: setup.port(), destination_port: port, payload };
+        output.send(counters, client, Sent::Datagram(ecn, udp));
+    }
+}
+
+impl Core {
+    /// The server's end of QUIC, if it speaks that.
+    pub fn quic_end(&mut self) -> Option<QuicEnd<'_>> {
+        let Core { setup, counters, peers, output, http, workers, quic, .. } = self;
+        let service = ServiceStart { setup, counters, peers, output };
+        Some(QuicEnd { quic: quic.as_mut()?, http, workers, service })
+    }
+
+    /// Takes a datagram from port `port` of client `client`.
+    pub fn handle_datagram(&mut self, now: Instant, client: ClientId, ecn: Ecn, udp: &Udp) {
+        self.counters.packets_in += 1;
+        let Some(mut end) = self.quic_end() else { return };
+        let Some((owner, is_new)) = end.receive(now, client, ecn, udp) else { return };
+        let open = end.quic.open;
+        if is_new {
+            let all = open + self.connections.len();
+            self.counters.connections_most = self.counters.connections_most.max(all);
+        }
+        self.go_on_quic(now, owner);
+    }
+
+    /// Handles what came on a connection, or what its timers led to, and sends what follows.
+    fn go_on_quic(&mut self, now: Instant, owner: QuicOwner) {
+        if !self.quic_end().is_some_and(|mut end| end.take(owner)) {
+            return;
+        }
+        self.dispatch(now);
+        if let Some(mut end) = self.quic_end() {
+            end.await_request(now, owner);
+            end.flush(now, owner);
+            end.quic.forget_drained(owner);
+        }
+    }
+
+    /// A worker has answered a handshake.
+    pub fn quic_answered(&mut self, now: Instant, owner: QuicOwner) {
+        self.workers.free();
+        if self.quic_end().is_some_and(|mut end| end.answer(owner)) {
+            self.go_on_quic(now, owner);
+        }
+        self.accept(now);
+        self.dispatch(now);
+    }
+
+    /// The service of a request is over; the connection, or the client's interest, may be gone.
+    pub fn quic_served(&mut self, now: Instant, owner: QuicOwner, number: u32) {
+        self.workers.free();
+        if let Some(mut end) = self.quic_end() {
+            end.reply(owner, number);
+        }
+        self.go_on_quic(now, owner);
+        self.accept(now);
+        self.dispatch(now);
+    }
+
+    /// A timer of a connection may have come to its end.
+    pub fn handle_quic_timer(&mut self, now: Instant, owner: QuicOwner) {
+        if self.quic.as_mut().is_some_and(|quic| quic.expire(now, owner)) {
+            self.go_on_quic(now, owner);
+        }
+    }
+
+    /// A connection may have waited for its next request for too long.
+    pub fn end_quic_idle(&mut self, now: Instant, owner: QuicOwner) {
+        if let Some(mut end) = self.quic_end() {
+            end.end_idle(now, owner);
+        }
     }
 }
 

@@ -1,12 +1,11 @@
 //! TLS of the server's connections: handshakes, which take a worker's time, and what is sent sealed.
 
 use super::connection::{Connection, Reader};
-use super::core::{Alarm, Core};
+use super::core::Core;
 use crate::slots::ServedSlot;
-use crate::timeout_queue::Owner;
 use bytes::Bytes;
 use farfield_base::Instant;
-use farfield_http::tls::model::{Step, seal_ends};
+use farfield_http::tls::model::{Step, Terms, seal_ends};
 use farfield_tcp::Closing;
 
 impl Connection {
@@ -59,52 +58,52 @@ impl Connection {
             let _ = self.tcp.write(bytes.into());
         }
     }
-}
 
-impl Core {
     /// What the connection's handshake needs of a worker next.
-    pub fn handshake_step(&self, slot: ServedSlot) -> Option<Step> {
-        self.connections[slot.index()].tls.as_ref()?.step()
+    pub fn handshake_step(&self) -> Option<Step> {
+        self.tls.as_ref()?.step()
     }
 
-    /// A worker begins with a step of the connection's handshake.
-    pub fn begin_step(&mut self, now: Instant, slot: ServedSlot, step: Step) {
-        let Some(terms) = &self.plan.tls else { return };
-        let (cost, serial) = (step.cost(terms), self.connections[slot.index()].serial);
-        self.counters.busy = self.counters.busy + cost;
-        self.alarms.push((now + cost, Alarm::Served(Owner { slot, serial })));
-    }
-
-    /// A worker has done a step of the connection's handshake.
-    pub fn take_step(&mut self, now: Instant, slot: ServedSlot, step: Step) {
-        let Some(terms) = &self.plan.tls else { return };
-        if let Step::Answer13 { resumes, .. } | Step::Answer12 { resumes, .. } = step {
-            self.counters.handshakes_full += u64::from(!resumes);
-            self.counters.handshakes_resumed += u64::from(resumes);
-        }
-        let connection = &mut self.connections[slot.index()];
-        connection.busy = false;
+    /// Sends what a worker has done in a step of the handshake; returns how many requests came with it, and
+    /// whether that was written.
+    pub fn take_step(&mut self, terms: &Terms, reader: Reader<'_>) -> (u32, bool) {
+        self.busy = false;
         let mut bytes = Vec::new();
-        if let Some(session) = &mut connection.tls {
+        if let Some(session) = &mut self.tls {
             session.take_step(terms, &mut bytes);
         }
-        self.counters.requests += u64::from(connection.read_early(Reader::of(&self.plan, &mut self.heads)));
+        let requests = self.read_early(reader);
         // Fails where the connection is closed already, which its end shows.
-        if connection.tcp.write(bytes.into()).is_ok() && step.is_refusal() {
-            self.close(now, slot);
-        }
+        (requests, self.tcp.write(bytes.into()).is_ok())
     }
 
     /// Sends the tickets that are due behind a handshake. They wait for no worker: nobody waits for them.
-    pub fn give_tickets(&mut self, slot: ServedSlot) {
-        let Some(terms) = &self.plan.tls else { return };
-        let connection = &mut self.connections[slot.index()];
-        let Some(session) = &mut connection.tls else { return };
+    pub fn give_tickets(&mut self, terms: &Terms) {
+        let Some(session) = &mut self.tls else { return };
         let mut bytes = Vec::new();
         session.take_tickets(terms, &mut bytes);
         if !bytes.is_empty() {
-            // As above.
-            let _ = connection.tcp.write(bytes.into());
+            // A connection that is closed already needs no tickets.
+            let _ = self.tcp.write(bytes.into());
+        }
+    }
+}
+
+impl Core {
+    /// A worker has done a step of the connection's handshake.
+    pub fn take_step(&mut self, now: Instant, slot: ServedSlot, step: Step) {
+        let Core { setup, connections, counters, http, .. } = self;
+        let plan = &setup.plan;
+        let Some(terms) = &plan.tls else { return };
+        if let Step::Answer13 { resumes, .. } | Step::Answer12 { resumes, .. } = step {
+            counters.handshakes_full += u64::from(!resumes);
+            counters.handshakes_resumed += u64::from(resumes);
+        }
+        let reader = Reader::of(plan, &mut http.heads);
+        let (requests, is_written) = connections[slot].take_step(terms, reader);
+        counters.requests += u64::from(requests);
+        if is_written && step.is_refusal() {
+            self.close(now, slot);
         }
     }
 }

@@ -1,52 +1,124 @@
 //! Workers: who accepts, who serves, and when a connection is closed.
 
-use super::connection::Stage;
-use super::core::{Alarm, Core, Ready};
+use super::connection::ConnectionStage;
+use super::core::Core;
 use super::http::Ask;
-use super::{Known, Workers};
+use super::output::{Alarm, ServerOutput};
+use super::peers::PeerTable;
+use super::quic::QuicOwner;
+use super::setup::ServerSetup;
+use super::{Known, ServerCounters, Workers};
 use crate::slots::{ClientId, ServedSlot};
-use crate::timeout_queue::{Owner, Put};
+use crate::timeout_queue::Owner;
 use farfield_base::random::Purpose;
 use farfield_base::{Duration, Instant};
+use std::collections::VecDeque;
 
-/// The longest wait for the first request of a connection (nginx: `client_header_timeout`).
-pub(crate) const FIRST_REQUEST: Duration = Duration::from_secs(60);
+/// Something that waits for an event loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WorkerJob {
+    /// The next request of the connection, or a step of its handshake.
+    Connection(Owner<ServedSlot>),
+    /// The answer to a handshake of QUIC.
+    QuicHandshake(QuicOwner),
+    /// The next request of a connection of QUIC.
+    QuicRequest(QuicOwner),
+}
 
-impl Workers {
-    pub(crate) fn count(self) -> u32 {
-        let (Workers::Processes(count) | Workers::Events(count)) = self;
-        count.get()
+/// The workers of a server: processes or event loops.
+#[derive(Debug)]
+pub(crate) struct WorkerPool {
+    idle: u32,
+    /// Jobs that wait for an event loop.
+    jobs: VecDeque<WorkerJob>,
+}
+
+impl WorkerPool {
+    /// These workers, all idle.
+    pub fn new(workers: Workers) -> WorkerPool {
+        let (Workers::Processes(count) | Workers::Events(count)) = workers;
+        WorkerPool { idle: count.get(), jobs: VecDeque::new() }
+    }
+
+    /// A worker has something to do.
+    fn occupy(&mut self) {
+        self.idle -= 1;
+    }
+
+    /// A worker has nothing to do any more.
+    pub fn free(&mut self) {
+        self.idle += 1;
+    }
+
+    /// A job is to be done.
+    pub fn ask(&mut self, job: WorkerJob) {
+        self.jobs.push_back(job);
+    }
+
+    /// The next job, if a worker is idle. Whoever takes it sees whether it is to be done still.
+    fn next_job(&mut self) -> Option<WorkerJob> {
+        if self.idle > 0 { self.jobs.pop_front() } else { None }
+    }
+}
+
+/// The beginning of a worker's work: how long it takes, and when it is done.
+pub(crate) struct ServiceStart<'a> {
+    pub setup: &'a ServerSetup,
+    pub counters: &'a mut ServerCounters,
+    pub peers: &'a mut PeerTable,
+    pub output: &'a mut ServerOutput,
+}
+
+impl ServiceStart<'_> {
+    /// A worker begins with the next request of `client`, and comes to its end with `done`.
+    pub fn begin(&mut self, now: Instant, client: ClientId, ask: Option<&mut Ask>, done: Alarm) {
+        let service = self.draw(client, ask);
+        self.occupy(now, service, done);
+    }
+
+    /// A worker begins with something that takes it so long.
+    pub fn occupy(&mut self, now: Instant, service: Duration, done: Alarm) {
+        self.counters.busy = self.counters.busy + service;
+        self.output.alarms.push((now + service, done));
+    }
+
+    /// The time that a worker takes for the next request of `client`; draws the size of a reply that is not
+    /// known.
+    fn draw(&mut self, client: ClientId, ask: Option<&mut Ask>) -> Duration {
+        let peer = &mut self.peers[client];
+        let number = u64::from(client.get()) << 32 | u64::from(peer.requests);
+        peer.requests = peer.requests.wrapping_add(1);
+        let mut rng = self.setup.seed.stream(Purpose::Server, number);
+        let service = self.setup.plan.service.sample_duration(&mut rng);
+        let Some(ask) = ask else { return service };
+        let mut drawn = || self.setup.plan.reply.sample(&mut rng).max(0.0).round() as u64;
+        let known = ask.known.unwrap_or_else(|| Known { size: drawn(), cost: Duration::ZERO });
+        ask.known = Some(known);
+        service + known.cost
     }
 }
 
 impl Core {
-    pub fn is_prefork(&self) -> bool {
-        matches!(self.plan.workers, Workers::Processes(_))
-    }
-
     /// Free workers accept what waits: a process one connection, an event loop all.
     pub fn accept(&mut self, now: Instant) {
-        while self.idle_workers > 0
-            && let Some(Owner { slot, serial }) = self.accept_queue.pop_front()
+        while self.workers.idle > 0
+            && let Some(owner) = self.listener.next()
         {
             // It may have died in the queue; that is found out now.
-            let Some(connection) = self.connections.get_mut(slot.index()) else { continue };
-            if connection.serial != serial {
-                continue;
-            }
-            connection.stage = Stage::Accepted;
+            let Some(connection) = self.connections.find(owner) else { continue };
+            connection.stage = ConnectionStage::Accepted;
             self.counters.accepted += 1;
-            if self.is_prefork() {
-                self.idle_workers -= 1;
-                self.connections[slot.index()].held = true;
+            if self.setup.is_prefork() {
+                connection.held = true;
+                self.workers.occupy();
             }
-            self.go_on(now, slot);
+            self.go_on(now, owner.slot);
         }
     }
 
     /// Does what there is to do for an accepted connection: writes on, serves, closes, or waits.
     pub fn go_on(&mut self, now: Instant, slot: ServedSlot) {
-        let connection = &self.connections[slot.index()];
+        let connection = &mut self.connections[slot];
         if connection.unwritten > 0 {
             self.write_on(now, slot);
             return;
@@ -65,14 +137,12 @@ impl Core {
             return;
         }
         if connection.has_work() {
-            let connection = &mut self.connections[slot.index()];
             connection.busy = true;
             connection.idle_until = Instant::MAX;
-            if self.is_prefork() {
+            if self.setup.is_prefork() {
                 self.serve(now, slot);
             } else {
-                let serial = self.connections[slot.index()].serial;
-                self.ready.push_back(Ready::Connection(Owner { slot, serial }));
+                self.workers.ask(WorkerJob::Connection(self.connections.owner_of(slot)));
                 self.dispatch(now);
             }
         } else if connection.peer_finished {
@@ -84,71 +154,52 @@ impl Core {
 
     /// Event loops that are free take what is ready.
     pub fn dispatch(&mut self, now: Instant) {
-        while self.idle_workers > 0
-            && let Some(ready) = self.ready.pop_front()
-        {
-            let Owner { slot, serial } = match ready {
-                Ready::Connection(owner) => owner,
-                Ready::QuicHandshake(owner) => {
-                    self.idle_workers -= u32::from(self.begin_quic_handshake(now, owner));
-                    continue;
+        while let Some(job) = self.workers.next_job() {
+            let begins = match job {
+                WorkerJob::Connection(owner) => {
+                    match self.connections.find(owner).map(|own| own.http2.is_some()) {
+                        None => false,
+                        Some(true) => self.begin_stream(now, owner.slot),
+                        Some(false) => {
+                            self.serve(now, owner.slot);
+                            true
+                        }
+                    }
                 }
-                Ready::QuicRequest(owner) => {
-                    self.idle_workers -= u32::from(self.begin_quic_request(now, owner));
-                    continue;
+                WorkerJob::QuicHandshake(owner) => {
+                    self.quic_end().is_some_and(|mut end| end.begin_handshake(now, owner))
                 }
-            };
-            let connection = self.connections.get(slot.index()).filter(|own| own.serial == serial);
-            let begins = match connection.map(|own| own.http2.is_some()) {
-                None => false,
-                Some(true) => self.begin_stream(now, slot),
-                Some(false) => {
-                    self.serve(now, slot);
-                    true
+                WorkerJob::QuicRequest(owner) => {
+                    self.quic_end().is_some_and(|mut end| end.begin_request(now, owner))
                 }
             };
-            self.idle_workers -= u32::from(begins);
+            if begins {
+                self.workers.occupy();
+            }
         }
     }
 
-    /// A worker begins with the connection's next request.
+    /// A worker begins with the connection's next request, or with a step of its handshake.
     fn serve(&mut self, now: Instant, slot: ServedSlot) {
-        if let Some(step) = self.handshake_step(slot) {
-            return self.begin_step(now, slot, step);
+        let Core { setup, counters, peers, connections, output, .. } = self;
+        let done = Alarm::Served(connections.owner_of(slot));
+        let connection = &mut connections[slot];
+        let mut service = ServiceStart { setup, counters, peers, output };
+        match (connection.handshake_step(), &setup.plan.tls) {
+            (Some(step), Some(terms)) => service.occupy(now, step.cost(terms), done),
+            (Some(_), None) => {}
+            (None, _) => service.begin(now, connection.client, connection.asks.first_mut(), done),
         }
-        let connection = &self.connections[slot.index()];
-        let (client, serial) = (connection.client, connection.serial);
-        let mut ask = connection.asks.first().copied();
-        let service = self.draw(client, ask.as_mut());
-        if let (Some(own), Some(ask)) = (self.connections[slot.index()].asks.first_mut(), ask) {
-            *own = ask;
-        }
-        self.counters.busy = self.counters.busy + service;
-        self.alarms.push((now + service, Alarm::Served(Owner { slot, serial })));
-    }
-
-    /// The time that a worker takes for the next request of `client`; draws the size of a reply that is not
-    /// known.
-    pub fn draw(&mut self, client: ClientId, ask: Option<&mut Ask>) -> Duration {
-        let peer = &mut self.peers[client.index()];
-        let number = u64::from(client.get()) << 32 | u64::from(peer.requests);
-        peer.requests = peer.requests.wrapping_add(1);
-        let mut rng = self.seed.stream(Purpose::Server, number);
-        let service = self.plan.service.sample_duration(&mut rng);
-        let Some(ask) = ask else { return service };
-        let mut drawn = || self.plan.reply.sample(&mut rng).max(0.0).round() as u64;
-        let known = ask.known.unwrap_or_else(|| Known { size: drawn(), cost: Duration::ZERO });
-        ask.known = Some(known);
-        service + known.cost
     }
 
     /// The service of the connection's request is over; the connection may have died meanwhile.
-    pub fn served(&mut self, now: Instant, slot: ServedSlot, lives: bool) {
-        if !self.is_prefork() || !lives {
-            self.idle_workers += 1;
+    pub fn served(&mut self, now: Instant, owner: Owner<ServedSlot>) {
+        let (slot, lives) = (owner.slot, self.connections.has(owner));
+        if !self.setup.is_prefork() || !lives {
+            self.workers.free();
         }
         if lives {
-            match self.handshake_step(slot) {
+            match self.connections[slot].handshake_step() {
                 Some(step) => self.take_step(now, slot, step),
                 None => self.reply(now, slot),
             }
@@ -159,47 +210,17 @@ impl Core {
     }
 
     fn reply(&mut self, now: Instant, slot: ServedSlot) {
-        let connection = &mut self.connections[slot.index()];
-        connection.busy = false;
-        if connection.asks.is_empty() {
-            return;
+        let Core { setup, connections, http, .. } = self;
+        if connections[slot].begin_reply(setup, &mut http.replies) {
+            self.write_on(now, slot);
         }
-        let Ask { known, fixed, mut keeping, head_only, malformed } = connection.asks.remove(0);
-        connection.answered += 1;
-        let full = self.plan.requests_max.is_some_and(|max| connection.answered >= max.get());
-        if full
-            || self.plan.keep_alive.is_none()
-            || malformed
-            || (connection.peer_finished && connection.asks.is_empty())
-        {
-            keeping = super::http::Keeping::Close;
-        }
-        connection.closing = keeping == super::http::Keeping::Close;
-        let size = known.map_or(0, |known| known.size);
-        let (first, rest) = match fixed {
-            Some(number) => (self.plan.objects.reply(number, keeping, head_only), 0),
-            None => self.replies.begin(size, keeping, head_only, malformed),
-        };
-        if connection.write(first).is_err() {
-            return;
-        }
-        connection.unwritten = rest;
-        self.write_on(now, slot);
     }
 
     /// Writes as much of the reply as TCP may hold, and goes on with what comes after it.
     fn write_on(&mut self, now: Instant, slot: ServedSlot) {
-        let room = u64::from(self.plan.send_buffer);
-        let connection = &mut self.connections[slot.index()];
-        while connection.unwritten > 0 && connection.tcp.unacknowledged() < room {
-            let piece = super::http::piece(connection.unwritten);
-            connection.unwritten -= piece.len() as u64;
-            if connection.write(piece).is_err() {
-                connection.unwritten = 0;
-                return;
-            }
-        }
-        if connection.unwritten > 0 {
+        let room = u64::from(self.setup.plan.send_buffer);
+        let connection = &mut self.connections[slot];
+        if !connection.write_on(room) {
             return;
         }
         self.counters.replies += 1;
@@ -213,16 +234,20 @@ impl Core {
     /// Closes; a process is free for the next connection once the client has closed too, or it has waited for
     /// that long enough.
     pub fn close(&mut self, now: Instant, slot: ServedSlot) {
-        let linger = self.plan.linger;
-        self.write_goaway(slot);
-        let connection = &mut self.connections[slot.index()];
+        let Core { setup, connections, counters, http, .. } = self;
+        let (linger, room) = (setup.plan.linger, u64::from(setup.plan.send_buffer));
+        let connection = &mut connections[slot];
+        counters.replies += connection.write_goaway(room, &mut http.outgoing);
         connection.closing = true;
         connection.say_goodbye();
         connection.tcp.close();
-        self.closed.push(slot);
-        if connection.held && !connection.peer_finished && !linger.is_zero() {
+        let lingers = connection.held && !connection.peer_finished && !linger.is_zero();
+        if lingers {
             connection.lingering = true;
             connection.idle_until = now + linger;
+        }
+        connections.note_closed(slot);
+        if lingers {
             self.arm_idle(now, slot);
         } else {
             self.release(now, slot);
@@ -231,10 +256,10 @@ impl Core {
 
     /// The process that holds the connection, if one does, is free for the next.
     fn release(&mut self, now: Instant, slot: ServedSlot) {
-        let connection = &mut self.connections[slot.index()];
+        let connection = &mut self.connections[slot];
         connection.lingering = false;
         if std::mem::take(&mut connection.held) {
-            self.idle_workers += 1;
+            self.workers.free();
             self.accept(now);
         }
     }
@@ -242,36 +267,18 @@ impl Core {
     /// The connection is idle from now on: what happens to it before its next request makes the wait no
     /// longer.
     pub fn await_request(&mut self, now: Instant, slot: ServedSlot) {
-        let keep_alive = self.plan.keep_alive.unwrap_or(FIRST_REQUEST);
-        let connection = &mut self.connections[slot.index()];
-        let wait = if connection.answered == 0 { FIRST_REQUEST } else { keep_alive };
-        connection.idle_until = now + wait;
+        let connection = &mut self.connections[slot];
+        connection.idle_until = now + self.setup.longest_wait_after(connection.answered);
         self.arm_idle(now, slot);
     }
 
     fn arm_idle(&mut self, now: Instant, slot: ServedSlot) {
-        let connection = &mut self.connections[slot.index()];
-        let (at, serial) = (connection.idle_until, connection.serial);
-        if at >= connection.idle_alarm_at {
-            return;
-        }
-        match self.idles.put(now, at, Owner { slot, serial }) {
-            Put::OnWheel => {
-                connection.idle_alarm_at = at;
-                self.alarms.push((at, Alarm::Idle(Owner { slot, serial })));
-            }
-            Put::Queued { asks_at, first_of } => {
-                connection.idle_alarm_at = asks_at;
-                if let Some(queue) = first_of {
-                    self.alarms.push((asks_at, Alarm::Idles(queue)));
-                }
-            }
-        }
+        self.output.alarms.extend(self.connections.arm_idle(now, slot));
     }
 
     /// A connection may have waited for its request for too long.
     pub fn end_idle(&mut self, now: Instant, slot: ServedSlot) {
-        let connection = &mut self.connections[slot.index()];
+        let connection = &mut self.connections[slot];
         if connection.idle_alarm_at > now {
             return;
         }
@@ -293,13 +300,13 @@ impl Core {
 
     /// Takes a connection off the table.
     pub fn remove(&mut self, now: Instant, slot: ServedSlot) {
-        let gone = self.connections.remove(slot.index());
-        if gone.stage == Stage::Handshake {
-            self.half_open -= 1;
+        let gone = self.connections.remove(slot);
+        if gone.stage == ConnectionStage::Handshake {
+            self.listener.give_up();
         }
         // A worker in the middle of its request is free once it has served it for nothing.
         if gone.held && !gone.busy {
-            self.idle_workers += 1;
+            self.workers.free();
             self.accept(now);
         }
     }

@@ -125,7 +125,7 @@ impl<T: Tap> Hub<T> {
                     Contents::Whole(packet) => self.server.handle_packet(now, client, *packet),
                 }
             }
-            let Some((client, sent)) = self.server.departures.pop_front() else { break };
+            let Some((client, sent)) = self.server.output.departures.pop_front() else { break };
             if self.tap.looks() {
                 let packet = sent.clone().into_packet(side.addresses(client).reversed());
                 self.tap.see(now, false, client, &packet);
@@ -135,7 +135,7 @@ impl<T: Tap> Hub<T> {
                 Sent::Datagram(ecn, udp) => side.send_datagram_down(client, ecn, &udp),
             }
         }
-        for (at, alarm) in self.server.alarms.drain(..) {
+        for (at, alarm) in self.server.output.alarms.drain(..) {
             side.transit.wheel.schedule(at, Event::Other(alarm));
         }
     }

@@ -1,0 +1,69 @@
+//! Output of a server: segments and datagrams to send, alarms to set.
+
+use super::ServerCounters;
+use super::quic::QuicOwner;
+use crate::packet::{Packet, Tcp, Udp};
+use crate::slots::{ClientId, ServedSlot};
+use crate::timeout_queue::Owner;
+use farfield_base::Instant;
+use farfield_http::http2::StreamId;
+use farfield_wire::{Addresses, Ecn};
+use std::collections::VecDeque;
+
+/// An alarm of the server. Alarms are not cancelled: one that is stale does nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Alarm {
+    /// A timer of the connection's TCP may be due.
+    Timer(Owner<ServedSlot>),
+    /// The connection's request has been served.
+    Served(Owner<ServedSlot>),
+    /// A request on a stream of the connection has been served.
+    StreamServed(Owner<ServedSlot>, StreamId),
+    /// A handshake of QUIC has been answered.
+    QuicAnswered(QuicOwner),
+    /// A request of a connection of QUIC has been served.
+    QuicServed(QuicOwner, u32),
+    /// A timer of the connection may be due.
+    Quic(QuicOwner),
+    /// The connection may have waited for its next request for too long.
+    QuicIdle(QuicOwner),
+    /// The connection may have waited for its next request for too long.
+    Idle(Owner<ServedSlot>),
+    /// Timers of a timeout queue may be due.
+    Timers(u16),
+    /// Waits for requests of a timeout queue may be over.
+    Idles(u16),
+}
+
+/// A segment or a datagram of the server's.
+#[derive(Debug, Clone)]
+pub(crate) enum Sent {
+    Segment(Tcp),
+    Datagram(Ecn, Udp),
+}
+
+impl Sent {
+    /// The packet that carries it between `addresses`.
+    pub fn into_packet(self, addresses: Addresses) -> Packet {
+        match self {
+            Sent::Segment(tcp) => Packet::tcp(addresses, tcp),
+            Sent::Datagram(ecn, udp) => Packet::udp(addresses, ecn, udp),
+        }
+    }
+}
+
+/// The output of a server, until it is taken.
+#[derive(Debug, Default)]
+pub(crate) struct ServerOutput {
+    /// Segments and datagrams to send, with the clients that they are for.
+    pub departures: VecDeque<(ClientId, Sent)>,
+    /// Alarms to be set, and when they are due.
+    pub alarms: Vec<(Instant, Alarm)>,
+}
+
+impl ServerOutput {
+    pub fn send(&mut self, counters: &mut ServerCounters, client: ClientId, sent: Sent) {
+        counters.packets_out += 1;
+        self.departures.push_back((client, sent));
+    }
+}
