@@ -3,12 +3,13 @@
 //!
 //! [`RunDirectory`] opens a run directory and nothing else; [`render`] turns a summary into at most 24
 //! lines of 80 columns, the same after a run and long after it; [`comparison`] holds runs against each
-//! other; [`export`] writes a run's files for other programs; [`page`] is a run as HTML; [`sweep`] shows many
-//! runs of one question. [`audit`], [`fit`] and [`chart`] are handed numbers and open nothing.
+//! other; [`export`] writes a run's files for other programs; [`page`] is a run as HTML; [`sweep`] and
+//! [`capacity`] show many runs of one question. [`audit`], [`fit`] and [`chart`] are handed numbers and open nothing.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 pub mod audit;
+pub mod capacity;
 pub mod chart;
 pub mod comparison;
 pub mod directory;

@@ -2,7 +2,6 @@
 
 mod load;
 mod runner;
-mod text;
 
 use crate::commands::child::ChildRuns;
 use crate::exit::Exit;
@@ -18,6 +17,7 @@ use farfield_engine::plane::PlaneKind;
 use farfield_experiment::peak::peak;
 use farfield_experiment::report::Ended;
 use farfield_experiment::{Answer, CapacityReport, Goals, SearchPlan, search};
+use farfield_report::capacity::{page, text};
 use farfield_scenario::{Overlay, RunPlan, Scenario};
 use load::RisingLoad;
 use runner::TrialRunner;
@@ -73,6 +73,7 @@ pub fn capacity(flags: &CapacityFlags) -> Result<Exit, Problem> {
         let _ = std::fs::remove_dir(&folder);
         return Err(Problem::failed(sentence));
     }
+    keep(&folder, &report)?;
     match flags.format {
         Format::Text => output::put(&text::render(&report, &folder))?,
         Format::Json => output::put(&json(&report))?,
@@ -164,6 +165,16 @@ pub fn free_folder(name: &str, what: &str) -> PathBuf {
     names
         .find_map(|name| Some(Path::new(RUNS).join(name)).filter(|path| !path.exists()))
         .expect("numbers do not run out")
+}
+
+/// Writes what the search came to beside its trials.
+fn keep(folder: &Path, report: &CapacityReport) -> Result<(), Problem> {
+    for (name, text) in [("capacity.json", json(report)), ("capacity.html", page::render(report))] {
+        let file = folder.join(name);
+        let put = farfield_files::output::put(&file, text.as_bytes());
+        put.map_err(|error| Problem::failed(format!("cannot write {}: {error}", file.display())))?;
+    }
+    Ok(())
 }
 
 fn json(report: &CapacityReport) -> String {

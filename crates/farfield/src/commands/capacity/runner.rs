@@ -8,6 +8,7 @@ use crate::output;
 use farfield_base::Duration;
 use farfield_base::printable;
 use farfield_experiment::{Design, Observed, Runner, Stop, Trial};
+use farfield_report::capacity::text;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -58,7 +59,7 @@ impl Runner for TrialRunner {
         })?;
         let observed = observed(made.run.summary(), &self.goals, made.run.path(), made.took_s);
         if !self.quiet && !made.read_back {
-            let line = super::text::progress(&self.load, trial, &observed);
+            let line = text::progress(self.load.unit, trial, &observed);
             output::put_progress(&printable(&line, &[]), false);
         }
         Ok(observed)

@@ -1,9 +1,8 @@
 //! A search in words: the answer in one line, the curve as a table, and where the trials are.
 
-use super::load::RisingLoad;
+use crate::figures;
 use farfield_experiment::report::{Ended, Method};
 use farfield_experiment::{Answer, CapacityReport, CurvePoint, Observed, Trial, Validity};
-use farfield_report::figures;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -11,7 +10,7 @@ use std::path::Path;
 const ROWS: usize = 15;
 
 /// The line of progress of a trial that was made.
-pub fn progress(load: &RisingLoad, trial: &Trial, observed: &Observed) -> String {
+pub fn progress(unit: &str, trial: &Trial, observed: &Observed) -> String {
     let p99 = observed.p99_ns.map_or("-".to_owned(), |ns| figures::time(ns as u64));
     let errors = observed.error_share.map_or("-".to_owned(), figures::percent);
     let came_to = match &observed.validity {
@@ -20,7 +19,7 @@ pub fn progress(load: &RisingLoad, trial: &Trial, observed: &Observed) -> String
         _ if observed.keeps_goals() => "kept".to_owned(),
         _ => "broken".to_owned(),
     };
-    let load = format!("{} {}", number(trial.load), load.unit);
+    let load = format!("{} {unit}", number(trial.load));
     format!("trial {:<3} {load:>18}  p99 {p99:>8}  errors {errors:>7}  {came_to}", trial.design.number)
 }
 
@@ -43,7 +42,7 @@ pub fn render(report: &CapacityReport, folder: &Path) -> String {
         invalid => format!("{} trials, {invalid} of them invalid", report.trials.len()),
     };
     let _ = writeln!(text, "\n{counts}, in {:.1} s", report.spent_s);
-    let _ = writeln!(text, "directory   {}", folder.display());
+    let _ = writeln!(text, "page        {}", folder.join("capacity.html").display());
     text
 }
 
@@ -144,7 +143,7 @@ fn rows(report: &CapacityReport) -> Vec<&CurvePoint> {
     rows
 }
 
-fn came_to(point: &CurvePoint, is_peak: bool) -> String {
+pub(super) fn came_to(point: &CurvePoint, is_peak: bool) -> String {
     let counted = match (point.trials, point.kept) {
         (0, _) => "no valid trial".to_owned(),
         (trials, _) if is_peak => trials.to_string(),
@@ -161,7 +160,7 @@ fn came_to(point: &CurvePoint, is_peak: bool) -> String {
 }
 
 /// A load or a rate: four digits, thousands in groups.
-fn number(number: f64) -> String {
+pub(super) fn number(number: f64) -> String {
     match number {
         n if n == n.round() || n >= 999.5 => figures::count(n.round() as u64),
         n if n >= 99.95 => format!("{n:.1}"),
