@@ -60,7 +60,7 @@ impl EmulatedHosts {
         let client = &mut clients[client];
         let socket = port.and_then(|port| Some((port.0, client.socket(port)?)));
         let losses = socket.and_then(|(kind, slot)| match kind {
-            PortKind::Tcp => Some(tcp.get_mut(slot)?.losses(up)),
+            PortKind::Tcp => Some(tcp.socket_mut(slot)?.losses(up)),
             PortKind::Udp => Some(datagrams.find_mut(slot)?.losses(up)),
         });
         (client, losses)

@@ -1,7 +1,7 @@
 //! The links of a shard: its clients' own, and the shared ones where the shard is alone.
 //!
-//! Each client has the state of its own links beside its ports, since packets need both. What all clients of a
-//! class have in common is here, and so are the packets that wait before the links.
+//! Each client has the state of its own links beside its ports, since packets need both. What all clients of
+//! a class have in common is here, and so are the packets that wait before the links.
 
 use crate::client::{Client, Lane, Own, Wire};
 use crate::client_event::ClientEvent;

@@ -1,5 +1,6 @@
 //! TCP sockets of emulated clients: connections with their keys and timers, and those of which only TIME-WAIT
-//! is left. What they send and receive is [`transport`](crate::transport)'s and [`receive`](crate::receive)'s.
+//! is left. What they send and receive is [`transport`](crate::transport)'s and
+//! [`receive`](crate::receive)'s.
 
 use crate::bindings::SocketBindings;
 use crate::client_event::ClientEvent;
@@ -79,7 +80,7 @@ impl TcpSockets {
         self.table.get(slot.index())
     }
 
-    pub fn get_mut(&mut self, slot: SocketSlot) -> Option<&mut TcpSocket> {
+    pub fn socket_mut(&mut self, slot: SocketSlot) -> Option<&mut TcpSocket> {
         self.table.get_mut(slot.index())
     }
 

@@ -1,11 +1,12 @@
-//! Sweeps over a made-up server: which runs are made, in which order and with which seeds, and what follows from
-//! them.
+//! Sweeps over a made-up server: which runs are made, in which order and with which seeds, and what follows
+//! from them.
 
 use farfield_base::Duration;
 use farfield_base::random::{Purpose, Seed};
 use farfield_experiment::report::Ended;
 use farfield_experiment::sweep::{
-    Factor, Layout, PlannedRun, PointRun, PointRunner, Reading, Scale, SweepPlan, SweepReport, points, sweep,
+    Claim, Factor, Layout, PlannedRun, PointRun, PointRunner, Reading, Scale, Setting, Side, SweepPlan,
+    SweepReport, Verdict, points, sweep,
 };
 use farfield_experiment::{Stop, Validity};
 use rand_core::Rng;
@@ -80,6 +81,8 @@ fn plan(factors: &[&str]) -> SweepPlan {
         repeats: 4,
         until: None,
         repeats_max: 1000,
+        claims: Vec::new(),
+        looks: 1,
         budget: None,
         seed: 5,
         jobs: 1,
@@ -215,6 +218,51 @@ fn equal_points_are_rarely_called_different() {
         alarms += u32::from(report.points[1..].iter().any(|point| point.against_first[0].differs));
     }
     assert!((25..=60).contains(&alarms), "{alarms} of 1000");
+}
+
+fn claim(limit: f64) -> Claim {
+    let setting = |value: &str| Setting { key: "a".to_owned(), value: value.to_owned() };
+    Claim {
+        says: "It grows.".to_owned(),
+        metric: "p99".to_owned(),
+        at: vec![setting("2")],
+        against: Some(vec![setting("1")]),
+        side: Side::Above,
+        limit,
+    }
+}
+
+/// What is twice as long is claimed to be half as long again, or thrice as long, or just that; claims that
+/// are open get twice as many blocks each time, for as many looks as there are, and no others do.
+#[test]
+fn claims_are_decided_by_more_blocks() {
+    let asked = |limit, looks| SweepPlan { claims: vec![claim(limit)], looks, ..plan(&["a=1,2,4"]) };
+    let holds = sweep(&asked(0.5, 4), &Server::new(0.02));
+    assert_eq!((holds.claims[0].verdict, holds.claims[0].blocks, holds.runs.len()), (Verdict::Holds, 4, 12));
+    let fails = sweep(&asked(2.0, 4), &Server::new(0.02));
+    assert_eq!((fails.claims[0].verdict, fails.runs.len()), (Verdict::Fails, 12));
+    let open = sweep(&asked(1.0, 3), &Server::new(0.1));
+    // The third point is of no claim.
+    assert_eq!(
+        (open.claims[0].verdict, open.claims[0].blocks, open.runs.len()),
+        (Verdict::Undecided, 16, 36)
+    );
+    // A true claim that four blocks do not show.
+    let later = sweep(&asked(0.64, 5), &Server::new(0.15));
+    assert_eq!(later.claims[0].verdict, Verdict::Holds);
+    assert!(later.claims[0].blocks > 4, "{:?}", later.claims[0]);
+}
+
+/// Of 1,000 claims that are true at their very limits, looked at up to four times, at most 5 % are taken for
+/// decided.
+#[test]
+fn looking_again_decides_no_more_claims_wrongly() {
+    let decided = (0..1000).filter(|seed| {
+        let plan = SweepPlan { claims: vec![claim(1.0)], looks: 4, seed: seed * 1000, ..plan(&["a=1,2"]) };
+        sweep(&plan, &Server::new(0.2)).claims[0].verdict != Verdict::Undecided
+    });
+    let decided = decided.count();
+    assert!((10..=50).contains(&decided), "{decided} of 1000");
 }
 
 #[test]

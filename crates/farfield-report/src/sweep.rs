@@ -1,5 +1,7 @@
-//! A sweep for readers: as text for a terminal, as a page with charts, and as a table with a row for each run.
+//! A sweep for readers: as text for a terminal, as a page with charts, and as a table with a row for each
+//! run.
 
+mod claims;
 mod names;
 pub mod page;
 pub mod table;

@@ -15,6 +15,7 @@ mod observe;
 pub mod once;
 mod passed;
 pub mod path;
+pub mod question;
 pub mod report;
 pub mod route;
 pub mod run;

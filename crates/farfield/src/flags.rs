@@ -47,6 +47,8 @@ pub enum Command {
     Capacity(Box<capacity::CapacityFlags>),
     /// Make runs at many points, each repeated, and say what moves the result.
     Sweep(Box<sweep::SweepFlags>),
+    /// Answer a question by a sweep: make its runs until its claims are decided.
+    Experiment(sweep::ExperimentFlags),
     /// Run one session of a scenario once, and show what is sent, extracted and checked.
     Try(TryFlags),
     /// Run the built-in server, with the capacity and the faults that flags give it.
@@ -162,6 +164,9 @@ pub struct RunFlags {
     /// Start only the programs whose digest this is, as somebody has confirmed them in the workbench
     #[arg(long, value_name = "DIGEST", hide = true)]
     pub starts_only: Option<String>,
+    /// End when this process does, which makes the run
+    #[arg(long, value_name = "PID", hide = true)]
+    pub with_parent: Option<u32>,
 }
 
 impl RunFlags {

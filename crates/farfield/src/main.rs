@@ -38,6 +38,7 @@ fn main() -> ExitCode {
         Some(Command::Run(run)) => commands::run::run(&run),
         Some(Command::Capacity(capacity)) => commands::capacity::capacity(&capacity),
         Some(Command::Sweep(sweep)) => commands::sweep::sweep(&sweep),
+        Some(Command::Experiment(asked)) => commands::question::experiment(&asked),
         Some(Command::Try(once)) => commands::once::once(&once),
         Some(Command::Serve(serve)) => commands::serve::serve(&serve),
         Some(Command::Shell(shell)) => commands::shell::shell(&shell),

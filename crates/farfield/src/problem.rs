@@ -39,7 +39,7 @@ impl Problem {
         Problem { exit: Exit::Interrupted, ..Problem::failed(sentence) }
     }
 
-    /// The same problem, at a place that is named before it.
+    /// This problem, at a place that is named before it.
     #[must_use]
     pub fn at(mut self, place: &str) -> Problem {
         self.sentence = format!("{place}: {}", self.sentence);

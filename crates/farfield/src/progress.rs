@@ -36,11 +36,13 @@ pub struct Watch {
     pub figures: bool,
     /// Where a browser is shown the run.
     pub ui: Option<TcpListener>,
+    /// The process that makes the run, if the run is to end with it.
+    pub parent: Option<u32>,
 }
 
 impl From<Shown> for Watch {
     fn from(shown: Shown) -> Watch {
-        Watch { shown, metrics: MetricsTargets::default(), figures: false, ui: None }
+        Watch { shown, metrics: MetricsTargets::default(), figures: false, ui: None, parent: None }
     }
 }
 

@@ -1,5 +1,5 @@
-//! A sweep of simulated runs, one at a time and two at once, beside the same runs by hand: what two processors
-//! gain, and what the sweep adds to a run.
+//! A sweep of simulated runs, one at a time and two at once, beside the same runs by hand: what two
+//! processors gain, and what the sweep adds to a run.
 
 use super::goal;
 use super::lab::Lab;
@@ -65,31 +65,38 @@ fn sweep(lab: &Lab, scenario: &Path, out: &Path, jobs: u32) -> Result<f64> {
     command.arg("sweep").arg(scenario).args(["--quiet", "--format", "csv", "--out"]).arg(out);
     command.args(POINTS.iter().flat_map(|vary| ["--vary", vary]));
     command.arg(format!("--repeats={REPEATS}")).arg(format!("--jobs={jobs}"));
-    let begun = Instant::now();
-    process::output(&mut command)?;
-    Ok(begun.elapsed().as_secs_f64())
+    seconds_of(|| process::output(&mut command).map(drop))
 }
 
-/// The same runs, without a sweep.
+/// These runs without a sweep.
 fn by_hand(lab: &Lab, scenario: &Path, out: &Path) -> Result<f64> {
     let levels = |vary: &str| -> Vec<String> {
         let (key, values) = vary.split_once('=').expect("a key with values");
         values.split(',').map(|value| format!("--set={key}={value}")).collect()
     };
-    let begun = Instant::now();
-    for seed in 1..=REPEATS {
-        for (one, other) in levels(POINTS[0])
-            .iter()
-            .flat_map(|one| levels(POINTS[1]).into_iter().map(move |other| (one.clone(), other)))
-        {
-            let directory: PathBuf = out.join(format!("{seed}-{one}-{other}").replace('/', "-"));
-            let mut command = Command::new(lab.farfield());
-            command.arg("run").arg(scenario).args([&one, &other]).arg(format!("--seed={seed}"));
-            command
-                .args(["--quiet", "--no-report", "--samples=none", "--format=json", "--out"])
-                .arg(directory);
-            process::output(&mut command)?;
+    seconds_of(|| {
+        for seed in 1..=REPEATS {
+            for (one, other) in levels(POINTS[0])
+                .iter()
+                .flat_map(|one| levels(POINTS[1]).into_iter().map(move |other| (one.clone(), other)))
+            {
+                let directory: PathBuf = out.join(format!("{seed}-{one}-{other}").replace('/', "-"));
+                let mut command = Command::new(lab.farfield());
+                command.arg("run").arg(scenario).args([&one, &other]).arg(format!("--seed={seed}"));
+                command
+                    .args(["--quiet", "--no-report", "--samples=none", "--format=json", "--out"])
+                    .arg(directory);
+                process::output(&mut command)?;
+            }
         }
-    }
+        Ok(())
+    })
+}
+
+/// Seconds that something takes.
+#[expect(clippy::disallowed_methods, reason = "a bench measures by the clock")]
+fn seconds_of(work: impl FnOnce() -> Result<()>) -> Result<f64> {
+    let begun = Instant::now();
+    work()?;
     Ok(begun.elapsed().as_secs_f64())
 }

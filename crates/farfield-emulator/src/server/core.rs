@@ -1,7 +1,8 @@
 //! The server without a wheel: packets and alarms are handed in, packets and alarms come out.
 //!
-//! Each part has an owner. A segment may free a worker, which accepts another connection, so that what follows
-//! from a packet or an alarm is a method of the whole; what touches one part is a method of that part.
+//! Each part has an owner. A segment may free a worker, which accepts another connection, so that what
+//! follows from a packet or an alarm is a method of the whole; what touches one part is a method of that
+//! part.
 
 use super::connection::{Connection, ConnectionStage, Reader};
 use super::connections::ConnectionTable;

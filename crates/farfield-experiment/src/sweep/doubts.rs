@@ -1,10 +1,10 @@
 //! Whether the numbers of repeats are what Student's interval takes them for: independent and normal.
 //!
-//! Independence is tested in the order of the blocks by the rank version of von Neumann's ratio (Bartels 1982,
-//! "The rank version of von Neumann's ratio test for randomness"): a machine that drifts, or a server that
-//! remembers, gives neighbours numbers that are alike. Normality is tested by the correlation with normal
-//! scores (Ryan and Joiner 1976, "Normal probability plots and tests for normality"). Both at 1 %: of many
-//! points a few are always unusual.
+//! Independence is tested in the order of the blocks by the rank version of von Neumann's ratio (Bartels
+//! 1982, "The rank version of von Neumann's ratio test for randomness"): a machine that drifts, or a server
+//! that remembers, gives neighbours numbers that are alike. Normality is tested by the correlation with
+//! normal scores (Ryan and Joiner 1976, "Normal probability plots and tests for normality"). Both at 1 %: of
+//! many points a few are always unusual.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

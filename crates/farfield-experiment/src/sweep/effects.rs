@@ -1,9 +1,9 @@
 //! Which factor moves a metric, and by how much: the analysis of variance of a full factorial design in
-//! complete blocks (Fisher 1935; Jain 1991, "The art of computer systems performance analysis", chapters 21 to
-//! 23).
+//! complete blocks (Fisher 1935; Jain 1991, "The art of computer systems performance analysis", chapters 21
+//! to 23).
 //!
-//! The number of a run is a sum: the mean of all, an effect of each factor's value, an interaction of each two,
-//! what more of them do together, an effect of the block, and an error. The effects are least-squares
+//! The number of a run is a sum: the mean of all, an effect of each factor's value, an interaction of each
+//! two, what more of them do together, an effect of the block, and an error. The effects are least-squares
 //! estimates, which means of a complete design are. Their squares add up to the variation of all numbers, and
 //! shares of it say what matters; F says what could be the error. Only blocks that have a run of every point
 //! that counts are taken. Errors are taken for alike at all points, which logarithms of times are more nearly

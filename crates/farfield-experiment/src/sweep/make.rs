@@ -1,5 +1,6 @@
 //! The runs of a sweep: their order, their seeds, who makes them side by side, and how many there are.
 
+use super::claims::{Claim, Verdict, judge};
 use super::factor::{Factor, Setting};
 use super::points::{Layout, Point};
 use super::report::{RunRecord, SweepReport};
@@ -41,6 +42,10 @@ pub struct SweepPlan {
     pub until: Option<Until>,
     /// Runs of a point at most.
     pub repeats_max: u32,
+    /// What is claimed.
+    pub claims: Vec<Claim>,
+    /// How often undecided claims are looked at, each time with twice as many blocks.
+    pub looks: u32,
     /// The time for all runs, side by side.
     pub budget: Option<Duration>,
     /// The seed of the first block; the next has the next one.
@@ -137,7 +142,44 @@ impl Sweep<'_> {
                 everywhere.iter().copied().filter(|point| wanted[*point] >= block).collect();
             runs.extend(self.block(block, &points));
         }
-        self.make(runs)
+        self.make(runs)?;
+        self.decide(first)
+    }
+
+    /// More blocks of the points of claims that are undecided, twice as many for each look.
+    fn decide(&mut self, first: u32) -> Result<(), Stop> {
+        let mut blocks = self.records.iter().map(|record| record.design.block).max().unwrap_or(first);
+        for _ in 1..self.plan.looks {
+            let points = self.undecided();
+            let last = (blocks * 2).min(self.plan.repeats_max);
+            let runs = (blocks + 1..=last).flat_map(|block| self.block(block, &points)).collect::<Vec<_>>();
+            if runs.is_empty() {
+                break;
+            }
+            self.make(runs)?;
+            blocks = last;
+        }
+        Ok(())
+    }
+
+    /// The points of claims that are undecided.
+    fn undecided(&self) -> Vec<usize> {
+        let plan = self.plan;
+        let judged =
+            plan.claims.iter().map(|claim| (claim, judge(claim, &plan.points, &self.records, plan.looks)));
+        let open: Vec<&Claim> = judged
+            .filter(|(_, report)| report.verdict == Verdict::Undecided)
+            .map(|(claim, _)| claim)
+            .collect();
+        let is_of = |point: &Point, settings: &[Setting]| {
+            settings.iter().all(|setting| point.settings.contains(setting))
+        };
+        let is_open = |point: &Point| {
+            open.iter().any(|claim| {
+                is_of(point, &claim.at) || claim.against.as_ref().is_some_and(|against| is_of(point, against))
+            })
+        };
+        (0..plan.points.len()).filter(|point| is_open(&plan.points[*point])).collect()
     }
 
     /// The runs of a block, in an order that is drawn.

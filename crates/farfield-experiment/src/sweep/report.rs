@@ -1,6 +1,7 @@
 //! What a sweep comes to: every run, the numbers of each point with their intervals, each point against the
 //! first, and the effects of the factors.
 
+use super::claims::{ClaimReport, judge};
 use super::doubts::{Doubt, doubts};
 use super::effects::{MetricEffects, Table, effects};
 use super::factor::{Factor, Setting};
@@ -37,6 +38,8 @@ pub struct SweepReport {
     pub ended: Ended,
     /// The points, in their order.
     pub points: Vec<PointReport>,
+    /// What was claimed, and whether it holds.
+    pub claims: Vec<ClaimReport>,
     /// The effects on each metric, of a full design with at least one factor.
     pub effects: Vec<MetricEffects>,
     /// Every run, in the order in which they were planned.
@@ -159,6 +162,8 @@ impl SweepReport {
             effects(metric, *scale, &table)
         });
         let effects = effects.collect();
+        let judged = plan.claims.iter().map(|claim| judge(claim, &plan.points, &runs, plan.looks));
+        let claims = judged.collect();
         SweepReport {
             schema_version: SCHEMA_VERSION,
             experiment: plan.experiment.clone(),
@@ -168,6 +173,7 @@ impl SweepReport {
             level: LEVEL,
             ended,
             points,
+            claims,
             effects,
             spent_s: runs.iter().map(|run| run.took_s).sum(),
             runs,

@@ -33,7 +33,8 @@ pub fn render(report: &CapacityReport) -> String {
     page
 }
 
-/// Throughput, times and errors over the load, a dot for each trial that counts: hollow where it broke a goal.
+/// Throughput, times and errors over the load, a dot for each trial that counts: hollow where it broke a
+/// goal.
 fn charts(page: &mut String, report: &CapacityReport) {
     page.push_str("<h2>Curve</h2>\n<div class=\"charts\">\n");
     let drawn: [(&str, &str, fn(&TrialRecord) -> Option<f64>); 3] = [

@@ -1,7 +1,7 @@
 //! Runs of two sides that belong together: with one seed in virtual time, or in one block of a sweep.
 //!
-//! Such runs are offered the same users, arrivals and losses, or are made one after the other. What that does to
-//! both does not make their difference doubtful, so differences of pairs vary less than the runs.
+//! Such runs are offered the same users, arrivals and losses, or are made one after the other. What that does
+//! to both does not make their difference doubtful, so differences of pairs vary less than the runs.
 
 use crate::directory::RunDirectory;
 use farfield_experiment::Design;

@@ -2,6 +2,7 @@
 
 mod facets;
 
+use super::claims::{finding, word};
 use super::names::ShortNames;
 use super::{cell, change_in_words, in_words, origin};
 use crate::figures;
@@ -20,6 +21,7 @@ pub fn render(report: &SweepReport, folder: &Path) -> String {
     let names = ShortNames::of_sweep(report);
     let mut page = html::begin_family(&escaped(&title(report)), STYLE);
     let _ = writeln!(page, "<p>{}</p>", escaped(&summary(report)));
+    claims(&mut page, report);
     shortened(&mut page, &names);
     points(&mut page, report, &names);
     doubts(&mut page, report, &names);
@@ -56,6 +58,24 @@ fn summary(report: &SweepReport) -> String {
     let until =
         report.until.as_ref().map_or(String::new(), |until| format!(" Points were repeated until {until}."));
     format!("{} points, {} runs, {valid}.{until}{ended}", report.points.len(), report.runs.len())
+}
+
+/// The claims, each with what was found.
+fn claims(page: &mut String, report: &SweepReport) {
+    if report.claims.is_empty() {
+        return;
+    }
+    page.push_str("<h2>Claims</h2>\n");
+    let rows = report.claims.iter().map(|judged| {
+        vec![escaped(&judged.claim.says), word(judged.verdict).to_lowercase(), escaped(&finding(judged))]
+    });
+    table(page, &["claim", "<verdict", "<found"], &rows.collect::<Vec<_>>());
+    let level = report.claims[0].level * 100.0;
+    let _ = writeln!(
+        page,
+        "<p>A claim holds if all of its {level:.2} % interval does, and fails if none of it does. Claims that are undecided get more runs, \
+         and the level allows for each look at them.</p>"
+    );
 }
 
 /// The whole of values that have a short name.

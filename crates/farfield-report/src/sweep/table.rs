@@ -1,5 +1,5 @@
-//! A row for each run: its place in the design, what it set, its verdict, the metrics, and every number of its
-//! summary. As CSV and as Parquet, for any program that reads tables.
+//! A row for each run: its place in the design, what it set, its verdict, the metrics, and every number of
+//! its summary. As CSV and as Parquet, for any program that reads tables.
 //!
 //! Numbers of the summary have the names of their keys, with dots between; in lists they have the names of
 //! their entries, such as `steady.times.response.p99.value_ns`. Times are in nanoseconds. Lists without names

@@ -1,5 +1,6 @@
 //! A sweep on a terminal, in at most 24 lines of 80 columns.
 
+use super::claims::{finding, word};
 use super::names::ShortNames;
 use super::{cell, change_in_words, in_words, origin};
 use crate::figures;
@@ -16,6 +17,8 @@ const POINTS: usize = 10;
 const ORIGINS: usize = 4;
 /// Points that are held against the first.
 const AGAINST: usize = 5;
+/// Claims that fit a terminal.
+const CLAIMS: usize = 4;
 /// Columns of a terminal.
 const COLUMNS: usize = 80;
 /// Columns of a metric.
@@ -50,6 +53,7 @@ pub fn render(report: &SweepReport, folder: &Path) -> String {
     let mut text = heading(report);
     text += &ended(report);
     text.push('\n');
+    text += &claims(report);
     text += &points(report, &names);
     match report.effects.is_empty() {
         true => text += &against_first(report, &names),
@@ -120,6 +124,23 @@ fn doubts(report: &SweepReport) -> String {
     text
 }
 
+/// The claims with what was found, two lines each.
+fn claims(report: &SweepReport) -> String {
+    let mut text = String::new();
+    for judged in report.claims.iter().take(CLAIMS) {
+        let says: String = judged.claim.says.chars().take(COLUMNS - 11).collect();
+        let _ = writeln!(text, "{:<10} {says}", word(judged.verdict));
+        let _ = writeln!(text, "           {}", finding(judged));
+    }
+    if report.claims.len() > CLAIMS {
+        let _ = writeln!(text, "and {} more claims, on the page", report.claims.len() - CLAIMS);
+    }
+    if !report.claims.is_empty() {
+        text.push('\n');
+    }
+    text
+}
+
 /// A row for each point, as many as there is room for.
 fn points(report: &SweepReport, names: &ShortNames) -> String {
     let asked = report.until.iter().filter_map(|until| until.split(' ').next());
@@ -147,7 +168,8 @@ fn points(report: &SweepReport, names: &ShortNames) -> String {
         let _ = write!(text, "{metric:>width$}", width = if at == 3 { METRIC - 4 } else { METRIC });
     }
     text.push('\n');
-    for point in report.points.iter().take(POINTS) {
+    let room = POINTS.saturating_sub(2 * report.claims.len().min(CLAIMS)).max(2);
+    for point in report.points.iter().take(room) {
         for (key, width) in keys.iter().zip(&widths) {
             let _ = write!(text, "{}", padded(&value(point, key), *width));
         }
@@ -165,8 +187,8 @@ fn points(report: &SweepReport, names: &ShortNames) -> String {
         }
         text.push('\n');
     }
-    if report.points.len() > POINTS {
-        let _ = writeln!(text, "and {} more points, on the page", report.points.len() - POINTS);
+    if report.points.len() > room {
+        let _ = writeln!(text, "and {} more points, on the page", report.points.len() - room);
     }
     text
 }

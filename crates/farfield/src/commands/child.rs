@@ -1,9 +1,9 @@
-//! Runs of an experiment as processes of this same program: each is `farfield run`, with a directory of its own
-//! in which `design.json` says what it is.
+//! Runs of an experiment as processes of this same program: each is `farfield run`, with a directory of its
+//! own in which `design.json` says what it is.
 //!
 //! A run that is there already, whole and of the same design, is read back: an experiment asks for the same
-//! runs again as long as they come to the same, and so goes on where it was. Ctrl-C ends a run as it ends any;
-//! its directory stays, is marked as incomplete, and is made again beside it.
+//! runs again as long as they come to the same, and so goes on where it was. Ctrl-C ends a run as it ends
+//! any; its directory stays, is marked as incomplete, and is made again beside it.
 
 use farfield_base::Duration;
 use farfield_experiment::Stop;
@@ -155,6 +155,7 @@ impl ChildRuns {
         for (key, value) in &asked.sets {
             command.arg(format!("--set={key}={value}"));
         }
+        command.arg(format!("--with-parent={}", std::process::id()));
         command.args(["--quiet", "--no-report", "--out"]).arg(directory);
         // Ctrl-C in the terminal is passed on, once.
         command.process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());

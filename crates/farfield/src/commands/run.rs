@@ -20,6 +20,7 @@ use farfield_measure::Summary;
 use farfield_scenario::inputs;
 use farfield_scenario::starts;
 use farfield_scenario::{Overlay, Prepared, RunPlan, Scenario};
+use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -50,7 +51,10 @@ pub fn run(flags: &RunFlags) -> Result<Exit, Problem> {
     let to = &flags.watch;
     let metrics = MetricsTargets::of(to.metrics.as_deref(), &to.metrics_push, &to.metrics_otlp)?;
     let ui = to.ui.as_deref().map(|address| listen(address, "--ui")).transpose()?;
-    let done = drive(plan, Watch { shown, metrics, figures: flags.format == RunFormat::Jsonl, ui })?;
+    let done = drive(
+        plan,
+        Watch { shown, metrics, figures: flags.format == RunFormat::Jsonl, ui, parent: flags.with_parent },
+    )?;
     let put = match flags.format {
         RunFormat::Text => output::put_coloured(&report::shown(&done.summary, &done.directory)),
         RunFormat::Json => output::put(&done.summary.to_json()),
@@ -63,6 +67,16 @@ pub fn run(flags: &RunFlags) -> Result<Exit, Problem> {
             Ok(done.exit)
         }
         put => put.map(|()| done.exit),
+    }
+}
+
+/// Ends the run as Ctrl-C does when the process that made it ends, however that ends.
+fn end_with(parent: u32, stop: &AtomicBool) {
+    // Where the kernel has no such signal the run ends by itself.
+    let _ = set_parent_process_death_signal(Some(Signal::INT));
+    // It may have ended before.
+    if getppid().is_none_or(|own| own.as_raw_nonzero().get().cast_unsigned() != parent) {
+        stop.store(true, Ordering::Relaxed);
     }
 }
 
@@ -121,6 +135,10 @@ pub fn drive(mut plan: RunPlan, watch: Watch) -> Result<Done, Problem> {
     let stop = if has_shell { interrupt::flag_of_a_parent() } else { interrupt::flag() };
     let stop = stop.map_err(|error| Problem::failed(format!("cannot listen for signals: {error}")))?;
     let watch = if has_shell { Watch { shown: Shown::Nothing, ..watch } } else { watch };
+    // After privilege was gained, which forgets it.
+    if let Some(parent) = watch.parent {
+        end_with(parent, &stop);
+    }
     descriptors::raise();
     let Prepared { mut settings, address, mut scenario, origin, files, inputs } =
         plan.prepare(now_rfc3339())?;
@@ -271,7 +289,7 @@ pub(super) fn new_directory(name: &str) -> Result<RunDirectory, RunDirectoryErro
     }
 }
 
-/// Has git ignore the folder of runs, as it is first made.
+/// Makes git ignore the folder of runs, as it is first made.
 pub(super) fn keep_out_of_git() {
     let folder = Path::new(RUNS);
     // Where it cannot be made, the run's own directory says why.

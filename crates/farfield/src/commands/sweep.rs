@@ -13,7 +13,7 @@ use crate::output;
 use crate::problem::Problem;
 use farfield_engine::interrupt;
 use farfield_experiment::report::Ended;
-use farfield_experiment::sweep::SweepReport;
+use farfield_experiment::sweep::{Claim, SweepReport, Verdict};
 use farfield_report::sweep::{page, table, text};
 use farfield_scenario::Overlay;
 use runner::SweepRunner;
@@ -23,7 +23,7 @@ use std::path::Path;
 const SWEEP_FILE: &str = "sweep.json";
 /// The file with a row for each run.
 const TABLE_FILE: &str = "table.csv";
-/// The same as Parquet.
+/// That table as Parquet.
 const PARQUET_FILE: &str = "table.parquet";
 /// The page.
 const PAGE_FILE: &str = "sweep.html";
@@ -38,8 +38,14 @@ pub struct Asked<'a> {
     pub design: &'a DesignFlags,
     /// How often they are repeated.
     pub repeat: &'a RepeatFlags,
-    /// What the experiment is called.
+    /// What such an experiment is called, also in the name of its folder.
     pub name: &'a str,
+    /// What this one is called; after its scenario if absent.
+    pub title: Option<&'a str>,
+    /// What is claimed.
+    pub claims: &'a [Claim],
+    /// How often undecided claims are looked at.
+    pub looks: u32,
 }
 
 /// Makes the runs, and prints what follows from them.
@@ -50,6 +56,9 @@ pub fn sweep(flags: &SweepFlags) -> Result<Exit, Problem> {
         design: &flags.design,
         repeat: &flags.repeat,
         name: "sweep",
+        title: None,
+        claims: &[],
+        looks: 1,
     };
     made(&asked, flags.format, flags.quiet)
 }
@@ -77,6 +86,9 @@ pub fn repeated(flags: &RunFlags) -> Result<Exit, Problem> {
         design: &design,
         repeat: &flags.repeat,
         name: "repeats",
+        title: None,
+        claims: &[],
+        looks: 1,
     };
     let format = match flags.format {
         RunFormat::Json => SweepFormat::Json,
@@ -85,7 +97,8 @@ pub fn repeated(flags: &RunFlags) -> Result<Exit, Problem> {
     made(&asked, format, flags.quiet)
 }
 
-fn made(asked: &Asked, format: SweepFormat, quiet: bool) -> Result<Exit, Problem> {
+/// Makes the runs of what is asked, and prints what follows from them.
+pub fn made(asked: &Asked, format: SweepFormat, quiet: bool) -> Result<Exit, Problem> {
     let read = super::run::read(asked.what, &asked.overlay)?;
     let planned = plan::of(asked, &read)?;
     let folder = asked.design.out.clone().unwrap_or_else(|| free_folder(&read.scenario().name, asked.name));
@@ -148,10 +161,12 @@ fn json(report: &SweepReport) -> String {
 }
 
 fn exit(report: &SweepReport) -> Exit {
+    let fails = report.claims.iter().any(|claim| claim.verdict == Verdict::Fails);
     match &report.ended {
         Ended::Interrupted => Exit::Interrupted,
         Ended::Failed(_) => Exit::Failed,
-        Ended::Done if report.misses_thresholds() => Exit::Threshold,
+        Ended::Done if report.misses_thresholds() || fails => Exit::Threshold,
+        Ended::Done if report.claims.iter().any(|claim| claim.verdict == Verdict::Undecided) => Exit::Invalid,
         Ended::Done if report.is_decided() => Exit::Fine,
         Ended::Done | Ended::BudgetOver | Ended::Disturbed(_) => Exit::Invalid,
     }

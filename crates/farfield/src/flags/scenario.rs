@@ -349,6 +349,7 @@ mod tests {
             "plain",
             "show_scenario",
             "starts_only",
+            "with_parent",
         ];
         let command = crate::flags::Flags::command();
         let run = command.find_subcommand("run").expect("a command");

@@ -91,7 +91,8 @@ pub struct RepeatFlags {
     /// Repeat so often, each time with another seed; a sweep repeats each point 3 times if this is absent
     #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
     pub repeats: Option<u32>,
-    /// Repeat until the interval of the mean of this metric is so narrow, such as 'p99 ± 5%'; at least 5 times
+    /// Repeat until the interval of the mean of this metric is so narrow, such as 'p99 ± 5%'; at least 5
+    /// times
     #[arg(long, value_name = "WIDTH")]
     pub until: Option<String>,
     /// Repeat so often at most
@@ -100,6 +101,34 @@ pub struct RepeatFlags {
     /// The time for all repeats; none is begun that would probably not end in it
     #[arg(long, value_name = "TIME")]
     pub budget: Option<String>,
+}
+
+/// `farfield experiment`
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "Exit codes:\n  \
+    0    every claim holds\n  \
+    3    one is undecided, or a point has no valid run\n  \
+    99   one fails\n  \
+    130  interrupted; the same command with --out goes on from there\n\n\
+Examples:\n  \
+    farfield experiment question.toml\n  \
+    farfield experiment question.toml --budget 1h --out answer")]
+pub struct ExperimentFlags {
+    /// The question: a title, a scenario, the keys that are varied, and claims
+    #[arg(value_name = "QUESTION", value_hint = ValueHint::FilePath)]
+    pub question: PathBuf,
+    /// The time for all runs, in place of the question's
+    #[arg(long, value_name = "TIME")]
+    pub budget: Option<String>,
+    /// The folder of the runs and of what follows from them; runs that are in it are not made again
+    #[arg(short = 'o', long, value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
+    pub out: Option<PathBuf>,
+    /// What to print on standard output
+    #[arg(long, value_enum, default_value_t, help_heading = super::OUTPUT)]
+    pub format: SweepFormat,
+    /// Print no progress
+    #[arg(short, long, help_heading = super::OUTPUT)]
+    pub quiet: bool,
 }
 
 /// What `farfield sweep` prints.

@@ -1,6 +1,6 @@
 //! `farfield sweep` and repeats as people use them, before models of servers.
 
-use crate::common::Place;
+use crate::common::{Place, Signal, poll};
 use serde_json::Value;
 
 /// A server that takes 2 ms for each request, and users who think 50 ms.
@@ -12,8 +12,8 @@ fn json(text: &str) -> Value {
     serde_json::from_str(text).expect("JSON")
 }
 
-/// Two keys by two values each: the points are there with their runs, the table has a row for each, what moves
-/// the median is said, and the same command makes nothing again but what is missing.
+/// Two keys by two values each: the points are there with their runs, the table has a row for each, what
+/// moves the median is said, and the same command makes nothing again but what is missing.
 #[test]
 fn a_sweep_says_what_moves_the_result_and_goes_on_where_it_was() {
     let place = Place::new();
@@ -81,6 +81,25 @@ fn a_run_is_repeated_until_its_interval_is_narrow() {
     assert!(missed.contains("not met in 2 runs: p99<1us"), "{missed}");
     let few = place.farfield("run server.toml --until p99.99+-5% -q").exits(3).stdout;
     assert!(few.contains("a run has too few requests for it; longer runs may have it"), "{few}");
+}
+
+/// A sweep that is killed leaves no run behind that goes on.
+#[test]
+fn a_killed_sweep_ends_its_runs() {
+    let place = Place::new();
+    place.write("server.toml", SERVER);
+    let sweep = place.begin("sweep server.toml --set run.duration=100h --jobs 2 --repeats 2 -o swept");
+    let ours = || {
+        let of_run = |run: &str| place.path("swept/point-01").join(run).display().to_string();
+        let runs = [of_run("repeat-1"), of_run("repeat-2")];
+        let processes = std::fs::read_dir("/proc").expect("/proc").flatten();
+        let commands = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
+        let commands = commands.map(|command| String::from_utf8_lossy(&command).replace('\0', " "));
+        commands.filter(|command| runs.iter().any(|run| command.contains(run))).count()
+    };
+    poll("two runs", || (ours() == 2).then_some(()));
+    sweep.signal(Signal::KILL);
+    poll("their end", || (ours() == 0).then_some(()));
 }
 
 /// What cannot be swept is said in a line, before anything runs.

@@ -13,8 +13,8 @@ fn share(found: &MetricEffects, origin: &Origin) -> f64 {
     found.variation.iter().find(|row| row.from == *origin).expect("a row").share
 }
 
-/// Jain 1991, example 18.1: memory and cache, two values each, three runs; the sums of squares are 5547, 1083,
-/// 300 and 102 of 7032, the last of errors, of which blocks are a part here.
+/// Jain 1991, example 18.1: memory and cache, two values each, three runs; the sums of squares are 5547,
+/// 1083, 300 and 102 of 7032, the last of errors, of which blocks are a part here.
 #[test]
 fn sums_of_squares_are_those_of_the_textbook() {
     let factors = factors(&["memory=4,16", "cache=1,2"]);
@@ -55,9 +55,9 @@ fn numbers_without_variation_have_no_effects() {
     assert_eq!(found.unknown.as_deref(), Some("a run has 0 for it, which has no ratio"));
 }
 
-/// Of a thousand designs of three by two values in four blocks, with effects of both factors, of both together
-/// and of blocks, and normal errors, 93 to 97 % of the intervals of each change contain what was planted; where
-/// nothing was planted, all lines together are wrong in at most 6 % of them.
+/// Of a thousand designs of three by two values in four blocks, with effects of both factors, of both
+/// together and of blocks, and normal errors, 93 to 97 % of the intervals of each change contain what was
+/// planted; where nothing was planted, all lines together are wrong in at most 6 % of them.
 #[test]
 fn intervals_contain_the_effects_that_were_planted() {
     let factors = factors(&["a=1,2,3", "b=x,y"]);

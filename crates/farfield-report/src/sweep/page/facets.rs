@@ -1,5 +1,5 @@
-//! The charts of a sweep: each metric over one factor, with a line for each value of a second, and a chart for
-//! each combination of the others' values.
+//! The charts of a sweep: each metric over one factor, with a line for each value of a second, and a chart
+//! for each combination of the others' values.
 
 use super::super::names::ShortNames;
 use crate::chart::{Axis, Chart, Mark, Point, Series, Spacing, escaped};

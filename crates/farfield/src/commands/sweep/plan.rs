@@ -59,13 +59,18 @@ pub fn of(asked: &Asked, read: &RunPlan) -> Result<Planned, Problem> {
         None => 1,
     };
     let plan = SweepPlan {
-        experiment: format!("{} of {}", asked.name, read.scenario().name),
+        experiment: match asked.title {
+            Some(title) => title.to_owned(),
+            None => format!("{} of {}", asked.name, read.scenario().name),
+        },
         factors,
         layout,
         points,
         repeats: repeat.repeats.unwrap_or(REPEATS),
         until,
         repeats_max: repeat.repeats_max,
+        claims: asked.claims.to_vec(),
+        looks: asked.looks,
         budget: time("--budget", repeat.budget.as_deref())?,
         seed: read.scenario().seed,
         jobs,
