@@ -185,7 +185,7 @@ fn written(value: &Value) -> String {
 
 /// The error of a document in one line, with the line that it is about.
 fn one_line(error: &toml::de::Error, text: &str) -> String {
-    let line = error.span().map(|span| text[..span.start.min(text.len())].lines().count().max(1));
+    let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
     let message = error.message().lines().next().unwrap_or_default().to_owned();
     line.map_or(message.clone(), |line| format!("line {line}: {message}"))
 }

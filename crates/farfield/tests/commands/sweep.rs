@@ -88,14 +88,13 @@ fn a_run_is_repeated_until_its_interval_is_narrow() {
 fn a_killed_sweep_ends_its_runs() {
     let place = Place::new();
     place.write("server.toml", SERVER);
-    let sweep = place.begin("sweep server.toml --set run.duration=100h --jobs 2 --repeats 2 -o swept");
+    let sweep =
+        place.begin("sweep server.toml --set run.duration=100h --jobs 2 --repeats 2 -o swept-and-killed");
     let ours = || {
-        let of_run = |run: &str| place.path("swept/point-01").join(run).display().to_string();
-        let runs = [of_run("repeat-1"), of_run("repeat-2")];
         let processes = std::fs::read_dir("/proc").expect("/proc").flatten();
         let commands = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
         let commands = commands.map(|command| String::from_utf8_lossy(&command).replace('\0', " "));
-        commands.filter(|command| runs.iter().any(|run| command.contains(run))).count()
+        commands.filter(|command| command.contains("swept-and-killed/point-01/repeat-")).count()
     };
     poll("two runs", || (ours() == 2).then_some(()));
     sweep.signal(Signal::KILL);
@@ -127,4 +126,50 @@ fn what_is_no_sweep_is_refused() {
         assert_eq!(refused.stderr.trim_end().lines().count(), 1, "{}", refused.stderr);
         assert!(!place.path("farfield-runs").exists(), "{words}");
     }
+}
+
+/// A question in a file: its claims are judged, those that are open get more runs, and exit codes say which
+/// was worst. Keys of the question are those of its file.
+#[test]
+fn a_question_is_answered_until_its_claims_are_decided() {
+    let place = Place::new();
+    place.write("server.toml", SERVER);
+    let question = |is: &str| {
+        format!(
+            "title = 'What distance costs'\nscenario = 'server.toml'\nrepeats = 3\nlooks = 3\n\
+             vary = {{ \"network.rtt\" = ['1ms', '20ms'] }}\nset = {{ \"run.duration\" = '2s' }}\n\
+             [[claim]]\nsays = 'The median is below 5 ms nearby'\nmetric = 'p50'\nat = {{ \"network.rtt\" = '1ms' }}\nis = '< 5ms'\n\
+             [[claim]]\nsays = 'Distance costs half of the rate'\nmetric = 'rate'\nis = '{is}'\n\
+             at = {{ \"network.rtt\" = '20ms' }}\nagainst = {{ \"network.rtt\" = '1ms' }}\n"
+        )
+    };
+    // Each of four users asks every 53 ms nearby, and every 72 ms from afar.
+    place.write("holds.toml", question("< -20%"));
+    let text = place.farfield("experiment holds.toml -q -o holds").exits(0).stdout;
+    assert!(text.contains("HOLDS      The median is below 5 ms nearby"), "{text}");
+    assert!(
+        text.contains("HOLDS      Distance costs half") && text.contains("claimed below -20.0%"),
+        "{text}"
+    );
+    assert!(text.lines().count() <= 24 && text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(std::fs::read_to_string(place.path("holds/sweep.html")).expect("a page").contains("Claims"));
+    place.write("fails.toml", question("< -50%"));
+    let fails = place.farfield("experiment fails.toml -q").exits(99).stdout;
+    assert!(fails.contains("FAILS"), "{fails}");
+    for (text, part) in [
+        ("title = 'a'\nscenario = 'server.toml'\nvaries = 1\n", "line 3: unknown field `varies`"),
+        ("title = 'a'\nscenario = 'server.toml'\nvary.load.users = 3\n", "needs a list of values"),
+        ("title = 'a'\nscenario = 'none.toml'\n", "none.toml"),
+    ] {
+        place.write("bad.toml", text);
+        place.farfield("experiment bad.toml -q").exits(2).says(&[part]);
+    }
+    place.write("bad.toml", question("much"));
+    place.farfield("experiment bad.toml -q").exits(2).says(&["claim `Distance costs half of the rate`"]);
+    // A claim about a point that there is not could never be decided.
+    place.write(
+        "bad.toml",
+        question("< -20%").replace("at = { \"network.rtt\" = '20ms' }", "at = { \"network.rtt\" = '30ms' }"),
+    );
+    place.farfield("experiment bad.toml -q").exits(2).says(&["no point has network.rtt=30ms"]);
 }

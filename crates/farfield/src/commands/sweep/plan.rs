@@ -34,10 +34,20 @@ pub fn of(asked: &Asked, read: &RunPlan) -> Result<Planned, Problem> {
             points.len()
         )));
     }
+    for claim in asked.claims {
+        for settings in std::iter::once(&claim.at).chain(&claim.against) {
+            let has_all = |point: &Point| settings.iter().all(|setting| point.settings.contains(setting));
+            if !points.iter().any(has_all) {
+                let label = Point { settings: settings.clone() }.label();
+                return Err(Problem::usage(format!("claim `{}`: no point has {label}", claim.says)));
+            }
+        }
+    }
     let until = repeat.until.as_deref().map(str::parse::<Until>).transpose();
     let until = until.map_err(|error| Problem::usage(format!("--until: {error}")))?;
     let mut metrics = Metric::DEFAULT.to_vec();
-    let wanted = design.metrics.iter().chain(until.iter().map(|until| &until.metric));
+    let of_claims = asked.claims.iter().map(|claim| &claim.metric);
+    let wanted = design.metrics.iter().chain(until.iter().map(|until| &until.metric)).chain(of_claims);
     for metric in wanted {
         let metric = metric.parse::<Metric>().map_err(Problem::usage)?;
         if !metrics.contains(&metric) {
