@@ -247,10 +247,12 @@ impl Forward for ClientSide {
         self.transit.crossings.push(Crossing { at, flight: flight.of_client(client) });
     }
 
+    #[inline]
     fn mtu(&self, at: At) -> Mtu {
         self.links.mtu(&self.hosts.clients, at)
     }
 
+    #[inline]
     fn closure(&self, at: At) -> Option<&Closure> {
         self.links.closure(&self.hosts.clients, at)
     }
@@ -272,9 +274,11 @@ impl Forward for ClientSide {
             At::Shared(link) => return links.shared_mut(link).offer(transit, flight),
             At::Own { hop, .. } => hop,
         };
-        let class = hosts.clients[flight.client].class;
-        let port = flight.port().filter(|_| links.lane(class, flight.up).lends);
-        let (client, losses) = hosts.with_losses(flight.client, port, flight.up);
+        let lends = links.lane(hosts.clients[flight.client].class, flight.up).lends;
+        let (client, losses) = match flight.port().filter(|_| lends) {
+            Some(port) => hosts.with_losses(flight.client, port, flight.up),
+            None => (&mut hosts.clients[flight.client], None),
+        };
         let mut none = Memory::default();
         links.offer_own(transit, client, losses.unwrap_or(&mut none), flight, hop)
     }

@@ -53,14 +53,13 @@ impl EmulatedHosts {
     pub fn with_losses(
         &mut self,
         client: ClientSlot,
-        port: Option<(PortKind, u16)>,
+        port: (PortKind, u16),
         up: bool,
     ) -> (&mut Client, Option<&mut Memory>) {
         let EmulatedHosts { clients, tcp, datagrams, .. } = self;
         let client = &mut clients[client];
-        let socket = port.and_then(|port| Some((port.0, client.socket(port)?)));
-        let losses = socket.and_then(|(kind, slot)| match kind {
-            PortKind::Tcp => Some(tcp.socket_mut(slot)?.losses(up)),
+        let losses = client.socket(port).and_then(|slot| match port.0 {
+            PortKind::Tcp => Some(tcp.get_mut(slot)?.losses(up)),
             PortKind::Udp => Some(datagrams.find_mut(slot)?.losses(up)),
         });
         (client, losses)

@@ -1,7 +1,8 @@
 //! The links of a shard: its clients' own, and the shared ones where the shard is alone.
 //!
-//! Each client has the state of its own links beside its ports, since packets need both. What all clients of
-//! a class have in common is here, and so are the packets that wait before the links.
+//! Each client has the state of its own links beside its ports, since packets need both. What all clients of a
+//! class have in common is here, and so are the packets that wait before the links. Each packet asks for that
+//! at each stage, so it is inlined.
 
 use crate::client::{Client, Lane, Own, Wire};
 use crate::client_event::ClientEvent;
@@ -63,6 +64,7 @@ impl ShardLinks {
     }
 
     /// True if what lies ahead of the packet is here.
+    #[inline]
     pub fn hold(&self, flight: &Flight<ClientSlot>, way: &Way) -> bool {
         match self.beyond {
             Beyond::Everything => true,
@@ -72,11 +74,13 @@ impl ShardLinks {
     }
 
     /// The own links of a class's clients in one direction.
+    #[inline]
     pub fn lane(&self, class: u16, up: bool) -> &Lane {
         let (there, back) = &self.lanes[usize::from(class)];
         if up { there } else { back }
     }
 
+    #[inline]
     pub fn mtu(&self, clients: &ClientTable, at: At) -> Mtu {
         match at {
             At::Shared(link) => self.shared[link.index()].link.model().mtu_of_link(),
@@ -89,6 +93,7 @@ impl ShardLinks {
     }
 
     /// When a link takes no packets, if ever.
+    #[inline]
     pub fn closure<'a>(&'a self, clients: &'a ClientTable, at: At) -> Option<&'a Closure> {
         match at {
             At::Shared(link) => self.shared[link.index()].link.model().closure(),
@@ -114,6 +119,7 @@ impl ShardLinks {
 
     /// Offers a packet to one of its client's own links. `losses` is the memory of its connection's losses,
     /// which counts where they belong to connections.
+    #[inline]
     pub fn offer_own(
         &mut self,
         transit: &Transit<ClientSlot, At, ClientEvent>,

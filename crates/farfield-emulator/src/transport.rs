@@ -113,18 +113,14 @@ impl ClientSide {
     /// Sends what the connection in `slot` has to send, queues its upcalls, and arms its timer.
     pub fn flush(&mut self, slot: SocketSlot) {
         let now = self.transit.now;
-        while let Some(transmit) = self.hosts.tcp[slot].tcp.poll_transmit(now) {
-            self.transmit(slot, transmit);
+        while let Some(Transmit { segment, payload }) = self.hosts.tcp[slot].tcp.poll_transmit(now) {
+            let socket = &self.hosts.tcp[slot];
+            let payload = if payload.is_empty() { Bytes::new() } else { socket.tcp.payload_bytes(payload) };
+            let (client, source_port) = (socket.client, socket.port);
+            self.send_segment(client, source_port, &segment, &payload);
         }
         let alarm = self.hosts.settle(now, slot);
         self.set_alarm(alarm);
-    }
-
-    fn transmit(&mut self, slot: SocketSlot, Transmit { segment, payload }: Transmit) {
-        let socket = &self.hosts.tcp[slot];
-        let payload = if payload.is_empty() { Bytes::new() } else { socket.tcp.payload_bytes(payload) };
-        let (client, source_port) = (socket.client, socket.port);
-        self.send_segment(client, source_port, &segment, &payload);
     }
 
     fn set_alarm(&mut self, alarm: Option<ClientAlarm>) {

@@ -157,7 +157,7 @@ impl Core {
     fn handle_timer(&mut self, now: Instant, slot: ServedSlot) {
         match self.connections.expire(now, slot) {
             TimerExpiry::Stale => {}
-            TimerExpiry::PutOff(alarm) => self.output.alarms.extend(alarm),
+            TimerExpiry::PutOff(alarm) => self.output.set_alarm(alarm),
             TimerExpiry::Due => self.handle_events(now, slot),
         }
     }
@@ -247,7 +247,7 @@ impl Core {
             self.remove(now, slot);
             self.closed.take(now, &mut self.peers, client, port, wait);
         } else {
-            self.output.alarms.extend(self.connections.arm_timer(now, slot));
+            self.output.set_alarm(self.connections.arm_timer(now, slot));
         }
     }
 

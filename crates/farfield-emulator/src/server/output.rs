@@ -66,4 +66,11 @@ impl ServerOutput {
         counters.packets_out += 1;
         self.departures.push_back((client, sent));
     }
+
+    /// Sets an alarm, if there is one to set.
+    pub fn set_alarm(&mut self, alarm: Option<(Instant, Alarm)>) {
+        if let Some(alarm) = alarm {
+            self.alarms.push(alarm);
+        }
+    }
 }

@@ -273,7 +273,7 @@ impl Core {
     }
 
     fn arm_idle(&mut self, now: Instant, slot: ServedSlot) {
-        self.output.alarms.extend(self.connections.arm_idle(now, slot));
+        self.output.set_alarm(self.connections.arm_idle(now, slot));
     }
 
     /// A connection may have waited for its request for too long.
