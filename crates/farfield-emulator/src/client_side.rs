@@ -20,7 +20,7 @@ use crate::packet::{Packet, Tcp};
 use crate::plan::{HopPlan, NetworkPlan};
 use crate::records::UserRecords;
 use crate::slots::{ClientId, ClientSlot, SharedLinkId};
-use crate::transit::{Crossing, Departure, Event, Transit};
+use crate::transit::{Crossing, Departure, SideEvent, Transit};
 use bytes::Bytes;
 use farfield_base::Instant;
 use farfield_base::random::Seed;
@@ -52,7 +52,7 @@ impl ClientSide {
         let mut transit = Transit::new(Arc::clone(&plan));
         let own = plan.moves.iter().enumerate().filter(|(_, own)| share.has(own.client));
         for (place, own) in own.filter(|(_, own)| own.at < Instant::MAX) {
-            transit.wheel.schedule(own.at, Event::Other(ClientEvent::Move(place as u32)));
+            transit.wheel.schedule(own.at, SideEvent::Other(ClientEvent::Move(place as u32)));
         }
         if beyond == Beyond::Everything {
             transit.begin_cross(CrossFlows::of(&plan, seed, |_| true));

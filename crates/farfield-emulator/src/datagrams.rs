@@ -39,7 +39,7 @@ pub(crate) struct DatagramSocket {
     /// The port of the server's that it is connected to.
     server_port: u16,
     key: ConnectionKey,
-    /// Whether anything has come from the server.
+    /// Something has come from the server.
     is_heard: bool,
     /// Memory of its losses on links, where losses belong to connections.
     up_losses: Memory,
@@ -60,7 +60,7 @@ pub(crate) struct DatagramSockets {
     bound: SocketBindings,
 }
 
-/// What an ICMP error says of a packet that a client sent.
+/// An ICMP error about a packet that a client sent, as far as sockets mind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Complaint {
     /// It was larger than a link's MTU.

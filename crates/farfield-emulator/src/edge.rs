@@ -15,7 +15,7 @@ use farfield_base::random::Seed;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What is at the ends of a shard's network beside emulated hosts.
+/// The ends of a shard's network that are no emulated hosts.
 #[derive(Debug)]
 pub(crate) struct NetworkEdge {
     /// Packets that have come to the gateway, where it is here.

@@ -16,7 +16,7 @@ use crate::link_counts::LinkCounts;
 use crate::packet::{Carried, Packet};
 use crate::plan::{HopPlan, NodePlan, RoutePlan};
 use crate::slots::{ClientId, FlightSlot, SharedLinkId};
-use crate::transit::{Event, Transit};
+use crate::transit::{SideEvent, Transit};
 use farfield_base::Instant;
 use farfield_net::{Arrival, Closure, ClosureAnswer, Fate, Fit, Mtu, NodeKind, Passing};
 use farfield_wire::{Addresses, IcmpError};
@@ -389,7 +389,7 @@ pub(crate) trait Forward {
         let Some(next) = wire.link.next_fate_at() else { return };
         if wire.fate_at.is_none_or(|fate_at| fate_at > next) {
             wire.fate_at = Some(next);
-            self.transit_mut().wheel.schedule(next, Event::Fate(link));
+            self.transit_mut().wheel.schedule(next, SideEvent::Fate(link));
         }
     }
 

@@ -1,8 +1,8 @@
 //! The links of a shard: its clients' own, and the shared ones where the shard is alone.
 //!
-//! Each client has the state of its own links beside its ports, since packets need both. What all clients of a
-//! class have in common is here, and so are the packets that wait before the links. Each packet asks for that
-//! at each stage, so it is inlined.
+//! Each client has the state of its own links beside its ports, since packets need both. Here are the
+//! properties that all clients of a class share, and the packets that wait before the links. Each packet asks
+//! for these properties at each stage, so that the methods are inlined.
 
 use crate::client::{Client, Lane, Own, Wire};
 use crate::client_event::ClientEvent;

@@ -12,7 +12,7 @@ use crate::hosts::EmulatedHosts;
 use crate::server::Core;
 use crate::shared::SharedSide;
 use crate::slots::{ClientSlot, FlightSlot, SocketSlot};
-use crate::transit::{Event, Transit};
+use crate::transit::{SideEvent, Transit};
 use farfield_base::Instant;
 use farfield_tcp::Connection;
 
@@ -23,13 +23,13 @@ const CLIENTS_CACHED: usize = 16_384;
 impl<C: Copy, L, O> Transit<C, L, O> {
     /// Takes the next event that is due by `wall`. Where [`soon`](Transit::soon) is not empty afterwards,
     /// prefetching for these packets pays.
-    pub fn next_due(&mut self, wall: Instant) -> Option<(Instant, Event<L, O>)> {
+    pub fn next_due(&mut self, wall: Instant) -> Option<(Instant, SideEvent<L, O>)> {
         if self.plan.clients.len() <= CLIENTS_CACHED {
             return self.wheel.pop_due(wall);
         }
         let Transit { wheel, soon, .. } = self;
         wheel.pop_due_naming(wall, |event| {
-            if let Event::Packet(slot) = event {
+            if let SideEvent::Packet(slot) = event {
                 soon.push(*slot);
             }
         })

@@ -36,7 +36,7 @@ impl RealHosts {
         RealHosts { slots: Some(slots), ..RealHosts::all() }
     }
 
-    /// Whether the client is one.
+    /// True if the client is one.
     pub fn has(&self, client: ClientSlot) -> bool {
         self.slots.as_ref().is_none_or(|slots| slots.binary_search(&client).is_ok())
     }

@@ -20,7 +20,7 @@ use crate::packet::Packet;
 use crate::plan::NetworkPlan;
 use crate::real_hosts::RealHosts;
 use crate::server::ServerPlan;
-use crate::transit::{Departure, Event};
+use crate::transit::{Departure, SideEvent};
 use farfield_base::random::Seed;
 use farfield_base::{Instant, NetworkDrops};
 use std::net::IpAddr;
@@ -81,14 +81,14 @@ impl Router {
         *now = (*now).max(due.max(floor));
         self.side.lag.overdue = (due < floor).then_some(due);
         match event {
-            Event::Packet(slot) => {
+            SideEvent::Packet(slot) => {
                 lateness.arrived(due, wall.since(due));
                 self.side.travel(slot);
             }
-            Event::Fate(link) => self.side.poll_fates(link),
-            Event::Cross(slot) => self.side.send_cross(slot),
+            SideEvent::Fate(link) => self.side.poll_fates(link),
+            SideEvent::Cross(slot) => self.side.send_cross(slot),
             // Of emulated hosts, of which there are none.
-            Event::Other(_) => {}
+            SideEvent::Other(_) => {}
         }
         self.side.serve_models();
         self.side.lag.overdue = None;

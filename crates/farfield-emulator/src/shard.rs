@@ -16,7 +16,7 @@ use crate::plan::NetworkPlan;
 use crate::real_hosts::RealHosts;
 use crate::server::ServerPlan;
 use crate::slots::{ClientId, ClientSlot};
-use crate::transit::{Crossing, Departure, Event};
+use crate::transit::{Crossing, Departure, SideEvent};
 use crate::upcalls::Upcall;
 use farfield_base::{Instant, LoadCounts, NetworkDrops, Note, Opened, Sample};
 use farfield_user::{Plan, Population, Wake};
@@ -165,32 +165,34 @@ impl Shard {
         self.side.transit.now = self.side.transit.now.max(at);
         self.side.lag.overdue = (due < floor).then_some(due);
         match event {
-            Event::Other(ClientEvent::Wake(wake)) => self.handle_wake(wall, due, wake, lateness),
-            Event::Other(ClientEvent::Timer(owner)) => self.side.handle_timer(owner),
-            Event::Other(ClientEvent::Timeouts(queue)) => self.side.handle_timeouts(queue),
-            Event::Other(ClientEvent::Move(place)) => {
+            SideEvent::Other(ClientEvent::Wake(wake)) => self.handle_wake(wall, due, wake, lateness),
+            SideEvent::Other(ClientEvent::Timer(owner)) => self.side.handle_timer(owner),
+            SideEvent::Other(ClientEvent::Timeouts(queue)) => self.side.handle_timeouts(queue),
+            SideEvent::Other(ClientEvent::Move(place)) => {
                 self.side.hosts.move_client(&self.side.transit.plan, place)
             }
-            Event::Packet(slot) => {
+            SideEvent::Packet(slot) => {
                 if !self.side.transit.flights[slot.index()].up {
                     lateness.arrived(due, wall.since(due));
                 }
                 self.side.travel(slot);
             }
-            Event::Fate(at) => self.side.poll_fates(at),
-            Event::Cross(slot) => self.side.send_cross(slot),
+            SideEvent::Fate(at) => self.side.poll_fates(at),
+            SideEvent::Cross(slot) => self.side.send_cross(slot),
         }
         self.come_to_rest();
         self.side.lag.overdue = None;
-        Some(matches!(event, Event::Packet(_)))
+        Some(matches!(event, SideEvent::Packet(_)))
     }
 
     /// The next event that is due by `wall`. Load that is due before the floor is put aside.
-    fn next_in_turn(&mut self, wall: Instant) -> Option<(Instant, Event<At, ClientEvent>)> {
+    fn next_in_turn(&mut self, wall: Instant) -> Option<(Instant, SideEvent<At, ClientEvent>)> {
         loop {
             let (due, event) = self.side.transit.next_due(wall)?;
             match event {
-                Event::Other(ClientEvent::Wake(wake)) if wake.begins_load() && due < self.side.lag.floor => {
+                SideEvent::Other(ClientEvent::Wake(wake))
+                    if wake.begins_load() && due < self.side.lag.floor =>
+                {
                     self.side.lag.late_load.push_back((due, wake));
                 }
                 _ => return Some((due, event)),

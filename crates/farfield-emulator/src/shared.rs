@@ -20,7 +20,7 @@ use crate::link_counts::{LinkCounts, counters_of};
 use crate::packet::{Packet, Tcp, Udp};
 use crate::plan::{HopPlan, NetworkPlan};
 use crate::slots::{ClientId, SharedLinkId};
-use crate::transit::{Crossing, Event, Transit};
+use crate::transit::{Crossing, SideEvent, Transit};
 use farfield_base::random::{Purpose, Seed};
 use farfield_base::{Instant, NetworkDrops};
 use farfield_net::{Closure, Fate, Link, Mtu};
@@ -244,10 +244,10 @@ impl SharedLinks {
         // What follows from a packet that came late may have been due before.
         self.side.transit.now = self.side.transit.now.max(due).max(lag::floor(wall));
         match event {
-            Event::Packet(slot) => self.side.travel(slot),
-            Event::Fate(link) => self.side.poll_fates(link),
-            Event::Cross(slot) => self.side.send_cross(slot),
-            Event::Other(never) => match never {},
+            SideEvent::Packet(slot) => self.side.travel(slot),
+            SideEvent::Fate(link) => self.side.poll_fates(link),
+            SideEvent::Cross(slot) => self.side.send_cross(slot),
+            SideEvent::Other(never) => match never {},
         }
         true
     }

@@ -1,6 +1,6 @@
 //! TCP sockets of emulated clients: connections with their keys and timers, and those of which only TIME-WAIT
-//! is left. What they send and receive is [`transport`](crate::transport)'s and
-//! [`receive`](crate::receive)'s.
+//! is left. [`transport`](crate::transport) takes out what they send, and [`receive`](crate::receive) hands
+//! in what arrives.
 
 use crate::bindings::SocketBindings;
 use crate::client_event::ClientEvent;
@@ -80,7 +80,7 @@ impl TcpSockets {
         self.table.get(slot.index())
     }
 
-    pub fn socket_mut(&mut self, slot: SocketSlot) -> Option<&mut TcpSocket> {
+    pub fn get_mut(&mut self, slot: SocketSlot) -> Option<&mut TcpSocket> {
         self.table.get_mut(slot.index())
     }
 

@@ -18,7 +18,7 @@ pub(crate) struct Transit<C, L, O> {
     pub plan: Arc<NetworkPlan>,
     /// The instant that things happen at.
     pub now: Instant,
-    pub wheel: Wheel<Event<L, O>>,
+    pub wheel: Wheel<SideEvent<L, O>>,
     pub flights: Slab<Flight<C>>,
     /// Packets whose events come soon; see [`prefetch`](crate::prefetch).
     pub soon: Vec<FlightSlot>,
@@ -33,7 +33,7 @@ pub(crate) struct Transit<C, L, O> {
 
 /// An event of a side's wheel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Event<L, O> {
+pub(crate) enum SideEvent<L, O> {
     /// A packet under way has come to the end of its stage.
     Packet(FlightSlot),
     /// A queue has decided on a packet that waited before this link.
@@ -113,14 +113,14 @@ impl<C, L, O> Transit<C, L, O> {
     /// Schedules the next packet of a flow, if there is one.
     pub fn schedule_cross(&mut self, slot: FlowSlot) {
         if let Some(at) = self.cross.next_at(slot) {
-            self.wheel.schedule(at.max(self.now), Event::Cross(slot));
+            self.wheel.schedule(at.max(self.now), SideEvent::Cross(slot));
         }
     }
 
     /// Schedules the end of a packet's stage at `at`.
     pub fn schedule(&mut self, at: Instant, flight: Flight<C>) {
         let slot = FlightSlot::at(self.flights.insert(flight));
-        self.wheel.schedule(at, Event::Packet(slot));
+        self.wheel.schedule(at, SideEvent::Packet(slot));
     }
 
     /// Takes the packet in `slot` out, to go on.

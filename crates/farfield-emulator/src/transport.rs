@@ -7,7 +7,7 @@ use crate::hosts::stats_of;
 use crate::slots::{ClientSlot, SocketSlot};
 use crate::tcp_sockets::ClientAlarm;
 use crate::timeout_queue::{Front, Owner, TimerExpiry};
-use crate::transit::Event;
+use crate::transit::SideEvent;
 use bytes::Bytes;
 use farfield_base::{Instant, Note, Opened, Sample, TcpStats};
 use farfield_tcp::Transmit;
@@ -89,7 +89,7 @@ impl Transport for ClientSide {
         if wake.begins_load() && at < self.transit.now && self.lag.is_real_time() {
             return self.lag.late_load.push_back((at, wake));
         }
-        self.transit.wheel.schedule(at, Event::Other(ClientEvent::Wake(wake)));
+        self.transit.wheel.schedule(at, SideEvent::Other(ClientEvent::Wake(wake)));
     }
 
     fn tcp_stats(&self, key: ConnectionKey) -> Option<TcpStats> {
@@ -125,7 +125,7 @@ impl ClientSide {
 
     fn set_alarm(&mut self, alarm: Option<ClientAlarm>) {
         if let Some((at, event)) = alarm {
-            self.transit.wheel.schedule(at, Event::Other(event));
+            self.transit.wheel.schedule(at, SideEvent::Other(event));
         }
     }
 

@@ -28,7 +28,7 @@ struct Activity {
 }
 
 /// A request that is being answered.
-pub(crate) struct Asked {
+pub(crate) struct ActiveRequest {
     activity: Arc<Activity>,
     number: u32,
 }
@@ -39,10 +39,10 @@ impl KeepAlive {
     }
 
     /// Notes that a request has come. It ends when the value is dropped.
-    pub(crate) fn begin(&self) -> Asked {
+    pub(crate) fn begin(&self) -> ActiveRequest {
         let number = self.activity.begun.fetch_add(1, Relaxed).saturating_add(1);
         self.activity.changed.notify_one();
-        Asked { activity: Arc::clone(&self.activity), number }
+        ActiveRequest { activity: Arc::clone(&self.activity), number }
     }
 
     /// Waits until a limit is reached.
@@ -76,14 +76,14 @@ impl KeepAlive {
     }
 }
 
-impl Asked {
+impl ActiveRequest {
     /// Number of the request on its connection, from 1.
     pub(crate) fn number(&self) -> u32 {
         self.number
     }
 }
 
-impl Drop for Asked {
+impl Drop for ActiveRequest {
     fn drop(&mut self) {
         self.activity.ended.fetch_add(1, Relaxed);
         self.activity.changed.notify_one();

@@ -10,7 +10,7 @@ use crate::packet::Carried;
 use crate::plan::{ClassPlan, ClientPlan, HopPlan, NetworkPlan, NodePlan, RoutePlan, Servers};
 use crate::shared::SharedLinks;
 use crate::slots::SharedLinkId;
-use crate::transit::{Crossing, Event};
+use crate::transit::{Crossing, SideEvent};
 use farfield_base::random::Seed;
 use farfield_base::{Duration, Merge, NetworkDrops};
 use farfield_net::link::NoJitter;
@@ -80,7 +80,7 @@ pub enum Heard {
 }
 
 /// Sides of clients, the links between them, and all that happened.
-pub struct Stage {
+pub struct DatagramScene {
     pub sides: Vec<ClientSide>,
     links: Option<SharedLinks>,
     sends: Vec<(Instant, u32, Ecn, usize, Bytes)>,
@@ -90,14 +90,14 @@ pub struct Stage {
     pub departed: Vec<(Instant, Packet)>,
 }
 
-impl Stage {
+impl DatagramScene {
     /// A stage on which each client has one user, with a socket that is open.
-    pub fn of(network: NetworkPlan, shards: u32) -> Stage {
+    pub fn of(network: NetworkPlan, shards: u32) -> DatagramScene {
         let (network, seed) = (Arc::new(network), Seed(7));
         let beyond = if shards == 1 { Beyond::Everything } else { Beyond::Gateway };
         let side = |shard| ClientSide::new(Arc::clone(&network), seed, ClientShare { shard, shards }, beyond);
         let links = (shards > 1).then(|| SharedLinks::new(Arc::clone(&network), seed));
-        let mut stage = Stage {
+        let mut stage = DatagramScene {
             sides: (0..shards).map(side).collect(),
             links,
             sends: Vec::new(),
@@ -160,13 +160,13 @@ impl Stage {
                 while let Some((due, event)) = side.transit.wheel.pop_due(now) {
                     side.transit.now = due;
                     match event {
-                        Event::Packet(slot) => side.travel(slot),
-                        Event::Fate(link) => side.poll_fates(link),
-                        Event::Cross(slot) => side.send_cross(slot),
-                        Event::Other(ClientEvent::Move(place)) => {
+                        SideEvent::Packet(slot) => side.travel(slot),
+                        SideEvent::Fate(link) => side.poll_fates(link),
+                        SideEvent::Cross(slot) => side.send_cross(slot),
+                        SideEvent::Other(ClientEvent::Move(place)) => {
                             side.hosts.move_client(&side.transit.plan, place)
                         }
-                        Event::Other(event) => panic!("{event:?}"),
+                        SideEvent::Other(event) => panic!("{event:?}"),
                     }
                 }
             }

@@ -1,6 +1,6 @@
 //! Datagrams in virtual time, against formulas and against what the same packets do as segments.
 
-use super::stage::{Heard, PORT, Stage, V4, V6, at, complain, cuttable, data_of, echo, network};
+use super::stage::{DatagramScene, Heard, PORT, V4, V6, at, complain, cuttable, data_of, echo, network};
 use super::*;
 use crate::packet::Carried;
 use crate::plan::MovePlan;
@@ -16,7 +16,7 @@ fn nobody(_: &Packet) -> Vec<Packet> {
 #[test]
 fn each_datagram_takes_the_time_of_its_links() {
     for (address, headers) in [(V4, 28), (V6, 48)] {
-        let mut stage = Stage::of(network(1, address, "delay = '30ms'\nrate = '1Mbit'", &[]), 1);
+        let mut stage = DatagramScene::of(network(1, address, "delay = '30ms'\nrate = '1Mbit'", &[]), 1);
         stage.send(at(5_000), 0, Ecn::NotEct, 1_000 - headers, 3 * (1_000 - headers));
         let drops = stage.play(echo);
         assert_eq!(drops, Default::default());
@@ -32,7 +32,7 @@ fn each_datagram_takes_the_time_of_its_links() {
 #[test]
 fn a_row_is_cut_and_keeps_its_codepoint() {
     for ecn in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce] {
-        let mut stage = Stage::of(network(1, V4, "delay = '1ms'", &["delay = '1ms'"]), 1);
+        let mut stage = DatagramScene::of(network(1, V4, "delay = '1ms'", &["delay = '1ms'"]), 1);
         stage.send(at(1), 0, ecn, 1_200, 3_000);
         stage.play(echo);
         let row: Vec<u8> = (0..3_000).map(|byte: u32| byte as u8).collect();
@@ -48,7 +48,7 @@ fn a_row_is_cut_and_keeps_its_codepoint() {
 #[test]
 fn datagrams_are_lost_one_by_one() {
     const SENT: u32 = 50_000;
-    let mut stage = Stage::of(network(1, V4, "delay = '1ms'\nloss = '3%'", &[]), 1);
+    let mut stage = DatagramScene::of(network(1, V4, "delay = '1ms'\nloss = '3%'", &[]), 1);
     (0..SENT / 10).for_each(|row| stage.send(at(100 * u64::from(row)), 0, Ecn::NotEct, 100, 1_000));
     let drops = stage.play(nobody);
     let (expected, deviation) = (f64::from(SENT) * 0.03, (f64::from(SENT) * 0.03 * 0.97).sqrt());
@@ -62,7 +62,7 @@ fn datagrams_are_lost_one_by_one() {
 fn losses_of_connections_are_the_sockets() {
     // Bad for good, as good as, once it is; and nothing passes then.
     let own = "delay = '1ms'\nloss = { model = 'gilbert-elliott', to-bad = 0.02, to-good = 0.000001, per = 'connection' }";
-    let mut stage = Stage::of(network(2, V4, own, &[]), 1);
+    let mut stage = DatagramScene::of(network(2, V4, own, &[]), 1);
     (0..2_000).for_each(|nth| stage.send(at(10 * nth), (nth % 2) as u32, Ecn::NotEct, 100, 100));
     stage.play(nobody);
     let of = |client: u32| {
@@ -81,7 +81,7 @@ fn a_socket_may_have_another_port_of_the_server() {
     const OTHER: u16 = PORT + 1;
     for is_captured in [false, true] {
         let staged = || {
-            let mut stage = Stage::of(network(2, V4, "delay = '1ms'", &["delay = '1ms'"]), 1);
+            let mut stage = DatagramScene::of(network(2, V4, "delay = '1ms'", &["delay = '1ms'"]), 1);
             if is_captured {
                 stage.capture();
             }
@@ -127,7 +127,8 @@ fn server_port(packet: &Packet) -> u16 {
 #[test]
 fn a_probe_that_is_too_big_is_lost() {
     for address in [V4, V6] {
-        let mut stage = Stage::of(network(1, address, "delay = '1ms'", &["delay = '1ms'\nmtu = 1400"]), 1);
+        let mut stage =
+            DatagramScene::of(network(1, address, "delay = '1ms'", &["delay = '1ms'\nmtu = 1400"]), 1);
         stage.send(at(1), 0, Ecn::Ect0, 1_452, 1_452);
         stage.send(at(2), 0, Ecn::Ect0, 1_200, 1_200);
         stage.capture();
@@ -147,7 +148,7 @@ fn a_probe_that_is_too_big_is_lost() {
 /// More than IP can say is not sent; the run goes on.
 #[test]
 fn a_datagram_beyond_ip_is_counted() {
-    let mut stage = Stage::of(network(1, V4, "delay = '1ms'\nmtu = 65535", &[]), 1);
+    let mut stage = DatagramScene::of(network(1, V4, "delay = '1ms'\nmtu = 65535", &[]), 1);
     stage.send(at(1), 0, Ecn::NotEct, 65_508, 65_508);
     stage.send(at(2), 0, Ecn::NotEct, 65_507, 65_507);
     let drops = stage.play(nobody);
@@ -160,7 +161,7 @@ fn a_datagram_beyond_ip_is_counted() {
 fn a_closed_port_refuses() {
     for address in [V4, V6] {
         for heard_before in [false, true] {
-            let mut stage = Stage::of(network(1, address, "delay = '1ms'", &[]), 1);
+            let mut stage = DatagramScene::of(network(1, address, "delay = '1ms'", &[]), 1);
             stage.send(at(1), 0, Ecn::NotEct, 100, 100);
             if heard_before {
                 stage.play(echo);
@@ -183,7 +184,7 @@ fn a_closed_port_refuses() {
 fn no_way_is_a_soft_error_once_the_server_was_heard() {
     for error in [IcmpError::HostUnreachable, IcmpError::NoRoute, IcmpError::Prohibited] {
         for address in [V4, V6] {
-            let mut stage = Stage::of(network(1, address, "delay = '1ms'", &[]), 1);
+            let mut stage = DatagramScene::of(network(1, address, "delay = '1ms'", &[]), 1);
             stage.send(at(1), 0, Ecn::NotEct, 100, 100);
             stage.play(complain(error));
             assert_eq!(
@@ -191,7 +192,7 @@ fn no_way_is_a_soft_error_once_the_server_was_heard() {
                 [&Heard::Unreachable]
             );
 
-            let mut stage = Stage::of(network(1, address, "delay = '1ms'", &[]), 1);
+            let mut stage = DatagramScene::of(network(1, address, "delay = '1ms'", &[]), 1);
             stage.send(at(1), 0, Ecn::NotEct, 100, 100);
             stage.play(echo);
             stage.send(at(10_000), 0, Ecn::NotEct, 100, 100);
@@ -231,7 +232,7 @@ fn forged_errors_are_ignored() {
         },
     ];
     for change in forge {
-        let mut stage = Stage::of(network(1, V4, "delay = '1ms'", &[]), 1);
+        let mut stage = DatagramScene::of(network(1, V4, "delay = '1ms'", &[]), 1);
         stage.send(at(1), 0, Ecn::NotEct, 100, 100);
         stage.play(|packet| {
             let mut forged = packet.clone();
@@ -247,7 +248,7 @@ fn forged_errors_are_ignored() {
 /// does; users hear nothing of it.
 #[test]
 fn strays_are_answered() {
-    let mut stage = Stage::of(network(1, V4, "delay = '1ms'", &[]), 1);
+    let mut stage = DatagramScene::of(network(1, V4, "delay = '1ms'", &[]), 1);
     stage.send(at(1), 0, Ecn::NotEct, 100, 100);
     stage.play(|packet| {
         let mut answers = echo(packet);
@@ -285,7 +286,7 @@ fn damage_is_noticed() {
     const SENT: usize = 2_000;
     for address in [V4, V6] {
         let mut stage =
-            Stage::of(network(1, address, "delay = '1ms'", &["delay = '1ms'\ncorrupt = '20%'"]), 1);
+            DatagramScene::of(network(1, address, "delay = '1ms'", &["delay = '1ms'\ncorrupt = '20%'"]), 1);
         (0..SENT).for_each(|nth| stage.send(at(10 * nth as u64), 0, Ecn::Ect0, 40, 40));
         // What came damaged to the server is not answered, as a kernel would not.
         let drops = stage
@@ -305,7 +306,7 @@ fn damage_is_noticed() {
 /// A large datagram of a server that lets routers cut it comes whole to the socket.
 #[test]
 fn fragments_are_put_together() {
-    let mut stage = Stage::of(network(1, V4, "delay = '1ms'", &["delay = '1ms'\nmtu = 600"]), 1);
+    let mut stage = DatagramScene::of(network(1, V4, "delay = '1ms'", &["delay = '1ms'\nmtu = 600"]), 1);
     stage.send(at(1), 0, Ecn::NotEct, 100, 100);
     let data: Vec<u8> = (0..1_400u32).map(|byte| (byte % 251) as u8).collect();
     stage.play(|packet| {
@@ -325,7 +326,8 @@ fn fragments_are_put_together() {
 #[test]
 fn captures_show_datagrams() {
     let play = |captures: bool| {
-        let mut stage = Stage::of(network(2, V4, "delay = '3ms'\nrate = '5Mbit'", &["delay = '1ms'"]), 1);
+        let mut stage =
+            DatagramScene::of(network(2, V4, "delay = '3ms'\nrate = '5Mbit'", &["delay = '1ms'"]), 1);
         if captures {
             stage.capture();
         }
@@ -350,7 +352,7 @@ fn any_number_of_shards_says_the_same() {
     let play = |shards| {
         let shared =
             ["delay = '2ms'\nrate = '20Mbit'\nqueue = '30KB'\nloss = '2%'", "delay = '0ms'\ncorrupt = '1%'"];
-        let mut stage = Stage::of(network(12, V4, "delay = '5ms'\nrate = '3Mbit'", &shared), shards);
+        let mut stage = DatagramScene::of(network(12, V4, "delay = '5ms'\nrate = '3Mbit'", &shared), shards);
         for round in 0..40u64 {
             for user in 0..12 {
                 // Apart from one another by some ns, so that no two are anywhere at once.
@@ -393,7 +395,7 @@ fn a_socket_is_small_and_none_is_nothing() {
 fn a_closed_link_is_heard_of() {
     for (answer, heard) in [("host", true), ("network", true), ("prohibited", true), ("nothing", false)] {
         let shared = format!("delay = '1ms'\nunreachable = '{answer}'");
-        let mut stage = Stage::of(network(1, V4, "delay = '3ms'", &[&shared]), 1);
+        let mut stage = DatagramScene::of(network(1, V4, "delay = '3ms'", &[&shared]), 1);
         stage.send(at(0), 0, Ecn::NotEct, 100, 100);
         let drops = stage.play(echo);
         assert_eq!(drops.unreachable, 1);
@@ -401,7 +403,7 @@ fn a_closed_link_is_heard_of() {
         assert_eq!(stage.heard_by(0), expected);
     }
     let own = "delay = '3ms'\nunreachable = { answer = 'host', from = '0s', to = '1ms' }";
-    let mut stage = Stage::of(network(1, V4, own, &[]), 1);
+    let mut stage = DatagramScene::of(network(1, V4, own, &[]), 1);
     stage.send(at(999), 0, Ecn::NotEct, 100, 100);
     stage.send(at(1_000), 0, Ecn::NotEct, 100, 100);
     let drops = stage.play(echo);
@@ -415,7 +417,7 @@ fn a_socket_goes_with_its_client() {
     for shards in [1, 2] {
         let mut plan = network(4, V4, "delay = '1ms'", &["delay = '1ms'"]);
         plan.moves = vec![MovePlan { client: ClientId::new(0), at: at(5_500) }];
-        let mut stage = Stage::of(plan, shards);
+        let mut stage = DatagramScene::of(plan, shards);
         for (sent, user) in [(1_000, 0), (2_000, 0), (2_000, 1), (6_000, 0), (6_000, 1)] {
             stage.send(at(sent), user, Ecn::NotEct, 100, 100);
         }

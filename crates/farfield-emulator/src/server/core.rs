@@ -1,8 +1,7 @@
 //! The server without a wheel: packets and alarms are handed in, packets and alarms come out.
 //!
-//! Each part has an owner. A segment may free a worker, which accepts another connection, so that what
-//! follows from a packet or an alarm is a method of the whole; what touches one part is a method of that
-//! part.
+//! Each part has an owner. A segment may free a worker, which accepts another connection: what follows from
+//! a packet or an alarm is a method of the whole, and what touches one part is a method of that part.
 
 use super::connection::{Connection, ConnectionStage, Reader};
 use super::connections::ConnectionTable;
@@ -185,7 +184,7 @@ impl Core {
     fn receive(&mut self, now: Instant, client: ClientId, tcp: &Tcp) {
         match self.peers[client].find(tcp.source_port) {
             Some(PeerPort::Open(slot)) => self.receive_open(now, slot, tcp),
-            Some(PeerPort::TimeWait(slot)) if self.closed.wait(now, slot) => {
+            Some(PeerPort::TimeWait(slot)) if self.closed.is_waiting(now, slot) => {
                 self.receive_waiting(now, client, slot, tcp);
             }
             _ if tcp.segment.flags.syn && !tcp.segment.flags.ack && !tcp.segment.flags.rst => {

@@ -25,7 +25,7 @@ pub struct FixedReply {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FixedReplies {
     by_path: BTreeMap<Box<str>, Vec<Numbered>>,
-    written: Vec<Written>,
+    written: Vec<EncodedReply>,
 }
 
 /// A reply at a path.
@@ -38,7 +38,7 @@ struct Numbered {
 
 /// A reply in bytes, for each of what may become of the connection.
 #[derive(Debug, Clone)]
-struct Written {
+struct EncodedReply {
     of: [Bytes; 3],
     body_len: usize,
     /// Its head as a header block of HTTP/2.
@@ -51,7 +51,7 @@ impl FixedReplies {
     /// Adds a reply to requests for `path` with `method`, or with any.
     pub fn add(&mut self, path: &str, method: Option<&str>, reply: &FixedReply) {
         let number = self.written.len() as u32;
-        self.written.push(Written::of(reply));
+        self.written.push(EncodedReply::of(reply));
         let numbered = Numbered { method: method.map(Into::into), number };
         self.by_path.entry(path.into()).or_default().push(numbered);
     }
@@ -67,7 +67,7 @@ impl FixedReplies {
 
     /// The bytes of a reply, without the body if the head is all that was asked for.
     pub fn bytes(&self, number: u32, keeping: Keeping, head_only: bool) -> Bytes {
-        let Written { of, body_len, .. } = &self.written[number as usize];
+        let EncodedReply { of, body_len, .. } = &self.written[number as usize];
         let bytes = &of[keeping as usize];
         if head_only { bytes.slice(..bytes.len() - body_len) } else { bytes.clone() }
     }
@@ -87,15 +87,15 @@ impl FixedReplies {
     }
 }
 
-impl Written {
+impl EncodedReply {
     fn body(&self, head_only: bool) -> Body {
-        let Written { of, body_len, .. } = self;
+        let EncodedReply { of, body_len, .. } = self;
         let whole = &of[Keeping::Keep as usize];
         let body = whole.slice(whole.len() - body_len..);
         if head_only || body.is_empty() { Body::None } else { Body::Bytes(body) }
     }
 
-    fn of(FixedReply { status, headers, body }: &FixedReply) -> Written {
+    fn of(FixedReply { status, headers, body }: &FixedReply) -> EncodedReply {
         // RFC 9110 §8.6: a 204 has no Content-Length, and that of a 304 would be another reply's.
         let empty = matches!(status, 204 | 304);
         let body: &[u8] = if empty { b"" } else { body };
@@ -114,7 +114,7 @@ impl Written {
         let (mut block, mut section) = (Vec::new(), Vec::new());
         put_reply_block(*status, fields.clone(), &mut block);
         put_reply_section(*status, fields, &mut section);
-        Written { of, body_len: body.len(), block: block.into(), section: section.into() }
+        EncodedReply { of, body_len: body.len(), block: block.into(), section: section.into() }
     }
 }
 

@@ -39,8 +39,8 @@ impl Listener {
         !self.is_full() && self.half_open < self.syn_backlog
     }
 
-    /// True if no connection can be established. Linux compares with `>`: a queue of `n` is full with `n +
-    /// 1`.
+    /// True if no connection can be established. Linux compares with `>`: a queue of `n` is full with
+    /// `n + 1`.
     fn is_full(&self) -> bool {
         self.accept_queue.len() > self.accept_queue_len
     }

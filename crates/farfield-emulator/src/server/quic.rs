@@ -195,8 +195,8 @@ pub(crate) struct QuicEnd<'a> {
 }
 
 impl QuicEnd<'_> {
-    /// Takes a datagram from port `port` of client `client`; returns the connection that it is of, and
-    /// whether that is new.
+    /// Takes a datagram of client `client`; returns the connection that it belongs to, and whether that is
+    /// new.
     fn receive(&mut self, now: Instant, client: ClientId, ecn: Ecn, udp: &Udp) -> Option<(QuicOwner, bool)> {
         let address = self.service.setup.network.addresses(client).source();
         let remote = SocketAddr::new(address, udp.source_port);

@@ -50,7 +50,7 @@ impl ClosedConnections {
     }
 
     /// True if TIME-WAIT is not over yet.
-    pub fn wait(&self, now: Instant, slot: WaitSlot) -> bool {
+    pub fn is_waiting(&self, now: Instant, slot: WaitSlot) -> bool {
         self.table[slot.index()].wait.until() > now
     }
 

@@ -8,7 +8,7 @@ use crate::flight::Contents;
 use crate::forward::Forward;
 use crate::server::{Alarm, Core, Sent};
 use crate::shared::{Extent, SharedSide};
-use crate::transit::{Crossing, Event};
+use crate::transit::{Crossing, SideEvent};
 use farfield_base::Instant;
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -53,20 +53,20 @@ impl<O: Copy> Links<O> {
         self.side.transit.now = due;
         self.events += 1;
         let other = match event {
-            Event::Packet(slot) => {
+            SideEvent::Packet(slot) => {
                 self.packet_events += 1;
                 self.side.travel(slot);
                 None
             }
-            Event::Fate(link) => {
+            SideEvent::Fate(link) => {
                 self.side.poll_fates(link);
                 None
             }
-            Event::Cross(slot) => {
+            SideEvent::Cross(slot) => {
                 self.side.send_cross(slot);
                 None
             }
-            Event::Other(other) => Some(other),
+            SideEvent::Other(other) => Some(other),
         };
         Some((due, other))
     }
@@ -136,7 +136,7 @@ impl<T: Tap> Hub<T> {
             }
         }
         for (at, alarm) in self.server.output.alarms.drain(..) {
-            side.transit.wheel.schedule(at, Event::Other(alarm));
+            side.transit.wheel.schedule(at, SideEvent::Other(alarm));
         }
     }
 }
