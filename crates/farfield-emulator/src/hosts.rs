@@ -59,7 +59,7 @@ impl EmulatedHosts {
         let EmulatedHosts { clients, tcp, datagrams, .. } = self;
         let client = &mut clients[client];
         let losses = client.socket(port).and_then(|slot| match port.0 {
-            PortKind::Tcp => Some(tcp.get_mut(slot)?.losses(up)),
+            PortKind::Tcp => Some(tcp.socket_mut(slot)?.losses(up)),
             PortKind::Udp => Some(datagrams.find_mut(slot)?.losses(up)),
         });
         (client, losses)

@@ -80,7 +80,7 @@ impl TcpSockets {
         self.table.get(slot.index())
     }
 
-    pub fn get_mut(&mut self, slot: SocketSlot) -> Option<&mut TcpSocket> {
+    pub fn socket_mut(&mut self, slot: SocketSlot) -> Option<&mut TcpSocket> {
         self.table.get_mut(slot.index())
     }
 
