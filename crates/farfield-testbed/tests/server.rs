@@ -292,6 +292,13 @@ fn a_server_runs_as_another_user() {
     let expected = format!("{}\n{}\n{}\n", nobody[2], nobody[3], nobody[5]);
     assert!(said.starts_with(&expected) && !said.contains("root's own"), "{said}");
 
+    // Without one it has the rights of farfield's own user.
+    let spec = ServerSpec { ready: Ready::Tcp(80), ..shell(&line, directory.path()) };
+    let mut server = testbed.start_server(&spec).unwrap_or_else(|error| panic!("{error}"));
+    server.stop().unwrap();
+    let said = fs::read_to_string(directory.path().join("log")).unwrap();
+    assert!(said.contains("root's own"), "{said}");
+
     let spec = ServerSpec { user: Some("no-such-user".into()), ..shell("exit 0", directory.path()) };
     let said = testbed.start_server(&spec).unwrap_err();
     assert!(matches!(said, ServerError::User { .. }), "{said}");

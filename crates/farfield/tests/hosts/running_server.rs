@@ -306,8 +306,20 @@ fn kill_9_leaves_the_machine_as_it_was() {
     assert_eq!(running.ended().code, None);
     poll("the interface to go", || machine.interfaces().is_empty().then_some(()));
     is_as_before(&before, &machine.state());
+    // The server's connections stay until the next run; what it sends to them leaves by the default route.
+    assert!(connections_from_afar() > 0, "they have ended");
+    assert!(machine.ip("route get 198.18.0.1").contains("via 10.20.0.254"));
     is_from_afar(run(&place, &format!("http://127.0.0.1:8080/1k {FORTY}")), 40, 20);
+    assert_eq!(connections_from_afar(), 0);
     is_as_before(&before, &machine.state());
+}
+
+/// Connections of this namespace with clients in 198.18.0.0/15, in whatever state.
+fn connections_from_afar() -> usize {
+    let table = std::fs::read_to_string("/proc/thread-self/net/tcp").expect("a table");
+    let others = table.lines().skip(1).filter_map(|line| line.split_whitespace().nth(2));
+    // Addresses stand in reverse.
+    others.filter(|other| other[4..].starts_with("12C6:") || other[4..].starts_with("13C6:")).count()
 }
 
 /// curl, in the place of a client, before the same server; and the machine as before.

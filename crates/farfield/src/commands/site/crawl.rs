@@ -17,9 +17,6 @@ use std::time::Duration;
 use ureq::http::{Response, header};
 use ureq::{Agent, Body};
 
-/// Time limit of an answer.
-const PATIENCE: Duration = Duration::from_secs(30);
-
 /// The longest HTML that is read for what it names.
 const HTML_BYTES_MAX: u64 = 16 << 20;
 
@@ -53,13 +50,16 @@ pub struct Bounds {
     pub path_bytes_max: usize,
     /// Answers that do not come, one after the other.
     pub broken_max: usize,
+    /// Time limit of an answer.
+    pub answer_timeout: Duration,
 }
 
 impl Bounds {
-    /// 256 MiB of HTML and 64 MiB of a million paths.
+    /// 256 MiB of HTML, 64 MiB of a million paths, and 30 s for each of three answers that do not come.
     pub fn of(objects_max: NonZeroU32) -> Bounds {
         let (html_bytes_max, paths_max, path_bytes_max) = (256 << 20, 1_000_000, 64 << 20);
-        Bounds { objects_max, html_bytes_max, paths_max, path_bytes_max, broken_max: 3 }
+        let answer_timeout = Duration::from_secs(30);
+        Bounds { objects_max, html_bytes_max, paths_max, path_bytes_max, broken_max: 3, answer_timeout }
     }
 }
 
@@ -73,7 +73,7 @@ pub fn crawl(start: &Url, bounds: Bounds, stop: &AtomicBool) -> Result<Crawled, 
     let config = Agent::config_builder()
         .http_status_as_error(false)
         .max_redirects(0)
-        .timeout_global(Some(PATIENCE))
+        .timeout_global(Some(bounds.answer_timeout))
         .user_agent(concat!("farfield/", env!("CARGO_PKG_VERSION")))
         .build();
     if start.is_secure() {
@@ -311,6 +311,23 @@ mod tests {
         assert_eq!(crawled.files.len(), 50);
         let why = crawled.ended.expect("a reason");
         assert!(why.contains("of HTML"), "{why}");
+    }
+
+    /// A server that takes connections and answers none after the first page.
+    #[test]
+    fn an_answer_that_does_not_come_is_waited_for_so_long() {
+        let page = |path: &str| match path {
+            "/" => Some((1..9).flat_map(|number| format!("<a href=/{number}>").into_bytes()).collect()),
+            _ => loop {
+                std::thread::park();
+            },
+        };
+        let default = Bounds::of(NonZeroU32::new(10).expect("ten"));
+        assert_eq!((default.answer_timeout, default.broken_max), (Duration::from_secs(30), 3));
+        let crawled = crawled(page, Bounds { answer_timeout: Duration::from_millis(50), ..default });
+        assert_eq!((crawled.files.len(), crawled.broken.len()), (1, 3), "{:?}", crawled.broken);
+        assert!(crawled.broken.iter().all(|(_, why)| why.contains("timeout")), "{:?}", crawled.broken);
+        assert_eq!(crawled.ended.as_deref(), Some("3 answers in turn did not come"));
     }
 
     #[test]
