@@ -16,6 +16,8 @@ pub const EARNED: u32 = 32;
 pub(crate) struct Allowance {
     left: u32,
     advance: u32,
+    /// Earned by each unit that leads to something.
+    earned: u32,
 }
 
 /// The allowance is used up: the peer floods.
@@ -28,7 +30,12 @@ impl Allowance {
 
     /// All of an advance of so many units.
     pub(crate) const fn of(advance: u32) -> Allowance {
-        Allowance { left: advance, advance }
+        Allowance { left: advance, advance, earned: EARNED }
+    }
+
+    /// The same, of which each unit that leads to something earns so much.
+    pub(crate) const fn earning(self, earned: u32) -> Allowance {
+        Allowance { earned, ..self }
     }
 
     /// Spends `units`.
@@ -40,7 +47,7 @@ impl Allowance {
 
     /// Earns what `units` that lead to something are worth; never more than the advance is kept.
     pub(crate) fn earn(&mut self, units: u64) {
-        let left = u64::from(self.left).saturating_add(units.saturating_mul(u64::from(EARNED)));
+        let left = u64::from(self.left).saturating_add(units.saturating_mul(u64::from(self.earned)));
         self.left = left.min(u64::from(self.advance)) as u32;
     }
 }

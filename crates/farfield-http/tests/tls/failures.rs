@@ -122,7 +122,7 @@ fn empty_records_and_tickets_without_end_are_a_flood() {
     let without_text = "records without text come without end";
     let floods: [Flood<'_>; 2] = [
         (ContentType::ApplicationData, &|_| Vec::new(), 32..=32, ""),
-        (ContentType::Handshake, &ticket, 9_900..=10_000, without_text),
+        (ContentType::Handshake, &ticket, 950..=1_000, without_text),
     ];
     for (kind, payload, allowed, cause) in floods {
         let mut server = Server::default();
@@ -143,19 +143,36 @@ fn empty_records_and_tickets_without_end_are_a_flood() {
         let detail = ends.client.detail().expect("a detail").to_string();
         assert!(detail.contains(cause), "{kind:?}: {detail}");
         assert_eq!(ends.heard, b"served");
-        // Beside text they go on: as many as a byte earns.
+        // Beside text they go on: one for each record with a byte.
         let mut server = Server::default();
         server.config_mut().enable_secret_extraction = true;
         let mut ends = Scene { server, ..Scene::default() }.begin();
         ends.shake_hands().expect("a sound server");
         let (mut sealer, _) = ends.take_over_server();
-        for number in 0..12_000 {
+        for number in 0..6_000 {
             ends.receive(&sealer.seal(kind, &payload(number))).expect("no flood");
-            if number % 30 == 0 {
-                ends.receive(&sealer.seal(ContentType::ApplicationData, b"x")).expect("no flood");
-            }
+            ends.receive(&sealer.seal(ContentType::ApplicationData, b"x")).expect("no flood");
         }
     }
+}
+
+/// As many updates of keys as the library allows before each byte of text: a flood soon, however fast the
+/// answers to them are taken.
+#[test]
+fn updates_of_keys_before_each_byte_are_a_flood() {
+    let mut ends = Scene::default().begin();
+    ends.shake_hands().expect("a sound server");
+    let updates = (0..100).try_for_each(|round| {
+        for _ in 0..30 {
+            ends.server.refresh_traffic_keys().expect("a session of TLS 1.3");
+        }
+        ends.server_says(b"x");
+        let bytes = ends.take_from_server();
+        ends.receive(&bytes).map_err(|failure| (failure, round))
+    });
+    let (failure, round) = updates.expect_err("a flood");
+    assert_eq!(failure, TlsFailure::Flooded);
+    assert!((30..40).contains(&round), "after {round} rounds");
 }
 
 /// Updates of keys now and then, beside text, are a sound server's.

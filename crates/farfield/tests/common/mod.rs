@@ -298,6 +298,13 @@ impl Running {
         status.rsplit(')').next().is_none_or(|state| state.trim_start().starts_with('Z'))
     }
 
+    /// The most memory that it has had, in KiB; 0 once it is gone.
+    pub fn memory_most_kib(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap_or_default();
+        let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.split_whitespace().next());
+        most.and_then(|kib| kib.parse().ok()).unwrap_or(0)
+    }
+
     /// The file of its standard output.
     pub fn stdout(&self) -> &Path {
         &self.stdout

@@ -9,12 +9,19 @@ use farfield_base::{Detail, Duration, EarlyData, Instant, Rule, TlsStats, TlsVer
 use rustls::{ClientConnection, HandshakeKind, ProtocolVersion};
 use std::io::{BufRead, Write};
 
+/// Records that a server may send in advance. Its share of a handshake is a dozen, and a few hundred in
+/// fragments of 64 bytes (RFC 8449).
+const ADVANCE: u32 = 1_000;
+
+/// Records that a byte of text earns: its own, and one without text.
+const EARNED: u32 = 2;
+
 /// The session of one connection.
 #[derive(Debug)]
 pub struct Session {
     connection: ClientConnection,
     records: Records,
-    /// For records without text: empty ones, updates of keys, tickets.
+    /// For records, those without text among them: empty ones, updates of keys, tickets.
     allowance: Allowance,
     /// The user on whose behalf the connection was opened, whose tickets it uses.
     user: u32,
@@ -35,7 +42,7 @@ impl Session {
     pub(super) fn new(mut connection: ClientConnection, user: u32, spent: Duration) -> Session {
         // Requests are handed over whole, and what is sealed is taken at once.
         connection.set_buffer_limit(None);
-        let (records, allowance) = (Records::default(), Allowance::FULL);
+        let (records, allowance) = (Records::default(), Allowance::of(ADVANCE).earning(EARNED));
         let (closed_by_peer, failed, is_early) = (false, false, false);
         let (detail, is_asked) = (None, false);
         Session {
