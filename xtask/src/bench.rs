@@ -135,6 +135,7 @@ pub const BENCHES: &[Bench] = &[
     Bench { name: "tls-memory", run: memory::secure_users, beside: Beside::Servers },
     Bench { name: "samples-memory", run: memory::samples, beside: Beside::Servers },
     Bench { name: "memory-hour", run: memory_hour::an_hour, beside: Beside::Sharing },
+    Bench { name: "memory-virtual-hour", run: memory_hour::a_virtual_hour, beside: Beside::Nothing },
     Bench { name: "memory-virtual", run: memory_hour::virtual_seconds, beside: Beside::Nothing },
     Bench { name: "floods", run: floods::beyond_calm, beside: Beside::Sharing },
     Bench { name: "fits", run: fits::dispersion, beside: Beside::Nothing },

@@ -6,7 +6,7 @@ use std::fs;
 /// The page that keeps the results of the bench `name`.
 fn page_of(name: &str) -> &'static str {
     match name {
-        "memory-hour" | "memory-virtual" => "docs/memory.md",
+        "memory-hour" | "memory-virtual" | "memory-virtual-hour" => "docs/memory.md",
         "floods" => "docs/limits.md",
         "fits" | "fits-memory" => "docs/statistics.md",
         "beside-loops" | "verify-planted" => "docs/accuracy.md",
