@@ -308,6 +308,7 @@ fn add_network(stats: &mut EngineStats, part: &worker_report::NetworkReport) {
     all.refused += part.port.refused;
     all.overruns += part.port.failed + part.port.malformed;
     all.drops.merge(&part.drops);
+    all.drops.damaged += part.port.damaged;
     add_cross(&mut all.cross_traffic, &part.cross);
     links::add(&mut all.topology.links, &part.links);
     if let Some(error) = &part.failed {
@@ -395,7 +396,7 @@ mod tests {
     #[test]
     fn packets_that_the_server_refused_are_no_overruns() {
         let [departed, delivered, picked_up, arrived, crossed] = [(); 5].map(|()| Histogram::new());
-        let port = PortCounts { sent: 150, refused: 50, failed: 3, received: 20, malformed: 2 };
+        let port = PortCounts { sent: 150, refused: 50, failed: 3, received: 20, malformed: 2, damaged: 6 };
         let cross = vec![CrossCounts { packets: 10, lost: 2, dropped: 1 }];
         let drops = NetworkDrops { unreachable: 4, ..NetworkDrops::default() };
         let links = vec![LinkCounts { packets: 7, bytes: 700, lost: 1, dropped: 2, refused: 3 }];
@@ -418,6 +419,7 @@ mod tests {
         add_network(&mut stats, &part);
         let network = stats.network.unwrap();
         assert_eq!((network.packets_up, network.refused, network.overruns), (300, 100, 10));
+        assert_eq!(network.drops.damaged, 12);
         let [flow] = &network.cross_traffic[..] else { panic!("one flow") };
         assert_eq!((flow.packets, flow.lost, flow.dropped, network.drops.unreachable), (20, 4, 2, 8));
         let [link] = &network.topology.links[..] else { panic!("one link") };

@@ -147,6 +147,9 @@ fn before_other_machine(card: &CardSpec, spec: &TestbedSpec, port: u16) -> Resul
             Answer::Accepted => {}
             Answer::Refused => return Err(CardError::Refused { server }.into()),
             Answer::Silence => {
+                if let Some(dispute) = testbed.dispute_about(server) {
+                    return Err(dispute.into());
+                }
                 let around = [
                     (spec.clients_v4.network().into(), spec.clients_v4.bits()),
                     (spec.clients_v6.network().into(), spec.clients_v6.bits()),

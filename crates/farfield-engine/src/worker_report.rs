@@ -78,5 +78,7 @@ farfield_base::mergeable! {
         pub received: u64,
         /// Received from it and malformed.
         pub malformed: u64,
+        /// Received by a network card and malformed.
+        pub damaged: u64,
     }
 }

@@ -37,7 +37,7 @@ pub use queue::Framing;
 use rustix::fd::OwnedFd;
 use serde::{Deserialize, Serialize};
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 /// Approximate kernel memory of a packet in a full queue: most hold one MSS.
@@ -154,6 +154,13 @@ impl Gateway {
     /// The MTU of the network card, if the device is one.
     pub fn mtu_of_card(&self) -> Option<u32> {
         self.card.as_ref().map(|card| card.entry.mtu)
+    }
+
+    /// Why `server`, which a network card leads to, may not answer: two say to be it, or the router to it.
+    pub fn dispute_about(&self, server: SocketAddr) -> Option<CardError> {
+        let card = self.card.as_ref()?;
+        let (address, by) = card.link.dispute_on_the_way_to(server.ip())?;
+        Some(CardError::Disputed { server, interface: card.link.name.clone(), address, by })
     }
 
     pub fn queues(&self) -> Vec<Queue> {

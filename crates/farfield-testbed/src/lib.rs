@@ -55,7 +55,7 @@ use farfield_os::run_delay;
 use record::Record;
 use settings::WantedSetting;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, PoisonError};
 
 /// RFC 791, section 3.2.
@@ -222,6 +222,12 @@ impl Testbed {
     /// Whether its gateway is on a network card, and the server on another machine.
     pub fn is_on_card(&self) -> bool {
         self.gateway.lock().unwrap_or_else(PoisonError::into_inner).mtu_of_card().is_some()
+    }
+
+    /// Why `server`, which a network card leads to, may not answer: two machines say to be it, or the router
+    /// to it.
+    pub fn dispute_about(&self, server: SocketAddr) -> Option<gateway::CardError> {
+        self.gateway.lock().unwrap_or_else(PoisonError::into_inner).dispute_about(server)
     }
 
     /// The processors of the kernel's threads for receive work; none if others do that work.

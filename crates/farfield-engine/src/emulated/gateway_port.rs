@@ -134,7 +134,7 @@ impl GatewayPort {
         let Some(length) = self.queue.read(self.chunks.room(Queue::READ_LEN))? else { return Ok(false) };
         let framed = self.chunks.take(length);
         let Ok(header) = VnetHeader::parse(&framed) else {
-            self.counts.malformed += 1;
+            self.count_unreadable();
             return Ok(true);
         };
         let bytes = framed.slice(VnetHeader::LEN..);
@@ -148,7 +148,7 @@ impl GatewayPort {
                     *received += u64::from(framed.packets());
                     each(framed.into_packet());
                 }
-                Err(_) => self.counts.malformed += 1,
+                Err(_) => self.count_unreadable(),
             }
             return Ok(true);
         }
@@ -157,9 +157,19 @@ impl GatewayPort {
             each(packet);
         });
         if taken.is_err() {
-            self.counts.malformed += 1;
+            self.count_unreadable();
         }
         Ok(true)
+    }
+
+    /// Counts what cannot be read. A kernel on this machine sends no such packet; what comes by a card, from
+    /// machines there or from anybody in their name, was damaged on the way, and is dropped as any host drops
+    /// it.
+    fn count_unreadable(&mut self) {
+        match self.queue.is_on_card() {
+            true => self.counts.damaged += 1,
+            false => self.counts.malformed += 1,
+        }
     }
 }
 

@@ -121,6 +121,8 @@ const ASK_WAIT: Duration = Duration::from_ms(500);
 const REFRESH: Duration = Duration::from_secs(20);
 /// Time between two questions for a machine that is not known.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
+/// Time that a machine has to answer before another is believed to have its address.
+const CLAIM_WAIT: Duration = Duration::from_secs(1);
 /// A frame of ARP or neighbour discovery is shorter.
 const FRAME_LEN: usize = 256;
 /// Frames that are handled at once: neighbours that never pause keep the thread from nothing else.
@@ -252,6 +254,13 @@ fn check_forwarding(card: &CardSpec) -> Result<(), CardError> {
     Ok(())
 }
 
+/// Another Ethernet address for a machine whose address is known already.
+#[derive(Debug, Clone, Copy)]
+struct Claim {
+    by: EthernetAddress,
+    since: Instant,
+}
+
 /// The thread's part: it hears neighbours, answers them and asks.
 struct Talker {
     socket: OwnedFd,
@@ -262,6 +271,10 @@ struct Talker {
     clock: Clock,
     /// When the machines that matter were asked for last.
     asked: BTreeMap<IpAddr, Instant>,
+    /// When those that are known said something last.
+    heard: BTreeMap<IpAddr, Instant>,
+    /// Other Ethernet addresses for them, until they have answered or are silent for too long.
+    claims: BTreeMap<IpAddr, Claim>,
 }
 
 impl Talker {
@@ -269,7 +282,8 @@ impl Talker {
         let responder = Responder::new(link.own, &card.own, card.answers);
         let (own, answers) = (card.own.clone(), card.answers);
         let clock = Clock::starting_in(Duration::ZERO);
-        Talker { socket, link, responder, own, answers, clock, asked: BTreeMap::new() }
+        let (asked, heard, claims) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Talker { socket, link, responder, own, answers, clock, asked, heard, claims }
     }
 
     /// Answers, asks again and listens until `stop` is set or the card is gone.
@@ -300,11 +314,7 @@ impl Talker {
     fn handle(&mut self, frame: &[u8]) {
         let Heard { reply, known, claimed } = self.responder.handle(frame);
         if let Some((address, ethernet)) = known.filter(|(address, _)| self.link.peers.matter(*address)) {
-            self.link.learn(address, ethernet);
-            // Of more machines than the link remembers, nothing is kept here either.
-            if self.link.find(address).is_some() {
-                self.asked.insert(address, self.clock.now());
-            }
+            self.hear_of(address, ethernet);
         }
         if let Some((address, by)) = claimed {
             let interface = self.link.name.clone();
@@ -315,6 +325,39 @@ impl Talker {
         }
     }
 
+    /// Takes note of a machine that says where it is. Anybody on the link can say so of any machine: one that
+    /// is known is asked before another is believed, and stays where it is if it answers.
+    fn hear_of(&mut self, address: IpAddr, ethernet: EthernetAddress) {
+        let now = self.clock.now();
+        if let Some(known) = self.link.find(address).filter(|known| *known != ethernet) {
+            let is_new = !self.claims.contains_key(&address);
+            self.claims.entry(address).or_insert(Claim { by: ethernet, since: now }).by = ethernet;
+            if is_new {
+                self.link.dispute(address, [known, ethernet]);
+                self.send(&self.responder.question(address, Some(known)));
+            }
+            return;
+        }
+        self.claims.remove(&address);
+        self.link.learn(address, ethernet);
+        // Of more machines than the link remembers, nothing is kept here either.
+        if self.link.find(address).is_some() {
+            self.asked.insert(address, now);
+            self.heard.insert(address, now);
+        }
+    }
+
+    /// Believes those who say to be in the place of a machine that does not answer.
+    fn settle_claims(&mut self, now: Instant) {
+        let silent = |_: &IpAddr, claim: &mut Claim| now.since(claim.since) >= CLAIM_WAIT;
+        let believed: Vec<(IpAddr, Claim)> = self.claims.extract_if(.., silent).collect();
+        for (address, claim) in believed {
+            self.link.learn(address, claim.by);
+            self.asked.insert(address, now);
+            self.heard.insert(address, now);
+        }
+    }
+
     fn send(&self, frame: &[u8]) {
         // A frame that is lost is asked for again.
         let _ = rustix::io::write(&self.socket, frame);
@@ -322,6 +365,7 @@ impl Talker {
 
     /// Asks for machines that packets wait for, and again for those that were heard long ago.
     fn ask_again(&mut self, now: Instant) {
+        self.settle_claims(now);
         if self.asked.len() > ASKED_MOST {
             self.asked.retain(|_, asked| now.since(*asked) < ASK_AGAIN);
         }
@@ -337,7 +381,10 @@ impl Talker {
         }
         for (address, ethernet) in old {
             self.asked.insert(address, now);
-            self.send(&self.responder.question(address, Some(ethernet)));
+            // One that has not answered the last time may have moved.
+            let is_silent =
+                self.heard.get(&address).is_none_or(|heard| now.since(*heard) >= REFRESH + REFRESH);
+            self.send(&self.responder.question(address, (!is_silent).then_some(ethernet)));
         }
     }
 
@@ -490,6 +537,46 @@ mod tests {
         talker.asked = (0..=ASKED_MOST as u32).map(|number| (machine(number), Instant::ZERO)).collect();
         talker.ask_again(Instant::ZERO + ASK_AGAIN);
         assert!(talker.asked.is_empty());
+    }
+
+    /// The question that the talker has sent, if any: whom it is sent to.
+    fn asked(theirs: &OwnedFd) -> Option<[u8; 6]> {
+        let mut frame = [0; FRAME_LEN];
+        rustix::io::read(theirs, &mut frame).ok().map(|_| frame[..6].try_into().expect("six bytes"))
+    }
+
+    /// A stranger that says to have the server's address: the server is asked, and believed as long as it
+    /// answers. One that is silent has moved, and is looked for among all.
+    #[test]
+    fn a_machine_stays_where_it_is_as_long_as_it_answers() {
+        let (mut talker, theirs) = self::talker();
+        let (server, stranger) = (EthernetAddress([2, 0, 0, 0, 0, 3]), EthernetAddress([2, 0, 0, 0, 0, 66]));
+        let address: IpAddr = "10.0.0.1".parse().unwrap();
+        talker.hear_of(address, server);
+        assert_eq!(asked(&theirs), None);
+        for _ in 0..1_000 {
+            talker.hear_of(address, stranger);
+        }
+        assert_eq!((asked(&theirs), asked(&theirs)), (Some(server.0), None), "one question");
+        talker.hear_of(address, server);
+        talker.ask_again(talker.clock.now() + CLAIM_WAIT);
+        assert_eq!((talker.link.find(address), talker.claims.len()), (Some(server), 0));
+
+        talker.hear_of(address, stranger);
+        assert_eq!(asked(&theirs), Some(server.0));
+        let now = talker.clock.now();
+        talker.ask_again(now);
+        assert_eq!(talker.link.find(address), Some(server), "it may answer yet");
+        talker.ask_again(now + CLAIM_WAIT);
+        assert_eq!((talker.link.find(address), talker.claims.len()), (Some(stranger), 0));
+        // Asked twice in vain, it is looked for among all, and the server's answer counts again.
+        talker.ask_again(now + CLAIM_WAIT + REFRESH);
+        assert_eq!(asked(&theirs), Some(stranger.0));
+        talker.ask_again(now + CLAIM_WAIT + REFRESH + REFRESH);
+        assert_eq!(asked(&theirs), Some(EthernetAddress::BROADCAST.0));
+        talker.hear_of(address, server);
+        talker.ask_again(talker.clock.now() + CLAIM_WAIT);
+        assert_eq!(talker.link.find(address), Some(server));
     }
 
     #[test]

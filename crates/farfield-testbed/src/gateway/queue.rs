@@ -117,6 +117,11 @@ impl Queue {
         Queue { maps: maps.to_vec(), ..self }
     }
 
+    /// Whether packets come and go by a network card, to and from other machines.
+    pub fn is_on_card(&self) -> bool {
+        self.card.is_some()
+    }
+
     /// Reads the next packet, with its header, into `buffer`, and returns its length; `None` if there is
     /// none now. A buffer shorter than [`READ_LEN`](Self::READ_LEN) may get only the front of a packet.
     ///

@@ -5,9 +5,12 @@
 
 use crate::common::machine::ByHand;
 use crate::common::wan::{CALM_PACKETS, find, may_build};
-use crate::common::{Ended, Place, Running, Signal};
+use crate::common::{Ended, Place, Running, Signal, poll};
 use crate::routed::{file_of, served_in};
 use farfield_os::namespace::Namespace;
+use farfield_os::{card_filter, packet_socket};
+use farfield_wire::{ArpOperation, ArpRepr, EthernetAddress};
+use rustix::fd::OwnedFd;
 use std::net::UdpSocket;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -56,6 +59,14 @@ impl Wire {
 
     fn ip_there(&self, words: &str) -> String {
         self.there.inside(|| said(&mut Command::new("ip"), words)).expect("root enters namespaces")
+    }
+
+    /// A socket on the other machine's card that sends any frame.
+    fn raw(&self) -> OwnedFd {
+        let link = self.ip_there(&format!("-o link show {THERE}"));
+        let number = link.split(':').next().and_then(|number| number.parse().ok()).expect("a number");
+        let socket = || packet_socket::open_on_card(number, 1 << 16, &mut card_filter::neighbours(), false);
+        self.there.inside(socket).expect("root enters namespaces").expect("root opens packet sockets")
     }
 
     /// nginx on the other machine.
@@ -227,4 +238,134 @@ fn a_card_that_changes_ends_the_run() {
     let ended = running.ended().exits(3);
     let reason = ended.summary().incomplete_reason.unwrap_or_default();
     assert!(reason.contains("eth1 is gone or down"), "{reason}");
+}
+
+const CLIENTS: EthernetAddress = EthernetAddress([2, 0, 0, 0, 0, 0x55]);
+const STRANGER: EthernetAddress = EthernetAddress([2, 0, 0, 0, 0, 0x66]);
+
+/// What a stranger says of ARP: that `address` is its own.
+fn claim(receiver: EthernetAddress, operation: ArpOperation, address: &str, target: &str) -> Vec<u8> {
+    let [sender_ip, target_ip] = [address, target].map(|text| text.parse().expect("an address"));
+    let arp = ArpRepr { operation, sender: STRANGER, sender_ip, target: receiver, target_ip };
+    frame(receiver, [8, 6], &arp.emit())
+}
+
+fn frame(receiver: EthernetAddress, ethertype: [u8; 2], payload: &[u8]) -> Vec<u8> {
+    [&receiver.0[..], &STRANGER.0, &ethertype, payload].concat()
+}
+
+/// A segment of TCP in the server's name to port 9 of the client whose address ends so.
+fn segment(client: u8, flags: u8) -> Vec<u8> {
+    let mut ip = vec![0x45, 0, 0, 40, 0, 0, 0x40, 0, 64, 6, 0, 0, 10, 1, 2, 3, 10, 1, 2, client];
+    let sum = ip.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1])).sum::<u32>();
+    let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
+    ip[10..12].copy_from_slice(&sum.to_be_bytes());
+    let tcp = [31, 144, 0, 9, 0, 0, 0, 1, 0, 0, 0, 1, 0x50, flags, 255, 255, 0, 0, 0, 0];
+    [ip, tcp.to_vec()].concat()
+}
+
+/// Frames that lie, and frames that are none.
+fn lies() -> Vec<Vec<u8>> {
+    use ArpOperation::{Reply, Request};
+    let all = EthernetAddress::BROADCAST;
+    let mut lies = vec![
+        // The server's address, in an answer and by gratuitous ones; addresses of nobody.
+        claim(CLIENTS, Reply, SERVER, "10.1.2.129"),
+        claim(all, Request, SERVER, SERVER),
+        claim(all, Reply, SERVER, SERVER),
+        claim(all, Request, "10.1.2.77", "10.1.2.77"),
+        claim(CLIENTS, Reply, "0.0.0.0", "10.1.2.129"),
+        claim(CLIENTS, Reply, "255.255.255.255", "10.1.2.129"),
+    ];
+    // Cut anywhere, and with each of its bytes of kinds and lengths wrong.
+    let whole = claim(CLIENTS, Reply, SERVER, "10.1.2.129");
+    lies.extend((14..whole.len()).map(|length| whole[..length].to_vec()));
+    lies.extend((14..22).map(|at| {
+        let mut wrong = whole.clone();
+        wrong[at] ^= 0xff;
+        wrong
+    }));
+    // Segments for clients, and for addresses in their block that are nobody's; cut, and with a wrong length.
+    let segments = [129, 131, 200, 254]
+        .into_iter()
+        .flat_map(|client| [0x02, 0x04, 0x12, 0x10, 0xff].map(|flags| segment(client, flags)));
+    for segment in segments {
+        let mut long = segment.clone();
+        long[2..4].copy_from_slice(&[255, 255]);
+        let mut header = segment.clone();
+        header[0] = 0x4f;
+        lies.extend([long, header, segment[..21].to_vec(), segment].map(|ip| frame(CLIENTS, [8, 0], &ip)));
+    }
+    lies
+}
+
+/// Sends what a stranger may until the run has ended; how often, and the most memory of the run, in KiB.
+fn lied_to(running: &Running, stranger: &OwnedFd) -> (u32, u64) {
+    let lies = lies();
+    let (mut turn, mut most_kib) = (0_u32, 0);
+    poll("the run to end", || {
+        // Full buffers lose some.
+        for number in 0..200 {
+            let from = format!("10.{}.{}.{number}", 2 + (turn >> 8) % 250, turn & 0xff);
+            let question = claim(CLIENTS, ArpOperation::Request, &from, "10.1.2.130");
+            let _ = rustix::io::write(stranger, &question);
+        }
+        for lie in &lies {
+            let _ = rustix::io::write(stranger, lie);
+        }
+        turn += 1;
+        most_kib = most_kib.max(running.memory_most_kib());
+        running.is_gone().then_some(())
+    });
+    (turn, most_kib)
+}
+
+/// Somebody on the link who says to be the server, asks for clients from addresses without end, and sends
+/// frames that are none: all requests go to the server and are answered, and it takes no memory.
+#[test]
+fn a_stranger_on_the_link_leads_no_packet_astray() {
+    if !may_run("a_stranger_on_the_link_leads_no_packet_astray") {
+        return;
+    }
+    let (wire, place) = (Wire::new(), Place::new());
+    let server = wire.serve(&place);
+    let (stranger, before) = (wire.raw(), wire.state());
+    let words =
+        format!("--set network.addresses=10.1.2.128/25 --set network.mac={CLIENTS} -c 4 --think 10ms");
+    let running = begin(&place, &format!("{words} -d 3s --warm-up 0s"));
+    running.await_checkpoint();
+    let (turn, most_kib) = lied_to(&running, &stranger);
+    let ended = running.ended().exits(0);
+    let summary = ended.summary();
+    assert_eq!(summary.failures, [], "{turn} turns");
+    let askers = server.askers();
+    assert!(askers.len() > 100 && turn > 20, "{} requests in {turn} turns", askers.len());
+    let clients = ["10.1.2.129", "10.1.2.130", "10.1.2.131", "10.1.2.132"];
+    assert!(askers.iter().all(|asker| clients.contains(&asker.as_str())));
+    let requests = summary.warm_up.requests + summary.steady.requests + summary.drained_requests;
+    assert_eq!(requests, askers.len() as u64, "as many as the server has seen");
+    let drops = summary.network.expect("a network").drops;
+    println!("{turn} turns: {drops:?}, {most_kib} KiB");
+    assert!(drops.damaged > 100, "{drops:?}");
+    assert!(most_kib < 256 << 10, "{most_kib} KiB");
+    assert!(wire.state() == before, "something is left");
+
+    // Where it has lied before anybody asked, there is no run, and both are named.
+    let running = begin(&place, &words);
+    lied_to(&running, &stranger);
+    let ended = running.ended().exits(1);
+    ended.says(&[
+        "10.1.2.3:8080 does not answer",
+        "both say to have the address 10.1.2.3",
+        &STRANGER.to_string(),
+    ]);
+
+    // That a client's address is its own ends the run, which says so.
+    let running = begin(&place, &format!("{words} -d 60s"));
+    running.await_checkpoint();
+    let gratuitous = claim(EthernetAddress::BROADCAST, ArpOperation::Request, "10.1.2.131", "10.1.2.131");
+    rustix::io::write(&stranger, &gratuitous).expect("room for a frame");
+    let reason = running.ended().exits(3).summary().incomplete_reason.unwrap_or_default();
+    assert!(reason.contains("10.1.2.131") && reason.contains(&STRANGER.to_string()), "{reason}");
+    assert!(wire.state() == before, "something is left");
 }

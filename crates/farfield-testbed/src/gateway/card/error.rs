@@ -129,6 +129,21 @@ pub enum CardError {
         /// The clients' block.
         block: String,
     },
+    /// Two say to have the address that packets to the server go to.
+    #[error(
+        "{server} does not answer, and {} and {} on the link of {interface} both say to have the address {address}: look \
+         which of them has it, and end or disconnect the other", by[0], by[1]
+    )]
+    Disputed {
+        /// The server.
+        server: SocketAddr,
+        /// The interface here.
+        interface: String,
+        /// The server's address, or that of the router to it.
+        address: IpAddr,
+        /// Both.
+        by: [EthernetAddress; 2],
+    },
     /// Nobody has the server's address.
     #[error(
         "nobody on the link of {interface} answers for {}{address}: check the address and the interface{}",

@@ -49,6 +49,8 @@ pub(crate) struct Link {
     pub own: EthernetAddress,
     pub peers: Peers,
     table: Mutex<BTreeMap<IpAddr, EthernetAddress>>,
+    /// Machines that another one said to be as well: the Ethernet address that was known, and the other.
+    disputed: Mutex<BTreeMap<IpAddr, [EthernetAddress; 2]>>,
     /// Grows with each change of the table.
     version: AtomicU64,
     /// Machines that packets were for, whose address is not known.
@@ -65,6 +67,7 @@ impl Link {
             own,
             peers,
             table: Mutex::default(),
+            disputed: Mutex::default(),
             version: AtomicU64::new(1),
             wanted: Mutex::default(),
             unresolved: AtomicU64::new(0),
@@ -87,6 +90,18 @@ impl Link {
     /// A machine's Ethernet address.
     pub fn find(&self, address: IpAddr) -> Option<EthernetAddress> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner).get(&address).copied()
+    }
+
+    /// Takes note that another one says to be a machine that is known.
+    pub fn dispute(&self, address: IpAddr, by: [EthernetAddress; 2]) {
+        self.disputed.lock().unwrap_or_else(PoisonError::into_inner).insert(address, by);
+    }
+
+    /// The address that packets to `address` go to, and who say to have it, if they are two.
+    pub fn dispute_on_the_way_to(&self, address: IpAddr) -> Option<(IpAddr, [EthernetAddress; 2])> {
+        let hop = self.peers.hop_of(address);
+        let by = self.disputed.lock().unwrap_or_else(PoisonError::into_inner).get(&hop).copied();
+        by.map(|by| (hop, by))
     }
 
     /// All that are known.
