@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod beside_loops;
 mod causes;
 mod memory;
 mod outages;
