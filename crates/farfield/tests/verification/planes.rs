@@ -2,6 +2,7 @@
 //! capture of somebody else's, errors planted in the files of a run, and what bad input gets.
 
 use crate::common::{Ended, Place, poll, skip};
+use farfield_measure::verdict::CheckState;
 use farfield_verify::{TimeKind, Verification};
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
@@ -32,6 +33,31 @@ fn names(found: &Verification) -> Vec<&str> {
 /// `farfield verify` of a run.
 fn verify(place: &Place, run: &Ended, words: &str) -> Ended {
     place.farfield(&format!("verify {} {words}", run.directory.display()))
+}
+
+/// Packets cut after 96 bytes, within the heads of requests: no time can be compared, and that is no
+/// agreement, in the run's own verdict as from `farfield verify`. A limit of none at all lets it pass.
+#[test]
+fn a_capture_of_cut_heads_agrees_with_nothing() {
+    let place = Place::new();
+    place.write("s.toml", SIMULATED);
+    let words = "s.toml -d 1s --warm-up 200ms --set capture.snap=96";
+    let run = place.run(words).exits(0);
+    let verdict = run.summary().verdict;
+    let check = verdict.checks.iter().find(|check| check.name == "capture-agrees").expect("a check");
+    assert_eq!(check.state, CheckState::Skipped, "{check:?}");
+    let ended = verify(&place, &run, "").exits(3);
+    let said = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.starts_with("UNKNOWN whether samples and packets agree ! too-little-compared"), "{said}");
+    let shares =
+        "reply, transfer, service, response times were compared of no request, 90.00 % at least are needed";
+    assert!(said.contains(shares) && said.contains(" packets were cut off "), "{said}");
+    let found = result(&run.directory);
+    assert!(!found.agrees && names(&found) == ["too-little-compared"], "{:?}", found.findings);
+    let of_response = found.times.iter().find(|errors| errors.time == TimeKind::Response).expect("times");
+    assert_eq!((of_response.pairs, of_response.compared), (0, Some(0.0)));
+    let allowed = place.run(&format!("{words} --set verdict.capture-compared=0")).exits(0);
+    verify(&place, &allowed, "").exits(0);
 }
 
 /// A simulated run and its packets have one clock and no lateness: between the gateway and a client nothing
