@@ -465,6 +465,59 @@ mod tests {
         assert!((counts.dispersion[0].index - 4.0 / 3.0).abs() < 0.05);
     }
 
+    /// An estimate of 0.7 at a low rate, for which the same estimator gives 0.72 where the truth is 0.8, and
+    /// ½ to 0.6 for sessions alone.
+    #[test]
+    fn what_the_estimator_is_off_by_is_a_caveat() {
+        let mut rng = Seed(7).stream(Purpose::Arrivals, 0);
+        let series: Vec<f64> = (0..20_000).map(|_| f64::from(rng.random_range(0..7u32))).collect();
+        let mut counts = RequestCounts::of(secs(1), &series).expect("a long series");
+        counts.hurst.iter_mut().for_each(|reading| reading.hurst = 0.7);
+        let draws = |truth, mean: f64| Some(HurstDraws { truth, mean, interval: (mean - 0.05, mean + 0.05) });
+        (counts.sessions_alone, counts.as_fitted) = (draws(0.5, 0.55), draws(0.8, 0.72));
+        let words = counts.memory_in_words().expect("a caveat");
+        let begin =
+            "The estimate of H is off by -0.08 at this rate: for sessions that arrive with an H of 0.80, ";
+        assert!(words.starts_with(begin) && !counts.is_of_sessions(), "{words}");
+        assert!(
+            words.ends_with("gives 0.72 (0.67 to 0.77). Sessions alone, as a Poisson process, have 0.55.")
+        );
+        // Next to nothing.
+        counts.as_fitted = draws(0.8, 0.78);
+        assert_eq!(counts.memory_in_words(), None);
+        // No more than sessions have by themselves, or no estimate at all.
+        (counts.sessions_alone, counts.as_fitted) = (draws(0.5, 0.68), draws(0.8, 0.72));
+        let words = counts.memory_in_words().expect("a caveat");
+        assert!(words.starts_with("An H of 0.70 says nothing of long memory here: "), "{words}");
+        counts.sessions_alone = Some(HurstDraws { truth: 0.5, mean: 0.6, interval: (0.4, 0.8) });
+        let words = counts.memory_in_words().expect("a caveat");
+        assert!(
+            words.starts_with("So few requests have no Hurst parameter that could be estimated: "),
+            "{words}"
+        );
+    }
+
+    /// Poisson traffic at two requests a second whose rate has an H of 0.8: the noise of small numbers hides
+    /// a part of it, and simulations of as few say so.
+    #[test]
+    fn memory_at_few_requests_has_the_caveat_of_its_bias() {
+        let counts_of = |text: &str, number: u64| -> Vec<f64> {
+            let spec: ArrivalSpec = serde_json::from_str(text).expect("a process");
+            let process = spec.resolve(&mut |_| unreachable!("no file")).expect("no file");
+            let arrivals = process.start(Seed(7).stream(Purpose::Arrivals, number));
+            let until = Instant::ZERO + secs(20_000);
+            crate::series::counts(arrivals.take_while(|at| *at < until), Instant::ZERO, secs(1), 20_000)
+        };
+        let noise = r#"{ "process": "fractional-noise", "rate": "2/s", "hurst": 0.8, "deviation": 0.4, "slot": "1s", "for": "20000s" }"#;
+        let poisson = r#""2/s""#;
+        let mut counts = RequestCounts::of(secs(1), &counts_of(noise, 1)).expect("a long series");
+        let alone: Vec<_> = (8..14).map(|number| counts_of(poisson, number)).collect();
+        let fitted = (2..8).map(|number| counts_of(noise, number)).collect();
+        counts.compare(&alone, Some((0.8, fitted)));
+        let said = counts.caveats.iter().any(|words| words.starts_with("The estimate of H is off by -0."));
+        assert!(said, "{counts:?}");
+    }
+
     #[test]
     fn long_memory_is_found() {
         let text = r#"{ "process": "fractional-noise", "rate": "200/s", "hurst": 0.85, "deviation": 0.4, "slot": "1s", "for": "20000s" }"#;
