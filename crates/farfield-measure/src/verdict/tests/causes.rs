@@ -174,6 +174,20 @@ fn a_stall_that_other_work_does_not_explain_is_a_cause() {
     assert_eq!(check(&verdict, "send-lateness").follows_from.as_deref(), Some("machine-busy"));
 }
 
+/// Lengths of time are in milliseconds and seconds, wherever a stall is put into words.
+#[test]
+fn a_stall_is_said_in_units_for_people() {
+    let (fold, mut stats) = good_run();
+    stats.workers[0].stall = Some(Duration::from_ns(145_354_442));
+    stats.workers[0].stalled = Duration::from_ns(145_354_442);
+    let verdict = judge(&fold, &stats);
+    let stall = check(&verdict, "longest-stall");
+    let note = stall.note.as_deref().expect("a note");
+    assert!(note.starts_with("0.15 s of stalls of 20 ms and more together"), "{note}");
+    let advice = stall.advice.as_deref().expect("advice");
+    assert!(advice.starts_with("something held a worker for 145 ms: "), "{advice}");
+}
+
 /// A stall of a long run moves its maximum and no percentile up to the p99, which is said; many of them do,
 /// and so does one of a shorter run, or what a threshold is about.
 #[test]
