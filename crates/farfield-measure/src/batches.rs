@@ -2,12 +2,12 @@
 //!
 //! Requests of one run are not independent: a queue that is long is long for many of them. What a run says of
 //! a percentile, a mean, a rate or a share is as uncertain as the batches' numbers vary, slow variation above
-//! all, and not as the number of requests alone has it. So each batch counts its requests, failures and
-//! successful replies, and its times in bins; the [intervals](interval) follow from these.
+//! all, and not as the number of requests alone has it. So each batch counts its requests, failures by
+//! outcome and replies, and its times in bins; the [intervals](interval) follow from these.
 //!
 //! A batch is at first 16 µs long. When there are more than 256, neighbours are joined two by two, so that
 //! there are 128 to 256 of them from some milliseconds on, however long a run is. A request belongs to the
-//! batch in which it was due, a successful reply to that in which it ended. All is integer addition, and how
+//! batch in which it was due, a reply to that in which it ended. All is integer addition, and how
 //! long batches and how wide bins are depends on the set of requests alone: batches of several workers
 //! [merge](Batches::merge) in any order and grouping to the same numbers.
 //!
@@ -19,7 +19,8 @@ mod times;
 
 use crate::timing::{Timing, Timings};
 use farfield_base::{Duration, Instant, Merge, Outcome, Sample};
-use interval::{NoInterval, Series, TimeIntervals};
+use interval::{NoInterval, NoIntervalReason, Series, TimeIntervals};
+use std::collections::BTreeMap;
 use times::{TimeBatches, add, add_all, halve};
 
 /// Most batches, a power of two.
@@ -66,7 +67,13 @@ pub struct Batches {
     due: Vec<u32>,
     /// Of those, the ones that ended otherwise than well.
     failed: Vec<u32>,
-    /// Replies that completed with success.
+    /// Of those, the ones of each [code](Outcome::code) that occurred.
+    failed_by_code: BTreeMap<u8, Vec<u32>>,
+    /// Requests due that are to be ignored.
+    ignored: u64,
+    /// Replies that came as a whole.
+    completed: Vec<u32>,
+    /// Of those, the ones with success.
     succeeded: Vec<u32>,
 }
 
@@ -79,6 +86,9 @@ impl Batches {
             times: Timings::default(),
             due: Vec::new(),
             failed: Vec::new(),
+            failed_by_code: BTreeMap::new(),
+            ignored: 0,
+            completed: Vec::new(),
             succeeded: Vec::new(),
         }
     }
@@ -109,19 +119,25 @@ impl Batches {
 
     fn record_outcome(&mut self, sample: &Sample, ignores_unfinished: bool) -> usize {
         let batch = self.batch(sample.due);
-        if !(ignores_unfinished && sample.outcome == Outcome::Unfinished) {
-            add(&mut self.due, batch, 1);
-            if sample.outcome != Outcome::Ok {
-                add(&mut self.failed, batch, 1);
-            }
+        if ignores_unfinished && sample.outcome == Outcome::Unfinished {
+            self.ignored += 1;
+            return batch;
+        }
+        add(&mut self.due, batch, 1);
+        if sample.outcome != Outcome::Ok {
+            add(&mut self.failed, batch, 1);
+            add(self.failed_by_code.entry(sample.outcome.code()).or_default(), batch, 1);
         }
         batch
     }
 
-    /// Counts a reply that completed with success, from the beginning of the batches on.
-    pub fn record_succeeded(&mut self, done: Instant) {
+    /// Counts a reply that came as a whole, with success or not, from the beginning of the batches on.
+    pub fn record_completed(&mut self, done: Instant, succeeded: bool) {
         let batch = self.batch(done);
-        add(&mut self.succeeded, batch, 1);
+        add(&mut self.completed, batch, 1);
+        if succeeded {
+            add(&mut self.succeeded, batch, 1);
+        }
     }
 
     /// The intervals of one of the times.
@@ -130,14 +146,30 @@ impl Batches {
         TimeIntervals::new(self.times.of(timing), self.span(measured.lasted))
     }
 
+    /// The interval of the number of requests due a second; none where some of them are ignored.
+    pub fn due_per_s(&self, measured: MeasuredPart) -> Result<[f64; 2], NoInterval> {
+        if self.ignored > 0 {
+            return Err(NoInterval::because(NoIntervalReason::NotKept));
+        }
+        self.per_s(&self.due, measured)
+    }
+
+    /// The interval of the number of whole replies a second.
+    pub fn completed_per_s(&self, measured: MeasuredPart) -> Result<[f64; 2], NoInterval> {
+        self.per_s(&self.completed, measured)
+    }
+
     /// The interval of the number of successful replies a second.
     pub fn succeeded_per_s(&self, measured: MeasuredPart) -> Result<[f64; 2], NoInterval> {
+        self.per_s(&self.succeeded, measured)
+    }
+
+    fn per_s(&self, events: &[u32], measured: MeasuredPart) -> Result<[f64; 2], NoInterval> {
         measured.is_long_enough()?;
         let lasted = measured.lasted;
         let span = self.span(lasted);
-        let counts = of_batches(&self.succeeded, span.whole);
-        let all = total(&self.succeeded);
-        let [low, high] = Series::of_counts(&counts, span)?.count_interval(all)?;
+        let counts = of_batches(events, span.whole);
+        let [low, high] = Series::of_counts(&counts, span)?.count_interval(total(events))?;
         let seconds = lasted.as_secs_f64();
         Ok([low / seconds, high / seconds])
     }
@@ -147,6 +179,20 @@ impl Batches {
         let span = self.span(lasted);
         let (failed, due) = (of_batches(&self.failed, span.whole), of_batches(&self.due, span.whole));
         interval::share(&failed, &due, total(&self.failed), total(&self.due), span)
+    }
+
+    /// The interval of the share of requests that ended so.
+    pub fn outcome_share(&self, outcome: Outcome, lasted: Duration) -> Result<[f64; 2], NoInterval> {
+        if outcome == Outcome::Ok {
+            return self.error_share(lasted).map(|[low, high]| [1.0 - high, 1.0 - low]);
+        }
+        if self.ignored > 0 && outcome == Outcome::Unfinished {
+            return Err(NoInterval::because(NoIntervalReason::NotKept));
+        }
+        let span = self.span(lasted);
+        let own = self.failed_by_code.get(&outcome.code()).map_or(&[][..], Vec::as_slice);
+        let (counts, due) = (of_batches(own, span.whole), of_batches(&self.due, span.whole));
+        interval::share(&counts, &due, total(own), total(&self.due), span)
     }
 
     fn span(&self, lasted: Duration) -> Span {
@@ -173,9 +219,9 @@ impl Batches {
         for timing in Timing::ALL {
             self.times.of_mut(timing).double();
         }
-        for counts in [&mut self.due, &mut self.failed, &mut self.succeeded] {
-            halve(counts, u32::saturating_add);
-        }
+        let by_code = self.failed_by_code.values_mut();
+        let all = [&mut self.due, &mut self.failed, &mut self.completed, &mut self.succeeded];
+        by_code.chain(all).for_each(|counts| halve(counts, u32::saturating_add));
     }
 }
 
@@ -201,6 +247,11 @@ impl Merge for Batches {
         self.times.merge(&other.times);
         add_all(&mut self.due, &other.due);
         add_all(&mut self.failed, &other.failed);
+        for (code, counts) in &other.failed_by_code {
+            add_all(self.failed_by_code.entry(*code).or_default(), counts);
+        }
+        self.ignored += other.ignored;
+        add_all(&mut self.completed, &other.completed);
         add_all(&mut self.succeeded, &other.succeeded);
     }
 }

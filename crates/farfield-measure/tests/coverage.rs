@@ -28,12 +28,20 @@ fn covers(process: Process, requests: usize, expected: &[&str]) {
 
 #[test]
 fn of_independent_requests() {
-    covers(Process::Independent, 3_000, &["p50", "p90", "p95", "p99", "mean", "rate", "errors"]);
+    covers(
+        Process::Independent,
+        3_000,
+        &["p50", "p90", "p95", "p99", "mean", "rate", "offered", "errors", "one outcome"],
+    );
 }
 
 #[test]
 fn of_a_queue_at_half_load() {
-    covers(Process::Queue { load: 0.5 }, 4_000, &["p50", "p90", "p95", "mean", "rate", "errors"]);
+    covers(
+        Process::Queue { load: 0.5 },
+        4_000,
+        &["p50", "p90", "p95", "mean", "rate", "offered", "errors", "one outcome"],
+    );
 }
 
 #[test]
@@ -48,7 +56,11 @@ fn of_hybrid_sessions() {
 
 #[test]
 fn of_a_closed_loop() {
-    covers(Process::Closed { users: 80, think: 100.0 }, 4_000, &["p50", "rate", "errors"]);
+    covers(
+        Process::Closed { users: 80, think: 100.0 },
+        4_000,
+        &["p50", "rate", "offered", "errors", "one outcome"],
+    );
 }
 
 /// Arrivals alone say nothing of the rate in a run: most runs have no interval of it.

@@ -142,6 +142,8 @@ pub(crate) struct Recount<'a> {
     has_statuses: bool,
     /// The summary tells successful replies from others that came.
     has_succeeded: bool,
+    /// The summary has intervals of outcomes, and of the rates of what was offered and came.
+    has_newer: bool,
     /// The mean length of sessions, where they arrive by themselves.
     session_ns: Option<u64>,
     /// Names of the classes and states that are counted by themselves.
@@ -188,6 +190,7 @@ impl<'a> Recount<'a> {
                 .and_then(Value::as_array)
                 .is_some_and(|statuses| !statuses.is_empty()),
             has_succeeded: at(said, &["schema_version"]).and_then(Value::as_u64).is_none_or(|own| own >= 3),
+            has_newer: at(said, &["steady", "rates", "offered_interval_per_s"]).is_some(),
             session_ns: at(said, &["heading", "load"])
                 .filter(|load| load.as_str() == Some("hybrid"))
                 .and_then(|_| at(said, &["sessions", "mean_length_ns"])?.as_u64()),

@@ -37,12 +37,14 @@ const SELF_SIMILAR: Process = Process::SelfSimilar { hurst: 0.8, load: 0.5, queu
 const SELF_SIMILAR_QUEUE: Process = Process::SelfSimilar { hurst: 0.8, load: 0.5, queue: true };
 
 const COLUMNS: [&str; 7] = ["p50", "p90", "p95", "p99", "mean", "rate", "errors"];
+/// Columns of the second table: the rate of requests due, and the share of one of two outcomes.
+const OTHERS: [&str; 2] = ["offered", "one outcome"];
 
 fn main() {
     // Rows whose name has this in it; all, if it is not given.
     let wanted = std::env::args().skip(1).find(|word| !word.starts_with('-')).unwrap_or_default();
-    println!("| requests | of a run | runs | {} |", COLUMNS.join(" | "));
-    println!("| --- | --- | --- |{}", " --- |".repeat(COLUMNS.len()));
+    let mut others = Vec::new();
+    heading(&COLUMNS);
     for (name, process, requests, runs) in ROWS.into_iter().filter(|row| row.0.contains(&wanted)) {
         let truth = Truth::of(process, (0..runs).map(|seed| process.run(seed, requests)));
         let mut tally = Tally::default();
@@ -51,7 +53,17 @@ fn main() {
         }
         let cells = COLUMNS.map(|column| cell(tally.0[column]));
         println!("| {name} | {requests} | {runs} | {} |", cells.join(" | "));
+        let cells = OTHERS.map(|column| cell(tally.0[column]));
+        others.push(format!("| {name} | {requests} | {runs} | {} |", cells.join(" | ")));
     }
+    println!();
+    heading(&OTHERS);
+    others.iter().for_each(|row| println!("{row}"));
+}
+
+fn heading(columns: &[&str]) {
+    println!("| requests | of a run | runs | {} |", columns.join(" | "));
+    println!("| --- | --- | --- |{}", " --- |".repeat(columns.len()));
 }
 
 /// The share of intervals that contain the true number, and of runs that have one if not all do.

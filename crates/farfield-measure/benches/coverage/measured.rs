@@ -52,7 +52,10 @@ pub fn count(tally: &mut Tally, run: &Run, truth: &Truth) {
     }
     tally.count("mean", times.mean_interval_ns.map(|ends| ends.map(|ns| ns as f64)), truth.mean_ns);
     tally.count("rate", batches.succeeded_per_s(part).ok(), truth.succeeded_per_s);
+    let offered_per_s = truth.succeeded_per_s / (1.0 - FAILED);
+    tally.count("offered", batches.due_per_s(part).ok(), offered_per_s);
     tally.count("errors", batches.error_share(lasted).ok(), FAILED);
+    tally.count("one outcome", batches.outcome_share(Outcome::Reset, lasted).ok(), FAILED / 2.0);
 }
 
 /// The run in batches, and its response times.
@@ -60,6 +63,12 @@ fn measured(run: &Run) -> (Batches, Histogram) {
     let (mut batches, mut response) = (Batches::new(Instant::ZERO), Histogram::new());
     for (number, request) in run.requests.iter().enumerate() {
         let due = Instant::from_ns(request.due_ns);
+        // Failures are of two kinds, each of every other.
+        let outcome = match (request.failed, number % 2) {
+            (false, _) => Outcome::Ok,
+            (true, 0) => Outcome::Reset,
+            (true, _) => Outcome::Status5xx,
+        };
         let sample = Sample {
             due,
             sent: Stamp::at(due),
@@ -70,14 +79,14 @@ fn measured(run: &Run) -> (Batches, Histogram) {
             connection: 0,
             number: number as u32,
             status: 200,
-            outcome: if request.failed { Outcome::Reset } else { Outcome::Ok },
+            outcome,
             ..Sample::EMPTY
         };
         batches.record_response(&sample, false);
         if !request.failed {
             response.record(sample.response_time());
             if sample.done.as_ns() < run.lasted_ns {
-                batches.record_succeeded(sample.done);
+                batches.record_completed(sample.done, true);
             }
         }
     }

@@ -14,9 +14,7 @@ fn batches(samples: &[(u64, u64)]) -> Batches {
         let outcome = if number % 7 == 3 { Outcome::Reset } else { Outcome::Ok };
         let sample = Sample { outcome, ..sample(*due, due + took) };
         batches.record(&sample, false);
-        if outcome == Outcome::Ok {
-            batches.record_succeeded(sample.done);
-        }
+        batches.record_completed(sample.done, outcome == Outcome::Ok);
     }
     batches
 }
@@ -147,7 +145,7 @@ fn one_outage_is_one_failure() {
 #[test]
 fn a_steady_rate_has_a_narrow_interval() {
     let mut batches = Batches::new(Instant::ZERO);
-    (0..10_000).for_each(|n| batches.record_succeeded(Instant::from_ns(n * MS)));
+    (0..10_000).for_each(|n| batches.record_completed(Instant::from_ns(n * MS), true));
     let [low, high] = batches.succeeded_per_s(MeasuredPart::of(Duration::from_secs(10))).expect("replies");
     assert!(low > 990.0 && high < 1010.0 && low <= 1000.0 && high >= 1000.0, "{low} {high}");
     let none = Batches::new(Instant::ZERO).succeeded_per_s(MeasuredPart::of(Duration::from_secs(1)));

@@ -163,10 +163,11 @@ impl PhaseStats {
     ) {
         self.events.count(sample, &inside);
         if let Some(batches) = &mut self.batches
-            && sample.outcome == Outcome::Ok
+            && sample.outcome.is_reply()
             && inside(sample.done)
         {
-            batches.record_succeeded(Instant::from_ns(sample.done.as_ns() - aside.as_ns()));
+            let done = Instant::from_ns(sample.done.as_ns() - aside.as_ns());
+            batches.record_completed(done, sample.outcome == Outcome::Ok);
         }
     }
 }

@@ -17,7 +17,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// Number of requests with one outcome.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OutcomeCount {
     /// The outcome's name: "timed-out".
     pub name: String,
@@ -25,15 +25,23 @@ pub struct OutcomeCount {
     pub fault: String,
     /// Number of requests.
     pub count: u64,
+    /// The 95 % confidence interval of its share of the requests; null if there is none, as of paths, and
+    /// where the error share has none.
+    #[serde(default)]
+    pub share_interval: Option<[f64; 2]>,
 }
 
 impl OutcomeCount {
-    /// The outcomes that occurred, counted by their codes.
-    pub(super) fn of_all(outcomes: &OutcomeCounts) -> Vec<OutcomeCount> {
+    /// The outcomes that occurred, counted by their codes, each with the interval of its share.
+    pub(super) fn of_all(
+        outcomes: &OutcomeCounts,
+        interval: impl Fn(Outcome) -> Option<[f64; 2]>,
+    ) -> Vec<OutcomeCount> {
         let counted = Outcome::ALL.into_iter().map(|outcome| OutcomeCount {
             name: outcome.name().to_owned(),
             fault: outcome.fault().name().to_owned(),
             count: outcomes.of(outcome),
+            share_interval: (outcomes.of(outcome) > 0).then(|| interval(outcome)).flatten(),
         });
         counted.filter(|outcome| outcome.count > 0).collect()
     }
@@ -59,11 +67,17 @@ impl StatusCount {
 pub struct Rates {
     /// Requests due.
     pub offered_per_s: f64,
+    /// The 95 % confidence interval of the rate of requests due; null if there is none, as in a summary by
+    /// an older farfield.
+    pub offered_interval_per_s: Option<[f64; 2]>,
     /// Requests sent.
     pub sent_per_s: f64,
     /// Replies that came as a whole, whatever their status; null in a summary by an older farfield, which
     /// counted those with success alone.
     pub completed_per_s: Option<f64>,
+    /// The 95 % confidence interval of the rate of whole replies; null if there is none, as in a summary by
+    /// an older farfield.
+    pub completed_interval_per_s: Option<[f64; 2]>,
     /// Of those, replies with success.
     pub succeeded_per_s: f64,
     /// The 95 % confidence interval of the rate of success; null if there is none.
@@ -83,14 +97,18 @@ pub struct Rates {
 impl Rates {
     fn of(
         events: &EventCounts,
-        succeeded_interval: Result<[f64; 2], NoInterval>,
-        over: Duration,
+        batches: Result<&Batches, NoInterval>,
+        measured: MeasuredPart,
     ) -> Option<Rates> {
+        let over = measured.lasted;
+        let succeeded_interval = batches.and_then(|batches| batches.succeeded_per_s(measured));
         let per_s = |count: u64| count as f64 / over.as_secs_f64();
         (!over.is_zero()).then(|| Rates {
             offered_per_s: per_s(events.offered),
+            offered_interval_per_s: batches.and_then(|batches| batches.due_per_s(measured)).ok(),
             sent_per_s: per_s(events.sent),
             completed_per_s: Some(per_s(events.completed)),
+            completed_interval_per_s: batches.and_then(|batches| batches.completed_per_s(measured)).ok(),
             succeeded_per_s: per_s(events.succeeded),
             succeeded_interval_per_s: succeeded_interval.ok(),
             no_succeeded_interval: succeeded_interval.err(),
@@ -110,7 +128,11 @@ struct WrittenRates {
     sent_per_s: f64,
     completed_per_s: Option<f64>,
     succeeded_per_s: Option<f64>,
-    #[serde(default, alias = "completed_interval_per_s")]
+    #[serde(default)]
+    offered_interval_per_s: Option<[f64; 2]>,
+    #[serde(default)]
+    completed_interval_per_s: Option<[f64; 2]>,
+    #[serde(default)]
     succeeded_interval_per_s: Option<[f64; 2]>,
     #[serde(default, alias = "no_completed_interval")]
     no_succeeded_interval: Option<NoInterval>,
@@ -123,14 +145,18 @@ struct WrittenRates {
 impl<'de> Deserialize<'de> for Rates {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Rates, D::Error> {
         let written = WrittenRates::deserialize(deserializer)?;
+        let has_both = written.succeeded_per_s.is_some();
         let succeeded_per_s = written.succeeded_per_s.or(written.completed_per_s);
+        let of_success = written.succeeded_interval_per_s;
         let succeeded_per_s = succeeded_per_s.ok_or_else(|| Error::missing_field("succeeded_per_s"))?;
         Ok(Rates {
             offered_per_s: written.offered_per_s,
+            offered_interval_per_s: written.offered_interval_per_s,
             sent_per_s: written.sent_per_s,
-            completed_per_s: written.completed_per_s.filter(|_| written.succeeded_per_s.is_some()),
+            completed_per_s: written.completed_per_s.filter(|_| has_both),
+            completed_interval_per_s: written.completed_interval_per_s.filter(|_| has_both),
             succeeded_per_s,
-            succeeded_interval_per_s: written.succeeded_interval_per_s,
+            succeeded_interval_per_s: if has_both { of_success } else { written.completed_interval_per_s },
             no_succeeded_interval: written.no_succeeded_interval,
             ended_per_s: written.ended_per_s,
             connects_per_s: written.connects_per_s,
@@ -185,14 +211,14 @@ impl PartSummary {
     ) -> PartSummary {
         let batches = batches_of(part.batches(), ended);
         let error_share_interval = batches.and_then(|batches| batches.error_share(measured.lasted));
-        let succeeded_interval = batches.and_then(|batches| batches.succeeded_per_s(measured));
+        let of_outcome = |outcome| batches.ok()?.outcome_share(outcome, measured.lasted).ok();
         PartSummary {
             requests: part.requests(),
             begun: part.begun,
             error_share: part.error_share(),
             error_share_interval: error_share_interval.ok(),
             no_error_share_interval: error_share_interval.err(),
-            rates: Rates::of(&part.events, succeeded_interval, measured.lasted),
+            rates: Rates::of(&part.events, batches, measured),
             times: part.times.map_timed(|timing, times| {
                 pause();
                 let intervals = batches.and_then(|batches| batches.times(timing, measured));
@@ -200,7 +226,7 @@ impl PartSummary {
             }),
             estimates: EstimateSummary::of_all(part, pause),
             unfinished: part.unfinished.histogram().and_then(TimingSummary::of),
-            outcomes: OutcomeCount::of_all(&part.outcomes),
+            outcomes: OutcomeCount::of_all(&part.outcomes, of_outcome),
             statuses: StatusCount::of_all(&part.statuses),
         }
     }
@@ -223,7 +249,9 @@ impl PartSummary {
     ) -> PartSummary {
         if let (LoadKind::Open, Some(arrivals), Some(rates)) = (load, arrivals, &mut self.rates) {
             let scheduled_per_s = arrivals.scheduled as f64 / Duration::from_ns(steady_ns).as_secs_f64();
-            rates.offered_per_s = rates.offered_per_s.max(scheduled_per_s);
+            if scheduled_per_s > rates.offered_per_s {
+                (rates.offered_per_s, rates.offered_interval_per_s) = (scheduled_per_s, None);
+            }
         }
         self
     }
@@ -303,6 +331,12 @@ pub struct StateSummary {
     pub name: String,
     /// Requests due.
     pub requests: u64,
+    /// Those a second; null in a summary by an older farfield, and of a part that took no time.
+    #[serde(default)]
+    pub requests_per_s: Option<f64>,
+    /// The 95 % confidence interval of that rate; null if there is none.
+    #[serde(default)]
+    pub requests_interval_per_s: Option<[f64; 2]>,
     /// Of those, the share that went wrong, as in the whole of the part; null if there were none.
     pub error_share: Option<f64>,
     /// The 95 % confidence interval of the error share; null if there is none.
@@ -333,15 +367,20 @@ impl StateSummary {
             let batches = batches_of(state.map(|state| &state.batches), ended);
             let error_share_interval = batches.and_then(|batches| batches.error_share(measured.lasted));
             let intervals = batches.and_then(|batches| batches.times(Timing::Response, measured));
+            let of_outcome = |outcome| batches.ok()?.outcome_share(outcome, measured.lasted).ok();
+            let (requests, seconds) = (state.map_or(0, StateCount::requests), measured.lasted.as_secs_f64());
             StateSummary {
                 name: name.to_owned(),
-                requests: state.map_or(0, StateCount::requests),
+                requests,
+                requests_per_s: (seconds > 0.0).then(|| requests as f64 / seconds),
+                requests_interval_per_s: batches.and_then(|batches| batches.due_per_s(measured)).ok(),
                 error_share: state.and_then(|state| state.error_share(ignores_unfinished)),
                 error_share_interval: error_share_interval.ok(),
                 no_error_share_interval: error_share_interval.err(),
                 response: state
                     .and_then(|state| TimingSummary::with_intervals(&state.response, intervals, pause)),
-                outcomes: state.map_or_else(Vec::new, |state| OutcomeCount::of_all(&state.outcomes)),
+                outcomes: state
+                    .map_or_else(Vec::new, |state| OutcomeCount::of_all(&state.outcomes, of_outcome)),
                 statuses: state.map_or_else(Vec::new, |state| StatusCount::of_all(&state.statuses)),
             }
         };

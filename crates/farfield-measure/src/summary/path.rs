@@ -50,7 +50,7 @@ impl PathSummary {
             path: path.to_owned(),
             requests: count.requests(),
             error_share: count.error_share(ignores_unfinished),
-            outcomes: OutcomeCount::of_all(&count.outcomes),
+            outcomes: OutcomeCount::of_all(&count.outcomes, |_| None),
             statuses: StatusCount::of_all(&count.statuses),
         }
     }

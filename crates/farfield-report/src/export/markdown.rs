@@ -97,12 +97,14 @@ fn times(text: &mut String, summary: &Summary) {
     if let Some(rates) = &steady.rates {
         let _ = writeln!(
             text,
-            "Offered {}, sent {}{}, succeeded {}{}; {} of bodies. {} requests{}.\n",
+            "Offered {}{}, sent {}{}, succeeded {}{}; {} of bodies. {} requests{}.\n",
             rate(rates.offered_per_s),
+            with_interval(rates.offered_interval_per_s, rate),
             rate(rates.sent_per_s),
-            rates
-                .completed_per_s
-                .map_or_else(String::new, |completed| format!(", completed {}", rate(completed))),
+            rates.completed_per_s.map_or_else(String::new, |completed| {
+                let interval = with_interval(rates.completed_interval_per_s, rate);
+                format!(", completed {}{interval}", rate(completed))
+            }),
             rate(rates.succeeded_per_s),
             with_interval(rates.succeeded_interval_per_s, rate),
             bytes_rate(rates.body_bytes_per_s),
@@ -131,7 +133,7 @@ fn times(text: &mut String, summary: &Summary) {
     }
     text.push('\n');
     if disturbed.is_some() {
-        text.push_str("\\* may be farfield's own time: stalls can have moved it.\n\n");
+        text.push_str("\\* may be farfield's own time: stalls, or the host, can have moved it.\n\n");
     }
     if let Some(estimate) = &steady.estimates.response {
         let p99 = estimate.quantile(Quantile::P99).map_or_else(String::new, |p99| {
@@ -184,10 +186,12 @@ fn outcomes(text: &mut String, summary: &Summary) {
     if outcomes.iter().all(|outcome| outcome.name == "ok") {
         return;
     }
-    text.push_str("| outcome | fault | requests |\n| --- | --- | ---: |\n");
+    text.push_str("| outcome | fault | requests | share |\n| --- | --- | ---: | ---: |\n");
     for outcome in outcomes {
         let (name, fault) = (plain(&outcome.name), plain(&outcome.fault));
-        let _ = writeln!(text, "| {name} | {fault} | {} |", count(outcome.count));
+        let share = percent(outcome.count as f64 / summary.steady.requests as f64);
+        let interval = with_interval(outcome.share_interval, percent);
+        let _ = writeln!(text, "| {name} | {fault} | {} | {share}{interval} |", count(outcome.count));
     }
     text.push('\n');
 }

@@ -137,9 +137,13 @@ pub(super) fn figures(page: &mut String, summary: &Summary) {
         }]);
     }
     if let Some(rates) = &steady.rates {
-        rows.push(vec!["offered".to_owned(), rate(rates.offered_per_s)]);
+        let offered = with_interval(rate(rates.offered_per_s), rates.offered_interval_per_s, rate);
+        rows.push(vec!["offered".to_owned(), offered]);
         rows.push(vec!["sent".to_owned(), rate(rates.sent_per_s)]);
-        rows.extend(rates.completed_per_s.map(|completed| vec!["completed".to_owned(), rate(completed)]));
+        rows.extend(rates.completed_per_s.map(|completed| {
+            let completed = with_interval(rate(completed), rates.completed_interval_per_s, rate);
+            vec!["completed".to_owned(), completed]
+        }));
         let interval = rates.succeeded_interval_per_s;
         rows.push(vec!["succeeded".to_owned(), with_interval(rate(rates.succeeded_per_s), interval, rate)]);
         rows.push(vec!["bytes of bodies".to_owned(), bytes_rate(rates.body_bytes_per_s)]);
@@ -316,10 +320,12 @@ pub(super) fn failures(page: &mut String, summary: &Summary) {
 pub(super) fn outcomes(page: &mut String, summary: &Summary) {
     page.push_str("<h2>Outcomes</h2>\n");
     let row = |outcome: &farfield_measure::summary::OutcomeCount| {
-        vec![escaped(&outcome.name), escaped(&outcome.fault), count(outcome.count)]
+        let share = outcome.count as f64 / summary.steady.requests as f64;
+        let share = with_interval(percent(share), outcome.share_interval, percent);
+        vec![escaped(&outcome.name), escaped(&outcome.fault), count(outcome.count), share]
     };
     let rows: Vec<Vec<String>> = summary.steady.outcomes.iter().map(row).collect();
-    table(page, &["outcome", "<fault", "requests"], &rows);
+    table(page, &["outcome", "<fault", "requests", "share"], &rows);
     let row = |own: &farfield_measure::summary::StatusCount| vec![own.status.to_string(), count(own.count)];
     let rows: Vec<Vec<String>> = summary.steady.statuses.iter().map(row).collect();
     if !rows.is_empty() {

@@ -98,6 +98,10 @@ pub struct Counted {
     pub statuses: BTreeMap<u16, u64>,
     pub error_share: Option<f64>,
     pub error_interval: Result<[f64; 2], NoInterval>,
+    /// The interval of the share of each outcome that occurred.
+    outcome_intervals: BTreeMap<u8, Result<[f64; 2], NoInterval>>,
+    offered_interval: Result<[f64; 2], NoInterval>,
+    completed_interval: Result<[f64; 2], NoInterval>,
     pub events: Events,
     pub succeeded_interval: Result<[f64; 2], NoInterval>,
     pub lasted_ns: u64,
@@ -111,7 +115,7 @@ impl Counted {
         let samples = || of.samples.iter().filter(move |own| class.is_none_or(|class| own.class == class));
         let due: Vec<&Sample> = samples().filter(|own| of.is_due(which, own)).collect();
         let mut events = Events::default();
-        let mut succeeded = Vec::new();
+        let (mut completed, mut succeeded) = (Vec::new(), Vec::new());
         for sample in samples() {
             let inside = |ns: u64| of.happened(which, sample, ns);
             let at =
@@ -127,15 +131,18 @@ impl Counted {
             events.ended += u64::from(done && !open);
             events.body_bytes += if done { sample.body_bytes } else { 0 };
             events.reply_bytes += if done { sample.reply_bytes } else { 0 };
-            if done && ok {
-                succeeded.push(of.since(sample.due.as_ns(), sample.done.as_ns()));
+            if done && is_whole(sample.outcome) {
+                let since = of.since(sample.due.as_ns(), sample.done.as_ns());
+                completed.push(since);
+                succeeded.extend(ok.then_some(since));
             }
         }
         let lasted_ns = match which {
             Which::WarmUp => of.from,
             Which::Steady => of.left(),
         };
-        let mut counted = Counted::requests(of, &due, &TIMES, lasted_ns, which == Which::Steady, &succeeded);
+        let mut counted =
+            Counted::requests(of, &due, &TIMES, lasted_ns, which == Which::Steady, [&completed, &succeeded]);
         counted.events = events;
         counted
     }
@@ -145,7 +152,7 @@ impl Counted {
         let own = of.samples.iter().filter(|own| own.request == number);
         let due: Vec<&Sample> = own.filter(|own| of.is_due(Which::Steady, own)).collect();
         // A state that was never asked for has no batches.
-        Counted::requests(of, &due, &["response"], of.left(), !due.is_empty(), &[])
+        Counted::requests(of, &due, &["response"], of.left(), !due.is_empty(), [&[], &[]])
     }
 
     fn requests(
@@ -154,10 +161,10 @@ impl Counted {
         names: &[&'static str],
         lasted_ns: u64,
         has_batches: bool,
-        succeeded: &[u64],
+        [completed, succeeded]: [&[u64]; 2],
     ) -> Counted {
         let since = |own: &Sample| of.since(own.due.as_ns(), own.due.as_ns());
-        let latest = due.iter().map(|own| since(own)).chain(succeeded.iter().copied()).max();
+        let latest = due.iter().map(|own| since(own)).chain(completed.iter().copied()).max();
         let division = Division::of(lasted_ns, latest.unwrap_or(0));
         let none = NoInterval::because("not-kept");
         let mut outcomes: BTreeMap<u8, u64> = BTreeMap::new();
@@ -173,21 +180,29 @@ impl Counted {
         let failed: Vec<&&&Sample> = judged.iter().filter(|own| own.outcome != Outcome::Ok).collect();
         let by_batch =
             |all: &mut dyn Iterator<Item = u64>| division.counts(all.collect::<Vec<_>>().into_iter());
-        let error_interval = if has_batches {
-            let fails = by_batch(&mut failed.iter().map(|own| since(own)));
-            let dues = by_batch(&mut judged.iter().map(|own| since(own)));
-            division.share(&fails, &dues, failed.len() as u64, judged.len() as u64)
-        } else {
-            Err(none)
+        let dues = by_batch(&mut judged.iter().map(|own| since(own)));
+        let share_of = |is_counted: &dyn Fn(&Sample) -> bool| {
+            if !has_batches {
+                return Err(none);
+            }
+            let own: Vec<u64> = judged.iter().filter(|own| is_counted(own)).map(|own| since(own)).collect();
+            let counts = division.counts(own.iter().copied());
+            division.share(&counts, &dues, own.len() as u64, judged.len() as u64)
         };
+        let error_interval = share_of(&|own| own.outcome != Outcome::Ok);
+        let ignored = judged.len() < due.len();
+        let of_outcome = |code: &u8| match ignored && *code == Outcome::Unfinished.code() {
+            true => (*code, Err(none)),
+            false => (*code, share_of(&|own| own.outcome.code() == *code)),
+        };
+        let outcome_intervals = outcomes.keys().map(of_outcome).collect();
         let short = division.beside_sessions(of.session_ns);
-        let succeeded_interval = if let (true, Some(short)) = (has_batches, short) {
-            Err(short)
-        } else if has_batches {
-            division.rate(&by_batch(&mut succeeded.iter().copied()), succeeded.len() as u64)
-        } else {
-            Err(none)
+        let rate_of = |events: &[u64]| match (has_batches, short) {
+            (true, Some(short)) => Err(short),
+            (true, None) => division.rate(&division.counts(events.iter().copied()), events.len() as u64),
+            (false, _) => Err(none),
         };
+        let dues: Vec<u64> = judged.iter().map(|own| since(own)).collect();
         let times = names.iter().map(|name| {
             let of_ok = |own: &&&Sample| *name == "connect" || own.outcome == Outcome::Ok;
             let value = |own: &&Sample| Some((since(own), time_of(name, own)?));
@@ -217,8 +232,11 @@ impl Counted {
             statuses,
             error_share: (!judged.is_empty()).then_some(share),
             error_interval,
+            outcome_intervals,
+            offered_interval: if ignored { Err(none) } else { rate_of(&dues) },
+            completed_interval: rate_of(completed),
             events: Events::default(),
-            succeeded_interval,
+            succeeded_interval: rate_of(succeeded),
             lasted_ns,
             times,
             unfinished,
@@ -252,7 +270,7 @@ impl Counted {
             ("times", Expected::Record(times.collect())),
             ("estimates", Expected::Record(estimates.collect())),
             ("unfinished", self.unfinished.expected(of.without_intervals())),
-            ("outcomes", self.outcomes()),
+            ("outcomes", self.outcomes(of)),
             ("statuses", self.statuses(of)),
         ])
     }
@@ -260,14 +278,18 @@ impl Counted {
     /// A state as the summary should have it; its name is the scenario's.
     pub fn expected_of_state(&self, of: &Recount<'_>) -> Expected {
         let (error_interval, no_error_interval) = self.interval(of, self.error_interval, 1e-6);
+        let rate = (self.lasted_ns > 0).then(|| self.per_s(self.requests));
+        let requests_per_s = if of.has_newer { Expected::near_or_nothing(rate) } else { Expected::Open };
         Expected::record([
             ("name", Expected::Open),
             ("requests", Expected::Count(self.requests)),
+            ("requests_per_s", requests_per_s),
+            ("requests_interval_per_s", self.newer_interval(of, self.offered_interval, 1e-7)),
             ("error_share", Expected::near_or_nothing(self.error_share)),
             ("error_share_interval", error_interval),
             ("no_error_share_interval", no_error_interval),
             ("response", self.time(of, "response")),
-            ("outcomes", self.outcomes()),
+            ("outcomes", self.outcomes(of)),
             ("statuses", self.statuses(of)),
         ])
     }
@@ -289,10 +311,15 @@ impl Counted {
         let rate = |count: u64| Expected::near(self.per_s(count));
         let (interval, no_interval) = self.interval(of, self.succeeded_interval, 1e-7);
         let events = &self.events;
+        let offered_interval = match scheduled.is_some_and(|scheduled| scheduled > events.offered) {
+            true => Expected::Nothing,
+            false => self.newer_interval(of, self.offered_interval, 1e-7),
+        };
         // Older summaries have the rate of success alone, under the name of all replies.
         let replies = if of.has_succeeded {
             vec![
                 ("completed_per_s", rate(events.completed)),
+                ("completed_interval_per_s", self.newer_interval(of, self.completed_interval, 1e-7)),
                 ("succeeded_per_s", rate(events.succeeded)),
                 ("succeeded_interval_per_s", interval),
                 ("no_succeeded_interval", no_interval),
@@ -306,6 +333,7 @@ impl Counted {
         };
         let others = [
             ("offered_per_s", rate(events.offered.max(scheduled.unwrap_or(0)))),
+            ("offered_interval_per_s", offered_interval),
             ("sent_per_s", rate(events.sent)),
             ("ended_per_s", rate(events.ended)),
             ("connects_per_s", rate(events.connects)),
@@ -313,6 +341,11 @@ impl Counted {
             ("reply_bytes_per_s", rate(events.reply_bytes)),
         ];
         Expected::Record(others.into_iter().chain(replies).collect())
+    }
+
+    /// As [`Counted::interval`], where the farfield that made the summary has such intervals.
+    fn newer_interval(&self, of: &Recount<'_>, interval: Result<[f64; 2], NoInterval>, by: f64) -> Expected {
+        if of.has_newer { self.interval(of, interval, by).0 } else { Expected::Open }
     }
 
     /// An interval of numbers that are off by a share of `by` for rounding, and why there is none.
@@ -346,12 +379,13 @@ impl Counted {
         if of.has_statuses { Expected::List(self.statuses.iter().map(row).collect()) } else { Expected::Open }
     }
 
-    fn outcomes(&self) -> Expected {
+    fn outcomes(&self, of: &Recount<'_>) -> Expected {
         let rows = Outcome::ALL.into_iter().filter(|outcome| self.count(*outcome) > 0).map(|outcome| {
             Expected::record([
                 ("name", Expected::word(outcome.name())),
                 ("fault", Expected::word(outcome.fault().name())),
                 ("count", Expected::Count(self.count(outcome))),
+                ("share_interval", self.newer_interval(of, self.outcome_intervals[&outcome.code()], 1e-6)),
             ])
         });
         Expected::List(rows.collect())
