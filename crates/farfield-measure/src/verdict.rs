@@ -110,8 +110,8 @@ pub struct Verdict {
     /// Limits that the scenario changed: what the verdict was compared with instead of the defaults.
     #[serde(default)]
     pub changed_limits: Vec<ChangedLimit>,
-    /// What stalls of workers did to the run, and which figures that can have moved; null if there were none
-    /// that are long.
+    /// What stalls of workers and the machine's host did to the run, and which figures that can have moved;
+    /// null if there were no long stalls, and too little was taken to move a percentile.
     #[serde(default)]
     pub disturbed: Option<Disturbed>,
 }

@@ -188,7 +188,10 @@ fn measured(summary: &Summary) -> Vec<String> {
         summary.steady.estimates.response.as_ref().map(|estimate| estimate_row(estimate, response));
     let below = lines.len() - summary.steady.times.iter().count() + 1;
     lines.splice(below..below, response.and_then(interval_row).into_iter().chain(estimate));
-    lines.extend(disturbed.map(|_| labelled("", "* may be farfield's own time: stalls can have moved it")));
+    lines.extend(
+        disturbed
+            .map(|_| labelled("", "* may be farfield's own time: stalls, or the host, can have moved it")),
+    );
     lines
 }
 

@@ -4,7 +4,7 @@ use crate::engine_stats::EngineStats;
 use crate::fold::Fold;
 use crate::silence;
 use crate::states::States;
-use crate::verdict::{CheckState, Verdict};
+use crate::verdict::{CheckState, Disturbed, Verdict};
 use farfield_base::{Instant, Outcome};
 
 /// All warnings of a run that has come to `until`.
@@ -19,6 +19,8 @@ pub(super) fn warnings(fold: &Fold, stats: &EngineStats, verdict: &Verdict, unti
     let is_timed = stats.workers.iter().any(|worker| worker.stall.is_some());
     let excused = stall.filter(|check| check.state == CheckState::Skipped && is_timed);
     warnings.extend(excused.and_then(|check| check.note.clone()));
+    let by_host = verdict.disturbed.as_ref().filter(|found| found.stolen_ns > 0 && found.lost_ns == 0);
+    warnings.extend(by_host.filter(|_| verdict.valid).map(Disturbed::in_words));
     warnings.extend(completed_too_late(fold, until));
     let aside = fold.aside().map(|aside| aside.summary(fold.window(), until, fold.steady().requests()));
     warnings.extend(aside.and_then(|aside| aside.in_words()));

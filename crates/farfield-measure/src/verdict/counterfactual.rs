@@ -152,7 +152,7 @@ impl Waits {
 
 /// Seconds that the host took of each worker: of all processors that it may use, as it may have used any. A
 /// tick of the kernel's on each is none, as far as the count goes.
-fn stolen_s(run: &RunView<'_>, worker: &WorkerStats) -> f64 {
+pub fn stolen_s(run: &RunView<'_>, worker: &WorkerStats) -> f64 {
     let Some(machine) = run.stats.machine else { return 0.0 };
     let processors = match run.stats.processors.len() {
         0 => f64::from(machine.processors),

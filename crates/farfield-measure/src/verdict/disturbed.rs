@@ -1,12 +1,15 @@
-//! What stalls of workers can have done to the figures of a run, bounded in time and in requests.
+//! What stalls of workers, and time that the machine's host took (steal), can have done to the figures of a
+//! run, bounded in time and in requests.
 //!
 //! After a stall a worker has as long again to make up for what was due meanwhile, so that as many requests
 //! were late as are due in twice the time, each by the stall at most. A percentile stays as it is if these
 //! are a fifth of the requests beyond it, or fewer; the maximum may always be one of them. What they can
-//! move is marked, and a run is invalid only if that is a percentile up to the p99, or what a threshold is
-//! about.
+//! move is marked, and a run is invalid only if stalls can have moved a percentile up to the p99, or what a
+//! threshold is about. Time that the host took in short pieces, each no stall, delays as many requests; where
+//! it made nothing late that a check looks at, it is marked alone.
 
 use super::advice::RunView;
+use super::counterfactual::stolen_s;
 use crate::quantile::Quantile;
 use crate::summary::QUANTILES;
 use farfield_base::{Duration, Instant};
@@ -20,13 +23,18 @@ const CLAIMED: [Quantile; 4] = [Quantile::P50, Quantile::P90, Quantile::P95, Qua
 /// Stretches that are kept.
 const SECONDS_MOST: usize = 100;
 
-/// What stalls of workers can have done to a run.
+/// What stalls of workers, and time that the host took, can have done to a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Disturbed {
     /// The longest time for which a worker was away from its events.
     pub longest_ns: u64,
-    /// All such times of 20 ms at least, of the worker that had the most.
+    /// All such times of 20 ms at least, of the worker that had the most; 0 if none is longer than the
+    /// limit.
     pub lost_ns: u64,
+    /// What the machine's host took from the processors of a worker, at most; 0 if that is within the error
+    /// of the kernel's count.
+    #[serde(default)]
+    pub stolen_ns: u64,
     /// Length of the measured part.
     pub measured_ns: u64,
     /// The largest share of the requests that can have been late for them.
@@ -47,7 +55,7 @@ impl Disturbed {
     }
 
     /// In a sentence without its end.
-    pub(super) fn in_words(&self) -> String {
+    pub(crate) fn in_words(&self) -> String {
         let holds = QUANTILES.iter().rfind(|quantile| !self.moves(**quantile));
         let holds = holds.map_or_else(
             || "no percentile holds".to_owned(),
@@ -63,13 +71,24 @@ impl Disturbed {
             [others @ .., last] => format!("{} and {last}", others.join(", ")),
             [] => String::new(),
         };
+        let lost = format!("{:.2} s of stalls", self.lost_ns as f64 / 1e9);
+        let stolen = format!("{:.2} s that the machine's host took", self.stolen_ns as f64 / 1e9);
+        let lost = match (self.lost_ns, self.stolen_ns) {
+            (_, 0) => lost,
+            (0, _) => stolen,
+            _ => format!("{lost} and {stolen}"),
+        };
         format!(
-            "{:.2} s of stalls in {:.0} s made at most {:.2} % of the requests late: {holds}, {moved} may be \
-             farfield's own time",
-            self.lost_ns as f64 / 1e9,
+            "{lost} in {:.0} s made at most {:.2} % of the requests late: {holds}, {moved} may be farfield's own \
+             time",
             self.measured_ns as f64 / 1e9,
             self.requests_share_max * 100.0,
         )
+    }
+
+    /// The largest share of the requests that can have been late for stalls alone.
+    fn stalled_share_max(&self) -> f64 {
+        late_share(self.lost_ns, self.measured_ns)
     }
 }
 
@@ -78,16 +97,26 @@ pub(crate) fn moves(late_share: f64, quantile: Quantile) -> bool {
     late_share > (1.0 - quantile.as_f64()) * BEYOND_MOST
 }
 
-/// What stalls did to the run, if one is longer than the limit.
+/// The share of requests that are late for so much lost time: what was due in it, and as long again.
+fn late_share(lost_ns: u64, measured_ns: u64) -> f64 {
+    (2.0 * lost_ns as f64 / measured_ns as f64).min(1.0)
+}
+
+/// What stalls did to the run, if one is longer than the limit, and what the host did that can have moved a
+/// percentile.
 pub fn disturbed(run: &RunView<'_>) -> Option<Disturbed> {
     let workers = &run.stats.workers;
     let longest = workers.iter().filter_map(|worker| worker.stall).max()?;
-    if longest <= run.context.limits.longest_stall {
+    let has_stalled = longest > run.context.limits.longest_stall;
+    let lost = workers.iter().filter_map(|worker| Some(worker.stalled.max(worker.stall?))).max()?;
+    let lost_ns = if has_stalled { lost.as_ns() } else { 0 };
+    let measured_ns = run.fold.lasted(run.until).as_ns();
+    let stolen_s = workers.iter().map(|worker| stolen_s(run, worker)).fold(0.0, f64::max);
+    let stolen_ns = Duration::from_secs_f64(stolen_s).as_ns();
+    let share = late_share(lost_ns + stolen_ns, measured_ns);
+    if !has_stalled && !QUANTILES.iter().any(|quantile| moves(share, *quantile)) {
         return None;
     }
-    let lost = workers.iter().filter_map(|worker| Some(worker.stalled.max(worker.stall?))).max()?;
-    let measured = run.fold.lasted(run.until);
-    let share = (2.0 * lost.as_secs_f64() / measured.as_secs_f64()).min(1.0);
     let moved = QUANTILES.iter().filter(|quantile| moves(share, **quantile)).map(Quantile::to_string);
     let stretches = workers.iter().flat_map(|worker| run.disturbed(worker));
     let mut seconds: Vec<[f64; 2]> = stretches
@@ -97,8 +126,9 @@ pub fn disturbed(run: &RunView<'_>) -> Option<Disturbed> {
     seconds.truncate(SECONDS_MOST);
     Some(Disturbed {
         longest_ns: longest.as_ns(),
-        lost_ns: lost.as_ns(),
-        measured_ns: measured.as_ns(),
+        lost_ns,
+        stolen_ns,
+        measured_ns,
         requests_share_max: share,
         mean_moved_ns_max: (share * longest.as_ns() as f64) as u64,
         moved: moved.chain(["max".to_owned()]).collect(),
@@ -106,11 +136,12 @@ pub fn disturbed(run: &RunView<'_>) -> Option<Disturbed> {
     })
 }
 
-/// Whether what the run claims can have been moved: a percentile up to the p99, or a threshold's figure.
+/// Whether stalls can have moved what the run claims: a percentile up to the p99, or a threshold's figure.
 pub fn moves_a_claim(run: &RunView<'_>, disturbed: &Disturbed) -> bool {
     let thresholds = run.context.thresholds;
-    CLAIMED.iter().any(|quantile| disturbed.moves(*quantile))
-        || thresholds.iter().any(|threshold| threshold.can_be_moved(disturbed.requests_share_max))
+    let share = disturbed.stalled_share_max();
+    CLAIMED.iter().any(|quantile| moves(share, *quantile))
+        || thresholds.iter().any(|threshold| threshold.can_be_moved(share))
 }
 
 #[cfg(test)]

@@ -86,7 +86,7 @@ pub fn longest_stall(run: &RunView<'_>) -> Check {
         return skip("the plane has no workers to time");
     };
     let check = Check::at_most(STALL, what, stall.as_ns() as f64, limit, Unit::Ns);
-    match disturbed::disturbed(run) {
+    match disturbed::disturbed(run).filter(|found| found.lost_ns > 0) {
         None => check,
         Some(found) if !disturbed::moves_a_claim(run, &found) => {
             let away_ms = stall.as_secs_f64() * 1e3;

@@ -52,6 +52,10 @@ fn time_that_the_host_took_is_the_first_cause() {
     let punctual = judge(&fold, &stats);
     assert!(punctual.valid);
     assert_eq!(check(&punctual, "host-steal").state, CheckState::Skipped);
+    // It is marked what that can have moved.
+    let marked = punctual.disturbed.as_ref().expect("time that the host took");
+    assert_eq!((marked.stolen_ns, marked.lost_ns), (50_000_000, 0));
+    assert_eq!(check(&punctual, "longest-stall").state, CheckState::Passed);
     add(&mut stats.lateness, 8, Duration::from_ms(9));
     let late = judge(&fold, &stats);
     assert_eq!(failed(&late), ["host-steal", "send-lateness"]);
@@ -76,7 +80,7 @@ fn time_that_the_host_took_is_the_first_cause() {
     add(&mut stats.lateness, 8, Duration::from_ms(9));
     stats.machine = stats.machine.map(steal(0.01));
     let tick = judge(&fold, &stats);
-    assert_eq!(failed(&tick), ["send-lateness"]);
+    assert_eq!((failed(&tick), &tick.disturbed), (vec!["send-lateness"], &None));
     let advice = tick.first_cause().and_then(|cause| cause.advice.as_deref()).expect("advice");
     assert!(advice.starts_with("none of what was measured explains it: "), "{advice}");
     add(&mut stats.lateness, 80, Duration::from_ms(9));
@@ -222,6 +226,34 @@ fn a_stall_in_a_long_run_is_no_failure_if_all_are_little_together() {
     ] {
         assert_eq!(stalled(25, 145, Some(threshold)).0.state, state, "{threshold}");
     }
+}
+
+/// What the host took in pieces that are no stalls moves percentiles of a long run as stalls do, and is no
+/// failure where nothing was late for it.
+#[test]
+fn time_that_the_host_took_marks_what_it_can_have_moved() {
+    let (_, mut stats) = good_run();
+    let fold = fold(window(0, 60_000), &[]);
+    let until = Instant::ZERO + Duration::from_secs(60);
+    let mut stolen = |share| {
+        stats.machine = stats.machine.map(|machine| MachineStats {
+            stolen_from_workers: Some(share),
+            processors: 1,
+            ..machine
+        });
+        stats.workers[0].wall = Duration::from_secs(60);
+        stats.workers[0].stall = Some(Duration::from_ms(12));
+        let verdict = Asking::default().judge(&fold, &stats, until);
+        assert_eq!(check(&verdict, "longest-stall").state, CheckState::Passed);
+        let found = verdict.disturbed.as_ref();
+        found.map(|found| (found.moved.join(", "), found.mean_moved_ns_max, found.in_words()))
+    };
+    let (moved, mean_ns, words) = stolen(0.0005).expect("30 ms of a minute");
+    assert_eq!((moved.as_str(), mean_ns), ("p99.9, p99.99, max", 12_000));
+    let said = "0.03 s that the machine's host took in 60 s made at most 0.10 % of the requests late: percentiles up to \
+                the p99 hold, the p99.9, the p99.99 and the maximum may be farfield's own time";
+    assert_eq!(words, said);
+    assert_eq!(stolen(0.0003), None, "two ticks are the error of the count");
 }
 
 /// A worker that has more to do than it can: the check says how much it can here. 200/s kept it busy for 95
