@@ -33,7 +33,7 @@ impl Allowance {
         Allowance { left: advance, advance, earned: EARNED }
     }
 
-    /// The same, of which each unit that leads to something earns so much.
+    /// This allowance, of which each unit that leads to something earns so much.
     pub(crate) const fn earning(self, earned: u32) -> Allowance {
         Allowance { earned, ..self }
     }
