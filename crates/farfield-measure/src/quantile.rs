@@ -9,7 +9,8 @@
 //! Binomial(n, p), so the order statistics at two binomial quantiles enclose it (Conover, Practical
 //! Nonparametric Statistics, section 3.2). It takes the values for independent. Samples of one run are not:
 //! queues make neighbours alike, and the interval is then too narrow. So a summary has intervals by
-//! [batches](crate::batches), and this one is for the check of unfinished requests, where it is the stricter.
+//! [batches](crate::batches), and this one is for the check of unfinished requests where there are none, and
+//! where it is the stricter.
 
 use std::fmt;
 use std::str::FromStr;

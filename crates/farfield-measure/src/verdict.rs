@@ -150,7 +150,7 @@ impl Verdict {
             something_measured(fold),
             succeeded::something_succeeded(context, fold),
             response_time_law::response_time_law(context, fold, stats, until),
-            unfinished::unfinished(fold),
+            unfinished::unfinished(fold, until),
         ];
         checks.extend(set_aside(fold, until));
         checks.extend(programs::ran(stats));
