@@ -1,5 +1,5 @@
-//! Runs beside other work that always has something to do, with the default limits or such as people set: what
-//! it holds up is named.
+//! Runs beside other work that always has something to do, with the default limits or such as people set:
+//! what it holds up is named.
 
 use super::planted::{cause, check};
 use crate::common::wan::Wan;
