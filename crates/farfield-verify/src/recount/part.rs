@@ -76,6 +76,29 @@ pub struct TimeCounts {
     pub batches: Result<TimesByBatch, NoInterval>,
 }
 
+/// A time of the requests `due`, of which `judged` count where unfinished ones may be ignored; without
+/// intervals for the reason in `refused`.
+fn time_counts(
+    of: &Recount<'_>,
+    due: &[&Sample],
+    judged: &[&&Sample],
+    name: &str,
+    division: Division,
+    refused: Option<NoInterval>,
+) -> TimeCounts {
+    use Outcome::{ConnectTimedOut, TimedOut, Unfinished};
+    let since = |own: &Sample| of.since(own.due.as_ns(), own.due.as_ns());
+    let of_ok = |own: &&&Sample| name == "connect" || own.outcome == Outcome::Ok;
+    let value = |own: &&Sample| Some((since(own), time_of(name, own)?));
+    let values: Vec<(u64, u64)> = due.iter().filter(of_ok).filter_map(value).collect();
+    let is_open = |own: &&&&Sample| matches!(own.outcome, Unfinished | TimedOut | ConnectTimedOut);
+    let ages = Sorted::of(judged.iter().filter(is_open).filter_map(|own| age_of(name, own)));
+    let seen = Sorted::of(values.iter().map(|(_, ns)| *ns));
+    let estimate = Estimate::of(&seen, &ages);
+    let batches = refused.map_or_else(|| TimesByBatch::of(division, &values), Err);
+    TimeCounts { seen, estimate, batches }
+}
+
 /// Events of a part, each by when it happened.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Events {
@@ -203,24 +226,8 @@ impl Counted {
             (false, _) => Err(none),
         };
         let dues: Vec<u64> = judged.iter().map(|own| since(own)).collect();
-        let times = names.iter().map(|name| {
-            let of_ok = |own: &&&Sample| *name == "connect" || own.outcome == Outcome::Ok;
-            let value = |own: &&Sample| Some((since(own), time_of(name, own)?));
-            let values: Vec<(u64, u64)> = due.iter().filter(of_ok).filter_map(value).collect();
-            let is_open = |own: &&&&Sample| {
-                use Outcome::{ConnectTimedOut, TimedOut, Unfinished};
-                matches!(own.outcome, Unfinished | TimedOut | ConnectTimedOut)
-            };
-            let ages = Sorted::of(judged.iter().filter(is_open).filter_map(|own| age_of(name, own)));
-            let seen = Sorted::of(values.iter().map(|(_, ns)| *ns));
-            let estimate = Estimate::of(&seen, &ages);
-            let batches = match (has_batches, short) {
-                (false, _) => Err(none),
-                (true, Some(short)) => Err(short),
-                (true, None) => TimesByBatch::of(division, &values),
-            };
-            (*name, TimeCounts { seen, estimate, batches })
-        });
+        let refused = if has_batches { short } else { Some(none) };
+        let times = names.iter().map(|name| (*name, time_counts(of, due, &judged, name, division, refused)));
         let times = times.collect();
         let open = due.iter().filter(|own| own.outcome == Outcome::Unfinished);
         let unfinished = Sorted::of(open.filter_map(|own| age_of("response", own)));
