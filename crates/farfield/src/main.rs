@@ -29,7 +29,7 @@ use std::process::ExitCode;
 static ALLOCATOR: Allocator = Allocator;
 
 fn main() -> ExitCode {
-    let flags = match flags() {
+    let flags = match read_flags() {
         Ok(flags) => flags,
         Err(exit) => return exit.into(),
     };
@@ -62,7 +62,7 @@ fn main() -> ExitCode {
 }
 
 /// The flags of the command line, also where it has words of other load generators.
-fn flags() -> Result<Flags, exit::Exit> {
+fn read_flags() -> Result<Flags, exit::Exit> {
     let mut words = peers::with_two_dashes(std::env::args_os().collect());
     loop {
         let error = match Flags::try_parse_from(&words) {

@@ -11,6 +11,9 @@ use std::fmt::Write;
 const STYLE: &str = ".charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26em),1fr));gap:1em}\
     .charts>*{min-width:0;margin:0}p.answer{font-size:1.3em}";
 
+/// A number of a trial, if it has it.
+type Figure = fn(&TrialRecord) -> Option<f64>;
+
 /// The page.
 pub fn render(report: &CapacityReport) -> String {
     let title = if report.goals.is_empty() { "Peak" } else { "Capacity" };
@@ -37,7 +40,7 @@ pub fn render(report: &CapacityReport) -> String {
 /// goal.
 fn charts(page: &mut String, report: &CapacityReport) {
     page.push_str("<h2>Curve</h2>\n<div class=\"charts\">\n");
-    let drawn: [(&str, &str, fn(&TrialRecord) -> Option<f64>); 3] = [
+    let drawn: [(&str, &str, Figure); 3] = [
         ("successful replies", "replies/s", |trial| Some(trial.observed.achieved_per_s)),
         ("p99", "p99, ms", |trial| trial.observed.p99_ns.map(|ns| ns / 1e6)),
         ("errors", "errors, %", |trial| trial.observed.error_share.map(|share| share * 100.0)),

@@ -62,8 +62,8 @@ fn short_key<'a>(key: &'a str, others: &BTreeMap<&str, Vec<&str>>) -> &'a str {
             |other: &str| other.strip_suffix(end).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
         !others.keys().any(|other| *other != key && is_end(other))
     };
-    let ends = key.match_indices('.').map(|(at, _)| &key[at + 1..]);
-    ends.filter(is_alone).next_back().unwrap_or(key)
+    let mut ends = key.match_indices('.').map(|(at, _)| &key[at + 1..]);
+    ends.rfind(is_alone).unwrap_or(key)
 }
 
 /// A long value without the words that all values begin and end with.
