@@ -31,6 +31,9 @@ _farfield() {
             farfield,doctor)
                 cmd="farfield__subcmd__doctor"
                 ;;
+            farfield,experiment)
+                cmd="farfield__subcmd__experiment"
+                ;;
             farfield,export)
                 cmd="farfield__subcmd__export"
                 ;;
@@ -150,6 +153,9 @@ _farfield() {
                 ;;
             farfield__subcmd__help,doctor)
                 cmd="farfield__subcmd__help__subcmd__doctor"
+                ;;
+            farfield__subcmd__help,experiment)
+                cmd="farfield__subcmd__help__subcmd__experiment"
                 ;;
             farfield__subcmd__help,export)
                 cmd="farfield__subcmd__help__subcmd__export"
@@ -272,7 +278,7 @@ _farfield() {
 
     case "${cmd}" in
         farfield)
-            opts="-h -V --help --version run capacity sweep try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help"
+            opts="-h -V --help --version run capacity sweep experiment try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -793,6 +799,42 @@ _farfield() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        farfield__subcmd__experiment)
+            opts="-o -q -h --budget --out --format --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --budget)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --out)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "text json csv" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         farfield__subcmd__export)
             opts="-d -h --wsesslog --gaps --csv --duration --seed --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -1137,7 +1179,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__help)
-            opts="run capacity sweep try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help"
+            opts="run capacity sweep experiment try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1221,6 +1263,20 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__help__subcmd__doctor)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        farfield__subcmd__help__subcmd__experiment)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1862,7 +1918,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__run)
-            opts="-c -R -d -n -X -H -x -k -t -o -q -h --target --plane --users --rate --duration --requests --sessions --think --warm-up --set-aside --method --header --body --http --policy --parallel --source --connect-to --resolve --addresses --unix-socket --proxy --cacert --insecure --cert --key --rtt --access --gateway --clients --shards --beside --shell --server --server-pid --server-netns --container --interface --server-cpu --server-memory --server-user --workers --processors --seed --set --repeats --until --repeats-max --budget --threshold --abort --name --out --samples --capture --no-report --no-monitor --metrics --metrics-push --metrics-otlp --ui --format --quiet --plain --show-scenario --starts-only --help"
+            opts="-c -R -d -n -X -H -x -k -t -o -q -h --target --plane --users --rate --duration --requests --sessions --think --warm-up --set-aside --method --header --body --http --policy --parallel --source --connect-to --resolve --addresses --unix-socket --proxy --cacert --insecure --cert --key --rtt --access --gateway --clients --shards --beside --shell --server --server-pid --server-netns --container --interface --server-cpu --server-memory --server-user --workers --processors --seed --set --repeats --until --repeats-max --budget --threshold --abort --name --out --samples --capture --no-report --no-monitor --metrics --metrics-push --metrics-otlp --ui --format --quiet --plain --show-scenario --starts-only --with-parent --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2183,6 +2239,10 @@ _farfield() {
                     return 0
                     ;;
                 --starts-only)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --with-parent)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

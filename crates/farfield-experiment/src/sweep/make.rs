@@ -38,7 +38,7 @@ pub struct SweepPlan {
     pub points: Vec<Point>,
     /// Runs of each point, at least one.
     pub repeats: u32,
-    /// How narrow the interval of each point is to be; the repeats are at least [`PILOT`] then.
+    /// How narrow the interval of each point is to be; the repeats are at least five then.
     pub until: Option<Until>,
     /// Runs of a point at most.
     pub repeats_max: u32,
