@@ -34,6 +34,7 @@ impl Allowance {
     }
 
     /// This allowance, of which each unit that leads to something earns so much.
+    #[cfg(feature = "tls")]
     pub(crate) const fn earning(self, earned: u32) -> Allowance {
         Allowance { earned, ..self }
     }
