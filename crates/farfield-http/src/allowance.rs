@@ -6,6 +6,7 @@
 //! each frame of a body.
 
 /// What a peer may send in advance that leads to nothing.
+#[cfg(any(feature = "http2", test))]
 pub const ADVANCE: u32 = 10_000;
 
 /// What it may send for each unit that leads to something.
@@ -26,6 +27,7 @@ pub(crate) struct Spent;
 
 impl Allowance {
     /// All of the advance.
+    #[cfg(any(feature = "http2", test))]
     pub(crate) const FULL: Allowance = Allowance::of(ADVANCE);
 
     /// All of an advance of so many units.
