@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 const TEST: &str = "two_configurations_are_swept";
 
-/// nginx with keep-alive and without, near and far: each run has its server, and the table of the runs shows
+/// nginx with keep-alive and without, 20 ms away: each run has its server, and the table of the runs shows
 /// what each did with connections. Valid or not, as the machine is busy, it does that.
 #[test]
 fn two_configurations_are_swept() {
@@ -25,7 +25,7 @@ fn two_configurations_are_swept() {
         format!("{} -p {home} -e stderr -c {name}.conf", nginx.display())
     };
     let vary = format!("server.command={},{}", command("keeping"), command("closing"));
-    let words = "sweep http://10.9.0.1:8080/ -c 4 -d 500ms --warm-up 100ms --vary network.rtt=0ms,20ms --repeats 1 -q -o swept \
+    let words = "sweep http://10.9.0.1:8080/ -c 4 -d 500ms --warm-up 100ms --rtt 20ms --repeats 1 -q -o swept \
                  --format csv";
     let words: Vec<&str> = words.split_whitespace().chain(["--vary", &vary]).collect();
     let ended = place.farfield_with(&words);
@@ -37,15 +37,13 @@ fn two_configurations_are_swept() {
     let number = |row: &BTreeMap<&str, &str>, name: &str| {
         row.get(name).and_then(|cell| cell.parse::<f64>().ok()).unwrap_or_else(|| panic!("{name}: {row:?}"))
     };
-    // A machine that is busy throughout ends it after the first points.
-    assert!(rows.len() >= 4, "{}", ended.stdout);
+    assert!(rows.len() >= 2, "{}", ended.stdout);
     for row in &rows {
         let a_connection = number(row, "connections.requests_mean");
         match row["server.command"].contains("closing.conf") {
             true => assert!(a_connection <= 1.0, "{row:?}"),
             false => assert!(a_connection > 2.0, "{row:?}"),
         }
-        let least = if row["network.rtt"] == "20ms" { 20e6 } else { 0.0 };
-        assert!(number(row, "steady.times.response.min_ns") >= least, "{row:?}");
+        assert!(number(row, "steady.times.response.min_ns") >= 20e6, "{row:?}");
     }
 }
