@@ -2,8 +2,8 @@
 //! two-sample test for a linear hypothesis whose power is independent of the variance").
 //!
 //! A pilot's standard deviation says how many repeats there are to be, and stays the one that the interval is
-//! made with, however many follow. Who looks at the width after each repeat and stops when it is narrow stops
-//! at those that are narrow by chance, and such intervals miss the true mean more often than they say.
+//! made with, however many follow. Stopping at the first repeat after which the interval is narrow would choose
+//! samples whose spread is small, and their intervals contain the true mean less often than their level says.
 
 use farfield_measure::interval::MeanEstimate;
 

@@ -151,11 +151,11 @@ impl Sweep<'_> {
         let mut blocks = self.records.iter().map(|record| record.design.block).max().unwrap_or(first);
         for _ in 1..self.plan.looks {
             let points = self.undecided();
-            let last = (blocks * 2).min(self.plan.repeats_max);
-            let runs = (blocks + 1..=last).flat_map(|block| self.block(block, &points)).collect::<Vec<_>>();
-            if runs.is_empty() {
+            let last = blocks.saturating_mul(2).min(self.plan.repeats_max);
+            if points.is_empty() || last <= blocks {
                 break;
             }
+            let runs = (blocks + 1..=last).flat_map(|block| self.block(block, &points)).collect();
             self.make(runs)?;
             blocks = last;
         }
@@ -237,10 +237,11 @@ impl Sweep<'_> {
         let spent_s = self.records.iter().map(|record| record.took_s).sum();
         let mut runs = runs;
         runs.iter_mut().for_each(|run| run.planned = self.numbered);
+        let at_once = self.plan.jobs.clamp(1, runs.len().max(1));
         let queue = Mutex::new(Queue { waiting: runs.into(), made: Vec::new(), spent_s, stop: None });
         let (plan, runner) = (self.plan, self.runner);
         thread::scope(|scope| {
-            for _ in 0..plan.jobs.max(1) {
+            for _ in 0..at_once {
                 scope.spawn(|| work(plan, runner, &queue));
             }
         });

@@ -4,6 +4,7 @@ use super::claims::{finding, word};
 use super::names::ShortNames;
 use super::{cell, change_in_words, in_words, origin};
 use crate::figures;
+use farfield_base::printable;
 use farfield_experiment::Validity;
 use farfield_experiment::report::Ended;
 use farfield_experiment::sweep::effects::{MetricEffects, Origin};
@@ -61,7 +62,7 @@ pub fn render(report: &SweepReport, folder: &Path) -> String {
     }
     let _ = writeln!(text, "\npage        {}", folder.join("sweep.html").display());
     let _ = writeln!(text, "table       {}", folder.join("table.csv").display());
-    text
+    printable(&text, &['\n']).into_owned()
 }
 
 fn heading(report: &SweepReport) -> String {
@@ -73,7 +74,11 @@ fn heading(report: &SweepReport) -> String {
         0 => "all valid".to_owned(),
         invalid => format!("{invalid} not valid"),
     };
-    format!("{}: {points}, {runs}, {valid}, of {:.1} s in all\n", report.experiment, report.spent_s)
+    format!(
+        "{}: {points}, {runs}, {valid}, of {:.1} s in all\n",
+        printable(&report.experiment, &[]),
+        report.spent_s
+    )
 }
 
 fn ended(report: &SweepReport) -> String {
@@ -128,7 +133,7 @@ fn doubts(report: &SweepReport) -> String {
 fn claims(report: &SweepReport) -> String {
     let mut text = String::new();
     for judged in report.claims.iter().take(CLAIMS) {
-        let says: String = judged.claim.says.chars().take(COLUMNS - 11).collect();
+        let says: String = printable(&judged.claim.says, &[]).chars().take(COLUMNS - 11).collect();
         let _ = writeln!(text, "{:<10} {says}", word(judged.verdict));
         let _ = writeln!(text, "           {}", finding(judged));
     }

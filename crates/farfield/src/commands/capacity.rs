@@ -55,9 +55,13 @@ pub fn capacity(flags: &CapacityFlags) -> Result<Exit, Problem> {
         .map_err(|error| Problem::failed(format!("cannot make the folder {}: {error}", folder.display())))?;
     let stop = interrupt::flag();
     let stop = stop.map_err(|error| Problem::failed(format!("cannot listen for signals: {error}")))?;
-    let words = std::iter::once(flags.what.clone()).chain(overlay.words()).collect();
     let mut runner = TrialRunner {
-        runs: ChildRuns { words, scenario: plan.scenario().digest(), stop },
+        runs: ChildRuns {
+            what: Some(flags.what.clone()),
+            words: overlay.words(),
+            scenario: plan.scenario().digest(),
+            stop,
+        },
         load,
         goals: searched.goals.clone(),
         warm_up: time("--warm-up", flags.search.warm_up.as_deref())?,

@@ -29,7 +29,9 @@ const MESSAGES_MAX: u64 = 8 << 10;
 
 /// Makes runs by child processes.
 pub struct ChildRuns {
-    /// The scenario or the URL, with the flags that are the same for all.
+    /// The scenario or the URL; farfield's built-in server if absent.
+    pub what: Option<String>,
+    /// The flags that are the same for all.
     pub words: Vec<String>,
     /// The digest of the scenario that they come to: runs of another are not read back.
     pub scenario: String,
@@ -157,6 +159,10 @@ impl ChildRuns {
         }
         command.arg(format!("--with-parent={}", std::process::id()));
         command.args(["--quiet", "--no-report", "--out"]).arg(directory);
+        // Last, so that a file may be named like a flag.
+        if let Some(what) = &self.what {
+            command.arg("--").arg(what);
+        }
         // Ctrl-C in the terminal is passed on, once.
         command.process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         Ok(command)

@@ -5,7 +5,7 @@ use crate::exit::Exit;
 use crate::flags::sweep::{DesignFlags, ExperimentFlags, RepeatFlags};
 use crate::problem::Problem;
 use farfield_base::Share;
-use farfield_experiment::sweep::{Claim, Setting, Side};
+use farfield_experiment::sweep::{Claim, Scale, Setting, Side};
 use farfield_files::input::DOCUMENT_MAX;
 use farfield_measure::Threshold;
 use farfield_report::comparison::metric::Metric;
@@ -113,7 +113,12 @@ impl AskedClaim {
             _ => return Err(format!("`is = \"{}\"`: write `< LIMIT` or `> LIMIT`", self.is)),
         };
         let limit = match self.against {
-            Some(_) => change(limit)?,
+            Some(_) => match change(limit)? {
+                limit if limit <= -1.0 && metric.scale() == Scale::Ratio => {
+                    return Err(format!("`{}`: nothing can fall by 100% or more", self.is));
+                }
+                limit => limit,
+            },
             None => {
                 let text = format!("{metric}{}", self.is.replace(' ', ""));
                 text.parse::<Threshold>().map_err(|error| error.to_string())?.limit()
@@ -213,6 +218,11 @@ mod tests {
             ("says = 'a'\nmetric = 'p99'\nis = '1s'", "write `< LIMIT`"),
             ("says = 'a'\nmetric = 'p99'\nis = '< 5%'", "p99"),
             ("says = 'a'\nmetric = 'p99'\nis = '> much'\nagainst = { a = '1' }", "is no change"),
+            ("says = 'a'\nmetric = 'p99'\nis = '< -100%'\nagainst = { a = '1' }", "nothing can fall by 100%"),
+            (
+                "says = 'a'\nmetric = 'rate'\nis = '> -1e300%'\nagainst = { a = '1' }",
+                "nothing can fall by 100%",
+            ),
         ] {
             let error = claim(text).expect_err(text);
             assert!(error.contains(part), "{text}: {error}");

@@ -108,7 +108,12 @@ pub fn made(asked: &Asked, format: SweepFormat, quiet: bool) -> Result<Exit, Pro
     let stop = interrupt::flag();
     let stop = stop.map_err(|error| Problem::failed(format!("cannot listen for signals: {error}")))?;
     let runner = SweepRunner {
-        runs: ChildRuns { words: words(asked), scenario: read.scenario().digest(), stop },
+        runs: ChildRuns {
+            what: asked.what.map(str::to_owned),
+            words: words(asked),
+            scenario: read.scenario().digest(),
+            stop,
+        },
         metrics: planned.metrics,
         folder: folder.clone(),
         quiet,
@@ -129,13 +134,13 @@ pub fn made(asked: &Asked, format: SweepFormat, quiet: bool) -> Result<Exit, Pro
     Ok(exit(&report))
 }
 
-/// The words that all runs have in common. Samples of so many runs are kept where that is asked for.
+/// The flags that all runs have in common. Samples of so many runs are kept where that is asked for.
 fn words(asked: &Asked) -> Vec<String> {
     let of_overlay = asked.overlay.words();
     let is_said =
         of_overlay.iter().any(|word| word.contains("output.samples=") || word.starts_with("--samples"));
     let samples = (!is_said).then(|| "--set=output.samples=none".to_owned());
-    asked.what.map(str::to_owned).into_iter().chain(of_overlay).chain(samples).collect()
+    of_overlay.into_iter().chain(samples).collect()
 }
 
 /// Writes what follows from the runs beside them.

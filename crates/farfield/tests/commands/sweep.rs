@@ -118,6 +118,10 @@ fn what_is_no_sweep_is_refused() {
         ("sweep server.toml --points none.csv", "none.csv"),
         ("sweep server.toml --until p98", "--until"),
         ("sweep http://127.0.0.1:1/ --vary load.users=1,2 --jobs 2", "would take each other's processors"),
+        ("sweep server.toml --repeats 4294967295", "4294967295 repeats: at most 100000 runs in all"),
+        ("sweep server.toml --vary load.users=1,2,3 --repeats 40000", "40000 repeats of 3 points"),
+        ("run server.toml --repeats 100001", "at most 100000 runs in all"),
+        ("sweep server.toml --jobs 4294967295", "at most 1000 runs at once"),
         ("run server.toml --repeats 2 --ui", "--ui is of one run"),
         ("run server.toml --budget 3s", "write --repeats or --until"),
     ] {
@@ -164,6 +168,10 @@ fn a_question_is_answered_until_its_claims_are_decided() {
         place.write("bad.toml", text);
         place.farfield("experiment bad.toml -q").exits(2).says(&[part]);
     }
+    place.write("bad.toml", question("< -20%").replace("looks = 3", "looks = 4000000000"));
+    place.farfield("experiment bad.toml -q").exits(2).says(&["4000000000 looks; write at most 16"]);
+    place.write("bad.toml", question("< -100%"));
+    place.farfield("experiment bad.toml -q").exits(2).says(&["nothing can fall by 100% or more"]);
     place.write("bad.toml", question("much"));
     place.farfield("experiment bad.toml -q").exits(2).says(&["claim `Distance costs half of the rate`"]);
     // A claim about a point that there is not could never be decided.
@@ -172,4 +180,19 @@ fn a_question_is_answered_until_its_claims_are_decided() {
         question("< -20%").replace("at = { \"network.rtt\" = '20ms' }", "at = { \"network.rtt\" = '30ms' }"),
     );
     place.farfield("experiment bad.toml -q").exits(2).says(&["no point has network.rtt=30ms"]);
+}
+
+/// Files of a question are files also where they are named like flags, and its words cannot move a terminal.
+#[test]
+fn names_and_words_of_a_question_are_those_of_a_stranger() {
+    let place = Place::new();
+    place.write("--out=x", SERVER);
+    place.write(
+        "question.toml",
+        "title = \"a\\u001b[2Jb\"\nscenario = '--out=x'\nrepeats = 2\nset = { \"run.duration\" = '1s' }\n\
+         [[claim]]\nsays = \"one\\ntwo\\u001b[31m\"\nmetric = 'p50'\nis = '< 1s'\n",
+    );
+    let text = place.farfield("experiment question.toml -q -o answer").exits(0).stdout;
+    assert!(text.contains("a\\u001B[2Jb: 1 point, 2 runs, all valid"), "{text}");
+    assert!(text.contains("HOLDS      one\\u000Atwo\\u001B[31m\n"), "{text}");
 }

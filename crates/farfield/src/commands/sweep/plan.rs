@@ -2,7 +2,7 @@
 
 use super::Asked;
 use crate::commands::capacity::time;
-use crate::flags::sweep::DesignFlags;
+use crate::flags::sweep::{DesignFlags, RepeatFlags};
 use crate::problem::Problem;
 use farfield_engine::plane::PlaneKind;
 use farfield_experiment::sweep::{Factor, Layout, Point, Setting, SweepPlan, Until, points};
@@ -17,6 +17,12 @@ const ATTEMPTS: u32 = 3;
 const REPEATS: u32 = 3;
 /// Points at most: whoever asks for more has left something out of mind.
 const POINTS_MAX: usize = 10_000;
+/// Runs at most, of all points.
+const RUNS_MAX: u64 = 100_000;
+/// Runs at once at most.
+const JOBS_MAX: u32 = 1_000;
+/// Looks at claims at most: each makes twice as many blocks as there were.
+const LOOKS_MAX: u32 = 16;
 
 /// A plan, with the metrics that its runs are read for.
 pub struct Planned {
@@ -33,6 +39,10 @@ pub fn of(asked: &Asked, read: &RunPlan) -> Result<Planned, Problem> {
             "{} points; write at most {POINTS_MAX}, or vary one key at a time",
             points.len()
         )));
+    }
+    let repeats = repeats(repeat, points.len())?;
+    if asked.looks > LOOKS_MAX {
+        return Err(Problem::usage(format!("{} looks; write at most {LOOKS_MAX}", asked.looks)));
     }
     for claim in asked.claims {
         for settings in std::iter::once(&claim.at).chain(&claim.against) {
@@ -59,6 +69,9 @@ pub fn of(asked: &Asked, read: &RunPlan) -> Result<Planned, Problem> {
         simulated &= plane_at(asked, point)? == PlaneKind::Simulated;
     }
     let jobs = match design.jobs {
+        Some(jobs) if jobs > JOBS_MAX => {
+            return Err(Problem::usage(format!("--jobs {jobs}: at most {JOBS_MAX} runs at once")));
+        }
         Some(jobs @ 2..) if !simulated => {
             return Err(Problem::usage(format!(
                 "--jobs {jobs}: runs that are not simulated would take each other's processors; leave it out"
@@ -76,9 +89,9 @@ pub fn of(asked: &Asked, read: &RunPlan) -> Result<Planned, Problem> {
         factors,
         layout,
         points,
-        repeats: repeat.repeats.unwrap_or(REPEATS),
+        repeats: repeats.least,
         until,
-        repeats_max: repeat.repeats_max,
+        repeats_max: repeats.most,
         claims: asked.claims.to_vec(),
         looks: asked.looks,
         budget: time("--budget", repeat.budget.as_deref())?,
@@ -87,6 +100,24 @@ pub fn of(asked: &Asked, read: &RunPlan) -> Result<Planned, Problem> {
         attempts: if simulated { 1 } else { ATTEMPTS },
     };
     Ok(Planned { plan, metrics })
+}
+
+/// How often each point is run.
+struct Repeats {
+    least: u32,
+    most: u32,
+}
+
+/// The repeats of so many points, of which no more follow than are made at all.
+fn repeats(asked: &RepeatFlags, points: usize) -> Result<Repeats, Problem> {
+    let least = asked.repeats.unwrap_or(REPEATS);
+    let runs = u64::from(least).saturating_mul(points as u64);
+    if runs > RUNS_MAX {
+        let of = if points == 1 { String::new() } else { format!(" of {points} points") };
+        return Err(Problem::usage(format!("{least} repeats{of}: at most {RUNS_MAX} runs in all")));
+    }
+    let room = (RUNS_MAX / points.max(1) as u64) as u32;
+    Ok(Repeats { least, most: asked.repeats_max.min(room) })
 }
 
 fn points_of(design: &DesignFlags) -> Result<(Vec<Factor>, Layout, Vec<Point>), Problem> {
