@@ -10,7 +10,7 @@ use crate::emulated::SetUpError;
 use crate::environment::Environment;
 use crate::machine::{MachineBefore, ServerHere};
 use crate::meters::Phases;
-use crate::monitor::{self, MonitorSettings, Monitors, RunningMonitors};
+use crate::monitored;
 use crate::observe::CaptureError;
 use crate::plane::{Plane, PreparedPlane};
 use crate::run_directory::{RunDirectory, RunDirectoryError};
@@ -30,6 +30,7 @@ use farfield_measure::paths::PathNames;
 use farfield_measure::samples::{Keep, RunLabel, SamplesWriter};
 use farfield_measure::summary::{LoadKind, SummaryContext};
 use farfield_measure::{Fold, Heading, Summary, Threshold, VerdictLimits};
+use farfield_monitor::{MonitorSettings, RunningMonitors};
 use farfield_os::allocator;
 use farfield_os::clock::{Clock, Readings, unix_seconds};
 use farfield_os::processors;
@@ -200,7 +201,7 @@ pub fn run_with_clocks(
     let worker_count = users.len();
     let (senders, chunks, returns) = SampleSender::for_workers(worker_count);
     let machine = MachineBefore::read(server, &settings.worker_processors(), settings.plane.receive_cpu());
-    let monitors = Monitors::prepare(settings);
+    let monitors = settings.monitor.as_ref().and_then(|wanted| monitored::monitors(&settings.plane, wanted));
     let threads = workers.start_threads()?;
     let (readings, segments) = (clocks(), SegmentCounts::of(&settings.plane));
     let clock = Clock::starting_in(LEAD);
@@ -447,7 +448,7 @@ impl Plane {
     fn listening(&self) -> Vec<u32> {
         match self {
             Plane::Sockets(sockets) if sockets.unix.is_some() => Vec::new(),
-            Plane::Sockets(sockets) => monitor::processes_at(sockets.target),
+            Plane::Sockets(sockets) => monitored::processes_at(sockets.target),
             Plane::Emulated(_) | Plane::Simulated(_) => Vec::new(),
         }
     }

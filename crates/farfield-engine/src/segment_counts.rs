@@ -5,9 +5,9 @@
 //! The counters are those of a network namespace, with all that goes on in it; what a server elsewhere sends
 //! again is not seen.
 
-use crate::monitor::column;
 use crate::plane::Plane;
 use farfield_files::system;
+use farfield_monitor::column;
 
 /// The share of segments from which on times are not those of a sound path. Data centres lose less than a
 /// thousandth, and paths across the internet up to one or two in a hundred.

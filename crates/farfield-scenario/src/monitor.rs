@@ -6,7 +6,7 @@
 use crate::mistake::Mistake;
 use crate::values::Url;
 use farfield_engine::PlaneKind;
-use farfield_engine::monitor::{Members, MonitorSettings, PrometheusTarget, TierSpec};
+use farfield_monitor::{Members, MonitorSettings, PrometheusTarget, TierSpec};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};

@@ -19,9 +19,10 @@ use farfield_engine::plane::{
     EmulatedNetwork, EmulatedPlane, Plane, PlaneKind, PreparedPlane, Server, SocketsPlane,
 };
 use farfield_engine::sockets::Sources;
-use farfield_engine::{MonitorSettings, Settings, preflight};
+use farfield_engine::{Settings, preflight};
 use farfield_files::TempDir;
 use farfield_measure::paths::PathNames;
+use farfield_monitor::MonitorSettings;
 use farfield_origin::{Origin, OriginConfig};
 use farfield_os::processors;
 use farfield_testbed::reach::ReachError;

@@ -7,11 +7,12 @@ use crate::captures::{self, Captures};
 use crate::clocks;
 use crate::collector::Collector;
 use crate::machine::{MachineBefore, ServerHere};
-use crate::monitor::{self, Monitors, RunningMonitors};
+use crate::monitored;
 use crate::segment_counts::{SegmentCounts, segments_sent_again};
 use crate::worker_report::WorkerReport;
 use farfield_base::Instant;
 use farfield_measure::{EngineStats, RunClock};
+use farfield_monitor::{Monitors, RunningMonitors};
 use farfield_os::clock::{Clock, Readings};
 use farfield_testbed::NetworkWatch;
 use std::io;
@@ -81,7 +82,7 @@ impl FinishedRun<'_> {
         before.describe(collector, settings, (server, clock), &clocks());
         account::describe_server_limits(&mut collector.stats, settings);
         collector.stats.bottleneck =
-            collector.monitored.as_ref().and_then(|log| monitor::bottleneck(log, &settings.plane, until));
+            collector.monitored.as_ref().and_then(|log| monitored::bottleneck(log, &settings.plane, until));
         captures.finish(&mut collector.stats);
         until
     }
@@ -137,8 +138,8 @@ impl Collector<'_> {
         monitors: Option<Monitors>,
         clock: Clock,
     ) -> Option<RunningMonitors> {
-        let directory = self.files.as_ref().map(|files| files.directory.clone());
-        let monitors = monitors.map(|monitors| monitors.start(clock, directory)).transpose();
+        let writer = self.files.as_ref().map(|files| monitored::writer(files.directory.clone()));
+        let monitors = monitors.map(|monitors| monitors.start(clock, writer)).transpose();
         monitors.unwrap_or_else(|error| {
             self.stats.warnings.push(format!("nothing was monitored: {error}"));
             None

@@ -1,7 +1,7 @@
 //! The end of a run: it is judged, and its files are written.
 
 use crate::collector::{Collector, HISTOGRAMS, Progress, SERIES};
-use crate::monitor::MONITORS;
+use crate::monitored::MONITORS;
 use crate::run_directory::{RunDirectory, RunDirectoryError};
 use farfield_base::{Duration, Instant};
 use farfield_measure::{Summary, connections, hlog, series};

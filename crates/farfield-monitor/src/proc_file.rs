@@ -11,7 +11,7 @@ const BYTES_MAX: usize = 1 << 20;
 
 /// A file whose text the kernel makes anew on every reading.
 #[derive(Debug)]
-pub(super) struct ProcFile(File);
+pub(crate) struct ProcFile(File);
 
 impl ProcFile {
     /// Opens the file at `path`.
@@ -48,7 +48,7 @@ impl ProcFile {
 }
 
 /// The number after `name` in lines such as `MemTotal:  8000 kB` or `oom_kill 3`.
-pub(super) fn field(text: &str, name: &str) -> Option<u64> {
+pub(crate) fn field(text: &str, name: &str) -> Option<u64> {
     text.lines().find_map(|line| {
         let rest = line.strip_prefix(name)?;
         let rest =
@@ -59,7 +59,7 @@ pub(super) fn field(text: &str, name: &str) -> Option<u64> {
 
 /// A count that only grows, as a rate.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Counter(Option<u64>);
+pub(crate) struct Counter(Option<u64>);
 
 impl Counter {
     /// The rate over `elapsed` seconds since the reading before; `None` at the first, and where the count

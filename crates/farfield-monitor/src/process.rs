@@ -6,9 +6,9 @@
 //! ([`super::modes`]). What costs more (descriptors, swap, context switches of each thread) is read in turns,
 //! a few processes a second.
 
-use super::modes::Modes;
-use super::proc_file::{Counter, ProcFile, field};
-use super::subject::Subject;
+use crate::modes::Modes;
+use crate::proc_file::{Counter, ProcFile, field};
+use crate::subject::Subject;
 use farfield_measure::monitor::{MonitorLog, Source, metric};
 use farfield_os::init;
 use std::fs;
@@ -20,7 +20,7 @@ const THREADS_MAX: usize = 64;
 
 /// A process of a tier.
 #[derive(Debug)]
-pub(super) struct Process {
+pub(crate) struct Process {
     pub pid: u32,
     stat: ProcFile,
     subject: Subject,
@@ -38,7 +38,7 @@ pub(super) struct Process {
 
 /// `/proc/PID/stat` (proc_pid_stat(5)).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Stat {
+pub(crate) struct Stat {
     pub parent: u32,
     pub major_faults: u64,
     /// User, system, and both of children that ended and were waited for, in ticks.
@@ -50,7 +50,7 @@ pub(super) struct Stat {
 
 /// What is read in turns.
 #[derive(Debug, Default)]
-pub(super) struct Details {
+pub(crate) struct Details {
     pub descriptors: Option<u64>,
     pub descriptors_limit: Option<u64>,
     pub swap_bytes: Option<f64>,
@@ -165,7 +165,7 @@ impl Process {
 }
 
 /// Nanoseconds of a tick, the unit of `stat`.
-pub(super) fn tick_ns() -> u64 {
+pub(crate) fn tick_ns() -> u64 {
     1_000_000_000 / rustix::param::clock_ticks_per_second()
 }
 
@@ -204,7 +204,7 @@ fn switches_of_threads(pid: u32, buffer: &mut Vec<u8>) -> [u64; 2] {
 }
 
 /// The name and the numbers in a line of `/proc/PID/stat`. The name may hold anything, in parentheses.
-pub(super) fn parse(line: &[u8]) -> Option<(&[u8], Stat)> {
+pub(crate) fn parse(line: &[u8]) -> Option<(&[u8], Stat)> {
     let open = line.iter().position(|byte| *byte == b'(')?;
     let close = line.iter().rposition(|byte| *byte == b')')?;
     let name = line.get(open + 1..close)?;

@@ -1,9 +1,9 @@
 //! The control group of a tier: processor time, its quota, throttling, and memory (the kernel's cgroup-v1 and
 //! cgroup-v2 pages). Which version a folder is of shows in its files.
 
-use super::modes::Modes;
-use super::proc_file::{Counter, ProcFile, field};
-use super::subject::Subject;
+use crate::modes::Modes;
+use crate::proc_file::{Counter, ProcFile, field};
+use crate::subject::Subject;
 use farfield_files::system;
 use farfield_measure::monitor::{MonitorLog, metric};
 use farfield_os::control_group::CpuUsage;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// The folders of a group: one in version 2, one for each controller in version 1.
 #[derive(Debug)]
-pub(super) struct Group {
+pub struct Group {
     cpu_stat: Option<ProcFile>,
     memory_stat: Option<ProcFile>,
     memory_limit: Option<f64>,

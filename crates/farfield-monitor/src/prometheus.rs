@@ -5,8 +5,8 @@
 //! What it sends is its text format ("Exposition formats", version 0.0.4): counters become rates, and other
 //! numbers stay as they are. Histograms and summaries are counters each. There is no TLS.
 
-use super::exposition::{Sample, parse};
-use super::subject::Subject;
+use crate::exposition::{Sample, parse};
+use crate::subject::Subject;
 use farfield_base::{Duration, Instant};
 use farfield_measure::monitor::{MonitorLog, SeriesId, SeriesName, Source, metric};
 use farfield_os::clock::Clock;
@@ -56,7 +56,7 @@ struct Scrape {
 
 /// The readings of one exporter, recorded.
 #[derive(Debug)]
-pub(super) struct Exporter {
+pub(crate) struct Exporter {
     target: PrometheusTarget,
     scrapes: Receiver<Scrape>,
     /// The thread ends when this is dropped.

@@ -1,16 +1,17 @@
-//! Which processes and which network namespace are the server's.
+//! The server that monitors watch: its processes, its network namespace, and what gave out first in them.
 //!
 //! A server that the run started, or whose process it was given, is known. One on an address of this machine
 //! is whoever listens on the target's port. Of a server elsewhere nothing can be read but its exporters.
 
-use super::MonitorSettings;
-use super::group::Group;
-use super::members::Members;
-use super::network::Which;
-use super::tier::{Tier, TierSpec};
 use crate::emulated::Emulated;
 use crate::plane::{Plane, SocketsPlane};
+use crate::run_directory::RunDirectory;
+use farfield_base::Instant;
 use farfield_measure::MonitorLog;
+use farfield_measure::bottleneck::{self, Bottleneck, Examined};
+use farfield_monitor::{
+    Group, Members, MonitorSettings, Monitors, TierSpec, Watched, WatchedNetwork, Writer,
+};
 use farfield_os::namespace::{self, Namespace};
 use farfield_os::sock_diag::SocketTables;
 use farfield_testbed::live;
@@ -20,41 +21,55 @@ use std::net::{SocketAddr, UdpSocket};
 /// The name of the tier of the server.
 const SERVER: &str = "server";
 
-/// What is to be read.
-pub(super) struct Discovered {
-    pub tiers: Vec<Tier>,
-    /// The server's network namespace, if it is on this machine.
-    pub which: Option<Which>,
-}
+/// The series of monitors, in the run directory.
+pub(crate) const MONITORS: &str = "monitors.parquet";
 
-/// Finds the server of the plane and the tiers that are asked for. What is not found is noted.
-pub(super) fn server(plane: &Plane, wanted: &MonitorSettings, log: &mut MonitorLog) -> Discovered {
-    let (members, group, which) = match plane {
-        Plane::Emulated(emulated) => of_testbed(emulated, wanted, log),
-        Plane::Sockets(sockets) => of_sockets(sockets, wanted, log),
-        Plane::Simulated(_) => (None, None, None),
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// Monitors of the plane's server, and of the tiers that are asked for; `None` if the server is a model.
+pub(crate) fn monitors(plane: &Plane, wanted: &MonitorSettings) -> Option<Monitors> {
+    let mut notes = Vec::new();
+    let (members, group, network) = match plane {
+        Plane::Emulated(emulated) => of_testbed(emulated, wanted, &mut notes),
+        Plane::Sockets(sockets) => of_sockets(sockets, wanted, &mut notes),
+        Plane::Simulated(_) => return None,
     };
     let members = wanted.pid.map(|pid| Members::Processes(vec![pid])).or(members);
     let is_named = wanted.tiers.iter().any(|tier| tier.name == SERVER);
-    let of_server = members
-        .filter(|_| !is_named)
-        .map(|members| Tier::new(&TierSpec { name: SERVER.to_owned(), members }, group));
-    let tiers: Vec<Tier> =
-        of_server.into_iter().chain(wanted.tiers.iter().map(|spec| Tier::new(spec, None))).collect();
-    Discovered { tiers, which }
+    let of_server =
+        members.filter(|_| !is_named).map(|members| (TierSpec { name: SERVER.to_owned(), members }, group));
+    let named = wanted.tiers.iter().map(|spec| (spec.clone(), None));
+    let tiers = of_server.into_iter().chain(named).collect();
+    Some(Monitors::open(Watched { tiers, network, notes }, wanted.prometheus.clone()))
 }
 
-type Found = (Option<Members>, Option<Group>, Option<Which>);
+/// Keeps the file of the series in a run's directory.
+pub(crate) fn writer(directory: RunDirectory) -> Writer {
+    // An error of the disk occurs at the end of the run as well, and is reported there.
+    Box::new(move |file| drop(directory.replace(MONITORS, file)))
+}
+
+/// What gave out first in a run whose load ended at `load_ended`.
+pub(crate) fn bottleneck(log: &MonitorLog, plane: &Plane, load_ended: Instant) -> Option<Bottleneck> {
+    let workers_poll = match plane {
+        Plane::Emulated(emulated) => emulated.network.busy_poll,
+        Plane::Sockets(_) | Plane::Simulated(_) => false,
+    };
+    let seconds = (load_ended.as_ns() + SECOND_NS / 2) / SECOND_NS;
+    bottleneck::find(log, Examined { seconds, workers_poll })
+}
+
+type Found = (Option<Members>, Option<Group>, Option<WatchedNetwork>);
 
 /// The server in a testbed: the descendants of its init, or all processes in the namespace that it had.
-fn of_testbed(emulated: &Emulated, wanted: &MonitorSettings, log: &mut MonitorLog) -> Found {
+fn of_testbed(emulated: &Emulated, wanted: &MonitorSettings, notes: &mut Vec<String>) -> Found {
     let namespace = emulated.testbed.namespace().clone();
     let tier = SERVER.to_owned();
     if let Some(server) = &emulated.server {
         let ([cpu, memory], account) = (server.group_folders(), server.account_folder());
         let has_some = [cpu, memory, account].iter().any(Option::is_some);
         let group = has_some.then(|| Group::of(cpu, memory, account));
-        let which = Which {
+        let which = WatchedNetwork {
             namespace: Some((namespace, server.pid())),
             port: wanted.port,
             is_servers_alone: true,
@@ -64,7 +79,7 @@ fn of_testbed(emulated: &Emulated, wanted: &MonitorSettings, log: &mut MonitorLo
     }
     let Some(joined) = &emulated.joined else {
         if emulated.testbed.is_on_card() && wanted.tiers.is_empty() && wanted.prometheus.is_empty() {
-            log.note(of_another_machine(&emulated.testbed.report().server.join(", ")));
+            notes.push(of_another_machine(&emulated.testbed.report().server.join(", ")));
         }
         return (None, None, None);
     };
@@ -76,14 +91,14 @@ fn of_testbed(emulated: &Emulated, wanted: &MonitorSettings, log: &mut MonitorLo
         None => (!joined.processes.is_empty()).then(|| Members::Processes(joined.processes.clone())),
     };
     if members.is_none() {
-        log.note(no_process(wanted.port));
+        notes.push(no_process(wanted.port));
     }
-    let own = Which { namespace: None, port: wanted.port, is_servers_alone, tier };
+    let own = WatchedNetwork { namespace: None, port: wanted.port, is_servers_alone, tier };
     let which = match (is_servers_alone, joined.processes.first()) {
         (false, _) => Some(own),
-        (true, Some(pid)) => Some(Which { namespace: Some((namespace, *pid)), ..own }),
+        (true, Some(pid)) => Some(WatchedNetwork { namespace: Some((namespace, *pid)), ..own }),
         (true, None) => {
-            log.note(
+            notes.push(
                 "no process of the server's network namespace can be seen, so its sockets are not counted"
                     .into(),
             );
@@ -110,19 +125,21 @@ fn no_process(port: Option<u16>) -> String {
 }
 
 /// The server on an address of this machine, or that of the process that was asked for.
-fn of_sockets(plane: &SocketsPlane, wanted: &MonitorSettings, log: &mut MonitorLog) -> Found {
+fn of_sockets(plane: &SocketsPlane, wanted: &MonitorSettings, notes: &mut Vec<String>) -> Found {
     let of_own_namespace =
-        |port| Which { namespace: None, port, is_servers_alone: false, tier: SERVER.to_owned() };
+        |port| WatchedNetwork { namespace: None, port, is_servers_alone: false, tier: SERVER.to_owned() };
     if let Some(pid) = wanted.pid {
         let which = match namespace_of(pid) {
-            Some(namespace) => Which { namespace: Some((namespace, pid)), ..of_own_namespace(wanted.port) },
+            Some(namespace) => {
+                WatchedNetwork { namespace: Some((namespace, pid)), ..of_own_namespace(wanted.port) }
+            }
             None => of_own_namespace(wanted.port),
         };
         return (None, None, Some(which));
     }
     if let Some(unix) = &plane.unix {
         if wanted.tiers.is_empty() && wanted.prometheus.is_empty() {
-            log.note(format!(
+            notes.push(format!(
                 "the server at the Unix socket {unix} is not looked for: write monitor.pid, or a tier"
             ));
         }
@@ -130,7 +147,7 @@ fn of_sockets(plane: &SocketsPlane, wanted: &MonitorSettings, log: &mut MonitorL
     }
     if !is_of_this_machine(plane.target) {
         if wanted.tiers.is_empty() && wanted.prometheus.is_empty() {
-            log.note(of_another_machine(&plane.target.ip().to_string()));
+            notes.push(of_another_machine(&plane.target.ip().to_string()));
         }
         return (None, None, None);
     }
@@ -138,17 +155,17 @@ fn of_sockets(plane: &SocketsPlane, wanted: &MonitorSettings, log: &mut MonitorL
     let members = match listening_on(plane.target.port()) {
         Ok(pids) if pids.is_empty() => {
             if wanted.tiers.is_empty() {
-                log.note(no_process(Some(plane.target.port())));
+                notes.push(no_process(Some(plane.target.port())));
             }
             None
         }
         Ok(pids) if pids.contains(&std::process::id()) => {
-            log.note("the built-in server runs in farfield: it counts as the generator".to_owned());
+            notes.push("the built-in server runs in farfield: it counts as the generator".to_owned());
             None
         }
         Ok(pids) => Some(Members::Processes(pids)),
         Err(error) => {
-            log.note(format!("the server's processes could not be found: {error}; write monitor.pid"));
+            notes.push(format!("the server's processes could not be found: {error}; write monitor.pid"));
             None
         }
     };

@@ -1,7 +1,7 @@
 //! Which processes are of a tier, and the search of all processes for them.
 
-use super::proc_file::ProcFile;
-use super::process;
+use crate::proc_file::ProcFile;
+use crate::process;
 use farfield_files::system;
 use farfield_os::namespace;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +25,7 @@ pub enum Members {
 
 impl Members {
     /// Searches all processes for those of the tier.
-    pub(super) fn search(&self, found: &mut BTreeSet<u32>) {
+    pub(crate) fn search(&self, found: &mut BTreeSet<u32>) {
         match self {
             Members::Processes(roots) => {
                 found.extend(roots);
@@ -92,7 +92,7 @@ fn contains(line: &[u8], text: &[u8]) -> bool {
 }
 
 /// The processes in a control group and those below it.
-pub(super) fn pids_in(folder: &Path) -> Vec<u32> {
+pub(crate) fn pids_in(folder: &Path) -> Vec<u32> {
     let mut pids = Vec::new();
     let mut look = vec![folder.to_owned()];
     while let Some(folder) = look.pop() {

@@ -4,8 +4,8 @@
 //! stay with the namespace. Listeners are read every second. Counting all connections by state takes the
 //! kernel milliseconds, so it is done the less often the longer it takes.
 
-use super::proc_file::{Counter, ProcFile};
-use super::subject::Subject;
+use crate::proc_file::{Counter, ProcFile};
+use crate::subject::Subject;
 use farfield_files::system;
 use farfield_measure::monitor::{MonitorLog, Source, metric};
 use farfield_os::clock::thread_cpu;
@@ -23,7 +23,7 @@ const STATES_SHARE: f64 = 0.000_4;
 
 /// The namespace to read, and which of its sockets are the server's.
 #[derive(Debug, Clone)]
-pub(super) struct Which {
+pub struct WatchedNetwork {
     /// The namespace of this process; `None` for farfield's own.
     pub namespace: Option<(Namespace, u32)>,
     /// The server's port. In a namespace that is not the server's alone only its sockets count.
@@ -36,8 +36,8 @@ pub(super) struct Which {
 
 /// Readers of a namespace.
 #[derive(Debug)]
-pub(super) struct Network {
-    which: Which,
+pub(crate) struct Network {
+    watched: WatchedNetwork,
     subject: Subject,
     /// Some of the counts are of the whole machine.
     machine: Subject,
@@ -87,8 +87,8 @@ const COUNTERS: [(&str, &str, &str); 17] = [
 
 impl Network {
     /// Opens the namespace's files and tables. What cannot be opened is noted.
-    pub fn open(which: Which, log: &mut MonitorLog) -> Network {
-        let place = which.namespace.as_ref().map_or("self".to_owned(), |(_, pid)| pid.to_string());
+    pub fn open(watched: WatchedNetwork, log: &mut MonitorLog) -> Network {
+        let place = watched.namespace.as_ref().map_or("self".to_owned(), |(_, pid)| pid.to_string());
         let mut open = |file: &str| {
             let path = format!("/proc/{place}/net/{file}");
             ProcFile::open(&path)
@@ -101,7 +101,7 @@ impl Network {
         let snmp6 = ProcFile::open(&format!("/proc/{place}/net/snmp6")).ok();
         let v6 = ProcFile::open(&format!("/proc/{place}/net/sockstat6")).ok();
         let sockets = [open("sockstat"), v6];
-        let tables = match &which.namespace {
+        let tables = match &watched.namespace {
             None => SocketTables::open(),
             Some((namespace, _)) => namespace.inside(SocketTables::open).and_then(|opened| opened),
         };
@@ -111,7 +111,7 @@ impl Network {
             })
             .ok();
         Network {
-            which,
+            watched,
             subject: Subject::only(Source::Network),
             machine: Subject::only(Source::Machine),
             tables,
@@ -192,7 +192,7 @@ impl Network {
     fn read_listeners(&mut self, log: &mut MonitorLog) -> io::Result<()> {
         let Some(tables) = &mut self.tables else { return Ok(()) };
         let mut found: BTreeMap<SocketAddr, [u64; 2]> = BTreeMap::new();
-        let (port, all) = (self.which.port, self.which.is_servers_alone);
+        let (port, all) = (self.watched.port, self.watched.is_servers_alone);
         tables.listeners(|socket| {
             if all || Some(socket.local.port()) == port {
                 let [waiting, limit] = found.entry(socket.local).or_default();
@@ -201,7 +201,7 @@ impl Network {
             }
         })?;
         for (address, [waiting, limit]) in found.into_iter().take(LISTENERS_MAX) {
-            let tier = &self.which.tier;
+            let tier = &self.watched.tier;
             let subject = self.listeners.entry(address);
             let subject =
                 subject.or_insert_with(|| Subject::new(Source::Listener, tier, &address.to_string(), None));
@@ -213,7 +213,7 @@ impl Network {
 
     /// The server's ends of its connections, by state.
     fn read_states(&mut self, log: &mut MonitorLog) {
-        let (Some(tables), Some(port)) = (&mut self.tables, self.which.port) else { return };
+        let (Some(tables), Some(port)) = (&mut self.tables, self.watched.port) else { return };
         let mut counts = [0_u64; 16];
         let count = |socket: TcpSocket| {
             if socket.local.port() == port {
@@ -238,7 +238,7 @@ impl Network {
                     continue;
                 }
                 // `/sys/class/net` shows farfield's own namespace.
-                let speed = if self.which.namespace.is_none() { speed(name) } else { None };
+                let speed = if self.watched.namespace.is_none() { speed(name) } else { None };
                 let subject = Subject::new(Source::Interface, "", name, None);
                 let interface = Interface { subject, counters: Default::default(), speed };
                 self.interfaces.insert(name.to_owned(), interface);
@@ -261,7 +261,7 @@ impl Network {
 }
 
 /// A counter in the text of `snmp` or `netstat`: pairs of lines that begin alike, names and then numbers.
-pub(crate) fn column(text: &str, prefix: &str, name: &str) -> Option<u64> {
+pub fn column(text: &str, prefix: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix(prefix));
     let (names, numbers) = (lines.next()?, lines.next()?);
     let at = names.split_ascii_whitespace().position(|other| other == name)?;

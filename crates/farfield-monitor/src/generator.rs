@@ -1,8 +1,8 @@
 //! farfield itself: its process and each of its threads.
 
-use super::proc_file::ProcFile;
-use super::process::parse;
-use super::subject::Subject;
+use crate::proc_file::ProcFile;
+use crate::process::parse;
+use crate::subject::Subject;
 use farfield_measure::monitor::{MonitorLog, Source, metric};
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ const THREADS_MAX: usize = 256;
 
 /// Readers of this process.
 #[derive(Debug)]
-pub(super) struct Generator {
+pub(crate) struct Generator {
     subject: Subject,
     stat: Option<ProcFile>,
     before: Option<[u64; 4]>,

@@ -1,9 +1,8 @@
-//! `monitors.parquet` while the run goes on.
+//! The file of the series while the run goes on.
 //!
 //! As the series are, it is encoded by a thread that runs on idle processors only; the monitors' own thread
-//! writes it.
+//! hands it to whoever writes it.
 
-use crate::run_directory::RunDirectory;
 use farfield_base::{Duration, Instant};
 use farfield_measure::MonitorLog;
 use farfield_measure::monitor::{self, Snapshot};
@@ -11,14 +10,15 @@ use farfield_os::IdleThread;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-pub(crate) const MONITORS: &str = "monitors.parquet";
 /// The time between two copies is at least the run's time so far divided by this.
 const PART_OF_RUN: u64 = 200;
 
+/// Writes a file that is whole.
+pub type Writer = Box<dyn FnMut(&[u8]) + Send>;
+
 /// Encoder of one copy at a time. Dropping it leaves its thread to end by itself.
-#[derive(Debug)]
-pub(super) struct MonitorFiles {
-    directory: RunDirectory,
+pub(crate) struct MonitorFiles {
+    write: Writer,
     copies: Sender<Snapshot>,
     _thread: IdleThread,
     encoded: Receiver<Vec<u8>>,
@@ -27,7 +27,7 @@ pub(super) struct MonitorFiles {
 }
 
 impl MonitorFiles {
-    pub fn start(directory: RunDirectory) -> io::Result<MonitorFiles> {
+    pub fn start(write: Writer) -> io::Result<MonitorFiles> {
         let (copies, to_encode) = channel();
         let (done, encoded) = channel();
         let thread = IdleThread::spawn("monitor-files", move || {
@@ -38,22 +38,14 @@ impl MonitorFiles {
                 }
             }
         })?;
-        Ok(MonitorFiles {
-            directory,
-            copies,
-            _thread: thread,
-            encoded,
-            busy: false,
-            next_copy: Instant::ZERO,
-        })
+        Ok(MonitorFiles { write, copies, _thread: thread, encoded, busy: false, next_copy: Instant::ZERO })
     }
 
     /// Writes what has been encoded, and has the readings up to `now` encoded next.
     pub fn update(&mut self, log: &MonitorLog, now: Instant) {
         if let Ok(file) = self.encoded.try_recv() {
             self.busy = false;
-            // An error of the disk occurs at the end of the run as well, and is reported there.
-            let _ = self.directory.replace(MONITORS, &file);
+            (self.write)(&file);
         }
         if self.busy || now < self.next_copy {
             return;

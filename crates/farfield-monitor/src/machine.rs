@@ -1,7 +1,7 @@
 //! The machine that farfield runs on: processors, memory, swap and disks.
 
-use super::proc_file::{Counter, ProcFile, field};
-use super::subject::Subject;
+use crate::proc_file::{Counter, ProcFile, field};
+use crate::subject::Subject;
 use farfield_measure::monitor::{MonitorLog, Source, metric};
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ const DISKS_MAX: usize = 16;
 
 /// Readers of the machine.
 #[derive(Debug)]
-pub(super) struct Machine {
+pub(crate) struct Machine {
     subject: Subject,
     stat: Option<ProcFile>,
     memory: Option<ProcFile>,

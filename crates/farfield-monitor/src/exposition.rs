@@ -25,7 +25,7 @@ const USUAL: [&str; 12] = [
 
 /// One number of an exporter.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Sample {
+pub(crate) struct Sample {
     pub metric: String,
     pub labels: String,
     pub is_counter: bool,
@@ -33,7 +33,7 @@ pub(super) struct Sample {
 }
 
 /// The numbers of the metrics that are wanted. Lines that are no numbers are passed over.
-pub(super) fn parse(text: &str, wanted: &[String]) -> Vec<Sample> {
+pub(crate) fn parse(text: &str, wanted: &[String]) -> Vec<Sample> {
     let keeps = |name: &str| match wanted.is_empty() {
         true => USUAL.iter().any(|pattern| matches(pattern, name)),
         false => wanted.iter().any(|pattern| matches(pattern, name)),

@@ -4,7 +4,7 @@ use farfield_measure::monitor::{MonitorLog, SeriesId, SeriesName, Source};
 
 /// A source with its names, and the series that it has so far: recording allocates only the first time.
 #[derive(Debug)]
-pub(super) struct Subject {
+pub(crate) struct Subject {
     source: Source,
     tier: String,
     name: String,

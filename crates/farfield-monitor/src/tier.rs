@@ -10,11 +10,11 @@
 #[cfg(test)]
 mod tests;
 
-use super::group::Group;
-use super::members::{Members, pids_in};
-use super::proc_file::ProcFile;
-use super::process::{Process, tick_ns};
-use super::subject::Subject;
+use crate::group::Group;
+use crate::members::{Members, pids_in};
+use crate::proc_file::ProcFile;
+use crate::process::{Process, tick_ns};
+use crate::subject::Subject;
 use farfield_measure::monitor::{MonitorLog, Source, metric};
 use farfield_os::clock::thread_cpu;
 use rustix::process::Pid;
@@ -43,7 +43,7 @@ pub struct TierSpec {
 
 /// Readers of a tier.
 #[derive(Debug)]
-pub(super) struct Tier {
+pub(crate) struct Tier {
     name: String,
     members: Members,
     subject: Subject,

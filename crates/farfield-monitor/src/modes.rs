@@ -6,7 +6,7 @@
 
 /// User and kernel time that add up to the exact sum. Neither ever falls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Modes {
+pub(crate) struct Modes {
     /// In nanoseconds, user mode first.
     pub ns: [u64; 2],
 }

@@ -7,8 +7,9 @@
 //! true rates. Other machines are read through their [Prometheus exporters](PrometheusTarget).
 //!
 //! What may not be read, or is gone, is a sentence among the notes; the rest goes on.
+//!
+//! Where the server is, its caller finds out and says in a [`Watched`]; nothing here knows of users or planes.
 
-mod discover;
 mod exposition;
 mod files;
 mod generator;
@@ -23,28 +24,23 @@ mod prometheus;
 mod subject;
 mod tier;
 
-pub(crate) use discover::processes_at;
+pub use files::Writer;
+pub use group::Group;
 pub use members::Members;
+pub use network::{WatchedNetwork, column};
 pub use prometheus::PrometheusTarget;
 pub use tier::TierSpec;
 
-use crate::plane::Plane;
-use crate::run::Settings;
-use crate::run_directory::RunDirectory;
-use discover::Discovered;
 use farfield_base::{Duration, Instant};
 use farfield_measure::MonitorLog;
-use farfield_measure::bottleneck::{self, Bottleneck, Examined};
 use farfield_measure::monitor::{Source, metric};
 use farfield_os::clock::{Clock, thread_cpu};
 use farfield_os::processors;
 use farfield_os::signals::LeftToOthers;
-pub(crate) use files::MONITORS;
 use files::MonitorFiles;
 use generator::Generator;
 use machine::Machine;
 use network::Network;
-pub(crate) use network::column;
 use prometheus::Exporter;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, JoinHandle};
@@ -66,9 +62,20 @@ pub struct MonitorSettings {
     pub port: Option<u16>,
 }
 
-/// Monitors that are ready: files are open, and the server's processes are found.
+/// What there is to be read on this machine.
+#[derive(Debug, Default)]
+pub struct Watched {
+    /// The tiers, each with its control group if it has one of its own.
+    pub tiers: Vec<(TierSpec, Option<Group>)>,
+    /// The server's network namespace, if it is on this machine.
+    pub network: Option<WatchedNetwork>,
+    /// Sentences about what could not be found.
+    pub notes: Vec<String>,
+}
+
+/// Monitors that are ready: files are open.
 #[derive(Debug)]
-pub(crate) struct Monitors {
+pub struct Monitors {
     log: MonitorLog,
     tiers: Vec<Tier>,
     machine: Machine,
@@ -86,49 +93,50 @@ pub(crate) struct Monitors {
 
 /// Monitors that run.
 #[derive(Debug)]
-pub(crate) struct RunningMonitors {
+pub struct RunningMonitors {
     thread: JoinHandle<MonitorLog>,
     stop: Sender<()>,
 }
 
 impl Monitors {
-    /// Finds the server and opens what is read; `None` if monitors are off, or the server is a model.
-    pub fn prepare(settings: &Settings) -> Option<Monitors> {
-        let wanted = settings.monitor.as_ref()?;
-        if matches!(settings.plane, Plane::Simulated(_)) {
-            return None;
-        }
+    /// Opens what is read of this machine; `exporters` are connected to when the readings start.
+    pub fn open(watched: Watched, exporters: Vec<PrometheusTarget>) -> Monitors {
         let mut log = MonitorLog::default();
-        let Discovered { tiers, which } = discover::server(&settings.plane, wanted, &mut log);
-        let network = which.map(|which| Network::open(which, &mut log));
-        Some(Monitors {
+        watched.notes.into_iter().for_each(|note| log.note(note));
+        let tiers = watched.tiers.into_iter().map(|(spec, group)| Tier::new(&spec, group)).collect();
+        let network = watched.network.map(|network| Network::open(network, &mut log));
+        Monitors {
             log,
             tiers,
             machine: Machine::new(),
             generator: Generator::new(),
             network,
-            targets: wanted.prometheus.clone(),
+            targets: exporters,
             exporters: Vec::new(),
             buffer: Vec::new(),
             before: None,
             took: Duration::ZERO,
             cost: Subject::only(Source::Generator),
-        })
+        }
     }
 
-    /// Starts to read by the run's clock. The file in `directory` is kept up to date.
-    pub fn start(self, clock: Clock, directory: Option<RunDirectory>) -> std::io::Result<RunningMonitors> {
+    /// Starts to read by the run's clock. The file of the series, as Parquet, is handed to `write` now and
+    /// then.
+    ///
+    /// # Errors
+    /// If the system has no more threads.
+    pub fn start(self, clock: Clock, write: Option<Writer>) -> std::io::Result<RunningMonitors> {
         let (stop, stopped) = channel();
         let thread = Builder::new().name("monitor".to_owned());
-        let thread = thread.spawn(move || self.run(clock, directory, &stopped))?;
+        let thread = thread.spawn(move || self.run(clock, write, &stopped))?;
         Ok(RunningMonitors { thread, stop })
     }
 
-    fn run(mut self, clock: Clock, directory: Option<RunDirectory>, stop: &Receiver<()>) -> MonitorLog {
+    fn run(mut self, clock: Clock, write: Option<Writer>, stop: &Receiver<()>) -> MonitorLog {
         // If refused, it has the priority of a worker for a millisecond a second.
         let _ = processors::set_background();
         let _signals = LeftToOthers::begin();
-        let mut files = directory.and_then(|directory| MonitorFiles::start(directory).ok());
+        let mut files = write.and_then(|write| MonitorFiles::start(write).ok());
         for target in std::mem::take(&mut self.targets) {
             match Exporter::start(target, clock) {
                 Ok(exporter) => self.exporters.push(exporter),
@@ -207,16 +215,6 @@ impl RunningMonitors {
 /// `None` before half of the first is over.
 fn second_before(at: Instant) -> Option<u64> {
     ((at.as_ns() + SECOND_NS / 2) / SECOND_NS).checked_sub(1)
-}
-
-/// What gave out first in a run whose load ended at `load_ended`.
-pub(crate) fn bottleneck(log: &MonitorLog, plane: &Plane, load_ended: Instant) -> Option<Bottleneck> {
-    let workers_poll = match plane {
-        Plane::Emulated(emulated) => emulated.network.busy_poll,
-        Plane::Sockets(_) | Plane::Simulated(_) => false,
-    };
-    let seconds = (load_ended.as_ns() + SECOND_NS / 2) / SECOND_NS;
-    bottleneck::find(log, Examined { seconds, workers_poll })
 }
 
 #[cfg(test)]
