@@ -47,19 +47,19 @@ impl Group {
 
     /// Nanoseconds that its processes have used in user and in kernel mode, those that have ended included;
     /// `None` if the group does not count, or no longer does.
-    pub fn cpu_ns(&mut self) -> Option<[u64; 2]> {
+    pub(crate) fn cpu_ns(&mut self) -> Option<[u64; 2]> {
         let usage = CpuUsage::read(self.account.as_deref()?)?;
         self.modes.advance(usage.total_ns, usage.modes);
         Some(self.modes.ns)
     }
 
     /// Processors that the group may use, if that is limited.
-    pub fn cpu_quota(&self) -> Option<f64> {
+    pub(crate) fn cpu_quota(&self) -> Option<f64> {
         self.quota
     }
 
     /// Records its throttling and its memory under `subject`.
-    pub fn record(&mut self, subject: &mut Subject, log: &mut MonitorLog, buffer: &mut Vec<u8>) {
+    pub(crate) fn record(&mut self, subject: &mut Subject, log: &mut MonitorLog, buffer: &mut Vec<u8>) {
         if let Some(text) = self.cpu_stat.as_ref().and_then(|file| file.text(buffer).ok()) {
             let count = |name| field(text, name).unwrap_or(0);
             // Rates over one second are counts.
