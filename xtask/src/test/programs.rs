@@ -20,7 +20,8 @@ use std::time::Instant;
 use xtask::{process, system};
 
 /// The packages whose tests are of real kernels and real servers.
-const REAL: [&str; 5] = ["farfield", "farfield-engine", "farfield-origin", "farfield-os", "farfield-testbed"];
+const REAL: [&str; 6] =
+    ["farfield", "farfield-engine", "farfield-monitor", "farfield-origin", "farfield-os", "farfield-testbed"];
 
 /// How many of their programs run at once, and how many of the others.
 const AT_ONCE: usize = 2;
