@@ -1,4 +1,4 @@
-//! How fast handshakes of TLS 1.3 are at the client, without a network: both ends exchange their messages in
+//! Speed of TLS 1.3 handshakes at the client, without a network: both ends exchange their messages in
 //! memory, and only the client's calls are timed, by the processor time of the thread.
 //!
 //! `cargo run --release -p farfield-http --example handshake_speed` prints what a full handshake and one that

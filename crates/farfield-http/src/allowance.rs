@@ -5,11 +5,11 @@
 //! over a connection's life is bounded. Sound peers stay far below it: a few window updates and a ping for
 //! each frame of a body.
 
-/// What a peer may send in advance that leads to nothing.
+/// Units that lead to nothing and that a peer may send in advance.
 #[cfg(any(feature = "http2", test))]
 pub const ADVANCE: u32 = 10_000;
 
-/// What it may send for each unit that leads to something.
+/// Units that lead to nothing and that a peer may send for each unit that leads to something.
 pub const EARNED: u32 = 32;
 
 /// The allowance of one connection, or of one stream.

@@ -1,5 +1,5 @@
-//! What HPACK and QPACK have in common: integers with a prefix, and strings as they are or in the Huffman
-//! code (RFC 7541, 5; RFC 9204, 4.1).
+//! Common parts of HPACK and QPACK: integers with a prefix, and strings as they are or in the Huffman code
+//! (RFC 7541, 5; RFC 9204, 4.1).
 
 mod huffman;
 pub(crate) mod integer;

@@ -1,4 +1,4 @@
-//! What a client's connection finds, whatever the version of HTTP: whoever makes something of replies does it
+//! Events of a client's connection, whatever the version of HTTP: whoever makes something of replies does it
 //! once, for all of them.
 
 use crate::http1::{self, Framing, Reply};
@@ -8,7 +8,7 @@ use bytes::Bytes;
 use farfield_base::{Detail, Outcome};
 use std::ops::Deref;
 
-/// What a connection found. Requests are numbered from 0, in the order of their sending on the connection.
+/// An event of a connection. Requests are numbered from 0, in the order of their sending on the connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event<'b> {
     /// All that came is taken and makes no event yet: come back with more.
@@ -57,7 +57,7 @@ impl<'b> http1::Event<'b> {
     }
 }
 
-/// What the head of a final reply says.
+/// The head of a final reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
     /// The status, 200 to 999, or 101 over HTTP/1.
@@ -111,7 +111,7 @@ pub enum StreamError {
 }
 
 impl StreamError {
-    /// What a sample of the request records.
+    /// The outcome that a sample of the request records.
     pub const fn outcome(self) -> Outcome {
         match self {
             #[cfg(feature = "http2")]
@@ -121,7 +121,7 @@ impl StreamError {
         }
     }
 
-    /// What more is known than the outcome. Of a malformed head `http2::Heads` know more.
+    /// The detail beyond the outcome, if there is one. Of a malformed head `http2::Heads` know more.
     pub fn detail(self) -> Option<Detail> {
         match self {
             #[cfg(feature = "http2")]
@@ -131,7 +131,7 @@ impl StreamError {
         }
     }
 
-    /// Whether the server has not processed the request, so that it may be sent again whatever its method
+    /// True if the server has not processed the request, so that it may be sent again whatever its method
     /// (RFC 9113 section 8.7, RFC 9114 section 4.1.1).
     pub const fn is_unprocessed(self) -> bool {
         match self {

@@ -4,7 +4,7 @@
 //! connection, one after another, and reports what it finds as [`Event`]s; what a reply may break is a
 //! [`Malformed`].
 //!
-//! Which request a reply answers is the caller's to know: HTTP/1 matches them by order alone (RFC 9112,
+//! The request that a reply answers is the caller's to know: HTTP/1 matches them by order alone (RFC 9112,
 //! 9.3.2), and so is what a CONNECT leads to. Not spoken: the protocols that a 101 switches to.
 
 mod chunked;

@@ -51,7 +51,7 @@ impl StreamId {
         StreamId(2 * number + 1)
     }
 
-    /// Which request of its connection it is, from 0.
+    /// The number of its request on the connection, from 0.
     pub const fn request(self) -> u32 {
         self.0 / 2
     }

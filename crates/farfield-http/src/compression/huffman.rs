@@ -26,7 +26,7 @@ const LONGEST: usize = 30;
 /// Codes of up to so many bits, which all usual characters have, are found with one look at a table.
 const SHORT_BITS: u32 = 8;
 
-/// What is computed from the lengths.
+/// Tables computed from the codes' lengths.
 struct Tables {
     /// The code of each symbol, in its lowest bits.
     codes: [u32; SYMBOLS],

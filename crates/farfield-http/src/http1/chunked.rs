@@ -10,7 +10,7 @@
 use super::Malformed;
 use farfield_base::Rule;
 
-/// Where in the coding the reader stands.
+/// The reader's position in the coding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Chunked {
     /// In `Step::Data`: bytes of data to come. In `Step::Size` and up to the line's end: the size so far.
@@ -52,7 +52,7 @@ enum Step {
     Over,
 }
 
-/// What comes after the framing that was read.
+/// The part of the body after the framing that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     /// More of the framing.

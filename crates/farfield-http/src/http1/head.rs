@@ -4,7 +4,7 @@
 //! Transfer-Encoding and Set-Cookie; all others are passed over by the length of their name. Nothing is
 //! allocated.
 //!
-//! What is tolerated, and what not:
+//! Tolerance, and its limits:
 //! - a bare LF ends a line as CRLF does (RFC 9112, 2.2: MAY), and a reason phrase may be absent with its
 //!   blank;
 //! - obs-fold continues a field, as a user agent MUST have it (RFC 9112, 5.2);
@@ -20,7 +20,7 @@ use std::mem::MaybeUninit;
 /// Fields for which there is room on the stack, where only those that a head has are written.
 const FIELDS_ON_STACK: usize = 128;
 
-/// What the reader must know of the request that the next reply answers.
+/// The part of a request that the reader of its reply must know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answering {
     /// A HEAD request: the reply has no body, whatever its head says.
@@ -30,13 +30,13 @@ pub enum Answering {
 }
 
 impl Answering {
-    /// What to know of a request with `method`, which is case-sensitive (RFC 9110, 9.1).
+    /// The answer to a request with `method`, which is case-sensitive (RFC 9110, 9.1).
     pub fn method(method: &str) -> Answering {
         if method == "HEAD" { Answering::Head } else { Answering::Other }
     }
 }
 
-/// How the end of a reply's body is found (RFC 9112, 6.3).
+/// The framing of a reply's body, by which its end is found (RFC 9112, 6.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
     /// There is no body.
@@ -49,16 +49,16 @@ pub enum Framing {
     UntilClose,
 }
 
-/// What the head of a final reply says.
+/// The head of a final reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
     /// The status, 101 or 200 to 999.
     pub status: u16,
     /// The server's version.
     pub version: Version,
-    /// Whether the server lets the connection live when this reply is over (RFC 9112, 9.3).
+    /// The server lets the connection live when this reply is over (RFC 9112, 9.3).
     pub persistent: bool,
-    /// How the body ends.
+    /// The body's framing.
     pub framing: Framing,
     /// It sets a cookie: users that keep none, or find none here, need not look through the fields for them.
     pub sets_cookie: bool,
@@ -127,7 +127,7 @@ fn parse_into<'b>(
     Ok(Some((length, Head { status, version, persistent, framing, sets_cookie })))
 }
 
-/// What the fields of a head say about the connection and the body's length, and whether they set a cookie.
+/// The fields of a head on the connection and the body's length, and on cookies.
 struct Fields {
     close: bool,
     keep_alive: bool,
@@ -136,7 +136,7 @@ struct Fields {
     sets_cookie: bool,
 }
 
-/// What Content-Length says.
+/// The value of Content-Length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Length {
     /// Nothing.
@@ -147,7 +147,7 @@ pub(crate) enum Length {
     Bad,
 }
 
-/// What Transfer-Encoding says.
+/// The value of Transfer-Encoding.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Coding {
     Absent,

@@ -23,7 +23,7 @@ pub struct KnownHead {
     says: Option<Says>,
 }
 
-/// What the bytes say, and for which request and limit.
+/// The parsed head, and the request and limit that it holds for.
 #[derive(Debug)]
 struct Says {
     answering: Answering,

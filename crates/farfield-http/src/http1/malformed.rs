@@ -1,4 +1,4 @@
-//! What can be wrong with a reply.
+//! Faults of a reply.
 
 use farfield_base::{Outcome, Rule};
 
@@ -28,7 +28,7 @@ pub enum Malformed {
 }
 
 impl Malformed {
-    /// What a sample of this reply records.
+    /// The outcome that a sample of this reply records.
     pub const fn outcome(self) -> Outcome {
         match self {
             Malformed::BadHead => Outcome::BadHead,

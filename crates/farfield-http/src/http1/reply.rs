@@ -36,7 +36,7 @@ impl Default for Limits {
     }
 }
 
-/// What the reader found.
+/// An event in a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event<'b> {
     /// All bytes are taken and make no event yet: come back with more.
@@ -56,7 +56,7 @@ pub enum Event<'b> {
 pub struct Reply {
     /// The status; of a reply that is not over, that of its last head, interim or final, or 0 if none came.
     pub status: u16,
-    /// Whether the server lets the connection live after it.
+    /// The server lets the connection live after it.
     pub persistent: bool,
     /// Bytes of its body, transfer codings removed.
     pub body_bytes: u64,
@@ -97,7 +97,7 @@ enum State {
     UntilClose,
 }
 
-/// What [`ReplyReader::read`] returns.
+/// The result of [`ReplyReader::read`].
 type Step<'b> = Result<(usize, Event<'b>), Malformed>;
 
 impl Default for ReplyReader {
@@ -163,8 +163,8 @@ impl ReplyReader {
         }
     }
 
-    /// What more is known of a reply that [`read`](Self::read) found `malformed` in these bytes, in which it
-    /// starts over.
+    /// The detail of a reply that [`read`](Self::read) found `malformed` in these bytes, in which it starts
+    /// over.
     pub fn detail_of(&self, malformed: Malformed, bytes: &[u8]) -> Option<Detail> {
         match (malformed, self.state) {
             (Malformed::BadHead, _) => {
@@ -212,19 +212,19 @@ impl ReplyReader {
         line.and_then(|line| line.splitn(3, |byte| *byte == b' ').nth(2)).unwrap_or_default()
     }
 
-    /// Whether no byte of a next reply was read. Blank lines belong to none: a server may send one behind a
+    /// True if no byte of a next reply was read. Blank lines belong to none: a server may send one behind a
     /// body, though it should not.
     pub fn is_idle(&self) -> bool {
         matches!(self.state, State::Between) && self.status == 0
     }
 
-    /// Whether a byte of a reply was read that is not over: of its head or of what follows. Neither the blank
-    /// lines before a head nor interim heads count.
+    /// True if a byte of a reply was read that is not over: of its head or of what follows. Neither the
+    /// blank lines before a head nor interim heads count.
     pub fn is_in_reply(&self) -> bool {
         !matches!(self.state, State::Between | State::BlankLine)
     }
 
-    /// What was read of the reply that is not over yet, for a request that fails before it is.
+    /// The part that was read of a reply which is not over yet, for a request that fails before it is.
     pub fn so_far(&self) -> Reply {
         Reply {
             status: self.status,

@@ -20,7 +20,7 @@ pub struct RequestHead<'a> {
     pub host: &'a str,
     /// The version to speak.
     pub version: Version,
-    /// Whether the connection is to be kept for another request.
+    /// The connection is to be kept for another request.
     pub persistent: bool,
     /// More fields, in this order. A Host, User-Agent or Accept here replaces the one that would be sent.
     pub headers: &'a [(String, String)],
@@ -67,7 +67,7 @@ impl RequestHead<'_> {
     /// The head's bytes, with the empty line that ends it.
     ///
     /// # Errors
-    /// What would make it another request than the one meant.
+    /// A part that would make it another request than the one meant.
     pub fn encode(&self) -> Result<Vec<u8>, RequestError> {
         self.check()?;
         let mut head = Vec::with_capacity(256);

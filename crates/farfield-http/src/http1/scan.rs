@@ -17,7 +17,7 @@ pub(super) struct Scan {
     fields: u16,
 }
 
-/// Where in a head the scan stands.
+/// The scan's position in a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     /// In `HTTP/1.x `, behind so many of its characters.
@@ -46,7 +46,7 @@ enum Step {
     Over,
 }
 
-/// What a scan found in the bytes that it was given.
+/// The result of a scan of the bytes that it was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
     /// All bytes fit, and the head goes on.
@@ -81,8 +81,8 @@ impl Scan {
     }
 }
 
-/// What is wrong with the first byte of a head that cannot stand where it stands: the rule, and the line up
-/// to that byte; of a value its field's name, and of what is no status line all of that line that has come.
+/// The fault of the first byte of a head that cannot stand where it stands: the rule, and the line up to
+/// that byte; of a value its field's name, and of what is no status line all of that line that has come.
 pub(super) fn flaw_of(head: &[u8]) -> Option<Detail> {
     let mut step = Scan::START.step;
     let place = head.iter().position(|byte| match step.after(*byte) {
@@ -122,7 +122,7 @@ impl Step {
         Rule::new(wrong, section)
     }
 
-    /// Where the scan stands after `byte`; nowhere if it must not stand here.
+    /// The scan's position after `byte`; none if the byte must not stand here.
     fn after(self, byte: u8) -> Option<Step> {
         Some(match (self, byte) {
             // RFC 9112, 2.3: HTTP-version = "HTTP/" DIGIT "." DIGIT
@@ -159,7 +159,7 @@ mod tests {
     use httparse::{ParserConfig, Response, Status};
     use proptest::prelude::*;
 
-    /// What httparse says of the beginning of a head.
+    /// The verdict of httparse on the beginning of a head.
     fn by_httparse(bytes: &[u8]) -> Found {
         let mut config = ParserConfig::default();
         config.allow_obsolete_multiline_headers_in_responses(true);

@@ -28,7 +28,7 @@ use crate::allowance::Allowance;
 use crate::http1::{Limits, Reply};
 use farfield_base::{Detail, Sender, Signal};
 
-/// What a client says of itself in its first SETTINGS, and its limits on replies.
+/// The client's first SETTINGS, and its limits on replies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// The greatest size of the table for header compression (RFC 7541, 4.2), in bytes.
@@ -84,11 +84,11 @@ pub struct Connection {
     ended: Option<u32>,
     /// The frame that is being read, or was read last.
     frame: Header,
-    /// What the server says in a GOAWAY with an error, or the setting that is wrong.
+    /// The server's words in a GOAWAY with an error, or the setting that is wrong.
     words: Option<Box<[u8]>>,
     /// For frames that lead to nothing.
     allowance: Allowance,
-    /// What may still come on streams that were given up.
+    /// Frames that may still come on streams that were given up.
     late: Late,
     /// Bytes of answers to the server's frames that were written and not [taken](Self::take_answer_bytes).
     answer_bytes: usize,
@@ -115,7 +115,7 @@ struct Block {
     stream: u32,
     end_stream: bool,
     bytes: Vec<u8>,
-    /// What its frames have beside it.
+    /// Bytes of its frames beside the block.
     framing_bytes: u32,
 }
 
@@ -190,7 +190,7 @@ impl Connection {
         }
     }
 
-    /// What more is known of `error`, which reading `bytes` has led to.
+    /// The detail of `error`, which reading `bytes` has led to.
     pub fn detail_of(&mut self, error: ConnectionError, bytes: &[u8]) -> Detail {
         let detail = Detail::broken(error.rule());
         match (error, self.words.take()) {
@@ -209,7 +209,7 @@ impl Connection {
         self.goaway
     }
 
-    /// What the server said in a GOAWAY: the code, and the words behind it (RFC 9113, 6.8). After a code
+    /// The detail of the server's GOAWAY: the code, and the words behind it (RFC 9113, 6.8). After a code
     /// other than NO_ERROR it may close before replies that go on are over.
     pub fn detail_of_goaway(&mut self) -> Detail {
         let detail = Detail::sent(Signal::GoAway, u64::from(self.goaway.0), Sender::Server);
@@ -243,7 +243,7 @@ impl Connection {
         self.streams.len()
     }
 
-    /// Whether no further request can be sent: the server said that it takes no more, or all numbers of
+    /// True if no further request can be sent: the server said that it takes no more, or all numbers of
     /// streams are used.
     pub fn is_closing(&self) -> bool {
         self.going_away.is_some() || self.streams.next_id().is_none()
@@ -255,7 +255,7 @@ impl Connection {
         self.going_away.filter(|last| *last > 0).map(StreamId)
     }
 
-    /// What came of the reply on a stream, for a request that fails before it is over.
+    /// The reply on a stream as far as it came, for a request that fails before it is over.
     pub fn so_far(&self, stream: StreamId) -> Option<Reply> {
         Some(self.streams.get(stream.0)?.reply(!self.is_closing()))
     }

@@ -1,4 +1,4 @@
-//! What can be wrong with a server's HTTP/2, and the codes that say so on the wire.
+//! Faults of a server's HTTP/2, and the codes that say so on the wire.
 
 use super::hpack::HpackError;
 use crate::http1::Malformed;
@@ -80,7 +80,7 @@ impl StreamError {
         }
     }
 
-    /// What a sample of the request records.
+    /// The outcome that a sample of the request records.
     pub const fn outcome(self) -> Outcome {
         match self {
             StreamError::Malformed(malformed) => malformed.outcome(),
@@ -94,7 +94,8 @@ impl StreamError {
         }
     }
 
-    /// What more is known than the outcome. Of a malformed head [`Heads`](super::Heads) know more.
+    /// The detail beyond the outcome, if there is one. Of a malformed head [`Heads`](super::Heads) know
+    /// more.
     pub fn detail(self) -> Option<Detail> {
         Some(Detail::broken(match self {
             StreamError::Malformed(malformed) => malformed.rule_of_http2()?,
@@ -122,7 +123,7 @@ impl StreamError {
 /// Why a connection cannot go on, nor any stream on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConnectionError {
-    /// What comes first is no SETTINGS frame (RFC 9113, 3.4): another protocol, such as HTTP/1.
+    /// The first bytes are no SETTINGS frame (RFC 9113, 3.4): another protocol, such as HTTP/1.
     NotHttp2,
     /// A frame is larger than was allowed (RFC 9113, 4.2).
     FrameTooLarge,

@@ -6,7 +6,7 @@ pub(super) const GREATEST_WINDOW: u32 = (1 << 31) - 1;
 /// The window of a connection, and of its streams, before anything is said of it (RFC 9113, 6.9.2).
 pub(super) const DEFAULT_WINDOW: u32 = 65_535;
 
-/// What may still be sent. It falls below zero where the peer shrinks it (RFC 9113, 6.9.2).
+/// Window for sending, in bytes. It falls below zero where the peer shrinks it (RFC 9113, 6.9.2).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SendWindow(i64);
 
@@ -32,8 +32,8 @@ impl SendWindow {
     }
 }
 
-/// What the peer may still send. All that comes is consumed at once, and allowed again when it is half of the
-/// window.
+/// Window for receiving, in bytes. All that comes is consumed at once, and allowed again when it is half of
+/// the window.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReceiveWindow {
     size: u32,

@@ -3,7 +3,7 @@
 use super::error::{ConnectionError, ErrorCode};
 use std::fmt;
 
-/// What a client sends first (RFC 9113, 3.4).
+/// The client's first bytes (RFC 9113, 3.4).
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Bytes of a frame's header.

@@ -30,11 +30,11 @@ pub struct Heads {
     /// The block that `text` was made of, if `known` says what it says.
     block: Vec<u8>,
     known: Option<Known>,
-    /// What is wrong with the last head, if anything is.
+    /// The fault of the last head, if it has one.
     flaw: Option<Box<Detail>>,
 }
 
-/// What is wrong with a head or with trailers, beside their size.
+/// A fault of a head or of trailers, beside their size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flaw {
     Name,
@@ -74,13 +74,13 @@ impl Flaw {
     }
 }
 
-/// What the known block says, and under which circumstances.
+/// The head that the known block makes, and the circumstances in which it does.
 #[derive(Debug)]
 struct Known {
     coding: Coding,
     /// Its mark, which no other block has.
     mark: u64,
-    /// Whether it inserts entries into tables.
+    /// It inserts entries into tables.
     inserts: bool,
     section: Section,
     limits: Limits,
@@ -88,7 +88,7 @@ struct Known {
 }
 
 impl Heads {
-    /// What is wrong with the head that was read last, if that is why its stream failed. Once.
+    /// The fault of the head that was read last, if that is why its stream failed. Once.
     pub fn take_flaw(&mut self) -> Option<Detail> {
         self.flaw.take().map(|flaw| *flaw)
     }
@@ -221,7 +221,7 @@ pub(crate) enum Coding {
     Qpack,
 }
 
-/// What a block holds.
+/// The content of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Section {
     /// A head, interim or final.
@@ -242,7 +242,7 @@ struct Collector<'a> {
     coding: Coding,
     /// The first thing that is wrong. What follows is decoded nevertheless, but not kept.
     wrong: Option<Malformed>,
-    /// What more is known of it.
+    /// Its detail.
     flaw: Option<Box<Detail>>,
 }
 
@@ -303,7 +303,7 @@ impl Collector<'_> {
         Malformed::BadHead
     }
 
-    /// What the block says, and what more is known of its flaw if it has one.
+    /// The head of the block, and the detail of its fault if it has one.
     fn end(mut self) -> (Result<Head, Malformed>, Option<Box<Detail>>) {
         let head = self.head();
         (head, self.flaw)
@@ -376,8 +376,8 @@ mod tests {
     }
 
     proptest! {
-        /// What comes again and again says the same, to several connections, as to one that decodes it each
-        /// time, and leaves them the same table.
+        /// Blocks that come again and again mean to several connections what they mean to one that decodes
+        /// them each time, and leave them the same table.
         #[test]
         fn known_blocks_change_nothing(
             steps in prop::collection::vec((0usize..2, any_block(), 1usize..60), 1..30),

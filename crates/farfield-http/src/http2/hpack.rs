@@ -19,7 +19,7 @@ pub use decoder::Decoder;
 /// The size of a dynamic table before anything is said of it (RFC 9113, 6.5.2), in bytes.
 pub(super) const DEFAULT_TABLE_BYTES: u32 = 4096;
 
-/// What an entry of a table counts beside its name and value (RFC 7541, 4.1), in bytes.
+/// Bytes that an entry of a table counts beside its name and value (RFC 7541, 4.1).
 pub(super) const ENTRY_OVERHEAD_BYTES: u32 = 32;
 
 /// Why a header block cannot be decoded. The table's state is lost with it, and so is the connection (RFC

@@ -7,7 +7,7 @@
 
 use super::stream::Stream;
 
-/// What may still come, on all streams of a connection together.
+/// Frames that may still come, on all streams of a connection together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Late {
     /// Heads, trailers, and ends without a byte of body.

@@ -26,7 +26,7 @@ pub(super) const fn name_of(identifier: u16) -> &'static str {
 /// servers set none below this.
 const STREAMS_BEFORE_SETTINGS: u32 = 100;
 
-/// What the server has said of itself.
+/// The server's settings, as far as they came.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Peer {
     pub frame_bytes_max: u32,
@@ -37,7 +37,7 @@ pub(super) struct Peer {
     pub table_bytes_least: u32,
 }
 
-/// What a setting changes beside the values.
+/// The effect of a setting beside the values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
     None,

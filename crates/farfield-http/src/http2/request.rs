@@ -43,9 +43,9 @@ pub struct RequestBlock {
     pub(super) later: Bytes,
     /// Leaves the table alone.
     pub(super) plain: Bytes,
-    /// What the common fields take of the table; 0 if there are none, and the blocks are all equal.
+    /// Bytes of the common fields in the table; 0 if there are none, and the blocks are all equal.
     pub(super) common_bytes: u32,
-    /// Which common fields these are: requests of two sets may meet on a connection.
+    /// The mark of these common fields: requests of two sets may meet on a connection.
     pub(super) common_mark: u64,
     pub(super) answering: Answering,
     /// Bytes of the body that must follow.
@@ -56,7 +56,7 @@ pub struct RequestBlock {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommonFields {
     fields: Vec<Field>,
-    /// What they take of a table (RFC 7541, 4.1).
+    /// Bytes of theirs in a table (RFC 7541, 4.1).
     table_bytes: u32,
 }
 
@@ -103,7 +103,7 @@ impl RequestHead<'_> {
     /// these fields leaves the table alone.
     ///
     /// # Errors
-    /// What would make it another request than the one meant.
+    /// A part that would make it another request than the one meant.
     pub fn encode(&self, common: &CommonFields) -> Result<RequestBlock, RequestError> {
         let fields = self.fields()?;
         let none = CommonFields::default();

@@ -29,7 +29,7 @@ use super::peer::{self, Peer};
 use crate::allowance::Allowance;
 use std::collections::VecDeque;
 
-/// What a server says of itself in its first SETTINGS, and how it cuts bodies.
+/// A server's first SETTINGS, and the size of its bodies' frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServerSettings {
     /// Streams that a client may have open at once; one more is refused.
@@ -57,7 +57,7 @@ impl Default for ServerSettings {
     }
 }
 
-/// What a client did.
+/// An event on a server's connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerEvent<'a> {
     /// The head of a request came. Its [end](ServerEvent::Asked) is still to come, be it at once.
@@ -130,7 +130,7 @@ struct Stream {
     is_asked: bool,
     send: SendWindow,
     receive: ReceiveWindow,
-    /// What is left of the reply's body.
+    /// The rest of the reply's body.
     body: Body,
 }
 
@@ -172,7 +172,7 @@ impl ServerConnection {
         self.streams.len()
     }
 
-    /// Whether GOAWAY was sent.
+    /// True if GOAWAY was sent.
     pub fn is_going_away(&self) -> bool {
         self.going_away.is_some()
     }
@@ -203,7 +203,7 @@ impl ServerConnection {
     }
 }
 
-/// Whether bytes that a client begins with may be HTTP/2's: all of the preface's first line that there are.
+/// True if bytes that a client begins with may be HTTP/2's: all of the preface's first line that there are.
 /// `None` while there are too few to tell it from a request of HTTP/1.
 pub fn begins_http2(bytes: &[u8]) -> Option<bool> {
     const LINE: &[u8] = b"PRI * HTTP/2.0\r\n";

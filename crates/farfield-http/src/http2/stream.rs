@@ -41,7 +41,7 @@ impl Stream {
     /// Bytes of body that may still come, of which there are some to come.
     ///
     /// # Errors
-    /// What is wrong with one more.
+    /// The fault of one more.
     pub(super) fn body_room(&self, limits: &Limits) -> Result<u64, Malformed> {
         match (self.length.map(|length| length - self.body_bytes), limits.body_bytes - self.body_bytes) {
             (Some(0), _) => Err(Malformed::BadLength),
@@ -85,7 +85,7 @@ pub(super) struct Streams {
     forgotten: u32,
 }
 
-/// What a number is the number of.
+/// The stream that a number is the number of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
     /// A stream whose reply is not over, at this place.

@@ -39,7 +39,7 @@ pub enum Lost {
 }
 
 impl Lost {
-    /// What a sample of a request on the connection records.
+    /// The outcome that a sample of a request on the connection records.
     pub const fn outcome(self) -> Outcome {
         match self {
             Lost::Quic(failure) => failure.outcome(),
@@ -72,7 +72,7 @@ pub struct Connection {
     is_secured: bool,
     /// The client's own streams were opened, within the handshake or behind it.
     has_own_streams: bool,
-    /// What became of streams that were opened within the handshake.
+    /// The fate of streams that were opened within the handshake.
     early: EarlyData,
     /// Requests whose replies have begun, without an event yet.
     begun: Vec<u32>,
@@ -84,9 +84,9 @@ pub struct Connection {
     goes_away: bool,
     /// Bytes on the server's own streams that led to nothing, less what events of requests earned.
     useless_bytes: u64,
-    /// What ends the connection behind the event that was reported last.
+    /// The error that ends the connection behind the event that was reported last.
     error: Option<ConnectionError>,
-    /// How it was lost, or the error that closing it says.
+    /// The failure by which it was lost, or the error that closing it says.
     lost: Option<Lost>,
 }
 
@@ -94,7 +94,7 @@ pub struct Connection {
 #[derive(Debug)]
 struct Request {
     number: u32,
-    /// What is still to be written of it.
+    /// Its bytes that are still to be written.
     unsent: [Bytes; 2],
     /// All of it, of one that went within the handshake, as long as the server may pass over it.
     early: Option<Box<[Bytes; 2]>>,
@@ -137,27 +137,27 @@ impl Connection {
         }
     }
 
-    /// Whether a request can be sent now.
+    /// True if a request can be sent now.
     pub fn has_room(&self) -> bool {
         self.spare.is_some() && !self.is_closing()
     }
 
-    /// Whether no further request can be sent.
+    /// True if no further request can be sent.
     pub fn is_closing(&self) -> bool {
         self.going_away.is_some() || self.lost.is_some()
     }
 
-    /// Whether the handshake is over.
+    /// True if the handshake is over.
     pub fn is_secured(&self) -> bool {
         self.is_secured
     }
 
-    /// How the connection was lost, if it was.
+    /// The failure by which the connection was lost, if it was.
     pub fn lost(&self) -> Option<Lost> {
         self.lost
     }
 
-    /// What more is known of how the connection was lost.
+    /// The detail of the failure by which the connection was lost, if there is one.
     pub fn detail(&self) -> Option<Detail> {
         match self.lost? {
             Lost::Quic(_) => self.quic.detail().cloned(),
@@ -171,18 +171,18 @@ impl Connection {
         self.going_away.is_some_and(|stream| stream > 0)
     }
 
-    /// What the server says of itself, as far as it has said it.
+    /// The server's settings, as far as they came.
     pub fn peer_settings(&self) -> PeerSettings {
         self.settings
     }
 
-    /// What came of the reply to request `number`, for one that fails before it is over.
+    /// The reply to request `number` as far as it came, for a request that fails before it is over.
     pub fn so_far(&self, number: u32) -> Option<Reply> {
         let place = self.place_of(number)?;
         Some(self.requests[place].reply.so_far())
     }
 
-    /// Whether some of request `number` waits for the server to allow more: on its stream, or on the
+    /// True if some of request `number` waits for the server to allow more: on its stream, or on the
     /// connection.
     pub fn is_stalled(&self, number: u32) -> bool {
         let place = self.place_of(number);

@@ -5,8 +5,7 @@ use super::error::ConnectionError;
 use super::frame;
 use super::varint::Varint;
 
-/// What the server says of itself in SETTINGS (RFC 9114, 7.2.4.1). Those of QPACK are about a table that the
-/// client does not use.
+/// The server's SETTINGS (RFC 9114, 7.2.4.1). Those of QPACK are about a table that the client does not use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PeerSettings {
     /// SETTINGS_MAX_FIELD_SECTION_SIZE: bytes of the longest head that it takes, as RFC 9114, 4.2.2
@@ -14,7 +13,7 @@ pub struct PeerSettings {
     pub field_section_bytes_max: Option<u64>,
 }
 
-/// What a control stream says.
+/// An event on a control stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ControlEvent {
     /// The server's settings, once.
@@ -37,7 +36,7 @@ pub struct ControlStream {
     last: Option<u64>,
 }
 
-/// Where in a frame the next byte is; `left` counts the bytes from there to the frame's end.
+/// The next byte's place in a frame; `left` counts the bytes from there to the frame's end.
 #[derive(Debug, Clone, Copy, Default)]
 enum Place {
     #[default]
@@ -121,7 +120,7 @@ impl ControlStream {
         Ok(None)
     }
 
-    /// Whether the frame may come here and now.
+    /// Checks that the frame may come here and now.
     fn check_kind(&self, kind: u64) -> Result<(), ConnectionError> {
         match kind {
             frame::SETTINGS if self.has_settings => Err(ConnectionError::SecondSettings),

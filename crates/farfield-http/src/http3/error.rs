@@ -1,4 +1,4 @@
-//! What can be wrong with a server's HTTP/3, and the codes that say so on the wire.
+//! Faults of a server's HTTP/3, and the codes that say so on the wire.
 
 use super::qpack::{InstructionError, QpackError};
 use crate::http1::Malformed;
@@ -69,7 +69,7 @@ impl StreamError {
         }
     }
 
-    /// What a sample of the request records.
+    /// The outcome that a sample of the request records.
     pub const fn outcome(self) -> Outcome {
         match self {
             StreamError::Malformed(malformed) => malformed.outcome(),
@@ -79,7 +79,8 @@ impl StreamError {
         }
     }
 
-    /// What more is known than the outcome. Of a malformed head [`Heads`](crate::http2::Heads) know more.
+    /// The detail beyond the outcome, if there is one. Of a malformed head [`Heads`](crate::http2::Heads)
+    /// know more.
     pub fn detail(self) -> Option<Detail> {
         match self {
             StreamError::Malformed(malformed) => malformed.rule_of_http3().map(Detail::broken),

@@ -11,7 +11,7 @@ use crate::http1::{Answering, Limits, Malformed, Reply};
 use crate::http2::{Coding, Flaw, Head, Heads, Section};
 use bytes::{Buf, Bytes};
 
-/// What the reader found.
+/// An event in a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
     /// All bytes are taken and make no event yet.
@@ -69,7 +69,7 @@ pub struct ReplyStream {
     allowance: Allowance,
 }
 
-/// Where in a frame the next byte is.
+/// The next byte's place in a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Type,
@@ -79,7 +79,7 @@ enum Place {
     Skipped { left: u64 },
 }
 
-/// What has come of the message.
+/// The part of the message that has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     /// No final head.
@@ -159,13 +159,13 @@ impl ReplyStream {
         }
     }
 
-    /// What has come of the reply.
+    /// The reply as far as it has come.
     pub fn so_far(&self) -> Reply {
         let ReplyStream { status, body_bytes, reply_bytes, .. } = *self;
         Reply { status, persistent: true, body_bytes, reply_bytes }
     }
 
-    /// Whether anything of a reply has come.
+    /// True if anything of a reply has come.
     pub fn is_begun(&self) -> bool {
         self.reply_bytes > 0
     }
@@ -188,7 +188,7 @@ impl ReplyStream {
         Ok(())
     }
 
-    /// Whether the frame may come here and now.
+    /// Checks that the frame may come here and now.
     fn check_kind(&mut self, kind: u64) -> Result<(), Wrong> {
         let is_flood = self.allowance.spend(1).is_err();
         let error = match kind {
@@ -210,7 +210,7 @@ impl ReplyStream {
     fn begin_frame(&mut self, kind: u64, length: u64, limits: &Limits) -> Result<(), Wrong> {
         self.place = match kind {
             frame::HEADERS => {
-                // What is gathered is bounded, however large a frame may be.
+                // Memory for a gathered section is bounded, however large a frame may be.
                 if length > u64::from(limits.head_bytes) {
                     return Err(Malformed::HeadTooLarge.into());
                 }

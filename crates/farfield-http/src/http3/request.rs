@@ -12,7 +12,7 @@ use bytes::Bytes;
 /// as many as the head says: a HEADERS frame and, if there is a body, the beginning of a DATA frame.
 ///
 /// # Errors
-/// What would make it another request than the one meant.
+/// A part that would make it another request than the one meant.
 pub fn begin_request(head: &RequestHead<'_>, out: &mut Vec<u8>) -> Result<(), RequestError> {
     let fields = head.fields()?;
     let mut section = Vec::with_capacity(128);
@@ -45,7 +45,7 @@ pub fn begin_request_of_http1(head: &[u8], scheme: &str, body_bytes: u64, out: &
 /// A request in one piece: its head as [`begin_request`] writes it, and its body.
 ///
 /// # Errors
-/// What would make it another request than the one meant.
+/// A part that would make it another request than the one meant.
 pub fn encode_request(head: &RequestHead<'_>, body: &[u8]) -> Result<Bytes, RequestError> {
     let mut bytes = Vec::with_capacity(256 + body.len());
     begin_request(head, &mut bytes)?;

@@ -26,7 +26,7 @@ const PIECE_BYTES: usize = 64 << 10;
 /// Bytes of the longest field section that a request may have.
 const SECTION_BYTES_MAX: u64 = 32 << 10;
 
-/// What a client did. Requests are numbered from 0, in the order of their streams.
+/// An event on a server's connection. Requests are numbered from 0, in the order of their streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerEvent {
     /// The handshake is over.
@@ -66,7 +66,7 @@ pub struct ServerConnection {
 struct Request {
     number: u32,
     stream: RequestStream,
-    /// What is still to be written of the reply before the rest of its body.
+    /// Bytes of the reply that are still to be written before the rest of its body.
     unsent: Bytes,
     body: Body,
     is_replied: bool,
@@ -92,7 +92,7 @@ impl ServerConnection {
         self.requests.len()
     }
 
-    /// Whether GOAWAY was sent.
+    /// True if GOAWAY was sent.
     pub fn is_going_away(&self) -> bool {
         self.going_away.is_some()
     }

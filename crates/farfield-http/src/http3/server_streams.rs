@@ -3,7 +3,7 @@
 use super::error::ConnectionError;
 use super::varint::Varint;
 
-/// What a server's unidirectional stream is for.
+/// The purpose of a server's unidirectional stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// Its bytes go to a [`ControlStream`](super::ControlStream).

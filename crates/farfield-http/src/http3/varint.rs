@@ -9,7 +9,7 @@ pub(super) struct Varint {
 }
 
 impl Varint {
-    /// Whether no integer has begun that is not over.
+    /// True if no integer has begun that is not over.
     pub(super) fn is_between(self) -> bool {
         self.missing == 0
     }

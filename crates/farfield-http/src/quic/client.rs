@@ -1,4 +1,4 @@
-//! What the connections of one worker have in common.
+//! State that the connections of one worker share.
 
 use super::connection::{Connection, Library};
 use super::identifiers::{self, Numbers, SEED_BYTES};
@@ -42,11 +42,11 @@ pub struct Client {
     name: String,
     began: std::time::Instant,
     incoming: BytesMut,
-    /// What the endpoint would answer to what is no connection's. It is never sent.
+    /// The endpoint's answer to a datagram of no connection. It is never sent.
     answer: Vec<u8>,
 }
 
-/// What sessions are made from, with their tickets.
+/// The source of sessions, with their tickets.
 enum Tls {
     /// With cryptography.
     Encrypted(encrypted::Client, Arc<Witness>),
@@ -209,7 +209,7 @@ impl Client {
         self.exchange(connection);
     }
 
-    /// What the library's two parts have for each other.
+    /// Exchanges the events that the library's two parts have for each other.
     fn exchange(&mut self, connection: &mut Connection) {
         let handle = connection.library.handle;
         while !connection.drained
@@ -241,8 +241,8 @@ impl Client {
     }
 }
 
-/// How connections behave, beside what the library does by default: CUBIC, probes for a greater MTU up to
-/// 1452 bytes, and ECN.
+/// The transport's settings, beside the library's defaults: CUBIC, probes for a greater MTU up to 1452
+/// bytes, and ECN.
 fn transport() -> TransportConfig {
     let mut transport = TransportConfig::default();
     let idle = IDLE.try_into().expect("30 s can be written");
@@ -250,7 +250,7 @@ fn transport() -> TransportConfig {
         .max_idle_timeout(Some(idle))
         .stream_receive_window(VarInt::from_u32(STREAM_WINDOW))
         .receive_window(VarInt::from_u32(CONNECTION_WINDOW))
-        // What is sent waits for the server's windows alone, so that a wait is the server's.
+        // Bytes to be sent wait for the server's windows alone, so that a wait is the server's.
         .send_window(u64::from(u32::MAX))
         .max_concurrent_bidi_streams(VarInt::from_u32(0))
         .max_concurrent_uni_streams(VarInt::from_u32(SERVER_STREAMS))

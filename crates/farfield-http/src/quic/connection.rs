@@ -29,7 +29,7 @@ impl StreamId {
         StreamId(4 * number as u64)
     }
 
-    /// Which request of its connection it is, if it is a request's.
+    /// The number of its request on the connection, if it is a request's.
     pub fn request(self) -> Option<u32> {
         if self.0.is_multiple_of(4) { u32::try_from(self.0 / 4).ok() } else { None }
     }
@@ -47,7 +47,7 @@ impl From<quinn_proto::StreamId> for StreamId {
     }
 }
 
-/// What happened on a connection.
+/// An event on a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Event {
     /// The handshake is over: streams can be opened.
@@ -68,7 +68,7 @@ pub(crate) enum Event {
     Room,
 }
 
-/// What is next on a stream.
+/// The next piece of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Piece {
     /// Bytes, at least one.
@@ -113,7 +113,7 @@ pub struct Connection {
     /// Why the server's certificate was not.
     pub(super) refused: Option<TlsFailure>,
     pub(super) refusal: Option<Detail>,
-    /// What more is known of how it was lost.
+    /// The detail of the failure by which it was lost.
     detail: Option<Box<Detail>>,
     /// The endpoint has forgotten it.
     pub(super) drained: bool,
@@ -160,8 +160,8 @@ impl Connection {
         self.library.handle.0
     }
 
-    /// Whether both ends of a session without cryptography have agreed, and whether they resume an earlier
-    /// one.
+    /// The result of a handshake without cryptography, once both ends have agreed: true if they resume an
+    /// earlier session.
     pub fn agreed(&self) -> Option<bool> {
         let data = self.library.connection.crypto_session().handshake_data()?;
         data.downcast::<Agreed>().ok().map(|agreed| agreed.resumes)
@@ -174,17 +174,17 @@ impl Connection {
         }
     }
 
-    /// What more is known of how it was lost.
+    /// The detail of the failure by which it was lost, if there is one.
     pub fn detail(&self) -> Option<&Detail> {
         self.detail.as_deref()
     }
 
-    /// Whether its endpoint has forgotten it.
+    /// True if its endpoint has forgotten it.
     pub fn is_drained(&self) -> bool {
         self.drained
     }
 
-    /// Whether the server was heard of.
+    /// True if the server was heard of.
     pub fn is_heard(&self) -> bool {
         self.heard
     }
@@ -199,18 +199,18 @@ impl Connection {
         TlsStats { secured, version: TlsVersion::Tls13, resumed: !self.verified, early }
     }
 
-    /// Whether streams can be opened within the handshake (0-RTT, RFC 9001 section 4.6): the settings and
+    /// True if streams can be opened within the handshake (0-RTT, RFC 9001 section 4.6): the settings and
     /// the user's ticket allow it.
     pub(crate) fn has_early_room(&self) -> bool {
         !self.connected && self.library.connection.has_0rtt()
     }
 
-    /// Whether the server took what went within the handshake, which is over. If not, all streams are gone.
+    /// True if the server took what went within the handshake, which is over. If not, all streams are gone.
     pub(crate) fn is_early_accepted(&self) -> bool {
         self.library.connection.accepted_0rtt()
     }
 
-    /// When the next timer comes to its end, if one runs.
+    /// The instant at which the next timer comes to its end, if one runs.
     pub fn next_timeout(&mut self) -> Option<Instant> {
         let at = self.library.connection.poll_timeout()?;
         let since = at.saturating_duration_since(self.began);
@@ -228,18 +228,18 @@ impl Connection {
         })
     }
 
-    /// What is sent takes another path from now on, from another address: the server is named the connection
-    /// by an identifier that it has not seen (RFC 9000 section 9.5), at once. Congestion control, the
-    /// estimate of the round trip and the probes of the MTU begin anew (section 9.4); what is on its way on
-    /// the old path counts as in flight until it is acknowledged or lost.
+    /// Datagrams take another path from now on, from another address: the server is named the connection by
+    /// an identifier that it has not seen (RFC 9000 section 9.5), at once. Congestion control, the estimate
+    /// of the round trip and the probes of the MTU begin anew (section 9.4); what is on its way on the old
+    /// path counts as in flight until it is acknowledged or lost.
     pub fn change_path(&mut self, now: Instant) {
         let at = self.advance(now);
         self.library.connection.path_changed(at);
         self.library.connection.local_address_changed();
     }
 
-    /// How the handshake ended, once it has: for who asks nothing on the connection. What else happened is
-    /// passed over.
+    /// The end of the handshake, once it is reached: for a caller that asks nothing on the connection. Other
+    /// events are passed over.
     pub fn handshake(&mut self) -> Option<Result<(), QuicFailure>> {
         loop {
             match self.next_event()? {
@@ -337,7 +337,7 @@ impl Connection {
         let _ = self.library.connection.recv_stream(stream.library()).stop(varint(code));
     }
 
-    /// What is next on a stream. What is read makes room for more.
+    /// The next piece of a stream. What is read makes room for more.
     pub(crate) fn read(&mut self, stream: StreamId) -> Piece {
         let mut receiver = self.library.connection.recv_stream(stream.library());
         let Ok(mut chunks) = receiver.read(true) else { return Piece::Nothing };

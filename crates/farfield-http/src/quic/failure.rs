@@ -1,4 +1,4 @@
-//! How a connection can end, grouped by what a user can do about it.
+//! Ends of a connection, grouped by what a user can do about them.
 
 use crate::tls::TlsFailure;
 use farfield_base::{Detail, Outcome, Sender, Signal};
@@ -33,7 +33,7 @@ pub enum QuicFailure {
     ClosedWith {
         /// The code.
         code: u64,
-        /// Whether it is the application's.
+        /// The code is the application's.
         by_application: bool,
     },
     /// The server does what the protocol forbids.
@@ -79,12 +79,13 @@ impl QuicFailure {
                 0 | H3_NO_ERROR => QuicFailure::Closed,
                 code => QuicFailure::ClosedWith { code, by_application: true },
             },
-            // Who closes hears no more of it, and identifiers of eight bytes do not run out.
+            // An end that closes hears no more of it, and identifiers of eight bytes do not run out.
             ConnectionError::LocallyClosed | ConnectionError::CidsExhausted => return None,
         })
     }
 
-    /// What more is known: the code and the words of whoever closed, or why the certificate was `refused`.
+    /// The detail of the failure: the code and the words of the end that closed, or why the certificate was
+    /// `refused`.
     pub(super) fn detail_of(error: &ConnectionError, refused: Option<&Detail>) -> Option<Detail> {
         Some(match error {
             ConnectionError::TransportError(error) => match refused {
@@ -102,7 +103,7 @@ impl QuicFailure {
         })
     }
 
-    /// What a sample of a request on the connection records.
+    /// The outcome that a sample of a request on the connection records.
     pub const fn outcome(self) -> Outcome {
         match self {
             QuicFailure::Tls(failure) => failure.outcome(),

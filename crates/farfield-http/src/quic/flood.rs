@@ -1,9 +1,9 @@
 //! Floods within QUIC: frames that come without end and lead to nothing, such as PING, MAX_DATA,
 //! NEW_CONNECTION_ID and PATH_CHALLENGE.
 //!
-//! What the library stores for them and answers is bounded by the library; what is bounded here is their
-//! number, against what the connection is for: bytes of streams that are read, and frames of streams that
-//! are sent, be it again. The library counts the frames.
+//! Memory for them, and the answers to them, are bounded by the library; their number is bounded here,
+//! against what the connection is for: bytes of streams that are read, and frames of streams that are sent,
+//! be it again. The library counts the frames.
 //!
 //! Frames of streams count when they come, and earn when their bytes are read, in order. One datagram that is
 //! lost holds up all that come after it until it is sent again, a window of them at most.
@@ -26,7 +26,7 @@ const HANDSHAKES_DONE_MAX: u8 = u8::MAX;
 /// Frames that may come in advance: those that lead to nothing, and a window behind a datagram that is lost.
 const ADVANCE: u32 = allowance::ADVANCE + CONNECTION_WINDOW / DATAGRAM_BYTES;
 
-/// What came on one connection, against what it was for.
+/// Frames that came on one connection, against what it was for.
 #[derive(Debug)]
 pub(super) struct FloodWatch {
     /// Datagrams since the last look.
@@ -197,7 +197,7 @@ mod tests {
         assert!(is_flood(|own, count| own.stream += count, looks.repeat(2)));
     }
 
-    /// What is read earns by its bytes, in however many pieces it is.
+    /// Bytes that are read earn by their number, in however many pieces they are.
     #[test]
     fn pieces_that_were_joined_earn_as_much() {
         let (mut apart, mut joined) = (FloodWatch::default(), FloodWatch::default());

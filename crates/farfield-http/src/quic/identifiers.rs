@@ -1,5 +1,5 @@
-//! What the library would draw entropy for: connection identifiers (RFC 9000 section 5.1) and the key of
-//! reset tokens. All follow from one seed.
+//! Numbers that the library would draw entropy for: connection identifiers (RFC 9000 section 5.1) and the
+//! key of reset tokens. All follow from one seed.
 
 use quinn_proto::crypto::{CryptoError, HmacKey};
 use quinn_proto::{ConnectionId, ConnectionIdGenerator, EndpointConfig};

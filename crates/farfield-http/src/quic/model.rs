@@ -2,7 +2,7 @@
 //! sizes, and packets that are protected by nothing but zeros in place of their tags. Round trips, sizes, the
 //! limit on amplification, loss recovery and congestion control are the library's own.
 //!
-//! What the messages have in the clear is as in [`tls::model`](crate::tls::model). Packets have no header
+//! The messages' bytes in the clear are as in [`tls::model`](crate::tls::model). Packets have no header
 //! protection either, so that a reader of captures finds their numbers where they are not in real ones.
 //!
 //! Not done: Retry, and updates of keys.
@@ -25,7 +25,7 @@ const DECODE_ERROR: u8 = 50;
 const PROTOCOL_VERSION: u8 = 70;
 const NO_APPLICATION_PROTOCOL: u8 = 120;
 
-/// What both ends have agreed on, once they have.
+/// The agreement of both ends, once they have it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Agreed {
     /// A session is resumed.

@@ -26,8 +26,8 @@ const IDLE: Duration = Duration::from_secs(60);
 /// Unidirectional streams that a client may have open: three are needed (RFC 9114, 6.2).
 const CLIENT_STREAMS: u32 = 8;
 
-/// How a server's connections behave, beside what the library does by default: CUBIC, and turns of a packet
-/// among streams.
+/// Settings of a server's connections, beside the library's defaults: CUBIC, and turns of a packet among
+/// streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServerSettings {
     /// Streams that a client may have open at once.
@@ -43,7 +43,7 @@ pub struct Server {
     incoming: BytesMut,
 }
 
-/// What a datagram is.
+/// The meaning of a datagram.
 #[expect(
     clippy::large_enum_variant,
     reason = "the largest is nearly every one, and a box of each would cost more"
@@ -132,7 +132,7 @@ impl Server {
         self.exchange(connection);
     }
 
-    /// What the library's two parts have for each other.
+    /// Exchanges the events that the library's two parts have for each other.
     fn exchange(&mut self, connection: &mut Connection) {
         let handle = connection.library.handle;
         while !connection.drained

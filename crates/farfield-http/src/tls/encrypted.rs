@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tickets::Tickets;
 
-/// What the sessions of one worker have in common: the time, and the tickets.
+/// State that the sessions of one worker share: the time, and the tickets.
 #[derive(Debug)]
 pub struct Client {
     name: ServerName<'static>,
@@ -98,7 +98,7 @@ impl Client {
         self.tickets.forget(user);
     }
 
-    /// What sessions inside QUIC are configured by, and the server's name.
+    /// The configuration of sessions inside QUIC, and the server's name.
     pub(crate) fn config(&self) -> (Arc<ClientConfig>, &ServerName<'static>) {
         (Arc::clone(&self.config), &self.name)
     }

@@ -1,4 +1,4 @@
-//! What can be wrong with a server's TLS, grouped by what a user can do about it.
+//! Faults of a server's TLS, grouped by what a user can do about them.
 
 use farfield_base::{Detail, Outcome, Rule, Sender, Signal};
 use rustls::{AlertDescription, CertificateError, Error, PeerMisbehaved};
@@ -102,7 +102,7 @@ impl TlsFailure {
         }
     }
 
-    /// What a sample of a request on the session records.
+    /// The outcome that a sample of a request on the session records.
     pub const fn outcome(self) -> Outcome {
         match self {
             TlsFailure::Untrusted => Outcome::TlsUntrusted,
@@ -118,8 +118,7 @@ impl TlsFailure {
     }
 }
 
-/// What more is known of a session's failure: the alert that came, or the rule that the server does not keep
-/// to.
+/// The detail of a session's failure: the alert that came, or the rule that the server does not keep to.
 pub(crate) fn detail_of(error: &Error) -> Detail {
     match error {
         Error::AlertReceived(alert) => {
@@ -210,8 +209,8 @@ fn rule_of_certificate(error: &CertificateError) -> Rule {
     Rule::new(wrong, section)
 }
 
-/// Whether `bytes`, the first answer to a request in plain HTTP, are of TLS: an alert, or a handshake. What a
-/// server of HTTP says first is a letter. The first byte decides alone, since the others may come later.
+/// True if `bytes`, the first answer to a request in plain HTTP, are of TLS: an alert, or a handshake. A
+/// server of HTTP begins with a letter. The first byte decides alone, since the others may come later.
 pub fn answers_plaintext(bytes: &[u8]) -> bool {
     matches!(bytes, [21 | 22, ..])
 }

@@ -51,7 +51,7 @@ impl Group {
         }
     }
 
-    /// Whether TLS 1.2 has it: hybrids need TLS 1.3.
+    /// True if TLS 1.2 has it: hybrids need TLS 1.3.
     pub const fn is_of_tls12(self) -> bool {
         !matches!(self, Group::X25519MlKem768)
     }

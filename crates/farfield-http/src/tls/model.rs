@@ -1,10 +1,11 @@
 //! TLS without cryptography, for virtual time: both ends of a session whose messages, records and round trips
 //! are those of TLS 1.3 and 1.2, with bytes without meaning in place of keys, signatures and ciphertext.
 //!
-//! What a message has in the clear is written out, so that a reader of captures sees a handshake. What would
-//! be encrypted is the plaintext, followed by zeros in place of the authentication tag. Sizes are those of
-//! rustls at both ends, with TLS_AES_256_GCM_SHA384 or ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, and of a
-//! signature of ECDSA with P-256 (tests/tls/model.rs compares them).
+//! The parts of a message in the clear are written out, so that a reader of captures sees a handshake. The
+//! parts that would be encrypted are the plaintext, followed by zeros in place of the authentication tag.
+//! Sizes are those of rustls at both ends, with TLS_AES_256_GCM_SHA384 or
+//! ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, and of a signature of ECDSA with P-256 (tests/tls/model.rs compares
+//! them).
 //!
 //! A ticket that allows early data is the name of a session that the server keeps, as rustls's are then, and
 //! allows as much as OpenSSL by default. What goes early is taken where the session is resumed, and passed
@@ -25,7 +26,7 @@ pub use server::{ServerSession, Step};
 use super::{Alpn, Group};
 use farfield_base::{Duration, TlsVersion as Version};
 
-/// What the clients of a run offer.
+/// The offer of a run's clients.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offer {
     /// The name that is asked for (SNI); none for an address.
@@ -36,13 +37,13 @@ pub struct Offer {
     pub versions: Vec<Version>,
     /// The groups that are offered, not none, in order, with a key share for the first.
     pub groups: Vec<Group>,
-    /// Whether users keep tickets.
+    /// Users keep tickets.
     pub resumption: bool,
-    /// Whether requests go within the handshake, where a ticket allows it.
+    /// Requests go within the handshake, where a ticket allows it.
     pub early_data: bool,
 }
 
-/// What a server has and what its handshakes cost.
+/// The capabilities of a server, and the cost of its handshakes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terms {
     /// The versions that it speaks; the latest in common is chosen.
@@ -54,7 +55,7 @@ pub struct Terms {
     pub certificates: Vec<u32>,
     /// Tickets that it gives after a handshake of TLS 1.3; with 0 it resumes no session, of TLS 1.2 neither.
     pub tickets: u32,
-    /// Whether its tickets of TLS 1.3 allow early data.
+    /// Its tickets of TLS 1.3 allow early data.
     pub early_data: bool,
     /// A worker's time for a full handshake.
     pub full: Duration,

@@ -6,7 +6,7 @@ use super::{Settings, encrypted, model};
 use farfield_base::{Detail, Duration, Instant, TlsStats};
 use std::sync::Arc;
 
-/// What the sessions of a run are made from.
+/// The source of a run's sessions.
 #[derive(Debug, Clone)]
 pub enum Sessions {
     /// Sessions with cryptography, on the real-time planes.
@@ -87,7 +87,7 @@ impl Session {
         }
     }
 
-    /// What more is known of the failure that [`receive`](Self::receive) returned.
+    /// The detail of the failure that [`receive`](Self::receive) returned, if there is one.
     pub fn detail(&self) -> Option<&Detail> {
         match &self.0 {
             End::Encrypted(session) => session.detail(),
@@ -112,7 +112,7 @@ impl Session {
         }
     }
 
-    /// Whether the server chose HTTP/2 (ALPN), once the handshake is over.
+    /// True if the server chose HTTP/2 (ALPN), once the handshake is over.
     pub fn speaks_http2(&self) -> bool {
         match &self.0 {
             End::Encrypted(session) => session.speaks_http2(),
@@ -182,8 +182,8 @@ impl Session {
         }
     }
 
-    /// Whether the connection may end here: not in the handshake, and not in a record. Servers often close an
-    /// idle connection without a word.
+    /// True if the connection may end here: not in the handshake, and not in a record. Servers often close
+    /// an idle connection without a word.
     pub fn may_end(&self) -> bool {
         match &self.0 {
             End::Encrypted(session) => session.may_end(),

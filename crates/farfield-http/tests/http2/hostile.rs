@@ -338,7 +338,7 @@ fn floods_of_frames_that_lead_to_nothing() {
             result = result.and_then(|_| scene.receive(&one));
         }
         assert_eq!(result, Err(Flood), "{one:?}");
-        // What is sent in answer is in proportion.
+        // The answers are in proportion.
         assert!(scene.to_send.len() <= 10_001 * 17 + 17, "{}", scene.to_send.len());
     }
     // Between bodies such frames are no flood.
@@ -387,7 +387,7 @@ fn floods_between_replies() {
     for one in kinds {
         assert_eq!(ends_with_replies(&one, 9_000, 3), [Err(Flood); 2], "{one:?}");
         assert_eq!(ends_with_replies(&one, 200, 400), [Err(Flood); 2], "{one:?}");
-        // What a server sends beside its replies is no flood, for as long as it goes on.
+        // Frames that a server sends beside its replies are no flood, for as long as it goes on.
         assert_eq!(ends_with_replies(&one, 10, 1_500), [Ok(()); 2], "{one:?}");
     }
 }
@@ -420,7 +420,7 @@ fn replies_that_come_late_are_no_flood() {
     assert_eq!(answers_late(2_000, 60), Ok(()));
 }
 
-/// What a stream that was given up can earn is bounded: a head, an end, and its window.
+/// The earnings of a stream that was given up are bounded: a head, an end, and its window.
 #[test]
 fn a_stream_that_was_given_up_is_no_source_of_frames_without_end() {
     for one in [ok(1), headers(1, END, &[]), data(1, 0, b""), data(1, END, b""), data(1, 0, b"x")] {
@@ -487,7 +487,7 @@ fn a_last_stream_that_grows() {
     assert_eq!(events, ["going away 2", "3 failed: Refused", "1 head 200"]);
 }
 
-/// What more is known of a failure than its outcome: the rule with its section, and what broke it.
+/// The detail of a failure is the rule with its section, and what broke it.
 #[test]
 fn failures_name_the_rule_and_what_broke_it() {
     let lost = |bytes: &[u8]| {
@@ -546,7 +546,7 @@ fn every_error_has_a_rule() {
     assert_eq!(rules.len(), all.len());
 }
 
-/// What a server says in GOAWAY is kept as far as it fits, in however many pieces it comes.
+/// The words of a GOAWAY are kept as far as they fit, in however many pieces they come.
 #[test]
 fn the_words_of_a_goaway_are_kept() {
     let long = "é".repeat(9000);

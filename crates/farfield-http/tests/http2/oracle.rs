@@ -22,7 +22,7 @@ struct Exchange {
     trailers: bool,
 }
 
-/// What server and client say of themselves.
+/// The settings of server and client, and their exchanges.
 #[derive(Debug, Clone)]
 struct Scene {
     own: Settings,

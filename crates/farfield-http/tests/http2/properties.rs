@@ -140,7 +140,7 @@ struct Scripted {
     pieces: Vec<(usize, u8)>,
     says_length: bool,
     trailers: bool,
-    /// Where its header block is cut.
+    /// The place at which its header block is cut.
     cut: prop::sample::Index,
 }
 

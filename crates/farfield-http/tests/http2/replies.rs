@@ -113,7 +113,7 @@ fn a_server_that_goes_away_finishes_what_it_has_begun() {
     assert_eq!(events, ["going away 0", "going away 0", "7 failed: Refused", "5 failed: Refused"]);
     assert!(scene.connection.is_closing() && scene.connection.room() == 0);
     assert!(scene.ask(&get(), b"").is_err());
-    // What it sends on the others nevertheless is let pass.
+    // Frames on the others that it sends nevertheless are let pass.
     let bytes =
         [headers(5, END, &[(":status", "200")]), headers(3, END, &[(":status", "200")]), rst_stream(1, 7)];
     let events = scene.receive(&bytes.concat()).expect("a sound server");
@@ -207,7 +207,7 @@ fn the_end_of_the_connection_is_known_for_what_it_is() {
     }
 }
 
-/// What a block says may depend on the table, on the limits, and on where it stands.
+/// A block's meaning may depend on the table, on the limits, and on where it stands.
 #[test]
 fn equal_blocks_are_not_taken_for_each_other() {
     let mut scene = Scene::asking(8);

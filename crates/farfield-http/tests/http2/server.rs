@@ -145,7 +145,7 @@ proptest! {
         ..Default::default()
     })]
 
-    /// What the h2 crate asks for is what the server reads, and each body is as long as it says, with windows
+    /// Requests of the h2 crate are what the server reads, and each body is as long as it says, with windows
     /// of all sizes and a pipe of any width between the two.
     #[test]
     fn h2_is_answered_in_full(
@@ -214,7 +214,7 @@ fn frames(bytes: &[u8]) -> Vec<Frame> {
     found
 }
 
-/// What a server that was handed `parts`, one after another, has to send behind its settings.
+/// The frames that a server sends behind its settings when it is handed `parts`, one after another.
 fn answers(settings: ServerSettings, parts: &[&[u8]]) -> (Result<(), ErrorCode>, Vec<Frame>) {
     let mut server = Server::new(settings);
     server.to_send.clear();

@@ -25,7 +25,7 @@ fn with_tickets_of(terms: &Terms, early: bool) -> Scene {
     scene
 }
 
-/// Whether the session was resumed, and what became of early data.
+/// The session's resumption, and the fate of its early data.
 fn stats(scene: &Scene) -> (bool, EarlyData) {
     let TlsStats { resumed, early, .. } = scene.connection.stats(Instant::ZERO);
     (resumed, early)

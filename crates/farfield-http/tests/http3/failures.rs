@@ -8,7 +8,7 @@ use farfield_http::quic::QuicFailure;
 use farfield_http::tls::{TlsFailure, Trust};
 use quinn_proto::VarInt;
 
-/// How the client lost the connection.
+/// The failure by which the client lost the connection.
 fn lost(scene: &mut Scene) -> Lost {
     let events = scene.take();
     scene.lost.take().unwrap_or_else(|| panic!("it is not lost: {events:?}"))
@@ -207,7 +207,7 @@ fn datagrams_of_others_are_passed_over() {
     assert!(matches!(scene.take()[..], [Event::Head(0, _), Event::Done(0, _)]));
 }
 
-/// Whoever closes says with which code and why, and that is kept.
+/// The code and the words of the end that closes are kept.
 #[test]
 fn what_closed_the_connection_is_kept() {
     let detail = |scene: &Scene| scene.connection.detail().expect("a detail").to_string();

@@ -25,7 +25,7 @@ pub fn data(body: &[u8]) -> Vec<u8> {
     frame(0, body)
 }
 
-/// What is made of the stream, which is equal however it is cut.
+/// The reading of the stream, which is equal however it is cut.
 fn made_of(stream: &[u8], answering: Answering, limits: &Limits) -> ReplyRead {
     let whole = read(&[stream], answering, limits);
     for cut in 0..=stream.len() {

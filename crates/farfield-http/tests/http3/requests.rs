@@ -186,7 +186,7 @@ fn a_reset_says_whether_the_request_may_be_sent_again() {
     );
 }
 
-/// What a server has begun to answer it has processed, whatever it says behind that.
+/// A request that a server has begun to answer is processed, whatever the server says behind that.
 #[test]
 fn what_was_answered_is_not_sent_again() {
     let begun = || {

@@ -30,7 +30,7 @@ pub struct Terms {
     pub streams: u32,
     pub versions: Option<Vec<u32>>,
     pub stream_window: Option<u32>,
-    /// Whether it takes early data, of sessions that it keeps.
+    /// The server takes early data, of sessions that it keeps.
     pub early: bool,
 }
 
@@ -52,9 +52,9 @@ pub struct Server {
     endpoint: Endpoint,
     pub certificate: CertificateDer<'static>,
     connection: Option<(ConnectionHandle, quinn_proto::Connection)>,
-    /// How its connection ended.
+    /// The error that ended its connection.
     pub lost: Option<quinn_proto::ConnectionError>,
-    /// Whether it takes what comes.
+    /// The server takes what comes.
     pub hears: bool,
 }
 
@@ -122,7 +122,7 @@ impl Server {
         self.quic().send_stream(request(number)).finish().expect("it is open");
     }
 
-    /// What came on the stream of request `number`, and whether it is over.
+    /// The bytes that came on the stream of request `number`; true if it is over.
     pub fn asked(&mut self, number: u32) -> (Vec<u8>, bool) {
         self.read(request(number))
     }
@@ -162,9 +162,9 @@ pub struct Scene {
     pub connection: Connection,
     pub heads: Heads,
     pub server: Server,
-    /// What the client found, in order.
+    /// Events of the client, in order.
     pub events: Vec<Event<'static>>,
-    /// How the client lost the connection.
+    /// The failure by which the client lost the connection.
     pub lost: Option<Lost>,
     to_client: Vec<Vec<u8>>,
     /// Bytes of the datagrams that the client sent.

@@ -59,7 +59,7 @@ proptest! {
     }
 }
 
-/// What replies are made of, whole and broken.
+/// Parts of replies, whole and broken.
 const BITS: &[&str] = &[
     "HTTP/1.1 200 OK\r\n",
     "HTTP/1.0 200\n",

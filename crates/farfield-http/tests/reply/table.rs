@@ -409,8 +409,8 @@ fn every_fault_has_an_outcome_of_the_protocol() {
     }
 }
 
-/// What more is known of a malformed reply: the rule, with its section, and the line that breaks it, however
-/// the reply is cut.
+/// The detail of a malformed reply is the rule, with its section, and the line that breaks it, however the
+/// reply is cut.
 #[test]
 fn a_malformed_reply_names_the_rule() {
     for (reply, outcome, detail) in [

@@ -6,7 +6,7 @@ use farfield_http::tls::{Alpn, TlsFailure, Trust, Version, answers_plaintext};
 use rustls::ContentType;
 use std::ops::RangeInclusive;
 
-/// What a client makes of these bytes as the answer to its first message.
+/// The client's result for these bytes as the answer to its first message.
 fn answered(bytes: &[u8]) -> Result<(), TlsFailure> {
     Scene::default().begin().receive(bytes)
 }
@@ -91,7 +91,7 @@ fn floods_have_a_name() {
     });
     assert_eq!(updates, Err(TlsFailure::Flooded));
     assert_eq!(TlsFailure::Flooded.outcome(), Outcome::Flooded);
-    // What is answered is one message, whatever was asked.
+    // The answer is one message, whatever was asked.
     let mut sent = Vec::new();
     ends.client.take_to_send(&mut sent);
     assert!(sent.len() < 1000, "{} bytes", sent.len());
@@ -223,7 +223,7 @@ fn an_alert_at_every_step_ends_the_session() {
     }
 }
 
-/// Where the records in `bytes` end.
+/// The ends of the records in `bytes`.
 fn ends_of_records(bytes: &[u8]) -> Vec<usize> {
     let mut ends = vec![];
     let mut at = 0;

@@ -294,7 +294,7 @@ fn bytes_may_come_in_any_pieces() {
     }
 }
 
-/// Who has no version or group in common is refused, as by a real server.
+/// A client that has no version or group in common is refused, as by a real server.
 #[test]
 fn a_server_refuses_what_it_does_not_have() {
     for (ours, theirs) in [(Version::Tls12, Version::Tls13), (Version::Tls13, Version::Tls12)] {
@@ -346,7 +346,7 @@ fn tickets_are_a_users_own() {
     }
 }
 
-/// What is not TLS, or is out of place, fails; nothing panics.
+/// Bytes that are not TLS, or out of place, fail; nothing panics.
 #[test]
 fn nonsense_fails() {
     let (client, terms) = modelled(offer(), terms());

@@ -21,7 +21,7 @@ use std::sync::Arc;
 pub const VALID_FROM_UNIX_S: u64 = 1_577_836_800;
 pub const VALID_TO_UNIX_S: u64 = 1_609_459_200;
 
-/// Whoever signs certificates.
+/// The authority that signs certificates.
 pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
     certificate: CertificateDer<'static>,
@@ -213,14 +213,14 @@ impl TimeProvider for AtFixedTime {
     }
 }
 
-/// What a session is made from; any certificate is accepted where `trust` is not said.
+/// The settings of a session; any certificate is accepted where `trust` is not said.
 pub struct Scene {
     pub trust: Option<Trust>,
     pub server: Server,
     pub versions: Vec<Version>,
     pub alpn: Alpn,
     pub resumption: bool,
-    /// Whether the client sends early data.
+    /// The client sends early data.
     pub early: bool,
     /// The client's certificates.
     pub identities: Option<Identities>,
@@ -316,7 +316,7 @@ impl Ends {
         let mut rest = bytes;
         while !rest.is_empty() {
             self.server.read_tls(&mut rest).expect("memory");
-            // What the server makes of it, it answers.
+            // The server answers what it makes of them.
             if self.server.process_new_packets().is_err() {
                 return;
             }

@@ -1,4 +1,4 @@
-//! What comes: frame by frame, to events. Header blocks are in `blocks`.
+//! Frames that come, one by one, to events. Header blocks are in `blocks`.
 
 use super::{Connection, Place};
 use crate::http2::StreamId;
@@ -28,7 +28,7 @@ pub(super) struct Data {
     end_stream: bool,
 }
 
-/// What a frame leads to.
+/// The result of a frame.
 pub(super) type Step<'b> = Result<Option<Event<'b>>, ConnectionError>;
 
 impl Connection {
@@ -83,7 +83,7 @@ impl Connection {
         }
     }
 
-    /// What an earlier frame has led to and is still to be reported.
+    /// The event that an earlier frame has led to and that is still to be reported.
     fn due<'b>(&mut self, to_send: &mut Vec<u8>) -> Option<Event<'b>> {
         let persistent = !self.is_closing();
         if let Some(id) = self.ended.take()
@@ -130,7 +130,7 @@ impl Connection {
         // Requests, heads, bodies and ends of streams earn it back, be they late, and so do frames of ours
         // that the server makes room for.
         self.allowance.spend(1).map_err(|_| ConnectionError::Flood)?;
-        // What is gathered is bounded, however large frames may be.
+        // Memory for gathered blocks is bounded, however large frames may be.
         let gathered = self.block.as_ref().map_or(0, |block| block.bytes.len());
         match header.kind {
             Kind::PushPromise => return Err(ConnectionError::Pushed),

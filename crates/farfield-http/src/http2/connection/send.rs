@@ -1,4 +1,4 @@
-//! What a client sends of its own accord: requests, and their bodies as far as windows allow.
+//! Requests that a client sends, and their bodies as far as windows allow.
 
 use super::Connection;
 use crate::http2::StreamId;
@@ -132,7 +132,7 @@ impl Connection {
         Ok(StreamId(id))
     }
 
-    /// Whether a request's body waits for the server to allow more of it.
+    /// True if a request's body waits for the server to allow more of it.
     pub fn is_stalled(&self, stream: StreamId) -> bool {
         self.streams.get(stream.0).is_some_and(|own| !own.unsent.is_empty())
     }

@@ -13,11 +13,11 @@ pub struct Decoder {
     advertised_bytes: u32,
     /// The peer has yet to shrink its table to what was advertised (RFC 7541, 4.2).
     shrinks: bool,
-    /// What the last block says depends on the dynamic table, or it changed the table's size.
+    /// The last block depends on the dynamic table, or it changed the table's size.
     used_table: bool,
-    /// What the last block inserted, as the table counts.
+    /// Bytes of the entries that the last block inserted, as the table counts.
     inserted_bytes: u32,
-    /// What was inserted last, if all of it was by blocks that are equal.
+    /// Entries that were inserted last, if all of them were by blocks that are equal.
     repeated: Repeated,
 }
 
@@ -101,7 +101,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Whether the last block says the same to every decoder, and says it again if it comes again.
+    /// True if the last block says the same to every decoder, and says it again if it comes again.
     pub(in crate::http2) fn is_constant(&self) -> bool {
         !self.used_table && !self.shrinks
     }
@@ -111,12 +111,12 @@ impl Decoder {
         self.inserted_bytes
     }
 
-    /// Whether a block that is constant and inserts nothing can be skipped here.
+    /// True if a block that is constant and inserts nothing can be skipped here.
     pub(in crate::http2) fn may_skip(&self) -> bool {
         !self.shrinks
     }
 
-    /// Whether the table has no room for more than what the block with this mark has inserted over and over:
+    /// True if the table has no room for more than what the block with this mark has inserted over and over:
     /// then it stays as it is when the block comes again.
     pub(in crate::http2) fn is_filled_by(&self, mark: u64) -> bool {
         self.repeated.mark == mark && self.repeated.bytes >= self.table.size_max_bytes()

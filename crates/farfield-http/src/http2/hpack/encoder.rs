@@ -3,7 +3,7 @@
 use super::static_table;
 use crate::compression::{integer, put_string};
 
-/// What the peer's table, and that of any intermediary, does with a literal field (RFC 7541, 6.2).
+/// The use that the peer's table, and that of any intermediary, makes of a literal field (RFC 7541, 6.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::http2) enum Literal {
     /// It becomes the newest entry.
@@ -45,7 +45,7 @@ pub(in crate::http2) fn size_update(size_bytes: u32, out: &mut Vec<u8>) {
     integer::encode(size_bytes, 0x20, 5, out);
 }
 
-/// Whether the static table has the field as it is, so that a dynamic entry saves nothing.
+/// True if the static table has the field as it is, so that a dynamic entry saves nothing.
 pub(in crate::http2) fn is_static(name: &[u8], value: &[u8]) -> bool {
     static_table::find(name, value).is_some()
 }

@@ -1,4 +1,4 @@
-//! What comes: frame by frame, to requests.
+//! Frames that come, one by one, to requests.
 
 use super::{Block, Body, Place, ServerConnection, ServerEvent, Stream};
 use crate::compression::Scratch;

@@ -1,4 +1,4 @@
-//! What a server sends of its own accord: heads of replies at once, bodies as far as windows allow, in turns.
+//! Replies that a server sends: heads at once, bodies as far as windows allow, in turns.
 
 use super::ServerConnection;
 use crate::http2::StreamId;
@@ -7,7 +7,7 @@ use crate::http2::head::is_of_http1;
 use crate::http2::hpack::encoder::{self, Literal};
 use bytes::Bytes;
 
-/// What is left of a body.
+/// The rest of a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Body {
     /// Nothing.
@@ -16,9 +16,9 @@ pub enum Body {
     Bytes(Bytes),
     /// So many bytes, at least one, which are slices of `of`, over and over.
     Filler {
-        /// What they are slices of, not empty.
+        /// The bytes that they are slices of, not empty.
         of: Bytes,
-        /// How many there are.
+        /// Their number.
         left: u64,
     },
 }
@@ -107,7 +107,7 @@ impl ServerConnection {
         None
     }
 
-    /// Whether a body waits for the client's windows, or for its turn.
+    /// True if a body waits for the client's windows, or for its turn.
     pub fn is_sending(&self) -> bool {
         !self.turns.is_empty()
     }

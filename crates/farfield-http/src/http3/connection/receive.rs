@@ -1,4 +1,4 @@
-//! What comes: from events of QUIC to events of requests.
+//! Events of QUIC, to events of requests.
 
 use super::{Connection, Lost, Reader, Request};
 use crate::http1::Malformed;
@@ -13,9 +13,10 @@ use bytes::Bytes;
 
 /// Bytes on a server's own streams that may lead to nothing.
 const USELESS_BYTES_MAX: u64 = 1 << 20;
-/// What an event of a request earns of them: a count between two events would be set back by every reply.
+/// Bytes of them that an event of a request earns: a count between two events would be set back by every
+/// reply.
 const EARNED_BYTES: u64 = 4 << 10;
-/// What the opening of such a stream counts for: one may end before it has a byte.
+/// Bytes that the opening of such a stream counts for: one may end before it has a byte.
 const OPENING_BYTES: u64 = 1 << 10;
 
 impl Connection {

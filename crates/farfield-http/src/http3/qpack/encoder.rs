@@ -3,7 +3,7 @@
 use super::static_table;
 use crate::compression::{integer, put_string};
 
-/// What intermediaries that encode a field again may do with it (RFC 9204, 4.5.4).
+/// The use that intermediaries which encode a field again may make of it (RFC 9204, 4.5.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Literal {
     /// They may insert it in their tables.

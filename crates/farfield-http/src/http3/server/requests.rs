@@ -8,7 +8,7 @@ use crate::http3::qpack;
 use crate::http3::varint::Varint;
 use bytes::{Buf, Bytes};
 
-/// What the next bytes of a request are.
+/// The end that the next bytes of a request have reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// Nothing yet.
@@ -29,11 +29,11 @@ pub struct RequestStream {
     /// A field section that comes in pieces.
     section: Vec<u8>,
     has_head: bool,
-    /// What came behind the head.
+    /// Bytes that came behind the head.
     rest: Bytes,
 }
 
-/// Where in a frame the next byte is.
+/// The next byte's place in a frame.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Place {
     #[default]

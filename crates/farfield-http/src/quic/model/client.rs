@@ -29,7 +29,7 @@ impl Sessions {
         Sessions { client: Arc::new(Client::new(offer)), user: AtomicU32::new(0), parameters: Arc::default() }
     }
 
-    /// What follows is on behalf of `user`.
+    /// Calls from here on are on behalf of `user`.
     pub fn act_for(&self, user: u32) {
         self.user.store(user, Ordering::Relaxed);
     }
@@ -73,7 +73,7 @@ impl crypto::ClientConfig for Sessions {
     }
 }
 
-/// What comes next of the server.
+/// The server's next messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Hello,
@@ -96,7 +96,7 @@ struct Session {
     takes_early: bool,
     /// The server's own; those of an earlier session before they come, where early data is offered.
     server_parameters: Option<TransportParameters>,
-    /// Where they are kept for later sessions.
+    /// Their place for later sessions.
     kept: Arc<Mutex<Option<TransportParameters>>>,
     messages: Messages,
     outgoing: Vec<u8>,
@@ -141,7 +141,7 @@ impl Session {
                 let ticket = message::read_ticket(TlsVersion::Tls13, body);
                 self.client.keep(self.user, ticket.ok_or_else(|| alert(DECODE_ERROR))?);
             }
-            // What would be verified.
+            // Messages that a real client would verify.
             (Stage::Flight, _) => {}
             _ => return Err(alert(DECODE_ERROR)),
         }

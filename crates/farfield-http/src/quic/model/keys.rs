@@ -85,7 +85,7 @@ impl AeadKey for NoTokens {
     }
 }
 
-/// Whether a Retry is sound: there are none.
+/// True if a Retry is sound: there are none.
 pub(super) fn is_valid_retry(_first: &ConnectionId, _header: &[u8], _payload: &[u8]) -> bool {
     false
 }

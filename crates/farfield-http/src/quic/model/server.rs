@@ -58,7 +58,7 @@ impl crypto::ServerConfig for Sessions {
     }
 }
 
-/// What comes next of the client.
+/// The client's next messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Hello,

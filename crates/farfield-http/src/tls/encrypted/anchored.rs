@@ -17,7 +17,7 @@ pub(super) struct AnchoredVerifier {
 }
 
 impl AnchoredVerifier {
-    /// Whether the only fault of `certificate`, which is one of the roots itself, is that it is a CA's. The
+    /// True if the only fault of `certificate`, which is one of the roots itself, is that it is a CA's. The
     /// library looks at its dates before that.
     fn is_own(&self, certificate: &CertificateDer<'_>, error: &Error) -> bool {
         let is_of_ca = match error {

@@ -42,7 +42,7 @@ pub enum IdentityError {
 }
 
 impl IdentityError {
-    /// Whether the file of keys is at fault, and not that of certificates.
+    /// True if the file of keys is at fault, and not that of certificates.
     pub fn is_of_keys(&self) -> bool {
         matches!(self, IdentityError::Keys | IdentityError::Unusable(..))
     }
@@ -113,7 +113,7 @@ impl Asked {
         Asked { own, asked: AtomicBool::new(false) }
     }
 
-    /// Whether the session at work was asked since this was last called.
+    /// True if the session at work was asked since this was last called.
     pub(super) fn take(&self) -> bool {
         self.asked.swap(false, Ordering::Relaxed)
     }

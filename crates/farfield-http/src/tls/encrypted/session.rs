@@ -28,7 +28,7 @@ pub struct Session {
     /// The peer has said that it sends nothing more (RFC 8446 section 6.1).
     closed_by_peer: bool,
     failed: bool,
-    /// What more is known of the failure.
+    /// The failure's detail.
     detail: Option<Box<Detail>>,
     /// The server has asked for a certificate of the client's.
     is_asked: bool,
@@ -86,7 +86,7 @@ impl Session {
         read
     }
 
-    /// What more is known of the failure.
+    /// The failure's detail, if there is one.
     pub fn detail(&self) -> Option<&Detail> {
         self.detail.as_deref()
     }

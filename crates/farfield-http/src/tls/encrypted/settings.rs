@@ -1,4 +1,4 @@
-//! What the sessions of a run have in common: whom they trust, and what they offer.
+//! Settings that the sessions of a run share: whom they trust, and what they offer.
 
 use super::anchored::AnchoredVerifier;
 use super::identity::Identities;
@@ -105,12 +105,12 @@ pub enum SettingsError {
 }
 
 impl Settings {
-    /// Whether TLS 1.3 is among the versions that are offered.
+    /// True if TLS 1.3 is among the versions that are offered.
     pub fn offers_tls13(&self) -> bool {
         self.versions.iter().any(|offered| offered.version == rustls::ProtocolVersion::TLSv1_3)
     }
 
-    /// Whether users have certificates.
+    /// True if users have certificates.
     pub fn has_identities(&self) -> bool {
         self.identities.is_some()
     }
@@ -179,7 +179,7 @@ impl Settings {
     /// Draws a random number. The first of a process takes aws-lc-rs some 30 ms, for which no user should
     /// wait.
     pub fn warm_up(&self) {
-        // Whoever needs one later gets the error if there are none.
+        // The error, if there are none, goes to the caller that needs one later.
         let _ = self.provider.secure_random.fill(&mut [0; 1]);
     }
 
@@ -189,7 +189,7 @@ impl Settings {
         Settings { began: Some(began), ..self }
     }
 
-    /// Where the time of the run begins on the library's clock.
+    /// The beginning of the run's time on the library's clock.
     pub(crate) fn began(&self) -> Option<std::time::Instant> {
         self.began
     }

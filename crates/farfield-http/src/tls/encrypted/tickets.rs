@@ -1,4 +1,5 @@
-//! What users keep for resumption (RFC 8446 section 2.2, RFC 5077): each user its own, as each browser does.
+//! Tickets that users keep for resumption (RFC 8446 section 2.2, RFC 5077): each user its own, as each
+//! browser does.
 //!
 //! The library asks one store for all connections. The store answers for the user whose session is at work,
 //! which the [`Client`](super::Client) says before it calls the library.

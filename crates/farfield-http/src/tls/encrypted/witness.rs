@@ -8,7 +8,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What became of the certificate of a session.
+/// The verdict on the certificate of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) enum Verified {
     /// None came, as where an earlier session is resumed (RFC 8446 section 2.2).
@@ -32,7 +32,7 @@ impl Witness {
         Witness { verifier, last: Mutex::default() }
     }
 
-    /// What was said since this was last asked.
+    /// The last verdict since this was last asked.
     pub(crate) fn take(&self) -> Verified {
         std::mem::take(&mut *self.last.lock().unwrap_or_else(PoisonError::into_inner))
     }

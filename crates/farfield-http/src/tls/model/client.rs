@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Tickets of TLS 1.3 that a user keeps, each of which is used once.
 const TICKETS_MAX: usize = 4;
 
-/// What the sessions of one worker have in common.
+/// State that the sessions of one worker share.
 #[derive(Debug)]
 pub struct Client {
     offer: Arc<Offer>,
@@ -42,7 +42,7 @@ impl Client {
         Session::new(Arc::clone(&self.offer), user, group, ticket)
     }
 
-    /// What the client offers.
+    /// The client's offer.
     pub fn offer(&self) -> &Offer {
         &self.offer
     }
@@ -102,7 +102,7 @@ pub fn shares(offer: &Offer, group: Option<Group>) -> Vec<Group> {
     shares
 }
 
-/// What comes next of the server.
+/// The server's next messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     /// Its first message.
@@ -329,7 +329,7 @@ impl State {
                 client.keep(self.user, message::read_ticket(self.version, body)?);
                 Some(())
             }
-            // What would be verified.
+            // Messages that a real client would verify.
             (Stage::Flight, _) => Some(()),
             _ => None,
         }

@@ -38,7 +38,8 @@ pub const TICKET: usize = 160;
 const TICKET_OF_KEPT: usize = 32;
 /// Bytes of early data that a ticket allows: OpenSSL's default.
 pub const EARLY_BYTES: u32 = 1 << 14;
-/// What a ticket says of them inside QUIC, whose own windows are the limit (RFC 9001 section 4.6.1).
+/// Bytes of early data that a ticket allows inside QUIC, whose own windows are the limit (RFC 9001 section
+/// 4.6.1).
 pub const EARLY_BYTES_IN_QUIC: u32 = u32::MAX;
 /// Bytes of a signature of ECDSA with P-256, which has 70 to 72.
 const SIGNATURE: usize = 71;
@@ -233,7 +234,7 @@ fn extensions_of_tickets(
     }
 }
 
-/// What a server reads of a first message.
+/// A client's first message, as far as a server reads it.
 #[derive(Debug, Default)]
 pub struct Hello {
     pub versions: Vec<u16>,
@@ -287,13 +288,13 @@ impl Hello {
         Some(hello)
     }
 
-    /// Whether a server takes the early data that comes behind it.
+    /// True if a server takes the early data that comes behind it.
     pub fn is_taken_early(&self, terms: &Terms, resumes: bool) -> bool {
         self.has_early && resumes && terms.early_data
     }
 }
 
-/// What a client reads of a server's first message.
+/// A server's first message, as far as a client reads it.
 #[derive(Debug, Default)]
 pub struct Answer {
     pub is_retry: bool,
@@ -481,12 +482,12 @@ pub fn transport_parameters(body: &[u8]) -> Option<&[u8]> {
     found.into_iter().find(|(kind, _)| *kind == QUIC_TRANSPORT_PARAMETERS).map(|(_, value)| value)
 }
 
-/// Whether a server takes early data, by the body of its EncryptedExtensions.
+/// True if a server takes early data, by the body of its EncryptedExtensions.
 pub fn takes_early(body: &[u8]) -> Option<bool> {
     Some(extensions(&mut &*body)?.iter().any(|(kind, _)| *kind == EARLY_DATA))
 }
 
-/// What stands behind the client's early data.
+/// The message that ends the client's early data.
 pub fn end_of_early_data(out: &mut Vec<u8>) {
     message(out, END_OF_EARLY_DATA, |_| {});
 }

@@ -24,7 +24,7 @@ static BEHIND: [u8; 1 + TAG] = {
     bytes
 };
 
-/// What stands before the content of a record, and how much behind it.
+/// The bytes before the content of a record, and the number of those behind it.
 fn ends(kind: u8, protection: Protection, content: usize) -> (SmallVec<[u8; HEADER + NONCE]>, usize) {
     let (outer, nonce, behind) = match protection {
         Protection::None => (kind, 0, 0),

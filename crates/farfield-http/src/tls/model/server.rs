@@ -10,7 +10,7 @@ use farfield_base::Duration;
 const HANDSHAKE_FAILURE: u8 = 40;
 const PROTOCOL_VERSION: u8 = 70;
 
-/// What a server has to do for a handshake to go on.
+/// An act of a server by which a handshake goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// Asks for a key share of a group (HelloRetryRequest).
@@ -47,7 +47,7 @@ impl Step {
         }
     }
 
-    /// Whether the connection is closed behind it.
+    /// True if the connection is closed behind it.
     pub fn is_refusal(self) -> bool {
         matches!(self, Step::Refuse(_))
     }
@@ -70,7 +70,7 @@ struct State {
     /// Early data came, or may come.
     has_early: bool,
     takes_early: bool,
-    /// What came early and is taken, before the answer.
+    /// Early data that came and is taken, before the answer.
     early: Vec<u8>,
     step: Option<Step>,
     /// Tickets are to be sent, behind a handshake of TLS 1.3.
@@ -105,7 +105,7 @@ impl ServerSession {
         if self.state.version.is_some() { std::mem::take(&mut self.state.early) } else { Vec::new() }
     }
 
-    /// What is to be done next.
+    /// The next step, if one is to be taken.
     pub fn step(&self) -> Option<Step> {
         self.state.step
     }
