@@ -1,5 +1,5 @@
-//! How fast the simulated plane is, and how much memory it takes: packet events a second and the resident set
-//! over the number of clients, and what a second thread adds.
+//! Speed and memory of the simulated plane: packet events a second and the resident set over the number of
+//! clients, and the gain of a second thread.
 //!
 //! ```text
 //! cargo run --release -p farfield-emulator --example simulated_speed -- [what[:seconds] …]

@@ -23,11 +23,12 @@ pub struct CapturePlan {
 /// A packet that was seen.
 #[derive(Debug, Clone)]
 pub struct Captured {
-    /// When it was meant to pass; packets from the server, when they did.
+    /// The instant at which it was meant to pass; for packets from the server, at which they did.
     pub at: Instant,
-    /// Where: 0 is the gateway, then come the plan's clients in order.
+    /// The interface: 0 is the gateway, then come the plan's clients in order.
     pub interface: u32,
-    /// Which way it went, as the interface sees it: the gateway sends to the server, a client to the network.
+    /// The packet leaves, as the interface sees it: the gateway sends to the server, a client to the
+    /// network.
     pub outbound: bool,
     /// The packet, as it was there.
     pub packet: Packet,
@@ -49,7 +50,7 @@ impl CaptureFilter {
         CaptureFilter { of_clients, port: plan.port }
     }
 
-    /// Whether to keep a packet from or to client `number`.
+    /// True if a packet from or to client `number` is to be kept.
     pub fn keeps(&self, number: ClientId, packet: &Packet) -> bool {
         let of_client = self.of_clients.is_empty() || self.of_clients.binary_search(&number.get()).is_ok();
         of_client && self.port.is_none_or(|port| has_port(packet, port))
@@ -66,7 +67,7 @@ pub(crate) struct Tap {
     pub seen: Vec<Captured>,
 }
 
-/// Where a packet is seen.
+/// The place at which a packet is seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CapturePoint {
     Gateway,

@@ -59,7 +59,7 @@ pub(crate) enum Own {
 pub(crate) struct Wire {
     pub link: Link,
     pub rng: Stream,
-    /// When the link is asked for its next fate, if packets wait before it.
+    /// The instant at which the link is asked for its next fate, if packets wait before it.
     pub fate_at: Option<Instant>,
 }
 
@@ -186,7 +186,8 @@ pub(crate) struct Lane {
     pub stages: u8,
     /// The least of their MTUs, where they are one stage.
     pub mtu: Mtu,
-    /// When they take no packets, where they are one stage: the first that ever takes none counts.
+    /// Times at which they take no packets, where they are one stage: the first link that ever takes none
+    /// counts.
     pub closure: Option<Closure>,
     /// Losses on one of them belong to connections.
     pub lends: bool,

@@ -83,7 +83,8 @@ impl CrossFlows {
         (0..self.flows.len() as u32).map(FlowSlot)
     }
 
-    /// When the next packet of a flow comes, if one does; the one after it is the next from then on.
+    /// The instant at which the next packet of a flow comes, if one does; the one after it is the next from
+    /// then on.
     pub fn next_at(&mut self, slot: FlowSlot) -> Option<Instant> {
         self.flows[slot.0 as usize].instants.as_mut().and_then(Iterator::next)
     }

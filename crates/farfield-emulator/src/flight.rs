@@ -43,7 +43,7 @@ pub(crate) struct Flight<C> {
     pub up: bool,
 }
 
-/// What a packet is once it is opened.
+/// The contents of a packet once it is opened.
 #[derive(Debug)]
 pub(crate) enum Contents {
     Segment(Tcp),

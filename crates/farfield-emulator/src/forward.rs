@@ -97,7 +97,7 @@ pub(crate) trait Forward {
 
     fn mtu(&self, link: Self::Link) -> Mtu;
 
-    /// When a link takes no packets, if ever.
+    /// Times at which a link takes no packets, if there are any.
     fn closure(&self, link: Self::Link) -> Option<&Closure>;
 
     /// A shared link, as the side knows it.

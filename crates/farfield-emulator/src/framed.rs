@@ -60,7 +60,7 @@ impl Framed {
     /// All packets of `bytes`: a virtio-net header and an IP packet.
     ///
     /// # Errors
-    /// When the headers contradict one another, or it is a large packet of a kind that was not asked for.
+    /// Headers that contradict one another, or a large packet of a kind that was not asked for.
     pub fn parse(bytes: Bytes) -> Result<Framed, IncomingError> {
         let header = VnetHeader::parse(&bytes)?;
         let packet = &bytes[VnetHeader::LEN..];
@@ -82,7 +82,7 @@ impl Framed {
         (self.bytes, self.first, self.count)
     }
 
-    /// What [`into_parts`](Self::into_parts) returned.
+    /// The packets whose parts [`into_parts`](Self::into_parts) returned.
     pub(crate) fn of_parts(bytes: Bytes, first: u16, count: u16) -> Framed {
         Framed { bytes, first, count }
     }
@@ -132,7 +132,8 @@ impl Framed {
         Packet { addresses: self.addresses(), ttl, ecn, whole, bytes, carried: crate::Carried::Framed(self) }
     }
 
-    /// What a kernel takes: a head with hop limit `ttl` and ECN codepoint `ecn`, and the bytes behind it.
+    /// The packet as a kernel takes it: a head with hop limit `ttl` and ECN codepoint `ecn`, and the bytes
+    /// behind it.
     pub fn emit(&self, ttl: u8, ecn: Ecn) -> (Head, &[u8]) {
         let mut head = Head { bytes: [0; Large::HEADER_LEN_MAX], len: 0 };
         let packet = self.packet();
@@ -176,7 +177,7 @@ impl Framed {
         usize::from(self.first)..usize::from(self.first) + usize::from(self.count)
     }
 
-    /// How it is cut, if it is one that can be.
+    /// The large packet that it is, if it is one that can be cut.
     fn large(&self) -> Option<Large> {
         let gso = VnetHeader::parse(&self.bytes).ok()?.gso?;
         Large::new(self.packet(), gso).ok()

@@ -32,14 +32,14 @@ pub fn floor(wall: Instant) -> Instant {
 pub(crate) struct Lag {
     /// The earliest instant at which anything happens now; zero in virtual time.
     pub floor: Instant,
-    /// When the present event was due, if that was before the floor.
+    /// The instant at which the present event was due, if that was before the floor.
     pub overdue: Option<Instant>,
     /// Load that is put aside, with when it was due, in the order in which it was put aside.
     pub late_load: VecDeque<(Instant, Wake)>,
 }
 
 impl Lag {
-    /// When what happens at `now` was meant to.
+    /// The instant at which an event that happens at `now` was meant to.
     pub fn intended(&self, now: Instant) -> Instant {
         self.overdue.unwrap_or(now)
     }

@@ -54,7 +54,7 @@ pub struct Class {
     pub up: Vec<Arc<LinkModel>>,
     /// A client's own links from the edge, the edge's end first.
     pub down: Vec<Arc<LinkModel>>,
-    /// Where its clients have their addresses; a part of the default block if absent.
+    /// The block of its clients' addresses; a part of the default block if absent.
     pub pool: Option<Block>,
     /// The class whose links its clients move to, as an index of classes.
     pub moves_to: Option<u16>,
@@ -98,7 +98,7 @@ pub struct Layout {
     pub clients_v4: Option<Block>,
     /// The block of IPv6 addresses.
     pub clients_v6: Option<Block>,
-    /// Where hosts stand.
+    /// The places of hosts.
     pub places: Places,
 }
 

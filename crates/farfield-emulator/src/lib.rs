@@ -11,7 +11,7 @@
 //! Everything happens at the instant at which it was meant to happen, however late the shard comes to it:
 //! being late once makes nothing else late. How late it was is counted ([`Lateness`]).
 //!
-//! Where the systems of the papers are: IP-TNE (Williamson, Simmonds and Arlitt 2004), the delay router of
+//! Systems of this kind in the papers: IP-TNE (Williamson, Simmonds and Arlitt 2004), the delay router of
 //! Banga and Druschel (1999), WASP (Nahum et al. 2001).
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]

@@ -92,7 +92,7 @@ impl ShardLinks {
         }
     }
 
-    /// When a link takes no packets, if ever.
+    /// Times at which a link takes no packets, if there are any.
     #[inline]
     pub fn closure<'a>(&'a self, clients: &'a ClientTable, at: At) -> Option<&'a Closure> {
         match at {
@@ -129,7 +129,7 @@ impl ShardLinks {
         hop: u8,
     ) -> Fate {
         let (up, now) = (flight.up, transit.now);
-        // Where the packet will lie if it waits.
+        // The slot that the packet will have if it waits.
         let key = transit.flights.vacant_key() as u64;
         let packet = farfield_net::Packet { bytes: flight.bytes(), key };
         let through = |at| Fate::Delivered(Delivery { first: Arrival { at, flipped_bit: None }, copy: None });

@@ -63,7 +63,7 @@ impl Models {
         self.models.iter().any(|model| model.number == number)
     }
 
-    /// When something happens at one of them next, if anything will.
+    /// The instant of the next event at one of them, if there is one.
     pub fn next_at(&self) -> Option<Instant> {
         self.models.iter().filter_map(|model| model.server.next_at()).min()
     }
@@ -174,7 +174,7 @@ fn refuse(packet: &Packet, answer: &mut impl FnMut(Packet)) {
 }
 
 impl ClientSide {
-    /// When something happens next, here or at a model of a server.
+    /// The instant of the next event, here or at a model of a server, if there is one.
     pub fn next_at(&self) -> Option<Instant> {
         let own = self.transit.wheel.next_at();
         match &self.edge.models {

@@ -2,7 +2,8 @@
 //! and the rows of datagrams that it hands over are cut into packets, and packets for it leave their
 //! checksums to it.
 //!
-//! What is cut keeps its buffer: each of its packets is a header and a range. Nothing of the data is copied.
+//! A packet that is cut keeps its buffer: each of its pieces is a header and a range. Nothing of the data is
+//! copied.
 
 use crate::packet::{Carried, HEADERS_MAX, Packet, Tcp, Udp};
 use bytes::Bytes;
@@ -16,7 +17,7 @@ use std::borrow::Cow;
 const HEAD_MAX: usize = VnetHeader::LEN + HEADERS_MAX;
 /// Bytes of a UDP header.
 const UDP_HEADER_LEN: usize = 8;
-/// Where the checksum lies in a TCP header, and in a UDP header.
+/// The checksum's place in a TCP header, and in a UDP header, in bytes.
 const TCP_CHECKSUM_AT: u16 = 16;
 const UDP_CHECKSUM_AT: u16 = 6;
 
@@ -35,7 +36,7 @@ pub enum IncomingError {
 /// row of datagrams is cut into.
 ///
 /// # Errors
-/// When it is no IP packet, or a large one of another kind.
+/// Bytes that are no IP packet, or a large packet of another kind.
 pub fn take_apart(
     header: &VnetHeader,
     bytes: &Bytes,
@@ -52,7 +53,7 @@ pub fn take_apart(
         None => {}
     }
     let mut packet = Packet::parse(bytes).ok_or(ParseError::Truncated)?;
-    // What stays as bytes inside must have its checksum whole.
+    // Bytes that stay as they are inside must have a whole checksum.
     if let (Carried::Raw(raw), ChecksumNeed::Partial { start, offset }) = (&packet.carried, header.checksum) {
         let mut copy = raw.to_vec();
         complete_checksum(&mut copy, start.into(), offset.into());
@@ -62,7 +63,7 @@ pub fn take_apart(
     Ok(())
 }
 
-/// Whether a checksum that is left to be done lies in the payload of the IP packet: done elsewhere, it would
+/// True if a checksum that is left to be done lies in the payload of the IP packet: done elsewhere, it would
 /// overwrite what was parsed.
 pub(crate) fn is_checksum_within(need: ChecksumNeed, ip: &IpPacket<'_>) -> bool {
     let ChecksumNeed::Partial { start, offset } = need else { return true };
@@ -353,7 +354,7 @@ mod tests {
         }
     }
 
-    /// What an ordinary host leaves out or adds stays as it is, as bytes with a whole checksum.
+    /// Packets from which an ordinary host would differ stay as they are, as bytes with a whole checksum.
     #[test]
     fn what_is_not_plain_stays_bytes() {
         let plain = datagram(ADDRESSES, 100, Ecn::Ect0).to_bytes();

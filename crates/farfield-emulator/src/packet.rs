@@ -24,7 +24,7 @@ pub struct Packet {
     pub addresses: Addresses,
     /// TTL or hop limit, counted down by each router.
     pub ttl: u8,
-    /// Whether its ends understand marks of congestion, and whether it met one.
+    /// The ECN codepoint: its ends understand marks of congestion or not, and it met one or not.
     pub ecn: Ecn,
     /// False if routers may cut it into fragments: IPv4 without DF.
     pub whole: bool,
@@ -164,7 +164,7 @@ impl Packet {
         if let Some(byte) = bytes.get_mut(at) {
             *byte ^= 0x80 >> (bit % 8);
         }
-        // What is no IP packet any more is not marked either.
+        // Bytes that are no IP packet any more are not marked either.
         self.ecn = IpPacket::parse(&bytes).map_or(self.ecn, |ip| ip.ecn());
         self.carried = Carried::Raw(bytes.into());
     }

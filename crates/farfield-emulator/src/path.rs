@@ -1,5 +1,5 @@
-//! What a path should do by itself, from its links: the time of a small packet there and back, losses, hops,
-//! and the goodput of one TCP connection.
+//! Figures of a path by itself, from its links: the time of a small packet there and back, losses, hops, and
+//! the goodput of one TCP connection.
 //!
 //! Sums over the links of a client's way, without other packets on it. What a queue does under load, and TCP
 //! under loss, is not predicted: such figures have bounds instead.
@@ -17,12 +17,12 @@ const TCP_HEADER: u32 = 32;
 /// Linux's largest window by default (`tcp_rmem`).
 const WINDOW_MAX: f64 = 6.0 * 1024.0 * 1024.0;
 
-/// What a client's path should do.
+/// Expected figures of a client's path.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PathFigures {
     /// The time of a packet to the server and back, at least.
     pub round_trip: Duration,
-    /// Whether it may take longer though nothing else is on the way: jitter, or a delivery trace.
+    /// The round trip may take longer though nothing else is on the way: jitter, or a delivery trace.
     pub varies: bool,
     /// The share of packets that do not come back.
     pub lost: f64,
@@ -34,19 +34,20 @@ pub struct PathFigures {
     pub down: GoodputFigures,
 }
 
-/// What one TCP connection should get of a path in one direction.
+/// Expected goodput of one TCP connection on a path in one direction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GoodputFigures {
     /// The most bits of data a second; absent without a rate.
     pub bits: Option<f64>,
-    /// How much of that the connection should get at least; absent where losses or an early queue decide.
+    /// The share of that which the connection should get at least; absent where losses or an early queue
+    /// decide.
     pub least_share: Option<f64>,
     /// Bytes that the path and the queue of its slowest link hold. A packet that is sent again holds back as
     /// many from the receiver, which then come at once; none without a rate, or where nothing is lost.
     pub held_bytes: f64,
 }
 
-/// What the path of client `client` should do, for a packet of `bytes` from the IP header on.
+/// The expected figures of the path of client `client`, for a packet of `bytes` from the IP header on.
 pub fn figures_of(plan: &NetworkPlan, client: ClientId, bytes: u32) -> PathFigures {
     let client = &plan.clients[client.index()];
     let (class, route) = (&plan.classes[usize::from(client.class)], &plan.routes[client.route as usize]);
@@ -113,7 +114,7 @@ fn goodput(
     // is in flight without it (Appenzeller et al. 2004, section 2); CUBIC takes away less.
     let steady = !loses && room > 0.0 && matches!(slowest.speed(), Speed::Rate(_));
     let least_share = steady.then_some(if room >= in_flight { 0.9 } else { 0.6 });
-    // Where nothing is lost, nothing is held back.
+    // A path that loses nothing holds nothing back.
     let holds_back = loses || room.is_finite();
     let held_bytes = if holds_back { (in_flight + room).min(WINDOW_MAX) } else { 0.0 };
     GoodputFigures { bits: Some(bits), least_share, held_bytes }

@@ -21,7 +21,8 @@ use std::sync::Arc;
 /// All clients and all links between them and the server.
 #[derive(Debug, Clone)]
 pub struct NetworkPlan {
-    /// Where the first server listens, by family; clients of a family need it to have an address of it.
+    /// Addresses at which the first server listens, by family; clients of a family need it to have an
+    /// address of it.
     pub servers: Servers,
     /// Kinds of clients.
     pub classes: Vec<ClassPlan>,
@@ -48,7 +49,7 @@ pub struct NetworkPlan {
 pub struct MovePlan {
     /// The client.
     pub client: ClientId,
-    /// When it moves.
+    /// The instant of its move.
     pub at: Instant,
 }
 
@@ -97,7 +98,7 @@ pub struct ClientPlan {
     pub class: u16,
     /// Its route to the server of its users, as an index of [`NetworkPlan::routes`].
     pub route: u32,
-    /// Which of its class it is, from 0.
+    /// Its number within its class, from 0.
     pub rank: u32,
 }
 
@@ -115,7 +116,7 @@ pub struct RoutePlan {
 pub struct HopPlan {
     /// The shared link; none takes no time.
     pub link: Option<SharedLinkId>,
-    /// Where it ends.
+    /// The node at its end.
     pub to: NodePlan,
 }
 
@@ -153,7 +154,7 @@ impl RoutePlan {
 }
 
 impl Servers {
-    /// Where clients of this family find the server.
+    /// The server's address for clients of this family.
     pub fn of(&self, client: &IpAddr) -> SocketAddr {
         match client {
             IpAddr::V4(_) => (self.v4, self.port).into(),
@@ -168,7 +169,7 @@ impl NetworkPlan {
         if self.moves.is_empty() { self.clients.len() } else { self.clients.len() / 2 }
     }
 
-    /// What a client that moves is afterwards.
+    /// The client that a client becomes by its move.
     pub fn double(&self, client: ClientId) -> ClientId {
         ClientId::at(client.index() + self.acting())
     }

@@ -42,7 +42,8 @@ impl RealHosts {
     }
 }
 
-/// Where all links only take time, up and down: of clients' own links by class, of shared ones by route.
+/// Ways on which all links only take time, up and down: of clients' own links by class, of shared ones by
+/// route.
 #[derive(Debug)]
 pub(crate) struct LetsWhole {
     classes: Box<[[bool; 2]]>,
@@ -93,7 +94,8 @@ impl ClientSide {
             self.transit.drops.nobody += packet.packets();
             return;
         };
-        // Which client it is counted with matters to nothing: it has come to this shard, and leaves by it.
+        // The client that it is counted with matters to nothing: it has come to this shard, and leaves by
+        // it.
         let client = ClientSlot::new(0);
         let set_out = |side: &mut ClientSide, packet: Packet| {
             side.set_out(Flight::of(packet, (client, to), true, false).sent_by(Some(from)));

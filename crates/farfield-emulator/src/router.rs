@@ -61,7 +61,7 @@ impl Router {
         self.side.edge.take_captured()
     }
 
-    /// When something happens next, if anything will.
+    /// The instant of the next event, if there is one.
     pub fn next_at(&self) -> Option<Instant> {
         self.side.next_at()
     }

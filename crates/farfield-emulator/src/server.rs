@@ -4,7 +4,7 @@
 //! The model covers what clients can feel: which SYNs are dropped, how long a connection waits to be
 //! accepted, how long a request waits for a worker, how long it is served, and when a connection is closed.
 //! Over TLS, a handshake waits for a worker and takes its time as a request does.
-//! What is not: processor sharing, disks, memory.
+//! Not modelled: processor sharing, disks, memory.
 //!
 //! Queues overflow as Linux's do: a SYN finds the backlog or the accept queue full and is dropped; the last
 //! ACK of a handshake finds the accept queue full and is dropped, too, so that the client believes in a
@@ -78,7 +78,7 @@ pub struct ServerPlan {
     pub send_buffer: u32,
     /// TLS of its connections; absent where the scheme is http.
     pub tls: Option<Arc<Terms>>,
-    /// What it says to clients that speak HTTP/2.
+    /// Settings for clients that speak HTTP/2.
     pub streams: ServerSettings,
 }
 
@@ -215,7 +215,7 @@ impl ServerModel {
         true
     }
 
-    /// When something happens next, if anything will.
+    /// The instant of the next event, if there is one.
     pub fn next_at(&self) -> Option<Instant> {
         self.wheel.next_at()
     }

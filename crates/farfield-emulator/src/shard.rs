@@ -125,12 +125,12 @@ impl Shard {
         self.come_to_rest();
     }
 
-    /// When something happens next, if anything will.
+    /// The instant of the next event, if there is one.
     pub fn next_at(&self) -> Option<Instant> {
         self.side.next_at()
     }
 
-    /// When the load was due that has been put aside first, if any has.
+    /// The instant at which the load was due that has been put aside first, if any has.
     pub fn late_load_at(&self) -> Option<Instant> {
         self.side.lag.late_load.front().map(|(due, _)| *due)
     }
@@ -157,7 +157,8 @@ impl Shard {
         let (due, event) = self.next_in_turn(wall)?;
         self.side.hosts.prefetch(&mut self.side.transit);
         let at = due.max(floor);
-        // What follows from a packet that another thread handed over too late may have been due before.
+        // Events that follow from a packet which another thread handed over too late may have been due
+        // before.
         debug_assert!(
             at >= self.side.transit.now || self.side.lag.is_real_time() || self.side.may_be_late(),
             "time does not go back"
@@ -333,7 +334,8 @@ impl Shard {
             match upcall {
                 Upcall::Connected(key) => population.handle_connected(side, now, key),
                 Upcall::Received(key, bytes) => {
-                    // What is queued with it: the user must not ask again where the server has closed.
+                    // A close that is queued with it comes first: the user must not ask again where the
+                    // server has closed.
                     if side.hosts.upcalls.end_next(key) {
                         population.handle_ending(key);
                     }

@@ -42,7 +42,7 @@ pub(crate) struct SharedSide<O> {
     pub arrived: VecDeque<Flight<ClientId>>,
 }
 
-/// Which shared links a side holds, and whether a model of a server is at their end.
+/// The shared links that a side holds, and the model of a server at their end, if there is one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Extent {
     /// Links towards the server, and the first away from it.
@@ -210,7 +210,7 @@ impl<O> Forward for SharedSide<O> {
 impl Wire {
     /// Offers a packet to the link at the present instant.
     pub fn offer<C: Copy, L, O>(&mut self, transit: &Transit<C, L, O>, flight: &Flight<C>) -> Fate {
-        // Where the packet will lie if it waits.
+        // The slot that the packet will have if it waits.
         let key = transit.flights.vacant_key() as u64;
         self.link.offer(transit.now, farfield_net::Packet { bytes: flight.bytes(), key }, &mut self.rng)
     }
@@ -233,7 +233,7 @@ impl SharedLinks {
         self.side.take_at(at, flight);
     }
 
-    /// When something happens next, if anything will.
+    /// The instant of the next event, if there is one.
     pub fn next_at(&self) -> Option<Instant> {
         self.side.transit.wheel.next_at()
     }
@@ -241,7 +241,7 @@ impl SharedLinks {
     /// Does the next thing that is due by `wall`, at its own instant; false if nothing is.
     pub fn step(&mut self, wall: Instant) -> bool {
         let Some((due, event)) = self.side.transit.wheel.pop_due(wall) else { return false };
-        // What follows from a packet that came late may have been due before.
+        // Events that follow from a late packet may have been due before.
         self.side.transit.now = self.side.transit.now.max(due).max(lag::floor(wall));
         match event {
             SideEvent::Packet(slot) => self.side.travel(slot),

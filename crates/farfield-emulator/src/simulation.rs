@@ -106,7 +106,7 @@ pub struct Simulated {
     pub links: Vec<LinkCounts>,
     /// Counters of the server.
     pub server: ServerCounters,
-    /// When it ended.
+    /// The instant of its end.
     pub ended: Instant,
     /// Events done: packets, timers, users.
     pub events: u64,

@@ -24,7 +24,8 @@ pub(crate) struct TcpSocket {
     serial: u32,
     /// The user's key, until its user has closed it.
     pub key: Option<ConnectionKey>,
-    /// When it is asked next whether a timer is due: at the earliest one's deadline, or before.
+    /// The instant at which it is asked next whether a timer is due: at the earliest one's deadline, or
+    /// before.
     timer_at: Instant,
     /// Memory of its losses on links, where losses belong to connections.
     up_losses: Memory,

@@ -22,7 +22,7 @@ pub(crate) struct Owner<S> {
     pub serial: u32,
 }
 
-/// What became of a deadline.
+/// The fate of a deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Put {
     /// The deadline is too near for a queue: the wheel is to hold it.

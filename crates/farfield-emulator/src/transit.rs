@@ -53,7 +53,7 @@ pub struct Crossing {
 }
 
 impl Crossing {
-    /// When it is meant to be at the other side.
+    /// The instant at which it is meant to be at the other side.
     pub fn at(&self) -> Instant {
         self.at
     }
@@ -67,7 +67,7 @@ impl Crossing {
 /// A packet that has come to an end of the network: to the gateway, or to a client that is a real host.
 #[derive(Debug)]
 pub struct Departure {
-    /// When it was meant to be there.
+    /// The instant at which it was meant to be there.
     pub intended: Instant,
     /// The packet.
     pub packet: Packet,

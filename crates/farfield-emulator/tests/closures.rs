@@ -66,8 +66,7 @@ fn answers_are_soft_errors_on_an_open_connection() {
     }
 }
 
-/// What a real client hears: the codes of each family, from the router before the link, with the packet
-/// quoted.
+/// A real client hears the codes of each family, from the router before the link, with the packet quoted.
 #[test]
 fn routers_say_why() {
     for (answer, v4, v6) in [

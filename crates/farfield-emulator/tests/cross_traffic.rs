@@ -54,8 +54,8 @@ fn before_a_link(queue: &str) -> Scene {
     scene
 }
 
-/// Who comes to an M/D/1 queue waits ρs/(2(1-ρ)) in the mean (Pollaczek and Khinchine), and finds it empty
-/// with probability 1-ρ. A probe of 36 B then takes 0.288 ms of its own.
+/// A packet that comes to an M/D/1 queue waits ρs/(2(1-ρ)) in the mean (Pollaczek and Khinchine), and finds
+/// it empty with probability 1-ρ. A probe of 36 B then takes 0.288 ms of its own.
 #[test]
 fn poisson_packets_are_an_m_d_1_queue() {
     for (rate, load) in [("500kbit", 0.5), ("800kbit", 0.8)] {

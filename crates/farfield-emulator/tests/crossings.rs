@@ -158,8 +158,8 @@ fn links_without_delay_and_queues_that_tell_later() {
     assert!(samples.len() > 500 && drops.damaged > 10, "{} samples, {drops:?}", samples.len());
 }
 
-/// What comes back to the gateway when it sends a datagram of each TTL to client 2, with when that is:
-/// routers on either side of a crossing count hops and answer, and the client, whose port is closed.
+/// The answers to the gateway when it sends a datagram of each TTL to client 2, with their instants: routers
+/// on either side of a crossing count hops and answer, and the client, whose port is closed.
 fn traced(scene: &Scene, count: u32) -> Vec<(Instant, Vec<u8>)> {
     let mut cut = Cut::of(scene, count);
     let network = scene.network();

@@ -85,7 +85,7 @@ fn datagram(source: IpAddr, destination: IpAddr, ttl: u8) -> Packet {
     Packet::raw(out.into()).expect("a packet")
 }
 
-/// What has come to servers and to clients, once nothing is under way.
+/// The packets that have come to servers and to clients, once nothing is under way.
 fn drain(router: &mut Router) -> (Vec<Departure>, Vec<Departure>) {
     let (mut at_servers, mut at_clients) = (Vec::new(), Vec::new());
     loop {
@@ -96,7 +96,7 @@ fn drain(router: &mut Router) -> (Vec<Departure>, Vec<Departure>) {
     }
 }
 
-/// When the one packet that arrived did, with which hop limit.
+/// The time of the one packet that arrived, and its hop limit.
 fn only(arrived: &[Departure]) -> (Duration, u8) {
     assert_eq!(arrived.len(), 1, "{arrived:?}");
     (arrived[0].intended.since(Instant::ZERO), arrived[0].packet.ttl)

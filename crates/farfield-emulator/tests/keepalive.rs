@@ -34,7 +34,7 @@ fn advice(clicks_mean: f64) -> KeepAlive {
     }
 }
 
-/// What one more click makes of work.
+/// The work that one more click makes, in seconds.
 fn work_of_a_click(timeout_s: f64) -> f64 {
     advice(2.0).work_s(timeout_s) - advice(1.0).work_s(timeout_s)
 }

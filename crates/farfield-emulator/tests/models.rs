@@ -79,7 +79,7 @@ fn router() -> (Router, Addresses) {
     (router, addresses)
 }
 
-/// What has come to the client, once nothing is under way before `end`.
+/// The packets that have come to the client, once nothing is under way before `end`.
 fn heard(router: &mut Router, end: Instant) -> Vec<(Duration, Packet)> {
     let mut heard = Vec::new();
     loop {
@@ -134,7 +134,8 @@ fn a_real_host_is_served() {
     assert!(segment(&reply.1).payload.starts_with(b"HTTP/1.1 200"), "{reply:?}");
 }
 
-/// What is no request of its port: an echo request is answered, another port reset, a datagram refused.
+/// Packets that are no request of its port: an echo request is answered, another port reset, a datagram
+/// refused.
 #[test]
 fn other_packets_are_answered_as_by_a_kernel() {
     let (mut router, addresses) = router();

@@ -21,7 +21,7 @@ struct Slow {
     late_max: Duration,
 }
 
-/// What came of it.
+/// The figures of a run.
 struct Played {
     /// Requests that were answered, a second.
     answered: f64,

@@ -36,7 +36,7 @@ fn datagram(addresses: Addresses, ttl: u8, bytes: usize) -> Packet {
     Packet::raw(out.into()).expect("a packet")
 }
 
-/// What comes out at either end, the servers' and the clients', until nothing is under way.
+/// The packets that come out at either end, the servers' and the clients', until nothing is under way.
 fn drain(router: &mut Router) -> (Vec<Departure>, Vec<Departure>) {
     let (mut at_servers, mut at_clients) = (Vec::new(), Vec::new());
     loop {
@@ -98,7 +98,7 @@ fn nothing_of_a_packet_changes_but_its_hops() {
     assert_eq!((&out[..8], out[8], &out[12..]), (&syn[..8], 63, &syn[12..]));
 }
 
-/// What finds no room is dropped, and what belongs to nobody.
+/// Packets that find no room are dropped, and those that belong to nobody.
 #[test]
 fn drops_are_counted() {
     let mut scene = Scene::at(ms(60));

@@ -20,7 +20,7 @@ fn where_nothing_is_lost_there_is_nothing_to_tell() {
     for sample in ok(&played) {
         let tcp = sample.tcp.expect("TCP is emulated");
         assert_eq!((tries(sample), tcp.retransmits, tcp.out_of_order), (1, 0, 0));
-        // What an ACK was delayed for counts as well.
+        // The delay of an ACK counts as well.
         let srtt = tcp.srtt_us.expect("the handshake was measured").get();
         assert!((20_000..60_000).contains(&srtt), "{srtt} µs");
     }

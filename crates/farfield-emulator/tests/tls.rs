@@ -105,7 +105,7 @@ fn handshakes_keep_workers_busy() {
                 + terms().resumed.as_ns() * counters.handshakes_resumed;
             let served = ms(5).as_ns() * counters.replies;
             let busy = counters.busy.as_ns();
-            // What was begun at the end counts as well.
+            // Work that was begun at the end counts as well.
             assert!(busy >= shook + served && busy <= shook + served + 2 * ms(7).as_ns(), "{counters:?}");
         }
     }

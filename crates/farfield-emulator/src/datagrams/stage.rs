@@ -84,9 +84,9 @@ pub struct DatagramScene {
     pub sides: Vec<ClientSide>,
     links: Option<SharedLinks>,
     sends: Vec<(Instant, u32, Ecn, usize, Bytes)>,
-    /// What the sockets of users heard.
+    /// Events that the sockets of users heard.
     pub heard: Vec<(Instant, u32, Heard)>,
-    /// What came to the server.
+    /// Packets that came to the server.
     pub departed: Vec<(Instant, Packet)>,
 }
 
@@ -238,7 +238,7 @@ impl DatagramScene {
         }
     }
 
-    /// What a user's socket heard.
+    /// Events that a user's socket heard.
     pub fn heard_by(&self, user: u32) -> Vec<(Instant, Heard)> {
         self.heard
             .iter()

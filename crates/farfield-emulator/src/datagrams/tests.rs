@@ -123,7 +123,8 @@ fn server_port(packet: &Packet) -> u16 {
     udp.destination_port
 }
 
-/// What is larger than a link is lost and answered, whatever the socket makes of it; what fits goes on.
+/// A datagram larger than a link is lost and answered, whatever the socket makes of it; one that fits goes
+/// on.
 #[test]
 fn a_probe_that_is_too_big_is_lost() {
     for address in [V4, V6] {
@@ -244,8 +245,8 @@ fn forged_errors_are_ignored() {
     }
 }
 
-/// What comes for a socket that was closed, or from another port than the server's, is answered as a host
-/// does; users hear nothing of it.
+/// Datagrams for a socket that was closed, or from another port than the server's, are answered as a host
+/// does; users hear nothing of them.
 #[test]
 fn strays_are_answered() {
     let mut stage = DatagramScene::of(network(1, V4, "delay = '1ms'", &[]), 1);
@@ -288,7 +289,7 @@ fn damage_is_noticed() {
         let mut stage =
             DatagramScene::of(network(1, address, "delay = '1ms'", &["delay = '1ms'\ncorrupt = '20%'"]), 1);
         (0..SENT).for_each(|nth| stage.send(at(10 * nth as u64), 0, Ecn::Ect0, 40, 40));
-        // What came damaged to the server is not answered, as a kernel would not.
+        // Packets that came damaged to the server are not answered, as a kernel would not.
         let drops = stage
             .play(|packet| if matches!(packet.carried, Carried::Udp(_)) { echo(packet) } else { Vec::new() });
         let sent: Vec<u8> = (0..40).collect();

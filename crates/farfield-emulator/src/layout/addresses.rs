@@ -1,4 +1,4 @@
-//! Which address each client has.
+//! Addresses of clients.
 //!
 //! The gateway finds a packet's shard by the address alone: its offset in the block around all clients,
 //! modulo the number of shards. So the address of client n stands at an offset that leaves the same remainder
@@ -50,7 +50,7 @@ fn rank(classes: usize, member_of: &[u16], shards: u32) -> (Vec<u32>, Vec<u128>)
     (ranks, spans)
 }
 
-/// Where classes have their addresses.
+/// The blocks of the classes' addresses.
 struct Pools {
     /// Of each class; several may be in the default block, one after the other.
     of: Vec<Block>,

@@ -59,12 +59,12 @@ impl Block {
         self.network.is_ipv6()
     }
 
-    /// Whether `address` is in it.
+    /// True if `address` is in it.
     pub fn contains(&self, address: IpAddr) -> bool {
         address.is_ipv6() == self.is_v6() && Block::around(address, self.bits) == Some(*self)
     }
 
-    /// Whether an address is in both.
+    /// True if an address is in both.
     pub fn overlaps(&self, other: &Block) -> bool {
         self.contains(other.network) || other.contains(self.network)
     }

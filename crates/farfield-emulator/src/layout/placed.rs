@@ -1,9 +1,9 @@
 //! Real hosts in the places of a network's clients: at addresses that somebody else has given out, each with
 //! the links of the class that it is placed in.
 //!
-//! Where blocks lie in one another, the smaller one counts for its addresses, as in a table of routes. A
-//! block may count for some far ends alone; of those that fit a pair, the smallest of the near end
-//! counts, and among these the smallest of the far end.
+//! Of blocks that lie in one another, the smaller one counts for its addresses, as in a table of routes. A
+//! block may count for some far ends alone; of those that fit a pair, the smallest of the near end counts,
+//! and among these the smallest of the far end.
 
 use super::Block;
 use crate::plan::{ClassPlan, ClientPlan, HostWays, NetworkPlan};

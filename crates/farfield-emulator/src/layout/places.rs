@@ -1,5 +1,5 @@
-//! Where the hosts of a network stand, kept for ways between real ones: programs, which join a network that
-//! is laid out, and servers.
+//! Places of a network's hosts, kept for ways between real ones: programs, which join a network that is laid
+//! out, and servers.
 
 use crate::plan::{HopPlan, NetworkPlan, NodePlan, RoutePlan};
 use crate::slots::{ClientId, SharedLinkId};
@@ -8,7 +8,7 @@ use farfield_net::{LinkModel, LinkName, NodeKind, Topology};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Where the hosts of a network stand.
+/// The places of a network's hosts.
 #[derive(Debug, Clone, Default)]
 pub enum Places {
     /// Clients behind edges, which meet before the servers.

@@ -24,7 +24,7 @@ pub struct HostWays {
 }
 
 impl HostWays {
-    /// Whether any server reaches another.
+    /// True if any server reaches another.
     pub fn join_servers(&self) -> bool {
         self.between_servers.iter().any(Option::is_some)
     }

@@ -58,7 +58,7 @@ pub(crate) struct Connection {
     pub http2: Option<Box<Multiplexer>>,
 }
 
-/// What a server has for reading requests.
+/// A server's means of reading requests.
 pub(crate) struct Reader<'a> {
     pub objects: &'a Objects,
     pub terms: Option<&'a Terms>,
@@ -163,7 +163,7 @@ impl Connection {
     }
 }
 
-/// Where a connection's requests are read.
+/// A connection's requests, as they are read.
 struct Requests<'a> {
     reading: &'a mut Reading,
     asks: &'a mut SmallVec<[Ask; 1]>,

@@ -143,7 +143,7 @@ fn head_of(bytes: &[u8], objects: &Objects) -> Option<(usize, Ask, u64)> {
 }
 
 impl Ask {
-    /// What is no request, and ends its connection.
+    /// Bytes that are no request, and end their connection.
     const MALFORMED: Ask =
         Ask { known: None, fixed: None, keeping: Keeping::Close, head_only: false, malformed: true };
 
@@ -222,7 +222,7 @@ impl Replies {
     }
 }
 
-/// What is kept for a body of `size` bytes, or is made now by `put` of its length in digits.
+/// The bytes kept for a body of `size` bytes, or made now by `put` of its length in digits.
 fn kept(made: &mut BTreeMap<u64, Bytes>, size: u64, put: impl FnOnce(&[u8], &mut Vec<u8>)) -> Bytes {
     if let Some(made) = made.get(&size) {
         return made.clone();

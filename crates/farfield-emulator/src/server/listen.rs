@@ -108,7 +108,7 @@ impl Core {
         self.connections[slot].stage = ConnectionStage::Queued;
         let queued = self.listener.establish(self.connections.owner_of(slot));
         self.accept(now);
-        // What a free worker takes at once has not waited.
+        // A connection that a free worker takes at once has not waited.
         let waits = self.connections[slot].stage == ConnectionStage::Queued;
         if waits {
             self.counters.accept_queue_most = self.counters.accept_queue_most.max(queued);

@@ -4,7 +4,7 @@
 //! and before those of other connections. The answer to a handshake leaves when a worker has taken its time
 //! for it. There is no accept queue, and no process that holds a connection: the socket is all workers'.
 //!
-//! What QUIC does is the library's: see [`farfield_http::quic`]. A connection that has nothing to do for the
+//! QUIC itself is the library's: see [`farfield_http::quic`]. A connection that has nothing to do for the
 //! keep-alive time is closed.
 
 use super::ServerPlan;
@@ -72,7 +72,7 @@ struct Served {
     idle_alarm_at: Instant,
 }
 
-/// How far a handshake is.
+/// Progress of a handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Handshake {
     /// The client's first message is not whole.
@@ -253,7 +253,7 @@ impl QuicEnd<'_> {
                     let asked = served.coming.remove(at);
                     served.waiting.push_back(asked);
                     counters.requests += 1;
-                    // What comes within the handshake waits for its answer.
+                    // Requests that come within the handshake wait for its answer.
                     if served.handshake == Handshake::Answered {
                         workers.ask(WorkerJob::QuicRequest(owner));
                     }

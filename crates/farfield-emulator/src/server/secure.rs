@@ -59,7 +59,7 @@ impl Connection {
         }
     }
 
-    /// What the connection's handshake needs of a worker next.
+    /// The work that the connection's handshake needs of a worker next.
     pub fn handshake_step(&self) -> Option<Step> {
         self.tls.as_ref()?.step()
     }

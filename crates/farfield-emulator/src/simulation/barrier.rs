@@ -1,4 +1,4 @@
-//! Where threads wait for each other at the end of a window: briefly, and so without sleeping.
+//! Barrier at which threads wait for each other at the end of a window: briefly, and so without sleeping.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 

@@ -19,7 +19,7 @@ pub(crate) struct Partition {
     pub packet_events: u64,
 }
 
-/// What a partition still has to hand on at its end.
+/// The remainder that a partition hands on at its end.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub samples: Vec<Sample>,

@@ -47,7 +47,7 @@ pub trait Sink: Send {
         Instant::MAX
     }
 
-    /// Whether time goes on from `now`. All that ended before `now` was taken, so that the answer, and with
+    /// True if time goes on from `now`. All that ended before `now` was taken, so that the answer, and with
     /// it the end of the simulation, need depend on nothing but virtual time.
     fn goes_on(&mut self, _now: Instant) -> bool {
         true
@@ -84,10 +84,10 @@ impl Remote {
     }
 }
 
-/// Where batches are made up.
+/// The place where batches are made up.
 pub(crate) struct Outlet<'a> {
     sink: &'a mut dyn Sink,
-    /// When the last batch ended.
+    /// The end of the last batch.
     pub handed_until: Instant,
 }
 
@@ -100,7 +100,7 @@ impl Pending {
         self.0.fetch_add(samples, Ordering::Relaxed);
     }
 
-    /// Whether a batch is due; if so, it is begun.
+    /// True if a batch is due, which is begun then.
     pub fn is_batch(&self, remote: &Remote) -> bool {
         let due = self.0.load(Ordering::Relaxed) >= BATCH || remote.batch.swap(false, Ordering::Relaxed);
         if due {
@@ -115,7 +115,7 @@ impl<'a> Outlet<'a> {
         Outlet { sink, handed_until: Instant::ZERO }
     }
 
-    /// Whether the sink is to be asked at `now` whether time goes on.
+    /// True if the sink is to be asked at `now` whether time goes on.
     pub fn looks(&self, now: Instant) -> bool {
         now >= self.sink.next_look()
     }

@@ -90,17 +90,17 @@ impl Windows {
         self.length
     }
 
-    /// When clients' window `k` begins.
+    /// The beginning of clients' window `k`.
     pub fn start(&self, k: u64) -> Instant {
         Instant::ZERO + self.length.times(k)
     }
 
-    /// When clients' window `k` ends.
+    /// The end of clients' window `k`.
     pub fn clients_end(&self, k: u64) -> Instant {
         self.start(k) + self.length
     }
 
-    /// When the hub's window `k` ends.
+    /// The end of the hub's window `k`.
     pub fn hub_end(&self, k: u64) -> Instant {
         self.start(k) + self.up
     }
@@ -110,7 +110,7 @@ impl Windows {
         self.far.is_some()
     }
 
-    /// When the far side's window `k` ends.
+    /// The end of the far side's window `k`.
     pub fn far_end(&self, k: u64) -> Instant {
         let down = self.far.unwrap_or_default();
         Instant::from_ns(self.length.times(k.saturating_add(2)).as_ns().saturating_sub(down.as_ns()))

@@ -19,7 +19,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-/// What is played.
+/// The scene to play.
 pub struct Scene {
     pub clients: u32,
     /// A client's own links, both directions alike.

@@ -60,7 +60,7 @@ pub fn secure_by(mut scene: Scene, terms: Terms) -> Scene {
     scene
 }
 
-/// When the last of all requests was over.
+/// The instant at which the last of all requests was over.
 pub fn over_at(played: &Simulated) -> Duration {
     let samples = ok(played).count();
     assert_eq!(samples, played.samples.len(), "all are whole");
@@ -259,7 +259,7 @@ fn every_stream_is_accounted_for() {
         let unfinished = with(&played, Outcome::Unfinished);
         assert!(unfinished > 100, "the server is overloaded: {unfinished}");
         assert_eq!(unfinished + with(&played, Outcome::Ok), played.samples.len());
-        // Who arrives asks for as many pages as there are streams.
+        // A user that arrives asks for as many pages as there are streams.
         assert_eq!(10 * played.counts.begun as usize, played.samples.len());
         let residence: u128 =
             played.samples.iter().map(|own| u128::from(own.done.since(own.due).as_ns())).sum();

@@ -213,7 +213,7 @@ fn connections_end_in_good_order() {
     }
 }
 
-/// What a server cannot agree to has a name, and takes no worker's time.
+/// A handshake that a server cannot agree to has a named outcome, and takes no worker's time.
 #[test]
 fn nothing_in_common_is_an_outcome() {
     let mut scene = at(ms(20));
@@ -248,7 +248,7 @@ fn every_stream_is_accounted_for() {
     let unfinished = with(&played, Outcome::Unfinished);
     assert!(unfinished > 100, "the server is overloaded: {unfinished}");
     assert_eq!(unfinished + with(&played, Outcome::Ok), played.samples.len());
-    // Who arrives asks for as many pages as there are streams.
+    // A user that arrives asks for as many pages as there are streams.
     assert_eq!(10 * played.counts.begun as usize, played.samples.len());
     let residence: u128 = played.samples.iter().map(|own| u128::from(own.done.since(own.due).as_ns())).sum();
     assert_eq!(residence, played.in_system_area);

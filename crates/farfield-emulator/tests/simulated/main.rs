@@ -215,7 +215,7 @@ fn lost_packets_come_again() {
 }
 
 /// All clients move at once: each connection of TCP ends there, and users go on from their new addresses.
-/// What was on its way goes once more, unless it was the first on its connection: then it ends by name.
+/// A request on its way goes once more, unless it was the first on its connection: then it ends by name.
 #[test]
 fn connections_end_where_their_clients_move() {
     let moves_at = Instant::ZERO + ms(1_010);
