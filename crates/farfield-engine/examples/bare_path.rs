@@ -1,4 +1,4 @@
-//! What the benches of `farfield shell` compare it with, and load it with.
+//! Ceilings and loads for the benches of `farfield shell`.
 //!
 //! `bare_path forward SERVER -- CLIENT…` runs both commands in namespaces of their own, and between them the
 //! least that can stand there: a thread that reads each packet from one TUN device and writes it to the
@@ -94,7 +94,7 @@ fn copy(one: &mut Queue, other: &mut Queue, halt: &AtomicBool) -> io::Result<(u6
             let (from, to) = if back { (&mut *other, &mut *one) } else { (&mut *one, &mut *other) };
             for _ in 0..A_TURN {
                 let Some(length) = from.read(&mut buffer)? else { break };
-                // What a kernel refuses is lost.
+                // A packet that a kernel refuses is lost.
                 let _ = to.write(&[IoSlice::new(&buffer[..length])]);
                 packets += 1;
             }

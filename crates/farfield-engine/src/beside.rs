@@ -55,7 +55,7 @@ impl Beside {
         Ok(Beside { insides, programs, names })
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub(crate) fn is_empty(&self) -> bool {
         self.programs.is_empty()
     }
@@ -180,7 +180,7 @@ pub(crate) struct RunningPrograms<'a> {
     resolvers: Vec<JoinHandle<()>>,
 }
 
-/// How a program ended by itself: absent if it was ended with the run.
+/// The end of a program by itself: absent if it was ended with the run.
 type Ending = Option<(ExitStatus, Instant)>;
 
 impl RunningPrograms<'_> {
@@ -192,7 +192,7 @@ impl RunningPrograms<'_> {
         self.resolvers.push(thread::spawn(move || resolver.serve_connections(&halt)));
     }
 
-    /// Whether the shell was left, if there is one.
+    /// True if the shell was left, if there is one.
     pub fn shell_was_left(&self) -> bool {
         self.shell_left.load(Ordering::Relaxed)
     }
@@ -249,7 +249,7 @@ fn code_of(status: ExitStatus) -> u8 {
 /// Programs that are watched.
 struct Watched {
     children: Vec<Child>,
-    /// Which of them is the shell.
+    /// The index of the shell among them.
     shell: Option<usize>,
     clock: Clock,
 }

@@ -36,7 +36,7 @@ pub(crate) struct CaptureFile {
     writer: JoinHandle<io::Result<Written>>,
 }
 
-/// What the writer has done.
+/// The writer's counts.
 #[derive(Debug)]
 pub(crate) struct Written {
     /// Packets in the file.
@@ -54,7 +54,7 @@ pub(crate) struct CaptureSender {
     backlog: Arc<Backlog>,
 }
 
-/// What lies between shards and the writer.
+/// Packets between shards and the writer.
 #[derive(Debug, Default)]
 struct Backlog {
     /// Bytes that wait.

@@ -73,7 +73,7 @@ impl Captures {
         }
     }
 
-    /// Whether connections are recorded.
+    /// True if connections are recorded.
     pub fn any(&self) -> bool {
         self.file.is_some() || self.packets.is_some()
     }

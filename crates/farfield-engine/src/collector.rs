@@ -76,9 +76,9 @@ pub(crate) struct Collector<'a> {
     pub context: SummaryContext<'a>,
     /// Thresholds that end the run once they are broken.
     pub aborts: &'a [Threshold],
-    /// What monitors read, once they have ended.
+    /// Readings of monitors, once they have ended.
     pub monitored: Option<MonitorLog>,
-    /// What is counted by address of the server's, where connections go to several.
+    /// Counts by address of the server's, where connections go to several.
     peers: Option<&'a Arc<PeerBook>>,
     /// Holds samples back until it is decided whether their seconds are set aside, if any may be.
     gate: Option<Gate>,
@@ -153,7 +153,7 @@ impl<'a> Collector<'a> {
         Collector { gate, ..self }
     }
 
-    /// What processors did in seconds that are set aside.
+    /// The work of processors in seconds that are set aside.
     pub fn machine_aside(&self) -> Worked {
         self.gate.as_ref().map(Gate::machine_aside).unwrap_or_default()
     }
@@ -204,7 +204,7 @@ impl<'a> Collector<'a> {
                 self.next_checkpoint = now + CHECKPOINT;
                 self.stats.warnings.extend(self.reports.look(now));
                 let live = self.reports.sum();
-                // What ended since may still be on its way: rates are over the time that is whole.
+                // Samples that ended since may still be on their way: rates are over the time that is whole.
                 let folded_to = live.at;
                 self.stats.connections_open.push(live.connections);
                 if self.stats.memory_short.is_none() {

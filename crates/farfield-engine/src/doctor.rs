@@ -43,7 +43,7 @@ pub fn examine() -> Vec<Finding> {
     ]
 }
 
-/// Whether emulated clients may be added to the network of this machine, before a server that runs already.
+/// The finding on emulated clients in the network of this machine, before a server that runs already.
 fn running_servers() -> Finding {
     let root = "run farfield as root; without, `--server` starts a server in a namespace of its own";
     let (found, remedy) = match joinable() {
@@ -56,7 +56,7 @@ fn running_servers() -> Finding {
     Finding { subject: "running servers", found, remedy }
 }
 
-/// What is in the way of the clients' usual block, or why an interface may not be added.
+/// The owner of the clients' usual block, or the reason why an interface may not be added.
 fn joinable() -> Result<Option<String>, String> {
     let has_right = rustix::thread::capabilities(None)
         .is_ok_and(|sets| sets.effective.contains(rustix::thread::CapabilitySet::NET_ADMIN));

@@ -108,7 +108,7 @@ impl JoinedServer {
         farfield_testbed::cpu_of(&self.processes)
     }
 
-    /// Whether its first process runs still; `None` if none could be seen.
+    /// True if its first process runs still; `None` if none could be seen.
     pub fn runs(&self) -> Option<bool> {
         self.descriptor.as_ref().map(|process| !init::has_ended(process))
     }

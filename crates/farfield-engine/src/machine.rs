@@ -61,7 +61,7 @@ pub(crate) struct MachineBefore {
     stat: String,
     /// Processors that the workers may use.
     of_workers: Vec<usize>,
-    /// Whether each of these is a worker's alone.
+    /// Each of these is a worker's alone.
     workers_apart: bool,
     used: Used,
     oom_kills: u64,
@@ -88,7 +88,7 @@ struct Ticks {
     stolen: u64,
 }
 
-/// What processors did in a stretch of time, or up to an instant.
+/// The work of processors in a stretch of time, or up to an instant.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Worked {
     /// The processors that this process may use.
@@ -106,7 +106,7 @@ pub(crate) struct MachineSeconds {
     /// Processes of the server.
     server: Vec<u32>,
     last: Worked,
-    /// What was read of seconds of which it is not decided yet whether they are set aside.
+    /// Readings of seconds of which it is not decided yet whether they are set aside.
     waiting: VecDeque<(Range<u64>, Worked)>,
     aside: Worked,
 }
@@ -169,7 +169,7 @@ impl MachineSeconds {
         }
     }
 
-    /// What is set aside.
+    /// The work in seconds that are set aside.
     pub fn aside(&self) -> Worked {
         self.aside
     }
@@ -271,7 +271,7 @@ impl MachineBefore {
         let shares_with_workers = own_processors.iter().any(|own| self.of_workers.contains(own));
         let of_farfield = if shares_with_workers { used.farfield } else { Duration::ZERO };
         let own = used.receive + of_farfield;
-        // What ran on the server's processors, and was neither the server nor farfield.
+        // Time on the server's processors of what is neither the server nor farfield.
         let others = (ticks(&own_processors).busy_time() - used.server - own).min(whole.others());
         stats.server_time = Some(ServerTime {
             ran: demand.ran.max(used.server),

@@ -32,7 +32,7 @@ const NAP_MIN: Duration = Duration::from_us(100);
 const CATCH_UP_MAX: Duration = Duration::from_secs(1);
 
 impl Phases {
-    /// Whether no more load is begun at `now`: the load is over, and what was due before its end, of which
+    /// True if no more load is begun at `now`: the load is over, and what was due before its end, of which
     /// the next is due at `next`, has been begun or is too late.
     pub fn load_has_ended(&self, now: Instant, next: Option<Instant>) -> bool {
         let end = self.window.measure_to;
@@ -48,11 +48,11 @@ pub(crate) struct Meters {
     /// Total sleep of the worker so far.
     pub slept: Duration,
     window: Window,
-    /// What kept the worker from its events so far.
+    /// Stalls of the worker so far.
     pub stalls: Stalls,
-    /// What it used in seconds that are set aside.
+    /// The worker's time in seconds that are set aside.
     aside: Aside,
-    /// Where disturbed seconds are found, if they are set aside.
+    /// The record of disturbed seconds, if they are set aside.
     shared: Option<Arc<SharedSeconds>>,
     disturbed: Tenths,
     /// At the last heartbeat.
@@ -65,7 +65,7 @@ pub(crate) struct Meters {
     before_stretch: Used,
 }
 
-/// What kept a worker from its events in the measured part.
+/// Times for which a worker was kept from its events in the measured part.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Stalls {
     longest: Duration,
@@ -94,7 +94,7 @@ struct Beat {
     waited: Option<Duration>,
 }
 
-/// What a thread has had of its processor, and not had, so far.
+/// A thread's time on its processor, and its wait for one, so far.
 #[derive(Debug, Clone, Copy, Default)]
 struct Used {
     cpu: Duration,

@@ -49,7 +49,7 @@ pub(crate) fn writer(directory: RunDirectory) -> Writer {
     Box::new(move |file| drop(directory.replace(MONITORS, file)))
 }
 
-/// What gave out first in a run whose load ended at `load_ended`.
+/// The resource that gave out first in a run whose load ended at `load_ended`.
 pub(crate) fn bottleneck(log: &MonitorLog, plane: &Plane, load_ended: Instant) -> Option<Bottleneck> {
     let workers_poll = match plane {
         Plane::Emulated(emulated) => emulated.network.busy_poll,
@@ -179,7 +179,7 @@ fn namespace_of(pid: u32) -> Option<Namespace> {
     (Some(inode) != ours).then(|| Namespace::of_process(pid).ok()).flatten()
 }
 
-/// Whether an address belongs to this machine: sockets can be bound to no other.
+/// True if an address belongs to this machine: sockets can be bound to no other.
 fn is_of_this_machine(address: SocketAddr) -> bool {
     address.ip().is_loopback() || UdpSocket::bind((address.ip(), 0)).is_ok()
 }

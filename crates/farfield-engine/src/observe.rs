@@ -136,7 +136,7 @@ pub enum CaptureError {
     Thread(#[source] io::Error),
 }
 
-/// What a capture has, and what it lacks.
+/// The packets that a capture has, and those that it lacks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CaptureReport {
     /// The interface.
@@ -149,7 +149,7 @@ pub struct CaptureReport {
     pub unwritten: u64,
     /// The error of the file, if there was one.
     pub file_error: Option<String>,
-    /// Whether the interface went down or away.
+    /// The interface went down or away.
     pub interface_down: bool,
     /// Length of the file in bytes.
     pub bytes: u64,
@@ -159,12 +159,12 @@ pub struct CaptureReport {
 }
 
 impl CaptureReport {
-    /// Whether the file has every packet.
+    /// True if the file has every packet.
     pub fn is_whole(&self) -> bool {
         self.dropped == 0 && self.unwritten == 0 && self.file_error.is_none() && !self.interface_down
     }
 
-    /// What the file lacks and why, a sentence each, with what to do.
+    /// Warnings on what the file lacks and why, a sentence each, with what to do.
     pub fn warnings(&self) -> Vec<String> {
         let mut sentences = Vec::new();
         if self.dropped > 0 {
@@ -286,7 +286,7 @@ struct Writer {
     /// Packets that passed the filter, and those taken from the ring.
     passed: u64,
     taken: u64,
-    /// Whether it runs at the normal priority.
+    /// The thread runs at the normal priority.
     is_urgent: bool,
     report: CaptureReport,
 }

@@ -1,4 +1,4 @@
-//! Who else ran: the processes that used the most processor time meanwhile, by name, as far as `/proc` shows
+//! Other processes: those that used the most processor time meanwhile, by name, as far as `/proc` shows
 //! them.
 //!
 //! `/proc/PID/stat` counts in ticks of mostly 10 ms, and of children only those that have ended and were

@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(since(vec![free.clone()], &[None]), None);
         assert_eq!(since(vec![limited.clone(), free], &[None, None]), Some(us(7)));
         assert_eq!(since(vec![limited.clone(), two.clone()], &[None, None]), Some(us(7)));
-        // What was before is none of the run's, in whichever group.
+        // Time throttled before is none of the run's, in whichever group.
         assert_eq!(since(vec![limited.clone(), two.clone()], &[Some(us(6)), Some(us(1))]), Some(us(4)));
         let limits = OwnLimits { cpu: vec![limited, two], pids: Vec::new() };
         assert_eq!(limits.throttled(), [Some(us(7)), Some(us(5))]);

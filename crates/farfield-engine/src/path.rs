@@ -41,7 +41,7 @@ pub struct PathReport {
     pub class: String,
     /// The client's address.
     pub client: IpAddr,
-    /// What its links should give.
+    /// The figures that its links should give.
     pub asked: PathFigures,
     /// Times of pings that came back, in ascending order.
     pub round_trips: Vec<Duration>,
@@ -76,7 +76,7 @@ pub enum PathError {
     /// A measurement failed.
     #[error("{what} cannot be measured: {source}")]
     Measure {
-        /// What.
+        /// The quantity, in words.
         what: &'static str,
         /// The system's error.
         source: io::Error,
@@ -190,8 +190,8 @@ fn ping_interval(asked: &PathFigures) -> Duration {
     (sending.times(2)).max(Duration::from_ms(20)).min(PING_INTERVAL_MAX)
 }
 
-/// How long a connection warms up, and how long it is then measured: some round trips; as many segments as
-/// make one more or less not count; and long enough that what the path holds does not count for much.
+/// Durations of a connection's warm-up and of its measurement: some round trips; as many segments as make
+/// one more or less not count; and long enough that what the path holds does not count for much.
 fn extent(round_trip: Duration, figures: &GoodputFigures) -> [Duration; 2] {
     let carried =
         |bits: f64| figures.bits.map_or(Duration::ZERO, |carried| Duration::from_secs_f64(bits / carried));

@@ -29,9 +29,9 @@ pub struct Requested<'a> {
     /// The processors of its kernel's receive work (`server.receive-processors`); `Some` of none leaves that
     /// work to the writing threads.
     pub receive: Option<&'a [usize]>,
-    /// Whether the server runs already, and stays where it is.
+    /// The server runs already, and stays where it is.
     pub server_runs: bool,
-    /// Whether shards may have a real-time priority.
+    /// Shards may have a real-time priority.
     pub real_time: bool,
 }
 
@@ -46,11 +46,9 @@ pub struct Placement {
     pub receive: Vec<usize>,
     /// The processors that the collector may use.
     pub collector: Vec<usize>,
-    /// Whether the collector moves to whichever of its two processors idles: the server's, first, or a
-    /// shard's.
+    /// The collector moves to whichever of its two processors idles: the server's, first, or a shard's.
     pub collector_moves: bool,
-    /// Whether shards have a real-time priority: each has its processor to itself, so that no server waits
-    /// for it.
+    /// Shards have a real-time priority: each has its processor to itself, so that no server waits for it.
     pub real_time: bool,
     /// The reason, in one sentence.
     pub reason: String,
@@ -104,7 +102,7 @@ impl Placement {
         Placement { shards: vec![Vec::new(); shards], ..Placement::default() }
     }
 
-    /// Whether each shard has a processor that no other shard, nor the server, nor its receive work uses.
+    /// True if each shard has a processor that no other shard, nor the server, nor its receive work uses.
     fn shards_are_alone(&self) -> bool {
         let mut own = self.shards.concat();
         own.sort_unstable();

@@ -35,7 +35,7 @@ pub enum Plane<S = SocketsPlane, E = Box<Emulated>, M = Box<SimulatedPlane>> {
 /// A plane before its set-up: no namespace, gateway or server has been started.
 pub type PreparedPlane = Plane<SocketsPlane, Box<EmulatedPlane>>;
 
-/// Which plane carries the bytes.
+/// The plane that carries the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PlaneKind {
@@ -60,7 +60,7 @@ impl PlaneKind {
 }
 
 impl<S, E, M> Plane<S, E, M> {
-    /// Which plane it is.
+    /// The kind of the plane.
     pub fn kind(&self) -> PlaneKind {
         match self {
             Plane::Sockets(_) => PlaneKind::Sockets,
@@ -129,7 +129,7 @@ pub struct EmulatedNetwork {
     pub nodes: Vec<String>,
     /// Names of the links that clients share, in the plan's order.
     pub links: Vec<LinkName>,
-    /// Where hosts stand.
+    /// The places of hosts.
     pub places: Places,
     /// Round trips of the nearest and the farthest client.
     pub round_trips: RoundTrips,
@@ -137,10 +137,9 @@ pub struct EmulatedNetwork {
     pub shards: NonZeroU32,
     /// The processors that shards run on, in turn; all that this process may use if empty.
     pub processors: Vec<usize>,
-    /// Whether shards poll for the next event without sleeping.
+    /// Shards poll for the next event without sleeping.
     pub busy_poll: bool,
-    /// Whether shards run at a real-time priority where each has a processor to itself and the system allows
-    /// it.
+    /// Shards run at a real-time priority where each has a processor to itself and the system allows it.
     pub real_time: bool,
     /// The capture, if there is one.
     pub capture: Option<Capture>,
@@ -287,8 +286,8 @@ impl EmulatedPlane {
         }
     }
 
-    /// What the plane adds to the network namespace of a server that runs already, before it does; `None`
-    /// where the namespace is the run's own.
+    /// Additions of the plane to the network namespace of a server that runs already, before they are made;
+    /// `None` where the namespace is the run's own.
     ///
     /// # Errors
     /// If the clients' addresses are in use there, or the namespace cannot be entered.
@@ -345,7 +344,7 @@ pub struct ServerModel {
 }
 
 impl ServerModel {
-    /// What the emulator makes a server from; a connection that is never closed is for `kept`.
+    /// The emulator's plan of the server; a connection that is never closed is for `kept`.
     pub(crate) fn plan(&self, kept: Duration) -> ServerPlan {
         ServerPlan {
             accept_queue: self.backlog,
@@ -368,9 +367,9 @@ impl ServerModel {
 /// TLS without cryptography.
 #[derive(Debug, Clone)]
 pub struct ModelTls {
-    /// What clients offer.
+    /// The clients' offer.
     pub offer: Arc<Offer>,
-    /// What the server has, and what handshakes cost it.
+    /// The server's capabilities, and the cost of its handshakes.
     pub terms: Arc<Terms>,
 }
 

@@ -50,7 +50,7 @@ const SESSION_BYTES: u64 = 10 * 1024;
 const HTTP2_BYTES: u64 = 900;
 /// Most memory of a visitor with a connection: of this process, the kernel and a server on this machine.
 const VISITOR_BYTES: u64 = 16 * 1024;
-/// What TLS adds to that at both ends.
+/// The memory that TLS adds to that at both ends.
 const VISITOR_SESSION_BYTES: u64 = 48 * 1024;
 /// Range of the default bound on visitors.
 const VISITORS: std::ops::RangeInclusive<u64> = 1_000..=1_000_000;
@@ -251,7 +251,7 @@ fn protocol_bytes(over_tls: bool, version: HttpVersion) -> u64 {
         HttpVersion::Http10 | HttpVersion::Http11 => session,
         HttpVersion::Http2 => session + HTTP2_BYTES,
         HttpVersion::Http3 => QUIC_BYTES,
-        // What is least is asked of: the server may choose it.
+        // The least of them: the server may choose it.
         HttpVersion::Auto => session,
     }
 }
@@ -277,7 +277,7 @@ fn visitors(free: Option<u64>, each: u64) -> Option<NonZeroU32> {
     NonZeroU32::new(rounded.clamp(*VISITORS.start(), *VISITORS.end()) as u32)
 }
 
-/// Whether each user has a connection at all times: it is kept open, or the user never thinks.
+/// True if each user has a connection at all times: it is kept open, or the user never thinks.
 fn holds_connections(settings: &Settings<PreparedPlane>) -> bool {
     let kept = matches!(settings.policy.policy, Reuse::Persistent | Reuse::Pipelined | Reuse::Multiplexed);
     settings.load.holds_connections(kept)
@@ -304,7 +304,7 @@ fn ports_suffice(connections: u64, addresses: u128, ports: Option<u64>) -> Resul
     Err(Lack::Ports { connections, addresses, noun, ports, available })
 }
 
-/// Whether `users` of so many bytes each fit beside the `run`, which has none yet.
+/// Checks that `users` of so many bytes each fit beside the `run`, which has none yet.
 fn memory_suffices(users: u64, each: u64, run: u64, free: Option<Headroom>) -> Result<(), Lack> {
     let Some(Headroom { free, bound: by, .. }) = free else { return Ok(()) };
     let of_users = users.saturating_mul(each);

@@ -32,7 +32,7 @@ use std::thread;
 /// Time between two looks at the stop flag and the clock.
 const LOOK: std::time::Duration = std::time::Duration::from_millis(20);
 
-/// Where clients or servers are.
+/// The location of clients or servers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Whereabouts {
     /// In a network namespace of this machine.
@@ -41,12 +41,12 @@ pub enum Whereabouts {
     Interface(String),
 }
 
-/// What is to be between which hosts.
+/// The hosts that a route is between, and the network between them.
 #[derive(Debug, Clone)]
 pub struct RouteSettings {
-    /// Where the clients are.
+    /// The clients' location.
     pub clients: Whereabouts,
-    /// Where the servers are.
+    /// The servers' location.
     pub server: Whereabouts,
     /// Addresses of the servers, at least one.
     pub targets: Vec<IpAddr>,
@@ -57,7 +57,7 @@ pub struct RouteSettings {
     pub network: EmulatedNetwork,
     /// The devices of the gateways at both ends.
     pub device: Device,
-    /// Whether kernels may hand over large packets.
+    /// Kernels may hand over large packets.
     pub offload: bool,
     /// Packets that a queue towards either end holds.
     pub queue_packets: u32,
@@ -87,7 +87,7 @@ struct End {
     place: Place,
 }
 
-/// Where an end is.
+/// The place of an end.
 #[derive(Debug)]
 enum Place {
     /// A namespace, and the name of the interface that it will have.
@@ -115,7 +115,7 @@ pub struct RouteCounts {
     pub dropped: u64,
 }
 
-/// What a route did.
+/// The figures of a route.
 #[derive(Debug)]
 pub struct RouteReport {
     /// Packets that clients sent.
@@ -134,7 +134,7 @@ pub struct RouteReport {
     pub lateness: Histogram,
     /// Processor time of the thread that passed packets on.
     pub cpu: Duration,
-    /// What ended the forwarding, if it was not asked to end.
+    /// The error that ended the forwarding, if it was not asked to end.
     pub failed: Option<io::Error>,
 }
 
@@ -181,7 +181,7 @@ impl Route {
         })
     }
 
-    /// What is added to either namespace for as long as the route is open, a line each.
+    /// Additions to either namespace for as long as the route is open, a line each.
     pub fn changes(&self) -> [String; 2] {
         [self.clients.change(), self.server.change()]
     }
@@ -255,7 +255,7 @@ impl End {
         Ok(End { whose, spec, far, place })
     }
 
-    /// What is added, in a line.
+    /// The addition, in a line.
     fn change(&self) -> String {
         let (far, whose) = (in_words(&self.far), self.whose);
         match &self.place {

@@ -84,7 +84,7 @@ pub struct Settings<P = Plane> {
     pub set_aside: Option<Duration>,
     /// Time to wait for replies after the end of the load.
     pub drain: Duration,
-    /// Whether requests that are unfinished then count as no errors.
+    /// Requests that are unfinished then count as no errors.
     pub ignores_unfinished: bool,
     /// The default bound on the visitors of an open load, if the scenario has none.
     pub visitors_bound: Option<NonZeroU32>,
@@ -98,7 +98,7 @@ pub struct Settings<P = Plane> {
     pub aborts: Vec<Threshold>,
     /// Output on disk; none if absent.
     pub output: Option<Output>,
-    /// What is monitored; nothing if absent.
+    /// Settings of the monitors; nothing is monitored if absent.
     pub monitor: Option<MonitorSettings>,
     /// Warnings for the summary.
     pub warnings: Vec<String>,
@@ -115,7 +115,7 @@ pub struct Output {
     pub keep: Keep,
     /// Upper bound on the size of the samples.
     pub budget: Bytes,
-    /// Whether the secrets of TLS sessions are written.
+    /// The secrets of TLS sessions are written.
     pub logs_keys: bool,
 }
 
@@ -243,7 +243,7 @@ fn collect(
 ) {
     // If the priority cannot be lowered, lateness shows the cost.
     let _ = processors::set_background();
-    // When the workers end, no thread needs the processors more than the collector, which makes the result.
+    // After the workers end, no thread needs the processors more than the collector, which makes the result.
     let end = || {
         if !halt.swap(true, Ordering::Relaxed) {
             let _ = processors::set_normal();
@@ -357,7 +357,7 @@ impl Settings {
         Phases { window, drain_until: window.measure_to + self.sessions.finish + self.drain }
     }
 
-    /// What takes the samples of `workers` workers.
+    /// The collector of the samples of `workers` workers.
     fn collector(
         &self,
         window: Window,
@@ -381,7 +381,7 @@ impl Settings {
         collector
     }
 
-    /// Whether users over sockets ask again as soon as they are answered: nothing is scheduled that could
+    /// True if users over sockets ask again as soon as they are answered: nothing is scheduled that could
     /// show a worker's lateness. In an emulated network packets show it.
     fn asks_at_once(&self) -> bool {
         let thinks = |think: &Distribution| think.mean() > 0.0;
@@ -389,7 +389,7 @@ impl Settings {
         is_closed && matches!(self.plane, Plane::Sockets(_))
     }
 
-    /// Where disturbed seconds of `window` are found, if they are set aside.
+    /// The record of disturbed seconds of `window`, if they are set aside.
     fn shared_seconds(&self, window: Window, server_is_elsewhere: bool) -> Option<Arc<SharedSeconds>> {
         let watchers = self.workers.get() as usize + 1;
         let shared = |longest| SharedSeconds::new(window, longest, watchers, server_is_elsewhere);
@@ -453,7 +453,7 @@ impl Plane {
         }
     }
 
-    /// Whether the target of the sockets plane can be on this machine alone.
+    /// True if the target of the sockets plane can be on this machine alone.
     fn is_reached_here(&self) -> bool {
         matches!(self, Plane::Sockets(sockets) if sockets.unix.is_some() || sockets.target.ip().is_loopback())
     }

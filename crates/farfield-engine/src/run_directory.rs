@@ -37,7 +37,7 @@ pub struct RunDirectoryError {
 }
 
 impl RunDirectoryError {
-    /// Whether the file or directory exists already.
+    /// True if the file or directory exists already.
     pub fn is_taken(&self) -> bool {
         self.source.kind() == io::ErrorKind::AlreadyExists
     }

@@ -22,7 +22,7 @@ pub(crate) struct ServerThreads {
     times: BTreeMap<(u32, u32), [Duration; 2]>,
 }
 
-/// What the threads of a server did between two readings, added up.
+/// Processor time and waits of a server's threads between two readings, added up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Demand {
     pub ran: Duration,
@@ -41,7 +41,7 @@ impl ServerThreads {
         ServerThreads { times: times.collect() }
     }
 
-    /// What they did since an earlier reading. A thread that it lacks began since.
+    /// Their demand since an earlier reading. A thread that it lacks began since.
     pub fn since(&self, earlier: &ServerThreads) -> Demand {
         let mut demand = Demand::default();
         for (thread, [ran, waited]) in &self.times {

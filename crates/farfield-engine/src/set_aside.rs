@@ -31,12 +31,12 @@ pub(crate) use watcher::Watcher;
 const SECOND: Duration = Duration::from_secs(1);
 /// The load is not extended when its end is nearer than this: two heartbeats of a worker.
 const NEAR_END: Duration = Duration::from_ms(200);
-/// How far a disturbance reaches to either side.
+/// The reach of a disturbance to either side.
 const REACH: Duration = Duration::from_ms(100);
 /// Seconds that can be set aside at most: a year, at a byte each.
 const SECONDS_MOST: u64 = 366 * 24 * 3600;
 
-/// What all watchers share.
+/// The record of disturbed seconds that all watchers share.
 #[derive(Debug)]
 pub(crate) struct SharedSeconds {
     from: Instant,
@@ -46,9 +46,9 @@ pub(crate) struct SharedSeconds {
     /// Seconds by which the load may be longer.
     extra_most: u64,
     extra: AtomicU64,
-    /// What was found in each second, as bits.
+    /// Disturbances found in each second, as bits.
     found: Vec<AtomicU8>,
-    /// How many seconds each watcher has looked at.
+    /// Number of seconds that each watcher has looked at.
     looked_at: Vec<AtomicU64>,
 }
 
@@ -125,7 +125,7 @@ impl SharedSeconds {
         (self.second(from).unwrap_or(0)..=last).for_each(|second| self.find(second, disturbance, now));
     }
 
-    /// What was found in a second so far.
+    /// Disturbances found in a second so far, as bits.
     pub fn found(&self, second: u64) -> u8 {
         self.found.get(second as usize).map_or(0, |found| found.load(Ordering::Acquire))
     }
@@ -135,8 +135,8 @@ impl SharedSeconds {
         self.looked_at[watcher].store(seconds, Ordering::Release);
     }
 
-    /// How many seconds are decided at `now`, of which those before `from` were so already: all watchers have
-    /// looked at them, so that nothing more will be found, or one has been away since.
+    /// The number of seconds that are decided at `now`, of which those before `from` were so already: all
+    /// watchers have looked at them, so that nothing more will be found, or one has been away since.
     pub fn decide(&self, from: u64, now: Instant) -> u64 {
         let looked_at = self.looked_at.iter().map(|seconds| seconds.load(Ordering::Acquire)).min();
         let looked_at = looked_at.unwrap_or(u64::MAX);
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(shared.decide(0, at(4_100)), 0);
         shared.look_at(1, 2);
         assert_eq!(shared.decide(0, at(4_100)), 2);
-        // What begins just after a second still reaches it.
+        // A disturbance that begins just after a second still reaches it.
         assert_eq!([900, 2_000, 2_099, 2_100, 4_100].map(|ms| shared.settled(at(ms))), [0, 0, 0, 1, 3]);
     }
 }

@@ -42,19 +42,20 @@ pub struct Shell {
     server: Emulated,
 }
 
-/// What is to be run.
+/// A program to run.
 #[derive(Debug, Clone)]
 pub struct Program {
     /// The program and its arguments; at least the program.
     pub command: Vec<OsString>,
 }
 
-/// How programs ended, and what their paths did.
+/// The ends of programs, and the figures of their paths.
 #[derive(Debug)]
 pub struct ShellReport {
-    /// How the first ended.
+    /// The exit status of the first.
     pub status: ExitStatus,
-    /// How those beside it ended, absent for one that was still running when the first ended, and was ended.
+    /// The exit status of each beside it, absent for one that was still running when the first ended, and
+    /// was ended.
     pub beside: Vec<Option<ExitStatus>>,
     /// Packets that the programs' kernels sent.
     pub up: u64,
@@ -72,7 +73,7 @@ pub struct ShellReport {
     pub cpu: Duration,
     /// Processes that the programs left behind. They have been killed.
     pub left_behind: usize,
-    /// What ended the forwarding before the program, if anything did.
+    /// The error that ended the forwarding before the program, if there was one.
     pub failed: Option<io::Error>,
 }
 

@@ -1,4 +1,4 @@
-//! What TLS needs of the machine: cryptography with random numbers, and the system's root certificates.
+//! Needs of TLS from the machine: cryptography with random numbers, and the system's root certificates.
 //!
 //! The cryptography is aws-lc-rs: of rustls' two providers it is the one with fewer cycles for handshakes and
 //! for bulk data (docs/tls.md has both measured). The roots are those of the system and not a list in the

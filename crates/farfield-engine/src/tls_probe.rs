@@ -43,7 +43,7 @@ const H3_NO_ERROR: u64 = 0x100;
 pub struct Refusal {
     /// The server: an address, or a Unix socket.
     pub server: String,
-    /// How requests would end.
+    /// The outcome that requests would have.
     pub outcome: Outcome,
     /// The reason, where more is known.
     pub detail: Option<Detail>,
@@ -152,12 +152,12 @@ pub fn shake_hands(
         Ok(Some((outcome, detail))) if is_lasting(outcome, tls.has_identities()) => {
             Err(Refusal { server: server.to_string(), outcome, detail }.into())
         }
-        // What else there is, the run shows.
+        // The run shows all else.
         Ok(_) | Err(_) => Ok(()),
     }
 }
 
-/// Whether every handshake would end like this. A certificate of the first user's that is refused says
+/// True if every handshake would end like this. A certificate of the first user's that is refused says
 /// nothing of the others'.
 fn is_lasting(outcome: Outcome, has_identities: bool) -> bool {
     match outcome {
@@ -172,7 +172,7 @@ fn is_lasting(outcome: Outcome, has_identities: bool) -> bool {
     }
 }
 
-/// How a handshake failed, if it did.
+/// The failure of a handshake, if it failed.
 type Failed = Option<(Outcome, Option<Detail>)>;
 
 /// A handshake's clock and bounds.
@@ -181,7 +181,7 @@ struct Course {
     until: Instant,
 }
 
-/// Where the server is.
+/// The server's location.
 #[derive(Debug, Clone, Copy)]
 pub enum Server<'a> {
     /// At an address.
@@ -250,7 +250,7 @@ impl Course {
     fn open_tunnel(&self, stream: &mut impl Stream, request: &str) -> io::Result<bool> {
         stream.limit(self.left()?, PATIENCE)?;
         stream.write_all(request.as_bytes())?;
-        // What comes behind the head is the server's: none of it is read here.
+        // Bytes behind the head are the server's: none of them is read here.
         let (mut head, mut byte) = (Vec::new(), [0]);
         while !head.ends_with(b"\r\n\r\n") && !head.ends_with(b"\n\n") {
             stream.limit(self.left()?, PATIENCE)?;

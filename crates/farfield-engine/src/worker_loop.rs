@@ -23,7 +23,7 @@ pub(crate) struct WorkerLoop {
     pub phases: Phases,
     pub meters: Meters,
     turns: Histogram,
-    /// How late load left, on a plane that records it here.
+    /// Lateness with which load left, on a plane that records it here.
     lateness: Histogram,
     /// The watch over seconds that are set aside, if they are.
     watcher: Option<Box<Watcher>>,
@@ -95,7 +95,7 @@ impl WorkerLoop {
         self.meters.work_until(now);
     }
 
-    /// Whether the collector is to be sent the samples and the counts so far.
+    /// True if the collector is to be sent the samples and the counts so far.
     pub fn heartbeat_is_due(&mut self, now: Instant) -> bool {
         let is_due = now >= self.next_heartbeat;
         if is_due {
@@ -105,12 +105,12 @@ impl WorkerLoop {
         is_due
     }
 
-    /// When the worker must be awake: for what is due next, or for its heartbeat.
+    /// The instant at which the worker must be awake: for what is due next, or for its heartbeat.
     pub fn sleeps_until(&self, next: Option<Instant>) -> Instant {
         next.unwrap_or(Instant::MAX).min(self.next_heartbeat)
     }
 
-    /// Whether the run was halted from outside.
+    /// True if the run was halted from outside.
     pub fn is_halted(&self) -> bool {
         self.halts.iter().any(|halt| halt.load(Ordering::Relaxed))
     }

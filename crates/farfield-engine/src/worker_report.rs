@@ -44,9 +44,9 @@ impl WorkerReport {
 pub(crate) struct NetworkReport {
     /// Lateness of packets sent to the server.
     pub departed: Histogram,
-    /// How late the server's kernel received what was sent, by probes.
+    /// Lateness with which the server's kernel received what was sent, by probes.
     pub delivered: Histogram,
-    /// How long packets from the server's kernel waited before they were read, at most.
+    /// Wait of packets from the server's kernel before they were read, at most.
     pub picked_up: Histogram,
     /// Lateness of packets delivered to clients.
     pub arrived: Histogram,

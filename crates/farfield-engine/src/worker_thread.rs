@@ -7,7 +7,7 @@ use std::io;
 use std::sync::mpsc::{self, SyncSender};
 use std::thread::{Builder, JoinHandle};
 
-/// What a worker does from the run's start to its end.
+/// The work of a worker from the run's start to its end.
 type Work = Box<dyn FnOnce() -> WorkerReport + Send>;
 
 /// A thread that waits for its worker. It ends if it is dropped before.

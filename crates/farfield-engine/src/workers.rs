@@ -41,7 +41,7 @@ pub(crate) struct Workers<'a> {
     /// The user's wish to end the run. Workers read it themselves: the collector may wait for a disk.
     pub stop: &'a Arc<AtomicBool>,
     pub captures: &'a Captures,
-    /// Where disturbed seconds are found, if they are set aside.
+    /// The record of disturbed seconds, if they are set aside.
     pub seconds: Option<&'a Arc<SharedSeconds>>,
 }
 
@@ -84,12 +84,12 @@ impl Workers<'_> {
         Exchange::between(self.settings.workers.get(), links, self.phases.window).map_err(RunError::Worker)
     }
 
-    /// Whether clients of several shards share links.
+    /// True if clients of several shards share links.
     fn shares_links(&self, emulated: &Emulated) -> bool {
         self.settings.workers.get() > 1 && !emulated.network.plan.shared.is_empty()
     }
 
-    /// Whether programs, which reach one another, are in the places of clients of several shards.
+    /// True if programs, which reach one another, are in the places of clients of several shards.
     fn has_programs_apart(&self, emulated: &Emulated) -> bool {
         let seats = &emulated.network.plan.host_ways.seats;
         let shard = |seat: &ClientId| seat.shard(self.settings.workers.get());

@@ -60,7 +60,7 @@ fn ends(name: &LinkName) -> (&str, &str) {
     }
 }
 
-/// What is left out and what is kept: the first by `size`, in the order in which they were.
+/// The items left out and those kept: the first by `size`, in the order in which they were.
 fn most<T>(all: Vec<T>, size: impl Fn(&T) -> u64) -> (Vec<T>, Vec<T>) {
     let mut order: Vec<usize> = (0..all.len()).collect();
     order.sort_by_key(|at| Reverse(size(&all[*at])));

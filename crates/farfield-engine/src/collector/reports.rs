@@ -1,4 +1,4 @@
-//! What workers have reported last, and the instant up to which the measurements are whole.
+//! The last reports of workers, and the instant up to which the measurements are whole.
 //!
 //! That is the earliest of their reports: what ended since may still be on its way. A worker that is stopped
 //! or hangs reports nothing, and would hold it for ever, and with it the rate that is shown and the

@@ -1,4 +1,4 @@
-//! What the collector says of a run while samples are on their way.
+//! Interim figures of a run, from the collector, while samples are on their way.
 
 use super::*;
 use crate::sample_channel::SampleSender;

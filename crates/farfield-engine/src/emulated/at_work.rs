@@ -17,7 +17,7 @@ impl AtWork {
         (0..workers).map(|_| AtWork { workers: Arc::clone(&count), done: false }).collect()
     }
 
-    /// Whether this worker may end, if its users are `done`. One that `carries` something for others runs
+    /// True if this worker may end, if its users are `done`. One that `carries` something for others runs
     /// until all users are.
     pub fn is_over(&mut self, done: bool, carries: bool) -> bool {
         if done && !std::mem::replace(&mut self.done, true) {

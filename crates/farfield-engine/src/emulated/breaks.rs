@@ -21,7 +21,7 @@ const SLEEP_LEAST: Duration = Duration::from_us(20);
 /// Time of a worker's last break.
 #[derive(Debug)]
 pub(crate) struct Breaks {
-    /// Whether the worker needs breaks: no other thread preempts it.
+    /// The worker needs breaks: no other thread preempts it.
     real_time: bool,
     last: Instant,
 }
@@ -44,7 +44,7 @@ impl Breaks {
         }
     }
 
-    /// Whether a break is due.
+    /// True if a break is due.
     fn is_due(&self, now: Instant) -> bool {
         self.real_time && now.since(self.last) >= STRETCH
     }

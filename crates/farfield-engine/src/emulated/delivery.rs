@@ -6,9 +6,9 @@
 //! is written to a [door](farfield_testbed::gateway::Door) in the server's kernel, and the time until the
 //! kernel receives it is recorded.
 //!
-//! Whoever may send from a client's address in the server's namespace, as its root may, can write to the
-//! door. Such datagrams hold no shard up, and they are not taken for probes: those have numbers that nobody
-//! guesses.
+//! A process that may send from a client's address in the server's namespace, as its root may, can write to
+//! the door. Such datagrams hold no shard up, and they are not taken for probes: those have numbers that
+//! nobody guesses.
 
 use farfield_base::{Duration, Instant, Window};
 use farfield_measure::Histogram;
@@ -31,9 +31,9 @@ pub(crate) struct Delivery {
     window: Window,
     /// Of probes.
     numbers: Numbers,
-    /// When the last probe was written, if it has not been seen to arrive.
+    /// The instant at which the last probe was written, if it has not been seen to arrive.
     under_way: Option<Instant>,
-    /// Whether any has arrived: where none can, none is late.
+    /// A probe has arrived: where none can, none is late.
     arrives: bool,
     next_at: Instant,
     datagram: Vec<u8>,
@@ -193,7 +193,7 @@ mod tests {
         scene.write(9).expect("a probe");
         assert_eq!(scene.delivery.lateness.count(), 2);
         assert!(scene.delivery.lateness.max().expect("two") >= LOST_AFTER);
-        // What comes after all is not recorded again.
+        // A probe that comes after all is not recorded again.
         scene.arrive(third, port);
         scene.delivery.look();
         assert_eq!(scene.delivery.lateness.count(), 2);
@@ -211,7 +211,7 @@ mod tests {
         let looks = scene.look_for(1);
         assert!(looks > 3, "{looks} looks at 49 datagrams");
         assert!(scene.delivery.lateness.max().expect("one") < LOST_AFTER);
-        // Whoever has seen a number does not know the next.
+        // A sender that has seen a number does not know the next.
         let (next, _) = scene.write(1).expect("a probe");
         for guess in [0, number, number.wrapping_add(1), number.wrapping_sub(1)] {
             scene.arrive(guess, port);

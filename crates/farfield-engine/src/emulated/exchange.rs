@@ -160,7 +160,7 @@ impl Exchange {
         }
     }
 
-    /// Whether the shared links are held here.
+    /// True if the shared links are held here.
     pub fn holds_links(&self) -> bool {
         self.links.is_some()
     }

@@ -28,16 +28,16 @@ pub(crate) struct GatewayPort {
     queue: Queue,
     clock: Clock,
     window: Window,
-    /// When the kernel can be expected to have room again.
+    /// The instant at which the kernel can be expected to have room again.
     resumes_at: Instant,
     /// Real hosts among the clients, whose packets stay as the kernel hands them over.
     hosts: Vec<IpAddr>,
     chunks: Chunks,
     /// Lateness of each packet sent to the server, against its intended instant.
     pub lateness: Histogram,
-    /// How late the server's kernel receives what is sent, where that can be seen.
+    /// Lateness with which the server's kernel receives what is sent, where that can be seen.
     pub delivery: Option<Delivery>,
-    /// How long what the server's kernel sends waits here.
+    /// Wait here of packets that the server's kernel sends.
     pub pickup: Pickup,
     pub counts: PortCounts,
 }
@@ -120,7 +120,7 @@ impl GatewayPort {
         now < self.resumes_at
     }
 
-    /// When the kernel can be expected to have room again, or had.
+    /// The instant at which the kernel can be expected to have room again, or had.
     pub fn resumes_at(&self) -> Instant {
         self.resumes_at
     }
@@ -173,7 +173,7 @@ impl GatewayPort {
     }
 }
 
-/// Whether an IP packet is for one of `hosts`.
+/// True if an IP packet is for one of `hosts`.
 fn is_for(hosts: &[IpAddr], packet: &[u8]) -> bool {
     !hosts.is_empty() && IpPacket::parse(packet).is_ok_and(|ip| hosts.contains(&ip.addresses().destination()))
 }

@@ -26,7 +26,7 @@ pub(crate) struct Hosts {
 }
 
 struct Host {
-    /// Which program it is.
+    /// The number of the program.
     number: usize,
     address: IpAddr,
     port: PacketPort,
@@ -40,7 +40,7 @@ struct Host {
     failed: Option<io::Error>,
 }
 
-/// What a host sent and got, over the whole run.
+/// Packets that a host sent and got, over the whole run.
 #[derive(Debug)]
 pub(crate) struct HostReport {
     pub number: usize,
@@ -75,7 +75,7 @@ impl Hosts {
         Hosts { servers, ..self }
     }
 
-    /// Whether they send when no user does.
+    /// True if they send when no user does.
     pub fn send_by_themselves(&self) -> bool {
         !self.hosts.is_empty() || !self.servers.is_empty()
     }

@@ -23,11 +23,11 @@ const BETWEEN_MARKS: Duration = Duration::from_us(250);
 /// Marks that can be under way; older ones are lost.
 const MARKS_MAX: usize = 64;
 
-/// What is known of one queue's packets.
+/// Knowledge of the age of one queue's packets.
 #[derive(Debug)]
 pub(crate) struct Pickup {
     window: Window,
-    /// What is in the queue came later.
+    /// The instant after which all that is in the queue came.
     empty_at: Instant,
     marks: Option<Marks>,
     /// The longest that what each read returned can have waited.
@@ -80,7 +80,7 @@ impl Pickup {
         }
     }
 
-    /// Whether a packet that was read is one of our marks; what is read from now on came later.
+    /// True if a packet that was read is one of our marks; packets read from now on came later.
     #[inline]
     pub fn is_mark(&mut self, packet: &[u8]) -> bool {
         let number = self.marks.as_ref().and_then(|marks| marks.door.marked(packet));
@@ -127,8 +127,8 @@ impl Waking {
         self.asleep = self.delay.as_mut().and_then(RunDelay::read);
     }
 
-    /// When it was woken, having run again by `now`: nothing that was to wake it has come before. Where the
-    /// kernel does not count the wait for a processor, `now`.
+    /// The instant at which it was woken, having run again by `now`: nothing that was to wake it has come
+    /// before. Where the kernel does not count the wait for a processor, `now`.
     pub fn woken(&mut self, now: Instant) -> Instant {
         let ready = self.delay.as_mut().and_then(RunDelay::read);
         let waited = ready.zip(self.asleep).map(|(ready, asleep)| ready - asleep);
@@ -215,7 +215,7 @@ mod tests {
         }
     }
 
-    /// What is read behind a mark has come after it was put, however long the queue has not been empty.
+    /// Packets read behind a mark have come after it was put, however long the queue has not been empty.
     #[test]
     fn what_comes_behind_a_mark_is_no_older_than_it() {
         let mut scene = Marked::new(1);

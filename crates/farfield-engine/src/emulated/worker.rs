@@ -44,9 +44,9 @@ pub(crate) struct Worker {
     exchange: Option<Exchange>,
     hosts: Hosts,
     at_work: AtWork,
-    /// Whether it never sleeps.
+    /// The worker never sleeps.
     polls: bool,
-    /// Whether it requests a real-time priority.
+    /// The worker requests a real-time priority.
     real_time: bool,
     breaks: Breaks,
     waking: Waking,
@@ -278,7 +278,7 @@ impl Worker {
         self.shard.next_at().map_or(now, |due| due.min(now)).max(lag::floor(now))
     }
 
-    /// When the first of all that the shard has to do is due, or was.
+    /// The instant at which the first of all that the shard has to do is due, or was.
     fn next_at(&self) -> Option<Instant> {
         self.shard.next_at().into_iter().chain(self.shard.late_load_at()).min()
     }
@@ -336,7 +336,7 @@ impl Worker {
         self.breaks.slept(before, woken);
     }
 
-    /// When the last of the servers' kernels can be expected to have room again, or had.
+    /// The instant at which the last of the servers' kernels can be expected to have room again, or had.
     fn resumes_at(&self) -> Option<Instant> {
         self.ports.iter().map(GatewayPort::resumes_at).max()
     }

@@ -1,7 +1,8 @@
 //! The file of a capture: packets of one interface, a block of the ring at a time.
 //!
-//! What has been [committed](PacketFile::commit) stays readable whatever happens next. After the first error,
-//! usually a full disk, the file ends with the last whole commit, and everything after it is counted only.
+//! Blocks that have been [committed](PacketFile::commit) stay readable whatever happens next. After the
+//! first error, usually a full disk, the file ends with the last whole commit, and everything after it is
+//! counted only.
 
 use farfield_files::create_private;
 use farfield_wire::pcapng::{

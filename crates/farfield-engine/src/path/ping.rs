@@ -177,7 +177,7 @@ impl Pings {
     }
 }
 
-/// What became of a ping.
+/// The fate of a ping.
 enum Answer {
     Reply,
     /// A router says that its hops ran out.
@@ -192,7 +192,7 @@ fn quoted(quote: &[u8], header_len: usize) -> Option<(u16, u16, bool)> {
     Some((word(4), word(6), false))
 }
 
-/// Whether an error of the socket is no more than silence, or news of an earlier packet.
+/// True if an error of the socket is no more than silence, or news of an earlier packet.
 fn is_of_the_path(error: &io::Error) -> bool {
     use io::ErrorKind::{HostUnreachable, Interrupted, NetworkUnreachable, TimedOut, WouldBlock};
     matches!(error.kind(), WouldBlock | TimedOut | Interrupted | HostUnreachable | NetworkUnreachable)

@@ -33,7 +33,7 @@ pub(super) fn measure(
     let client = TcpStream::connect_timeout(&listener.local_addr()?, CONNECT_MAX)?;
     let server = accept(listener)?;
     for end in [&client, &server] {
-        // What is still to be sent at the end is of no use to anybody.
+        // Bytes that are still to be sent at the end are of no use to anybody.
         set_socket_linger(end, Some(std::time::Duration::ZERO))?;
         end.set_read_timeout(Some(LOOK))?;
         end.set_write_timeout(Some(LOOK))?;

@@ -29,7 +29,7 @@ pub enum RouteError {
         /// The interface.
         interface: String,
     },
-    /// Who is to be routed is not known.
+    /// Clients that are to be routed are not known.
     #[error(
         "who the clients on the link of {interface} are is not known: name their addresses, such as with --client 10.0.1.0/24"
     )]
@@ -84,7 +84,7 @@ pub enum RouteError {
     NoTarget {
         /// The clients.
         block: Block,
-        /// Where the path leads to.
+        /// The block that the path leads to.
         towards: Block,
     },
     /// Clients that cannot be placed.
@@ -127,7 +127,7 @@ impl RouteError {
         }
     }
 
-    /// Whether what was asked for is wrong, not what is there.
+    /// True if what was asked for is wrong, not what is there.
     pub fn is_usage(&self) -> bool {
         match self {
             RouteError::End(error) => error.is_usage(),

@@ -22,7 +22,7 @@ pub(crate) struct Gate {
     second: u64,
     /// The machine's load, if the kernel counts it.
     machine: Option<MachineSeconds>,
-    /// Whether the measured part has begun.
+    /// The measured part has begun.
     begun: bool,
     /// Seconds before this are decided.
     decided: u64,
@@ -42,7 +42,7 @@ impl Gate {
         Gate { shared, number, second, machine, begun, decided, waiting: BTreeMap::new() }
     }
 
-    /// What processors did in the seconds that are set aside.
+    /// The work of processors in the seconds that are set aside.
     pub fn machine_aside(&self) -> Worked {
         self.machine.as_ref().map(MachineSeconds::aside).unwrap_or_default()
     }
@@ -53,7 +53,7 @@ impl Gate {
         if !self.begun && now >= self.shared.begin_of(0) {
             self.begun = true;
             if let Some(machine) = &mut self.machine {
-                // What was before is no second's.
+                // Work from before is no second's.
                 machine.read(0..0);
             }
         }

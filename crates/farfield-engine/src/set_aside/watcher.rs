@@ -97,7 +97,7 @@ impl Watcher {
         Begun { stalls: meters.stalls, ..used }
     }
 
-    /// Whether a disturbance was found in the second of an instant.
+    /// True if a disturbance was found in the second of an instant.
     pub fn is_disturbed(&self, at: Instant) -> bool {
         self.shared.second(at).is_some_and(|second| self.shared.found(second) != 0)
     }

@@ -19,11 +19,11 @@ pub(super) struct Children {
     clock: Clock,
     first: Child,
     beside: Vec<Child>,
-    /// When they were asked to end.
+    /// The instant at which they were asked to end.
     asked_at: Option<Instant>,
 }
 
-/// How they ended.
+/// The exit statuses of the programs.
 #[derive(Debug)]
 pub(super) struct Endings {
     pub first: ExitStatus,

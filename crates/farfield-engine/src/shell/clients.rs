@@ -13,7 +13,7 @@ pub enum NoClient {
         asked: String,
         /// The names that there are.
         classes: Vec<String>,
-        /// Which of the programs it is, from 0.
+        /// The number of the program, from 0.
         nth: usize,
     },
     /// There are more programs than clients.
@@ -27,13 +27,13 @@ pub enum NoClient {
         clients: usize,
         /// Programs that are to be of it.
         programs: usize,
-        /// Which of all programs has none, from 0.
+        /// The number of the program that has none, of all programs, from 0.
         nth: usize,
     },
 }
 
 impl NoClient {
-    /// Which of the programs has no client, from 0.
+    /// The number of the program that has no client, from 0.
     pub fn nth(&self) -> usize {
         match self {
             NoClient::OfClass { nth, .. } | NoClient::TooFew { nth, .. } => *nth,

@@ -43,7 +43,7 @@ pub(crate) struct Forwarding {
     seen: Option<Arc<ForwardingCounts>>,
     clock: Clock,
     alarm: Alarm,
-    /// Whether it never sleeps.
+    /// The thread never sleeps.
     polls: bool,
     real_time: bool,
     forwarded: Forwarded,
@@ -57,7 +57,7 @@ pub(crate) struct ForwardingCounts {
     pub dropped: AtomicU64,
 }
 
-/// What was passed on.
+/// Counts of packets passed on.
 #[derive(Debug, Default)]
 pub(crate) struct Forwarded {
     pub up: u64,
@@ -280,7 +280,7 @@ impl Forwarding {
     }
 }
 
-/// How long before an event is due the thread ends its sleep: as long as waking took of late.
+/// The time before an event is due at which the thread ends its sleep: as long as waking took of late.
 #[derive(Debug)]
 struct Alarm {
     ahead: Duration,

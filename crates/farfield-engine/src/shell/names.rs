@@ -16,12 +16,12 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Where it listens.
+/// The address at which the resolver listens.
 pub(super) const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const PORT: u16 = 53;
 /// The longest wait before the halt flag is looked at.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
-/// How long a connection may take to ask.
+/// The time that a connection may take to ask.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Questions of one connection.
 const QUESTIONS_MAX: usize = 64;
@@ -77,7 +77,7 @@ impl Resolver {
                 && let Ok((len, from)) = self.udp.recv_from(&mut query)
             {
                 if let Some(reply) = self.answer(&query[..len]) {
-                    // Whoever asked may be gone.
+                    // The program that asked may be gone.
                     let _ = self.udp.send_to(&reply, from);
                 }
             }

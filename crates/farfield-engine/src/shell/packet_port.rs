@@ -20,7 +20,7 @@ const ROW_MAX: usize = Queue::PARTS_MAX - 1;
 const ROW_BYTES_MAX: usize = 65_000;
 const _: () = assert!(ROW_MAX <= RowDatagram::DATAGRAMS_MAX, "every kernel takes such a row");
 
-/// What a read brought.
+/// The result of a read.
 pub(crate) enum Received {
     Packet(Packet),
     /// Nothing that can be passed on: no IP packet, or one whose headers contradict one another.
@@ -113,7 +113,7 @@ impl PacketPort {
                 let (head, rest) = framed.emit(packet.ttl, packet.ecn);
                 self.queue.write(&[IoSlice::new(head.as_bytes()), IoSlice::new(rest)])
             }
-            // What routers write, and what was damaged.
+            // Packets that routers write, and those that were damaged.
             Carried::Raw(_) | Carried::Tcp(_) | Carried::Udp(_) => {
                 let header = VnetHeader::default().emit();
                 self.queue.write(&[IoSlice::new(&header), IoSlice::new(&packet.to_bytes())])
@@ -131,7 +131,7 @@ impl PacketPort {
     }
 }
 
-/// Whether the row that begins with `first` goes on with `next`.
+/// True if the row that begins with `first` goes on with `next`.
 fn goes_on(first: &Framed, row: &[Framed], next: &Framed) -> bool {
     let Some(first) = first.row_datagram() else { return false };
     let Some(next) = next.row_datagram() else { return false };
@@ -185,7 +185,7 @@ mod tests {
         Framed::parse(bytes.into()).unwrap().into_packet()
     }
 
-    /// What was written: of each packet the lengths of the datagrams that it is, and all of its data.
+    /// The packets that were written: of each the lengths of the datagrams that it is, and all of its data.
     fn written(socket: &UnixDatagram) -> Vec<(Vec<usize>, Vec<u8>)> {
         let mut buffer = vec![0; Queue::READ_LEN];
         let reads = std::iter::from_fn(|| {

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
 use std::process::{Child, Command, Stdio};
 
-/// What a program finds in its namespace.
+/// The surroundings of a program in its namespace.
 #[derive(Debug, Clone)]
 pub(crate) struct Surroundings {
     /// The server in `$FARFIELD_SERVER`.

@@ -18,9 +18,9 @@ pub(crate) struct Arrivals {
     clock: Clock,
     /// The wall clock at the start of the run.
     start_unix_ns: u64,
-    /// What was there before has been reported by an earlier poll.
+    /// The instant before which all arrivals have been reported by an earlier poll.
     earliest: Instant,
-    /// When the last poll began, and whether it reported all that was there.
+    /// The instant at which the last poll began, and below, true if it reported all that was there.
     polled: Instant,
     reported_all: bool,
 }

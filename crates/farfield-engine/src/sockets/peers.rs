@@ -29,7 +29,7 @@ const ENDED_MAX: usize = 4096;
 pub struct PeerBook {
     /// The name that is resolved again, if it is, and its port.
     name: Option<(String, u16)>,
-    /// How often.
+    /// Time between two resolutions.
     every: Duration,
     /// Changes with the addresses.
     edition: AtomicU64,
@@ -78,7 +78,7 @@ impl PeerBook {
         Arc::clone(&self.latest.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether the name is resolved again during a run.
+    /// True if the name is resolved again during a run.
     pub fn is_renewed(&self) -> bool {
         self.name.is_some()
     }
@@ -97,7 +97,7 @@ impl PeerBook {
         }
     }
 
-    /// What was counted so far, by address; those without a place of their own together, last.
+    /// Counts so far, by address; those without a place of their own together, last.
     pub(crate) fn stats(&self) -> Vec<AddressStats> {
         let counted = self.counted();
         let named = |(address, stats): (&SocketAddr, &AddressStats)| AddressStats {
@@ -169,7 +169,7 @@ impl Renewal {
     }
 }
 
-/// Which address each connection of one worker goes to, and what came of them since the last heartbeat.
+/// The address of each connection of one worker, and the outcomes since the last heartbeat.
 #[derive(Debug)]
 pub(crate) struct Peers {
     book: Arc<PeerBook>,

@@ -40,7 +40,7 @@ pub(crate) struct SocketsTransport {
     pub last_sent: Instant,
     /// Datagrams that found no room in the receive buffers of sockets that are closed.
     pub datagrams_lost: u64,
-    /// Whether the kernel cuts rows of datagrams, as far as it is known.
+    /// The kernel cuts rows of datagrams, as far as it is known.
     cuts_rows: bool,
     /// No wake is due before this instant.
     quiet_until: Instant,
@@ -50,8 +50,8 @@ pub(crate) struct SocketsTransport {
     /// The Unix socket that connections go to in place of the target.
     unix: Option<SocketAddrUnix>,
     sources: Sources,
-    /// Whether to switch Nagle's algorithm off: requests on a persistent connection must not wait for ACKs;
-    /// a single request never does.
+    /// Nagle's algorithm is switched off: requests on a persistent connection must not wait for ACKs; a
+    /// single request never does.
     no_delay: bool,
     sockets: Vec<Option<Socket>>,
     open: u64,
@@ -67,7 +67,7 @@ struct Socket {
     server: SocketAddr,
     /// While it connects: when its SYN was sent.
     connecting: Option<Instant>,
-    /// Whether the poll also reports when it is writable.
+    /// The poll also reports when it is writable.
     polls_writable: bool,
     unsent: Unsent,
     /// Bytes that users have sent.
@@ -75,7 +75,7 @@ struct Socket {
     /// The error of the first failed send. The kernel reports it once; of a reset it then reports only the
     /// end of the data, once all is read.
     broken: Option<Failure>,
-    /// Whether it waits for its next turn of reading.
+    /// The socket waits for its next turn of reading.
     unread: bool,
     /// Of a socket for datagrams, the ECN codepoint that they carry.
     ecn: Option<u8>,
@@ -507,7 +507,7 @@ impl Transport for SocketsTransport {
                 Ok(_) => {}
                 // Lost, as on a path: a full queue, or a probe that is too long for the interface.
                 Err(Errno::AGAIN | Errno::INTR | Errno::NOBUFS | Errno::MSGSIZE) => {}
-                // What ICMP reported of an earlier one.
+                // An error that ICMP reported of an earlier one.
                 Err(errno) => {
                     socket.broken = Some(failure(errno));
                     self.upcalls.push_back(Upcall::Failed(key, failure(errno)));

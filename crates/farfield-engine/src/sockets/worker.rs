@@ -82,7 +82,7 @@ enum What {
         bytes: Range<usize>,
         more: bool,
         writable: bool,
-        /// Whether the server sends nothing after these bytes.
+        /// The server sends nothing after these bytes.
         ending: bool,
     },
     Datagrams {
@@ -147,7 +147,8 @@ impl Worker {
         }
     }
 
-    /// What users of a closed load have sent so far; of others, what they send is due at wakes.
+    /// Number of requests and connections that users of a closed load have begun so far; 0 for others, whose
+    /// sends are due at wakes.
     fn sent(&self) -> u64 {
         match self.population.is_closed() {
             true => self.population.requests_sent() + self.transport.connects,

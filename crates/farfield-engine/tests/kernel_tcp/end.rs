@@ -26,7 +26,7 @@ pub fn body(len: usize) -> Vec<u8> {
     (0..len).map(|at| (at ^ (at >> 8) ^ (at >> 16)) as u8).collect()
 }
 
-/// What an end does with its connection: writes so much, takes turns, closes, reads to the end.
+/// The use that an end makes of its connection: writes so much, takes turns, closes, reads to the end.
 #[derive(Debug, Clone, Copy)]
 pub struct Application {
     pub writes: usize,
@@ -42,17 +42,17 @@ impl Application {
     }
 }
 
-/// When an end closes its direction.
+/// The instant at which an end closes its direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Closes {
-    /// When all is written.
+    /// Once all is written.
     AtOnce,
-    /// When so many bytes were read.
+    /// Once so many bytes were read.
     HavingRead(usize),
-    /// When so many bytes were read, and none before all of them have come: a kernel handles what arrives
+    /// Once so many bytes were read, and none before all of them have come: a kernel handles what arrives
     /// while a reader has the socket later, and together.
     HavingReadAll(usize),
-    /// When the other has closed.
+    /// Once the other has closed.
     Afterwards,
 }
 

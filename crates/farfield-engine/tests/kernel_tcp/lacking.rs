@@ -1,4 +1,4 @@
-//! What Linux's TCP has and farfield's profile does without, each mechanism in a script that shows it: the
+//! Mechanisms of Linux's TCP that farfield's profile does without, each in a script that shows it: the
 //! figures of the table in docs/accuracy.md.
 //!
 //! Farfield's figures are of virtual time: they are asserted, and the page must have them. The kernel's are
@@ -20,9 +20,9 @@ struct Row<'a> {
     script: &'static str,
     scene: Scene<'a>,
     figure: fn(&Played) -> String,
-    /// What it is here.
+    /// The figure here.
     here: &'static str,
-    /// What the mechanism does for the kernel.
+    /// True if the mechanism's effect shows for the kernel.
     kernel_shows: fn(&Played) -> bool,
 }
 

@@ -80,7 +80,7 @@ fn receiving(segments: i64, initial_window: InitialWindow) -> Scene<'static> {
     Scene { subject_opens: true, subject, other, config, settings: USUAL_BUFFER, fate: &|_| Fate::Pass }
 }
 
-/// What a sender sees of receive buffers that grow. Of the kernel's only so much is asserted as needs no
+/// Receive buffers that grow, as a sender sees them. Of the kernel's only so much is asserted as needs no
 /// growth: it counts nothing for a round trip in which its reader is behind, as on a busy machine.
 #[test]
 fn receive_buffers_grow_as_slow_start_does() {
@@ -104,7 +104,7 @@ fn receive_buffers_grow_as_slow_start_does() {
     }
 }
 
-/// Which segments were sent again, and how often.
+/// The number of times that each segment was sent again, by index.
 fn counts(resent: &[(i64, f64)]) -> BTreeMap<i64, u32> {
     let mut counts = BTreeMap::new();
     resent.iter().for_each(|(index, _)| *counts.entry(*index).or_default() += 1);
@@ -150,7 +150,7 @@ fn reordering_by_two_is_no_loss() {
     assert_eq!((kernel.resent(), ours.resent()), (vec![], vec![]));
 }
 
-/// What the subject reported: acknowledged segments, and the SACK block of the segment that had just come.
+/// Reports of the subject: acknowledged segments, and the SACK block of the segment that had just come.
 fn reports(played: &Played) -> Vec<(i64, (i64, i64))> {
     let origin = played.log.iter().find(|sent| !sent.by_subject).expect("a SYN").segment.seq;
     let report = |sent: &Sent| {
@@ -185,8 +185,8 @@ fn losses_are_reported_in_the_same_words() {
     }
 }
 
-/// How the subject ended: where its FINs stood and what they acknowledged, how many resets it sent, and what
-/// its last segment acknowledged.
+/// The subject's end: where its FINs stood and what they acknowledged, how many resets it sent, and what its
+/// last segment acknowledged.
 fn ending(played: &Played) -> (Vec<(i64, i64)>, usize, Option<i64>) {
     let subject = || played.log.iter().filter(|sent| sent.by_subject);
     let fins = subject().filter(|sent| sent.segment.flags.fin).map(|sent| (sent.seq + sent.len, sent.ack));
@@ -219,7 +219,7 @@ fn connections_end_alike() {
     }
 }
 
-/// What is said to a subject, and what comes back.
+/// Segments to a subject, and its answers.
 type Script = (&'static str, fn(Forger) -> Vec<Vec<Answer>>);
 
 const FORGED: [Script; 14] = [

@@ -29,12 +29,12 @@ pub struct Sent {
     pub seq: i64,
     pub ack: i64,
     pub len: i64,
-    /// How often its first byte was sent by then; 0 without data.
+    /// Times that its first byte was sent by then; 0 without data.
     pub time: u32,
 }
 
 impl Sent {
-    /// Which full segment its data begins in, from 0.
+    /// The full segment that its data begins in, from 0.
     pub fn index(&self) -> i64 {
         (self.seq - 1) / MSS
     }
@@ -44,7 +44,7 @@ impl Sent {
     }
 }
 
-/// What becomes of a segment.
+/// The fate of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     Pass,
@@ -58,7 +58,7 @@ pub enum Subject {
     Ours,
 }
 
-/// What is played: who opens, what each writes, who closes first, and what the path does.
+/// The script to play: who opens, what each writes, who closes first, and what the path does.
 pub struct Scene<'a> {
     pub subject_opens: bool,
     pub subject: Application,
@@ -69,10 +69,10 @@ pub struct Scene<'a> {
     pub fate: &'a dyn Fn(&Sent) -> Fate,
 }
 
-/// What was seen.
+/// The segments that were seen.
 pub struct Played {
     pub log: Vec<Sent>,
-    /// Whether both ends got what was written.
+    /// Both ends got what was written.
     pub all_arrived: bool,
 }
 
@@ -124,7 +124,7 @@ impl Scene<'_> {
                 return Some(played);
             }
             eprintln!("{test}: lagged by {lag}");
-            // What made it lag, a test beside it perhaps, may be over soon
+            // The load that made it lag, a test beside it perhaps, may be over soon
             std::thread::park_timeout(std::time::Duration::from_millis(500));
         }
         too_busy(test);
@@ -176,7 +176,7 @@ impl Stage<'_> {
                     End::Kernel(kernel) => kernel.arrive(&packet),
                     End::Ours(ours) => ours.arrive(self.now, &packet),
                 }
-                // What an arrival brings about is sent before the next
+                // Packets that an arrival brings about are sent before the next
                 while let Some(packet) = self.ends[to].take(self.now) {
                     self.depart(to, packet);
                 }

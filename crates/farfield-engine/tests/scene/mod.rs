@@ -44,12 +44,12 @@ pub struct Scene {
     pub testbed: TestbedSpec,
     pub shards: NonZeroU32,
     pub capture: Option<Capture>,
-    /// Where the capture goes at the end.
+    /// The file that the capture goes to at the end.
     pub keep: Option<std::path::PathBuf>,
     /// Those of the emulator, and of the server; all if empty.
     pub processors: Vec<usize>,
     pub server_processors: Vec<usize>,
-    /// What somebody sets the wall clock forward by during the run, in nanoseconds.
+    /// Time by which somebody sets the wall clock forward during the run, in nanoseconds.
     pub wall_clock_set_ns: i64,
 }
 
@@ -82,7 +82,7 @@ pub struct SceneResult {
     pub served: usize,
 }
 
-/// Whether a test cannot run here, which is recorded with the reason.
+/// True if a test cannot run here, which is recorded with the reason.
 pub fn skips(test: &str) -> bool {
     let root = rustix::process::geteuid().is_root();
     let nginx = Path::new("/usr/sbin/nginx").exists();

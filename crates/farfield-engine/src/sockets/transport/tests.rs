@@ -22,7 +22,7 @@ fn a_wake_may_be_due_from_when_it_was_asked_for() {
     assert!(!transport.may_be_due(at(6)));
 }
 
-/// What was asked for behind the wheel's last event is late by all of it.
+/// A wake that was asked for behind the wheel's last event is late by all of it.
 #[test]
 fn a_wake_in_the_past_keeps_its_instant() {
     let at = |ms| Instant::ZERO + Duration::from_ms(ms);
