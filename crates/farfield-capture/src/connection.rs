@@ -23,7 +23,7 @@ impl Side {
     }
 }
 
-/// How a connection ended, judged by the first FIN or RST that was captured.
+/// The end of a connection, judged by the first FIN or RST that was captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum End {
     /// Neither FIN nor RST was captured.
@@ -47,7 +47,7 @@ pub enum End {
     },
 }
 
-/// What one end sent, as far as it was captured.
+/// Counts of one end's direction, as far as it was captured.
 ///
 /// A segment with data or FIN that brings nothing new is a retransmission if its bytes were captured
 /// before, or if it fills a hole later than packets overtake each other: a round trip of the handshake
@@ -118,15 +118,15 @@ pub struct Connection {
     pub last: UnixNs,
     /// SYNs, the first among them; 0 if none was captured.
     pub syn_tries: u32,
-    /// What the client sent.
+    /// The client's direction.
     pub client_side: Direction,
-    /// What the server sent.
+    /// The server's direction.
     pub server_side: Direction,
-    /// How it ended.
+    /// The end of the connection.
     pub end: End,
     /// Transactions on it.
     pub requests: u32,
-    /// When its client could know that the server takes no more requests on it: GOAWAY of HTTP/2 (RFC 9113,
-    /// section 6.8).
+    /// The instant at which its client could know that the server takes no more requests on it: GOAWAY of
+    /// HTTP/2 (RFC 9113, section 6.8).
     pub going_away: Option<UnixNs>,
 }

@@ -10,9 +10,9 @@ use crate::segment::Segment;
 
 /// Packets of a direction that are remembered: a duplicate comes behind as many others at most.
 const REMEMBERED: usize = 4;
-/// How much later a duplicate may be, if its identification shows that it is one.
+/// Greatest delay of a duplicate, if its identification shows that it is one.
 const IDENTIFIED_NS: u64 = 10_000_000;
-/// How much later, if only the rest of the header does: no retransmission is as quick.
+/// Greatest delay, if only the rest of the header does: no retransmission is as quick.
 const UNIDENTIFIED_NS: u64 = 100_000;
 
 /// The last packets of a direction.
@@ -23,7 +23,7 @@ pub(crate) struct Recent {
 }
 
 impl Recent {
-    /// Whether `segment` was there moments ago; remembers it.
+    /// True if `segment` was there moments ago; remembers it.
     pub fn has(&mut self, at: UnixNs, segment: &Segment<'_>) -> bool {
         if segment.ident == 0 && segment.data_len == 0 && segment.flags.0 & 0x07 == 0 {
             return false;

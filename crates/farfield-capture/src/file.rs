@@ -17,11 +17,11 @@ const BUFFER_LEN: usize = 256 << 10;
 /// A packet as the file has it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RawPacket<'a> {
-    /// When it was captured.
+    /// The instant of its capture.
     pub at: UnixNs,
     /// Its interface.
     pub interface: u32,
-    /// What it begins with.
+    /// The LINKTYPE of its first header.
     pub link_type: u16,
     /// Bytes that it had.
     pub original_len: usize,
@@ -29,7 +29,7 @@ pub(crate) struct RawPacket<'a> {
     pub bytes: &'a [u8],
 }
 
-/// What a file has next.
+/// The next item of a file.
 pub(crate) enum Record<'a> {
     /// A packet.
     Packet(RawPacket<'a>),
@@ -45,7 +45,7 @@ pub(crate) enum File<R> {
     Pcapng(pcapng::Pcapng<R>),
 }
 
-/// What is read from: the first bytes again, then the rest.
+/// The source of a file: the first bytes again, then the rest.
 pub(crate) type Source<R> = BufReader<io::Chain<io::Cursor<[u8; 4]>, R>>;
 
 impl<R: Read> File<Source<R>> {
@@ -72,7 +72,7 @@ impl<R: Read> File<Source<R>> {
         }
     }
 
-    /// What comes next.
+    /// The next item.
     pub fn next_record(&mut self, limits: &mut Limits) -> Record<'_> {
         match self {
             File::Pcap(file) => file.next_record(limits),

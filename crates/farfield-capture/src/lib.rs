@@ -15,7 +15,7 @@
 //! opened wrongly would have a wrong tag.
 //!
 //! [`TransactionState::Complete`] is a claim: request and reply were captured whole, and are each other's.
-//! What was inferred, because packets are missing from the capture or its beginning, is
+//! A transaction that was inferred, because packets are missing from the capture or its beginning, is
 //! [`TransactionState::Lossy`].
 //!
 //! # Which instant is which

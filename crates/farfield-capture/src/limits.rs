@@ -1,4 +1,4 @@
-//! What a capture held, and what of it could not be rebuilt, counted by cause.
+//! Contents of a capture, and those that could not be rebuilt, counted by cause.
 
 use crate::instant::UnixNs;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ pub struct InterfaceSeen {
     pub packets: u64,
 }
 
-/// What a capture held, and what of it could not be rebuilt.
+/// Contents of a capture, and those that could not be rebuilt.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Limits {
     /// Instant of the earliest packet.

@@ -1,6 +1,6 @@
-//! Where the IP packet begins behind the header of the link (the LINKTYPE registry of tcpdump.org).
+//! Offset of the IP packet behind the header of the link (the LINKTYPE registry of tcpdump.org).
 
-/// What a frame holds.
+/// The content of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Frame {
     /// An IP packet, `offset` bytes behind the frame's first; a cooked header may name the interface.
@@ -48,7 +48,7 @@ fn by_family(family: u32) -> Frame {
     }
 }
 
-/// What follows an EtherType at `at`.
+/// The content behind an EtherType at `at`.
 fn behind_ether_type(bytes: &[u8], at: usize, interface: Option<u32>) -> Frame {
     match u16_at(bytes, at) {
         Some(protocol) => behind_protocol(bytes, protocol, at + 2, interface),
@@ -56,7 +56,7 @@ fn behind_ether_type(bytes: &[u8], at: usize, interface: Option<u32>) -> Frame {
     }
 }
 
-/// What follows at `offset`, if `protocol` was said before it; passes over tags of VLANs (IEEE 802.1Q,
+/// The content at `offset`, if `protocol` was said before it; passes over tags of VLANs (IEEE 802.1Q,
 /// 802.1ad).
 fn behind_protocol(bytes: &[u8], mut protocol: u16, mut offset: usize, interface: Option<u32>) -> Frame {
     for _tag in 0..TAGS_MAX {

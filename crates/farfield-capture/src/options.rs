@@ -1,4 +1,4 @@
-//! What of a capture is read, and how much memory that may take.
+//! Parts of a capture that are read, and bounds on the memory that reading takes.
 
 use crate::secrets::Secrets;
 use std::net::{IpAddr, SocketAddr};
@@ -14,19 +14,19 @@ pub struct ServerFilter {
 }
 
 impl ServerFilter {
-    /// Whether the filter says anything.
+    /// True if the filter says anything.
     pub fn is_set(&self) -> bool {
         self.address.is_some() || self.port.is_some()
     }
 
-    /// Whether `end` is such a server.
+    /// True if `end` is such a server.
     pub fn matches(&self, end: SocketAddr) -> bool {
         self.address.is_none_or(|address| address == end.ip())
             && self.port.is_none_or(|port| port == end.port())
     }
 }
 
-/// What of a capture is read. The defaults read everything.
+/// Parts of a capture that are read, and bounds. The defaults read everything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// Connections to this server only. It also decides who is server on connections whose SYN is not in the

@@ -41,7 +41,7 @@ pub struct Capture {
     pub connections: Vec<Connection>,
     /// Transactions by connection, then number.
     pub transactions: Vec<Transaction>,
-    /// What could not be rebuilt.
+    /// Counts of what could not be rebuilt.
     pub limits: Limits,
 }
 
@@ -129,7 +129,7 @@ pub fn read_into(source: impl Read, options: &Options, sink: &mut impl Sink) -> 
     }
 }
 
-/// What is held while a file is read.
+/// State that is held while a file is read.
 struct Rebuild {
     table: Table,
     quic: QuicTable,

@@ -76,7 +76,7 @@ impl Secrets {
     }
 }
 
-/// How many there are: what they are is nobody's business.
+/// Their number: what they are is nobody's business.
 impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Secrets of {} sessions", self.sessions.len())

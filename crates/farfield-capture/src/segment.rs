@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 /// The longest IP packet that is not taken for one that offload put together.
 const ON_A_LINK_MAX: usize = 1500;
 
-/// What a checksum says of a segment.
+/// The verdict of a checksum on a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Checksum {
     /// It is right.
@@ -34,7 +34,7 @@ pub(crate) struct Segment<'a> {
     pub window: u16,
     /// The options, as bytes.
     pub options: &'a [u8],
-    /// What was captured of the data.
+    /// The data, as far as it was captured.
     pub data: &'a [u8],
     /// Bytes that the data has.
     pub data_len: usize,
@@ -46,11 +46,11 @@ pub(crate) struct Segment<'a> {
 pub(crate) struct Datagram<'a> {
     pub source: SocketAddr,
     pub destination: SocketAddr,
-    /// What was captured of the data.
+    /// The data, as far as it was captured.
     pub data: &'a [u8],
 }
 
-/// What an IP packet holds.
+/// The content of an IP packet.
 #[derive(Debug)]
 pub(crate) enum Carried<'a> {
     Segment(Segment<'a>),

@@ -21,7 +21,7 @@ pub(crate) enum Spoken {
 #[derive(Debug)]
 pub(crate) struct Secured {
     session: Session,
-    /// What is said, once something was.
+    /// The conversation inside, once something was said.
     inner: Option<Spoken>,
     limits: HttpLimits,
 }
@@ -79,7 +79,7 @@ impl Spoken {
         }
     }
 
-    /// When the server said that it takes no more requests.
+    /// The instant at which the server said that it takes no more requests.
     pub fn going_away(&self) -> Option<UnixNs> {
         match self {
             Spoken::Http1(_) => None,
@@ -88,7 +88,7 @@ impl Spoken {
         }
     }
 
-    /// What could not be read.
+    /// Counts of what could not be read.
     pub fn counts(&self) -> HttpCounts {
         match self {
             Spoken::Http1(http) => http.counts(),
@@ -97,7 +97,8 @@ impl Spoken {
         }
     }
 
-    /// What of a session of TLS could not be read, if it is one, and when its handshake was done.
+    /// Counts of what could not be read of a session of TLS, if it is one, and the instant at which its
+    /// handshake was done.
     pub fn tls(&self) -> Option<(TlsCounts, Option<UnixNs>)> {
         match self {
             Spoken::Http1(_) | Spoken::Http2(_) => None,

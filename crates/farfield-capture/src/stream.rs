@@ -23,7 +23,7 @@ const AHEAD_MAX: i64 = 1 << 30;
 /// Offset in the stream of one direction, which does not wrap: the SYN is at 0, the first byte of data at 1.
 pub(crate) type StreamOffset = i64;
 
-/// What comes next in order.
+/// The next piece in order.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Piece<'a> {
     /// Offset of its first byte.
@@ -53,7 +53,7 @@ pub(crate) enum Next<'a> {
 /// Data that waits behind a hole.
 #[derive(Debug)]
 struct Waiting {
-    /// What was captured of it.
+    /// Its bytes, as far as they were captured.
     bytes: Vec<u8>,
     len: usize,
     captured: UnixNs,
@@ -95,7 +95,7 @@ pub(crate) struct Stream {
     pub counts: Direction,
 }
 
-/// How a segment was classified.
+/// The class of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Class {
     New,
@@ -105,7 +105,7 @@ enum Class {
     OutOfOrder,
 }
 
-/// What the connection knows that a direction needs.
+/// Properties of the connection that a direction needs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Surroundings {
     /// The round trip of the handshake.
@@ -117,7 +117,7 @@ pub(crate) struct Surroundings {
 }
 
 impl Stream {
-    /// Whether anything is known of where it begins.
+    /// True if anything is known of where it begins.
     pub fn is_known(&self) -> bool {
         self.origin.is_some()
     }
@@ -130,7 +130,7 @@ impl Stream {
         }
     }
 
-    /// Whether a SYN with `seq` can be the one of this direction.
+    /// True if a SYN with `seq` can be the one of this direction.
     pub fn begins_at(&self, seq: u32) -> bool {
         self.origin == Some(seq)
     }
@@ -276,7 +276,7 @@ impl Stream {
                 return self.keep(at, segment, offset, end);
             }
             let skipped = (self.next - offset) as usize;
-            // What came before its turn was captured earlier than this.
+            // Data that came before its turn was captured earlier than this.
             let end_of_new = self.runs.keys().next().map_or(end, |&start| end.min(start));
             let len = (end_of_new - self.next) as usize;
             let known = segment.data.get(skipped..).unwrap_or_default();

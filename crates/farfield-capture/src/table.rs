@@ -12,7 +12,8 @@ use std::collections::VecDeque;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::net::{IpAddr, SocketAddr};
 
-/// How long a closed connection stays: TIME-WAIT (RFC 9293, section 3.6.1) with Linux's segment lifetime.
+/// Time for which a closed connection stays: TIME-WAIT (RFC 9293, section 3.6.1) with Linux's segment
+/// lifetime.
 const LINGER_NS: u64 = 60_000_000_000;
 /// Closed connections that stay at most.
 const LINGERING_MAX: usize = 65_536;
@@ -68,7 +69,7 @@ pub(crate) struct Table {
     /// Closed connections in order of closing: instant, place, and id there.
     lingering: VecDeque<(UnixNs, usize, u32)>,
     now: UnixNs,
-    /// Where to look for a connection to be evicted.
+    /// The place from which a connection to be evicted is looked for.
     hand: usize,
 }
 

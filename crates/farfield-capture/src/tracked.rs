@@ -14,7 +14,7 @@ use crate::stream::{Piece, Stream, Surroundings};
 use farfield_wire::TcpFlags;
 use std::net::SocketAddr;
 
-/// What connections share while they are read.
+/// State that connections share while they are read.
 pub(crate) struct Context<'a, S> {
     pub options: &'a Options,
     pub limits: &'a mut Limits,
@@ -40,7 +40,7 @@ impl<S> Context<'_, S> {
     }
 }
 
-/// How a connection ended, by the index of the end.
+/// The end of a connection, by the index of its sender.
 #[derive(Debug, Clone, Copy)]
 enum Ended {
     Fin { by: usize, at: UnixNs, simultaneous: bool },
@@ -54,7 +54,7 @@ pub(crate) struct Tracked {
     pub interface: u32,
     /// The sender of its first packet, then the other end.
     ends: [SocketAddr; 2],
-    /// Which of them is the client.
+    /// The index of the client among them.
     client: Option<usize>,
     streams: [Stream; 2],
     recent: [Recent; 2],
@@ -85,7 +85,7 @@ impl Tracked {
     /// A connection whose first packet is `segment`.
     pub fn new(id: u32, interface: u32, at: UnixNs, segment: &Segment<'_>, options: &Options) -> Tracked {
         let ends = [segment.source, segment.destination];
-        // Who is server, as far as the filter says; a SYN is judged by `handle`.
+        // The server, as far as the filter says; a SYN is judged by `handle`.
         let is_server = |end: SocketAddr| options.server.is_set() && options.server.matches(end);
         let client = match (is_server(ends[0]), is_server(ends[1])) {
             (true, false) => Some(1),
@@ -117,7 +117,7 @@ impl Tracked {
         }
     }
 
-    /// Whether the first packet of a connection shows that its server is not the one that is asked for.
+    /// True if the first packet of a connection shows that its server is not the one that is asked for.
     pub fn is_rejected(segment: &Segment<'_>, options: &Options) -> bool {
         match (segment.flags.contains(TcpFlags::SYN), segment.flags.contains(TcpFlags::ACK)) {
             (true, false) => !options.server.matches(segment.destination),
@@ -131,7 +131,7 @@ impl Tracked {
         usize::from(segment.source != self.ends[0])
     }
 
-    /// Whether `segment` begins another connection between the same ends.
+    /// True if `segment` begins another connection between the same ends.
     pub fn is_followed_by(&self, segment: &Segment<'_>) -> bool {
         let from = self.sender(segment);
         let other = !self.streams[from].begins_at(segment.seq);
@@ -349,7 +349,7 @@ impl Tracked {
         });
     }
 
-    /// Where one direction was not captured at all, nothing acknowledged the holes of the other.
+    /// Flushes the other direction where one was not captured at all: nothing acknowledged its holes.
     fn flush_unacknowledged<S>(&mut self, context: &mut Context<'_, S>) {
         let waited = self.waiting_bytes();
         for by in [0, 1] {

@@ -2,7 +2,7 @@
 
 use crate::instant::UnixNs;
 
-/// What is known of the end of a transaction.
+/// The end of a transaction, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TransactionState {
     /// Request and reply are complete.
@@ -72,6 +72,6 @@ pub struct Transaction {
     /// All bytes of the reply: heads (those of replies 1xx too), framing and body; over HTTP/2 those of the
     /// stream's HEADERS, CONTINUATION and DATA.
     pub reply_bytes: u64,
-    /// What is known of its end.
+    /// Its end, as far as it is known.
     pub state: TransactionState,
 }

@@ -62,8 +62,8 @@ fn replies_count_when_they_can_be_read_and_requests_when_they_were_sent() {
     assert_eq!(connection.server_side.missing_bytes, 0);
 }
 
-/// What fills a hole within a round trip of the handshake (here 2 µs) was overtaken, unless duplicate ACKs
-/// asked for it.
+/// A segment that fills a hole within a round trip of the handshake (here 2 µs) was overtaken, unless
+/// duplicate ACKs asked for it.
 #[test]
 fn overtaken_segments_are_out_of_order() {
     let body = reply(3000);

@@ -8,7 +8,7 @@ use scene::{CLIENT, GET, SERVER, Scene, at, file, only, outcomes, rebuilt, reply
 
 const COMPLETE: TransactionState = TransactionState::Complete;
 
-/// What is rebuilt of requests and replies that take turns, each in packets of `mss` bytes.
+/// Transactions rebuilt of requests and replies that take turns, each in packets of `mss` bytes.
 fn exchanged(turns: &[(&[u8], &[u8])], mss: usize) -> Vec<(TransactionState, u16, u64, u64)> {
     let mut scene = Scene::open();
     for (request, reply) in turns {

@@ -182,7 +182,7 @@ fn missing_bytes_are_lossy() {
     scene.close();
     let found = outcomes(&scene.rebuilt());
     assert_eq!(found, [(lossy, 200, 100, reply_bytes(100)), (COMPLETE, 200, 4, reply_bytes(4))]);
-    // What the client asked for is not known behind a hole of its own.
+    // The client's request is not known behind a hole of its own.
     let mut scene = begun();
     scene.unseen(CLIENT, &get(1, "/a")).say(CLIENT, &get(3, "/b")).say(SERVER, &reply(1, 1)).ack(CLIENT);
     let capture = scene.close().rebuilt();

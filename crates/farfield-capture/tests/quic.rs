@@ -377,7 +377,7 @@ fn damaged_connections_are_survived() {
     }
 }
 
-/// What waits behind holes has a bound over all streams: beyond it, a hole is taken as never captured.
+/// Data that waits behind holes has a bound over all streams: beyond it, a hole is taken as never captured.
 #[test]
 fn what_waits_is_bounded_over_all_streams() {
     let mut pair = Pair::secured(SUITE, 1);

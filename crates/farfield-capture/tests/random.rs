@@ -20,7 +20,7 @@ struct Exchange {
     pipelined: bool,
 }
 
-/// How a direction is cut into segments, and in which order they come: seeds of choices.
+/// The cuts of a direction into segments, and the order in which these come: seeds of choices.
 #[derive(Debug, Clone)]
 struct Path {
     cuts: Vec<usize>,
@@ -108,7 +108,7 @@ impl Exchange {
     }
 }
 
-/// What has to be rebuilt.
+/// The transaction that has to be rebuilt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Expected {
     request: (UnixNs, UnixNs),

@@ -51,7 +51,7 @@ fn line() -> impl Strategy<Value = String> {
     ]
 }
 
-/// What a server may send behind a head, whole or not.
+/// The bytes that a server may send behind a head, whole or not.
 fn body() -> impl Strategy<Value = String> {
     let size = ("0{0,20}", 1usize..30, "[ \t]{0,2}", "(;[ -~]{0,9})?");
     let chunk = size.prop_map(|(zeros, size, blanks, extension)| {

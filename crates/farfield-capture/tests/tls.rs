@@ -32,14 +32,14 @@ impl KeyLog for Lines {
     }
 }
 
-/// What both ends of a session are made of, and what the client wrote down.
+/// The configurations of both ends of a session, and the client's key log.
 struct Ends {
     client: Arc<ClientConfig>,
     server: Arc<ServerConfig>,
     lines: Arc<Lines>,
 }
 
-/// How sessions are to be.
+/// The properties of sessions.
 #[derive(Clone, Copy)]
 struct Wish {
     version: &'static SupportedProtocolVersion,
@@ -86,7 +86,7 @@ impl Ends {
         Ends { client: Arc::new(client), server: Arc::new(server), lines }
     }
 
-    /// What is rebuilt of packets with the key log.
+    /// The capture rebuilt of packets with the key log.
     fn rebuilt(&self, packets: &[(u64, Vec<u8>)], snap_len: u32) -> Capture {
         rebuilt_with(packets, snap_len, &self.lines.0.lock().unwrap())
     }
@@ -326,7 +326,7 @@ fn keys_are_followed_as_they_change() {
     assert_eq!(capture.limits.tls_records_unread, 0);
 }
 
-/// What is missing of a record loses that record; what was said after it is read.
+/// A missing part of a record loses that record; what was said after it is read.
 #[test]
 fn records_behind_a_missing_one_are_read() {
     for version in [TLS12, TLS13] {

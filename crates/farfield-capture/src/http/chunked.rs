@@ -19,7 +19,7 @@ pub(crate) enum Chunked {
     Trailer { inside: bool },
 }
 
-/// What a step over bytes led to.
+/// The result of a step over bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     /// So many bytes were taken, of which so many are body.

@@ -19,7 +19,7 @@ pub(crate) struct HttpLimits {
     pub target_bytes_max: usize,
 }
 
-/// What could not be read.
+/// Counts of what could not be read.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct HttpCounts {
     pub resynchronised: u64,
@@ -31,7 +31,7 @@ pub(crate) struct HttpCounts {
 /// A request and what came of it so far.
 #[derive(Debug)]
 struct Exchange {
-    /// Where its request begins.
+    /// The place at which its request begins.
     offset: StreamOffset,
     request_first: UnixNs,
     request_last: UnixNs,
@@ -51,13 +51,13 @@ struct Exchange {
     not_http: bool,
 }
 
-/// What both directions share.
+/// State that both directions share.
 #[derive(Debug)]
 struct Shared {
     limits: HttpLimits,
     /// Requests that are not over, or not handed on yet.
     exchanges: VecDeque<Exchange>,
-    /// How many of them, from the front, have their replies.
+    /// Number of them, from the front, that have their replies.
     replied: usize,
     /// Requests so far.
     requests: u32,
@@ -146,7 +146,7 @@ impl Conversation {
         self.shared.requests
     }
 
-    /// What could not be read.
+    /// Counts of what could not be read.
     pub fn counts(&self) -> HttpCounts {
         self.shared.counts
     }
@@ -400,7 +400,7 @@ impl Owner for Replies<'_> {
             100..200 => Framing::Interim,
             204 | 304 => Framing::Empty,
             _ if is("HEAD") => Framing::Empty,
-            // What it answers may have been HEAD.
+            // The request that it answers may have been HEAD.
             _ if asked.is_none() || is("") => Framing::Unknown,
             200..300 if is("CONNECT") => Framing::Tunnel,
             _ if fields.chunked => Framing::Chunked,
@@ -494,7 +494,7 @@ impl Owner for Replies<'_> {
             self.0.add(at);
         }
         if let Some(exchange) = self.0.current() {
-            // What came is no reply.
+            // Bytes that came are no reply.
             (exchange.reply_first, exchange.reply_last) = (None, None);
         }
         self.0.give_up();

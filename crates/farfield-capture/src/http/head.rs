@@ -16,7 +16,7 @@ const FIELDS_ON_STACK: usize = 64;
 /// Bytes up to the one behind the status of a reply.
 const STATUS_BYTES: usize = b"HTTP/1.1 200 ".len();
 
-/// How the body of a message is delimited, as its fields have it.
+/// The delimitation of a message's body, as its fields have it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Fields {
     /// `Content-Length`.
@@ -48,7 +48,7 @@ pub(crate) fn find_end(bytes: &[u8], from: usize) -> Option<usize> {
     })
 }
 
-/// Whether a message can begin with `bytes`, which may be only the first of it.
+/// True if a message can begin with `bytes`, which may be only the first of it.
 pub(crate) fn may_begin(bytes: &[u8], reply: bool) -> bool {
     if reply {
         const VERSION: &[u8] = b"HTTP/1.";
@@ -61,7 +61,7 @@ pub(crate) fn may_begin(bytes: &[u8], reply: bool) -> bool {
     method_len < 32 && (method_len == bytes.len() || (method_len > 0 && bytes[method_len] == b' '))
 }
 
-/// Whether a message surely begins with `bytes`: how a direction is found again behind a hole. Of requests
+/// True if a message surely begins with `bytes`: so a direction is found again behind a hole. Of requests
 /// only those with the methods of RFC 9110 and RFC 5789: the end of a body and a request line behind it may
 /// look like a line with another one.
 pub(crate) fn begins(bytes: &[u8], reply: bool) -> bool {
@@ -228,7 +228,7 @@ impl<'a> RequestLine<'a> {
 }
 
 impl Fields {
-    /// What the fields of a head say of its body (RFC 9112, section 6).
+    /// The fields of a head that are about its body (RFC 9112, section 6).
     fn of(headers: &[Header<'_>]) -> Fields {
         let mut fields = Fields::default();
         for header in headers {
@@ -282,7 +282,7 @@ mod tests {
         let read = |method: &str, target: &str| Some((method.into(), target.into()));
         assert_eq!(line("GET / HTTP/1.1\r\n"), read("GET", "/"));
         assert_eq!(line("M-SEARCH * HTTP/1.0\n"), read("M-SEARCH", "*"));
-        // What is no target, and a version yet to come, can still be said.
+        // Targets that are none, and a version yet to come, can still be said.
         for target in ["/a b", "/\u{e4} \t\u{1}", "  / "] {
             assert_eq!(line(&format!("GET {target} HTTP/1.7\r\n")), read("GET", target));
         }

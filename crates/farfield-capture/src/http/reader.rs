@@ -7,7 +7,7 @@ use super::head;
 use crate::instant::UnixNs;
 use crate::stream::Next;
 
-/// How a message goes on behind its head.
+/// The framing of a message behind its head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Framing {
     /// It has no body.
@@ -25,7 +25,7 @@ pub(crate) enum Framing {
     Unknown,
 }
 
-/// What is done with messages.
+/// The receiver of messages and their parts.
 pub(crate) trait Owner {
     /// A message begins at `at`.
     fn begin(&mut self, at: UnixNs);
@@ -47,7 +47,7 @@ pub(crate) trait Owner {
     fn found(&mut self);
     /// The direction ended in lost bytes.
     fn lost_end(&mut self);
-    /// What comes is not HTTP/1. Returns whether the direction is worth to be found again.
+    /// Bytes that come are not HTTP/1. Returns whether the direction is worth to be found again.
     fn not_http(&mut self, at: UnixNs) -> bool;
     /// A head is longer than allowed.
     fn too_long(&mut self, at: UnixNs);
@@ -84,7 +84,7 @@ impl Reader {
         Reader { reply, phase, buffer: Vec::new(), byte_missing: false }
     }
 
-    /// Whether the bounds of messages are not known.
+    /// True if the bounds of messages are not known.
     pub fn is_lost(&self) -> bool {
         self.phase == Phase::Lost
     }

@@ -47,14 +47,14 @@ struct Exchange {
 #[derive(Debug)]
 struct Block {
     stream: u32,
-    /// What the frame that began it was.
+    /// The type of the frame that began it.
     kind: u8,
     ends_stream: bool,
     first: UnixNs,
     bytes: Vec<u8>,
 }
 
-/// What both directions share.
+/// State that both directions share.
 #[derive(Debug)]
 struct Shared {
     limits: HttpLimits,
@@ -64,7 +64,7 @@ struct Shared {
     requests: u32,
     /// Replies cannot be read any more.
     replies_lost: bool,
-    /// When the server said that it takes no more requests.
+    /// The instant at which the server said that it takes no more requests.
     going_away: Option<UnixNs>,
     not_http: bool,
     counts: HttpCounts,
@@ -134,12 +134,12 @@ impl Conversation {
         self.shared.requests
     }
 
-    /// When the server said that it takes no more requests.
+    /// The instant at which the server said that it takes no more requests.
     pub fn going_away(&self) -> Option<UnixNs> {
         self.shared.going_away
     }
 
-    /// What could not be read.
+    /// Counts of what could not be read.
     pub fn counts(&self) -> HttpCounts {
         self.shared.counts
     }

@@ -5,7 +5,7 @@
 use crate::instant::UnixNs;
 use crate::stream::Next;
 
-/// What a client's connection begins with (section 3.4).
+/// The first bytes of a client's connection (section 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Bytes of a frame's header.
@@ -14,7 +14,7 @@ pub(super) const HEADER: usize = 9;
 const DATA: u8 = 0;
 const SETTINGS: u8 = 4;
 
-/// Whether a connection of HTTP/2 begins with these bytes of a client, or of a server.
+/// True if a connection of HTTP/2 begins with these bytes of a client, or of a server.
 pub(crate) fn is_begun(bytes: &[u8], by_client: bool) -> bool {
     match by_client {
         // No method of HTTP/1 begins so.
@@ -30,12 +30,12 @@ pub(super) struct Frame {
     pub kind: u8,
     pub flags: u8,
     pub stream: u32,
-    /// When its first byte was there, and the last that has come.
+    /// The instants at which its first byte was there, and the last that has come.
     pub first: UnixNs,
     pub last: UnixNs,
 }
 
-/// What is done with frames.
+/// The receiver of frames and their parts.
 pub(super) trait Owner {
     /// The header of a DATA frame.
     fn data_begins(&mut self, frame: &Frame);
@@ -45,9 +45,9 @@ pub(super) trait Owner {
     fn lossy(&mut self, frame: &Frame);
     /// A frame is whole. Of DATA, `content` is empty or begins with the length of the padding.
     fn frame(&mut self, frame: &Frame, content: &[u8]);
-    /// Where frames begin is not known any more.
+    /// The bounds of frames are not known any more.
     fn lost(&mut self);
-    /// What comes is no HTTP/2.
+    /// Bytes that come are no HTTP/2.
     fn not_http(&mut self);
 }
 
@@ -69,7 +69,7 @@ enum Phase {
 pub(super) struct Frames {
     phase: Phase,
     buffer: Vec<u8>,
-    /// When the first byte of what is in the buffer was there.
+    /// The instant at which the first byte in the buffer was there.
     first: UnixNs,
     /// A byte between frames was never captured.
     byte_missing: bool,

@@ -10,7 +10,7 @@
 use super::huffman;
 use std::collections::VecDeque;
 
-/// What an entry of the table takes beside its strings (section 4.1).
+/// Bytes that an entry of the table takes beside its strings (section 4.1).
 const ENTRY_BYTES: usize = 32;
 /// The table's size until an update (RFC 9113, section 6.5.2).
 const TABLE_BYTES: usize = 4096;
@@ -93,7 +93,7 @@ pub(super) struct Decoder {
     table_bytes_max: usize,
 }
 
-/// What is looked for in a header block, or in a field section of HTTP/3.
+/// The fields that are looked for in a header block, or in a field section of HTTP/3.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Head {
     pub method: Vec<u8>,
@@ -277,7 +277,7 @@ mod tests {
             assert_eq!(Decoder::default().read(&hex(block)), None, "{block}");
         }
     }
-    /// What hpack-patched and this decoder make of blocks, up to the first that cannot be read.
+    /// Blocks are read by this decoder as by hpack-patched, up to the first that cannot be read.
     fn is_read_alike(blocks: &[&[u8]]) {
         let (mut own, mut other) = (Decoder::default(), hpack_patched::Decoder::new());
         for block in blocks {

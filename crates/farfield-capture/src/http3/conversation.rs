@@ -12,8 +12,8 @@ use std::collections::VecDeque;
 /// Requests that are open at once; a stream further ahead is none that a server allows.
 pub(crate) const OPEN_MAX: u64 = 1 << 14;
 
-/// How far ahead of the requests that were captured a reply may be: requests are missing from a capture in
-/// small numbers, and a server may send on any stream, each of which would be kept.
+/// Requests by which a reply may be ahead of those that were captured: requests are missing from a capture
+/// in small numbers, and a server may send on any stream, each of which would be kept.
 const REPLY_AHEAD_MAX: u64 = 64;
 
 /// A request and what came of it so far.

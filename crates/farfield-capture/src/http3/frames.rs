@@ -39,7 +39,7 @@ enum Phase {
 pub(super) struct Frames {
     phase: Phase,
     buffer: Vec<u8>,
-    /// When the first byte of the frame was there.
+    /// The instant at which the first byte of the frame was there.
     first: UnixNs,
 }
 

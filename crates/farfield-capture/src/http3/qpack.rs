@@ -117,7 +117,7 @@ mod tests {
             assert_eq!(read(section), None, "{section:x?}");
         }
     }
-    /// What the crate qpack makes of a section.
+    /// The crate qpack's reading of a section.
     fn by_another_hand(section: &[u8]) -> Option<Head> {
         let decoded = qpack::decode_stateless(&mut &*section, 1 << 30).ok()?;
         let mut head = Head::default();
@@ -128,7 +128,7 @@ mod tests {
         Some(head)
     }
 
-    /// What is read of a section is what the crate qpack reads, which is more lenient.
+    /// The reading of a section, if there is one, is that of the crate qpack, which is more lenient.
     fn is_read_alike(section: &[u8]) {
         if let Some(head) = read(section) {
             assert_eq!(Some(head), by_another_hand(section), "{section:02x?}");

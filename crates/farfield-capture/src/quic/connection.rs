@@ -73,7 +73,7 @@ struct EndState {
     counts: Direction,
 }
 
-/// What becomes of a client's early data.
+/// The fate of a client's early data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Early {
     Unknown,
@@ -114,7 +114,7 @@ pub(crate) struct QuicConnection {
     counts: TlsCounts,
     /// Bytes that wait behind holes of streams.
     waiting_bytes: usize,
-    /// How many may, behind those of one stream.
+    /// Bytes that may wait behind the holes of one stream.
     waiting_max: usize,
 }
 
@@ -173,7 +173,7 @@ impl QuicConnection {
         }
     }
 
-    /// Whether an end said that it closes.
+    /// True if an end said that it closes.
     pub fn is_closed(&self) -> bool {
         self.end != End::Open
     }
@@ -221,7 +221,7 @@ impl QuicConnection {
                 kind => {
                     match self.open_long(by, &packet) {
                         Some(opened) => {
-                            // Whoever has no keys can write any id.
+                            // A sender without keys can write any id.
                             if matches!(kind, PacketKind::Initial | PacketKind::Handshake) {
                                 self.states[by].id_len = packet.source.len();
                             }
@@ -236,7 +236,7 @@ impl QuicConnection {
         Fate::Used
     }
 
-    /// Whether a datagram of the client's begins with an Initial packet under other keys than those in use.
+    /// True if a datagram of the client's begins with an Initial packet under other keys than those in use.
     fn is_foreign_initial(&self, datagram: &[u8]) -> bool {
         packet::read(datagram, 0).is_some_and(|(packet, _)| {
             packet.kind == PacketKind::Initial && self.try_long(CLIENT, &packet).is_none()
@@ -462,7 +462,7 @@ impl QuicConnection {
 
     /// Ends the connection: the rest of its transactions, then itself.
     pub fn finish<S: Sink>(mut self, context: &mut Context<'_, S>) {
-        // What waits behind a hole was sent, and what is in the hole was not captured.
+        // Data that waits behind a hole was sent, and the data in the hole was not captured.
         for (&number, streams) in &mut self.streams {
             let [asked, answered] = streams;
             asked.flush(self.last, |piece| self.http.handle_request(number, &piece));

@@ -5,7 +5,7 @@ use crate::http3::varint;
 /// The longest id of a connection (section 17.2).
 const ID_MAX: usize = 20;
 
-/// What a packet is.
+/// The type of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PacketKind {
     Initial,
@@ -27,7 +27,7 @@ pub(super) struct Packet<'a> {
     pub source: &'a [u8],
     /// Its bytes; a packet with a short header has all that is left.
     pub bytes: &'a [u8],
-    /// Where its number is.
+    /// The offset of its number in its bytes.
     pub number_at: usize,
 }
 

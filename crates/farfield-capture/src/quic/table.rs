@@ -17,7 +17,7 @@ const SAMPLED: usize = 64;
 #[derive(Debug, Default)]
 pub(crate) struct QuicTable {
     connections: BTreeMap<(SocketAddr, SocketAddr), Box<QuicConnection>>,
-    /// Where to look for a connection to be evicted.
+    /// The place from which a connection to be evicted is looked for.
     hand: Option<(SocketAddr, SocketAddr)>,
 }
 

@@ -39,7 +39,8 @@ struct Scene {
     now: u64,
     segments: usize,
     pieces: usize,
-    /// What came in order, up to the limit of [`Scene::check`]; holes and cut bytes are [`MISSING`].
+    /// The length of what came in order, up to the limit of [`Scene::check`]; holes and cut bytes are
+    /// [`MISSING`].
     len: StreamOffset,
     fins: usize,
 }
@@ -121,7 +122,7 @@ impl Scene {
         assert_eq!(self.len, self.stream.next);
     }
 
-    /// What a stream keeps fits together, and is no more than segments came.
+    /// The pieces that a stream keeps fit together, and are no more than segments came.
     fn check(&self) {
         let stream = &self.stream;
         assert!(stream.runs.keys().all(|&start| start > stream.next), "a hole lies before what waits");

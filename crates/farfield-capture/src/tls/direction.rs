@@ -1,6 +1,6 @@
 //! The keys of one direction, in the order in which records are under them (RFC 8446, section 7).
 //!
-//! Which key a record is under follows from the records before it; where some of those are missing it is
+//! The key that a record is under follows from the records before it; where some of those are missing it is
 //! tried, within bounds: the key in use at its number, and the next one at the numbers that the missing
 //! records leave open.
 
@@ -12,7 +12,7 @@ const NUMBERS_MAX: u64 = 16;
 /// Records of a direction that open under no key, until it is given up.
 const FAILURES_MAX: u32 = 256;
 
-/// What is said under a key.
+/// The part of a direction that is under one key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Epoch {
     /// Of the client, within the handshake.
@@ -59,7 +59,7 @@ impl Opener {
         Opener { suite, current, ahead: VecDeque::new(), unopened: 0, failures: 0 }
     }
 
-    /// What is said by the last record that was opened.
+    /// The part that the last opened record belongs to.
     pub fn epoch(&self) -> Option<Epoch> {
         self.current.as_ref().map(|current| current.0)
     }

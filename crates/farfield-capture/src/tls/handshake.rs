@@ -47,7 +47,7 @@ pub(crate) struct ServerHello {
     pub extensions: Extensions,
 }
 
-/// What is looked for among extensions.
+/// The extensions that are looked for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Extensions {
     pub early_data: bool,

@@ -104,7 +104,7 @@ impl Suite {
     }
 }
 
-/// How records are numbered and framed.
+/// The numbering and the framing of records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Version {
     Tls12,

@@ -29,7 +29,7 @@ pub(super) struct Record {
     is_missing: bool,
 }
 
-/// What comes next of a direction.
+/// The next item of a direction.
 #[derive(Debug)]
 pub(super) enum Item {
     Record(Record),
@@ -57,7 +57,7 @@ enum Phase {
     /// A byte between records was never captured: a FIN, if nothing comes after it.
     ByteMissing,
     Body(Record),
-    /// Where records begin is not known any more.
+    /// The bounds of records are not known any more.
     Lost,
 }
 
@@ -173,7 +173,7 @@ impl Record {
         self.header[0]
     }
 
-    /// Whether all of it was captured.
+    /// True if all of it was captured.
     pub fn is_whole(&self) -> bool {
         !self.is_cut && !self.is_missing
     }
@@ -214,13 +214,13 @@ impl Record {
         Place { offset: self.offset, captured, available: self.available }
     }
 
-    /// Whether content that is not known was captured, but for its bytes.
+    /// True if content that is not known was captured, but for its bytes.
     pub fn is_only_cut(&self) -> bool {
         self.is_cut && !self.is_missing
     }
 }
 
-/// Where in a direction something stands, and when it came.
+/// The place of something in a direction, and its instants.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     pub offset: StreamOffset,

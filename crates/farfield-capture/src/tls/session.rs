@@ -24,12 +24,12 @@ const HELD_MAX: usize = 4096;
 const CLIENT: usize = 0;
 const SERVER: usize = 1;
 
-/// Whether a client that speaks TLS begins with these bytes.
+/// True if a client that speaks TLS begins with these bytes.
 pub(crate) fn begins(bytes: &[u8]) -> bool {
     matches!(bytes, [HANDSHAKE] | [HANDSHAKE, 3, ..])
 }
 
-/// What could not be read.
+/// Counts of what could not be read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct TlsCounts {
     /// No secret of the session is known.
@@ -42,7 +42,7 @@ pub(crate) struct TlsCounts {
     pub sealed: [u64; 2],
 }
 
-/// What becomes of a client's early data.
+/// The fate of a client's early data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Early {
     /// None is sent, or it counts.
@@ -51,11 +51,11 @@ enum Early {
     Offered,
     /// The server passes over it (RFC 8446, section 4.2.10).
     Rejected,
-    /// What the server said of it cannot be read.
+    /// The server's word on it cannot be read.
     Unknown,
 }
 
-/// How records of a direction are read.
+/// The protection of a direction's records.
 #[derive(Debug)]
 enum Protection {
     /// They are as they were sent.
@@ -97,7 +97,7 @@ pub(crate) struct Session {
     server: Option<ServerHello>,
     ends: [End; 2],
     early: Early,
-    /// What a client sent before it is known what becomes of it.
+    /// Items of a client, held until it is known what becomes of them.
     held: Vec<Item>,
     held_bytes: usize,
     /// Both ends agreed on HTTP/2.
@@ -135,7 +135,7 @@ impl Session {
         self.secured
     }
 
-    /// What could not be read.
+    /// Counts of what could not be read.
     pub fn counts(&self) -> TlsCounts {
         self.counts
     }
@@ -165,7 +165,7 @@ impl Session {
         }
     }
 
-    /// Whether the client's next record cannot be judged yet.
+    /// True if the client's next record cannot be judged yet.
     fn must_wait(&self) -> bool {
         let is_undecided = self.server.is_none() || self.early == Early::Offered;
         self.client.is_some() && is_undecided && !matches!(self.ends[CLIENT].protection, Protection::Unknown)
@@ -200,7 +200,7 @@ impl Session {
         self.ends[by].protection = Protection::Unknown;
         self.ends[by].messages.lose();
         if by == SERVER {
-            // What it would have said of early data is not known, nor which keys both ends use.
+            // The server's word on early data is not known, nor which keys both ends use.
             if self.early == Early::Offered {
                 self.early = Early::Unknown;
             }
@@ -323,7 +323,7 @@ impl Session {
                 self.ends[SERVER].protection = Protection::Sealed(Opener::of_secrets(suite, later(SERVER)));
             }
             0x0303 => {
-                // What TLS 1.2 calls early is none (RFC 8446, section 4.2.10).
+                // Early data that a client offers is none in TLS 1.2 (RFC 8446, section 4.2.10).
                 self.reject_early();
                 let keys = known
                     .master
@@ -365,7 +365,7 @@ impl Session {
 
     /// Messages of the handshake that were sealed.
     fn handle_handshake(&mut self, by: usize, record: &Record, opened: &Opened) {
-        // What comes after the handshake is no matter of the keys.
+        // Messages after the handshake are no matter of the keys.
         if by == CLIENT || self.secured.is_some() {
             return;
         }

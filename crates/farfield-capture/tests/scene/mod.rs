@@ -27,7 +27,7 @@ pub struct Scene {
     pub v6: bool,
     /// The next sequence numbers of client and server.
     pub seq: [u32; 2],
-    /// What each end has acknowledged of the other.
+    /// The sequence number that each end has acknowledged of the other.
     pub acked: [u32; 2],
     pub window: [u16; 2],
     pub packets: Vec<Packet>,
@@ -140,7 +140,7 @@ impl Scene {
         file(&self.ip_packets(), 0)
     }
 
-    /// What is rebuilt of it.
+    /// The capture rebuilt of it.
     pub fn rebuilt(&self) -> Capture {
         rebuilt(&self.file())
     }
