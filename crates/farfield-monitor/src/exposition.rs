@@ -7,7 +7,7 @@ const SAMPLES_MAX: usize = 1_000;
 /// Most bytes of a name with its labels: longer ones are passed over.
 const NAME_BYTES_MAX: usize = 4 << 10;
 
-/// What is read of an exporter that does not say.
+/// Metrics that are read of an exporter whose settings name none.
 const USUAL: [&str; 12] = [
     "node_cpu_seconds_total",
     "node_load1",
@@ -98,7 +98,7 @@ fn end_of_labels(text: &str) -> Option<usize> {
     None
 }
 
-/// Whether `name` fits `pattern`, in which `*` stands for any characters.
+/// True if `name` fits `pattern`, in which `*` stands for any characters.
 fn matches(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();

@@ -6,9 +6,10 @@
 //! the thread takes about a thousandth of a processor. A reading that comes late has its true instant and its
 //! true rates. Other machines are read through their [Prometheus exporters](PrometheusTarget).
 //!
-//! What may not be read, or is gone, is a sentence among the notes; the rest goes on.
+//! A file that may not be read, or is gone, is a sentence among the notes; the rest goes on.
 //!
-//! Where the server is, its caller finds out and says in a [`Watched`]; nothing here knows of users or planes.
+//! The server's place is found out by the caller, who says it in a [`Watched`]; nothing here knows of users
+//! or planes.
 
 mod exposition;
 mod files;
@@ -49,7 +50,7 @@ use tier::Tier;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// What is monitored.
+/// The processes, machines and sockets to monitor.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MonitorSettings {
     /// The server's process, if the run neither starts it nor finds it.
@@ -62,7 +63,7 @@ pub struct MonitorSettings {
     pub port: Option<u16>,
 }
 
-/// What there is to be read on this machine.
+/// The tiers and the network to be read on this machine.
 #[derive(Debug, Default)]
 pub struct Watched {
     /// The tiers, each with its control group if it has one of its own.

@@ -25,7 +25,7 @@ pub(crate) struct Machine {
     major_faults: Counter,
     /// Busy and all ticks of each processor at the last reading.
     processors: Vec<[u64; 2]>,
-    /// How busy each processor was between the last two readings; empty before the second.
+    /// Busy share of each processor between the last two readings, 0 to 1; empty before the second.
     pub busy: Vec<f64>,
     disks: BTreeMap<String, Disk>,
 }

@@ -1,4 +1,4 @@
-//! Which processes are of a tier, and the search of all processes for them.
+//! Processes of a tier, and the search of all processes for them.
 
 use crate::proc_file::ProcFile;
 use crate::process;
@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Which processes are of a tier.
+/// The processes of a tier.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Members {
     /// These processes with all their children. A process that the system cannot find is reported.

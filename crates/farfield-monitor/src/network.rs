@@ -28,7 +28,7 @@ pub struct WatchedNetwork {
     pub namespace: Option<(Namespace, u32)>,
     /// The server's port. In a namespace that is not the server's alone only its sockets count.
     pub port: Option<u16>,
-    /// Whether all sockets in the namespace are the server's.
+    /// All sockets in the namespace are the server's.
     pub is_servers_alone: bool,
     /// The tier of the listeners.
     pub tier: String,
@@ -42,7 +42,7 @@ pub(crate) struct Network {
     /// Some of the counts are of the whole machine.
     machine: Subject,
     tables: Option<SocketTables>,
-    /// Whether there are sockets of IPv4 and of IPv6.
+    /// True for IPv4, and for IPv6, if there are sockets of it.
     in_use: [bool; 2],
     snmp: Option<ProcFile>,
     /// Counters of IPv6; absent where there is none.
@@ -64,7 +64,8 @@ struct Interface {
     speed: Option<f64>,
 }
 
-/// Where a counter is: the protocol's prefix in `snmp` or `netstat`, its name there, and that of its series.
+/// The place of a counter: the protocol's prefix in `snmp` or `netstat`, its name there, and that of its
+/// series.
 const COUNTERS: [(&str, &str, &str); 17] = [
     ("TcpExt:", "ListenOverflows", metric::LISTEN_OVERFLOWS),
     ("TcpExt:", "ListenDrops", metric::LISTEN_DROPS),
@@ -289,7 +290,7 @@ fn interface(line: &str) -> Option<(&str, [u64; 6])> {
     Some((name.trim(), [fields[0], fields[1], fields[3], fields[8], fields[9], fields[11]]))
 }
 
-/// What an interface can carry, in bytes a second; devices that are none report -1 or nothing.
+/// Bytes a second that an interface can carry; devices that are none report -1 or nothing.
 fn speed(name: &str) -> Option<f64> {
     let text = system::read_text(format!("/sys/class/net/{name}/speed")).ok()?;
     text.trim().parse::<f64>().ok().filter(|megabits| *megabits > 0.0).map(|megabits| megabits * 125_000.0)

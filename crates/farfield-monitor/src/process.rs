@@ -27,8 +27,8 @@ pub(crate) struct Process {
     /// The latest reading.
     pub now: Stat,
     modes: Modes,
-    /// What it and its ended children have used, in nanoseconds: user, system, children's user, children's
-    /// system. Children's time is known in ticks only.
+    /// Processor time of it and its ended children, in nanoseconds: user, system, children's user,
+    /// children's system. Children's time is known in ticks only.
     pub cpu_ns: [u64; 4],
     /// `cpu_ns` at the reading before.
     pub before: [u64; 4],
@@ -48,7 +48,7 @@ pub(crate) struct Stat {
     pub resident_pages: u64,
 }
 
-/// What is read in turns.
+/// Numbers that are read in turns.
 #[derive(Debug, Default)]
 pub(crate) struct Details {
     pub descriptors: Option<u64>,

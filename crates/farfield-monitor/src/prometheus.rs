@@ -187,7 +187,7 @@ impl Exporter {
     }
 }
 
-/// What has the same meaning as a number that farfield reads itself is recorded under that name as well:
+/// Numbers with the meaning of one that farfield reads itself are recorded under that name as well:
 /// processor time of the whole machine (node_exporter), overflows, and idle workers (Apache).
 fn record_standard(tier: &mut Subject, log: &mut MonitorLog, samples: &[Sample], rates: &[Option<f64>]) {
     let (mut user, mut system, mut processors) = (None, None, 0_u32);

@@ -54,7 +54,7 @@ pub(crate) struct Tier {
     /// The process whose turn is next.
     next_details: u32,
     next_search: f64,
-    /// When processes were looked at last, in ticks since boot.
+    /// The instant at which processes were looked at last, in ticks since boot.
     looked_at: u64,
     had_some: bool,
     said_gone: bool,
@@ -315,7 +315,7 @@ impl Tier {
 /// Processor time of a tier, in nanoseconds of user and of kernel mode.
 #[derive(Debug, Default)]
 struct Used {
-    /// What the group had counted at the reading before.
+    /// The group's count at the reading before, in nanoseconds.
     by_group: Option<[u64; 2]>,
     /// The sum over processes.
     by_processes: [i64; 2],

@@ -117,7 +117,7 @@ fn a_busy_loop_uses_what_the_clock_of_its_process_says() {
     }
     let used = cpu() - before;
     let read = scene.cpu();
-    // What the shell does between our reading of the clock and the tier's.
+    // The shell's work between our reading of the clock and the tier's.
     assert!((used - read).abs() <= 0.01, "{read} s read, {used} s used");
     assert!(used > 0.05, "{used}");
     assert_eq!(scene.values(metric::PROCESSES), [1.0; 4]);
@@ -210,8 +210,8 @@ fn a_group_counts_what_no_process_shows() {
     close(scene.values(metric::CPU_SYSTEM), [0.3, 0.2]);
 }
 
-/// What a parent has of its ended child is cut off to ticks: the missing rest is no new time, and no less
-/// of the time after.
+/// A parent's time of its ended child is cut off to ticks: the missing rest is no new time, and no less of
+/// the time after.
 #[test]
 fn a_sum_that_falls_is_made_up_for() {
     let mut used = Used::default();
