@@ -1,4 +1,4 @@
-//! Ceilings and loads for the benches of `farfield shell`.
+//! Ceiling and loads for the benches of `farfield shell`.
 //!
 //! `bare_path forward SERVER -- CLIENT…` runs both commands in namespaces of their own, and between them the
 //! least that can stand there: a thread that reads each packet from one TUN device and writes it to the

@@ -43,7 +43,8 @@ pub fn examine() -> Vec<Finding> {
     ]
 }
 
-/// The finding on emulated clients in the network of this machine, before a server that runs already.
+/// Finds out if emulated clients may be added to the network of this machine, before a server that runs
+/// already.
 fn running_servers() -> Finding {
     let root = "run farfield as root; without, `--server` starts a server in a namespace of its own";
     let (found, remedy) = match joinable() {

@@ -46,7 +46,7 @@ pub(crate) struct NetworkReport {
     pub departed: Histogram,
     /// Lateness with which the server's kernel received what was sent, by probes.
     pub delivered: Histogram,
-    /// Wait of packets from the server's kernel before they were read, at most.
+    /// Time that packets from the server's kernel waited before they were read, at most.
     pub picked_up: Histogram,
     /// Lateness of packets delivered to clients.
     pub arrived: Histogram,

@@ -2,7 +2,7 @@
 //! nginx and Apache).
 //!
 //! Each exporter has a thread of its own with a time limit, so that one that does not answer delays nothing.
-//! What it sends is its text format ("Exposition formats", version 0.0.4): counters become rates, and other
+//! Its answer is in the text format ("Exposition formats", version 0.0.4): counters become rates, and other
 //! numbers stay as they are. Histograms and summaries are counters each. There is no TLS.
 
 use crate::exposition::{Sample, parse};

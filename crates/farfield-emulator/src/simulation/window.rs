@@ -183,7 +183,7 @@ mod tests {
         }
     }
 
-    /// As above, with a far side.
+    /// No packet comes before its window with a far side either.
     #[test]
     fn nothing_comes_before_its_window_on_the_far_side() {
         let ns = Duration::from_ns;

@@ -37,7 +37,7 @@ pub(crate) struct GatewayPort {
     pub lateness: Histogram,
     /// Lateness with which the server's kernel receives what is sent, where that can be seen.
     pub delivery: Option<Delivery>,
-    /// Wait here of packets that the server's kernel sends.
+    /// Time that packets from the server's kernel wait here.
     pub pickup: Pickup,
     pub counts: PortCounts,
 }

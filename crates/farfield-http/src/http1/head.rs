@@ -20,7 +20,7 @@ use std::mem::MaybeUninit;
 /// Fields for which there is room on the stack, where only those that a head has are written.
 const FIELDS_ON_STACK: usize = 128;
 
-/// The part of a request that the reader of its reply must know.
+/// The kind of request that the next reply answers, as far as the reader must know it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answering {
     /// A HEAD request: the reply has no body, whatever its head says.
@@ -30,7 +30,7 @@ pub enum Answering {
 }
 
 impl Answering {
-    /// The answer to a request with `method`, which is case-sensitive (RFC 9110, 9.1).
+    /// The kind of a request with `method`, which is case-sensitive (RFC 9110, 9.1).
     pub fn method(method: &str) -> Answering {
         if method == "HEAD" { Answering::Head } else { Answering::Other }
     }

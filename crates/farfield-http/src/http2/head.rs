@@ -88,7 +88,7 @@ struct Known {
 }
 
 impl Heads {
-    /// The fault of the head that was read last, if that is why its stream failed. Once.
+    /// Takes the fault of the head that was read last, if that is why its stream failed.
     pub fn take_flaw(&mut self) -> Option<Detail> {
         self.flaw.take().map(|flaw| *flaw)
     }

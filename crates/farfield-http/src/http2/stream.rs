@@ -85,7 +85,7 @@ pub(super) struct Streams {
     forgotten: u32,
 }
 
-/// The stream that a number is the number of.
+/// The stream that has a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
     /// A stream whose reply is not over, at this place.

@@ -43,7 +43,7 @@ pub struct Server {
     incoming: BytesMut,
 }
 
-/// The meaning of a datagram.
+/// The fate of a datagram.
 #[expect(
     clippy::large_enum_variant,
     reason = "the largest is nearly every one, and a box of each would cost more"

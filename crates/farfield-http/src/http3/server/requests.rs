@@ -8,7 +8,7 @@ use crate::http3::qpack;
 use crate::http3::varint::Varint;
 use bytes::{Buf, Bytes};
 
-/// The end that the next bytes of a request have reached.
+/// The result of the next bytes of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// Nothing yet.
