@@ -1,5 +1,5 @@
-//! How fast sessions are, without a server: a transport that answers each request at once, and the time that
-//! the users take.
+//! Speed of sessions without a server: a transport that answers each request at once, and the time that the
+//! users take.
 //!
 //! `cargo run --release -p farfield-user --example session_speed` prints, on one thread, requests a second of
 //! plain pages, of a session whose requests are all the same, and of one that takes a token by regular
@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 const REQUESTS: u64 = 3_000_000;
 const USERS: u32 = 100;
 
-/// What happens next.
+/// An event for the users.
 enum Event {
     Wake(Wake),
     Connected(ConnectionKey),
@@ -61,12 +61,12 @@ impl Transport for Mirror {
     }
 }
 
-/// What a GET is answered with: a page that sets a cookie and has a token.
+/// Reply to a GET: a page that sets a cookie and has a token.
 const PAGE: &[u8] = b"HTTP/1.1 200 OK\r\nServer: mirror\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n\
     Set-Cookie: sid=0123456789abcdef; Path=/; HttpOnly\r\nContent-Type: text/html\r\nContent-Length: 92\r\n\r\n\
     <html><body><form><input type=hidden name=csrf value=\"f00dfeed0123\"></form></body></html>\n\n\n";
 
-/// What a POST is answered with.
+/// Reply to a POST.
 const DONE: &[u8] = b"HTTP/1.1 200 OK\r\nServer: mirror\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n\
     Content-Type: text/html\r\nContent-Length: 49\r\n\r\n<html><body><p>f00d is in the cart.</body></html>";
 

@@ -9,7 +9,7 @@ const AGE: u64 = 24 * 3600;
 /// The longest age, so that instants can be reckoned with: ten years.
 const AGE_MAX: u64 = 10 * 365 * 24 * 3600;
 
-/// What a reply's Alt-Svc says of HTTP/3.
+/// Content of a reply's Alt-Svc, as far as it is about HTTP/3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Named {
     /// Nothing, or that what was said before is over (`clear`).
@@ -20,7 +20,7 @@ pub(crate) enum Named {
     Here(u16, Duration),
 }
 
-/// What the head of a reply from `host` says of alternatives, if it says anything.
+/// Alternative that the head of a reply from `host` names, if it says anything.
 pub(crate) fn alternative_in(fields: Fields<'_>, host: &str) -> Option<Named> {
     let mut found = None;
     for value in fields.named("alt-svc") {
@@ -33,8 +33,7 @@ pub(crate) fn alternative_in(fields: Fields<'_>, host: &str) -> Option<Named> {
     found
 }
 
-/// What a value of Alt-Svc from `host` says of HTTP/3; of several alternatives on the same host it is the
-/// first.
+/// Alternative of HTTP/3 in a value of Alt-Svc from `host`; of several on the same host it is the first.
 fn http3_in(value: &[u8], host: &str) -> Named {
     let text = std::str::from_utf8(value).unwrap_or_default();
     let mut named = split_outside_quotes(text, ',').filter_map(|alternative| {

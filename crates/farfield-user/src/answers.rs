@@ -31,7 +31,7 @@ impl Answers {
         self.newer += bytes as u64;
     }
 
-    /// Whether more wait than may. Asks the transport only now and then.
+    /// True if more bytes of answers wait than may. Asks the transport only now and then.
     pub fn are_too_many(&mut self, backlog: impl FnOnce() -> Backlog) -> bool {
         if self.newer < LOOK_BYTES {
             return false;
@@ -86,7 +86,7 @@ mod tests {
             answers.are_too_many(|| Backlog { handed: body, kept: body })
         };
         assert!(!wait(LOOK_BYTES));
-        // Where they wait behind a body, the answers do.
+        // Answers that wait behind a body count.
         assert!(!wait(ANSWERS_MAX - LOOK_BYTES));
         assert!(wait(LOOK_BYTES));
     }

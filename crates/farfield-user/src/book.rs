@@ -46,12 +46,12 @@ impl HttpVersion {
         }
     }
 
-    /// Whether what is asked without TLS may be in absolute form (RFC 9112 section 3.2.2).
+    /// True if requests without TLS may be in absolute form (RFC 9112 section 3.2.2).
     pub(crate) fn has_absolute_form(self) -> bool {
         self.of_http1().is_some()
     }
 
-    /// Whether connections may have streams.
+    /// True if connections may have streams.
     pub(crate) fn may_have_streams(self) -> bool {
         self.may_be(SpokenVersion::Http2) || self.may_be(SpokenVersion::Http3)
     }
@@ -83,7 +83,7 @@ pub struct Target {
     pub version: HttpVersion,
     /// The Authorization field of requests that say none of their own.
     pub authorization: Option<String>,
-    /// Whether the scheme is https.
+    /// The scheme is https.
     pub secure: bool,
     /// The proxy that connections go to.
     pub proxy: Option<Proxy>,
@@ -95,7 +95,7 @@ impl Target {
         if self.secure { "https" } else { "http" }
     }
 
-    /// What stands before the path of a request in absolute form, if that is how a proxy is asked.
+    /// Text before the path of a request in absolute form, if that is how a proxy is asked.
     pub(crate) fn absolute_prefix(&self) -> Option<String> {
         self.asked_proxy().map(|_| format!("{}://{}", self.scheme(), self.host))
     }
@@ -136,9 +136,9 @@ pub(crate) struct Entry {
     pub answering: Answering,
     /// The bytes at its end that wait for the server's word, if it asks for that.
     pub expecting_bytes: u32,
-    /// Whether the request may be sent twice (RFC 9110 section 9.2.2); any other is never repeated.
+    /// The request may be sent twice (RFC 9110 section 9.2.2); any other is never repeated.
     pub idempotent: bool,
-    /// Whether the request asks for no change (RFC 9110 section 9.2.1).
+    /// The request asks for no change (RFC 9110 section 9.2.1).
     pub safe: bool,
 }
 
@@ -147,7 +147,7 @@ pub(crate) struct Entry {
 struct Forms {
     http1: Option<Http1Request>,
     http2: Option<Box<Http2Request>>,
-    /// What a stream of HTTP/3 carries.
+    /// Bytes of a stream of HTTP/3.
     http3: Option<Bytes>,
 }
 
@@ -257,7 +257,7 @@ impl Book {
         self.entry(request).forms.http2.as_ref().expect("connections of HTTP/2 are planned for")
     }
 
-    /// What a stream of HTTP/3 carries for a request.
+    /// Bytes of a stream of HTTP/3 for a request.
     pub(crate) fn http3(&self, request: u32) -> &Bytes {
         self.entry(request).forms.http3.as_ref().expect("connections of HTTP/3 are planned for")
     }

@@ -10,9 +10,9 @@ use farfield_http::{quic, tls};
 /// Buffers that connections share, since only one sends at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
-    /// What was sealed and is not handed to the transport yet.
+    /// Sealed bytes that are not handed to the transport yet.
     sealed: Vec<u8>,
-    /// What the transport may keep.
+    /// Bytes that the transport may keep.
     outgoing: Outgoing,
 }
 

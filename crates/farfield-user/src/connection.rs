@@ -36,12 +36,12 @@ pub(crate) enum State {
     Open,
 }
 
-/// How far an attempt at HTTP/3 is whose handshake is not over.
+/// State of an attempt at HTTP/3 whose handshake is not over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Attempt {
-    /// What is asked waits for it.
+    /// Requests wait for it.
     Ahead,
-    /// What was asked went over TCP instead.
+    /// Its requests went over TCP instead.
     Overtaken,
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct Connection {
     pub answered: u32,
     /// All of these were sent again: it was opened for such a one, and the others may follow on it.
     pub repeats: bool,
-    /// How requests and replies are on it.
+    /// Protocol of its requests and replies.
     pub protocol: AnyProtocol,
     /// Answers to the server's frames and records on their way out.
     pub answers: Answers,
@@ -140,12 +140,12 @@ impl Connection {
         is_used && is_unanswered && !exchange.job.again
     }
 
-    /// Whether requests on it are on streams: of HTTP/2 once it is open, of HTTP/3 from the beginning.
+    /// True if its requests are on streams: of HTTP/2 once it is open, of HTTP/3 from the beginning.
     pub fn has_streams(&self) -> bool {
         self.protocol.has_streams()
     }
 
-    /// What came of the reply to `exchange`.
+    /// The reply to `exchange`, as far as it came.
     fn so_far(&self, exchange: &Exchange) -> Option<Reply> {
         if self.state == State::Tunnelling {
             return None;

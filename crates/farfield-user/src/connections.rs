@@ -1,8 +1,8 @@
 //! The connections of one shard, and what they have in common: the policy, the clients that they are opened
 //! with, what reads replies on them and what sends.
 //!
-//! What they say is in the modules `streams`, `quic`, `secure`, `early` and `tunnel`; which request goes onto
-//! which, in `dispatch`.
+//! Their traffic is in the modules `streams`, `quic`, `secure`, `early` and `tunnel`; the choice of a
+//! connection for a request, in `dispatch`.
 
 use crate::book::HttpVersion;
 use crate::buffers::Buffers;
@@ -35,7 +35,7 @@ pub(crate) struct Connections {
     pub clients: Clients,
     pub readers: Readers,
     pub buffers: Buffers,
-    /// Where users share connections: those that are nobody's.
+    /// Idle connections that belong to no user, where users share connections.
     pub pools: Option<Pools>,
     /// The connection whose replies are being read: what they lead to on it leaves together, behind the last.
     pub reading: Option<ConnectionKey>,
@@ -47,7 +47,7 @@ pub(crate) struct Connections {
     is_deadline_armed: bool,
 }
 
-/// What connections are opened with.
+/// Clients of TLS, HTTP/3 and proxies that connections are opened with.
 #[derive(Debug)]
 pub(crate) struct Clients {
     /// Of connections of TCP; absent where the scheme is http.
@@ -58,7 +58,7 @@ pub(crate) struct Clients {
     pub tunnel: Option<Bytes>,
 }
 
-/// What replies are read with.
+/// Limits and buffers that replies are read with.
 #[derive(Debug)]
 pub(crate) struct Readers {
     pub limits: Limits,
@@ -70,7 +70,7 @@ pub(crate) struct Readers {
 }
 
 impl Readers {
-    /// What a connection's protocol reads with, whose bytes come out of a session of TLS or not.
+    /// Means of reading for a connection's protocol, whose bytes come out of a session of TLS or not.
     pub fn reading(&mut self, over_tls: bool) -> Reading<'_> {
         let Readers { limits, heads, known_head, .. } = self;
         Reading { known_head, heads, limits, over_tls }
@@ -203,7 +203,7 @@ impl Connections {
         }
     }
 
-    /// Whether users look for alternatives in replies.
+    /// True if users look for alternatives in replies.
     pub fn looks_for_alternatives(&self) -> bool {
         self.version == HttpVersion::Auto && self.clients.http3.is_some()
     }

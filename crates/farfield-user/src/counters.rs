@@ -38,7 +38,7 @@ impl Counters {
         self.window
     }
 
-    /// When the last byte came from the server; `None` if none ever came.
+    /// Instant of the last byte from the server; `None` if none ever came.
     pub fn last_received(&self) -> Option<Instant> {
         self.last_received
     }

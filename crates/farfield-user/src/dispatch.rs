@@ -42,7 +42,7 @@ impl<T: Transport> Egress<'_, T> {
                 self.bind(connection, job);
                 self.send_last_bound(connection);
             } else if open < parallel {
-                // What is sent again takes no connection that was idle; see `ready_connection`.
+                // Requests that are sent again take no connection that was idle; see `ready_connection`.
                 let idle = if job.again { None } else { self.take_idle(slot) };
                 match idle {
                     Some(connection) => {
@@ -81,7 +81,7 @@ impl<T: Transport> Egress<'_, T> {
                 && connection.requests < max
         };
         let connections = self.users[slot].connections.iter().filter(takes_more);
-        // Where there is one of HTTP/3 beside others, an alternative led to it.
+        // A connection of HTTP/3 beside others is one that an alternative led to.
         let rank = |at: &&ConnectionSlot| {
             let connection = self.connections.table.at(**at);
             (connection.spoken != Some(SpokenVersion::Http3), connection.in_flight.len())

@@ -1,7 +1,7 @@
 //! Early data of TLS 1.3 (0-RTT, RFC 8446 section 2.3): the request that a connection was opened for goes
 //! with the client's first message, where the user has a ticket that allows it.
 //!
-//! Whoever records such a message can send it to the server once more (section 8), so only requests with
+//! Anybody who records such a message can send it to the server once more (section 8), so only requests with
 //! safe methods go early, and none that was sent before. One that the server passes over goes again behind
 //! the handshake, the same bytes: the server has not read them. The request counts as sent when it went
 //! first. Over HTTP/2 the connection's preface and settings go with it. Over HTTP/3 it is a stream of QUIC's
@@ -20,7 +20,7 @@ use crate::users::Users;
 use farfield_base::{EarlyData, Instant, SpokenVersion, Stamp};
 
 impl Connection {
-    /// What became of its first request within the handshake, which is over.
+    /// Fate of its first request within the handshake, which is over.
     fn early(&self) -> EarlyData {
         self.secured.map_or(EarlyData::Unsent, |secured| secured.early)
     }
@@ -107,7 +107,7 @@ impl<T: Transport> Egress<'_, T> {
         let sent = connection.in_flight.first().map(|exchange| exchange.sent);
         let is_http2 = connection.spoken == Some(SpokenVersion::Http2);
         if !is_http2 {
-            // What went early may have been of another version than the server chose now.
+            // Early requests may have been of another version than the server chose now.
             connection.protocol = AnyProtocol::default();
         }
         let is_written = connection.protocol.http2().is_some();

@@ -13,7 +13,7 @@ pub(crate) struct Job {
     pub due: Instant,
     /// Sent before, on a connection that closed before its reply: not pipelined, and not sent a third time.
     pub again: bool,
-    /// How often it was sent over HTTP/2 and refused without being processed.
+    /// Number of times that it was sent over HTTP/2 and refused without being processed.
     pub refusals: u8,
     /// The request that its page begins with.
     pub first: bool,
@@ -39,17 +39,17 @@ pub(crate) struct Exchange {
     pub first_byte: Stamp,
     /// The server has sent an interim reply: it works on the request.
     pub processed: bool,
-    /// Which request on its connection, from 0.
+    /// Number of the request on its connection, from 0.
     pub number: u32,
     pub answering: Answering,
 }
 
 impl Exchange {
-    /// When bytes that came at `at` answer it, if they may be of its reply: they are `in_reply`, behind
-    /// others of it, or it had been sent by then. A server may speak first on a new connection, to turn it
-    /// away or in another protocol, and that answers the first request there as soon as it is sent.
+    /// Instant at which bytes that came at `at` answer it, if they may be of its reply: they are `in_reply`,
+    /// behind others of it, or it had been sent by then. A server may speak first on a new connection, to
+    /// turn it away or in another protocol, and that answers the first request there as soon as it is sent.
     ///
-    /// What comes behind the reply's first byte did not arrive before it, even if its instant says so: a
+    /// Bytes behind the reply's first one did not arrive before it, even if their instant says so: a
     /// transport may know the arrival of some bytes and only the reading of others.
     pub fn answered_at(&self, at: Instant, in_reply: bool) -> Option<Instant> {
         let sent = self.sent.instant()?;

@@ -18,14 +18,14 @@ use farfield_http::http1::RequestError;
 /// Content that waits for the server's word.
 #[derive(Debug)]
 pub(crate) struct Withheld {
-    /// Which request on the connection it belongs to.
+    /// Number on the connection of the request that it belongs to.
     pub number: u32,
     /// It waits no longer than until then.
     pub until: Instant,
     pub content: Bytes,
 }
 
-/// Whether a field asks for 100 (Continue). Names and this value have no case.
+/// True if a field asks for 100 (Continue). Names and this value have no case.
 pub(crate) fn is_expectation(name: &[u8], value: &[u8]) -> bool {
     name.eq_ignore_ascii_case(b"expect") && value.trim_ascii().eq_ignore_ascii_case(b"100-continue")
 }

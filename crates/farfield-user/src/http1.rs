@@ -13,12 +13,12 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub(crate) struct Http1 {
     pub reader: ReplyReader,
-    /// Whether the server has sent anything, if only the end of a line.
+    /// The server has sent something, if only the end of a line.
     spoken: bool,
 }
 
 impl Http1 {
-    /// When bytes that came at `now` answer the first request, if they may be of its reply.
+    /// Instant at which bytes that came at `now` answer the first request, if they may be of its reply.
     fn answered_at(&self, in_flight: &[Exchange], now: Instant) -> Option<Instant> {
         in_flight.first()?.answered_at(now, self.reader.is_in_reply())
     }
@@ -75,7 +75,7 @@ impl Protocol for Http1 {
         false
     }
 
-    /// What is sent again is never pipelined (RFC 9112 section 9.3.2).
+    /// Requests that are sent again are never pipelined (RFC 9112 section 9.3.2).
     fn takes_more(&self, in_flight: &[Exchange]) -> bool {
         in_flight.iter().all(|exchange| !exchange.job.again)
     }

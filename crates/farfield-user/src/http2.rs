@@ -5,8 +5,8 @@
 //! is over, and handed to the transport as one: requests that become due together leave together, and so do
 //! what the protocol asks for beside them (acknowledgements, windows).
 //!
-//! How requests are written and leave is in the module `streams`; how they end that fail, and their time
-//! limits, are in the module `stream_ends`.
+//! Requests are written and leave in the module `streams`; ends of those that fail, and their time limits,
+//! are in the module `stream_ends`.
 
 use crate::exchange::Exchange;
 use crate::protocol::{Protocol, Reading, note_reply_begun};
@@ -29,13 +29,13 @@ pub(crate) struct Http2 {
     /// Requests in `to_send` have this number or a greater one.
     unsent_from: u32,
     stalls: Stalls,
-    /// When bytes last came.
+    /// Instant of the last bytes that came.
     heard: Option<Instant>,
     /// No more requests are sent: the server fell silent.
     is_retired: bool,
     /// The server was sent its error.
     is_broken: bool,
-    /// What the server's GOAWAY says, if that is an error.
+    /// Error in the server's GOAWAY, if it is one.
     error: Option<Arc<Detail>>,
 }
 
@@ -55,7 +55,7 @@ impl Http2 {
         }
     }
 
-    /// Whether a further request can be sent now.
+    /// True if a further request can be sent now.
     fn has_room(&self) -> bool {
         !self.is_retired && self.core.room() > 0
     }
@@ -144,8 +144,8 @@ impl Protocol for Http2 {
         self.core.so_far(StreamId::of_request(number))
     }
 
-    /// What comes behind other bytes did not arrive before them, even if its instant says so: a transport may
-    /// know the arrival of some bytes and only the reading of others.
+    /// Bytes that come behind others did not arrive before them, even if their instant says so: a transport
+    /// may know the arrival of some bytes and only the reading of others.
     fn hear(&mut self, now: Instant) -> Instant {
         *self.heard.insert(self.heard.map_or(now, |heard| now.max(heard)))
     }
@@ -208,7 +208,7 @@ impl Protocol for Http2 {
     }
 }
 
-/// What the failure of a connection, on reading `bytes`, is to its requests.
+/// Outcome of a connection's requests when it fails on reading `bytes`.
 fn outcome_of_connection(error: ConnectionError, bytes: &[u8], over_tls: bool) -> Outcome {
     match error {
         ConnectionError::NotHttp2 if !over_tls && tls::answers_plaintext(bytes) => Outcome::TlsExpected,

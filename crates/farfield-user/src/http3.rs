@@ -25,7 +25,7 @@ pub(crate) struct Http3 {
     unwritten_from: u32,
     /// Those that were written and have this number or a greater one are not handed to the transport yet.
     unsent_from: u32,
-    /// When datagrams last came.
+    /// Instant of the last datagrams that came.
     heard: Option<Instant>,
     /// No more requests are sent: the server fell silent.
     is_retired: bool,
@@ -47,7 +47,7 @@ impl Http3 {
         }
     }
 
-    /// Whether request `number` is still to be written: the server allows no stream for it yet.
+    /// True if request `number` is still to be written: the server allows no stream for it yet.
     fn is_unwritten(&self, number: u32) -> bool {
         number >= self.unwritten_from
     }

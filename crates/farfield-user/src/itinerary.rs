@@ -109,12 +109,12 @@ impl Itinerary {
         requests.iter().map(|request| request.path.as_str())
     }
 
-    /// Whether what users do comes in sessions.
+    /// True if users act in sessions.
     pub fn has_sessions(&self) -> bool {
         matches!(self, Itinerary::Sessions(_) | Itinerary::Replays(_))
     }
 
-    /// Whether a session has an end of its own, so that it can go its whole way.
+    /// True if a session has an end of its own, so that it can go its whole way.
     pub fn sessions_end(&self) -> bool {
         match self {
             Itinerary::Sessions(sessions) => sessions.end(),
@@ -234,7 +234,7 @@ impl Itinerary {
         send(block, body)
     }
 
-    /// What a stream of HTTP/3 carries for a request, in up to two pieces.
+    /// Bytes of a stream of HTTP/3 for a request, in up to two pieces.
     pub(crate) fn for_http3(&mut self, job: &Job) -> [Bytes; 2] {
         if let Itinerary::Sessions(sessions) = self {
             return sessions.for_http3(job.written());
@@ -279,7 +279,7 @@ impl Itinerary {
         }
     }
 
-    /// Whether the request may be sent twice.
+    /// True if the request may be sent twice.
     pub(crate) fn is_idempotent(&self, job: &Job) -> bool {
         match self {
             Itinerary::Sessions(sessions) => sessions.is_idempotent(job.written()),
@@ -289,7 +289,7 @@ impl Itinerary {
         }
     }
 
-    /// Whether the request asks for no change of anything.
+    /// True if the request asks for no change of anything.
     pub(crate) fn is_safe(&self, job: &Job) -> bool {
         match self {
             Itinerary::Sessions(sessions) => sessions.is_safe(job.written()),
@@ -333,7 +333,7 @@ impl Itinerary {
             }
             _ if outcome != Outcome::Ok || alone || !job.first => {}
             Itinerary::Pages(pages) => {
-                // Who asks for several pages at once asks for some that embed nothing.
+                // Users who ask for several pages at once ask for some that embed nothing.
                 let page = user.page.map(|page| &pages.requests.pages()[page as usize]);
                 for embedded in page.iter().flat_map(|page| &page.embedded) {
                     user.embed(job.led_to(embedded.0, None, now));

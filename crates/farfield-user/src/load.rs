@@ -50,12 +50,12 @@ pub(crate) trait Model: Debug + Send {
         None
     }
 
-    /// Whether each user makes one request, and no session.
+    /// True if each user makes one request, and no session.
     fn is_single(&self) -> bool {
         false
     }
 
-    /// Whether the model itself groups pages into sessions.
+    /// True if the model itself groups pages into sessions.
     fn has_sessions(&self) -> bool {
         false
     }
@@ -78,7 +78,7 @@ pub(crate) trait Model: Debug + Send {
         false
     }
 
-    /// Whether users are kept for load to come.
+    /// True if users are kept for load to come.
     fn keeps_visitors(&self) -> bool {
         false
     }

@@ -28,7 +28,7 @@ pub(crate) struct OfferedLoad {
     /// Sessions that this worker's users may yet begin.
     sessions_left: u64,
     silence: Silence,
-    /// How long the server had been silent when the load was given up.
+    /// Length of the server's silence when the load was given up.
     given_up: Option<Duration>,
 }
 
@@ -122,7 +122,7 @@ impl OfferedLoad {
         !self.finish.is_zero() && sessions > 0 && self.requests_left > 0
     }
 
-    /// When sessions that are open at the end of the load go on no more.
+    /// Instant after which sessions that are open at the end of the load go on no more.
     pub fn finish_until(&self) -> Instant {
         self.end + self.finish
     }
@@ -172,7 +172,7 @@ impl OfferedLoad {
         }
     }
 
-    /// How long the server had been silent when the load was given up, if it was.
+    /// Length of the server's silence when the load was given up, if it was.
     pub fn given_up(&self) -> Option<Duration> {
         self.given_up
     }

@@ -29,7 +29,7 @@ impl Outgoing {
 mod tests {
     use super::*;
 
-    /// What was let go of is used again: a million bytes lie in no more than two buffers.
+    /// Buffers that were let go of are used again: a million bytes lie in no more than two.
     #[test]
     fn a_buffer_is_used_again() {
         let mut outgoing = Outgoing::default();

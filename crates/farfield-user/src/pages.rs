@@ -12,7 +12,7 @@ use farfield_traffic::request::RequestSet;
 pub struct Pages {
     pub(crate) requests: RequestSet,
     pub(crate) book: Book,
-    /// Whether any page has something embedded.
+    /// A page has something embedded.
     embed: bool,
     /// Embedded objects that failed, and other requests of whose failure more is known than the outcome: to
     /// be handed on.
@@ -61,7 +61,7 @@ impl Pages {
         })));
     }
 
-    /// Whether any page has something embedded.
+    /// True if any page has something embedded.
     pub(crate) fn embed(&self) -> bool {
         self.embed
     }

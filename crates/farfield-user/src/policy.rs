@@ -7,7 +7,7 @@ use farfield_http::http1::Limits;
 use serde::{Deserialize, Serialize};
 use std::num::{NonZeroU16, NonZeroU32};
 
-/// When a connection is used again.
+/// Reuse of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reuse {
@@ -33,18 +33,18 @@ pub enum Reuse {
 }
 
 impl Reuse {
-    /// Whether requests are sent ahead of the replies before them.
+    /// True if requests are sent ahead of the replies before them.
     pub fn pipelines(self) -> bool {
         matches!(self, Reuse::Pipelined | Reuse::PipelinedEarlyClose)
     }
 
-    /// Whether the client closes its connections once a page is complete.
+    /// True if the client closes its connections once a page is complete.
     pub fn closes_early(self) -> bool {
         matches!(self, Reuse::EarlyClose | Reuse::PipelinedEarlyClose)
     }
 }
 
-/// Which of the addresses of the server's name connections go to.
+/// Choice among the addresses of the server's name for connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Addresses {
@@ -62,7 +62,7 @@ pub enum Addresses {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Policy {
-    /// When a connection is used again.
+    /// Reuse of connections.
     pub policy: Reuse,
     /// Connections a user opens at most at once (browsers use 6).
     pub parallel: NonZeroU16,
@@ -93,10 +93,9 @@ pub struct Policy {
     /// The pause of a user after a connection that failed. Without it a dead server would
     /// be met with a storm of attempts that no user would make.
     pub pause_after_failure: Duration,
-    /// Which of the addresses of the server's name connections go to. The plane sees to it; users do not
-    /// know.
+    /// Choice among the addresses of the server's name. The plane sees to it; users do not know.
     pub addresses: Addresses,
-    /// How often the name is resolved again, where it is.
+    /// Time after which the name is resolved again, where it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolve_every: Option<Duration>,
     /// The Unix socket that connections go to in place of the target's host and port.
@@ -138,7 +137,7 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// How often a name is resolved again where the scenario does not say.
+    /// Time after which a name is resolved again where the scenario does not say.
     pub const RESOLVE_EVERY: Duration = Duration::from_secs(5);
     /// The longest that a user waits for a reply where the scenario does not say.
     pub const REQUEST_TIMEOUT_MAX: Duration = Duration::from_secs(30);
@@ -151,7 +150,7 @@ impl Policy {
         duration.clamp(Policy::REQUEST_TIMEOUT_MIN, Policy::REQUEST_TIMEOUT_MAX)
     }
 
-    /// Whether datagrams reach the server: the alternatives that a server names (Alt-Svc) are tried.
+    /// True if datagrams reach the server: the alternatives that a server names (Alt-Svc) are tried.
     pub fn carries_datagrams(&self) -> bool {
         self.unix_socket.is_none() && self.proxy.is_none()
     }

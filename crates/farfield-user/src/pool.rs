@@ -30,7 +30,7 @@ pub(crate) struct Idle {
 pub(crate) struct Pools {
     /// Idle connections by machine, the one that became idle last at the end.
     idle: BTreeMap<u32, Vec<ConnectionSlot>>,
-    /// When each stay began, the oldest first, be it over or not.
+    /// Beginnings of stays, the oldest first, be the stay over or not.
     stays: VecDeque<(Instant, ConnectionKey)>,
 }
 

@@ -44,7 +44,7 @@ impl Population {
         self.connections.requests_sent()
     }
 
-    /// Whether its users are those of a closed load, who come back when they are answered.
+    /// True if its users are those of a closed load, who come back when they are answered.
     pub fn is_closed(&self) -> bool {
         self.load.model.users().is_some()
     }
@@ -79,7 +79,7 @@ impl Population {
         counts
     }
 
-    /// When the last byte came from the server; `None` if none ever came.
+    /// Instant of the last byte from the server; `None` if none ever came.
     pub fn last_received(&self) -> Option<Instant> {
         self.counters.last_received()
     }

@@ -8,10 +8,10 @@ const BROKEN: Duration = Duration::from_secs(300);
 /// The doublings of that time at most: two days.
 const DOUBLINGS_MAX: u32 = 9;
 
-/// What a user's browser remembers of the server.
+/// Memory that a user's browser has of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Profile {
-    /// Whether its connections of TCP have streams, once one was secured.
+    /// True if its connections of TCP have streams, once one was secured.
     pub multiplexes: Option<bool>,
     alternative: Option<Alternative>,
     /// Failures of the alternative in a row, and until when it is not tried.

@@ -1,8 +1,9 @@
 //! The protocol of a connection: a version of HTTP, of which each has a file that says what is its own.
 //!
-//! What a connection has read is handed on as events of one type, with the number of the request, and the
-//! module `replies` makes the same of them whatever the version. A further version is a file and a line in
-//! [`AnyProtocol`](crate::any_protocol::AnyProtocol), beside how its bytes leave (the module `streams`).
+//! Bytes that a connection has read become events of one type, with the number of the request, and the module
+//! `replies` makes the same of them whatever the version. A further version is a file and a line in
+//! [`AnyProtocol`](crate::any_protocol::AnyProtocol), beside the way that its bytes leave (the module
+//! `streams`).
 
 use crate::exchange::Exchange;
 use crate::transport::Backlog;
@@ -11,7 +12,7 @@ use farfield_http::Event;
 use farfield_http::http1::{Fields, KnownHead, Limits, Malformed, Reply};
 use farfield_http::http2::Heads;
 
-/// What the connections of a population read replies with.
+/// Means with which the connections of a population read replies.
 #[derive(Debug)]
 pub(crate) struct Reading<'a> {
     /// The head of HTTP/1 that came last.
@@ -23,8 +24,8 @@ pub(crate) struct Reading<'a> {
     pub over_tls: bool,
 }
 
-/// What a version of HTTP does on one connection. The requests that are on their way come with each call, in
-/// the order of their numbers.
+/// A version of HTTP on one connection. The requests that are on their way come with each call, in the order
+/// of their numbers.
 pub(crate) trait Protocol {
     /// Takes the next step through `bytes`: how many of them it took, and what that led to.
     ///
@@ -41,7 +42,7 @@ pub(crate) trait Protocol {
     /// The fields of the head that the last step led to, which took the bytes `taken`.
     fn fields<'a>(&'a self, heads: &'a Heads, taken: &'a [u8]) -> Fields<'a>;
 
-    /// What came of the reply to request `number`.
+    /// The reply to request `number`, as far as it came.
     fn so_far(&self, in_flight: &[Exchange], number: u32) -> Option<Reply>;
 
     /// The peer has closed in good order: the reply that this ends.
@@ -52,7 +53,7 @@ pub(crate) trait Protocol {
         Ok(None)
     }
 
-    /// Whether what comes at `now` may be of a reply; if not, nothing was asked.
+    /// True if bytes that come at `now` may be of a reply; if not, nothing was asked.
     fn awaits_reply(&self, _in_flight: &[Exchange], _now: Instant) -> bool {
         true
     }
@@ -62,31 +63,31 @@ pub(crate) trait Protocol {
         now
     }
 
-    /// Whether requests are on streams, so that their replies do not wait for each other.
+    /// True if requests are on streams, so that their replies do not wait for each other.
     fn has_streams(&self) -> bool {
         true
     }
 
-    /// Whether it takes a further request now, beside those in flight.
+    /// True if it takes a further request now, beside those in flight.
     fn takes_more(&self, in_flight: &[Exchange]) -> bool;
 
-    /// Whether a server that allows no request now is waited for.
+    /// True if a server that allows no request now is waited for.
     fn waits_for_room(&self) -> bool {
         false
     }
 
-    /// Whether no further request is sent on it.
+    /// True if no further request is sent on it.
     fn is_over(&self) -> bool {
         false
     }
 
-    /// Whether the server goes away and has processed something: it gets on with what is asked, however
+    /// True if the server goes away and has processed something: it gets on with its requests, however
     /// slowly.
     fn gets_on(&self) -> bool {
         false
     }
 
-    /// Whether request `number` was not handed to the transport yet.
+    /// True if request `number` was not handed to the transport yet.
     fn is_unsent(&self, _number: u32) -> bool {
         false
     }

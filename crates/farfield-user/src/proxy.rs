@@ -1,9 +1,9 @@
 //! Proxies of HTTP: another way to the server, by a machine that is asked to fetch or to connect.
 //!
-//! What is asked in plain HTTP/1 goes to the proxy in absolute form (RFC 9112 section 3.2.2); for all else
-//! the proxy is asked for a tunnel first (CONNECT, RFC 9110 section 9.3.6), through which users talk to the
-//! server as they do without it. Not spoken: TLS to the proxy itself, SOCKS, and challenges of a proxy
-//! other than basic authentication, which is sent without being asked for.
+//! Requests in plain HTTP/1 go to the proxy in absolute form (RFC 9112 section 3.2.2); for all else the proxy
+//! is asked for a tunnel first (CONNECT, RFC 9110 section 9.3.6), through which users talk to the server as
+//! they do without it. Not spoken: TLS to the proxy itself, SOCKS, and challenges of a proxy other than basic
+//! authentication, which is sent without being asked for.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -66,7 +66,7 @@ impl FromStr for Proxy {
         let form = "write http://host:port, or http://user:password@host:port";
         let text = match text.contains("://") {
             true => Cow::Borrowed(text),
-            // What is shown has no user and no password, which are found by the scheme before them.
+            // Proxies are shown without user and password, which are found by the scheme before them.
             false if text.contains('@') => return Err(format!("a proxy with a user has its scheme; {form}")),
             false => Cow::Owned(format!("http://{text}")),
         };

@@ -32,7 +32,7 @@ impl Connections {
         let connection = self.table.at_mut(slot);
         let Some(own) = connection.protocol.http3() else { return };
         let sent = self.buffers.send_datagrams(&mut own.core.quic, transport, now, key);
-        // What waits for the congestion window has been handed over as well: waiting for it is the
+        // Bytes that wait for the congestion window have been handed over as well: waiting for it is the
         // transport's time.
         own.note_sent(&mut connection.in_flight, sent.unwrap_or(now));
         self.wake_for_timers(transport, slot);

@@ -167,7 +167,7 @@ impl<T: Transport> Reaction<'_, T> {
     fn handle_unasked(&mut self, key: ConnectionKey, bytes: &[u8]) {
         if !is_blank(bytes) {
             self.counters.load.unasked += 1;
-            // What was sent meanwhile is lost as on a connection that the server closed.
+            // Requests that were sent meanwhile are lost as on a connection that the server closed.
             self.lose(key.slot, Outcome::ClosedUnanswered);
         }
     }

@@ -77,7 +77,7 @@ pub struct Sessions {
     /// Memory for header blocks of HTTP/2, as they are made and as they are sent.
     block: Vec<u8>,
     outgoing: Outgoing,
-    /// Where what happens is reported, if anybody watches.
+    /// Tracer that events are reported to, if anybody watches.
     tracer: Option<Tracer>,
 }
 
@@ -185,7 +185,7 @@ impl Sessions {
         self.session.states.iter().map(|state| state.name.clone()).collect()
     }
 
-    /// Whether sessions end by themselves: a choice among states goes on for ever.
+    /// True if sessions end by themselves: a choice among states goes on for ever.
     pub(crate) fn end(&self) -> bool {
         self.session.clicks.is_some() || !matches!(self.session.route, StatePath::Choice { .. })
     }
@@ -323,7 +323,7 @@ impl Sessions {
         written.for_stream(scheme, &mut self.block, &mut self.outgoing)
     }
 
-    /// What a stream of HTTP/3 carries for a request: its head, and its body.
+    /// Bytes of a stream of HTTP/3 for a request: its head, and its body.
     pub(crate) fn for_http3(&mut self, slot: PendingSlot) -> [Bytes; 2] {
         let scheme = if self.writer.server.is_secure() { "https" } else { "http" };
         let written = &self.pending[slot.index()].written;

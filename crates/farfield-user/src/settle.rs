@@ -83,7 +83,7 @@ impl<T: Transport> Reaction<'_, T> {
         sample.body_bytes = reply.body_bytes;
         sample.reply_bytes = reply.reply_bytes;
         sample.tcp = self.transport.tcp_stats(ConnectionKey { slot, serial: connection.serial });
-        // What the server would read next is the content that it was not sent.
+        // The server would next read the content that it was not sent.
         let is_whole = connection.withheld.as_ref().is_none_or(|own| own.number != exchange.number);
         let kept = reply.persistent && exchange.number + 1 < max && is_whole;
         let unasked = unasked && kept;

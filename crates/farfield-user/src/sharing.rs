@@ -11,7 +11,7 @@ impl<T: Transport> Egress<'_, T> {
     /// machine, where users share connections.
     pub(crate) fn give_back(&mut self, slot: ConnectionSlot) {
         let Connection { user, ending, .. } = *self.connections.table.at(slot);
-        // What the server closes is about to fail.
+        // Connections that the server closes are about to fail.
         let Some(pools) = self.connections.pools.as_mut().filter(|_| !ending) else { return };
         let stay = Idle { machine: self.transport.machine_of(self.users[user].number), since: self.now };
         if pools.count(stay.machine) >= usize::from(self.connections.policy.pool_idle) {

@@ -17,7 +17,7 @@ const TIME_LIMITS: u64 = 2;
 pub(crate) struct Silence {
     /// The longest; absent where the load has an end of its own.
     most: Option<Duration>,
-    /// When the first request was begun that failed since bytes last came.
+    /// Start of the first request that failed since bytes last came.
     since: Option<Instant>,
 }
 

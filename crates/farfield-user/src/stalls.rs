@@ -10,7 +10,7 @@ pub(crate) struct Stalls(Vec<Stall>);
 #[derive(Debug)]
 struct Stall {
     number: u32,
-    /// When it began to wait, if it waits.
+    /// Start of its wait, if it waits.
     since: Option<Instant>,
     total: Duration,
 }

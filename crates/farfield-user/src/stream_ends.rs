@@ -20,11 +20,11 @@ use crate::transport::{ConnectionKey, Transport};
 use farfield_base::{Ending, Instant, Outcome};
 use farfield_http::http1::Reply;
 
-/// How often a request is sent again that the server refused without processing it. Clients differ: Go's
-/// sends it six times more, and curl five.
+/// Number of times that a request is sent again which the server refused without processing it. Clients
+/// differ: Go's sends it six times more, and curl five.
 pub(crate) const REFUSALS_MAX: u8 = 5;
 
-/// What came of a reply of which nothing came.
+/// A reply of which nothing came.
 const NOTHING: Reply = Reply { status: 0, persistent: false, body_bytes: 0, reply_bytes: 0 };
 
 impl<T: Transport> Egress<'_, T> {

@@ -1,6 +1,6 @@
 //! Requests on streams, of HTTP/2 and HTTP/3 alike: how they are written, and how they leave.
 //!
-//! What is written to streams is collected until what led to it is over, and handed to the transport as one:
+//! Bytes for streams are collected until what led to them is over, and handed to the transport as one:
 //! requests that become due together leave together, and so does what the protocol asks for beside them.
 
 use crate::any_protocol::AnyProtocol;

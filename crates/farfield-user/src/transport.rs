@@ -163,8 +163,8 @@ pub trait Transport {
     /// Hands all of `bytes` to the transport, which keeps what cannot go at once, and returns when that was.
     fn send(&mut self, connection: ConnectionKey, bytes: &Bytes) -> Instant;
 
-    /// What was [sent](Self::send) on the connection and what of it the transport keeps. A transport that
-    /// keeps nothing may leave this out.
+    /// Bytes that were [sent](Self::send) on the connection, and those of them that the transport keeps. A
+    /// transport that keeps nothing may leave this out.
     fn backlog(&self, _connection: ConnectionKey) -> Backlog {
         Backlog::default()
     }

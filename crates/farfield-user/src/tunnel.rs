@@ -56,7 +56,7 @@ impl Connections {
         transport.send(key, request);
     }
 
-    /// Whether a proxy was asked for a tunnel and has not opened it.
+    /// True if a proxy was asked for a tunnel and has not opened it.
     pub(crate) fn is_tunnelling(&mut self, key: ConnectionKey) -> bool {
         let is_waiting = |connection: &mut Connection| connection.state == State::Tunnelling;
         self.clients.tunnel.is_some() && self.table.find(key).is_some_and(is_waiting)
@@ -104,7 +104,7 @@ impl<T: Transport> Reaction<'_, T> {
 mod tests {
     use super::*;
 
-    /// What becomes of a reply that comes in pieces of `step` bytes: how many of its bytes are the head's.
+    /// Result of reading a reply in pieces of `step` bytes: the number of its bytes that are the head's.
     fn read(reply: &[u8], step: usize) -> Result<Option<usize>, String> {
         let (mut reader, mut before) = (ReplyReader::new(), 0);
         for piece in reply.chunks(step) {

@@ -28,7 +28,7 @@ pub(crate) struct User {
     pub pages_left: Option<u64>,
     /// The page of a set that it asked for last.
     pub page: Option<u32>,
-    /// Where it is in a recorded session.
+    /// Position in a recorded session.
     pub position: ReplayPosition,
     /// Sessions begun.
     pub sessions: u32,
@@ -46,9 +46,9 @@ pub(crate) struct User {
     pub failed: bool,
     /// Slots of its connections.
     pub connections: SmallVec<[ConnectionSlot; 2]>,
-    /// Where it is in its session, if it is in one with dependencies.
+    /// Position in its session, if it is in one with dependencies.
     pub visit: Option<Box<Visit>>,
-    /// What it remembers of the server's versions of HTTP, where these are as browsers choose them.
+    /// Memory of the server's versions of HTTP, where these are as browsers choose them.
     pub profile: Option<Box<Profile>>,
     /// Its place among those whose requests wait for streams; see the module `waiting`.
     pub watched: Option<Instant>,

@@ -28,11 +28,11 @@ use std::ops::{Index, IndexMut};
 pub(crate) struct Users {
     pub itinerary: Itinerary,
     users: Slab<User>,
-    /// Whether samples say where in a page they are.
+    /// Samples say where in a page they are.
     records_pages: bool,
-    /// Whether samples carry the session of a request.
+    /// Samples carry the session of a request.
     records_sessions: bool,
-    /// Whether it is noted when sessions begin and end.
+    /// Beginnings and ends of sessions are noted.
     notes_sessions: bool,
     /// Sessions that have begun and are not over.
     sessions_open: u64,

@@ -73,12 +73,12 @@ impl<T: Transport> Egress<'_, T> {
                 self.connections.buffers.send_records(session, self.transport, key);
             }
         }
-        // What waited behind it may go now.
+        // Requests that waited behind it may go now.
         self.pump(user);
     }
 }
 
-/// Whether this is the status of a final reply: 101 is the last of this protocol (RFC 9110 section 15.2.2).
+/// True if this is the status of a final reply: 101 is the last of this protocol (RFC 9110 section 15.2.2).
 const fn is_final(status: u16) -> bool {
     status >= 200 || status == 101
 }

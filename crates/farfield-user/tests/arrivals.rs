@@ -36,7 +36,7 @@ fn server(which: usize) -> Server {
     }
 }
 
-/// When each arrival was due by what its rows say: the first of each user's.
+/// Due instant of each arrival by its rows: the first of each user's.
 fn arrivals(samples: &[Sample]) -> BTreeMap<u32, Instant> {
     let mut first: BTreeMap<u32, Instant> = BTreeMap::new();
     for sample in samples {
@@ -103,7 +103,7 @@ fn a_late_wake_at_the_end_loses_no_arrival() {
     assert_eq!((stage.counts.begun, stage.counts.missed), (200, 0));
 }
 
-/// What a worker never comes to is unfinished, and as old as the time since it was due.
+/// An arrival that a worker never comes to is unfinished, and as old as the time since it was due.
 #[test]
 fn what_was_never_come_to_is_unfinished_with_its_age() {
     let load = "{ model = 'open', arrivals = { process = 'constant', rate = '100/s' } }";

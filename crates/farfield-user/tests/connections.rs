@@ -195,7 +195,7 @@ fn what_a_server_says_first_answers_the_first_request() {
     }
 }
 
-/// What comes behind a reply is not taken for the next reply, even by a user who asks again at once.
+/// Bytes behind a reply are not taken for the next reply, even by a user who asks again at once.
 #[test]
 fn bytes_that_nobody_asked_for_close_the_connection() {
     let behind = Some((Duration::ZERO, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"));
@@ -211,8 +211,8 @@ fn bytes_that_nobody_asked_for_close_the_connection() {
     }
 }
 
-/// Where the connection was to be closed after the reply, by either side, what is behind it is of no matter:
-/// the reply is what it is, however it and that were cut.
+/// Bytes behind a reply are of no matter if the connection was to be closed after it, by either side: the
+/// reply is what it is, however it and they were cut.
 #[test]
 fn bytes_behind_a_last_reply_are_of_no_matter() {
     for (policy, reply) in [
@@ -273,7 +273,7 @@ fn a_reset_behind_a_reply_is_not_the_replys() {
     }
 }
 
-/// What a pipeline that failed leaves unanswered is sent once more, one request at a time (RFC 9112 sections
+/// Requests that a failed pipeline leaves unanswered are sent once more, one at a time (RFC 9112 sections
 /// 9.3.1 and 9.3.2).
 #[test]
 fn what_a_failed_pipeline_leaves_is_sent_one_at_a_time_and_once() {
@@ -320,7 +320,7 @@ fn what_a_failed_pipeline_leaves_goes_on_one_connection_that_is_kept() {
     }
 }
 
-/// How large a head may be is the scenario's to say.
+/// The size of a head is limited by the scenario.
 #[test]
 fn limits_on_heads_can_be_set() {
     let reply = "HTTP/1.1 200 OK\r\nA: b\r\nC: d\r\nContent-Length: 2\r\n\r\nok";

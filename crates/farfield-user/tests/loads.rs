@@ -175,7 +175,7 @@ fn users_begin_spread_over_the_ramp() {
     assert_eq!(begun, (0..10).map(|n| Instant::ZERO + ms(500 * n)).collect::<Vec<_>>());
 }
 
-/// What was due and never begun is counted, so that a generator which falls behind is found out.
+/// Requests that were due and never begun are counted, so that a generator which falls behind is found out.
 #[test]
 fn load_that_was_never_come_to_is_counted() {
     for load in [
@@ -192,7 +192,7 @@ fn load_that_was_never_come_to_is_counted() {
     }
 }
 
-/// What was scheduled, begun and dropped; nothing was sent again.
+/// Counts of requests scheduled, begun and dropped; nothing was sent again.
 fn came_of(scene: &Scene) -> (u64, u64, u64) {
     let LoadCounts { scheduled, begun, dropped, resent, .. } = scene.play().counts;
     assert_eq!(resent, 0);

@@ -11,7 +11,7 @@ fn line(client: &str, second: u32, path: &str) -> String {
     format!("{client} - - [10/Oct/2000:13:55:{second:02} -0700] \"GET {path} HTTP/1.0\" 200 10\n")
 }
 
-/// When each sample was due, in milliseconds, and what it asked for.
+/// Due instant of each sample, in milliseconds, and the request that it was for.
 fn due(samples: &[Sample], user: u32) -> Vec<(u64, u32)> {
     let own = samples.iter().filter(|sample| sample.user == user);
     own.map(|sample| (sample.due.as_ns() / 1_000_000, sample.request)).collect()
@@ -34,7 +34,7 @@ fn a_log_is_asked_for_at_its_instants() {
     assert_eq!(gaps.attempts.len(), 2, "a session keeps its connection");
 }
 
-/// What was due while the page before was not over begins late, and its response time counts that.
+/// Requests that were due while the page before was not over begin late, and their response time counts that.
 #[test]
 fn a_slow_server_makes_exact_instants_late() {
     let log = [line("a", 0, "/x"), line("a", 1, "/y")].concat();

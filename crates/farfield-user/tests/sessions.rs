@@ -36,7 +36,7 @@ fn line(request: &str) -> &str {
     request.lines().next().unwrap_or_default()
 }
 
-/// What was asked for, in order.
+/// Request lines that were sent, in order.
 fn lines(stage: &Stage) -> Vec<&str> {
     stage.sent.iter().map(|(_, _, request)| line(request)).collect()
 }
@@ -176,8 +176,8 @@ fn forms_are_filled_in_and_redirects_followed() {
     assert_eq!(stage.samples[2].due, stage.samples[1].done, "a redirect is followed at once");
 }
 
-/// How many pages of each state were asked for until 2 s, each taking 15 ms (25 the first) and 100 ms of
-/// thought.
+/// Pages of each state until 2 s, each taking 15 ms (25 the first) and 100 ms of thought: their samples and
+/// the requests that were sent.
 fn failing(on_failure: &str, check: &str) -> (Vec<Sample>, Vec<String>) {
     let session = format!(
         "on-failure = '{on_failure}'\n[[state]]\nname = 'a'\npath = '/a'\n{check}\n[[state]]\nname = 'b'\npath = '/b'"
@@ -397,7 +397,7 @@ fn redirects_that_lead_nowhere_are_named() {
         assert!(outcomes.len() > 5 && asked.iter().all(|line| line == "GET /a HTTP/1.1"));
         assert!(outcomes[..5].iter().all(|outcome| *outcome == Outcome::RedirectElsewhere), "{outcomes:?}");
     }
-    // Who follows none, or asks for the status, has what was asked for.
+    // Users who follow no redirect, or ask for the status, have the page that was asked for.
     for (session, to) in
         [("redirects = 0", "/a"), ("redirects = 0", "//other/"), ("check.status = 302", "//other/")]
     {
@@ -450,7 +450,7 @@ fn a_browser_sends_what_browsers_send() {
     assert_eq!(codings, [usual, usual, usual, None, usual, usual]);
     assert!(sent[3].contains("accept-encoding: br\r\n") && sent[3].contains("referer: x\r\n"));
     assert!(sent.iter().all(|request| header(request, "Accept-Language").is_some()));
-    // Who does not load pages as a browser does says nothing of it.
+    // Users who do not load pages as a browser does say nothing of it.
     let plain = scripted(ONE, "[[state]]\nname = 'a'\npath = '/a'", |_| reply(200, "", "")).play();
     assert!(plain.sent.iter().all(|(_, _, request)| header(request, "Accept-Encoding").is_none()));
 }

@@ -160,7 +160,8 @@ fn sessions_wait_before_what_their_pages_embed() {
     assert_eq!(stage.samples[4].due.since(stage.samples[3].done), Duration::from_secs(1));
 }
 
-/// What is held back is neither in the system, nor forgotten by a load that ends after a count of requests.
+/// Pages that are held back are neither in the system, nor forgotten by a load that ends after a count of
+/// requests.
 #[test]
 fn pages_that_were_begun_are_finished() {
     let mut scene = Scene::of("{ model = 'closed', users = 3, active-off = '300ms' }");

@@ -41,7 +41,7 @@ pub(crate) struct Failed<'a> {
     pub outcome: Outcome,
     /// The reply's status, if its head came.
     pub status: Option<u16>,
-    /// What more is known of a failure of the connection or of the reply.
+    /// Detail of a failure of the connection or of the reply.
     pub detail: Option<&'a Arc<Detail>>,
     /// The request, if it could be written.
     pub request: Option<&'a Written>,

@@ -171,7 +171,7 @@ fn by_css(select: &Css, attribute: Option<&str>, body: &[u8], count: usize) -> V
                 Ok(())
             }),
     };
-    // What stops it is that enough was found, or that it is no HTML: what was found before holds.
+    // The parser stops because enough was found, or because it is no HTML: texts found before hold.
     let _ = parse(body, [(select, handlers)]);
     let texts = found.into_inner();
     match attribute {

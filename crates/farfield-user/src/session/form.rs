@@ -17,9 +17,9 @@ use std::cell::{Cell, RefCell};
 /// A form as it stood in a page.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Form {
-    /// Where it is sent, as written; nothing for the page's own place.
+    /// Action as written: the URL that it is sent to; nothing for the page's own place.
     pub action: Option<String>,
-    /// Whether it is sent with POST.
+    /// It is sent with POST.
     pub post: bool,
     /// The encoding with POST.
     pub encoding: Encoding,
@@ -34,7 +34,7 @@ pub(crate) struct Form {
 struct Field {
     name: String,
     value: String,
-    /// Whether the field takes a file.
+    /// The field takes a file.
     file: bool,
 }
 
@@ -88,7 +88,7 @@ struct Select {
     /// Nothing if it would not be sent.
     name: Option<String>,
     multiple: bool,
-    /// Where its first field stands.
+    /// Place of its first field.
     place: usize,
     /// One of its options was selected.
     chosen: bool,
@@ -129,7 +129,7 @@ impl Form {
             (&parts.select, on(Reading::select)),
             (&parts.option, on(Reading::option).text(text)),
         ];
-        // What cannot be parsed to its end is as good as what was read of it.
+        // HTML that cannot be parsed to its end is as good as the part that was read.
         let _ = parse(html, handlers);
         let Reading { forms, mut form, .. } = reading.into_inner();
         for Field { value, .. } in &mut form.fields {
@@ -157,7 +157,7 @@ impl Form {
         let mut stood = vec![false; given.len()];
         for field in self.fields.iter().filter(|field| !left_out.contains(&field.name)) {
             match given.iter().position(|entry| entry.name == field.name) {
-                // What is given takes the place of all of its name.
+                // Given entries take the place of all of their name.
                 Some(place) if stood[place] => {}
                 Some(_) => {
                     for (entry, stood) in

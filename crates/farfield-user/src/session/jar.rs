@@ -56,9 +56,9 @@ pub(crate) struct Setter<'a> {
     pub target: &'a [u8],
     /// The server's name or address, with or without a port.
     pub host: &'a str,
-    /// Whether the scheme is https.
+    /// The scheme is https.
     pub secure: bool,
-    /// When the reply's head came.
+    /// Instant at which the reply's head came.
     pub now: Instant,
     /// The reply's Date, as it says.
     pub date: Option<&'a [u8]>,
@@ -202,7 +202,7 @@ impl Jar {
     }
 }
 
-/// When a cookie ends: Max-Age before Expires (section 5.3, step 3), and never with the session.
+/// End of a cookie: Max-Age before Expires (section 5.3, step 3), and never with the session.
 fn ending(max_age: Option<i64>, expires: Option<i64>, setter: Setter<'_>) -> Instant {
     /// 2026-01-01: what expires before this was written is over.
     const LONG_AGO_S: i64 = 1_767_225_600;
@@ -227,7 +227,7 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-/// Whether the host is this machine by its name or address: nobody listens on the way there (W3C Secure
+/// True if the host is this machine by its name or address: nobody listens on the way there (W3C Secure
 /// Contexts section 3.1).
 fn is_this_machine(host: &str) -> bool {
     let host = without_port(host).trim_end_matches('.').to_ascii_lowercase();
@@ -236,7 +236,7 @@ fn is_this_machine(host: &str) -> bool {
         || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Whether a Domain attribute covers the host (section 5.1.3), of which a port says nothing.
+/// True if a Domain attribute covers the host (section 5.1.3), of which a port says nothing.
 fn covers(domain: &str, host: &str) -> bool {
     let host = without_port(host);
     let domain = domain.strip_prefix('.').unwrap_or(domain);
@@ -476,8 +476,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is set, what is sent is one `name=value` a cookie, without a byte that would end the
-        /// field.
+        /// A jar sends one `name=value` a cookie, without a byte that would end the field, whatever is set.
         #[test]
         fn any_field_leaves_a_jar_that_can_be_sent(fields in prop::collection::vec("\\PC{0,40}|[a-c]=[a-z; =]{0,9}(; (path|max-age|expires|domain)=\\PC{0,12})?", 0..80)) {
             let mut jar = Jar::default();

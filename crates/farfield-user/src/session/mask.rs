@@ -24,7 +24,7 @@ impl Mask {
                 looks.push((look.to_vec(), format!("${{env.{}}}", secret.name)));
             }
         }
-        // What is longer first: it may have another in it.
+        // Longer looks first: they may have another in them.
         looks.sort_by_key(|(look, _)| std::cmp::Reverse(look.len()));
         looks.dedup();
         Mask(looks)

@@ -21,7 +21,7 @@ pub(crate) struct CheckNames {
     pub extract: Vec<Arc<str>>,
     /// Of the form that the state sends.
     pub form: Arc<str>,
-    /// Where the outcome says all.
+    /// The empty name, for outcomes that say all.
     pub none: Arc<str>,
 }
 

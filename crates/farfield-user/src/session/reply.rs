@@ -44,7 +44,7 @@ pub(super) struct Needs {
 /// The parts of a reply that are kept while it comes.
 #[derive(Debug, Default)]
 pub(super) struct Intake {
-    /// Where the reply sends the user instead.
+    /// Redirect of the user to another place.
     onward: Option<Onward>,
     body: Vec<u8>,
     /// The head, where the reply would be kept if it failed.
@@ -68,7 +68,7 @@ pub(super) struct Intake {
     kept: Option<Kept>,
 }
 
-/// Where a redirect leads.
+/// Target of a redirect.
 #[derive(Debug)]
 enum Onward {
     /// There: path and query.
@@ -78,7 +78,7 @@ enum Onward {
 }
 
 impl Onward {
-    /// Whether the user goes on there, so that this reply is of no more interest.
+    /// True if the user goes on there, so that this reply is of no more interest.
     fn is_followed(onward: &Option<Onward>) -> bool {
         matches!(onward, Some(Onward::To(_)))
     }
@@ -116,7 +116,7 @@ impl Sessions {
             }
             return;
         };
-        // Who asks for such a status has it.
+        // A state that asks for such a status has it.
         let expected = &self.session.states[state].check.spec.status;
         if self.session.redirects > 0
             && !expected.as_ref().is_some_and(|statuses| statuses.have(head.status))
@@ -503,7 +503,7 @@ impl Intake {
     }
 }
 
-/// Where a reply sends the user instead, which may happen so often yet.
+/// A reply's redirect of the user, with the number of redirects that are left.
 struct Redirect<'a> {
     status: u16,
     target: &'a str,

@@ -26,9 +26,9 @@ use url::Url;
 pub(crate) struct Written {
     /// Its bytes, without a word about whether the connection is kept.
     pub bytes: Bytes,
-    /// Where such a word would stand: before the empty line that ends the head.
+    /// Place of such a word: before the empty line that ends the head.
     line_at: u32,
-    /// Where its target stands.
+    /// Range of its target in `bytes`.
     target: (u32, u32),
     pub method: Method,
     version: HttpVersion,
@@ -60,7 +60,7 @@ impl Written {
         if expects { body.len() } else { 0 }
     }
 
-    /// Whether it says how long its body is.
+    /// True if it says how long its body is.
     fn has_length(&self) -> bool {
         self.lines().any(|(name, _)| name == b"content-length")
     }
@@ -78,8 +78,8 @@ impl Written {
         (RequestBlock::of_block(outgoing.keep(scratch), self.answering(), body.len() as u64), body)
     }
 
-    /// What a stream of HTTP/3 carries: all before the body, made in `scratch` and kept by `outgoing`, and
-    /// the body.
+    /// Bytes of a stream of HTTP/3: all before the body, made in `scratch` and kept by `outgoing`, and the
+    /// body.
     pub fn for_http3(&self, scheme: &str, scratch: &mut Vec<u8>, outgoing: &mut Outgoing) -> [Bytes; 2] {
         let body = self.bytes.slice(self.line_at as usize + 2..);
         let head = &self.bytes[..self.line_at as usize];
@@ -134,7 +134,7 @@ pub(crate) struct Recipe {
     body: Option<Text>,
 }
 
-/// Which of the fields that are written beside a state's own it writes itself.
+/// Fields that a state writes itself, among those that are written beside its own.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Own {
     encoding: bool,
@@ -257,7 +257,7 @@ fn common_lines(
         target: "/",
         host: &target.host,
         version,
-        // What its version takes for granted, so that no word is said about it.
+        // Its version's default, so that no word is said about it.
         persistent: version == Version::Http11,
         headers: &constant,
         body_length: None,

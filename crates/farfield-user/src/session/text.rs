@@ -10,7 +10,7 @@ use farfield_traffic::session::{Piece, Session, Text, Value};
 use rand::RngExt;
 use std::borrow::Cow;
 
-/// Where a text stands, which decides what may stand in it.
+/// Context of a text, which decides what may stand in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TextContext {
     /// In a request's target: what may not is percent-encoded.

@@ -29,7 +29,7 @@ pub enum TraceEvent {
     State {
         /// The state's name.
         name: String,
-        /// Whether the request is a retry.
+        /// The request is a retry.
         again: bool,
     },
     /// A state is left out because its condition does not hold.
@@ -74,7 +74,7 @@ pub enum TraceEvent {
     Ended {
         /// The state that it ended in.
         state: String,
-        /// Whether the session came to the end of its way.
+        /// The session came to the end of its way.
         completed: bool,
         /// The values of variables then, by number: to go on with, and not to be shown.
         values: Vec<Option<Box<[u8]>>>,
@@ -132,7 +132,7 @@ pub struct TracedReply {
     pub body: Vec<u8>,
     /// The outcome, as far as the connection and the status decide it.
     pub outcome: Outcome,
-    /// What more is known of a failure of the connection or of the reply.
+    /// Detail of a failure of the connection or of the reply.
     pub detail: Option<String>,
 }
 
@@ -144,7 +144,7 @@ impl TracedReply {
     }
 }
 
-/// Where events go.
+/// Receiver of events.
 #[derive(Clone)]
 pub(super) struct Tracer {
     watcher: Sender<TraceEvent>,

@@ -31,7 +31,7 @@ impl Server {
         &self.origin
     }
 
-    /// Whether the scheme is https.
+    /// True if the scheme is https.
     pub fn is_secure(&self) -> bool {
         self.root.scheme() == "https"
     }
@@ -60,8 +60,8 @@ impl Server {
 
 pub(crate) const HEX: &[u8; 16] = b"0123456789ABCDEF";
 
-/// Whether a byte may stand in a request's target: what RFC 3986 allows, and what servers are known to be
-/// sent besides.
+/// True if a byte may stand in a request's target: those that RFC 3986 allows, and others that servers are
+/// known to be sent.
 pub(crate) fn is_sendable(byte: u8) -> bool {
     byte.is_ascii_graphic() && !matches!(byte, b'#' | b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'}')
 }

@@ -1,4 +1,4 @@
-//! Where one user is in its session, and what it knows.
+//! Position of one user in its session, and its knowledge.
 //!
 //! A user who thinks keeps its variables, its cookies and the forms that the next page may need: hundreds of
 //! bytes.
@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use url::Url;
 
-/// Where a session is among its states.
+/// Position of a session among its states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Stage {
     /// At this place among those that it begins with.
@@ -33,7 +33,7 @@ pub(crate) struct Visit {
     /// The state that the user is in.
     pub state: u16,
     pub progress: Progress,
-    /// Which of the session's lists of states it is in.
+    /// The list of the session's states that it is in.
     pub stage: Stage,
     /// The state that the session was broken off in, if it was, while its last states are asked for.
     pub broken_off: Option<u16>,
@@ -41,7 +41,7 @@ pub(crate) struct Visit {
     pub repeats: u32,
     /// Times that the state was tried again.
     pub retries: u32,
-    /// Whether the page failed.
+    /// The page failed.
     pub failed: bool,
     /// The target that was asked for last: path and query.
     pub location: String,

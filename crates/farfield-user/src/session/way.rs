@@ -134,7 +134,7 @@ fn holds(condition: Condition, visit: &Visit) -> bool {
     visit.variable(condition.variable).is_empty() != condition.found
 }
 
-/// Whether the state is asked for once more.
+/// True if the state is asked for once more.
 fn goes_round(repeat: Repeat, visit: &Visit) -> bool {
     let found = repeat.while_found.is_none_or(|variable| !visit.variable(variable).is_empty());
     visit.repeats + 1 < repeat.times && found

@@ -142,7 +142,7 @@ fn what_waits_for_a_stream_has_a_time_limit() {
     assert!(never.clone().all(|own| own.connection == Sample::NO_CONNECTION && own.http.version().is_none()));
 }
 
-/// Where nothing at all comes, the next request takes another connection.
+/// The next request takes another connection if nothing at all comes on the first.
 #[test]
 fn a_silent_connection_takes_no_more_requests() {
     let stage = play(
@@ -182,7 +182,7 @@ fn an_error_in_goaway_is_the_outcome() {
     assert!(causes.len() > 3 && causes.iter().all(|cause| cause == goaway), "{causes:?}");
 }
 
-/// What is known of failures beyond their outcomes.
+/// Details of failures, beyond their outcomes.
 fn causes(stage: &Stage) -> Vec<String> {
     let cause = |note: &Note| match note {
         Note::Failed(failure) => failure.detail.as_ref().map(|detail| detail.to_string()),
@@ -227,7 +227,7 @@ fn requests_of_a_lost_connection_are_treated_alike() {
     assert_eq!(outcomes(&stage.samples[5..10]), [Outcome::ClosedUnanswered; 5]);
 }
 
-/// What may be sent twice is, once, if the connection had been used before.
+/// Requests that may be sent twice are sent again, once, if the connection had been used before.
 #[test]
 fn requests_on_a_connection_that_closes_are_sent_again_if_they_may_be() {
     let answer = |_: &str, done| match done {

@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// What becomes of a request.
+/// The server's answer to a request.
 #[derive(Debug, Clone, Copy)]
 pub enum Answer {
     /// A reply with this status and so many bytes of body.
@@ -43,7 +43,7 @@ pub enum Answer {
     Close,
 }
 
-/// How the server behaves.
+/// A server and its behaviour.
 #[derive(Clone)]
 pub struct Server {
     pub rtt: Duration,
@@ -52,8 +52,8 @@ pub struct Server {
     pub window: u32,
     /// The answer to the request with this path, which is so many requests after the first of the run.
     pub answer: fn(&str, usize) -> Answer,
-    /// What it says at once comes in two halves, and the second is said to have arrived a microsecond before
-    /// the first.
+    /// Its first bytes come in two halves, and the second is said to have arrived a microsecond before the
+    /// first.
     pub halves: bool,
     /// It speaks first, and this is what it says in place of HTTP/2.
     pub says: Option<&'static [u8]>,
@@ -150,7 +150,7 @@ pub struct Seen {
     pub body: Vec<u8>,
 }
 
-/// What was asked, and what became of it.
+/// Requests of a run, and their results.
 pub struct Stage {
     pub now: Instant,
     pub samples: Vec<Sample>,
@@ -280,7 +280,7 @@ impl Stage {
             }
         }
         if let End::Open(connection) = &mut wire.end {
-            // What was released above is said to the client.
+            // Releases above are reported to the client.
             let _ = connection.poll_closed(&mut context);
         }
         let is_over = matches!(wire.end, End::Over);

@@ -20,7 +20,7 @@ use farfield_user::{
 };
 use std::collections::BTreeMap;
 
-/// How the server behaves.
+/// A server and its behaviour.
 #[derive(Debug, Clone)]
 pub struct Server {
     pub rtt: Duration,
@@ -40,12 +40,13 @@ pub struct Server {
     pub script: Option<fn(&str) -> String>,
     /// Bytes of the pieces that a reply comes in, at instants a millisecond apart; whole if absent.
     pub pieces: Option<usize>,
-    /// What comes behind each reply that no request asked for, and how long behind it; at once in the reply's
-    /// own piece.
+    /// Bytes behind each reply that no request asked for, and the delay after it; at once in the reply's own
+    /// piece.
     pub behind: Option<(Duration, &'static str)>,
     /// It resets the connection behind each reply.
     pub resets: bool,
-    /// What it says on a new connection before it is asked; it arrives a microsecond before the client sends.
+    /// Bytes that it sends on a new connection before it is asked; they arrive a microsecond before the
+    /// client sends.
     pub greeting: Option<&'static str>,
 }
 
@@ -79,7 +80,7 @@ enum Event {
 
 #[derive(Default)]
 struct Wire {
-    /// When the server is free to answer the next request on this connection.
+    /// Instant from which the server is free to answer the next request on this connection.
     free_at: Instant,
     replies: u32,
     closed: bool,
@@ -98,7 +99,7 @@ pub struct Stage {
     pub requests: BTreeMap<u32, u32>,
     /// The most requests on the way at once on one connection.
     pub depth_most: usize,
-    /// What was sent, with when and on which connection, by its serial.
+    /// Requests that were sent: instant, serial of the connection, and text.
     pub sent: Vec<(Instant, u32, String)>,
     machines: u32,
     server: Server,
@@ -214,7 +215,7 @@ impl Transport for Stage {
     }
 }
 
-/// What is played: a load, requests, a policy and a server.
+/// A scene to play: a load, requests, a policy and a server.
 pub struct Scene {
     pub load: LoadModel,
     pub requests: RequestSet,
@@ -222,7 +223,7 @@ pub struct Scene {
     pub session: Option<Session>,
     /// A recording in place of both.
     pub replay: Option<Replay>,
-    /// What users do, in place of all of these.
+    /// Itinerary of the users, in place of all of these.
     pub itinerary: Option<Itinerary>,
     pub policy: Policy,
     pub server: Server,
@@ -231,7 +232,7 @@ pub struct Scene {
     pub length: Duration,
     pub requests_max: Option<u64>,
     pub sessions: SessionLimits,
-    /// What the target's `user:password@` comes to.
+    /// Authorization field that the target's `user:password@` comes to.
     pub authorization: Option<String>,
     /// From here on nothing is handed to the users any more: a generator that cannot keep up.
     pub stuck_from: Instant,

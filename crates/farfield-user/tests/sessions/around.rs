@@ -45,7 +45,7 @@ fn well(_: &str) -> String {
     reply(200, "X-Id: 5\r\nX-Key: k\r\n", "")
 }
 
-/// What the first session asks for, by paths.
+/// Paths that the first session asks for.
 fn first_session(stage: &Stage) -> Vec<String> {
     let count = stage.samples.iter().filter(|sample| sample.session == 0).count();
     let path = |line: &&str| line.split(' ').nth(1).expect("a target").to_owned();
@@ -88,7 +88,7 @@ fn a_session_that_is_broken_off_ends_with_its_last_states() {
     let of_login: fn(&str) -> String =
         |request| if line(request).starts_with("GET /login") { reply(403, "", "") } else { well("") };
     check("", of_login, &["/login", "/bye"], 1);
-    // What fails at the end ends it.
+    // A page at the end that fails ends the session.
     let of_logout: fn(&str) -> String =
         |request| if line(request).starts_with("GET /logout") { reply(500, "", "") } else { well("") };
     check("path = ['b']", of_logout, &["/login", "/welcome", "/b", "/logout/5?3"], 5);

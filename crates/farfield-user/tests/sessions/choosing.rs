@@ -86,7 +86,7 @@ fn orders(request: &str) -> String {
     }
 }
 
-/// Whatever is in a value, in an expression, a pointer or a selector it stands for itself.
+/// A value stands for itself in an expression, a pointer or a selector, whatever is in it.
 #[test]
 fn a_chosen_value_is_looked_for_in_any_way() {
     let session = r#"

@@ -60,7 +60,7 @@ fn content_that_is_not_in_its_coding_is_reported() {
         let (outcomes, _) = led_by(session, script);
         assert!(outcomes.len() > 5 && outcomes[..5].iter().all(|outcome| *outcome == Outcome::BadCoding));
     }
-    // What is not looked at need not be decoded.
+    // Bodies that are not looked at need not be decoded.
     let (outcomes, _) = led_by("[[state]]\nname = 'a'\npath = '/a'\n", scripts[0]);
     assert!(outcomes[..5].iter().all(|outcome| *outcome == Outcome::Ok));
 }

@@ -10,7 +10,7 @@ fn values<'a>(request: &'a str, name: &str) -> Vec<&'a str> {
     fields.filter(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value).collect()
 }
 
-/// What is sent in the first session, by a user who has the target's credentials.
+/// Requests of the first session, by a user who has the target's credentials.
 fn sent(session: &str, script: fn(&str) -> String) -> Vec<String> {
     let mut scene = scripted(ONE, session, script);
     scene.authorization = Some("Basic of-the-url".to_owned());

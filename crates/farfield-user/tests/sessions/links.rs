@@ -36,7 +36,7 @@ fn links_that_lead_elsewhere_are_not_asked_for() {
     case!("http://server:8080/");
 }
 
-/// What leads to the server itself is asked for as RFC 3986 has it, without its fragment.
+/// Links to the server itself are asked for as RFC 3986 has it, without their fragments.
 #[test]
 fn links_are_resolved() {
     macro_rules! case {
