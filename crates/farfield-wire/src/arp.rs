@@ -5,10 +5,10 @@ use crate::field::{array_at, put, put_u16, u16_at};
 use crate::ip::ParseError;
 use std::net::Ipv4Addr;
 
-/// What a message of ARP is.
+/// Operation of a message of ARP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArpOperation {
-    /// Who has the target's IPv4 address?
+    /// Question for the owner of the target's IPv4 address.
     Request,
     /// The sender has its.
     Reply,
@@ -17,7 +17,7 @@ pub enum ArpOperation {
 /// A valid message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ArpRepr {
-    /// What it is.
+    /// Operation of the message.
     pub operation: ArpOperation,
     /// The sender's Ethernet address.
     pub sender: EthernetAddress,
@@ -36,7 +36,7 @@ impl ArpRepr {
     /// Bytes of a message.
     pub const LEN: usize = 28;
 
-    /// What the payload of an Ethernet frame says.
+    /// Message in the payload of an Ethernet frame.
     ///
     /// # Errors
     /// `Truncated` if it is short, `Unknown` for other kinds of addresses or operations.

@@ -36,7 +36,8 @@ impl Ecn {
         self as u8
     }
 
-    /// What a router that meets congestion makes of it; `None` if the packet should be dropped instead.
+    /// Codepoint that a router sets on the packet when it meets congestion; `None` if it should drop the
+    /// packet instead.
     #[must_use]
     pub fn marked(self) -> Option<Ecn> {
         (self != Ecn::NotEct).then_some(Ecn::Ce)

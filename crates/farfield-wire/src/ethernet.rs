@@ -21,7 +21,7 @@ impl EthernetAddress {
     /// No address.
     pub const ZERO: EthernetAddress = EthernetAddress([0; 6]);
 
-    /// Whether it is the address of one host.
+    /// True if it is the address of one host.
     pub fn is_unicast(&self) -> bool {
         self.0[0] & 1 == 0 && *self != EthernetAddress::ZERO
     }

@@ -1,5 +1,5 @@
-//! What a router changes in a packet that it forwards: hop limit and ECN, in place, checksums updated (RFC
-//! 1624).
+//! Changes that a router makes in a packet that it forwards: hop limit and ECN, in place, checksums updated
+//! (RFC 1624).
 
 use crate::checksum::update_checksum;
 use crate::ecn::{self, Ecn};

@@ -39,7 +39,7 @@ pub struct Fragments<'a> {
     packet: IpPacket<'a>,
     mtu: usize,
     ident: u32,
-    /// What every fragment begins with in IPv6; the header in IPv4.
+    /// Headers that every fragment begins with in IPv6; the header in IPv4.
     front: &'a [u8],
     payload: &'a [u8],
     at: usize,
@@ -128,7 +128,8 @@ impl<'a> Fragments<'a> {
         let header = &mut header[..header_len];
         header[0] = 0x40 | (header_len / 4) as u8;
         put_u16(header, 2, (header_len + length) as u16);
-        // What is cut may be a fragment itself: its offset counts, and its last piece is last only if it was.
+        // The packet that is cut may be a fragment itself: its offset counts, and its last piece is last only
+        // if it was.
         let more = !last || view.more_fragments();
         let offset = view.fragment_offset_bytes() + self.at;
         put_u16(header, 6, u16::from(more) << 13 | (offset / 8) as u16 & 0x1fff);

@@ -1,5 +1,5 @@
-//! What ICMP messages of both families share: type, code, checksum, four bytes of the message's own, a body
-//! (RFC 792; RFC 4443, section 2.1).
+//! Parts that ICMP messages of both families share: type, code, checksum, four bytes of the message's own, a
+//! body (RFC 792; RFC 4443, section 2.1).
 
 use crate::checksum::Sum;
 use crate::field::{array_at, put, put_u16, u32_at};

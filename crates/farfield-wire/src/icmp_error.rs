@@ -1,6 +1,6 @@
-//! What routers and hosts say about a packet that they cannot bring further: whether to say it, to whom, and
-//! how much of the packet to quote (RFC 1122 section 3.2.2, RFC 1812 section 4.3.2, RFC 4443 section 2.4).
-//! Also the answer to an echo request.
+//! ICMP errors that routers and hosts send about a packet that they cannot bring further: whether to send
+//! one, to whom, and how much of the packet to quote (RFC 1122 section 3.2.2, RFC 1812 section 4.3.2, RFC
+//! 4443 section 2.4). Also the answer to an echo request.
 //!
 //! It does not limit how often errors are sent (RFC 1812 section 4.3.2.8); that takes the time, which is the
 //! router's.
@@ -22,7 +22,7 @@ const ICMP_LEN: usize = 8;
 /// RFC 1812, section 4.3.2.5: errors go with precedence 6, internetwork control.
 const ERROR_PRECEDENCE: u8 = 0xc0;
 
-/// What became of a packet, in words that both families have.
+/// Fault of a packet, in words that both families have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IcmpError {
     /// Its TTL or hop limit ran out here.
@@ -39,7 +39,7 @@ pub enum IcmpError {
     Prohibited,
     /// It does not fit the next link and must not be fragmented.
     TooBig {
-        /// What would fit, in bytes.
+        /// Bytes that would fit.
         next_hop_mtu: u16,
     },
 }

@@ -16,7 +16,7 @@ pub enum Unreachable {
     Port,
     /// Code 4: DF is set and the packet does not fit the next hop.
     FragmentationNeeded {
-        /// What would fit, in bytes (RFC 1191, section 4); 0 from a router that does not say.
+        /// Bytes that would fit (RFC 1191, section 4); 0 from a router that does not say.
         next_hop_mtu: u16,
     },
     /// Code 13: a filter (RFC 1812, section 5.2.7.1).
@@ -32,9 +32,9 @@ pub enum Icmpv4Repr<'a> {
     EchoRequest {
         /// The identifier of its sender.
         ident: u16,
-        /// Which one it is.
+        /// Number of the echo request.
         sequence: u16,
-        /// What should come back.
+        /// Data that should come back.
         data: &'a [u8],
     },
     /// Type 0.
@@ -63,7 +63,7 @@ pub enum Icmpv4Repr<'a> {
 }
 
 impl<'a> Icmpv4Repr<'a> {
-    /// What `packet` says.
+    /// Message in `packet`.
     ///
     /// # Errors
     /// `Unknown` for the types that are not here.

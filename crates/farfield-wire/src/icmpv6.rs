@@ -25,9 +25,9 @@ pub enum Icmpv6Repr<'a> {
     EchoRequest {
         /// The identifier of its sender.
         ident: u16,
-        /// Which one it is.
+        /// Number of the echo request.
         sequence: u16,
-        /// What should come back.
+        /// Data that should come back.
         data: &'a [u8],
     },
     /// Type 129.
@@ -48,7 +48,7 @@ pub enum Icmpv6Repr<'a> {
     },
     /// Type 2: it does not fit the next hop.
     PacketTooBig {
-        /// What would fit, in bytes.
+        /// Bytes that would fit.
         mtu: u32,
         /// The front of the packet.
         quote: &'a [u8],
@@ -63,7 +63,7 @@ pub enum Icmpv6Repr<'a> {
 }
 
 impl<'a> Icmpv6Repr<'a> {
-    /// What `packet` says.
+    /// Message in `packet`.
     ///
     /// # Errors
     /// `Unknown` for the types that are not here.

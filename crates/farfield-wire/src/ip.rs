@@ -1,4 +1,4 @@
-//! What IPv4 and IPv6 have in common: addresses, protocols, and a packet of either kind.
+//! IPv4 and IPv6 in common: addresses, protocols, and a packet of either kind.
 
 use crate::checksum::Sum;
 use crate::icmp::IcmpPacket;
@@ -26,7 +26,7 @@ pub enum ParseError {
     Unknown,
 }
 
-/// What an IP packet carries, by IANA's number.
+/// Protocol that an IP packet carries, by IANA's number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Protocol(pub u8);
 
@@ -58,22 +58,22 @@ impl Protocol {
 pub enum Addresses {
     /// Of an IPv4 packet.
     V4 {
-        /// Who sent it.
+        /// Sender's address.
         source: Ipv4Addr,
-        /// Who should get it.
+        /// Receiver's address.
         destination: Ipv4Addr,
     },
     /// Of an IPv6 packet.
     V6 {
-        /// Who sent it.
+        /// Sender's address.
         source: Ipv6Addr,
-        /// Who should get it.
+        /// Receiver's address.
         destination: Ipv6Addr,
     },
 }
 
 impl Addresses {
-    /// Who sent it.
+    /// Sender's address.
     pub fn source(&self) -> IpAddr {
         match *self {
             Addresses::V4 { source, .. } => source.into(),
@@ -81,7 +81,7 @@ impl Addresses {
         }
     }
 
-    /// Who should get it.
+    /// Receiver's address.
     pub fn destination(&self) -> IpAddr {
         match *self {
             Addresses::V4 { destination, .. } => destination.into(),
@@ -114,14 +114,14 @@ impl Addresses {
     }
 }
 
-/// Which part of its datagram a fragment holds.
+/// Part of its datagram that a fragment holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FragmentInfo {
-    /// Where its payload begins in the datagram's, in bytes, a multiple of 8.
+    /// Offset of its payload in the datagram's, in bytes, a multiple of 8.
     pub offset_bytes: usize,
     /// More fragments follow it.
     pub more: bool,
-    /// What all fragments of a datagram share; 16 bits in IPv4.
+    /// Identification that all fragments of a datagram share; 16 bits in IPv4.
     pub ident: u32,
 }
 
@@ -134,7 +134,7 @@ pub enum IpPacket<'a> {
     V6(Ipv6Packet<'a>),
 }
 
-/// What a packet carries, as a view.
+/// Transport message that a packet carries, as a view.
 #[derive(Debug, Clone, Copy)]
 pub enum Transport<'a> {
     /// A TCP segment.
@@ -173,7 +173,7 @@ impl<'a> IpPacket<'a> {
         }
     }
 
-    /// What it carries, IPv6 extension headers passed over.
+    /// Protocol that it carries, IPv6 extension headers passed over.
     pub fn protocol(&self) -> Protocol {
         match self {
             IpPacket::V4(packet) => packet.protocol(),
@@ -181,7 +181,7 @@ impl<'a> IpPacket<'a> {
         }
     }
 
-    /// What follows the header and IPv6 extension headers.
+    /// Bytes after the header and IPv6 extension headers.
     pub fn payload(&self) -> &'a [u8] {
         match self {
             IpPacket::V4(packet) => packet.payload(),
@@ -218,7 +218,7 @@ impl<'a> IpPacket<'a> {
         }
     }
 
-    /// What it carries, viewed.
+    /// Transport message that it carries, as a view.
     ///
     /// # Errors
     /// When lengths in the carried header do not agree with the payload's.

@@ -56,7 +56,7 @@ impl<'a> Ipv4Packet<'a> {
         &self.bytes[..self.header_len()]
     }
 
-    /// What follows the header.
+    /// Bytes after the header.
     pub fn payload(&self) -> &'a [u8] {
         &self.bytes[self.header_len()..]
     }
@@ -81,7 +81,7 @@ impl<'a> Ipv4Packet<'a> {
         u16_at(self.bytes, 6) & MORE_FRAGMENTS != 0
     }
 
-    /// Where its payload belongs in the datagram's, in bytes.
+    /// Offset of its payload in the datagram's, in bytes.
     pub fn fragment_offset_bytes(&self) -> usize {
         usize::from(u16_at(self.bytes, 6) & OFFSET) * 8
     }
@@ -98,17 +98,17 @@ impl<'a> Ipv4Packet<'a> {
         self.bytes[8]
     }
 
-    /// What it carries.
+    /// Protocol that it carries.
     pub fn protocol(&self) -> Protocol {
         Protocol(self.bytes[9])
     }
 
-    /// Who sent it.
+    /// Sender's address.
     pub fn source(&self) -> Ipv4Addr {
         array_at::<4>(self.bytes, 12).into()
     }
 
-    /// Who should get it.
+    /// Receiver's address.
     pub fn destination(&self) -> Ipv4Addr {
         array_at::<4>(self.bytes, 16).into()
     }
@@ -162,11 +162,11 @@ impl<'a> Iterator for Ipv4Options<'a> {
 /// A valid IPv4 header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ipv4Repr<'a> {
-    /// Who sends it.
+    /// Sender's address.
     pub source: Ipv4Addr,
-    /// Who should get it.
+    /// Receiver's address.
     pub destination: Ipv4Addr,
-    /// What it carries.
+    /// Protocol that it carries.
     pub protocol: Protocol,
     /// Hops that it may take.
     pub ttl: u8,
@@ -178,14 +178,14 @@ pub struct Ipv4Repr<'a> {
     pub dont_fragment: bool,
     /// MF.
     pub more_fragments: bool,
-    /// Where its payload belongs in the datagram's: a multiple of 8, below 65,536.
+    /// Offset of its payload in the datagram's, in bytes: a multiple of 8, below 65,536.
     pub fragment_offset_bytes: u16,
     /// Options as bytes, at most 40; padded to a multiple of 4 when written.
     pub options: &'a [u8],
 }
 
 impl<'a> Ipv4Repr<'a> {
-    /// What the header of `packet` says.
+    /// Fields of the header of `packet`.
     pub fn parse(packet: &Ipv4Packet<'a>) -> Ipv4Repr<'a> {
         Ipv4Repr {
             source: packet.source(),

@@ -16,20 +16,20 @@ pub struct Ipv6Packet<'a> {
     chain: Chain,
 }
 
-/// Where a chain of extension headers leads.
+/// End of a chain of extension headers, and places in it.
 #[derive(Debug, Clone, Copy)]
 struct Chain {
-    /// What follows the chain.
+    /// Protocol after the chain.
     protocol: Protocol,
-    /// Where that begins.
+    /// Offset at which that begins.
     end: usize,
-    /// Where the byte lies that names the protocol of the first header that every fragment need not carry.
+    /// Offset of the byte that names the protocol of the first header that every fragment need not carry.
     fragmentable_named_at: usize,
-    /// Where that header begins.
+    /// Offset of that header.
     fragmentable_at: usize,
-    /// Where the fragment header begins, if there is one.
+    /// Offset of the fragment header, if there is one.
     fragment_at: Option<usize>,
-    /// Where the byte lies that names it.
+    /// Offset of the byte that names it.
     fragment_named_at: usize,
 }
 
@@ -57,13 +57,13 @@ impl<'a> Ipv6Packet<'a> {
         self.bytes
     }
 
-    /// What follows the extension headers.
+    /// Bytes after the extension headers.
     pub fn payload(&self) -> &'a [u8] {
         &self.bytes[self.chain.end..]
     }
 
-    /// What it carries after the extension headers; in a fragment other than the first, what its fragment
-    /// header names.
+    /// Protocol that it carries after the extension headers; in a fragment other than the first, the one that
+    /// its fragment header names.
     pub fn protocol(&self) -> Protocol {
         self.chain.protocol
     }
@@ -83,12 +83,12 @@ impl<'a> Ipv6Packet<'a> {
         self.bytes[7]
     }
 
-    /// Who sent it.
+    /// Sender's address.
     pub fn source(&self) -> Ipv6Addr {
         array_at::<16>(self.bytes, 8).into()
     }
 
-    /// Who should get it. With a routing header under way, the next stop.
+    /// Receiver's address; with a routing header under way, the next stop's.
     pub fn destination(&self) -> Ipv6Addr {
         array_at::<16>(self.bytes, 24).into()
     }
@@ -108,14 +108,14 @@ impl<'a> Ipv6Packet<'a> {
         })
     }
 
-    /// Where the fragment header begins, if there is one, and where the byte lies that names it. What stands
-    /// before it is in every fragment.
+    /// Offset of the fragment header, if there is one, and of the byte that names it. The headers before it
+    /// are in every fragment.
     pub(crate) fn fragment_at(&self) -> Option<(usize, usize)> {
         Some((self.chain.fragment_at?, self.chain.fragment_named_at))
     }
 
-    /// Where a fragment header would be put in, and where the byte lies that would name it (RFC 8200, section
-    /// 4.5: after hop-by-hop options, routing header and the destination options before it).
+    /// Offset at which a fragment header would be put in, and of the byte that would name it (RFC 8200,
+    /// section 4.5: after hop-by-hop options, routing header and the destination options before it).
     pub(crate) fn fragmentable(&self) -> (usize, usize) {
         (self.chain.fragmentable_at, self.chain.fragmentable_named_at)
     }
@@ -169,11 +169,11 @@ fn walk(bytes: &[u8]) -> Result<Chain, ParseError> {
 /// A valid IPv6 header without extension headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ipv6Repr {
-    /// Who sends it.
+    /// Sender's address.
     pub source: Ipv6Addr,
-    /// Who should get it.
+    /// Receiver's address.
     pub destination: Ipv6Addr,
-    /// What it carries.
+    /// Protocol that it carries.
     pub protocol: Protocol,
     /// Hops that it may take.
     pub hop_limit: u8,
@@ -184,7 +184,7 @@ pub struct Ipv6Repr {
 }
 
 impl Ipv6Repr {
-    /// What the header of `packet` says, as if there were no extension headers.
+    /// Fields of the header of `packet`, as if there were no extension headers.
     pub fn parse(packet: &Ipv6Packet<'_>) -> Ipv6Repr {
         Ipv6Repr {
             source: packet.source(),

@@ -17,10 +17,10 @@ use crate::udp;
 use crate::vnet::{ChecksumNeed, Gso, GsoKind, VnetHeader};
 use std::ops::Range;
 
-/// Where the checksum of UDP lies in its header.
+/// Offset of UDP's checksum in its header, in bytes.
 const UDP_CHECKSUM_AT: usize = 6;
 
-/// How a large packet is cut.
+/// Cut of a large packet: lengths of its headers and of the payload of its packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Large {
     gso: Gso,
@@ -35,7 +35,7 @@ impl Large {
     /// headers.
     pub const HEADER_LEN_MAX: usize = VnetHeader::LEN + 120;
 
-    /// How `packet`, an IP packet, is cut as `gso` says. One that is not larger stays one.
+    /// Cut of `packet`, an IP packet, as `gso` says. One that is not larger stays one.
     ///
     /// # Errors
     /// When it is no whole packet of the protocol that `gso` says, or has more headers than
@@ -77,7 +77,7 @@ impl Large {
         usize::from(self.payload_len.div_ceil(self.gso.size).max(1))
     }
 
-    /// Where the payload of the packets `run` lies in the large packet.
+    /// Range in the large packet of the payload of the packets `run`.
     ///
     /// # Panics
     /// If there are no such packets; so do all methods that take a run.

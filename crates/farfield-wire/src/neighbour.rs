@@ -23,9 +23,9 @@ const HEADER_LEN: usize = 40;
 /// A valid message between two neighbours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Neighbour {
-    /// Who has `target`?
+    /// Question for the owner of `target`.
     Solicitation {
-        /// Who asks; unspecified of one that has no address yet (RFC 4862, section 5.4).
+        /// Asking host's address; unspecified of one that has no address yet (RFC 4862, section 5.4).
         from: Ipv6Addr,
         /// The group of the target, or the target.
         to: Ipv6Addr,
@@ -36,15 +36,15 @@ pub enum Neighbour {
     },
     /// `address` has `target`.
     Advertisement {
-        /// Who answers.
+        /// Answering host's address.
         from: Ipv6Addr,
-        /// Who asked, or all hosts of the link.
+        /// Address of the host that asked, or of all hosts of the link.
         to: Ipv6Addr,
         /// The address that was asked for.
         target: Ipv6Addr,
         /// Its Ethernet address.
         address: Option<EthernetAddress>,
-        /// Whether it answers a solicitation.
+        /// It answers a solicitation.
         solicited: bool,
     },
 }
@@ -61,7 +61,7 @@ impl Neighbour {
         Ipv6Addr::from_bits(Ipv6Addr::new(0xff02, 0, 0, 0, 0, 1, 0xff00, 0).to_bits() | low)
     }
 
-    /// What an IPv6 packet says, with its checksum right.
+    /// Message of an IPv6 packet, with its checksum right.
     ///
     /// # Errors
     /// `Unknown` if it is no such message, or none of this link; the packet's own errors.

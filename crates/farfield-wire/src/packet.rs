@@ -6,7 +6,7 @@ use crate::ip::{IpRepr, Protocol};
 use crate::tcp::TcpRepr;
 use crate::udp::UdpRepr;
 
-/// What an IP packet should carry.
+/// Contents of an IP packet to be written.
 #[derive(Debug, Clone, Copy)]
 pub enum Message<'a> {
     /// A TCP segment with its data.

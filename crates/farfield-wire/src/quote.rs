@@ -14,7 +14,7 @@ use crate::{ipv4, ipv6};
 pub struct Quote {
     /// Its source, to which the error is sent, and destination.
     pub addresses: Addresses,
-    /// What it carried.
+    /// Protocol that it carried.
     pub protocol: Protocol,
     /// For TCP and UDP.
     pub source_port: u16,

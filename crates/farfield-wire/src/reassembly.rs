@@ -19,10 +19,10 @@ use std::ops::Range;
 /// The most bytes that an IPv4 packet, or an IPv6 payload, has.
 const LENGTH_MAX: usize = 0xffff;
 
-/// What reassembly may cost.
+/// Limits on the cost of reassembly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReassemblyLimits {
-    /// How long the rest of a datagram may take, from its first fragment to come.
+    /// Time that the rest of a datagram may take, from its first fragment to come.
     pub timeout: Duration,
     /// Datagrams under way.
     pub datagrams_max: usize,
@@ -37,7 +37,7 @@ impl Default for ReassemblyLimits {
     }
 }
 
-/// What a fragment led to.
+/// Result of a fragment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reassembled {
     /// It was the last that was missing: the packet, without a trace of fragmentation.
@@ -71,8 +71,9 @@ pub enum FragmentFault {
     /// Its datagram was given up before.
     #[error("a fragment of a datagram that was given up")]
     GivenUp,
-    /// What it makes whole is a fragment again: a fragment header behind the first one, which no host sends,
-    /// and which would make the receiver of the packet reassemble it once more, thousands of times over.
+    /// The packet that it makes whole is a fragment again: a fragment header behind the first one, which no
+    /// host sends, and which would make the receiver of the packet reassemble it once more, thousands of
+    /// times over.
     #[error("a fragment header inside a fragmented packet")]
     Nested,
     /// It alone is more than may be held.
@@ -98,10 +99,10 @@ pub struct Reassembler {
     serial: u64,
 }
 
-/// When a datagram's time runs out, with a number that distinguishes equal times.
+/// End of a datagram's time, with a number that distinguishes equal times.
 type Deadline = (Instant, u64);
 
-/// What the fragments of a datagram share: in IPv4 the protocol too (RFC 791, section 2.3).
+/// Fields that the fragments of a datagram share: in IPv4 the protocol too (RFC 791, section 2.3).
 type Key = (Addresses, Option<Protocol>, u32);
 
 #[derive(Debug)]
@@ -109,9 +110,9 @@ struct Datagram {
     deadline: Deadline,
     /// The whole first fragment, empty until it comes.
     first: Vec<u8>,
-    /// What came, with holes.
+    /// Payload that came, with holes.
     payload: Vec<u8>,
-    /// What came, as ranges of `payload`: in order, without overlaps, as they came.
+    /// Ranges of `payload` that came: in order, without overlaps, as they came.
     held: Vec<Range<usize>>,
     /// Bytes of `payload` that came.
     received: usize,
@@ -157,7 +158,7 @@ impl Reassembler {
         self.bytes_held
     }
 
-    /// When the next datagram's time runs out.
+    /// End of the next datagram's time.
     pub fn next_timeout(&self) -> Option<Instant> {
         self.by_deadline.first_key_value().map(|((at, _), _)| *at)
     }
@@ -175,7 +176,7 @@ impl Reassembler {
 
     /// Takes a fragment that came at `now`.
     ///
-    /// Where there is no room, the oldest datagrams go without a word.
+    /// Old datagrams go without a word, the oldest first, where there is no room.
     ///
     /// # Errors
     /// Why the fragment was thrown away.
@@ -303,7 +304,8 @@ impl Datagram {
         *self = Datagram { given_up: true, ..Datagram::new(self.deadline) };
     }
 
-    /// What is held does not overlap and lies before the end, so counting it is enough.
+    /// True if no byte is missing. Ranges that are held do not overlap and lie before the end, so counting
+    /// them is enough.
     fn is_complete(&self) -> bool {
         self.length == Some(self.received)
     }
@@ -337,12 +339,12 @@ impl<'a> Fragment<'a> {
         Ok(fragment)
     }
 
-    /// Where its data ends in the datagram's.
+    /// End of its data in the datagram's, in bytes.
     fn end(&self) -> usize {
         self.info.offset_bytes + self.data.len()
     }
 
-    /// What the packet's length field would have to say if this were the last fragment.
+    /// Length field of the packet if this were the last fragment.
     fn packet_len(&self) -> usize {
         self.counted_front() + self.end()
     }

@@ -12,7 +12,7 @@ use crate::ip::{IpPacket, Protocol};
 use crate::udp;
 use crate::vnet::{ChecksumNeed, Gso, GsoKind, VnetHeader};
 
-/// Where the checksum of UDP lies in its header.
+/// Offset of UDP's checksum in its header, in bytes.
 const CHECKSUM_AT: u16 = 6;
 const IPV4_LEN: usize = 20;
 const IPV6_LEN: usize = 40;
@@ -57,7 +57,7 @@ impl<'a> RowDatagram<'a> {
         self.payload
     }
 
-    /// Whether a row of datagrams as long as this one may go on with `next`: of the same flow, and not
+    /// True if a row of datagrams as long as this one may go on with `next`: of the same flow, and not
     /// longer. One that is shorter ends it. Hop limits and ECN codepoints are left to the caller.
     pub fn goes_on_with(&self, next: &RowDatagram<'_>) -> bool {
         next.payload.len() <= self.payload.len() && self.flow() == next.flow()

@@ -10,7 +10,7 @@ use std::ops::{BitOr, BitOrAssign};
 
 /// Bytes of a header without options.
 pub(crate) const HEADER_LEN: usize = 20;
-/// Where the checksum lies in the header, which is what offload asks.
+/// Offset of the checksum in the header, in bytes, which offload asks for.
 pub(crate) const CHECKSUM_AT: usize = 16;
 
 /// A set of control bits.
@@ -192,8 +192,8 @@ pub struct TcpRepr {
 }
 
 impl TcpRepr {
-    /// What the header of `packet` says. Options end where they stop making sense (RFC 9293, MUST-7, leaves
-    /// open what to do; this is what Linux does).
+    /// Fields of the header of `packet`. Options end where they stop making sense (RFC 9293, MUST-7, leaves
+    /// open what to do; this is Linux's way).
     pub fn parse(packet: &TcpPacket<'_>) -> TcpRepr {
         TcpRepr {
             source_port: packet.source_port(),

@@ -69,7 +69,7 @@ pub enum TcpOption<'a> {
     WindowScale(u8),
     /// Its sender understands SACK.
     SackPermitted,
-    /// What its sender holds out of order.
+    /// Ranges that its sender holds out of order.
     Sack(SackBlocks),
     /// The clocks.
     Timestamps(Timestamps),
@@ -77,7 +77,7 @@ pub enum TcpOption<'a> {
     Other {
         /// Its kind.
         kind: u8,
-        /// What follows kind and length.
+        /// Bytes after kind and length.
         data: &'a [u8],
     },
 }
@@ -152,7 +152,7 @@ pub struct TcpOptions {
     pub sack_permitted: bool,
     /// The clocks.
     pub timestamps: Option<Timestamps>,
-    /// What the sender holds out of order.
+    /// Ranges that the sender holds out of order.
     pub sack: SackBlocks,
 }
 

@@ -1,8 +1,8 @@
 //! TCP segmentation as views: one large segment stays in its buffer, and each of its MSS-sized packets is a
 //! header written elsewhere and a range of the large one's payload.
 //!
-//! What each packet gets is what a network card's segmentation gives it (Linux, `tcp_gso_segment`): its own
-//! sequence number, IPv4 identification, lengths and checksums; FIN and PSH on the last alone, CWR on the
+//! Each packet gets the header that a network card's segmentation gives it (Linux, `tcp_gso_segment`): its
+//! own sequence number, IPv4 identification, lengths and checksums; FIN and PSH on the last alone, CWR on the
 //! first alone. A [`Tso`] holds numbers only, so it can lie beside the buffer for as long as packets of it
 //! are under way.
 
@@ -28,7 +28,7 @@ pub enum TsoError {
     SizeZero,
 }
 
-/// How a large segment is cut.
+/// Cut of a large segment into packets.
 ///
 /// ```
 /// use farfield_wire::{Addresses, IpRepr, Message, Protocol, TcpRepr, Tso, write_packet};
@@ -60,8 +60,8 @@ impl Tso {
     /// headers.
     pub const HEADER_LEN_MAX: usize = 120;
 
-    /// How `packet`, an IP packet, is cut into packets of at most `size` bytes of payload. One that is not
-    /// larger stays one.
+    /// Cut of `packet`, an IP packet, into packets of at most `size` bytes of payload. One that is not larger
+    /// stays one.
     ///
     /// # Errors
     /// When it is no whole TCP segment, or `size` is 0.
@@ -97,7 +97,7 @@ impl Tso {
         usize::from(self.header_len)
     }
 
-    /// Where the payload of packet `index` lies in the large packet.
+    /// Range in the large packet of the payload of packet `index`.
     ///
     /// # Panics
     /// If there is no such packet; so do all methods that take an index.

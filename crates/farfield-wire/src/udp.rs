@@ -6,7 +6,7 @@ use crate::ip::{Addresses, ParseError, Protocol};
 
 /// Bytes of the header.
 pub(crate) const HEADER_LEN: usize = 8;
-/// Where the checksum lies.
+/// Offset of the checksum, in bytes.
 const CHECKSUM_AT: usize = 6;
 
 /// A view of a UDP datagram: exactly its length.
@@ -77,7 +77,7 @@ pub struct UdpRepr {
 }
 
 impl UdpRepr {
-    /// What the header of `packet` says.
+    /// Fields of the header of `packet`.
     pub fn parse(packet: &UdpPacket<'_>) -> UdpRepr {
         UdpRepr { source_port: packet.source_port(), destination_port: packet.destination_port() }
     }
@@ -168,7 +168,7 @@ mod tests {
                 let view = UdpPacket::parse(&bytes).unwrap();
                 prop_assert!(view.checksum_is_valid(&addresses));
                 prop_assert_eq!((UdpRepr::parse(&view), view.payload()), (repr, &payload[..]));
-                // What offload completes is the same.
+                // A checksum that offload completes is the same.
                 let mut partial = vec![0xaa; 8];
                 repr.emit_partial(&addresses, payload.len(), &mut partial);
                 partial.extend(&payload);

@@ -15,7 +15,7 @@ const GSO_TCPV6: u8 = 4;
 const GSO_UDP: u8 = 5;
 const GSO_ECN: u8 = 0x80;
 
-/// What is known of the transport checksum of a packet.
+/// State of a packet's transport checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ChecksumNeed {
     /// It is in the packet, as ever.
@@ -25,14 +25,14 @@ pub enum ChecksumNeed {
     Verified,
     /// It is to be done: see [`complete_checksum`](crate::complete_checksum).
     Partial {
-        /// Where the sum begins, in bytes from the IP header on.
+        /// Offset at which the sum begins, in bytes from the IP header on.
         start: u16,
-        /// Where the field lies, in bytes from `start` on: 16 for TCP, 6 for UDP.
+        /// Offset of the field, in bytes from `start` on: 16 for TCP, 6 for UDP.
         offset: u16,
     },
 }
 
-/// What kind of packet is still to be cut.
+/// Kind of a packet that is still to be cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GsoKind {
     /// TCP over IPv4.
@@ -45,10 +45,10 @@ pub enum GsoKind {
     Udp,
 }
 
-/// How a packet is still to be cut.
+/// Cut that is still to be made in a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gso {
-    /// What it is.
+    /// Kind of the packet.
     pub kind: GsoKind,
     /// Bytes of payload a packet: with TCP, the MSS less options.
     pub size: u16,
@@ -59,9 +59,9 @@ pub struct Gso {
 /// The header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct VnetHeader {
-    /// What is known of the checksum.
+    /// State of the checksum.
     pub checksum: ChecksumNeed,
-    /// How to cut the packet, if it is to be cut.
+    /// Cut of the packet, if it is to be cut.
     pub gso: Option<Gso>,
     /// Bytes of all headers of the packet: a hint, 0 if not given.
     pub header_len: u16,

@@ -257,7 +257,7 @@ proptest! {
         prop_assert_eq!(back, Ok(Reassembled::Whole(whole)));
     }
 
-    /// Whatever comes, what is held is what is accounted for, within bounds.
+    /// Bytes that are held are those that are accounted for, within bounds, whatever comes.
     #[test]
     fn lies_cost_no_more_than_allowed(
         pieces in prop::collection::vec((0u16..40, any::<bool>(), 0usize..6, any::<u8>(), 0u8..3), 1..60),

@@ -1,4 +1,4 @@
-//! Whatever the bytes, reading them ends, and without a panic.
+//! Reading of any bytes ends, and without a panic.
 
 mod scene;
 

@@ -35,7 +35,7 @@ mod option {
     pub const ISB_OSDROP: u16 = 7;
 }
 
-/// What packets of an interface begin with, by the number of its LINKTYPE.
+/// Header that packets of an interface begin with, by the number of its LINKTYPE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkType(pub u16);
 
@@ -51,7 +51,7 @@ impl LinkType {
 pub struct Interface {
     /// Its name.
     pub name: String,
-    /// What its packets begin with.
+    /// Header that its packets begin with.
     pub link: LinkType,
     /// Bytes that are kept of a packet; 0 keeps all.
     pub snap_len: u32,
@@ -61,7 +61,7 @@ pub struct Interface {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct InterfaceId(pub u32);
 
-/// Which way a packet went, as its interface sees it.
+/// Direction of a packet, as its interface sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Direction {
     /// Not said.
@@ -73,25 +73,25 @@ pub enum Direction {
     Outbound,
 }
 
-/// What is known of a captured packet beside its bytes.
+/// Metadata of a captured packet: all that is known of it beside its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketMetadata {
-    /// Where it was seen.
+    /// Interface that saw it.
     pub interface: InterfaceId,
-    /// When, in nanoseconds since 1970.
+    /// Instant of its capture, in nanoseconds since 1970.
     pub at_unix_ns: u64,
-    /// Which way it went.
+    /// Direction of the packet.
     pub direction: Direction,
     /// Packets that the capture lost on this interface between the one before and this one.
     pub drops: u64,
 }
 
-/// What an interface saw over the run. What is not known is not written.
+/// Counts of an interface over the run. Unknown ones are not written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Statistics {
-    /// When capturing began, in nanoseconds since 1970.
+    /// Start of the capture, in nanoseconds since 1970.
     pub start_unix_ns: Option<u64>,
-    /// When it ended.
+    /// End of the capture, in nanoseconds since 1970.
     pub end_unix_ns: Option<u64>,
     /// Packets that the interface saw.
     pub received: Option<u64>,

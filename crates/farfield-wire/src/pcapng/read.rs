@@ -26,7 +26,7 @@ pub enum ReaderError {
     Damaged(&'static str),
 }
 
-/// What a file holds, in its order.
+/// Block of a file, in its order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Block {
     /// A section begins, and with it the numbering of interfaces.
@@ -35,14 +35,14 @@ pub enum Block {
     Interface(Interface),
     /// A packet.
     Packet {
-        /// What is known of it.
+        /// Its metadata.
         metadata: PacketMetadata,
         /// Its length before it was cut.
         original_len: u32,
-        /// What was kept of it.
+        /// Bytes that were kept of it.
         bytes: Vec<u8>,
     },
-    /// What an interface saw.
+    /// Counts of an interface.
     Statistics(InterfaceId, Statistics),
     /// A block that is not read here, by its type.
     Other(u32),
@@ -57,14 +57,14 @@ pub enum BlockView<'a> {
     Interface(Interface),
     /// A packet.
     Packet {
-        /// What is known of it.
+        /// Its metadata.
         metadata: PacketMetadata,
         /// Its length before it was cut.
         original_len: u32,
-        /// What was kept of it.
+        /// Bytes that were kept of it.
         bytes: &'a [u8],
     },
-    /// What an interface saw.
+    /// Counts of an interface.
     Statistics(InterfaceId, Statistics),
     /// A block that is not read here, by its type.
     Other(u32),

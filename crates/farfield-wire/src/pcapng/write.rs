@@ -149,7 +149,7 @@ impl<W: Write> Writer<W> {
         self.out.flush()
     }
 
-    /// What it is written to.
+    /// Writer that the file goes to.
     pub fn sink(&self) -> &W {
         &self.out
     }
