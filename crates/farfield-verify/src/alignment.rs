@@ -190,7 +190,7 @@ fn gained(found: &ClockRelation, run: &RunRecord, limit: f64) -> Option<f64> {
     (found.drift_ppm.abs() > 2.0 * error && is_beyond).then_some(gained)
 }
 
-/// Whether the clock of a capture that was taken at the run's machine keeps the run's pace, and yet is not
+/// True if the clock of a capture that was taken at the run's machine keeps the run's pace, and yet is not
 /// the run's: one of the two is set wrong.
 pub(crate) fn is_set_wrong(
     clocks: &Clocks,
@@ -223,7 +223,8 @@ pub(crate) fn ways(capture: &Capture, matching: &Matching) -> Vec<u64> {
     ways
 }
 
-/// What the capture's clock is ahead in the median of connections whose client addresses occur once.
+/// Nanoseconds that the capture's clock is ahead, in the median of connections whose client addresses occur
+/// once.
 fn by_addresses(rows: &[Opened], capture: &Capture, frame: &Frame) -> Option<i64> {
     let mut seen: BTreeMap<_, Vec<i64>> = BTreeMap::new();
     for connection in &capture.connections {

@@ -51,7 +51,7 @@ pub struct ClockRelation {
 }
 
 impl ClockRelation {
-    /// What the capture's clock is ahead at `at_ns`, in nanoseconds.
+    /// Nanoseconds that the capture's clock is ahead at `at_ns`.
     pub fn ahead_ns(&self, at_ns: i64) -> f64 {
         self.offset_ns + self.drift_ppm * 1e-6 * (at_ns as f64 - self.middle_ns)
     }

@@ -70,11 +70,11 @@ pub struct Sides<'a> {
     pub samples: &'a [Sample],
     /// The capture.
     pub capture: &'a Capture,
-    /// What the run says of itself.
+    /// The run's own record.
     pub run: &'a RunRecord,
     /// Instants of the capture in the run's time.
     pub frame: &'a Frame,
-    /// Which sample is which transaction.
+    /// Pairs of samples and transactions.
     pub matching: &'a Matching,
 }
 
@@ -87,7 +87,7 @@ impl<'a> Sides<'a> {
         both.filter(|(sample, transaction)| is_answered(sample.outcome) && is_complete(transaction))
     }
 
-    /// Whether the instant is in the measured part, and in no second of it that is set aside.
+    /// True if the instant is in the measured part, and in no second of it that is set aside.
     pub fn is_measured(self, at_ns: i64) -> bool {
         u64::try_from(at_ns).is_ok_and(|ns| {
             let at = Instant::from_ns(ns);

@@ -48,7 +48,7 @@ impl Finding {
     }
 }
 
-/// What is judged.
+/// The two sides, and what was found of them.
 #[derive(Clone, Copy)]
 struct Judged<'a> {
     sides: Sides<'a>,

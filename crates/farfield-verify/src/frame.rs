@@ -3,12 +3,12 @@
 use crate::clock::ClockRelation;
 use farfield_capture::UnixNs;
 
-/// How instants of a capture become instants of a run.
+/// Translation of instants of a capture into instants of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Frame {
     /// The assumed start of the run's clock, in nanoseconds since 1970 by the capture's clock.
     pub start_unix_ns: u64,
-    /// What the capture's clock is ahead beside that.
+    /// Relation of the capture's clock to the run's, beside that.
     pub relation: ClockRelation,
 }
 

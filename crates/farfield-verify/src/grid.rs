@@ -33,7 +33,7 @@ pub fn tick_ns(values: &[i64]) -> Option<i64> {
     TICKS_NS.into_iter().find(|tick| lies_on(values, *tick))
 }
 
-/// Whether 99 of 100 values are multiples of `tick_ns` up to a common offset.
+/// True if 99 of 100 values are multiples of `tick_ns` up to a common offset.
 pub fn lies_on(values: &[i64], tick_ns: i64) -> bool {
     if values.len() < VALUES {
         return false;

@@ -50,7 +50,7 @@ fn syns(capture: &Capture, eligible: &[bool], frame: &Frame) -> Vec<(i64, u32)> 
     syns
 }
 
-/// What the capture's clock is ahead of the run's, in nanoseconds relative to `frame`, by the votes of
+/// Nanoseconds that the capture's clock is ahead of the run's, relative to `frame`, by the votes of
 /// handshakes, and whether another offset has nearly as many; `None` without handshakes.
 pub fn vote(samples: &[Sample], capture: &Capture, frame: &Frame) -> Option<(i64, bool)> {
     let (begun, syns) = (begun(samples), syns(capture, &vec![true; capture.connections.len()], frame));

@@ -1,4 +1,4 @@
-//! What the scenario asked users to do, against what the packets show: arrivals, think times, lengths of
+//! Demands of the scenario on its users, against what the packets show: arrivals, think times, lengths of
 //! sessions, and the mix of requests.
 //!
 //! The arrivals that were asked for are drawn again from the scenario's seed, so that each is known to the

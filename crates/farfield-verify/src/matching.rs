@@ -6,8 +6,8 @@
 //! counted. Requests on a connection are matched by number, where the capture has all bytes of the client
 //! from the connection's beginning on, and otherwise by the nearest instants in order.
 //!
-//! What stays alone on either side has a [cause](SampleCause). What has none of the innocent causes is
-//! unexplained: a sample of a request that never was, or a request that was not recorded.
+//! Samples and transactions that stay alone have a [cause](SampleCause). One without any of the innocent
+//! causes is unexplained: a sample of a request that never was, or a request that was not recorded.
 
 use crate::frame::Frame;
 use crate::handshakes;
@@ -49,12 +49,12 @@ pub enum SampleCause {
 }
 
 impl SampleCause {
-    /// Whether no packet of it was to be captured.
+    /// True if no packet of it was to be captured.
     pub(crate) fn is_beyond_capture(self) -> bool {
         matches!(self, SampleCause::NotCaptured | SampleCause::OutsideCapture)
     }
 
-    /// Whether no packet could be matched with it.
+    /// True if no packet could be matched with it.
     pub(crate) fn is_out_of_reach(self) -> bool {
         self.is_beyond_capture() || self == SampleCause::CaptureLossy
     }
@@ -275,7 +275,7 @@ fn match_requests(
     }
 }
 
-/// Whether the number of a request on the connection is certain: the capture has all that the client sent,
+/// True if the number of a request on the connection is certain: the capture has all that the client sent,
 /// and all of it could be read.
 fn is_whole(connection: &Connection) -> bool {
     let client = connection.client_side;

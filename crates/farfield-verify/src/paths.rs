@@ -61,12 +61,12 @@ pub fn at_clients(
 }
 
 impl PathDelay {
-    /// When a packet left its client that passed the gateway then.
+    /// Instant at which a packet left its client that passed the gateway at the one given.
     fn before(self) -> impl Fn(UnixNs) -> UnixNs {
         move |at| UnixNs(at.0.wrapping_sub(self.up_ns))
     }
 
-    /// When a packet reached its client that passed the gateway then.
+    /// Instant at which a packet reached its client that passed the gateway at the one given.
     fn after(self) -> impl Fn(UnixNs) -> UnixNs {
         move |at| UnixNs(at.0.wrapping_add(self.down_ns))
     }

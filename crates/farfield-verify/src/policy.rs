@@ -1,6 +1,6 @@
 //! The connection policy: what users did with connections, against what was asked for.
 //!
-//! Which request is whose is known from the samples and from the run's own list of connections; how many
+//! The user of a request is known from the samples and from the run's own list of connections; how many
 //! requests a connection carried, how many were on the way at once, and how long it was open, from packets.
 
 use crate::concurrency::closed_ns;

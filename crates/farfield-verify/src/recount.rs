@@ -74,12 +74,12 @@ pub const LEFT_OUT: [(&str, &str); 29] = [
     ("captures[].cpu_ns", "processor time"),
 ];
 
-/// What a summary is counted again from.
+/// Evidence that a summary is counted again from.
 #[derive(Debug, Clone, Copy)]
 pub struct Evidence<'a> {
     /// All samples of the run.
     pub samples: &'a [Sample],
-    /// What the scenario asked for, if it is known.
+    /// The scenario's demands, if they are known.
     pub asked: Option<&'a Asked>,
     /// The name of the capture that is compared, if it is one of the run's own that was read to its end, and
     /// the packets in it.
@@ -109,7 +109,7 @@ impl Expectation {
             .then(|| Expectation(Recount::of(said, evidence).expected(said, evidence)))
     }
 
-    /// How a summary differs from it, and what it has beside.
+    /// Differences of the summary `said` from it, and values that it has beside.
     pub fn compare(&self, said: &Value) -> Recounted {
         let is_left_out = |path: &str| LEFT_OUT.iter().any(|(place, _)| *place == path);
         Recounted {
@@ -124,13 +124,13 @@ pub fn recount(said: &Value, evidence: Evidence<'_>) -> Option<Recounted> {
     Some(Expectation::of(said, evidence)?.compare(said))
 }
 
-/// What counting needs to know of the run.
+/// Facts of the run that counting needs.
 pub(crate) struct Recount<'a> {
     samples: &'a [Sample],
     /// The measured part, in nanoseconds.
     from: u64,
     to: u64,
-    /// What is set aside of it.
+    /// Seconds of it that are set aside.
     aside: SetAside,
     /// The load ended with the measured part, and what happened at that instant is in it.
     ends_with_part: bool,
@@ -151,7 +151,7 @@ pub(crate) struct Recount<'a> {
     states: Vec<String>,
 }
 
-/// Whether the verdict failed for samples that were lost.
+/// True if the verdict failed for samples that were lost.
 fn has_lost(said: &Value) -> bool {
     let checks = at(said, &["verdict", "checks"]).and_then(Value::as_array);
     checks.into_iter().flatten().any(|check| check["name"] == "samples-lost" && check["state"] == "failed")
@@ -220,7 +220,7 @@ impl<'a> Recount<'a> {
         self.from <= ns && (ns < self.to || self.ends_with_part && ns == self.to)
     }
 
-    /// Whether the sample was due in a second that is set aside.
+    /// True if the sample was due in a second that is set aside.
     fn is_aside(&self, sample: &Sample) -> bool {
         self.is_measured(sample.due.as_ns()) && self.aside.contains(sample.due.as_ns())
     }
@@ -236,7 +236,7 @@ impl<'a> Recount<'a> {
         (self.to - self.from).saturating_sub(self.aside.total())
     }
 
-    /// What is set aside; nothing of a run that sets nothing aside.
+    /// Record of the seconds set aside; nothing of a run that sets nothing aside.
     fn set_aside(&self, said: &Value, kept: u64) -> Expected {
         if at(said, &["set_aside"]).is_none() {
             return Expected::Nothing;
@@ -264,7 +264,7 @@ impl<'a> Recount<'a> {
         }
     }
 
-    /// Whether an event of `sample` at `ns` is one of the part.
+    /// True if an event of `sample` at `ns` is one of the part.
     fn happened(&self, which: Which, sample: &Sample, ns: u64) -> bool {
         match which {
             Which::WarmUp => sample.due.as_ns() < self.from && ns < self.from,
@@ -491,7 +491,7 @@ impl<'a> Recount<'a> {
         Expected::record([("valid", Expected::Flag(valid)), ("checks", Expected::List(checks))])
     }
 
-    /// What the check `name` should have measured.
+    /// Value that the check `name` should have measured.
     fn check(&self, name: &str, said: &Value, steady: &Counted) -> Expected {
         let open = steady.count(Outcome::Unfinished);
         match name {

@@ -1,4 +1,4 @@
-//! What a run says of itself: its clock, its connections, its summary, and what its scenario asked for.
+//! Record of a run by itself: its clock, its connections, its summary, and what its scenario asked for.
 //!
 //! All of it is plain data that a caller reads from a run directory. Nothing here is believed: it is held
 //! against the packets.
@@ -10,7 +10,7 @@ use farfield_base::{Instant, Opened, Window};
 use farfield_traffic::LoadModel;
 use serde_json::Value;
 
-/// What a run directory has, beside its samples.
+/// Contents of a run directory, beside its samples.
 #[derive(Debug, Clone)]
 pub struct RunRecord {
     /// The measured part.
@@ -36,9 +36,9 @@ pub struct RunRecord {
     pub stamps_packets: bool,
     /// Requests that were sent again on another connection, of which only the last attempt is a sample.
     pub resent: u64,
-    /// Whether every sample was kept. Where not, packets without a sample say nothing.
+    /// Every sample was kept. Where not, packets without a sample say nothing.
     pub all_kept: bool,
-    /// Whether the network beyond the client's own interface is in the capture as well: the emulated plane's
+    /// The network beyond the client's own interface is in the capture as well: the emulated plane's
     /// interface 0 is the gateway, where requests come later and replies are earlier than at the client.
     pub gateway_is_first: bool,
 }
@@ -55,7 +55,7 @@ pub enum RunStart {
     Unknown,
 }
 
-/// What the scenario asked for.
+/// Demands of a scenario: load, seed, connection policy and mix.
 #[derive(Debug, Clone)]
 pub struct Asked {
     /// The model of load.
@@ -64,8 +64,8 @@ pub struct Asked {
     pub seed: Seed,
     /// The connection policy.
     pub policy: AskedPolicy,
-    /// Whether the scenario's sessions have think times and lengths of their own, so that those of the model
-    /// of load say nothing.
+    /// The scenario's sessions have think times and lengths of their own, so that those of the model of load
+    /// say nothing.
     pub own_sessions: bool,
     /// Shares of the requests of the request set, in order; empty where they depend on replies or pages.
     pub mix: Vec<f64>,
@@ -83,6 +83,6 @@ pub struct AskedPolicy {
     pub parallel: u32,
     /// Requests on the way on one connection at most.
     pub depth: u32,
-    /// Whether users share a pool of connections, or visitors inherit those of earlier ones.
+    /// Users share a pool of connections, or visitors inherit those of earlier ones.
     pub shares: bool,
 }

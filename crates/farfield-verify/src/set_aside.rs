@@ -20,7 +20,7 @@ impl SetAside {
         SetAside(seconds)
     }
 
-    /// Whether an instant lies in one of them.
+    /// True if an instant lies in one of them.
     pub fn contains(&self, ns: u64) -> bool {
         let next = self.0.partition_point(|[from, _]| *from <= ns);
         next.checked_sub(1).is_some_and(|last| ns < self.0[last][1])
@@ -37,7 +37,7 @@ impl SetAside {
         self.before(u64::MAX)
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

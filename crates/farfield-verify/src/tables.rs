@@ -79,7 +79,7 @@ const EVENTS: &str = "message connection_events {
     required int32 requests (integer(32,false));
     required int64 open; }";
 
-/// What a transaction's row has beside the transaction.
+/// Columns of a transaction's row, beside those of the transaction.
 #[derive(Clone, Copy)]
 struct TransactionRow<'a> {
     transaction: &'a Transaction,

@@ -46,7 +46,7 @@ impl TimeKind {
         TimeKind::Response,
     ];
 
-    /// Whether it is of a connection, so that only the first request on it has it.
+    /// True if it is of a connection, so that only the first request on it has it.
     pub const fn is_of_connection(self) -> bool {
         matches!(self, TimeKind::Connect | TimeKind::Tls)
     }
@@ -89,7 +89,7 @@ impl TimeKind {
         let between = |from: u64, to: u64| Some(to as i64 - from as i64);
         let (first, last) = (transaction.reply_first.map(|at| at.0), transaction.reply_last.map(|at| at.0));
         match self {
-            // What a client computes before its first datagram of QUIC is in no packet.
+            // A client's work before its first datagram of QUIC is in no packet.
             TimeKind::Connect if connection.is_quic => None,
             TimeKind::Connect => between(connection.syn?.0, connection.syn_ack?.0),
             TimeKind::Tls => between(connection.syn_ack?.0, connection.secured?.0),
@@ -101,7 +101,7 @@ impl TimeKind {
     }
 }
 
-/// Whether a request of this outcome has a complete reply, whose instants are those of its bytes.
+/// True if a request of this outcome has a complete reply, whose instants are those of its bytes.
 pub fn is_answered(outcome: Outcome) -> bool {
     matches!(
         outcome,
@@ -116,7 +116,7 @@ pub fn is_answered(outcome: Outcome) -> bool {
     )
 }
 
-/// Whether packets show a complete reply.
+/// True if packets show a complete reply.
 pub fn is_complete(transaction: &Transaction) -> bool {
     transaction.state == TransactionState::Complete
 }

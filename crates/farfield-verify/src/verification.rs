@@ -219,7 +219,7 @@ pub fn schema() -> serde_json::Value {
 pub struct Verified {
     /// The result.
     pub verification: Verification,
-    /// What was matched.
+    /// Pairs of samples and transactions.
     pub matching: Matching,
     /// Instants of the capture in the run's time.
     pub frame: Frame,
@@ -328,7 +328,7 @@ fn reply_counts(sides: Sides<'_>) -> ReplyCounts {
         let over = transaction.reply_last.map_or(i64::MAX, |last| sides.frame.run_ns(last));
         let failed = match sample.outcome {
             Outcome::Reset | Outcome::Truncated | Outcome::ClosedUnanswered => true,
-            // What had come long before it was given up was not late.
+            // A reply that had come long before it was given up was not late.
             Outcome::TimedOut | Outcome::Unfinished => {
                 !sides.matching.at_gateway && over < sample.done.as_ns() as i64 - GIVEN_UP_NS
             }

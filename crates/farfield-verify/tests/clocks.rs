@@ -87,7 +87,8 @@ fn a_second_clock_is_a_second_clock() {
             assert!(reason(&found).contains(words), "{offset}: {}", reason(&found));
             let gains = found.clocks.estimate.expect("an estimate").drift_ppm;
             assert!((gains - ppm).abs() < 5.0, "{offset}: {gains} ppm");
-            // Where it was taken at the clients, one that keeps the run's pace is a clock that is set wrong.
+            // A capture that was taken at the clients, and keeps the run's pace, is by a clock that is set
+            // wrong.
             let wrong = if ppm == 0.0 { &["clock-offset"][..] } else { &[] };
             assert_eq!(names(&found), wrong, "{offset}: {:?}", found.findings);
             assert_eq!(found.matched.requests, scene.samples.len() as u64, "{offset}");
@@ -95,7 +96,7 @@ fn a_second_clock_is_a_second_clock() {
             assert!((0..200_000).contains(&late), "{offset}: {late} ns: the frame is the run's");
         }
     }
-    // What a second clock cannot hide: times of its own side.
+    // A second clock cannot hide times of its own side.
     let found = late(&open().of_other(|ns| 3_000_000_000 + drift(60.0)(ns)), 200_000).verify();
     assert!(names(&found).contains(&"service-times"), "{:?}", found.findings);
 }
@@ -178,7 +179,7 @@ fn without_a_handshake_the_requests_bound_the_way() {
     assert!(reason(&found).contains("was not taken at"), "{}", reason(&found));
 }
 
-/// Whatever is taken for one clock: an error of a clock is a finding, or said to be a second clock.
+/// No error of a clock passes for one clock: it is a finding, or said to be a second clock.
 #[test]
 fn no_error_of_a_clock_passes_for_one_clock_that_is_right() {
     let after = |share: f64, by: i64| move |ns: u64| if ns > (share * 8e9) as u64 { by } else { 0 };

@@ -501,7 +501,7 @@ fn counts_that_samples_do_not_have_are_named() {
         let said = evidence(&found, "summary-wrong");
         assert!(said.contains(words), "{said}");
     }
-    // Where samples are left out, nothing can be counted.
+    // Samples that are left out make counting impossible.
     scene.run.all_kept = false;
     assert_eq!(names(&scene.verify()), [""; 0]);
 }

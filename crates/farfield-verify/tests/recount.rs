@@ -234,7 +234,7 @@ fn each_number_is_counted_again_or_left_out_for_a_reason() {
     let mut places = Vec::new();
     numbers(&said, "", "", &mut places);
     assert!(places.len() > 500, "{}", places.len());
-    // What else is expected follows from these.
+    // All else that is expected follows from these.
     let decides =
         ["phases", "verdict.checks[].measured", "sessions.begun", "generator.in", "steady.error_share"];
     let (mut passed, mut open) = (Vec::new(), Vec::new());
@@ -345,7 +345,7 @@ fn a_summary_of_version_2_is_counted_as_it_was_written() {
     said["phases"]["drain_ns"] = json!(0);
     let found = recount(&said, evidence(&scene)).expect("a run that has ended");
     assert_eq!((found.differences, found.unread), (Vec::new(), Vec::new()));
-    // What the reader of today makes of it is no document of that version.
+    // A summary that the reader of today makes of it is no document of that version.
     let read: Summary = serde_json::from_value(said).expect("a summary");
     let rewritten = serde_json::to_value(&read).expect("names are strings");
     let found = recount(&rewritten, evidence(&scene)).expect("a run that has ended");
@@ -368,7 +368,7 @@ fn a_threshold_of_a_path_is_named_as_unread() {
     assert_eq!(found.differences.len(), 1, "{:?}", found.differences);
 }
 
-/// What is no code as it is written is none to count.
+/// A status that is no code as it is written is none to count.
 #[test]
 fn a_status_is_three_digits_or_a_class() {
     for text in ["status.0200==0", "status.02xx==0", "status.+404==0", "status.+4xx==0", "status.20==0"] {

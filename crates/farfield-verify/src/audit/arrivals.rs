@@ -23,7 +23,7 @@ pub struct Arrivals {
     /// Share of stretches whose gaps the test of Anderson and Darling does not reject as exponential at 5
     /// %; 0.95 for a Poisson process.
     pub exponential_passed: Option<f64>,
-    /// What the process is.
+    /// Class of the arrival process.
     pub process: Process,
     /// Requests that followed another one on their connection.
     pub following: u64,
@@ -35,7 +35,7 @@ pub struct Arrivals {
     pub under_way_max: u64,
 }
 
-/// What an arrival process is.
+/// Class of an arrival process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Process {

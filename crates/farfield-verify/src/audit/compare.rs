@@ -11,7 +11,7 @@ use super::truth::Truth;
 use crate::findings::time as words;
 use serde::Serialize;
 
-/// How far a reported figure may be from the true one.
+/// Distance that a reported figure may have from the true one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Tolerance {
     /// Share of the true figure.
@@ -47,13 +47,13 @@ pub struct Row {
     pub figure: String,
     /// Its unit.
     pub unit: Unit,
-    /// What the tool says.
+    /// Figure in the tool's report.
     pub reported: f64,
-    /// What the packets show.
+    /// Figure in the packets.
     pub observed: f64,
     /// (reported - true) / true; absent if the true figure is 0 and the other is not.
     pub difference: Option<f64>,
-    /// Whether the two agree within the tolerance.
+    /// The two agree within the tolerance.
     pub agrees: bool,
     /// The cause of a difference, where it can be shown.
     pub why: Option<String>,
@@ -209,7 +209,7 @@ impl Bench<'_> {
         Some(row)
     }
 
-    /// Whether the figure is that of the other span.
+    /// Words for the other span, if the figure is that one's.
     fn other_span(&self, reported: Time, figure: &str) -> Option<String> {
         let (other, words) = match self.reported.span {
             Span::Request => (Span::ConnectAndRequest, "the time to connect seems to be in it"),
@@ -258,9 +258,9 @@ fn later(tool: Tool) -> &'static str {
     }
 }
 
-/// Whether a figure in another way of counting explains most of a row's difference. It may explain more
-/// than all of it: wrk does not count the requests that are under way at its end, which are the slow ones
-/// if it ends in a stall.
+/// True if a figure in another way of counting explains most of a row's difference. It may explain more than
+/// all of it: wrk does not count the requests that are under way at its end, which are the slow ones if it
+/// ends in a stall.
 fn explains(figure: f64, row: &Row) -> bool {
     let is_between = row.observed < row.reported && row.reported < figure;
     is_between || (row.reported - figure).abs() < (row.reported - row.observed).abs() / 2.0

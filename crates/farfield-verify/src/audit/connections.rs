@@ -63,13 +63,14 @@ impl Connections {
     }
 }
 
-/// When a connection was open: from its SYN-ACK, or first packet, to its end; `None` if it was not accepted.
+/// Start and end of a connection: from its SYN-ACK, or first packet, to its end; `None` if it was not
+/// accepted.
 fn open_from_to(one: &Connection) -> Option<(UnixNs, UnixNs)> {
     let begin = one.syn_ack.or((!one.seen_from_start).then_some(one.first))?;
     Some((begin, closed(one).unwrap_or(one.last).max(begin)))
 }
 
-/// When somebody first closed or reset it.
+/// Instant at which somebody first closed or reset it.
 fn closed(one: &Connection) -> Option<UnixNs> {
     match one.end {
         End::Open => None,

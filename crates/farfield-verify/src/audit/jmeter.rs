@@ -28,7 +28,7 @@ pub fn read(text: &str) -> Option<Reported> {
     }
 }
 
-/// Whether a line begins with an instant in milliseconds and a time.
+/// True if a line begins with an instant in milliseconds and a time.
 fn is_row(line: &str) -> bool {
     let mut fields = line.split(',');
     let digits = |field: Option<&str>| field.is_some_and(|field| whole(field).is_some());

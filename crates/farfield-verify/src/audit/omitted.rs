@@ -31,10 +31,10 @@ use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What open users would have seen.
+/// Times that open users would have seen.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Omitted {
-    /// How it was found.
+    /// Method by which it was found.
     pub method: Method,
     /// Users in the estimate.
     pub users: u64,
@@ -46,7 +46,7 @@ pub struct Omitted {
     pub times: Times,
 }
 
-/// How omitted waiting is found.
+/// Method of finding omitted waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "by")]
 pub enum Method {
@@ -65,7 +65,7 @@ const USERS: u64 = 100_000;
 const DUE_MAX: f64 = 10_000_000.0;
 
 impl Omitted {
-    /// What open users would have seen while `exchanges` were made, which are in order of sending.
+    /// Times that open users would have seen while `exchanges` were made, which are in order of sending.
     /// `rate_per_s` is the constant rate at which they were to be sent. `None` without two requests.
     pub(super) fn of(exchanges: &[Exchange], rate_per_s: Option<f64>) -> Option<Omitted> {
         if exchanges.len() < 2 {

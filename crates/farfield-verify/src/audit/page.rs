@@ -10,14 +10,14 @@ use crate::findings::time;
 use farfield_capture::{Capture, Limits};
 use serde::Serialize;
 
-/// How a tool's process ran.
+/// Run of a tool's process.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct ToolRun {
     /// The command, with its arguments.
     pub command: Vec<String>,
-    /// How it ended, in words.
+    /// End of the process, in words.
     pub ended: String,
-    /// Whether it was ended before its time: by Ctrl-C or a limit.
+    /// It was ended before its time: by Ctrl-C or a limit.
     pub interrupted: bool,
     /// Seconds from its start to its end.
     pub wall_s: f64,
@@ -40,13 +40,13 @@ impl ToolRun {
         if self.wall_s > 0.0 { (self.busiest_thread_s / self.wall_s).min(1.0) } else { 0.0 }
     }
 
-    /// Whether a thread had no time to spare. Above this share, times hold the tool's own delays.
+    /// True if a thread had no time to spare. Above this share, times hold the tool's own delays.
     pub fn is_saturated(&self) -> bool {
         self.busiest_thread() > 0.9
     }
 }
 
-/// Whether report and packets agree.
+/// Agreement of report and packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Agreement {
@@ -63,50 +63,50 @@ pub enum Agreement {
 pub struct Audit {
     /// Version of this layout.
     pub version: u32,
-    /// How the tool ran.
+    /// The tool's run.
     pub run: ToolRun,
     /// The server's address.
     pub server: String,
-    /// What the tool says; absent if it says nothing that can be read.
+    /// Report of the tool; absent if it says nothing that can be read.
     pub reported: Option<Reported>,
-    /// What the packets show; absent without a capture.
+    /// Figures of the packets; absent without a capture.
     pub truth: Option<Truth>,
     /// Figures side by side.
     pub rows: Vec<Row>,
-    /// How far they may be apart.
+    /// Distance that they may have.
     pub tolerance: Tolerance,
     /// The arrival process.
     pub arrivals: Option<Arrivals>,
     /// The connection policy.
     pub connections: Option<Connections>,
-    /// What open users would have seen.
+    /// Times that open users would have seen.
     pub omitted: Option<Omitted>,
-    /// Whether report and packets agree.
+    /// Agreement of report and packets.
     pub agreement: Agreement,
-    /// What a reader should know, a sentence each: the most important first.
+    /// Sentences that a reader should know, the most important first.
     pub findings: Vec<String>,
-    /// What could not be seen, a sentence each.
+    /// Limits of what could be seen, a sentence each.
     pub limits: Vec<String>,
 }
 
-/// What an audit is made of.
+/// Parts that an audit is made of.
 #[derive(Debug, Clone, Default)]
 pub struct AuditInput<'a> {
-    /// How the tool ran.
+    /// The tool's run.
     pub run: ToolRun,
     /// The server's address.
     pub server: String,
-    /// What the tool says.
+    /// Report of the tool.
     pub reported: Option<Reported>,
     /// The packets, rebuilt.
     pub capture: Option<&'a Capture>,
-    /// Whether the capture ended before the tool did: a full disk, an interface that went away.
+    /// The capture ended before the tool did: a full disk, an interface that went away.
     pub capture_ended_early: bool,
     /// Constant rate at which the tool was to send requests, if that was its task.
     pub rate_per_s: Option<f64>,
-    /// How far figures may be apart.
+    /// Distance that figures may have.
     pub tolerance: Tolerance,
-    /// What was missing from the start, a sentence each.
+    /// Parts that were missing from the start, a sentence each.
     pub limits: Vec<String>,
 }
 
@@ -190,7 +190,7 @@ impl Audit {
         self.findings = findings;
     }
 
-    /// What open users would have seen beside what the tool saw.
+    /// Sentence about the times that open users would have seen beside the tool's own.
     fn about_waiting(&self) -> Option<String> {
         let (truth, omitted) = (self.truth.as_ref()?, self.omitted.as_ref()?);
         let (own, open) = (truth.times.at(99.0) as f64, omitted.times.at(99.0) as f64);
@@ -253,7 +253,7 @@ fn is_lossy(limits: &Limits) -> bool {
     lost || limits.cut_short.is_some()
 }
 
-/// What the capture could not show.
+/// Sentences about what the capture could not show.
 fn limits_in_words(limits: &Limits) -> Vec<String> {
     let mut sentences = Vec::new();
     let mut say = |count: u64, what: &str| {

@@ -1,4 +1,4 @@
-//! What a tool says of its run, in one form for all tools: each figure where the tool gives it, in
+//! Report of a tool on its run, in one form for all tools: each figure where the tool gives it, in
 //! nanoseconds or bytes, with the step to which it is rounded.
 
 use serde::Serialize;
@@ -29,7 +29,7 @@ pub enum Tool {
     Csv,
 }
 
-/// What a tool's response time goes from and to, by its documentation or its source.
+/// Span of a tool's response time, by its documentation or its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Span {
@@ -62,7 +62,7 @@ pub struct Percentile {
 pub struct Reported {
     /// The tool.
     pub tool: Tool,
-    /// What its times go from and to.
+    /// Span of its times.
     pub span: Span,
     /// Requests that were completed, failed ones among them.
     pub requests: Option<u64>,
@@ -70,7 +70,7 @@ pub struct Reported {
     pub errors: Option<u64>,
     /// Completed requests per second.
     pub rate_per_s: Option<f64>,
-    /// How long the tool says that it measured.
+    /// Time that the tool says that it measured.
     pub duration: Option<Time>,
     /// Connections or users at once.
     pub concurrency: Option<u64>,
@@ -86,7 +86,7 @@ pub struct Reported {
     pub max: Option<Time>,
     /// Percentiles in ascending order.
     pub percentiles: Vec<Percentile>,
-    /// What a reader should know of how the tool computes its figures, a sentence each.
+    /// Notes for a reader on how the tool computes its figures, a sentence each.
     pub notes: Vec<String>,
 }
 
@@ -130,7 +130,7 @@ impl Tool {
         }
     }
 
-    /// What its response time is.
+    /// Span of its response time.
     pub const fn span(self) -> Span {
         match self {
             Tool::Ab | Tool::Oha | Tool::Locust | Tool::Jmeter => Span::ConnectAndRequest,

@@ -5,11 +5,11 @@ use super::reported::{Reported, Time, Tool};
 /// A request as a tool recorded it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Row {
-    /// When it began, in nanoseconds since any instant.
+    /// Start of the request, in nanoseconds since any instant.
     pub start_ns: Option<u64>,
-    /// How long it took, in nanoseconds.
+    /// Length of the request, in nanoseconds.
     pub took_ns: u64,
-    /// Whether it failed.
+    /// The request failed.
     pub failed: bool,
     /// Bytes received.
     pub bytes: u64,

@@ -11,10 +11,10 @@ pub struct TimePercentile {
     pub ns: u64,
 }
 
-/// What is said of a set of times, in nanoseconds. All are 0 where there is none.
+/// Figures of a set of times, in nanoseconds. All are 0 where there is none.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Times {
-    /// How many there are.
+    /// Count of the times.
     pub count: u64,
     /// Their mean.
     pub mean_ns: f64,

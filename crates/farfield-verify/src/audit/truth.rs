@@ -1,4 +1,4 @@
-//! What the packets show of a tool's run: its requests, how they ended, and what they took.
+//! Figures of a tool's run by its packets: its requests, how they ended, and how long they took.
 //!
 //! The response time goes from the packet with a request's first byte to the packet with the reply's last
 //! byte, both where the capture was taken: at the tool. What the tool itself needs to look at a reply that
@@ -10,7 +10,7 @@ use super::times::Times;
 use farfield_capture::{Capture, Connection, End, Side, Transaction, TransactionState};
 use serde::Serialize;
 
-/// What the packets show.
+/// Figures of a tool's run by its packets.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Truth {
     /// Requests with a complete reply.
@@ -53,7 +53,7 @@ pub(super) struct Exchange {
 }
 
 impl Truth {
-    /// What `capture` shows.
+    /// Figures of `capture`.
     pub fn of(capture: &Capture) -> Truth {
         let exchanges = exchanges(capture);
         let complete = || exchanges.iter().filter(|exchange| exchange.complete);

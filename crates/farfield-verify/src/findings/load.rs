@@ -17,7 +17,7 @@ pub(super) fn omission(judged: Judged<'_>) -> Option<Finding> {
     let response = judged.found.times.iter().find(|errors| errors.time == crate::TimeKind::Response);
     let said = response.and_then(|errors| errors.samples.mean_ns).unwrap_or(0.0);
     let truth = arrivals.response.mean_ns.unwrap_or(0.0);
-    // Who counts from the beginning never counts from before it was due.
+    // A generator that counts from the beginning never counts from before it was due.
     if arrivals.due_is_begin * 2 > arrivals.due_moved && arrivals.due_earlier == 0 {
         return Some(Finding::disagreement(
             "coordinated-omission",
@@ -141,7 +141,7 @@ pub(super) fn quantities(judged: Judged<'_>) -> Vec<Finding> {
     findings
 }
 
-/// Whether the mean found is farther from the one asked for than `share` of it, `slack` and four standard
+/// True if the mean found is farther from the one asked for than `share` of it, `slack` and four standard
 /// errors together.
 fn differs(found: &AskedQuantity, share: f64, slack: f64) -> bool {
     let (Some(asked), Some(mean), Some(error)) = (found.asked_mean, found.mean, found.standard_error) else {

@@ -25,7 +25,7 @@ pub(super) fn nothing_matched(judged: Judged<'_>) -> Option<Finding> {
     ))
 }
 
-/// What limits the verification.
+/// Findings that limit the verification.
 pub(super) fn limits(judged: Judged<'_>) -> Vec<Finding> {
     let capture = &judged.found.capture;
     let mut findings = Vec::new();
@@ -92,14 +92,14 @@ fn has_sent(judged: Judged<'_>) -> bool {
     judged.sides.samples.iter().any(|sample| sample.sent.instant().is_some())
 }
 
-/// Whether nothing was read for want of secrets: of what could not be decrypted nothing is known, not even
+/// True if nothing was read for want of secrets: of what could not be decrypted nothing is known, not even
 /// that it was another run's.
 fn is_sealed(judged: Judged<'_>) -> bool {
     let capture = &judged.found.capture;
     capture.transactions == 0 && capture.tls_sessions_unread > 0
 }
 
-/// What was compared is too little to call it agreement.
+/// Finding that too little was compared to call it agreement.
 pub(super) fn too_little_compared(judged: Judged<'_>) -> Option<Finding> {
     if has_sent(judged) && is_sealed(judged) {
         return Some(Finding::disagreement(
@@ -215,7 +215,7 @@ pub(super) fn invented_samples(judged: Judged<'_>) -> Option<Finding> {
 /// Outcomes, statuses and sizes that packets contradict.
 pub(super) fn outcomes(judged: Judged<'_>) -> Option<Finding> {
     let replies = &judged.found.replies;
-    // Where the clients write the packets that they see, there is nothing to see differently.
+    // Clients that write the packets that they see leave nothing to see differently.
     let exact = judged.sides.run.stamps_packets && !judged.found.capture.at_gateway;
     let share = if exact { 0.0 } else { judged.found.limits.unmatched };
     let allowed = (share * judged.found.matched.requests as f64) as u64;
@@ -226,7 +226,8 @@ pub(super) fn outcomes(judged: Judged<'_>) -> Option<Finding> {
         (replies.failed_but_complete, "failed where packets show a complete reply"),
     ];
     let all: u64 = kinds.iter().map(|(count, _)| count).sum();
-    // What both sides read whole is the same, or wrong; how a connection ended they can see differently.
+    // Replies that both sides read whole are the same, or wrong; how a connection ended they can see
+    // differently.
     if all <= allowed && replies.other_status + replies.other_bytes == 0 {
         return None;
     }

@@ -119,12 +119,12 @@ fn constant_limit(judged: Judged<'_>) -> f64 {
     limit as f64
 }
 
-/// What packets take from another program's capture to the clients and back; nothing of a run's own.
+/// Delay of packets from another program's capture to the clients and back; nothing of a run's own.
 #[derive(Clone, Copy)]
 struct Way {
     /// By which times that begin with the client's packet and end with the server's are longer at the client.
     shift_ns: i64,
-    /// What the ways of single connections differ by, which widens the limits.
+    /// Mean difference of single connections' delays, in nanoseconds, which widens the limits.
     slack_ns: f64,
 }
 
@@ -143,7 +143,7 @@ impl Way {
         Way { shift_ns: middle as i64, slack_ns: apart / ways.len().max(1) as f64 }
     }
 
-    /// What is expected of the errors of a time. A response time ends at the client, after the way back; both
+    /// Expected error of a time, in nanoseconds. A response time ends at the client, after the way back; both
     /// ends of a transfer and of a handshake of TLS come by that way.
     fn shift_ns(self, time: TimeKind) -> i64 {
         match time {
@@ -223,7 +223,7 @@ pub(super) fn times(judged: Judged<'_>, clock_is_off: bool) -> Vec<Finding> {
         }
         let rest = Rest::of(judged, errors, way);
         let Some(mean) = rest.mean_absolute_ns else { continue };
-        // Where the instants are the same, no length of time excuses an error.
+        // Errors of instants that are the same are excused by no length of time.
         let excused = if judged.sides.run.stamps_packets { 0.0 } else { 0.01 };
         if mean <= limit.max(errors.packets.mean_ns.unwrap_or(0.0).abs() * excused) {
             continue;

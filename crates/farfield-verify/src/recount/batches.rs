@@ -69,7 +69,7 @@ fn up_to_two_digits(number: f64) -> f64 {
     ((number / unit).ceil() * unit).round()
 }
 
-/// How the measured part is divided.
+/// Division of the measured part into batches.
 #[derive(Debug, Clone, Copy)]
 pub struct Division {
     /// A batch is two to this power nanoseconds.

@@ -76,11 +76,11 @@ impl Expected {
 /// A value of the document that is not the expected one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// Where it stands: `steady.times.response.quantiles[p99].value_ns`.
+    /// Path of the value: `steady.times.response.quantiles[p99].value_ns`.
     pub path: String,
-    /// What stands there, in words.
+    /// Value that stands there, in words.
     pub said: String,
-    /// What should, in words.
+    /// Value that should, in words.
     pub expected: String,
 }
 

@@ -8,7 +8,7 @@ use super::times::{Estimate, Intervals, Sorted, either};
 use farfield_base::{Outcome, Sample};
 use std::collections::BTreeMap;
 
-/// Which part.
+/// Part of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Which {
     /// Before the measured part.
@@ -49,7 +49,7 @@ fn age_of(name: &str, sample: &Sample) -> Option<u64> {
     since.map(|since| sample.done.as_ns().saturating_sub(since))
 }
 
-/// Whether a whole reply came, whatever was made of it.
+/// True if a whole reply came, whatever was made of it.
 fn is_whole(outcome: Outcome) -> bool {
     use Outcome::{
         BadCoding, CheckFailed, ExtractFailed, Ok, RedirectElsewhere, RedirectLoop, Status4xx, Status5xx,

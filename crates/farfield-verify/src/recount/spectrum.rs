@@ -24,7 +24,7 @@ pub fn variance_per_value(series: &[f64]) -> f64 {
     logarithms(series).map_or(0.0, |logs| UNBIASED * at_zero(&logs).exp())
 }
 
-/// Whether the spectrum rises as a power of the frequency towards zero.
+/// True if the spectrum rises as a power of the frequency towards zero.
 pub fn rises_to_zero(series: &[f64]) -> bool {
     let Some(logs) = logarithms(series) else { return false };
     let at: Vec<f64> = (1..=PAIRS).map(|n| ((4 * n - 1) as f64).ln()).collect();

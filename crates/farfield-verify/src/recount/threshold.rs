@@ -54,7 +54,7 @@ impl<'a> Written<'a> {
         ["mean", "min", "max", "sd"].contains(&self.metric) || self.per_billion().is_some()
     }
 
-    /// Whether it is of a share of the replies.
+    /// True if it is of a share of the replies.
     fn is_share(&self) -> bool {
         self.metric.starts_with("status.") && self.value.ends_with('%')
     }

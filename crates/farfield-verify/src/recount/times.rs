@@ -32,12 +32,12 @@ pub struct Sorted {
     above: u64,
 }
 
-/// What intervals there are of a set of times.
+/// Intervals of a set of times.
 #[derive(Clone, Copy)]
 pub enum Intervals<'a> {
     /// Those of batches, or none for a reason.
     Of(Result<&'a TimesByBatch, NoInterval>),
-    /// Whatever an older farfield wrote.
+    /// Any intervals that an older farfield wrote.
     Unjudged,
 }
 
@@ -64,7 +64,7 @@ impl Sorted {
         self.ns.len() as u64
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     pub fn is_empty(&self) -> bool {
         self.ns.is_empty()
     }

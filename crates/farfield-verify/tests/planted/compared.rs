@@ -1,4 +1,4 @@
-//! What is compared: nothing compared is no agreement, and what came in time is not late.
+//! Comparison: nothing compared is no agreement, and what came in time is not late.
 
 use super::*;
 
@@ -63,7 +63,7 @@ fn what_could_not_be_decrypted_does_not_agree() {
     }
 }
 
-/// What was not to be captured is not missing.
+/// Packets that were not to be captured are not missing.
 #[test]
 fn a_capture_of_some_clients_is_compared_with_theirs() {
     let mut scene = closed();

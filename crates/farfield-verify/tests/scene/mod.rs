@@ -23,7 +23,7 @@ const SECOND: u64 = 1_000_000_000;
 /// From an instant of a sample to its packet, or back, at least.
 const DELAY_NS: u64 = 2_000;
 
-/// What happened, from both sides.
+/// Events of a run, seen from both sides.
 #[derive(Clone)]
 pub struct Scene {
     pub samples: Vec<Sample>,
