@@ -22,14 +22,14 @@ pub struct InTheWay {
     pub by: String,
 }
 
-/// What a namespace has, as far as a diversion depends on it.
+/// Addresses, routes and forwarding of a namespace, as far as a diversion depends on them.
 #[derive(Debug)]
 pub struct Surroundings {
     addresses: Vec<AddressEntry>,
     routes: Vec<RouteEntry>,
     /// Names of interfaces, by their indices.
     names: Vec<(u32, String)>,
-    /// Whether it forwards IPv4 and IPv6.
+    /// It forwards IPv4, and IPv6.
     forwards: [bool; 2],
     /// The first free name of an interface of ours.
     pub interface: String,
@@ -73,7 +73,7 @@ impl Surroundings {
         self.addresses.iter().map(|entry| entry.address).filter(move |address| is_known(address))
     }
 
-    /// Whether the address is the namespace's own. All of 127.0.0.0/8 is, where a loopback interface is up.
+    /// True if the address is the namespace's own. All of 127.0.0.0/8 is, where a loopback interface is up.
     pub fn has(&self, address: IpAddr) -> bool {
         let is_own = |entry: &AddressEntry| {
             entry.address == address
@@ -82,13 +82,13 @@ impl Surroundings {
         self.addresses.iter().any(is_own)
     }
 
-    /// Whether it passes packets of the family of `address` on.
+    /// True if it passes packets of the family of `address` on.
     pub fn forwards(&self, address: IpAddr) -> bool {
         self.forwards[usize::from(address.is_ipv6())]
     }
 
-    /// What leaves no room for a route to one of `blocks`: an address in it, or a route to the same addresses
-    /// or to some of them. A route to more of them stays as it is beside it.
+    /// Obstacle to a route to one of `blocks`: an address in it, or a route to the same addresses or to some
+    /// of them. A route to more of them stays as it is beside it.
     pub fn in_the_way(&self, blocks: &[(IpAddr, u8)]) -> Option<InTheWay> {
         blocks.iter().find_map(|block| {
             let address = self

@@ -148,7 +148,7 @@ pub enum TestbedError {
     /// The interface or a route cannot be set.
     #[error("the gateway's {what} cannot be set ({source})")]
     Interface {
-        /// What was being set, with the value.
+        /// Setting that was made, with the value.
         what: String,
         /// The kernel's error.
         source: io::Error,

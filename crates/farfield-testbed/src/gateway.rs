@@ -58,7 +58,7 @@ pub enum Device {
     Route,
 }
 
-/// What a gateway's interface was given, which must stay while a run lasts.
+/// Properties of a gateway's interface that must stay while a run lasts.
 #[derive(Debug, Clone)]
 pub struct Watched {
     /// The interface.
@@ -82,7 +82,7 @@ pub(crate) struct Gateway {
     pub name: String,
     queues: Vec<Arc<OwnedFd>>,
     framing: Framing,
-    /// Whether it takes rows of UDP datagrams as one packet.
+    /// It takes rows of UDP datagrams as one packet.
     rows: bool,
     pub instead_of_tun: Option<String>,
     pub qdisc: Option<String>,
@@ -91,9 +91,9 @@ pub(crate) struct Gateway {
     pub receive: ReceiveWork,
     /// Packets that packet sockets dropped until the last reading, which resets their counters.
     dropped_before: u64,
-    /// Whether the device outlives its queues, so that it must be removed by name.
+    /// The device outlives its queues, so that it must be removed by name.
     remains: bool,
-    /// Where packets to a server at ::1 are written.
+    /// Interface that packets to a server at ::1 are written to.
     loopback: Option<Arc<OwnedFd>>,
     /// Sockets at the server's address for each queue, where they can be had.
     doors: Vec<Option<Arc<Door>>>,
@@ -101,7 +101,7 @@ pub(crate) struct Gateway {
     maps: Vec<AddressMap>,
     /// The network card, if the device is one.
     card: Option<Card>,
-    /// What the interface was given; `None` for a network card, which has it from others.
+    /// Properties given to the interface; `None` for a network card, which has them from others.
     pub watched: Option<Watched>,
 }
 
@@ -181,7 +181,7 @@ impl Gateway {
             }
         }
         if let Some(card) = &self.card {
-            // What the card loses of others is not ours.
+            // Packets of others that the card loses are not ours.
             let (to_clients, to_server) = (self.dropped_before, card.link.unresolved());
             return Ok(GatewayDrops { to_clients, to_server });
         }

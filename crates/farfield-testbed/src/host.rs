@@ -15,7 +15,7 @@ pub struct HostNamespace {
     is_machines: bool,
 }
 
-/// What the namespace is found by again.
+/// Handle by which the namespace is found again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Handle {
     /// farfield runs in it.
@@ -74,7 +74,7 @@ impl HostNamespace {
         &self.described
     }
 
-    /// Whether it is the machine's: the one that farfield runs in, or the system's first process. Programs
+    /// True if it is the machine's: the one that farfield runs in, or the system's first process. Programs
     /// other than the server depend on its settings.
     pub fn is_machines(&self) -> bool {
         self.is_machines

@@ -1,4 +1,4 @@
-//! What a testbed adds to the network namespace of a server that runs already, checked and put into words
+//! Changes of a testbed to the network namespace of a server that runs already, checked and put into words
 //! before anything is done.
 //!
 //! It adds an interface with a route for the clients' blocks alone, and takes both away again: the interface
@@ -20,14 +20,14 @@ use std::fmt;
 use std::io;
 use std::net::IpAddr;
 
-/// What a testbed adds for as long as it stands.
+/// Changes that a testbed makes for as long as it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changes {
-    /// Where, and that it is added: the beginning of a sentence.
+    /// Place of the changes, and that they are additions: the beginning of a sentence.
     pub heading: String,
     /// One for each change.
     pub list: Vec<String>,
-    /// What stays as it is: the last line.
+    /// Rest that stays as it is: the last line.
     pub ending: &'static str,
 }
 
@@ -101,7 +101,7 @@ pub fn added(spec: &TestbedSpec) -> Vec<IpAddr> {
     all.filter_map(|((address, used), has)| (used && !has).then_some(address)).collect()
 }
 
-/// Whether IPv4 and IPv6 clients reach the server at a loopback address.
+/// True for IPv4, and for IPv6, if clients reach the server at a loopback address.
 pub fn is_at_loopback(spec: &TestbedSpec) -> [bool; 2] {
     let [v4, v6] = [0, 1].map(|family| spec.families[family] && spec.server_has[family]);
     [v4 && spec.server_v4.is_loopback(), v6 && spec.server_v6.is_loopback()]
@@ -149,7 +149,7 @@ fn check_blocks(netlink: &mut Netlink, host: &HostNamespace, spec: &TestbedSpec)
     Ok(())
 }
 
-/// What of the namespace overlaps the block, with its interface.
+/// Address or route of the namespace that overlaps the block, with its interface.
 fn conflict(
     block: (IpAddr, u8),
     addresses: &[AddressEntry],

@@ -90,12 +90,12 @@ pub fn gain_privilege() -> Result<Privilege, TestbedError> {
 #[derive(Debug)]
 pub struct Testbed {
     namespace: Namespace,
-    /// Whether the namespace was made for the run.
+    /// The namespace was made for the run.
     is_own: bool,
     spec: TestbedSpec,
     gateway: Mutex<Gateway>,
     report: TestbedReport,
-    /// Whether connections through the gateway go on without it, since they are others'.
+    /// Connections through the gateway go on without it, since they are others'.
     leaves_connections: bool,
     /// Settings to restore.
     restore: Vec<(String, String)>,
@@ -165,7 +165,7 @@ impl Testbed {
         Ok(testbed)
     }
 
-    /// What [`join`](Self::join) would add, in words.
+    /// Changes that [`join`](Self::join) would make, in words.
     ///
     /// # Errors
     /// If the clients' blocks are in use there, or the namespace cannot be entered.
@@ -214,12 +214,12 @@ impl Testbed {
         self.gateway.lock().unwrap_or_else(PoisonError::into_inner).drops()
     }
 
-    /// What the gateway's interface was given; `None` on a network card.
+    /// Properties given to the gateway's interface; `None` on a network card.
     pub fn watched(&self) -> Option<Watched> {
         self.gateway.lock().unwrap_or_else(PoisonError::into_inner).watched.clone()
     }
 
-    /// Whether its gateway is on a network card, and the server on another machine.
+    /// True if its gateway is on a network card, and the server on another machine.
     pub fn is_on_card(&self) -> bool {
         self.gateway.lock().unwrap_or_else(PoisonError::into_inner).mtu_of_card().is_some()
     }

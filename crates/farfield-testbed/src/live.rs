@@ -23,7 +23,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Where a server is that runs already.
+/// Location of a server that runs already.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Location {
     /// In the network namespace that farfield runs in.
@@ -46,7 +46,7 @@ pub enum Location {
     },
 }
 
-/// What clients want of a server.
+/// Demands of clients on a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
     /// The host of the target's URL, if there is one: an address or a name.
@@ -57,7 +57,7 @@ pub struct Wanted {
     pub v4: Ipv4Addr,
     /// Of IPv6.
     pub v6: Ipv6Addr,
-    /// Whether there are clients with IPv4 and with IPv6 addresses.
+    /// There are clients with IPv4, and with IPv6 addresses.
     pub families: [bool; 2],
 }
 
@@ -72,7 +72,7 @@ pub struct FoundServer {
     pub v6: Ipv6Addr,
     /// Its port.
     pub port: u16,
-    /// Whether the namespace has these addresses.
+    /// The namespace has these addresses.
     pub has: [bool; 2],
     /// The processes that hold its listeners, as far as they can be seen; the one that made the others first.
     pub processes: Vec<u32>,
@@ -214,7 +214,7 @@ impl Location {
     }
 }
 
-/// What a namespace has of what is wanted.
+/// Part of the wanted addresses and listeners that a namespace has.
 struct Seen {
     /// Those of the named addresses that are its own.
     local: Vec<IpAddr>,
@@ -262,7 +262,7 @@ fn check_family(wanted: &Wanted, local: &[IpAddr], host: &HostNamespace) -> Resu
     }
 }
 
-/// Where ip-netns(8) keeps its names.
+/// File of a network namespace; ip-netns(8) keeps those of its names in one folder.
 fn file_of(name: &str) -> PathBuf {
     if name.contains('/') { PathBuf::from(name) } else { Path::new("/run/netns").join(name) }
 }

@@ -53,15 +53,15 @@ pub enum PrefixError {
     /// No slash, or no address before it, or no number after it.
     #[error("{text:?} is not a prefix such as \"198.18.0.0/15\" or \"2001:2::/48\"")]
     Form {
-        /// What was given.
+        /// Text that was given.
         text: String,
     },
     /// More bits than an address has.
     #[error("a prefix of {bits} bits is longer than an address, which has {bits_max}")]
     TooLong {
-        /// What was given.
+        /// Bits that were given.
         bits: u8,
-        /// What an address has.
+        /// Bits of an address.
         bits_max: u8,
     },
     /// Bits are set past the length.
@@ -106,7 +106,7 @@ impl<A: Family> Prefix<A> {
         if low == 128 { u128::MAX } else { (1 << low) - 1 }
     }
 
-    /// Whether an address has this prefix.
+    /// True if an address has this prefix.
     pub fn contains(&self, address: A) -> bool {
         address.to_number() & !self.host_mask() == self.network.to_number()
     }

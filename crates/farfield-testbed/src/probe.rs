@@ -1,5 +1,5 @@
-//! Whether a server answers through the gateway, before a run: the first packet of a handshake, which is
-//! given up at the second, so that the server's process does not see it.
+//! Probe of a server through the gateway, before a run: the first packet of a handshake, which is given up at
+//! the second, so that the server's process does not see it.
 
 use super::{Testbed, TestbedSpec};
 use crate::gateway::Queue;

@@ -83,7 +83,7 @@ pub struct NoUnixSocket {
     address: UnixAddress,
     /// The system's error.
     source: io::Error,
-    /// What to do.
+    /// Advice to the user.
     remedy: &'static str,
 }
 
@@ -109,7 +109,7 @@ pub fn probe_unix(address: &UnixAddress) -> Result<(), NoUnixSocket> {
     Err(NoUnixSocket { address: address.clone(), source: errno.into(), remedy })
 }
 
-/// Whether there may be a Unix socket there; `false` if a file is there that is none.
+/// True if there may be a Unix socket there; `false` if a file is there that is none.
 fn is_socket(address: &UnixAddress) -> bool {
     match address {
         UnixAddress::Path(path) => rustix::fs::stat(path)

@@ -50,7 +50,7 @@ struct RecordContent {
     namespace_inode: u64,
     /// Cookie of the namespace, unique until the machine restarts.
     namespace_cookie: u64,
-    /// What the namespace is found by, if it is not ours.
+    /// Namespace to be found again, if it is not ours.
     host: Option<Host>,
     /// Previous values of its changed settings.
     restore: Vec<(String, String)>,

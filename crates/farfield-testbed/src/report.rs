@@ -19,7 +19,7 @@ pub struct TestbedReport {
     pub steering: Option<String>,
     /// MTU in bytes.
     pub mtu: u32,
-    /// Whether segments of up to 64 KiB and packets without checksums pass.
+    /// Segments of up to 64 KiB and packets without checksums pass.
     pub offload: bool,
     /// Packets in a queue towards clients, with TUN.
     pub queue_packets: Option<u32>,
@@ -38,7 +38,7 @@ pub struct TestbedReport {
     pub initial_window: Option<u32>,
     /// Processors that do the receive work for the server, if they were chosen.
     pub receive_processors: Vec<usize>,
-    /// How that work is moved there, in words.
+    /// Means by which that work is moved there, in words.
     pub receive_work: String,
     /// The reason why it could not be moved there, if it should have been.
     pub receive_refused: Option<String>,

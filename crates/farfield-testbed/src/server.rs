@@ -202,7 +202,7 @@ impl RunningServer {
         self.init
     }
 
-    /// Whether it runs still.
+    /// True if it runs still.
     pub fn runs(&self) -> bool {
         !self.has_ended_within(Duration::ZERO)
     }

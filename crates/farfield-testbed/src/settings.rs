@@ -55,7 +55,7 @@ impl fmt::Display for SettingName {
 pub(crate) struct WantedSetting {
     pub name: String,
     pub value: String,
-    /// Whether the scenario sets it; if not, the testbed works without a setting that the kernel lacks.
+    /// The scenario sets it; if not, the testbed works without a setting that the kernel lacks.
     pub asked: bool,
 }
 
@@ -81,13 +81,13 @@ const REPORTED: [&str; 16] = [
 
 pub const CONGESTION_CONTROL: &str = "net.ipv4.tcp_congestion_control";
 
-/// Whether the kernel has this congestion control.
+/// True if the kernel has this congestion control.
 pub fn is_available(congestion_control: &str) -> bool {
     let names = read("net.ipv4.tcp_available_congestion_control").unwrap_or_default();
     names.split_whitespace().any(|name| name == congestion_control)
 }
 
-/// Whether new interfaces get IPv6. Call it inside the namespace.
+/// True if new interfaces get IPv6. Call it inside the namespace.
 pub fn has_ipv6() -> bool {
     read("net.ipv6.conf.default.disable_ipv6").is_some_and(|value| value == "0")
 }

@@ -22,11 +22,10 @@ pub struct TestbedSpec {
     pub clients_v6: Prefix<Ipv6Addr>,
     /// Other hosts that the gateway leads to, from a namespace of the run's own.
     pub beyond: Vec<IpAddr>,
-    /// Whether clients have IPv4 and IPv6 addresses. Before a server that runs already there are routes for
-    /// these families alone; a namespace of the run's own has both.
+    /// Clients have IPv4, and IPv6 addresses. Before a server that runs already there are routes for these
+    /// families alone; a namespace of the run's own has both.
     pub families: [bool; 2],
-    /// Whether the namespace of a server that runs already has the server's IPv4 and IPv6 address. Others are
-    /// added.
+    /// The namespace of a server that runs already has the server's IPv4, and IPv6 address. Others are added.
     pub server_has: [bool; 2],
     /// Other addresses by which the server is known behind the gateway.
     pub maps: Vec<AddressMap>,
@@ -36,8 +35,8 @@ pub struct TestbedSpec {
     /// MTU of the server's interface, in bytes: from 68 to 65,535. Below 1280 there is no IPv6 (RFC 8200,
     /// section 5).
     pub mtu: u32,
-    /// Whether the server's kernel may send TCP segments and rows of UDP datagrams of up to 64 KiB, and
-    /// packets may lack checksums in both directions.
+    /// The server's kernel may send TCP segments and rows of UDP datagrams of up to 64 KiB, and packets may
+    /// lack checksums in both directions.
     pub offload: bool,
     /// Packets that a queue towards clients holds; those beyond are counted in
     /// [`GatewayDrops`](crate::GatewayDrops).
@@ -47,8 +46,7 @@ pub struct TestbedSpec {
     /// Processors that do the kernel's work on packets for the server, in threads of the kernel's (threaded
     /// NAPI) or else by receive packet steering; empty to leave it to the threads that write them.
     pub receive_processors: Vec<usize>,
-    /// Whether the scenario names them: if not, and there are no kernel threads, the writing threads do the
-    /// work.
+    /// The scenario names them: if not, and there are no kernel threads, the writing threads do the work.
     pub receive_asked: bool,
     /// The server's TCP.
     pub tcp: ServerTcp,
@@ -147,13 +145,13 @@ pub struct ServerTcp {
     pub syn_backlog: Option<u32>,
     /// SYN cookies when that is full (RFC 4987).
     pub syn_cookies: Option<bool>,
-    /// How often a SYN-ACK is sent again.
+    /// Number of times that a SYN-ACK is sent again.
     pub syn_ack_retries: Option<u8>,
     /// A full accept queue answers with a reset, not with silence.
     pub abort_on_overflow: Option<bool>,
-    /// How far a connection's receive buffer grows.
+    /// Largest receive buffer of a connection.
     pub receive_buffer_max: Option<Bytes>,
-    /// How far a connection's send buffer grows.
+    /// Largest send buffer of a connection.
     pub send_buffer_max: Option<Bytes>,
     /// Any other setting of the network namespace, by its name with dots: `"net.ipv4.tcp_fin_timeout" =
     /// "20"`.

@@ -145,7 +145,7 @@ impl Watcher {
     }
 }
 
-/// What is ours and not in the kernel's tables; for when notices of it may have been lost.
+/// Property of ours that is not in the kernel's tables, in words; for when notices of it may have been lost.
 fn missing(watched: &Watched, netlink: &mut Netlink) -> Option<String> {
     let Watched { interface: own, name, blocks, addresses, .. } = watched;
     if netlink.name_of(*own).is_err() {
@@ -164,7 +164,7 @@ fn missing(watched: &Watched, netlink: &mut Netlink) -> Option<String> {
     Some(format!("changed the way to {to}/{bits}"))
 }
 
-/// Whether two addresses have their first `bits` bits in common.
+/// True if two addresses have their first `bits` bits in common.
 fn shares(one: IpAddr, other: IpAddr, bits: u8) -> bool {
     let differ = match (one, other) {
         (IpAddr::V4(one), IpAddr::V4(other)) => u128::from(one.to_bits() ^ other.to_bits()) << 96,

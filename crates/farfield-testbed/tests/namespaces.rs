@@ -288,7 +288,7 @@ fn the_servers_tcp_is_as_asked() {
     }
     assert!(value("net.ipv4.tcp_rmem").ends_with(" 1048576"));
     assert_eq!((report.mtu, report.clients[0].as_str()), (1_500, "198.18.0.0/15"));
-    // What `ip` says is an oracle of the routes, where there is one.
+    // Output of `ip` is an oracle of the routes, where there is one.
     let command = || std::process::Command::new("ip").args(["route", "show", "198.18.0.0/15"]).output();
     match testbed.inside(command).unwrap() {
         Ok(output) => {

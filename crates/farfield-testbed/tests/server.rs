@@ -251,7 +251,7 @@ fn a_server_that_wants_more_memory_loses_the_process() {
     let directory = tempfile::tempdir().unwrap();
     let limit = Bytes(32 << 20);
     let limits = Limits { cpu: None, memory: Some(MemoryLimit::try_from(limit).unwrap()) };
-    // What has no line end is held until its end comes.
+    // Lines without an end are held until it comes.
     let line = "head -c 1G /dev/zero | tail -n 1 > /dev/null; exec sleep 1000";
     let spec = ServerSpec { limits, ..shell(line, directory.path()) };
     let Some(server) = limited(test, &testbed, &spec) else { return };

@@ -37,8 +37,9 @@ impl AddressMap {
     }
 }
 
-/// Whether a packet came as such or is quoted. An error is not sent about an error (RFC 1122, section 3.2.2;
-/// RFC 4443, section 2.4), so that what a quoted one quotes is not looked at, however deep a packet has them.
+/// Place of a packet: it came as such, or is quoted. An error is not sent about an error (RFC 1122, section
+/// 3.2.2; RFC 4443, section 2.4), so that what a quoted one quotes is not looked at, however deep a packet
+/// has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Depth {
     Whole,
@@ -93,8 +94,7 @@ fn replace_in(packet: &mut [u8], places: [usize; 2], from: &[u8], to: &[u8]) -> 
     changed
 }
 
-/// Where the transport's header begins, behind extension headers, and which it is; `None` in a later
-/// fragment.
+/// Protocol and offset of the transport's header, behind extension headers; `None` in a later fragment.
 fn transport_of_v6(packet: &[u8]) -> Option<(u8, usize)> {
     const EXTENSIONS: [u8; 3] = [0, 43, 60];
     const FRAGMENT: u8 = 44;

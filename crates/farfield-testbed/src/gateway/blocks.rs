@@ -34,7 +34,7 @@ pub fn offset_by(address: IpAddr, offset: u128) -> IpAddr {
     }
 }
 
-/// Whether an address lies in one of `blocks`.
+/// True if an address lies in one of `blocks`.
 pub fn is_in(blocks: &[(IpAddr, u8)], address: IpAddr) -> bool {
     let width = if address.is_ipv4() { 32 } else { 128 };
     blocks.iter().any(|block| overlap(*block, (address, width)))
@@ -45,7 +45,7 @@ pub fn width(address: IpAddr) -> u8 {
     if address.is_ipv4() { 32 } else { 128 }
 }
 
-/// Whether two blocks have an address in common: the shorter prefix is that of the other, too.
+/// True if two blocks have an address in common: the shorter prefix is that of the other, too.
 pub fn overlap(one: (IpAddr, u8), other: (IpAddr, u8)) -> bool {
     let number = |address: IpAddr| match address {
         IpAddr::V4(v4) => u128::from(v4.to_bits()) << 96,

@@ -50,12 +50,12 @@ pub struct CardSpec {
     pub next_hops: [Option<IpAddr>; 2],
     /// The Ethernet address of frames.
     pub address: CardAddress,
-    /// Whether it answers for its addresses. If not, somebody routes them to the card's own address.
+    /// It answers for its addresses. If not, somebody routes them to the card's own address.
     pub answers: bool,
 }
 
 impl CardSpec {
-    /// What is done on the card, in words.
+    /// Changes that are made on the card, in words.
     pub fn changes(&self) -> Changes {
         let of =
             |nth: usize| self.next_hops[nth].map(|hop| format!(", by the router {hop}")).unwrap_or_default();
@@ -226,7 +226,7 @@ fn look_at(netlink: &mut Netlink, name: &str) -> Result<CardEntry, CardError> {
     Ok(entry)
 }
 
-/// What this machine has of the addresses that are to be others'.
+/// Error if this machine has one of the addresses that are to be others'.
 fn check_own(netlink: &mut Netlink, card: &CardSpec) -> io::Result<Option<CardError>> {
     let here = |server: &&IpAddr| netlink.is_local(**server).unwrap_or(false);
     if let Some(address) = card.servers.iter().find(here) {
@@ -269,9 +269,9 @@ struct Talker {
     own: Vec<(IpAddr, u8)>,
     answers: bool,
     clock: Clock,
-    /// When the machines that matter were asked for last.
+    /// Instants at which the machines that matter were last asked for.
     asked: BTreeMap<IpAddr, Instant>,
-    /// When those that are known said something last.
+    /// Instants at which those that are known last said something.
     heard: BTreeMap<IpAddr, Instant>,
     /// Other Ethernet addresses for them, until they have answered or are silent for too long.
     claims: BTreeMap<IpAddr, Claim>,

@@ -60,7 +60,7 @@ impl Chunks {
 mod tests {
     use super::*;
 
-    /// What is under way stays as it is, and what no longer is makes room.
+    /// Chunks that are under way stay as they are, and others make room.
     #[test]
     fn chunks_are_used_again() {
         let mut chunks = Chunks::new(32);

@@ -24,7 +24,7 @@ pub struct Door {
     socket: OwnedFd,
     addresses: Addresses,
     ports: UdpRepr,
-    /// Whether what is sent to the client comes to the queue.
+    /// Datagrams to the client come to the queue.
     marks: bool,
 }
 

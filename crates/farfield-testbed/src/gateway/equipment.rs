@@ -1,4 +1,4 @@
-//! What a gateway's interface is given: its size, addresses, routes to clients and receive work.
+//! Equipment of a gateway's interface: its size, addresses, routes to clients and receive work.
 
 use super::blocks::width;
 use super::queue::Framing;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 const NEXT_HOP_V4: Ipv4Addr = Ipv4Addr::new(169, 254, 0, 1);
 const NEXT_HOP_V6: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1);
 
-/// What an interface is given.
+/// Equipment of an interface.
 #[derive(Debug, Clone)]
 pub(crate) struct Equipment {
     /// Addresses that clients send to.
@@ -28,8 +28,8 @@ pub(crate) struct Equipment {
     pub added: Vec<IpAddr>,
     /// Blocks that are routed to it, with their lengths in bits.
     pub blocks: Vec<(IpAddr, u8)>,
-    /// Whether the namespace is not the run's own: then its connections forget what others measured because
-    /// the route says so, instead of the namespace.
+    /// The namespace is not the run's own: then its connections forget what others measured because the route
+    /// says so, instead of the namespace.
     pub joins: bool,
     /// Settings of the interface, applied before it is up.
     pub settings: fn(&str, &TestbedSpec) -> Vec<WantedSetting>,

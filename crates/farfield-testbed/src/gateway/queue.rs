@@ -26,13 +26,13 @@ const ETHERTYPE_V6: [u8; 2] = [0x86, 0xdd];
 pub struct Queue {
     descriptor: Arc<OwnedFd>,
     framing: Framing,
-    /// Whether rows of UDP datagrams pass as one packet.
+    /// Rows of UDP datagrams pass as one packet.
     rows: bool,
-    /// Where IPv6 packets to the server are written instead.
+    /// Interface that IPv6 packets to the server are written to instead.
     loopback: Option<Arc<OwnedFd>>,
     /// The link of a network card, where the queue is on one.
     card: Option<CardPort>,
-    /// Where what was written can be seen to arrive, if it can.
+    /// Door at which written packets can be seen to arrive, if they can.
     door: Option<Arc<Door>>,
     /// Other addresses of the server.
     maps: Vec<AddressMap>,
@@ -53,9 +53,9 @@ pub enum Framing {
     None,
     /// An Ethernet header, with these addresses in what is written.
     Ethernet {
-        /// Where it goes.
+        /// Destination address of frames.
         server: [u8; 6],
-        /// Where it comes from.
+        /// Source address of frames.
         gateway: [u8; 6],
     },
 }
@@ -87,7 +87,7 @@ impl Queue {
         Queue { rows, ..self }
     }
 
-    /// Whether the kernel takes rows of UDP datagrams as one packet.
+    /// True if the kernel takes rows of UDP datagrams as one packet.
     pub fn takes_rows(&self) -> bool {
         self.rows
     }
@@ -117,7 +117,7 @@ impl Queue {
         Queue { maps: maps.to_vec(), ..self }
     }
 
-    /// Whether packets come and go by a network card, to and from other machines.
+    /// True if packets come and go by a network card, to and from other machines.
     pub fn is_on_card(&self) -> bool {
         self.card.is_some()
     }
@@ -207,7 +207,7 @@ impl Queue {
             return write_framed(loopback, LOOPBACK, parts);
         }
         if let Some(card) = &mut self.card {
-            // What is for nobody that was named, or for nobody that is known, is lost as on any link.
+            // Packets for nobody that was named, or for nobody that is known, are lost as on any link.
             let Some(ends) = destination(parts).and_then(|address| card.towards(address)) else {
                 return Ok(true);
             };

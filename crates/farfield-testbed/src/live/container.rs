@@ -33,7 +33,7 @@ pub(super) fn process_of(name: &str) -> Result<u32, LiveError> {
     }
 }
 
-/// What came of a program.
+/// Answer of a program.
 enum Asked {
     NotInstalled,
     Answered(String),
@@ -88,7 +88,7 @@ fn read(program: &'static str, name: &str, text: &str) -> Result<u32, LiveError>
 mod tests {
     use super::*;
 
-    /// What the programs print, cut to the parts around what is read.
+    /// Output of the programs, cut to the parts around what is read.
     #[test]
     fn answers_of_runtimes_are_read() {
         let docker = r#"[{"Id":"4f","State":{"Status":"running","Running":true,"Paused":false,"Pid":4321,"ExitCode":0},

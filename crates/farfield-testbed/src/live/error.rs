@@ -70,7 +70,7 @@ pub enum LiveError {
         at: SocketAddr,
         /// The owner of the namespace, in words.
         namespace: String,
-        /// Where something listens at that port.
+        /// Addresses where something listens at that port.
         others: String,
     },
     /// No program of a container runtime.
@@ -87,7 +87,7 @@ pub enum LiveError {
     NoContainer {
         /// The container.
         name: String,
-        /// What the programs said.
+        /// Errors of the programs.
         said: String,
     },
     /// A container without processes.
@@ -113,7 +113,7 @@ pub enum LiveError {
 }
 
 impl LiveError {
-    /// Whether what was asked for is wrong, not what is there.
+    /// True if the request is wrong, not the machine.
     pub fn is_usage(&self) -> bool {
         matches!(self, LiveError::Elsewhere { .. } | LiveError::Family { .. })
     }

@@ -15,7 +15,7 @@ pub(super) fn at_port(port: u16) -> io::Result<Vec<TcpSocket>> {
     Ok(found)
 }
 
-/// Whether one of the listeners takes connections to `address`. Sockets of IPv6 on all addresses take those
+/// True if one of the listeners takes connections to `address`. Sockets of IPv6 on all addresses take those
 /// of IPv4 as well, unless they have `IPV6_V6ONLY`, which shows only when they are asked.
 pub(super) fn accepts(listeners: &[TcpSocket], address: IpAddr) -> bool {
     listeners.iter().any(|listener| {
@@ -25,7 +25,7 @@ pub(super) fn accepts(listeners: &[TcpSocket], address: IpAddr) -> bool {
     })
 }
 
-/// Where the listeners are, as a part of a sentence; empty if there are none.
+/// Addresses of the listeners, as a part of a sentence; empty if there are none.
 pub(super) fn addresses_in_words(listeners: &[TcpSocket]) -> String {
     let addresses: BTreeSet<String> = listeners.iter().map(|listener| listener.local.to_string()).collect();
     let addresses: Vec<String> = addresses.into_iter().collect();

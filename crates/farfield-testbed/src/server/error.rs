@@ -64,7 +64,7 @@ pub enum ServerError {
     Ended {
         /// The command.
         command: String,
-        /// How it ended.
+        /// Exit status, in words.
         status: String,
         /// The end of its log.
         last_words: String,

@@ -80,7 +80,7 @@ impl fmt::Display for Command {
 pub enum Ready {
     /// As soon as it runs.
     Started,
-    /// When it accepts a connection on this port.
+    /// An accepted connection on this port.
     Tcp(u16),
 }
 
@@ -88,7 +88,7 @@ pub enum Ready {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} does not say when a server is ready: write \"tcp:80\", or \"started\"")]
 pub struct ReadyError {
-    /// What was given.
+    /// Text that was given.
     pub text: String,
 }
 

@@ -86,7 +86,7 @@ pub enum CardError {
         interface: String,
         /// The address.
         address: IpAddr,
-        /// Who has it.
+        /// Ethernet address of the machine that has it.
         by: EthernetAddress,
     },
     /// An address of this machine.
@@ -124,7 +124,7 @@ pub enum CardError {
         server: SocketAddr,
         /// The interface here.
         interface: String,
-        /// Who asked.
+        /// Client that asked.
         client: IpAddr,
         /// The clients' block.
         block: String,
@@ -155,9 +155,9 @@ pub enum CardError {
     Silent {
         /// The interface.
         interface: String,
-        /// Who was asked for.
+        /// Machine that was asked for.
         address: IpAddr,
-        /// Whether it is a router.
+        /// True if it is a router.
         hop: bool,
     },
 }

@@ -24,23 +24,23 @@ pub(crate) struct Peers {
 }
 
 impl Peers {
-    /// Whether packets may be sent to `address`.
+    /// True if packets may be sent to `address`.
     pub fn contain(&self, address: IpAddr) -> bool {
         is_in(&self.blocks, address)
     }
 
-    /// Who passes packets to `address` on: a router, or itself.
+    /// Machine that passes packets to `address` on: a router, or itself.
     pub fn hop_of(&self, address: IpAddr) -> IpAddr {
         self.hops[usize::from(address.is_ipv6())].unwrap_or(address)
     }
 
-    /// Whether the Ethernet address of `address` is ever needed.
+    /// True if the Ethernet address of `address` is ever needed.
     pub fn matter(&self, address: IpAddr) -> bool {
         self.hops.contains(&Some(address)) || self.contain(address)
     }
 }
 
-/// What is known of a card's link.
+/// A card's link, as far as it is known.
 #[derive(Debug)]
 pub(crate) struct Link {
     /// The interface's name.

@@ -1,4 +1,4 @@
-//! What addresses on a network card say to their neighbours: answers of ARP (RFC 826, RFC 5227) and of
+//! Messages from addresses on a network card to their neighbours: answers of ARP (RFC 826, RFC 5227) and of
 //! neighbour discovery (RFC 4861) for these addresses alone, and questions. No I/O.
 
 use crate::gateway::blocks::is_in;
@@ -16,11 +16,11 @@ pub(super) struct Responder {
     own: Vec<(IpAddr, u8)>,
     /// The address that questions of IPv6 come from.
     link_local: Ipv6Addr,
-    /// Whether it answers for its own addresses.
+    /// It answers for its own addresses.
     answers: bool,
 }
 
-/// What a frame of a neighbour leads to.
+/// Consequence of a neighbour's frame.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Heard {
     /// A frame to be sent.
