@@ -17,7 +17,7 @@ use std::sync::Arc;
 const FILE: usize = 1_000_000;
 /// Bytes of an IPv4 and a TCP header without options.
 const HEADERS: u32 = 40;
-/// How often the sender's state is printed.
+/// Interval between printed rows of the sender's state.
 const ROW: Duration = Duration::from_ms(250);
 
 /// A segment at the end of its link.
@@ -35,7 +35,7 @@ struct Transfer {
     links: [(Link, Stream); 2],
     wheel: Wheel<Arrival>,
     received: usize,
-    /// When the last byte came.
+    /// Instant of the last byte.
     complete: Option<Instant>,
     lost: u32,
     table: String,
@@ -131,7 +131,7 @@ impl Transfer {
     }
 }
 
-/// What a transfer looks like under a congestion control.
+/// Course and result of a transfer under a congestion control, as text.
 pub fn report(name: &str, congestion: Algorithm) -> String {
     let mut transfer = Transfer::new(congestion);
     transfer.run();

@@ -158,7 +158,7 @@ impl Connection {
         }
     }
 
-    /// What the acknowledgment of our FIN means. False if the connection is over.
+    /// State changes that the acknowledgment of our FIN leads to. False if the connection is over.
     fn leave_states_by_ack(&mut self, now: Instant) -> bool {
         if !self.send.fin_acknowledged() {
             return true;

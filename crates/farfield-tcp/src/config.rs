@@ -1,4 +1,4 @@
-//! How a connection behaves, as a value shared by all connections of a class of clients.
+//! Behaviour of a connection, as a value shared by all connections of a class of clients.
 
 use crate::delayed_ack::DelayedAckPolicy;
 use crate::rtt::RtoLimits;
@@ -34,11 +34,11 @@ pub struct Config {
     pub sack: bool,
     /// Loss recovery where SACK is not agreed upon.
     pub recovery: LossRecovery,
-    /// How the congestion window moves.
+    /// Congestion control.
     pub congestion: Algorithm,
-    /// How the congestion window grows below the slow start threshold.
+    /// Growth of the congestion window below the slow start threshold.
     pub slow_start: SlowStart,
-    /// What may be sent before the first acknowledgment.
+    /// Window before the first acknowledgment.
     pub initial_window: InitialWindow,
     /// Limited transmit (RFC 3042).
     pub limited_transmit: bool,
@@ -46,18 +46,18 @@ pub struct Config {
     pub nagle: bool,
     /// Bounds of the retransmission timeout.
     pub rto: RtoLimits,
-    /// When a SYN is sent again.
+    /// Instants at which a SYN is sent again.
     pub syn: SynSchedule,
-    /// When a SYN-ACK is sent again.
+    /// Instants at which a SYN-ACK is sent again.
     pub syn_ack: SynSchedule,
     /// R2 of RFC 9293 §3.8.3: how long unacknowledged data is tried before the connection fails.
     pub abandon_after: Option<Duration>,
-    /// When data is acknowledged.
+    /// Delay of acknowledgments.
     pub delayed_ack: DelayedAckPolicy,
-    /// How long TIME-WAIT lasts (2 MSL); none leaves it at once.
+    /// Length of TIME-WAIT (2 MSL); none leaves it at once.
     pub time_wait: Duration,
-    /// How long FIN-WAIT-2 waits for the peer's next data or FIN before the connection fails; `None` is for
-    /// ever, as RFC 9293 has it.
+    /// Wait in FIN-WAIT-2 for the peer's next data or FIN before the connection fails; `None` is for ever, as
+    /// RFC 9293 has it.
     pub fin_wait_2: Option<Duration>,
 }
 
@@ -124,7 +124,7 @@ pub enum Algorithm {
     Cubic,
 }
 
-/// What an acknowledgment adds to the congestion window in slow start. Where a receiver acknowledges every
+/// Growth of the congestion window by an acknowledgment in slow start. Where a receiver acknowledges every
 /// second segment, the window grows by half each round trip with the first, and doubles with the second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -293,7 +293,7 @@ mod tests {
         let of = |receive_buffer| Config { receive_buffer, ..Config::linux() }.window_shift();
         let fixed = |bytes| of(ReceiveBuffer::Fixed(bytes));
         assert_eq!((fixed(65_535), fixed(65_536), fixed(1 << 20), fixed(u32::MAX)), (0, 1, 5, 14));
-        // What SYNs of Linux and Windows have
+        // Shifts in SYNs of Linux and Windows
         assert_eq!((of(ReceiveBuffer::LINUX), of(ReceiveBuffer::WINDOWS)), (7, 8));
     }
 }

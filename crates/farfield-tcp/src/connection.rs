@@ -87,7 +87,7 @@ pub struct Connection {
 pub struct Numbers {
     /// The initial sequence number.
     pub isn: SeqNumber,
-    /// Where the timestamp clock begins.
+    /// Start of the timestamp clock.
     pub timestamp_offset: u32,
 }
 
@@ -204,12 +204,12 @@ impl Connection {
         }
     }
 
-    /// When [`handle_timer`](Connection::handle_timer) has something to do.
+    /// Instant at which [`handle_timer`](Connection::handle_timer) has something to do.
     pub fn poll_timer(&self) -> Option<Instant> {
         self.timers.earliest()
     }
 
-    /// What happened. At most one of each kind in a connection's life, in order.
+    /// Next event. At most one of each kind in a connection's life, in order.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop()
     }

@@ -1,4 +1,4 @@
-//! What a connection counts about itself, for samples and verdicts.
+//! Counters of a connection, for samples and verdicts.
 
 /// Counts since the connection was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,9 +1,9 @@
-//! When data is acknowledged: RFC 9293 §3.8.6.3, RFC 5681 §4.2, and what stacks make of them.
+//! Delayed acknowledgments: RFC 9293 §3.8.6.3, RFC 5681 §4.2, and what stacks make of them.
 
 use farfield_base::{Duration, Instant};
 
-/// How long an acknowledgment may wait. Every second full segment is acknowledged at once, whatever this says
-/// (RFC 9293 SHLD-19), and so is all that is out of order.
+/// Waits that an acknowledgment may have. Every second full segment is acknowledged at once, whatever this
+/// says (RFC 9293 SHLD-19), and so is all that is out of order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DelayedAckPolicy {
     /// The longest wait; under 500 ms (RFC 9293 MUST-40). Zero acknowledges every segment at once.
@@ -15,7 +15,7 @@ pub struct DelayedAckPolicy {
     pub quick_segments: u8,
 }
 
-/// What has come and is not acknowledged.
+/// Data that has come and is not acknowledged.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DelayedAck {
     bytes: u32,
@@ -24,7 +24,7 @@ pub(crate) struct DelayedAck {
     quick_left: u8,
 }
 
-/// What to do about data that came in order.
+/// Verdict on the acknowledgment of data that came in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     AtOnce,

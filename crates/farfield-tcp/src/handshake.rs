@@ -165,7 +165,7 @@ impl Connection {
         }
     }
 
-    /// Which SYN of the schedule was sent last, from 1.
+    /// Number in the schedule of the SYN that was sent last, from 1.
     fn syn_tries(&self) -> u8 {
         self.syn_expiries.saturating_add(1)
     }

@@ -1,4 +1,4 @@
-//! What the two SYNs agree upon: MSS, window scaling, SACK, timestamps.
+//! Options that the two SYNs agree upon: MSS, window scaling, SACK, timestamps.
 
 use crate::config::Config;
 use crate::segment::{Options, Segment, Timestamps};
@@ -8,9 +8,9 @@ use crate::segment::{Options, Segment, Timestamps};
 pub(crate) struct Agreed {
     /// The peer's MSS, or the default before its SYN came.
     pub(crate) peer_mss: u16,
-    /// How far to shift the windows that the peer sends; 0 if scaling is off.
+    /// Shift in bits of the windows that the peer sends; 0 if scaling is off.
     pub(crate) peer_shift: u8,
-    /// How far the windows sent here are shifted; 0 if scaling is off.
+    /// Shift in bits of the windows sent here; 0 if scaling is off.
     pub(crate) own_shift: u8,
     pub(crate) scaling: bool,
     pub(crate) sack: bool,
@@ -34,7 +34,7 @@ impl Agreed {
         }
     }
 
-    /// What follows from the peer's SYN: each option holds if both sides offer it.
+    /// Options that follow from the peer's SYN: each holds if both sides offer it.
     pub(crate) fn with_syn(config: &Config, syn: &Options) -> Agreed {
         let scaling = config.window_scaling && syn.window_scale.is_some();
         Agreed {

@@ -27,7 +27,7 @@ impl Reassembly {
         self.runs.is_empty()
     }
 
-    /// Where the first run begins.
+    /// Position at which the first run begins.
     pub(crate) fn first(&self) -> Option<Position> {
         self.runs.first_key_value().map(|(start, _)| *start)
     }
@@ -37,7 +37,7 @@ impl Reassembly {
         let end = start + bytes.len() as Position;
         let mut at = start;
         while at < end {
-            // What covers `at` is passed over; the gap after it is filled up to the next run.
+            // Runs that cover `at` are passed over; the gap after one is filled up to the next.
             if let Some(covered) = self.run_at(at) {
                 at = covered.end;
                 continue;
@@ -134,7 +134,7 @@ mod tests {
         let mut store = Reassembly::default();
         (0..10_000).for_each(|at| store.insert(2 * at, b"x", 12_800));
         assert_eq!(store.runs.len(), 108);
-        // What joins runs is taken still
+        // A piece that joins runs is taken still
         store.insert(1, b"y", 12_800);
         assert_eq!(store.runs.len(), 107);
     }

@@ -16,13 +16,13 @@ pub(crate) struct Receiving {
     pub(crate) edge: Position,
     /// The buffer that the window stands for. It may grow, and never shrinks.
     pub(crate) buffer: u32,
-    /// How far the buffer grows.
+    /// Size of the buffer.
     pub(crate) sizing: RightSizing,
-    /// What the application has been given and not used.
+    /// Bytes that the application has been given and not used.
     pub(crate) unread: u32,
-    /// What came out of order.
+    /// Data that came out of order.
     pub(crate) reassembly: Option<Box<Reassembly>>,
-    /// Where the peer's FIN is, once it came.
+    /// Position of the peer's FIN, once it came.
     pub(crate) fin: Option<Position>,
     /// Last.ACK.sent of RFC 7323 §4.3.
     pub(crate) last_ack_sent: Position,
@@ -68,7 +68,7 @@ impl Receiving {
             || (seq < self.nxt && seq + len > self.edge && self.nxt < self.edge)
     }
 
-    /// How far the window could reach now.
+    /// Position that the window could reach now.
     pub(crate) fn reach(&self) -> Position {
         self.nxt + Position::from(self.buffer.saturating_sub(self.unread))
     }

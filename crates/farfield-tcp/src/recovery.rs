@@ -7,7 +7,7 @@ use crate::connection::Connection;
 use crate::scoreboard::{DUP_THRESH, Scoreboard};
 use crate::seq::Position;
 
-/// Where the sender stands with losses.
+/// Phase of the sender with regard to losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Phase {
     /// Nothing is known to be lost.
@@ -33,7 +33,7 @@ pub(crate) struct Recovery {
     pub(crate) limited: u32,
     /// The ACK being processed ended fast recovery: it sets the window and does not let it grow.
     pub(crate) just_left: bool,
-    /// What is SACKed; only while anything is.
+    /// Ranges that are SACKed; only while any are.
     pub(crate) board: Option<Box<Scoreboard>>,
 }
 
@@ -51,8 +51,8 @@ impl Connection {
         }
     }
 
-    /// What limited transmit adds to the congestion window: a segment for each of the first two duplicate
-    /// ACKs (RFC 3042 §2). With SACK the pipe has made the room already.
+    /// Allowance of limited transmit beyond the congestion window, in bytes: a segment for each of the first
+    /// two duplicate ACKs (RFC 3042 §2). With SACK the pipe has made the room already.
     pub(crate) fn limited_allowance(&self) -> u64 {
         let open = self.recovery.phase == Phase::Open && self.config.limited_transmit && !self.agreed.sack;
         if open { u64::from(self.recovery.dup_acks.min(2)) * u64::from(self.window.smss) } else { 0 }

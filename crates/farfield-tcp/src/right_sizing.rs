@@ -1,4 +1,4 @@
-//! How large the receive buffer is: fixed, or grown to what the application takes in a round trip.
+//! Size of the receive buffer: fixed, or grown to what the application takes in a round trip.
 //!
 //! Dynamic right-sizing (Fisk and Feng 2001, "Dynamic right-sizing in TCP") as Linux 6.18 does it. The
 //! receiver times round trips itself, counts what the application takes in each, and makes room for twice the
@@ -15,25 +15,25 @@ use crate::config::ReceiveBuffer;
 use crate::seq::Position;
 use farfield_base::{Duration, Instant};
 
-/// What has been measured of an application and its path.
+/// Measurements of an application and its path.
 #[derive(Debug)]
 pub(crate) struct RightSizing {
-    /// How large the buffer may become now, in bytes.
+    /// Largest size that the buffer may have now, in bytes.
     bound: u32,
-    /// How large it may ever become.
+    /// Largest size that it may ever have, in bytes.
     max: u32,
     /// The most bytes that the application took in a round trip.
     most_taken: u32,
     /// The round-trip time as the receiver sees it, in µs; 0 before it was measured.
     rtt_us: u32,
-    /// What the application had taken when the measurement that runs began: the low bits of a position.
+    /// Bytes that the application had taken when the measurement that runs began: the low bits of a position.
     from: u32,
-    /// When it began.
+    /// Start of the measurement.
     since: Instant,
     timing: Timing,
 }
 
-/// How a receiver times round trips.
+/// Method by which a receiver times round trips.
 #[derive(Debug)]
 enum Timing {
     /// By the first segment that echoes a stamp (RFC 7323 §4.1); this is the last echo that counted.

@@ -1,5 +1,5 @@
-//! What the peer holds beyond its cumulative acknowledgment, and what that says is lost: the scoreboard of
-//! RFC 6675 §3 and §4.
+//! Ranges that the peer holds beyond its cumulative acknowledgment, and what that says is lost: the
+//! scoreboard of RFC 6675 §3 and §4.
 //!
 //! Exists only while something is reported. Blocks, not bytes, are counted: a scoreboard is a few ranges.
 
@@ -13,7 +13,7 @@ const RANGES_MAX: usize = 256;
 
 #[derive(Debug, Default)]
 pub(crate) struct Scoreboard {
-    /// What is SACKed, in order; no two touch; all above the cumulative acknowledgment.
+    /// SACKed ranges, in order; no two touch; all above the cumulative acknowledgment.
     ranges: Vec<Range<Position>>,
     /// HighRxt: everything not SACKed before this was retransmitted in this recovery.
     pub(crate) high_rxt: Position,
@@ -21,7 +21,7 @@ pub(crate) struct Scoreboard {
     pub(crate) rescue_rxt: Option<Position>,
 }
 
-/// What to send next in recovery (RFC 6675 §4, NextSeg).
+/// Segment to be sent next in recovery (RFC 6675 §4, NextSeg).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NextSeg {
     /// Rules 1 and 3: a hole, or the beginning of it.

@@ -1,4 +1,4 @@
-//! What the application has written and the peer has not acknowledged.
+//! Data that the application has written and the peer has not acknowledged.
 //!
 //! A queue of shared chunks: writing a request that is a view of a template copies nothing, and a
 //! retransmission reads the same bytes again. The first chunk lies in the buffer itself, so that a connection

@@ -11,7 +11,7 @@ pub(crate) struct Sending {
     pub(crate) isn: SeqNumber,
     /// SND.UNA.
     pub(crate) una: Position,
-    /// Where sending goes on: SND.NXT, but set back to SND.UNA by a timeout.
+    /// Position where sending goes on: SND.NXT, but set back to SND.UNA by a timeout.
     pub(crate) nxt: Position,
     /// SND.NXT of the RFC: after the highest ever sent.
     pub(crate) max: Position,
@@ -28,7 +28,7 @@ pub(crate) struct Sending {
     pub(crate) fin: bool,
     /// The segment whose round trip is being timed: its end, and when it was sent.
     pub(crate) timed: Option<(Position, Instant)>,
-    /// When data was sent last.
+    /// Instant at which data was sent last.
     pub(crate) sent_at: Instant,
     /// A window probe is to be sent.
     pub(crate) probe_due: bool,

@@ -1,6 +1,6 @@
 //! The states of a connection (RFC 9293 §3.3.2) and what each allows.
 
-/// Where a connection is in its life.
+/// State of a connection in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum State {
     /// No connection: not opened, over, or failed.

@@ -1,4 +1,4 @@
-//! When a SYN is sent again, and when the attempt is given up.
+//! Schedule of a SYN's repetitions, and the end of the attempt.
 //!
 //! RFC 9293 §3.8.3 asks for at least three minutes of trying; clients differ, and a server under overload
 //! feels the difference (Banga and Druschel 1999, §2.3), so the schedule is a value.
@@ -40,7 +40,7 @@ impl SynSchedule {
         SynSchedule::seconds(&[3, 6, 12])
     }
 
-    /// How long to wait after the `tries`-th SYN, counted from 1.
+    /// Wait after the `tries`-th SYN, counted from 1.
     pub fn wait_after(&self, tries: u8) -> Duration {
         self.waits[usize::from(tries.max(1) - 1).min(self.waits.len() - 1)]
     }

@@ -22,14 +22,14 @@ pub struct TimeWait {
     ack: SeqNumber,
     /// TS.Recent.
     recent: u32,
-    /// What our timestamp clock adds to the time of the run.
+    /// Offset of our timestamp clock from the time of the run.
     offset: u32,
     /// The window field of the last ACK.
     window: u16,
     timestamps: bool,
 }
 
-/// What a segment means to a connection in TIME-WAIT.
+/// Consequence of a segment for a connection in TIME-WAIT.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// It is dropped.
@@ -45,7 +45,7 @@ pub enum Answer {
 }
 
 impl TimeWait {
-    /// When it is over.
+    /// Instant at which it is over.
     pub fn until(&self) -> Instant {
         self.until
     }
@@ -89,8 +89,8 @@ impl TimeWait {
 }
 
 impl Connection {
-    /// What is left of a connection in [`State::TimeWait`] once its last acknowledgment is sent and its
-    /// events are taken: keep this and drop the connection. `None` before that, and in every other state.
+    /// Rest of a connection in [`State::TimeWait`] once its last acknowledgment is sent and its events are
+    /// taken: keep this and drop the connection. `None` before that, and in every other state.
     ///
     /// The [`Event::Closed`](crate::Event::Closed) that would come at the end is then the owner's to report,
     /// at [`TimeWait::until`].

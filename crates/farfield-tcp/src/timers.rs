@@ -2,7 +2,7 @@
 
 use farfield_base::Instant;
 
-/// What a deadline is for.
+/// Purpose of a deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Timer {

@@ -1,4 +1,4 @@
-//! What to send: resets, SYNs, lost data, new data as windows allow, acknowledgments, in this order.
+//! Segments to send: resets, SYNs, lost data, new data as windows allow, acknowledgments, in this order.
 
 use crate::connection::Connection;
 use crate::recovery::Phase;
@@ -130,7 +130,7 @@ impl Connection {
         }
     }
 
-    /// What lies next in the stream, as far as the peer's window and the sender's manners allow.
+    /// Range that lies next in the stream, as far as the peer's window and the sender's manners allow.
     fn next_range(&self, limit: Position) -> Option<Range<Position>> {
         let send = &self.send;
         let again = send.nxt < send.max;

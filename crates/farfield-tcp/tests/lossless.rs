@@ -38,7 +38,7 @@ fn path() -> impl Strategy<Value = Path> {
     (rtt, rate).prop_map(|(rtt_ms, bits_per_s)| Path { rtt_ms, bits_per_s })
 }
 
-/// What one side writes in its turn: lengths, and the pauses after them.
+/// Pieces that one side writes in its turn: lengths, and the pauses after them.
 fn pieces() -> impl Strategy<Value = Vec<(usize, u64)>> {
     prop::collection::vec((prop_oneof![1usize..3_000, 1usize..120_000], 0u64..3_000), 1..4)
 }

@@ -26,7 +26,7 @@ fn download(config: Config, bytes: usize) -> Pair {
     pair
 }
 
-/// What B offered with each of its acknowledgments: (position acknowledged, bytes from there).
+/// Windows that B offered with each of its acknowledgments: (position acknowledged, bytes from there).
 fn windows(pair: &Pair) -> impl Iterator<Item = (i64, i64)> {
     let shift = pair.sent(B).find_map(|sent| sent.segment.options.window_scale).expect("a SYN-ACK");
     let after_syn = pair.sent(B).filter(|sent| !sent.segment.flags.syn);
@@ -103,7 +103,7 @@ fn what_is_offered_grows_by_twice_what_has_come_and_stays_within_the_maximum() {
             });
             let (mut edge, mut largest) = (0, 0);
             for (ack, window) in windows(&pair) {
-                // What lies beyond a hole has come, too: at most what was offered before
+                // Data beyond a hole has come, too: at most what was offered before
                 let come = if loss > 0.0 { edge.max(ack) } else { ack };
                 let bound = (65_536 + 2 * come).min(i64::from(max)) + unit(buffer);
                 assert!(window < bound, "{window} bytes are offered at {ack}, {bound} at most");

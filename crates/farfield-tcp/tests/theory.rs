@@ -14,7 +14,7 @@ use farfield_tcp::{Config, LossRecovery, ReceiveBuffer};
 use rand::RngExt;
 use scene::*;
 
-/// How losses come.
+/// Process of losses.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Losses {
     /// Each segment by its own luck.

@@ -32,7 +32,7 @@ struct History {
 struct Epoch {
     /// Moves forward by the time in which the window was not used (§4.2: that does not count).
     start: Instant,
-    /// When the window grew last.
+    /// Instant of the window's last growth.
     grown_at: Instant,
     /// K, seconds from the start until the cubic passes W_max.
     k: f64,

@@ -26,17 +26,17 @@ pub struct Window {
 /// A cumulative acknowledgment outside fast recovery, while the window was the limit.
 #[derive(Debug, Clone, Copy)]
 pub struct Acked {
-    /// When it came.
+    /// Instant at which it came.
     pub now: Instant,
     /// Bytes it acknowledged anew.
     pub bytes: u32,
     /// The smoothed round-trip time, if known.
     pub srtt: Option<Duration>,
-    /// How slow start counts.
+    /// Growth in slow start.
     pub slow_start: SlowStart,
 }
 
-/// How a congestion window moves.
+/// Congestion control: moves of a congestion window.
 pub trait CongestionControl {
     /// Lets the window grow.
     fn grow(&mut self, window: &mut Window, acked: Acked);

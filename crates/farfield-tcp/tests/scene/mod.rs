@@ -21,7 +21,7 @@ pub enum Side {
 }
 pub use Side::{A, B};
 
-/// What becomes of a segment on its way.
+/// Fate of a segment on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     Pass,
@@ -43,7 +43,7 @@ pub struct Sent {
     /// Position that it acknowledges.
     pub ack: i64,
     pub len: usize,
-    /// How many times these bytes (or FIN) were sent by then, this time included; 0 for a bare ACK.
+    /// Number of times that these bytes (or FIN) were sent by then, this time included; 0 for a bare ACK.
     pub time: usize,
     pub fate: Fate,
 }
@@ -57,13 +57,13 @@ pub struct End {
     pub tcp: Connection,
     pub received: Vec<u8>,
     pub events: Vec<(Instant, Event)>,
-    /// Whether the application reads what it is given.
+    /// The application reads the bytes that it is given.
     pub reads: bool,
     armed: Option<Instant>,
     isn: u32,
     /// Positions of the last segment sent: its own and the one it acknowledged.
     last: (i64, i64),
-    /// How often something was sent from a position.
+    /// Number of times that something was sent from a position.
     times: BTreeMap<i64, usize>,
 }
 
@@ -194,7 +194,7 @@ impl Pair {
         self
     }
 
-    /// When a segment sent now leaves the link.
+    /// Instant at which a segment sent now leaves the link.
     fn leaves(&mut self, from: Side, segment: &Segment) -> Instant {
         let Some(rate) = self.rate else { return self.now };
         let bits = 8 * u64::from(40 + segment.options.len() as u32 + segment.payload_len);
