@@ -54,14 +54,14 @@ impl SessionArrivals {
     /// A correlation that explains a hundredth of the variance.
     pub const CORRELATION_NIL: f64 = 0.1;
 
-    /// Whether a Poisson process is adequate within a stretch: the test does not reject it, or the effect is
+    /// True if a Poisson process is adequate within a stretch: the test does not reject it, or the effect is
     /// negligible.
     pub fn is_poisson_enough(&self) -> bool {
         self.poisson
             || (self.is_renewal_enough() && self.distance < Self::DISTANCE_NIL && self.stretches >= 20)
     }
 
-    /// Whether a renewal process explains the gaps within a stretch, at the same level.
+    /// True if a renewal process explains the gaps within a stretch, at the same level.
     pub fn is_renewal_enough(&self) -> bool {
         self.renewal || (self.correlation.abs() < Self::CORRELATION_NIL && self.stretches >= 20)
     }
@@ -140,7 +140,7 @@ fn exponential(gaps: &[f64]) -> bool {
     (-n - sum / n) * (1.0 + 0.6 / n) < 1.321
 }
 
-/// Whether the correlation of each gap with the next is within 1.96 / √n of none. Gaps that are all alike
+/// True if the correlation of each gap with the next is within 1.96 / √n of none. Gaps that are all alike
 /// have none.
 fn uncorrelated(gaps: &[f64]) -> bool {
     let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;

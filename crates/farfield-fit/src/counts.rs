@@ -50,7 +50,7 @@ pub struct RequestCounts {
     pub white_noise: f64,
     /// The Hurst parameter, once for each estimator that the log is long enough for.
     pub hurst: Vec<HurstReading>,
-    /// Whether the intervals of wavelets and local Whittle meet; none without both.
+    /// True if the intervals of wavelets and local Whittle meet; none without both.
     pub agree: Option<bool>,
     /// The estimate for the log's own sessions, if they began as a Poisson process: memory that sessions
     /// make.
@@ -349,14 +349,14 @@ impl RequestCounts {
         self.caveats.extend(said);
     }
 
-    /// Whether the estimate for one line is no larger than the log's sessions make it by themselves.
+    /// True if the estimate for one line is no larger than the log's sessions make it by themselves.
     pub fn is_of_sessions(&self) -> bool {
         let pair = self.best_hurst().zip(self.sessions_alone);
         pair.is_some_and(|(reading, alone)| reading.hurst <= alone.interval.1)
     }
 
-    /// What simulations say of the estimate for one line: that so few requests have none, that sessions
-    /// make it by themselves, or how far it is off.
+    /// Sentence of what simulations say of the estimate for one line: that so few requests have none, that
+    /// sessions make it by themselves, or how far it is off.
     pub fn memory_in_words(&self) -> Option<String> {
         /// An interval of estimates that is wider does not distinguish ½ from 0.8.
         const WIDTH_MAX: f64 = 0.3;

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub struct CrawlerSigns {
     /// Parts of a user agent, in lower case.
     pub agents: Vec<String>,
-    /// Whether asking for `/robots.txt` is a sign.
+    /// A request for `/robots.txt` is a sign.
     pub robots: bool,
     /// More pages than this within a minute are a sign.
     pub pages_a_minute: u32,
@@ -95,7 +95,7 @@ impl Crawlers {
         Crawlers { is, tally }
     }
 
-    /// Whether `visitor` is one.
+    /// True if `visitor` is one.
     pub fn contains(&self, visitor: u32) -> bool {
         self.is[visitor as usize]
     }
@@ -150,7 +150,7 @@ fn says_so(agent: &[u8], named: &[memmem::Finder<'_>]) -> bool {
     named.iter().any(|name| name.find(&lower).is_some())
 }
 
-/// Whether more than `limit` pages were asked for within some minute.
+/// True if more than `limit` pages were asked for within some minute.
 fn too_fast(visits: &Visits, own: &[u32], limit: u32, times: &mut Vec<u64>) -> bool {
     let limit = limit as usize;
     if own.len() <= limit {
@@ -161,7 +161,7 @@ fn too_fast(visits: &Visits, own: &[u32], limit: u32, times: &mut Vec<u64>) -> b
     times.windows(limit + 1).any(|window| window[limit] - window[0] < minute)
 }
 
-/// Whether at least `least` pages were asked for, most of them as far from the one before as the others: four
+/// True if at least `least` pages were asked for, most of them as far from the one before as the others: four
 /// in five distances are within a twentieth of the median one, or within a tick of the log's clock. Distances
 /// of few ticks are equal by rounding, and say nothing.
 fn too_regular(visits: &Visits, own: &[u32], least: u32, times: &mut Vec<u64>) -> bool {
@@ -182,7 +182,7 @@ fn too_regular(visits: &Visits, own: &[u32], least: u32, times: &mut Vec<u64>) -
     median >= TICKS_MIN * tick.max(1) && equal * 5 >= distances.len() * 4
 }
 
-/// When the pages among a visitor's requests were asked for, in order.
+/// Instants of the pages among a visitor's requests, in order, into `times`.
 fn page_times(visits: &Visits, own: &[u32], times: &mut Vec<u64>) {
     let pages = own.iter().map(|at| visits.at(*at as usize)).filter(|visit| visit.kind == RequestKind::Page);
     times.clear();

@@ -59,7 +59,7 @@ impl Narrowest {
 pub(crate) const SEEN_MIN: f64 = 0.05;
 
 impl Narrowest {
-    /// Whether `component` is not narrower.
+    /// True if `component` is not narrower.
     pub(crate) fn allows(self, component: &Component) -> bool {
         let [.., last] = component.parameters() else { return false };
         match component.family() {
@@ -72,7 +72,7 @@ impl Narrowest {
         }
     }
 
-    /// Whether `component` is as narrow as this allows, to a hundredth.
+    /// True if `component` is as narrow as this allows, to a hundredth.
     pub(crate) fn binds(self, component: &Component) -> bool {
         let [.., last] = component.parameters() else { return false };
         match component.family() {

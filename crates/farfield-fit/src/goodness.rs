@@ -90,8 +90,7 @@ fn cells(model: &Model, points: &Points) -> Vec<Cell> {
     let filled = is_grouped && (points.largest() - points.least()) / tick < CELLS_MAX;
     let mut cells = Vec::with_capacity(points.values.len() + 1);
     if is_grouped && points.least() > observation.least + tick / 2.0 {
-        // What the distribution has below the least value is a misfit. At the least that rounding can give it
-        // is none.
+        // Probability below the least value is a misfit. At the least that rounding can give it is none.
         cells.push(cell(points.least() - tick, 0.0));
     }
     for (at, (value, count)) in points.values.iter().zip(&points.counts).enumerate() {
@@ -235,9 +234,9 @@ fn levels(model: &Model, points: &Points, value: f64) -> (f64, f64) {
     (below, observation.cdf_and_tail(model, value).0)
 }
 
-/// Whether sorted `levels` pass for uniform at 5 %, by Anderson and Darling, Cramér and von Mises, and
-/// Kolmogorov and Smirnov: the case of a distribution that is fully given (D'Agostino and Stephens 1986,
-/// table 4.2).
+/// True for each test if sorted `levels` pass for uniform at 5 %, by Anderson and Darling, Cramér and von
+/// Mises, and Kolmogorov and Smirnov: the case of a distribution that is fully given (D'Agostino and Stephens
+/// 1986, table 4.2).
 fn uniform_tests(levels: &[f64]) -> [bool; 3] {
     let cells: Vec<Cell> = levels
         .iter()

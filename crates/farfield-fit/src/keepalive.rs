@@ -38,7 +38,7 @@ pub struct KeepAlive {
     pub new_page_s: f64,
     /// E(X₂): how long one on a kept connection does.
     pub kept_page_s: f64,
-    /// Whether users who leave close their connection, or leave it to the timeout.
+    /// Users who leave close their connection; if not, they leave it to the timeout.
     pub leavers_close: bool,
 }
 

@@ -177,8 +177,8 @@ fn kinds(families: &[Family], points: &Points) -> Option<Vec<BoundedFamily>> {
 struct Start {
     order: Vec<usize>,
     cuts: Vec<f64>,
-    /// Whether parts begin with nothing but their bands, or with some of every value. The first finds parts
-    /// that lie apart, and is not led astray by a few extreme values; the second finds parts that overlap.
+    /// Parts begin with nothing but their bands; if not, with some of every value. The first finds parts that
+    /// lie apart, and is not led astray by a few extreme values; the second finds parts that overlap.
     apart: bool,
 }
 
@@ -239,7 +239,7 @@ struct WeightedComponent {
 
 impl<'a> Em<'a> {
     fn begin(points: &'a Points, kinds: &[BoundedFamily], start: &Start) -> Option<Em<'a>> {
-        // How much of a band is the favoured part's.
+        // Share of a band that is the favoured part's.
         let favour = if start.apart { 1.0 } else { 0.85 };
         let cumulative = points.cumulative();
         let band = |at: usize| {

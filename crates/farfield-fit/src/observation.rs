@@ -22,10 +22,9 @@ pub struct Observation {
     pub tick: f64,
     /// The least value that rounding can give: what lies below it becomes it (1 for counts).
     pub least: f64,
-    /// Whether they are differences of two instants, each rounded down to a multiple of `tick`.
+    /// They are differences of two instants, each rounded down to a multiple of `tick`.
     pub differenced: bool,
-    /// Whether they are multiples of `tick`: differences need not be, if something exact was subtracted as
-    /// well.
+    /// They are multiples of `tick`: differences need not be, if something exact was subtracted as well.
     pub on_grid: bool,
     /// Thresholds, both included, between which values are seen; nothing is known of the rest.
     pub between: Option<(f64, f64)>,
@@ -151,7 +150,7 @@ impl Observation {
             };
             let above = self.edge(component, high);
             let p = probability(below, above);
-            // Where the difference underflows, the density is what is left.
+            // The density is what is left where the difference underflows.
             to(at, if p > 1e-280 { p.ln() } else { component.ln_density(*value, logs[at]) + self.tick.ln() });
             before = (high, above);
         }

@@ -173,7 +173,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the paths are, they can all lie on one disk, and be asked for.
+        /// Files of any paths can all lie on one disk, and be asked for.
         #[test]
         fn any_paths_are_files(paths in proptest::collection::vec("/?[ab./%?\\x00é~]{0,9}(index\\.html)?/?[ab]?", 1..40)) {
             let found = files(paths.iter().map(String::as_str));

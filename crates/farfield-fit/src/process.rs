@@ -13,9 +13,9 @@
 //!    ([`FractionalRate`]), whichever is nearer;
 //! 5. either of the two along a course.
 //!
-//! Where none has the log's dispersion at every scale, the nearest is taken, and the report says where it is
-//! off. A log shows one path of its rate. That a rate is random and not a course is no more than economy: a
-//! few numbers do where a course would need many.
+//! The nearest is taken if none has the log's dispersion at every scale, and the report says where it is off.
+//! A log shows one path of its rate. That a rate is random and not a course is no more than economy: a few
+//! numbers do where a course would need many.
 
 mod course;
 mod curve;
@@ -85,7 +85,7 @@ pub struct ComparedProcess {
     /// The largest factor between the log's index and this one, either way.
     #[serde(with = "crate::number")]
     pub off: f64,
-    /// Whether it has the log's dispersion at every scale.
+    /// It has the log's dispersion at every scale.
     pub explains: bool,
 }
 
@@ -101,7 +101,7 @@ impl ProcessModel {
         }
     }
 
-    /// Whether its rate is random.
+    /// True if its rate is random.
     pub fn is_random(&self) -> bool {
         matches!(self, ProcessModel::MarkovModulated(_) | ProcessModel::FractionalNoise(_))
     }
@@ -127,7 +127,8 @@ impl SessionProcess {
         let misfit = Misfit::plain(&scales);
         let mut best = taken(&compared, &misfit);
         if !compared[best].explains || compared[best].model.is_random() {
-            // Where a random rate explains the log alone, they are there for whoever wants the log's course.
+            // Courses beside a random rate that explains the log alone are there for whoever wants the log's
+            // course.
             let is_needed = !compared[best].explains;
             compared.extend(moving_along(&counted, &scales));
             if is_needed {
@@ -141,7 +142,7 @@ impl SessionProcess {
         Some(SessionProcess { rate: counted.rate(), model, along, scales, compared })
     }
 
-    /// Whether this is the process that was taken.
+    /// True if this is the process that was taken.
     pub fn is_taken(&self, process: &ComparedProcess) -> bool {
         process.model == self.model && process.along == self.along
     }
@@ -171,7 +172,7 @@ fn poisson(scales: &[ScaleDispersion], tested: &SessionArrivals) -> ComparedProc
     compared(ProcessModel::Poisson, None, &Misfit::plain(scales), &expected, explains)
 }
 
-/// Whether a variance is its expectation, of which it is `ratio` times, by chance or as good as that. Ten
+/// True if a variance is its expectation, of which it is `ratio` times, by accident or as good as that. Ten
 /// scales are looked at: three deviations at one of them are rare.
 fn is_alike(ratio: f64, degrees: f64) -> bool {
     const RARE: f64 = 3.0;

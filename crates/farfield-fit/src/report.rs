@@ -71,9 +71,9 @@ pub struct FitReport {
     /// First and last date, order and silences.
     #[serde(default)]
     pub dates: LogDates,
-    /// Whether the log's clock ticks in whole seconds.
+    /// The log's clock ticks in whole seconds.
     pub whole_seconds: bool,
-    /// Who is no user.
+    /// Visitors that are no users.
     pub crawlers: CrawlerTally,
     /// Shares of the requests of those who may be.
     #[serde(default)]
@@ -82,7 +82,7 @@ pub struct FitReport {
     pub thresholds: Thresholds,
     /// Totals with other thresholds.
     pub sensitivity: Vec<Sensitivity>,
-    /// Whether sessions arrive as a Poisson or another renewal process; none with too few of them.
+    /// Tests of sessions' arrivals as a Poisson or another renewal process; none with too few of them.
     pub arrivals: Option<SessionArrivals>,
     /// Sessions that the thresholds may have made of one.
     #[serde(default)]
@@ -120,7 +120,7 @@ pub struct FitReport {
 pub struct CutSessions {
     /// Their number.
     pub sessions: u64,
-    /// Whether the process of arrivals, and their gaps, are those of the other sessions: where they are few.
+    /// The process of arrivals, and their gaps, are those of the other sessions: where they are few.
     pub left_out: bool,
 }
 

@@ -26,8 +26,8 @@ impl ReproducedScale {
         (self.scenario / self.log).ln().abs().exp()
     }
 
-    /// Whether they are further apart than the log's own error, by a fifth at least; a factor of 1.5 is
-    /// too far whatever that error is.
+    /// True if they are further apart than the log's own error, by a fifth at least; a factor of 1.5 is too
+    /// far whatever that error is.
     pub fn is_off(&self) -> bool {
         self.factor() > (1.96 * self.error).exp().clamp(1.2, 1.5)
     }

@@ -67,8 +67,8 @@ pub struct TrafficSettings {
     pub speed: f64,
     /// Source of the requests.
     pub asked: RequestSource,
-    /// Whether the rate of sessions moves as it did over the log, from its begin on. Without, a course that
-    /// the dispersion shows begins where the rate is at its mean.
+    /// The rate of sessions moves as it did over the log, from its begin on. Without, a course that the
+    /// dispersion shows begins where the rate is at its mean.
     pub course: bool,
 }
 
@@ -235,7 +235,7 @@ impl FitReport {
         renewal.unwrap_or_else(poisson)
     }
 
-    /// Whether sessions are as good as a Poisson process: their gaps, and where there is enough to see it
+    /// True if sessions are as good as a Poisson process: their gaps, and where there is enough to see it
     /// their dispersion at every scale.
     pub fn is_poisson_enough(&self) -> bool {
         match &self.process {
@@ -244,7 +244,7 @@ impl FitReport {
         }
     }
 
-    /// Whether sessions are as good as a renewal process, likewise.
+    /// True if sessions are as good as a renewal process, likewise.
     pub fn is_renewal_enough(&self) -> bool {
         match &self.process {
             Some(process) => matches!(process.model, ProcessModel::Poisson | ProcessModel::Renewal),
@@ -381,7 +381,7 @@ fn moving(
     Some(spec)
 }
 
-/// What a distribution that is used does not explain.
+/// Sentence about values that a distribution which is used does not explain.
 fn doubt_of(fit: &VariableFit, name: &str) -> Option<String> {
     const PASSED_MIN: f64 = 0.1;
     let taken = fit.taken()?;

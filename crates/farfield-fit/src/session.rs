@@ -83,7 +83,7 @@ impl Default for Thresholds {
 pub enum SessionEvent {
     /// A session begins, with a click on `page`.
     Start {
-        /// When.
+        /// Instant of the click.
         at: Instant,
         /// The path's number.
         page: u32,

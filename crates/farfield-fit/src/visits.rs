@@ -33,10 +33,9 @@ impl Default for Limits {
 /// Interpretation of the lines of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogSettings {
-    /// Whether requests that differ after a `?` are for different objects.
+    /// Requests that differ after a `?` are for different objects.
     pub keep_query: bool,
-    /// Whether the log's time is that of the request's end (as nginx writes it) and not of its start
-    /// (Apache).
+    /// The log's time is that of the request's end (as nginx writes it) and not of its start (Apache).
     pub stamped_at_end: bool,
 }
 
@@ -50,7 +49,7 @@ impl Default for LogSettings {
 /// A request as it is kept.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Visit {
-    /// When it began, from the start of 1970.
+    /// Start of the request, counted from the start of 1970.
     pub at: Instant,
     /// Index of the visitor, from 0 in the order of first appearance.
     pub visitor: u32,
@@ -58,9 +57,9 @@ pub struct Visit {
     pub path: u32,
     /// Kind of the object.
     pub kind: RequestKind,
-    /// Whether it was served: a status below 400 (or none).
+    /// It was served: a status below 400 (or none).
     pub served: bool,
-    /// Whether it was a GET, or the log does not say what it was.
+    /// It was a GET, or the log does not say what it was.
     pub get: bool,
     /// The reply's bytes, if the whole object came (status 200, or none in the log).
     pub bytes: Option<u64>,
@@ -93,7 +92,7 @@ impl TargetTally {
     }
 }
 
-/// Whether somebody can ask for this (RFC 9112 section 3.2): a path, the URL that proxies are asked for, `*`,
+/// True if somebody can ask for this (RFC 9112 section 3.2): a path, the URL that proxies are asked for, `*`,
 /// and with CONNECT an authority. A status line stands in logs of GN for the target of what was refused.
 fn is_target(method: &[u8], target: &[u8]) -> bool {
     let is_url = || {
@@ -294,7 +293,7 @@ impl Visits {
         LogDates { set_aside: self.set_aside, absurd_ns: self.absurd_ns, ..LogDates::of(&self.at) }
     }
 
-    /// When the first request came; the start of 1970 if there is none.
+    /// Instant of the first request; the start of 1970 if there is none.
     pub fn begins(&self) -> Instant {
         Instant::from_ns(self.at.iter().copied().min().unwrap_or_default())
     }

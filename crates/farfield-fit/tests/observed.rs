@@ -251,7 +251,7 @@ fn the_distribution_of_counts_ranks_first_and_has_their_mean() {
     }
 }
 
-/// What is fitted between thresholds is drawn between them: a scenario's think times are none that would be
+/// Values fitted between thresholds are drawn between them: a scenario's think times are none that would be
 /// something else.
 #[test]
 fn what_was_cut_is_drawn_between_the_thresholds() {

@@ -17,7 +17,7 @@ fn seconds(secs: f64) -> Instant {
     Instant::ZERO + Duration::from_secs_f64(secs)
 }
 
-/// How many of the arrivals of stream `number` come in each of `slots` slots.
+/// Arrivals of stream `number` in each of `slots` slots.
 fn counted(process: &ArrivalProcess, number: u64, slot: Duration, slots: usize) -> Vec<f64> {
     let end = Instant::ZERO + slot.times(slots as u64);
     counts(process.start(stream(number)).take_while(|at| *at < end), Instant::ZERO, slot, slots)

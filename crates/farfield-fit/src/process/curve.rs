@@ -3,16 +3,16 @@
 
 use super::scales::ScaleDispersion;
 
-/// What the variance around the log's own mean shows of an index F where `windows` windows of `over_s`
-/// seconds cover the log: (n F(t) − F(n t)) / (n − 1). For uncorrelated counts that is F(t); with memory the
-/// log stays on one side of its mean, and looks calmer.
+/// Variance around the log's own mean that shows for an index F where `windows` windows of `over_s` seconds
+/// cover the log: (n F(t) − F(n t)) / (n − 1). For uncorrelated counts that is F(t); with memory the log
+/// stays on one side of its mean, and looks calmer.
 pub(crate) fn shown(index: f64, index_of_the_whole: f64, windows: f64) -> f64 {
     ((windows * index - index_of_the_whole) / (windows - 1.0)).max(1e-9)
 }
 
-/// How many standard deviations a variance is from its expectation, if `ratio` of the two is χ² with
-/// `degrees` degrees of freedom over their number: by the cube root of Wilson and Hilferty (1931, "The
-/// distribution of chi-square").
+/// Standard deviations between a variance and its expectation, if `ratio` of the two is χ² with `degrees`
+/// degrees of freedom over their number: by the cube root of Wilson and Hilferty (1931, "The distribution of
+/// chi-square").
 pub(crate) fn deviations(ratio: f64, degrees: f64) -> f64 {
     let spread = 2.0 / (9.0 * degrees);
     (ratio.cbrt() - (1.0 - spread)) / spread.sqrt()
@@ -84,7 +84,7 @@ impl<'a> Misfit<'a> {
         pairs.map(|(scale, expected)| (scale.index / expected).ln().abs()).fold(0.0, f64::max).exp()
     }
 
-    /// Whether the process has the log's dispersion at every scale, within the log's own error (two of them,
+    /// True if the process has the log's dispersion at every scale, within the log's own error (two of them,
     /// but never more than the factor [`Misfit::MOST`]).
     pub(crate) fn explains(&self, plain: &[f64]) -> bool {
         self.pairs(plain.iter().copied()).all(|(scale, expected)| {

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 pub struct TwoRates {
     /// The lower and the higher rate, a second.
     pub rates: [f64; 2],
-    /// How often a second each of the two is left.
+    /// Times a second that each of the two is left.
     pub left: [f64; 2],
 }
 

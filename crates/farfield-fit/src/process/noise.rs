@@ -8,9 +8,9 @@
 //! Willinger 1995, "Estimators for long-range dependence", section 3.1), with the 1 taken off and with what
 //! the log's own mean hides.
 //!
-//! How far such an estimate can be off is found by simulation: as many counts at the log's rate, of noise
-//! with the estimated parameters, are fitted again (the parametric bootstrap of Efron and Tibshirani 1993,
-//! "An Introduction to the Bootstrap", section 6.5).
+//! The error of such an estimate is found by simulation: as many counts at the log's rate, of noise with the
+//! estimated parameters, are fitted again (the parametric bootstrap of Efron and Tibshirani 1993, "An
+//! Introduction to the Bootstrap", section 6.5).
 
 use super::curve::{Misfit, shown};
 use super::scales::{ScaleDispersion, StartCounts};
@@ -30,7 +30,7 @@ pub struct FractionalRate {
     pub hurst: f64,
     /// Interval of it, from simulations of this process at the log's rate and length.
     pub interval: (f64, f64),
-    /// What the estimate is off by in the mean of these simulations.
+    /// Error of the estimate in the mean of these simulations.
     pub bias: f64,
     /// The rate's standard deviation over its mean.
     pub deviation: f64,
@@ -95,7 +95,7 @@ impl FractionalRate {
         FractionalRate { bias, interval: ((middle - half).max(0.5), (middle + half).min(1.0)), ..self }
     }
 
-    /// What counts of this process in the slots of `counted` are drawn from.
+    /// Distribution that counts of this process in the slots of `counted` are drawn from.
     fn drawn(&self, counted: &StartCounts) -> Drawn {
         let (base_s, own_s) = (counted.slot.as_secs_f64(), self.slot.as_secs_f64());
         // Averages over k slots of noise deviate by k^(H−1).

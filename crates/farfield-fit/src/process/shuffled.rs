@@ -1,7 +1,7 @@
 //! The dispersion of a renewal process with the log's own gaps: the same gaps in random order.
 //!
-//! Whatever the distribution of gaps is, a renewal process has the same dispersion in every order of them, so
-//! that the log's own order is one of many if sessions are one (a permutation test; on the intervals of point
+//! A renewal process has the same dispersion in every order of its gaps, whatever their distribution, so that
+//! the log's own order is one of many if sessions are one (a permutation test; on the intervals of point
 //! processes Lowen and Teich 2005, "Fractal-Based Point Processes", chapter 11). Nothing is fitted.
 
 use super::scales::StartCounts;
