@@ -53,8 +53,8 @@ impl AliasTable {
                 small.push(rich);
             }
         }
-        // What is left over has a share of one but for rounding, and already keeps all of it. A thing of
-        // weight zero cannot be left over: the others, each at most one, could not make up its share.
+        // Things that are left over have a share of one but for rounding, and already keep all of it. A thing
+        // of weight zero cannot be left over: the others, each at most one, could not make up its share.
         debug_assert!(small.iter().all(|i| weights[*i as usize] > 0.0));
         Ok(AliasTable { columns })
     }

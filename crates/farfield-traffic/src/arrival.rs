@@ -179,7 +179,7 @@ impl ArrivalProcess {
         }
     }
 
-    /// Whether arrivals are a Poisson process, with a constant rate or one that follows a curve: the expected
+    /// True if arrivals are a Poisson process, with a constant rate or one that follows a curve: the expected
     /// numbers between neighbours are then independent and exponential with mean 1.
     pub fn is_poisson(&self) -> bool {
         matches!(&self.process, Process::Curve { spacing: Spacing::Poisson, gaps: None, .. })

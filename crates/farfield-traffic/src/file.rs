@@ -51,7 +51,7 @@ pub enum FileError {
     Nothing {
         /// The file.
         path: PathBuf,
-        /// What was left out, and why.
+        /// Entries that were left out, by reason.
         why: Vec<String>,
     },
 }

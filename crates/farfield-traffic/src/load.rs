@@ -12,8 +12,8 @@
 //!
 //! A model of load decides times only, never how the bytes travel.
 //!
-//! What other crates need to know of a model, they ask it: each such question is a method of [`LoadSpec`] or
-//! [`LoadModel`] that matches every model, so that the compiler asks it of a new one.
+//! Questions that other crates have about a model are methods of [`LoadSpec`] or [`LoadModel`] that match
+//! every model, so that the compiler asks each of them of a new one.
 
 use crate::arrival::{ArrivalProcess, ArrivalSpec, Spacing};
 use crate::distribution::{CountsSpec, Distribution, DistributionSpec, TimesSpec};
@@ -60,7 +60,7 @@ pub struct ClosedSpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct OpenSpec {
-    /// When pages arrive.
+    /// Arrivals of pages.
     pub arrivals: ArrivalSpec,
     /// Limit of users at once; arrivals beyond are dropped and counted. No limit by default.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "users_max")]
@@ -71,7 +71,7 @@ pub struct OpenSpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct HybridSpec {
-    /// When sessions arrive.
+    /// Arrivals of sessions.
     pub arrivals: ArrivalSpec,
     /// Pages a session, each with what is embedded in it; geometric with mean 5 by default.
     #[serde(default = "five_pages")]
@@ -100,7 +100,7 @@ pub struct Overload {
     /// are dropped that the server is about to answer (section 4.2). 500 ms by default, as in the paper.
     #[serde(default = "half_a_second", deserialize_with = "timeout")]
     timeout: Duration,
-    /// When a descriptor begins its next attempt.
+    /// Instant at which a descriptor begins its next attempt.
     #[serde(default)]
     pub restart: Restart,
     /// Limit of established connections at once; attempts answered beyond are closed at once. No
@@ -109,7 +109,7 @@ pub struct Overload {
     pub established_max: Option<NonZeroU32>,
 }
 
-/// When a descriptor of an [`Overload`] begins its next attempt.
+/// Instant at which a descriptor of an [`Overload`] begins its next attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Restart {
@@ -137,14 +137,14 @@ pub enum LoadModel {
     },
     /// Pages arrive.
     Open {
-        /// When pages arrive.
+        /// Arrivals of pages.
         arrivals: ArrivalProcess,
         /// Limit of users at once.
         users_max: Option<NonZeroU32>,
     },
     /// Sessions arrive, and wait inside.
     Hybrid {
-        /// When sessions arrive.
+        /// Arrivals of sessions.
         arrivals: ArrivalProcess,
         /// Pages a session.
         requests: Distribution,
@@ -183,7 +183,7 @@ impl LoadModel {
         }
     }
 
-    /// Whether each of the [`users`](Self::users) always has a connection open, where users keep connections
+    /// True if each of the [`users`](Self::users) always has a connection open, where users keep connections
     /// between requests (`kept`) or not.
     pub fn holds_connections(&self, kept: bool) -> bool {
         match self {
@@ -210,7 +210,7 @@ impl LoadModel {
         }
     }
 
-    /// Whether load is due at instants that do not depend on replies, and can therefore be begun late or not
+    /// True if load is due at instants that do not depend on replies, and can therefore be begun late or not
     /// at all.
     pub fn has_arrivals(&self) -> bool {
         match self {
@@ -286,7 +286,7 @@ impl LoadSpec {
         })
     }
 
-    /// Whether users wait for a reply before they ask again, as those of a session do.
+    /// True if users wait for a reply before they ask again, as those of a session do.
     pub fn has_users_who_wait(&self) -> bool {
         match self {
             LoadSpec::Closed(_) | LoadSpec::Hybrid(_) => true,
@@ -294,7 +294,7 @@ impl LoadSpec {
         }
     }
 
-    /// Whether the model itself groups pages into sessions.
+    /// True if the model itself groups pages into sessions.
     pub fn has_sessions(&self) -> bool {
         match self {
             LoadSpec::Hybrid(_) => true,

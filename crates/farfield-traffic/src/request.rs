@@ -4,8 +4,7 @@
 //! connections. All requests of a set lie in one flat list, and a [`RequestId`] is an index into it, the
 //! value of a sample's `request` field. Choosing a page takes constant time and allocates nothing.
 //!
-//! How a request becomes bytes (Host, Content-Length, the version) is left to HTTP, not this
-//! module.
+//! Encoding of a request into bytes (Host, Content-Length, the version) is left to HTTP, not this module.
 
 mod list;
 mod parts;

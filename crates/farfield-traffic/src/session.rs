@@ -77,7 +77,7 @@ pub struct SessionSpec {
     /// Reaction to a page's request, a check or an extraction that failed.
     #[serde(default)]
     pub on_failure: OnFailure,
-    /// Whether the user keeps cookies.
+    /// The user keeps cookies.
     #[serde(default = "yes")]
     pub cookies: bool,
     /// Redirects of one request that are followed.
@@ -86,7 +86,7 @@ pub struct SessionSpec {
     /// Requests made with a page.
     #[serde(default)]
     pub page_load: PageLoad,
-    /// Whether the user keeps embedded objects, and asks again only when they are stale.
+    /// The user keeps embedded objects, and asks again only when they are stale.
     #[serde(default)]
     pub cache: bool,
     /// Bytes of a reply's body that are kept at most, where one is looked at.
@@ -177,13 +177,13 @@ pub struct Session {
     pub clicks: Option<Distribution>,
     /// Seconds from the end of one page to the next, where the state does not say.
     pub think: Option<Distribution>,
-    /// Whether users keep cookies.
+    /// Users keep cookies.
     pub cookies: bool,
     /// Redirects of one request that are followed.
     pub redirects: u8,
     /// Requests made with a page.
     pub page_load: PageLoad,
-    /// Whether users keep embedded objects.
+    /// Users keep embedded objects.
     pub cache: bool,
     /// Bytes of a body that are kept at most, where one is looked at.
     pub body_limit: usize,

@@ -26,7 +26,7 @@ fn gaps(instants: &[f64]) -> Vec<f64> {
     std::iter::once(0.0).chain(instants.iter().copied()).zip(instants).map(|(a, b)| b - a).collect()
 }
 
-/// How many of `instants` lie in [from, to).
+/// Number of `instants` in [from, to).
 fn count(instants: &[f64], from: f64, to: f64) -> usize {
     instants.iter().filter(|at| (from..to).contains(at)).count()
 }

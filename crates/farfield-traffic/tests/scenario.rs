@@ -66,7 +66,7 @@ proptest! {
         round_trip::<DistributionSpec>(&text);
     }
 
-    /// Whatever is typed, reading it gives a value or a sentence.
+    /// Reading gives a value or a sentence, whatever is typed.
     #[test]
     fn nothing_that_is_typed_panics(text in any::<String>(), file in "[-+0-9a-z#./ \\n]{0,40}") {
         let _ = (text.parse::<Amount>(), text.parse::<DistributionSpec>(), text.parse::<ArrivalSpec>());
@@ -448,7 +448,7 @@ fn a_paced_overload_tries_at_its_rate() {
     );
 }
 
-/// What other crates ask of each model, side by side.
+/// Questions of other crates to each model, side by side.
 #[test]
 fn each_model_answers_what_is_asked_of_it() {
     let window = (Instant::ZERO, Instant::from_ns(10_000_000_000));

@@ -32,7 +32,7 @@ impl Course {
         self.unit * self.curve.cumulative(at)
     }
 
-    /// When the course has gone on for so many seconds.
+    /// Instant at which the course has gone on for so many seconds.
     pub(super) fn instant(&self, seconds: f64) -> Option<Instant> {
         self.curve.instant_of(seconds / self.unit)
     }

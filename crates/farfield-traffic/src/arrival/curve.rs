@@ -159,7 +159,7 @@ impl Curve {
         rounds + segment.count_before + inside
     }
 
-    /// When the integral reaches `count`, which is not negative; `None` if it never does.
+    /// Instant at which the integral reaches `count`, which is not negative; `None` if it never does.
     pub(super) fn instant_of(&self, count: f64) -> Option<Instant> {
         let (round, rest) = if self.repeats {
             let round = (count / self.total).floor();

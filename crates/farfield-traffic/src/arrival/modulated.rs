@@ -25,7 +25,7 @@ use std::sync::Arc;
 /// A rate that is held.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RateStep {
-    /// When the next step begins; [`Instant::MAX`] if none does.
+    /// Start of the next step; [`Instant::MAX`] if there is none.
     pub(super) until: Instant,
     /// Arrivals a second.
     pub(super) rate: f64,
@@ -160,7 +160,7 @@ impl Modulated {
         }
     }
 
-    /// When the latest arrival is.
+    /// Instant of the latest arrival.
     fn instant(&self) -> Option<Instant> {
         match &self.course {
             None => Some(self.begins + Duration::from_secs_f64(self.at_s)),

@@ -93,7 +93,7 @@ pub(super) struct Sources {
     each: f64,
     on_count: u32,
     is_on: Vec<bool>,
-    /// When each source changes next, the earliest on top; by number where instants meet.
+    /// Next change of each source, the earliest on top; by number where instants meet.
     changes: BinaryHeap<Reverse<(Instant, u32)>>,
 }
 

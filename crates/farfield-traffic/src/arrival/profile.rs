@@ -71,7 +71,7 @@ impl DiurnalSpec {
 pub(super) struct FlashCrowdSpec {
     from: Rate,
     to: Rate,
-    /// When it begins to rise.
+    /// Start of the rise.
     at: Duration,
     /// Duration of the rise; a step by default.
     within: Duration,

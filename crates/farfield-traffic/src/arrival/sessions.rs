@@ -85,9 +85,9 @@ pub(super) struct UnderWay {
     /// The rate of one session.
     each: f64,
     gap_s: f64,
-    /// When the next session does.
+    /// Arrival of the next session.
     arrives: Instant,
-    /// When those under way end, the earliest on top.
+    /// Ends of those under way, the earliest on top.
     ends: BinaryHeap<Reverse<Instant>>,
 }
 

@@ -391,7 +391,7 @@ impl Written {
 }
 
 fn mixture(parts: &[WeightedSpec]) -> Result<Meaning, SpecError> {
-    // Whatever the distributions are, the weights are checked now, so that only a file can fail later.
+    // Weights are checked now, whatever the distributions are, so that only a file can fail later.
     let weights: Vec<f64> = parts.iter().map(|part| part.weight).collect();
     crate::alias::AliasTable::new(&weights)?;
     let ready: Option<Vec<_>> =

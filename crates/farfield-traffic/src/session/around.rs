@@ -67,7 +67,7 @@ impl Around {
         lists.into_iter().find(|(_, list)| list.contains(&state)).map(|(key, _)| key)
     }
 
-    /// Whether `state` is requested once in a run, and not by sessions.
+    /// True if `state` is requested once in a run, and not by sessions.
     pub fn is_once(&self, state: u16) -> bool {
         self.set_up.contains(&state) || self.tear_down.contains(&state)
     }

@@ -18,7 +18,7 @@ pub const REPEATS_MAX: u32 = 100;
 pub struct Condition {
     /// The variable.
     pub variable: u16,
-    /// Whether the variable must have a value that is not empty, or must have none.
+    /// The variable must have a value that is not empty; if not, it must have none.
     pub found: bool,
 }
 

@@ -26,7 +26,7 @@ pub struct DataSpec {
     /// Reaction once all rows have been used; by default `stop` for unique rows, else `go-round`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used_up: Option<UsedUp>,
-    /// Who gets a row of its own.
+    /// Owner of a row.
     #[serde(default)]
     pub per: Per,
 }
@@ -54,7 +54,7 @@ pub enum UsedUp {
     Stop,
 }
 
-/// Who gets a row of its own.
+/// Owner of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Per {

@@ -204,7 +204,7 @@ impl From<FieldName> for String {
 pub struct Statuses(Vec<(u16, u16)>);
 
 impl Statuses {
-    /// Whether `status` is among them.
+    /// True if `status` is among them.
     pub fn have(&self, status: u16) -> bool {
         self.0.iter().any(|(from, to)| (*from..=*to).contains(&status))
     }

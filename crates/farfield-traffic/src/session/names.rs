@@ -163,7 +163,7 @@ impl Names {
                         );
                         return Err(SessionError::at(format!("state[{number}].{part}"), sentence));
                     }
-                    // What a state extracts it may use to find others of its values.
+                    // Values that a state extracts may be used by it to find others.
                     let taken = |rest: &str| rest.split_once('.').is_some_and(|(other, _)| other != name);
                     let own = own && part.strip_prefix("extract.").is_some_and(taken);
                     if own || before.surely[number].as_ref().is_none_or(|sure| sure.contains(name)) {
@@ -199,7 +199,8 @@ impl<'a> Before<'a> {
     fn of(session: &Session, own: impl Fn(usize) -> BTreeSet<&'a str>) -> Before<'a> {
         let states = session.states.len();
         let mut before = Before { surely: vec![None; states], maybe: vec![BTreeSet::new(); states] };
-        // What the set-up extracts is known wherever else anything begins; a run without it is not begun.
+        // Variables that the set-up extracts are known wherever else anything begins; a run without them is
+        // not begun.
         let set_up = || session.around.set_up.iter().map(|state| usize::from(*state));
         let conditional = |state: &usize| !session.states[*state].conditions.is_empty();
         let given: BTreeSet<&str> = set_up().filter(|state| !conditional(state)).flat_map(&own).collect();

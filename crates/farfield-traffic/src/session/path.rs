@@ -135,7 +135,7 @@ impl StatePath {
             StatePath::Markov { entry, rows } => {
                 let to = match rows[usize::from(progress.at)].draw(rng) {
                     Transition::End => return None,
-                    // Who has nowhere to go back to begins again.
+                    // Users with nowhere to go back to begin again.
                     Transition::Back => progress.trail.pop().unwrap_or_else(|| entered(entry, rng)),
                     Transition::To(state) => {
                         if progress.trail.len() == TRAIL_MAX {

@@ -146,7 +146,7 @@ thread_local! {
 struct Compiled(VecDeque<(String, Result<Regex, String>)>);
 
 impl Compiled {
-    /// What `compile` makes of the text, or has made of it.
+    /// Expression that `compile` makes of the text, or has made of it.
     fn of(
         &mut self,
         text: &str,
@@ -315,7 +315,7 @@ mod tests {
         assert_eq!(kept(), ["x(a)", "y"]);
     }
 
-    /// What CSS would close at the end of the text swallows the selector that is put behind it.
+    /// Texts that CSS would close at their end swallow the selector that is put behind them.
     #[test]
     fn a_selector_that_is_left_open_is_none() {
         for open in ["form[name=a", "form[name='a]", "form:not(.a", "form /* a", "form /*/", "form\\"] {

@@ -36,7 +36,7 @@ pub struct ReplaySpec {
     /// Speed relative to the recording.
     #[serde(default = "as_it_was")]
     pub speed: Speed,
-    /// What becomes of requests whose bodies an archive does not have.
+    /// Treatment of requests whose bodies an archive does not have.
     #[serde(default)]
     pub missing_bodies: MissingBodies,
     /// Layout of an access log's lines: a name, or a pattern; by default recognized by the first of them.
@@ -47,8 +47,8 @@ pub struct ReplaySpec {
     pub fields: Option<FieldMap>,
 }
 
-/// What becomes of requests whose bodies an archive does not have. Those of an access log, which has none,
-/// are sent without, and counted.
+/// Treatment of requests whose bodies an archive does not have. Those of an access log, which has none, are
+/// sent without, and counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MissingBodies {
@@ -118,14 +118,15 @@ pub struct Replay {
     pub sessions: Vec<ReplayedSession>,
     /// Timing of the replay.
     pub timing: ReplayTiming,
-    /// What was taken of the recording, and what was not.
+    /// Account of what was taken of the recording, and what was not.
     pub reading: Reading,
 }
 
 /// A recorded session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplayedSession {
-    /// When it began, counted from the first of the recording; nothing where the recording has no instants.
+    /// Start of the session, counted from the first of the recording; nothing where the recording has no
+    /// instants.
     pub starts: Option<Instant>,
     /// Pages in order; there is at least one.
     pub pages: Vec<ReplayedPage>,
@@ -136,7 +137,7 @@ pub struct ReplayedSession {
 pub struct ReplayedPage {
     /// Index among the pages of the set.
     pub page: u32,
-    /// When it was asked for, counted from the session's beginning.
+    /// Start of the page, counted from the session's beginning.
     pub at: Duration,
     /// Time from its end, as far as that was recorded, to the next page.
     pub think: Duration,
@@ -230,7 +231,7 @@ impl Set {
     }
 }
 
-/// Whether a path can be asked for as it was recorded.
+/// True if a path can be asked for as it was recorded.
 fn sendable(path: &str) -> bool {
     path.starts_with('/') && path.is_ascii() && Target::try_from(path.to_owned()).is_ok()
 }

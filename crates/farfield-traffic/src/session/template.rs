@@ -195,7 +195,7 @@ fn random(name: &str, inside: &str) -> Result<Name, TemplateError> {
     }
 }
 
-/// Whether `name` is valid for a variable.
+/// True if `name` is valid for a variable.
 pub(super) fn is_name(name: &str) -> bool {
     let inner = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
     !name.is_empty()

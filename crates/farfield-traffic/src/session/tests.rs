@@ -169,7 +169,7 @@ fn rows_sum_to_one() {
     assert!(resolved(&table("a = { b = 0.9, back = 0.1 }\nb = { end = 1 }")).is_ok());
 }
 
-/// What stands in a scenario and is never asked for is said.
+/// States that stand in a scenario and are never asked for are named.
 #[test]
 fn states_that_no_session_comes_to_are_named() {
     let warnings = |keys: &str, states: usize| {
@@ -330,7 +330,7 @@ fn states_stand_around_the_way() {
         error_of(&states("first = ['make', 'in', 'way', 'out', 'unmake']"))
             .starts_with("state: all states stand")
     );
-    // What a session extracts, neither the tear-down nor the set-up knows.
+    // Variables that a session extracts neither the tear-down nor the set-up knows.
     let late = states(ALL).replace("'/unmake'\nbody = '${key}'", "'/unmake'\nbody = '${id}'");
     assert_eq!(error_of(&late), "state[4].body: no state before `unmake` defines `${id}`");
     let data =

@@ -81,7 +81,7 @@ pub fn references(html: &str) -> Vec<Reference> {
             "a" | "area" => found.extend(value("href").map(Reference::Link)),
             _ => {}
         }
-        // What is inside a script or a style sheet is no HTML.
+        // Contents of a script or a style sheet are no HTML.
         if name == "script" || name == "style" {
             rest = from_end_tag(rest, &name);
         }

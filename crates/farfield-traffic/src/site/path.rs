@@ -6,7 +6,7 @@
 
 use super::files::INDEX;
 
-/// Whether `path` can be both requested and a file on disk: one that ends with `/` is a folder, and its index
+/// True if `path` can be both requested and a file on disk: one that ends with `/` is a folder, and its index
 /// there.
 pub fn is_path(path: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_graphic() && !b"?#\"<>\\'&".contains(&byte);
@@ -34,7 +34,7 @@ pub const NAME_BYTES_MAX: usize = 255;
 /// 4096 of Linux (`PATH_MAX`).
 pub const WAY_BYTES_MAX: usize = 2048;
 
-/// Whether a folder of files can hold the object at `path`. A server may have longer names than a disk.
+/// True if a folder of files can hold the object at `path`. A server may have longer names than a disk.
 pub fn has_file(path: &str) -> bool {
     let Some(names) = on_disk(path) else { return false };
     let way: usize = names.iter().map(|name| name.len() + 1).sum();

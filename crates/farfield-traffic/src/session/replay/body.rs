@@ -39,7 +39,7 @@ struct Param {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Body {
     Whole(Bytes),
-    /// What there is of one that is not whole.
+    /// Part of a body that is not whole.
     Missing(Bytes),
 }
 
@@ -47,7 +47,7 @@ pub(super) enum Body {
 /// It had `size` bytes, where that is known.
 pub(super) fn of(post: Option<&PostData>, headers: &mut HeaderMap, size: Option<u64>) -> Body {
     let lacks = |bytes: Bytes| match size {
-        // What a server was sent packed, archives have unpacked.
+        // Bodies that a server was sent packed, archives have unpacked.
         Some(size) if (bytes.len() as u64) < size && !headers.contains_key(header::CONTENT_ENCODING) => {
             Body::Missing(bytes)
         }

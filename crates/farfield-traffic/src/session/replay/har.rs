@@ -174,7 +174,7 @@ pub(super) fn read(
     }
     let server = server_of_most(of_http.iter().map(|(.., server)| server), target).cloned();
     let mut usable: Vec<Usable> = Vec::new();
-    // Where none has an instant, all are asked for at once, in their order.
+    // Entries without any instant are all asked for at once, in their order.
     let mut last = of_http.iter().find_map(|(_, entry, ..)| entry.began()).unwrap_or(Instant::ZERO);
     for (number, entry, url, of) in of_http {
         last = entry.began().unwrap_or(last);
@@ -275,7 +275,7 @@ fn is_from_cache(entry: &Entry) -> bool {
 }
 
 impl Entry {
-    /// When it was asked for.
+    /// Instant at which it was asked for.
     fn began(&self) -> Option<Instant> {
         rfc3339(self.started_date_time.as_deref()?.as_bytes())
     }
@@ -295,7 +295,7 @@ impl Entry {
 fn fields(written: &[Pair]) -> (HeaderMap, bool) {
     let (mut fields, mut complete) = (HeaderMap::new(), true);
     for pair in written {
-        // What HTTP/2 and 3 have in place of a first line.
+        // Fields that HTTP/2 and 3 have in place of a first line.
         if pair.name.starts_with(':') {
             continue;
         }

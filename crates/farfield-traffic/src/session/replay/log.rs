@@ -95,7 +95,7 @@ fn asked(method: &[u8], path: &[u8]) -> String {
     format!("{} {}", String::from_utf8_lossy(method), String::from_utf8_lossy(path))
 }
 
-/// Whether requests of this method usually have a body (RFC 9110 section 9.3, RFC 5789).
+/// True if requests of this method usually have a body (RFC 9110 section 9.3, RFC 5789).
 fn had_body(method: &Method) -> bool {
     matches!(*method, Method::POST | Method::PUT | Method::PATCH)
 }
@@ -142,7 +142,7 @@ fn sessions(entries: Vec<(Instant, Vec<u8>, Request)>) -> Vec<RecordedSession> {
     sessions
 }
 
-/// Whether a request is for what pages embed.
+/// True if a request is for an object that pages embed.
 fn is_part(request: &Request) -> bool {
     let path = request.path.split('?').next().unwrap_or_default();
     matches!(ObjectKind::of_path(path), ObjectKind::Image | ObjectKind::Script | ObjectKind::StyleSheet)

@@ -1,5 +1,5 @@
-//! What a reader took of somebody's recording, and what it did not, by reason: nothing is left out, or asked
-//! for otherwise than it was recorded, in silence.
+//! Account of a reader on somebody's recording, by reason: nothing is left out, or asked for otherwise than
+//! it was recorded, in silence.
 
 use std::fmt::{Display, Write};
 
@@ -20,9 +20,9 @@ pub struct Reading {
 /// Entries of which one thing is to be said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remark {
-    /// What, as it follows their number: "of another server".
+    /// Remark in words that follow the number of entries: "of another server".
     pub what: &'static str,
-    /// How many.
+    /// Number of entries.
     pub count: u64,
     /// The first of them, with its place in the file.
     pub first: String,
@@ -58,7 +58,7 @@ impl Reading {
         self.taken + left_out(&self.left_out)
     }
 
-    /// How many were left out.
+    /// Number of entries that were left out.
     pub fn left_out(&self) -> u64 {
         left_out(&self.left_out)
     }

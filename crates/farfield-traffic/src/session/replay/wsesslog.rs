@@ -70,7 +70,7 @@ fn entry(line: &str) -> Result<(Request, Duration), String> {
                 }
             }
             "contents" => body = Bytes::from(value.into_bytes()),
-            // What httperf expects to receive; nothing that is sent.
+            // Size that httperf expects to receive; nothing that is sent.
             "size" => {}
             _ => {
                 return Err(format!(
