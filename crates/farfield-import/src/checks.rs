@@ -28,13 +28,13 @@ impl Checks {
         is_free
     }
 
-    /// Whether there are as many as a state may have: a stranger's list is looked through for each.
+    /// True if there are as many as a state may have: a stranger's list is looked through for each.
     pub fn is_full(&self) -> bool {
         let texts = [&self.contains, &self.lacks, &self.regex].map(Vec::len);
         texts.iter().sum::<usize>() + self.header.len() + self.json.len() > CHECKS_MAX
     }
 
-    /// Whether statuses are written.
+    /// True if statuses are written.
     pub fn has_status(&self) -> bool {
         !self.status.is_empty()
     }
@@ -108,14 +108,14 @@ fn set(list: &mut Vec<(String, Option<String>)>, name: String, value: Option<Str
     }
 }
 
-/// Whether a scenario may have this check.
+/// True if a scenario may have this check.
 fn is_sound(name: &'static str, value: &str) -> bool {
     let mut state = State::new("a".to_owned(), "GET", "/");
     state.check.push((name, value.to_owned()));
     state.problem().is_none()
 }
 
-/// Whether a scenario may have this extraction, which is TOML.
+/// True if a scenario may have this extraction, which is TOML.
 pub fn is_sound_extraction(value: &str) -> bool {
     let mut state = State::new("a".to_owned(), "GET", "/");
     state.extract.push(("a".to_owned(), value.to_owned()));

@@ -63,7 +63,7 @@ struct Importer<'a, 'l> {
     load: &'a mut Load<'l>,
     draft: &'a mut Draft,
     wishes: &'a Wishes,
-    /// What a scenario has once, of each entry.
+    /// Settings that a scenario has once, of each entry.
     once: Vec<Once>,
     /// Requests so far.
     entry: usize,
@@ -71,13 +71,13 @@ struct Importer<'a, 'l> {
     written: BTreeSet<String>,
 }
 
-/// What a scenario has once, as the command of an entry has it.
+/// Settings that a scenario has once, as the command of an entry has them.
 struct Once {
     /// The number of the entry.
     number: usize,
     /// The command's, of all its entries: a name in it may be long.
     common: Rc<Common>,
-    /// Whether the command keeps cookies; unknown of files that are not known.
+    /// The command keeps cookies; unknown of files that are not known.
     keeps_cookies: Option<bool>,
 }
 
@@ -155,7 +155,7 @@ impl Importer<'_, '_> {
         self.draft.take(Entry { base: made.base, ..entry })
     }
 
-    /// What a scenario has once, of the first entry that is in it; others may differ from it.
+    /// Settings that a scenario has once, of the first entry that is in it; others may differ from them.
     fn of_kept(&mut self) -> Option<Once> {
         let kept: BTreeSet<usize> = self.draft.kept(self.wishes).into_iter().collect();
         let mut once = std::mem::take(&mut self.once).into_iter().filter(|own| kept.contains(&own.number));

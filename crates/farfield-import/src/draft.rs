@@ -32,19 +32,19 @@ pub const STEPS_MAX: usize = 20_000;
 /// An entry of a document that can be asked for.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// Where it is in the document: "request 3, Log in".
+    /// Place in the document: "request 3, Log in".
     pub place: String,
     /// Its server; `None` for the one of the others, or of `base`.
     pub server: Option<Url>,
     /// The variable without a value that names its server.
     pub base: Option<String>,
-    /// What is asked for.
+    /// State that the request becomes.
     pub state: State,
-    /// Where it stands in a session.
+    /// Place in a session.
     pub role: Role,
     /// Entries of the document that it is: more than one with embedded objects.
     pub entries: u64,
-    /// What is otherwise than it is written, if it is taken.
+    /// Differences from what is written, if it is taken.
     pub remarks: Reading,
     /// The time before it, taken or not.
     pub pause: Pause,
@@ -71,7 +71,7 @@ impl Entry {
     }
 }
 
-/// Where a state stands in a session.
+/// Place of a state in a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// On the path.
@@ -115,7 +115,7 @@ impl Known {
             Role::SetUp => self.set_up.extend(names),
             Role::TearDown => self.tear_down.extend(names),
             Role::Path => self.path.extend(names),
-            // What is on no path gives nothing to what is.
+            // Entries on no path give nothing to those that are on one.
             Role::Off(_) => {}
         }
     }
@@ -132,7 +132,7 @@ pub struct Draft {
     room: usize,
     /// Entries that were left out, and those that differ.
     pub reading: Reading,
-    /// What is to be said beside.
+    /// Sentences for the account beside the entries.
     pub notes: Vec<String>,
     /// All but the requests.
     pub settings: Settings,
@@ -345,7 +345,8 @@ impl Draft {
         let of_most = || server_of_most(named.iter().map(|(_, server)| server), wanted.as_deref()).cloned();
         let chosen = own.or_else(of_most)?;
         let chosen = named.into_iter().find(|(_, server)| *server == chosen)?;
-        // What a variable names goes to the target, and what names another server does not go with it.
+        // Requests of the server that a variable names go to the target, and those of another server do not
+        // go with it.
         let has_bases = self.entries.iter().any(|entry| entry.base.is_some());
         let is_targets = target.is_none_or(|target| Server::of(target).as_ref() == Some(&chosen.1));
         (is_targets || !has_bases).then_some(chosen)

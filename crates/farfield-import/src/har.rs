@@ -139,7 +139,7 @@ impl Pages<'_> {
     }
 }
 
-/// Whether a browser would ask for it by itself.
+/// True if a browser would ask for it by itself.
 fn is_object(request: &Request) -> bool {
     let of_script = |(name, value): &(http::HeaderName, http::HeaderValue)| {
         let value = value.to_str().unwrap_or_default();

@@ -50,12 +50,12 @@ impl Unknown {
     }
 }
 
-/// How another program writes variables.
+/// Notation of variables in another program.
 pub trait Notation {
     /// The next variable in a text: where it begins and ends, and what is between its marks.
     fn next<'t>(&self, text: &'t str) -> Option<(usize, usize, &'t str)>;
 
-    /// What a function is; `None` if it is the name of a variable.
+    /// Parts that a function stands for; `None` if it is the name of a variable.
     fn function(&self, inside: &str, variables: &Variables) -> Option<Result<Vec<Part>, Unknown>>;
 }
 
@@ -121,7 +121,7 @@ impl Variables {
         self.given.get(name).map(String::as_str)
     }
 
-    /// Whether there is a value.
+    /// True if there is a value.
     pub fn has(&self, name: &str) -> bool {
         [&self.given, &self.values, &self.found].iter().any(|own| own.contains_key(name))
     }
@@ -172,7 +172,7 @@ impl Expansion<'_> {
     fn variable(&mut self, inside: &str, depth: u32) -> Result<(), Unknown> {
         let Variables { given, values, found, .. } = self.variables;
         if let Some(value) = given.get(inside) {
-            // What the user gives is as it is.
+            // Values that the user gives are as they are.
             return self.put(match crate::environment(value) {
                 Some(name) => Part::Hole(format!("env.{name}")),
                 None => Part::Text(value.clone()),

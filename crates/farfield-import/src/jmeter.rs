@@ -1,7 +1,7 @@
 //! Test plans of JMeter. A sampler is an entry; the samplers of the first thread group are the path, those of
 //! its set-up and tear-down groups are before and behind it.
 //!
-//! What is in scope of a sampler counts for it as in JMeter: defaults, header fields, cookies, credentials,
+//! Elements in scope of a sampler count for it as in JMeter: defaults, header fields, cookies, credentials,
 //! assertions, extractors and timers. Samplers in controllers that choose are left out, since a path has no
 //! choice; a loop of a known number is repeated on the path.
 
@@ -60,7 +60,7 @@ pub fn read(source: Source<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<()
     Ok(())
 }
 
-/// What a sampler is in scope of, the nearest last.
+/// Elements that a sampler is in scope of, the nearest last.
 #[derive(Clone, Default)]
 pub struct Scope<'a> {
     defaults: Vec<&'a Element>,
@@ -116,7 +116,7 @@ struct Reader<'a, 'l> {
     number: usize,
     /// Pauses since the last sampler that was taken.
     waited: Pause,
-    /// Whether each entry that was taken follows redirects.
+    /// Number of each entry that was taken, and true if it follows redirects.
     follows: Vec<(usize, bool)>,
     keeps_cookies: bool,
     has_path: bool,
@@ -432,7 +432,7 @@ impl Reader<'_, '_> {
 /// Lines of a table of data, and the names of its columns.
 type Data = (Vec<(&'static str, String)>, Vec<String>);
 
-/// Whether an element is none that runs: it counts for the samplers beside it, or listens to them.
+/// True if an element is none that runs: it counts for the samplers beside it, or listens to them.
 fn is_beside(name: &str) -> bool {
     let ends = [
         "Manager",
@@ -456,7 +456,7 @@ fn is_beside(name: &str) -> bool {
     ends.iter().any(|end| name.ends_with(end))
 }
 
-/// Whether there is a sampler in a tree.
+/// True if there is a sampler in a tree.
 fn has_sampler(tree: &Element) -> bool {
     tree.pairs()
         .any(|(element, below)| element.name.starts_with("HTTPSampler") || below.is_some_and(has_sampler))

@@ -71,7 +71,7 @@ impl Kind {
     }
 }
 
-/// Whether a JSON text has a key of this name, at any depth.
+/// True if a JSON text has a key of this name, at any depth.
 fn has_key(text: &str, key: &str) -> bool {
     let quoted = format!("\"{key}\"");
     text.match_indices(&quoted).any(|(at, _)| text[at + quoted.len()..].trim_start().starts_with(':'))
@@ -91,7 +91,7 @@ fn is_openapi_yaml(text: &str) -> bool {
     })
 }
 
-/// Whether the first line that is neither empty nor a comment, and sets no variable, is a command of curl.
+/// True if the first line that is neither empty nor a comment, and sets no variable, is a command of curl.
 fn is_command(text: &str) -> bool {
     let sets = |line: &str| {
         let line = line.strip_prefix("export ").unwrap_or(line);

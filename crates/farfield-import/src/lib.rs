@@ -1,5 +1,5 @@
-//! What people have, as scenarios: curl commands, recordings of browsers (HAR), OpenAPI documents, Postman
-//! collections, JMeter plans.
+//! Documents that people have, as scenarios: curl commands, recordings of browsers (HAR), OpenAPI documents,
+//! Postman collections, JMeter plans.
 //!
 //! [`Kind::of`] recognizes a document by its name and its first bytes. [`import`] returns the scenario that
 //! asks for what is in it, as TOML that one can edit, with an account: entries that are in the scenario and
@@ -42,7 +42,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use url::Url;
 
-/// What is imported.
+/// Document to be imported.
 pub struct Source<'a> {
     /// The name of the file, or what stands for it: in the account, and in the scenario's name.
     pub name: &'a str,
@@ -52,7 +52,7 @@ pub struct Source<'a> {
     pub load: &'a mut Load<'a>,
 }
 
-/// What the user asks for beside the document.
+/// Wishes of the user beside the document.
 #[derive(Debug, Clone, Default)]
 pub struct Wishes {
     /// The server whose requests are taken, and that is asked; by default that of most entries.
@@ -62,7 +62,7 @@ pub struct Wishes {
     pub values: BTreeMap<String, String>,
     /// Operations of an OpenAPI document that are no GET are on the path, too.
     pub all_methods: bool,
-    /// What the relative names of files are joined with in the scenario, if it stands in another folder.
+    /// Folder that the relative names of files are joined with in the scenario, if it stands in another one.
     pub folder: Option<PathBuf>,
 }
 
@@ -109,7 +109,7 @@ pub struct Imported {
     pub target: String,
     /// Entries that were taken, and those that were left out.
     pub reading: Reading,
-    /// What was assumed, and what of the document concerns no entry: a sentence each.
+    /// Assumptions, and parts of the document that concern no entry: a sentence each.
     pub notes: Vec<String>,
     /// Names of the credentials whose values are in the scenario, each with the first place of it.
     pub secrets: Vec<(String, String)>,
@@ -125,9 +125,9 @@ pub enum ImportError {
     /// The document cannot be read.
     #[error("is no {kind}: {reason}")]
     Unreadable {
-        /// What it should have been.
+        /// Kind that it should have been.
         kind: &'static str,
-        /// What is wrong, and where.
+        /// Fault, and its place.
         reason: String,
     },
     /// It is larger, deeper or longer than documents may be.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// How a boundary begins.
+/// Beginning of a boundary.
 const BOUNDARY: &str = "----farfield-form-";
 /// Digits of its number that are looked at: fewer parts can be in a document than such numbers.
 const DIGITS_MAX: usize = 10;

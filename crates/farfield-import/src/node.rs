@@ -23,7 +23,7 @@ pub enum Node {
     Map(Vec<(String, Node)>),
 }
 
-/// What stands for a value that is not there.
+/// Node of a value that is not there.
 static NULL: Node = Node::Null;
 
 impl Node {

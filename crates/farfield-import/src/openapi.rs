@@ -21,7 +21,7 @@ use url::{Position, Url};
 /// Methods of operations.
 const METHODS: [&str; 8] = ["get", "head", "options", "put", "post", "patch", "delete", "trace"];
 
-/// What is otherwise where only required parameters are sent.
+/// Difference where only required parameters are sent.
 const OPTIONAL: &str = "without their optional parameters; `--value NAME=VALUE` sends those of a name";
 
 /// Reads a document.
@@ -105,7 +105,7 @@ impl Operation<'_> {
         for (name, value) in &parameters.path {
             path = path.replace(&format!("{{{}}}", literal(name)), value);
         }
-        // What is left in braces is no placeholder of a scenario's.
+        // Braces that are left are no placeholder of a scenario's.
         if path.replace("${", "").contains('{') {
             return Err(("with a required parameter that has no example", "in the path".to_owned()));
         }
@@ -175,7 +175,7 @@ impl Operation<'_> {
     }
 }
 
-/// Where an operation's server is.
+/// Place of an operation's server.
 struct Place {
     /// None where the document says nothing but a path.
     server: Option<Url>,
@@ -183,7 +183,7 @@ struct Place {
     base: String,
     /// Servers that the document has.
     count: usize,
-    /// Whether its scheme is not in the document.
+    /// Its scheme is not in the document.
     is_guessed: bool,
 }
 

@@ -9,7 +9,7 @@ use crate::text::quoted;
 use farfield_base::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What differs where pauses have no sum.
+/// Difference where pauses have no sum.
 pub const UNPAUSED: &str = "without a timer that has no equivalent";
 /// Said where a request has one think time, and the document several.
 pub const OF_FIRST_ROUND: &str = "behind a request of a loop there is the pause of its first round";
@@ -19,11 +19,11 @@ pub const OF_FIRST_ROUND: &str = "behind a request of a loop there is the pause 
 pub struct Pause {
     constant: Duration,
     spread: Spread,
-    /// Whether all that was added is in it.
+    /// All that was added is in it.
     is_whole: bool,
 }
 
-/// What is random of a pause.
+/// Random part of a pause.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Spread {
     None,
@@ -84,7 +84,7 @@ impl Pause {
         }
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     pub fn is_none(self) -> bool {
         self.constant.is_zero() && self.spread == Spread::None
     }

@@ -24,7 +24,7 @@ const SCRIPTS_MAX: usize = 64 << 20;
 /// Scripts of one request, with those of its folders, that are looked at.
 const SCRIPTS_OF_ONE_MAX: usize = 100;
 
-/// What a script has that nothing in a session says.
+/// Statements of a script that nothing in a session says.
 const UNTESTED: &str = "without statements of their scripts that have no equivalent";
 
 /// Reads a collection.
@@ -59,7 +59,7 @@ pub fn read(source: Source<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<()
     Ok(())
 }
 
-/// What a request has of the folders that it is in.
+/// Settings that a request has of the folders that it is in.
 #[derive(Clone, Default)]
 struct Scope<'a> {
     auth: Option<&'a Node>,

@@ -36,7 +36,7 @@ pub struct State {
     pub think: Option<String>,
     /// Values from the reply: name, and TOML.
     pub extract: Vec<(String, String)>,
-    /// What must hold of the reply: key below `check`, and TOML.
+    /// Checks of the reply: key below `check`, and TOML.
     pub check: Vec<(&'static str, String)>,
     /// Names of credentials that do not look like some.
     pub secret: Vec<String>,
@@ -85,7 +85,7 @@ impl State {
         }
     }
 
-    /// Whether there is a header field of the name, which is in lower case.
+    /// True if there is a header field of the name, which is in lower case.
     pub fn has_header(&self, name: &str) -> bool {
         self.headers.iter().any(|(own, _)| own == name)
     }
@@ -184,7 +184,7 @@ impl State {
     /// Names of credentials whose values are in the state: header fields, parameters of the query, fields of
     /// a form, members of a JSON body.
     pub fn secrets(&self) -> Vec<String> {
-        // What a placeholder stands for is not in the scenario.
+        // Values that a placeholder stands for are not in the scenario.
         let is_value = |value: &str| !is_placeholder(value);
         let is_field = |name: &str| is_credential(name) || name == "cookie";
         let headers = self.headers.iter().filter(|(name, value)| is_field(name) && is_value(value));
@@ -221,7 +221,7 @@ impl State {
     }
 }
 
-/// Whether a template has nothing of a secret in it: placeholders, and the scheme before them.
+/// True if a template has nothing of a secret in it: placeholders, and the scheme before them.
 fn is_placeholder(value: &str) -> bool {
     let Ok(template) = Template::try_from(value.to_owned()) else { return false };
     let text = |part: &TemplatePart| match part {
@@ -233,7 +233,7 @@ fn is_placeholder(value: &str) -> bool {
     text.is_empty() || has_holes && ["bearer", "basic", "token"].contains(&text.to_ascii_lowercase().as_str())
 }
 
-/// What stands for a placeholder in JSON: a number that no document has.
+/// Number that stands for a placeholder in JSON, and that no document has.
 const HOLE: &str = "790143265";
 
 /// A body as JSON; placeholders that stand where a number does are numbers.

@@ -138,7 +138,7 @@ fn an_action_that_pauses_is_a_think_time() {
     let imported = plan(&[sampler("a"), action(1, "${x}", ""), sampler("b")].concat());
     assert_eq!(imported.reading.differing[0].what, "without a timer that has no equivalent");
     assert!(imported.reading.differing[0].first.contains("sampler 2, b"), "{:?}", imported.reading);
-    // What stops the thread is none.
+    // An action that stops the thread is none.
     let imported = plan(&[sampler("a"), action(0, "0", ""), sampler("b")].concat());
     assert_eq!(left_out(&imported), ["in an element that import does not know"]);
 }
@@ -236,7 +236,7 @@ fn a_server_in_parts_is_left_out() {
     assert!(error.to_string().contains("with a parameter of a shell's script"), "{error}");
 }
 
-/// Whatever stands in a document: a line of its own, and a short one.
+/// Messages are a line of their own each, and short, whatever stands in a document.
 #[test]
 fn what_is_said_is_short_and_on_one_line() {
     let wishes = Wishes { target: "http://127.0.0.1/".parse().ok(), ..Wishes::default() };
@@ -342,7 +342,7 @@ fn a_pause_before_a_request_that_is_left_out_is_not_lost() {
     assert_eq!(thinks(&imported), [of("post-p0", "4s"), of("post-p5", "0s")]);
 }
 
-/// What is otherwise about an entry that is left out is nobody's concern.
+/// Differences of an entry that is left out are nobody's concern.
 #[test]
 fn remarks_are_of_requests_that_are_taken() {
     let imported = curl("curl --socks5 p http://other/\ncurl http://h/1\ncurl --socks5 p http://h/2");
@@ -397,7 +397,7 @@ fn cookies_are_kept_as_curl_keeps_them() {
     assert_eq!(of("curl -b '' -L http://h/1"), (1, true, false));
     assert_eq!(of("curl -c jar http://h/1\ncurl -b jar http://h/2"), (2, true, false));
     assert_eq!(of("curl -b $J -c $J http://h/1\ncurl http://h/2"), (2, true, true));
-    // What nothing has written is not known.
+    // A jar that nothing has written is not known.
     assert_eq!(of("curl -b jar http://h/1\ncurl -c jar http://h/2"), (1, true, false));
 }
 
@@ -448,7 +448,8 @@ fn what_chromium_says_a_script_asked_for_is_no_object() {
     assert!(!says_cookie(&of_archive(&[page, image])), "no state has one");
 }
 
-/// What a scenario has once is of the first command that is in it, whoever is left out before.
+/// Settings that a scenario has once are those of the first command that is in it, whoever is left out
+/// before.
 #[test]
 fn what_is_once_is_of_the_first_command_taken() {
     let others = "curl -k -m 3 -x p -c jar http://other/\n";

@@ -10,7 +10,7 @@ const SHOWN_CHARS: usize = 160;
 /// Characters of a state's name at most.
 const NAME_CHARS: usize = 48;
 
-/// What cannot stand in a target as it is: blanks and controls, beside all that is not ASCII.
+/// Characters that cannot stand in a target as they are: blanks and controls, beside all that is not ASCII.
 const TARGET: &AsciiSet = &CONTROLS.add(b' ').add(b'#');
 
 /// All but letters, digits and `-._~` (RFC 3986 section 2.3).
@@ -115,7 +115,7 @@ pub fn one_line(text: &str) -> String {
 pub const SERVER_IN_PARTS: &str =
     "whose server is a variable without a value and more; `--value NAME=VALUE` gives it one";
 
-/// Whether a server may end where this begins, which is what stands behind it in a URL.
+/// True if a server may end where this begins, which is the text behind it in a URL.
 pub fn ends_a_server(behind: &str) -> bool {
     behind.is_empty() || behind.starts_with(['/', '?', '#'])
 }
@@ -132,12 +132,12 @@ pub fn brief(text: &str, chars: usize) -> String {
 
 /// Text of a document as it may be shown: on one line, short, and without what it has of credentials.
 pub fn shown(text: &str) -> String {
-    // What is beyond is not looked at, and not shown.
+    // Text beyond is not looked at, and not shown.
     let line = brief(text, 4 * SHOWN_CHARS);
     brief(&words_without_credentials(&without_userinfo(&line)), SHOWN_CHARS)
 }
 
-/// Whether a session may have a variable of this name.
+/// True if a session may have a variable of this name.
 pub fn is_variable(name: &str) -> bool {
     let fits = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.');
     !name.is_empty()
@@ -146,7 +146,7 @@ pub fn is_variable(name: &str) -> bool {
         && name.chars().all(fits)
 }
 
-/// Whether a variable of the environment may have this name in a template.
+/// True if a variable of the environment may have this name in a template.
 pub fn is_environment(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
 }

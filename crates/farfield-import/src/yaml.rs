@@ -67,7 +67,7 @@ impl Reader {
                     Open::Map(entries, _) => Node::Map(merged(entries)),
                 };
                 if anchor != 0 {
-                    // What an alias may name is a copy.
+                    // Nodes that an alias may name are copies.
                     let weight = weight_of(&node);
                     self.charge(weight)?;
                     self.keep(&node, anchor, weight);

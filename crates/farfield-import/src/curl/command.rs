@@ -27,7 +27,7 @@ pub struct Options {
     pub glob_off: bool,
     pub path_as_is: bool,
     pub common: Common,
-    /// What differs without options that are not understood.
+    /// Differences without options that are not understood.
     pub differs: Vec<&'static str>,
     /// Why there is no such request.
     pub refused: Option<&'static str>,
@@ -127,7 +127,7 @@ fn apply(sets: &mut Vec<Options>, effect: Effect, name: &str, value: String) {
     let common = &mut set.common;
     match effect {
         Effect::Next => {
-            // What is about connections and not about a request stays.
+            // Options about connections and not about a request stay.
             sets.push(Options::default());
         }
         Effect::Url => set.urls.push(value),

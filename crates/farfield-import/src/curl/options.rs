@@ -1,6 +1,6 @@
 //! The options of curl (8.x, curl(1)): which take a value, and what each has to do with a request.
 
-/// What an option does.
+/// Effect of an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     Url,

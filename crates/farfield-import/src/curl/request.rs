@@ -130,7 +130,7 @@ fn fields(
     Ok(())
 }
 
-/// Whether `-H 'Name:'` takes this field away.
+/// True if `-H 'Name:'` takes this field away.
 pub fn removes(set: &Options, name: &str) -> bool {
     set.headers.iter().any(|line| {
         line.split_once(':')
@@ -163,7 +163,7 @@ fn query_part(part: &str, load: &mut Load<'_>) -> Result<String, &'static str> {
     }
 }
 
-/// Where a URL leads. The path still has marks.
+/// Target of a URL. The path still has marks.
 struct Located {
     server: Option<Url>,
     base: Option<String>,
@@ -220,7 +220,7 @@ fn path_of(rest: &str) -> String {
     }
 }
 
-/// Whether curl would ask for several URLs. An address of IPv6 stands in brackets, too.
+/// True if curl would ask for several URLs. An address of IPv6 stands in brackets, too.
 fn has_pattern(url: &str) -> bool {
     let behind = url.split_once("://").map_or(url, |(_, rest)| rest);
     let behind =

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// What stands before and behind the name of a variable in a word: no word of a shell has it.
+/// Mark before and behind the name of a variable in a word: no word of a shell has it.
 pub const MARK: char = '\0';
 
 /// Bytes that variables stand for at most, together: a few that name one another stand for any length.
@@ -26,7 +26,7 @@ pub struct Command {
     pub line: usize,
     /// Its words, the program first.
     pub words: Vec<String>,
-    /// What it needs of a shell that is not there.
+    /// Part of a shell that it needs and that is not there.
     pub problem: Option<&'static str>,
     /// It was ended by a `&` outside of quotes.
     pub ampersand: bool,
@@ -177,7 +177,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// What follows a `$`.
+    /// Reads the words after a `$`.
     fn dollar(&mut self, in_quotes: bool) -> Result<(), String> {
         match self.chars.peek().copied() {
             Some('\'') if !in_quotes => {
@@ -444,7 +444,7 @@ mod tests {
     }
 
     proptest! {
-        /// What a shell's own quoting writes is read back.
+        /// Words in a shell's own quoting are read back.
         #[test]
         fn quoted_words_are_read_back(words in prop::collection::vec("[^\0]{0,12}", 1..6)) {
             let quoted: Vec<String> =

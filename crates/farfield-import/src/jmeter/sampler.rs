@@ -29,7 +29,7 @@ pub struct Made {
     pub server: Option<Url>,
     pub state: State,
     pub differs: Vec<&'static str>,
-    /// Whether it follows redirects.
+    /// It follows redirects.
     pub follows: bool,
 }
 
@@ -217,7 +217,7 @@ impl<'a> Maker<'a, '_> {
         }
     }
 
-    /// Whether the body is a text, and not parameters.
+    /// True if the body is a text, and not parameters.
     fn is_raw(&self) -> bool {
         let arguments = self.arguments();
         let is_nameless = arguments.iter().all(|own| own.text_of("Argument.name").is_empty());

@@ -2,7 +2,7 @@
 
 use crate::holes::{Notation, Part, Unknown, Variables, uuid};
 
-/// How JMeter writes variables.
+/// Notation of variables in JMeter.
 pub struct Dollar;
 
 impl Notation for Dollar {

@@ -126,7 +126,7 @@ impl Element {
         self.property(name).map_or("", |own| own.text.as_str())
     }
 
-    /// Whether a property is `true`.
+    /// True if a property is `true`.
     pub fn is_true(&self, name: &str) -> bool {
         self.text_of(name).trim() == "true"
     }
@@ -136,7 +136,7 @@ impl Element {
         self.property(name).map_or(&[], |own| own.children.as_slice())
     }
 
-    /// Whether the element is switched on.
+    /// True if the element is switched on.
     pub fn is_enabled(&self) -> bool {
         self.attribute("enabled") != "false"
     }

@@ -17,7 +17,7 @@ const LEVELS_MAX: usize = 24;
 /// Bytes of one example at most, of which a document may name one often.
 const BYTES_MAX: usize = 4 << 20;
 
-/// What is left for an example.
+/// Budget that is left for an example.
 #[derive(Clone)]
 pub struct Budget {
     schemas: Rc<Cell<usize>>,
@@ -244,7 +244,7 @@ fn collect(
             None => {}
         }
     }
-    // What the server alone writes is not sent.
+    // Members that the server alone writes are not sent.
     let given = members.iter().map(|(own, _)| own.as_str()).chain(read_only);
     given.for_each(|name| _ = required.remove(name));
     required.is_empty().then_some(())

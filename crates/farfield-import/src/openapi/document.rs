@@ -44,12 +44,13 @@ impl Document {
         Ok(Document { root, version, index: RefCell::default() })
     }
 
-    /// Whether it is of version 2.
+    /// True if it is of version 2.
     pub fn is_swagger(&self) -> bool {
         self.version == Version::Swagger2
     }
 
-    /// What `node` is, or what its `$ref` within the document leads to. One that leads elsewhere is itself.
+    /// Node that the `$ref` of `node` within the document leads to, or `node` itself. One that leads
+    /// elsewhere is itself.
     pub fn resolved<'a>(&'a self, mut node: &'a Node) -> &'a Node {
         for _ in 0..CHAIN_MAX {
             let Some(pointer) = node.get("$ref").text().and_then(|to| to.strip_prefix("#/")) else {
@@ -84,7 +85,7 @@ impl Document {
         places.get(key).map_or(&Node::Null, |place| &entries[*place].1)
     }
 
-    /// Where the server of version 2 is: scheme, host and path; a path alone if it names no host.
+    /// Address of the server of version 2: scheme, host and path; a path alone if it names no host.
     pub fn address(&self) -> String {
         let base = self.named("basePath").text().unwrap_or("/");
         let Some(host) = self.named("host").text() else { return base.to_owned() };

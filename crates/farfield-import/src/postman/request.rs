@@ -63,7 +63,7 @@ pub fn of(
     Ok(Made { server: located.server, state: maker.state, differs: maker.differs, base: located.base })
 }
 
-/// Where a request goes; the path is a template.
+/// Target of a request; the path is a template.
 struct Located {
     server: Option<Url>,
     path: String,

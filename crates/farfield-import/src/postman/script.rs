@@ -11,7 +11,7 @@ const SCRIPT_MAX: usize = 1 << 20;
 /// Statements of a script that are looked at.
 const STATEMENTS_MAX: usize = 10_000;
 
-/// What a statement says.
+/// Meaning of a statement.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Finding {
     /// The statuses that are well.
@@ -31,7 +31,7 @@ pub enum Finding {
 /// A script.
 #[derive(Debug, Default, PartialEq)]
 pub struct Script {
-    /// What it says, in order.
+    /// Findings, in order.
     pub findings: Vec<Finding>,
     /// Statements without an equivalent.
     pub passed_over: usize,
@@ -138,7 +138,7 @@ fn statements(text: &str) -> (Vec<String>, String) {
     (found, code)
 }
 
-/// What is left of the functions of tests, and what only writes into a log.
+/// True of the rest of the functions of tests, and of what only writes into a log.
 fn is_nothing(statement: &str) -> bool {
     let is_wrapper = || TEST.find(statement).is_some_and(|found| found.end() == statement.len());
     statement.chars().all(|letter| ")}], ".contains(letter))
@@ -147,7 +147,7 @@ fn is_nothing(statement: &str) -> bool {
         || is_wrapper()
 }
 
-/// What a statement is about.
+/// Subject of a statement.
 enum Subject {
     Status,
     Body,
@@ -500,7 +500,7 @@ mod tests {
         );
     }
 
-    /// What need not happen is no check, nor what says more than a check.
+    /// Statements that need not happen are no checks, nor are those that say more than a check.
     #[test]
     fn what_has_no_equivalent_is_counted() {
         for (text, count) in [

@@ -2,7 +2,7 @@
 
 use crate::holes::{Notation, Part, Unknown, Variables};
 
-/// How Postman writes variables.
+/// Notation of variables in Postman.
 pub struct Braces;
 
 impl Notation for Braces {
