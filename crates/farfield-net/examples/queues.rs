@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 const PACKETS: u64 = 20_000;
 const PACKET_BYTES: u32 = 1_500;
-/// What the link takes for a packet.
+/// Transmission time of a packet on the link.
 const SERVICE: Duration = Duration::from_us(1_200);
 
 /// Waits of the packets that arrived, in order of length, and how many were dropped.

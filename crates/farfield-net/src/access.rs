@@ -93,7 +93,7 @@ impl Access {
         preset.link(preset.up_kbit)
     }
 
-    /// Where the numbers come from.
+    /// Source of the numbers.
     pub fn source(self) -> &'static str {
         self.preset().source
     }

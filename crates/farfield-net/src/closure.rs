@@ -24,7 +24,7 @@ pub enum ClosureAnswer {
     Nothing,
 }
 
-/// When a link takes no packets, and the answer to senders.
+/// Times at which a link takes no packets, and the answer to senders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Closure {
     /// The answer to senders.

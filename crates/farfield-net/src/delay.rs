@@ -21,7 +21,7 @@ impl<F: Fn(&mut Stream) -> Duration + Send + Sync> Jitter for F {
     }
 }
 
-/// Whether packets may overtake one another.
+/// Order of arriving packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// Packets arrive in the order in which they left.
@@ -37,7 +37,7 @@ pub struct Delay {
     pub propagation: Duration,
     /// The distribution of what is added, if anything is.
     pub jitter: Option<Arc<dyn Jitter>>,
-    /// Whether jitter may reorder.
+    /// Order of packets under jitter.
     pub order: Order,
 }
 
@@ -52,7 +52,8 @@ impl Delay {
         self.jitter.is_none() || self.order == Order::Kept
     }
 
-    /// When a packet arrives that left at `departed`. `latest` is the link's memory of its latest arrival.
+    /// Instant at which a packet arrives that left at `departed`. `latest` is the link's memory of its latest
+    /// arrival.
     pub(crate) fn arrival(&self, departed: Instant, latest: &mut Instant, rng: &mut Stream) -> Instant {
         let Some(jitter) = &self.jitter else { return departed + self.propagation };
         let at = departed + self.propagation + jitter.draw(rng);

@@ -78,7 +78,7 @@ pub struct Delivery {
 /// A packet at the far end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
-    /// When its last bit is there. This is the intended instant, from which the next hop goes on.
+    /// Instant at which its last bit is there. This is the intended instant, from which the next hop goes on.
     pub at: Instant,
     /// The bit that was flipped under way, counted from the packet's first: below eight times its bytes.
     pub flipped_bit: Option<u32>,
@@ -166,8 +166,8 @@ impl Link {
         self.admit(packet, lost, rng)
     }
 
-    /// When the next fate of a packet that [waits](Fate::Waits) can be polled. What is offered meanwhile
-    /// does not bring it forward.
+    /// Instant from which the next fate of a packet that [waits](Fate::Waits) can be polled. Packets offered
+    /// meanwhile do not bring it forward.
     pub fn next_fate_at(&self) -> Option<Instant> {
         let Line::Codel(fates) = &self.line else { return None };
         if !fates.decided.is_empty() {

@@ -1,8 +1,8 @@
 //! Packets that the wire loses, whatever its queue holds: none, each on its own, or in bursts.
 //!
-//! What a model of loss remembers between packets is a [`Memory`] of one byte. A link has one of its own;
-//! where losses are to be correlated inside a connection and independent across them, as in WASP, every
-//! connection keeps one and lends it with each packet ([`Link::offer_of`](crate::Link::offer_of)).
+//! Memory of a model of loss between packets is a [`Memory`] of one byte. A link has one of its own; where
+//! losses are to be correlated inside a connection and independent across them, as in WASP, every connection
+//! keeps one and lends it with each packet ([`Link::offer_of`](crate::Link::offer_of)).
 
 mod gilbert_elliott;
 mod spec;
@@ -46,7 +46,7 @@ pub enum Loss {
 }
 
 impl Loss {
-    /// Whether the next packet is lost.
+    /// True if the next packet is lost.
     pub fn strikes(&self, memory: &mut Memory, rng: &mut Stream) -> bool {
         match self {
             Loss::None => false,

@@ -39,9 +39,9 @@ pub struct Node {
 /// A directed link between two nodes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Edge<L> {
-    /// Where it begins.
+    /// Node where it begins.
     pub from: NodeId,
-    /// Where it ends.
+    /// Node where it ends.
     pub to: NodeId,
     /// Its propagation delay.
     pub delay: Duration,

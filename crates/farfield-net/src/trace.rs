@@ -101,7 +101,7 @@ impl Default for Cursor {
 }
 
 impl Cursor {
-    /// When a packet starts to leave that came at `ready` and is next in line.
+    /// Instant at which a packet starts to leave that came at `ready` and is next in line.
     pub fn next_start(self, trace: &Trace, ready: Instant) -> Instant {
         self.with_something_left(trace, ready).at(trace)
     }

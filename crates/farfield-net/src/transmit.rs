@@ -34,13 +34,13 @@ impl Speed {
 /// One packet's time at the transmitter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Passage {
-    /// When its first bit leaves, and so when it no longer waits.
+    /// Instant at which its first bit leaves, and so when it no longer waits.
     pub start: Instant,
-    /// When its last bit has left.
+    /// Instant at which its last bit has left.
     pub end: Instant,
 }
 
-/// Where a link's transmitter stands.
+/// State of a link's transmitter.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Transmitter {
     Unlimited,
@@ -61,7 +61,7 @@ impl Transmitter {
         }
     }
 
-    /// When the transmission of a packet would start that came at `ready` and is next in line.
+    /// Instant at which the transmission of a packet would start that came at `ready` and is next in line.
     pub fn next_start(&self, speed: &Speed, ready: Instant) -> Instant {
         match (self, speed) {
             (Transmitter::Rate { busy_until, .. }, _) => ready.max(*busy_until),

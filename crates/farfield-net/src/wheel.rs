@@ -156,7 +156,7 @@ impl<E> Wheel<E> {
         }
     }
 
-    /// When the next event is due. Looks through one slot: cheap while timers are spread, and exact.
+    /// Due instant of the next event. Looks through one slot: cheap while timers are spread, and exact.
     pub fn next_at(&self) -> Option<Instant> {
         let (level, slot) = self.first_slot()?;
         Some(Instant::from_ns(self.earliest(level, slot).0))
@@ -176,7 +176,7 @@ impl<E> Wheel<E> {
         above.checked_shl(shift + DIGIT_BITS).unwrap_or(0) | ((slot as u64) << shift)
     }
 
-    /// When the earliest event of an occupied slot is due, and whether it is the slot's only one.
+    /// Due instant in ns of the earliest event of an occupied slot, and true if it is the slot's only one.
     fn earliest(&self, level: usize, slot: usize) -> (u64, bool) {
         let (mut earliest, mut count) = (u64::MAX, 0);
         let mut next = self.slots[level][slot].first;

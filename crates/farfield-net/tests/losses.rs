@@ -20,7 +20,7 @@ fn losses(loss: Loss) -> Vec<bool> {
     (0..PACKETS).map(|_| bench.offer(Instant::ZERO, 1000) == Err(Cause::Lost)).collect()
 }
 
-/// How many runs of `wanted` are 1, 2, …, `longest` or longer long.
+/// Number of runs of `wanted` that are 1, 2, …, `longest` or longer long.
 fn runs(lost: &[bool], wanted: bool, longest: usize) -> Vec<u64> {
     let mut counts = vec![0; longest];
     for run in lost.chunk_by(|a, b| a == b).filter(|run| run[0] == wanted) {
@@ -106,7 +106,7 @@ fn connections_with_memories_of_their_own_are_independent() {
     assert!(chi_squared(&table(&shared), &expected) > 100.0 * limit, "{:?}", table(&shared));
 }
 
-/// What the wire loses takes none of the link's time.
+/// Packets that the wire loses take none of the link's time.
 #[test]
 fn lost_packets_do_not_occupy_the_link() {
     let model = LinkModel::ideal(Duration::ZERO).rate("8Mbit".parse().unwrap());

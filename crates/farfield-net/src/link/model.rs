@@ -102,7 +102,7 @@ impl LinkModel {
         LinkModel { closure, ..self }
     }
 
-    /// When the link takes no packets, if ever.
+    /// Times at which the link takes no packets, if ever.
     pub fn closure(&self) -> Option<&Closure> {
         self.closure.as_ref()
     }

@@ -89,7 +89,7 @@ impl PlainLink {
         let waits = self.busy_until > now;
         match model.discipline {
             Discipline::DropTail(limit) if waits => self.admit(limit, lines, size)?,
-            // What waited has left.
+            // Packets that waited have left.
             _ => self.forget(lines),
         }
         let mut transmitter = Transmitter::Rate { busy_until: self.busy_until, owed: self.owed };
@@ -103,12 +103,12 @@ impl PlainLink {
         Ok(passage.end + model.delay.propagation)
     }
 
-    /// When the last packet that was admitted has left.
+    /// Instant at which the last admitted packet has left.
     pub fn busy_until(&self) -> Instant {
         self.busy_until
     }
 
-    /// Whether a packet may wait.
+    /// Admits a packet that must wait, or names the cause of its drop.
     fn admit(&mut self, limit: Limit, lines: &mut Lines, size: u32) -> Result<(), Cause> {
         let (packets, bytes) = match self.waiting {
             Waiting::One if self.one_starts_at() > self.now => (1, u64::from(self.size)),

@@ -64,9 +64,9 @@ pub struct LinkSpec<J = NoJitter> {
     /// The distribution of what is added to the delay.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jitter: Option<J>,
-    /// Whether jitter may reorder packets.
+    /// Jitter may reorder packets.
     pub reorder: bool,
-    /// When the link takes no packets, and the answer to their senders.
+    /// Times at which the link takes no packets, and the answer to their senders.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unreachable: Option<Closure>,
 }
@@ -160,7 +160,7 @@ impl<J> LinkSpec<J> {
 
 fn read(path: &Path, load: &mut Load<'_>) -> Result<Trace, LinkError> {
     let bytes = load(path).map_err(|source| LinkError::Unreadable { path: path.to_owned(), source })?;
-    // What is not UTF-8 is no number either: the line that holds it says so.
+    // Bytes that are not UTF-8 are no number either: the line that holds them says so.
     let text = String::from_utf8_lossy(&bytes);
     Trace::parse(&text).map_err(|source| LinkError::Trace { path: path.to_owned(), source })
 }

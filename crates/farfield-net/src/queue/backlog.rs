@@ -52,7 +52,7 @@ impl Backlog {
         self.bytes
     }
 
-    /// When the last that waited started to leave, while none waits.
+    /// Instant at which the last that waited started to leave, while none waits.
     pub fn emptied_at(&self) -> Instant {
         self.emptied_at
     }

@@ -121,7 +121,8 @@ impl Codel {
     }
 }
 
-/// When the next drop is due: drops come closer with the square root of their number (RFC 8289, section 5).
+/// Instant at which the next drop is due: drops come closer with the square root of their number (RFC 8289,
+/// section 5).
 fn control_law(from: Instant, interval: Duration, count: u32) -> Instant {
     from + Duration::from_ns((interval.as_ns() as f64 / f64::from(count).sqrt()) as u64)
 }

@@ -31,7 +31,7 @@ pub enum LimitError {
 }
 
 impl Limit {
-    /// Whether a queue of `packets` and `bytes` may take another packet of `size`.
+    /// True if a queue of `packets` and `bytes` may take another packet of `size`.
     pub(crate) fn admits(self, packets: u64, bytes: u64, size: u64) -> bool {
         match self {
             Limit::Bytes(most) => bytes + size <= most,

@@ -25,7 +25,7 @@ pub struct Parameters {
     pub weight: f64,
     /// The mean size of packets in bytes, by which idle time counts as packets that came to an empty queue.
     pub mean_packet: u64,
-    /// Whether the probability rises to 1 between `most` and twice `most`.
+    /// The probability rises to 1 between `most` and twice `most`.
     pub gentle: bool,
 }
 
@@ -68,7 +68,7 @@ impl Red {
         }
     }
 
-    /// Whether the packet that has just been observed is dropped.
+    /// True if the packet that has just been observed is dropped.
     pub fn strikes(&mut self, parameters: &Parameters, rng: &mut Stream) -> bool {
         let base = parameters.base_probability(self.average);
         if base <= 0.0 {

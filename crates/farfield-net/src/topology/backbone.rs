@@ -67,7 +67,7 @@ pub enum BackboneError {
     Size {
         /// `subnets` or `hosts`.
         key: &'static str,
-        /// What it is.
+        /// Number that was given.
         given: u32,
     },
     /// Too many hosts altogether.

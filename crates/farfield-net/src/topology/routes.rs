@@ -30,7 +30,7 @@ pub enum Metric {
 pub struct Unreachable {
     /// From, and to.
     pub pairs: Vec<(String, String)>,
-    /// Whether there are more.
+    /// There are more.
     pub more: bool,
 }
 
@@ -129,7 +129,7 @@ impl Routes {
     }
 }
 
-/// Where each node is, and the nodes of the core by number.
+/// Position of each node, and the nodes of the core by number.
 fn positions_of<L>(topology: &Topology<L>) -> (Vec<Position>, Vec<NodeId>) {
     let mut ups = vec![Vec::new(); topology.nodes.len()];
     let mut downs = ups.clone();

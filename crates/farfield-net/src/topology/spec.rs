@@ -57,7 +57,7 @@ pub struct ConnectionSpec<J = NoJitter> {
     /// From `to` to `from`, where it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back: Option<LinkSpec<J>>,
-    /// Whether there is no way back.
+    /// There is no way back.
     #[serde(default)]
     pub one_way: bool,
 }
