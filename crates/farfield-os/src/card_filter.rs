@@ -18,7 +18,7 @@ const JUMP_IF_AT_LEAST: u16 = 0x35;
 const X_IS_HEADER_LEN: u16 = 0xb1;
 /// Loads a byte at X plus an offset.
 const LOAD_BYTE_PAST_X: u16 = 0x50;
-/// Whether the frame had a tag of a VLAN (`SKF_AD_VLAN_TAG_PRESENT`).
+/// Offset at which the kernel shows that the frame had a tag of a VLAN (`SKF_AD_VLAN_TAG_PRESENT`).
 const VLAN_TAG_PRESENT: u32 = BESIDE_PACKET + 48;
 const ETHERTYPE_AT: u32 = 12;
 const IPV4: u32 = 0x0800;
@@ -27,7 +27,7 @@ const IPV6: u32 = 0x86dd;
 const NETWORK: u32 = 14;
 const ICMP: u32 = 1;
 const ICMPV6: u32 = 58;
-/// What is kept: all of a frame.
+/// Verdict on a frame that is kept: all of it.
 const ACCEPT: libc::sock_filter = step(RETURN, u32::MAX);
 
 /// A block of addresses: its first, and the length of its prefix.
@@ -111,7 +111,7 @@ fn any_of(blocks: &[Block], at: u32) -> Vec<libc::sock_filter> {
                 step(JUMP_IF_EQUAL, word & mask),
             ]);
         }
-        // What differs goes on behind the jump that is taken by what is alike.
+        // A comparison that differs goes on behind the jump that is taken by an equal one.
         let len = steps.len();
         for (nth, compare) in steps.iter_mut().enumerate().filter(|(nth, _)| nth % 3 == 2) {
             compare.jf = (len - nth) as u8;
@@ -161,7 +161,7 @@ mod tests {
 
     const OWN: [u8; 6] = [2, 0, 0, 0, 0, 7];
 
-    /// What the program says of a frame: the instructions that are used here, as the kernel runs them.
+    /// Verdict of the program on a frame: the instructions that are used here, as the kernel runs them.
     fn keeps(program: &[libc::sock_filter], frame: &[u8], tagged: bool) -> bool {
         let (mut at, mut a, mut x) = (0, 0_u32, 0_u32);
         let load = |from: u32, len: usize| {

@@ -16,7 +16,7 @@ const RECEIVE_BUFFER: usize = 4 << 20;
 /// Bytes that the kernel may return of one read: datagrams up to the greatest length of one.
 pub const READ_BYTES: usize = 65_535;
 
-/// What one read returned.
+/// Result of one read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Received {
     /// Bytes of all datagrams.
@@ -241,7 +241,8 @@ mod tests {
         }
     }
 
-    /// What does not fit into the receive buffer is counted: all of what was sent, but for what is read.
+    /// Datagrams that do not fit into the receive buffer are counted: all that were sent, but for those that
+    /// are read.
     #[test]
     fn what_finds_no_room_is_counted() {
         let server = UdpSocket::bind("127.0.0.1:0").expect("a socket");

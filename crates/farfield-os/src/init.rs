@@ -85,7 +85,7 @@ impl ChildSetup {
         if !self.groups.iter().all(join) {
             return Err(io::Error::last_os_error());
         }
-        // Whoever reads the group sees whether it has processes.
+        // Readers of the group see if it has processes.
         let _ = self.account.as_ref().map(join);
         self.user.as_ref().map_or(Ok(()), User::assume)
     }
@@ -156,7 +156,7 @@ fn show_own_processes() {
     }
 }
 
-/// Whether the process of this descriptor has ended.
+/// True if the process of this descriptor has ended.
 pub fn has_ended(process: impl AsFd) -> bool {
     let mut fds = [rustix::event::PollFd::new(&process, rustix::event::PollFlags::IN)];
     let at_once = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };

@@ -54,7 +54,7 @@ pub fn add_names(hosts: &[(IpAddr, &str)], resolver: Option<IpAddr>) -> io::Resu
 fn lay_over(file: &str, name: &str, text: &str, folder: &Folder) -> io::Result<()> {
     let mut over = folder.create_private(name)?;
     over.write_all(text.as_bytes())?;
-    // Whichever user the program runs as reads it, through the mount and not through the folder.
+    // Any user that the program runs as reads it, through the mount and not through the folder.
     fchmod(&over, Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::ROTH)?;
     Ok(mount_bind(folder.path().join(name), file)?)
 }

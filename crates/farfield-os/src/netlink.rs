@@ -72,7 +72,7 @@ pub struct Route {
     pub gateway: Option<IpAddr>,
     /// The source address of packets whose socket has none; the kernel's choice if absent.
     pub source: Option<IpAddr>,
-    /// Whether no connection that takes the route starts from what an earlier one has measured.
+    /// No connection that takes the route starts from what an earlier one has measured.
     pub forgets: bool,
     /// The initial congestion window of connections that take the route, in segments.
     pub initial_window: Option<u32>,
@@ -155,7 +155,7 @@ impl Netlink {
         self.order(message)
     }
 
-    /// Whether the kernel takes packets to `address` for its own.
+    /// True if the kernel takes packets to `address` for its own.
     ///
     /// # Errors
     /// If the kernel has no route to the address, or no such family.

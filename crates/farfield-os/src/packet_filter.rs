@@ -121,7 +121,7 @@ fn matching(server: &SocketAddr, address_at: u32, port_at: u32, snap: u32) -> Ve
     let mut program = Vec::new();
     for (nth, (load, at, value)) in steps.into_iter().enumerate() {
         program.push(step(load, at));
-        // What differs skips the rest of the comparisons, two instructions each, and the return.
+        // A comparison that differs skips the rest of them, two instructions each, and the return.
         program.push(branch(JUMP_IF_EQUAL, value, 0, 2 * (last - nth) as u8 + 1));
     }
     program.push(step(RETURN, snap));

@@ -52,8 +52,7 @@ mod packet {
 pub struct RingPacket<'a> {
     /// Nanoseconds since 1970.
     pub at_unix_ns: u64,
-    /// Whether this machine sent it through the interface; on a loopback interface, whether it is the copy of
-    /// the sender.
+    /// This machine sent it through the interface; on a loopback interface, it is the copy of the sender.
     pub outgoing: bool,
     /// Its length on the interface, from the IP header on, in bytes.
     pub original_len: u32,

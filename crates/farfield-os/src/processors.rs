@@ -124,7 +124,7 @@ pub fn set_real_time() -> io::Result<()> {
     schedule(&libc::sched_attr { sched_policy: libc::SCHED_FIFO as u32, sched_priority: 1, ..normal() })
 }
 
-/// Whether [`set_real_time`] is allowed: a thread tries it and ends.
+/// True if [`set_real_time`] is allowed: a thread tries it and ends.
 pub fn may_be_real_time() -> bool {
     std::thread::spawn(set_real_time).join().is_ok_and(|result| result.is_ok())
 }

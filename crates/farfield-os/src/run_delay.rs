@@ -1,4 +1,4 @@
-//! How long a thread was ready to run and had no processor, by the kernel's own account.
+//! Time that a thread was ready to run and had no processor, by the kernel's own account.
 
 use farfield_base::Duration;
 use farfield_files::system;

@@ -41,7 +41,7 @@ impl Drop for LeftToOthers {
     }
 }
 
-/// Whether this process was started with the signal ignored; proc_pid_status(5), `SigIgn`.
+/// True if this process was started with the signal ignored; proc_pid_status(5), `SigIgn`.
 pub fn is_ignored(signal: i32) -> bool {
     let status = system::read_text("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

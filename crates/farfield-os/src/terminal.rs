@@ -51,7 +51,7 @@ pub fn keep(leaving: &'static [u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether the terminal is taken: false once it has been given back, after which nothing more is drawn.
+/// True while the terminal is taken: false once it has been given back, after which nothing more is drawn.
 pub fn is_kept() -> bool {
     !TAKEN.load(Ordering::Acquire).is_null()
 }

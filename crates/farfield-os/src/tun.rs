@@ -16,7 +16,7 @@ pub struct Tun {
     pub name: String,
     /// Non-blocking.
     pub queues: Vec<OwnedFd>,
-    /// Whether rows of UDP datagrams pass as one packet.
+    /// Rows of UDP datagrams pass as one packet.
     pub rows: bool,
 }
 
@@ -27,13 +27,12 @@ pub struct TunOptions<'a> {
     pub name: &'a str,
     /// Number of queues, at least 1.
     pub queues: usize,
-    /// Whether packets may lack checksums, and TCP segments and rows of UDP datagrams may be larger than
-    /// the MTU.
+    /// Packets may lack checksums, and TCP segments and rows of UDP datagrams may be larger than the MTU.
     pub offload: bool,
     /// Bytes of packets that may wait for the kernel's receive threads, of all queues; further packets are
     /// refused.
     pub waiting_bytes: usize,
-    /// Whether its receive work can move to a thread (`IFF_NAPI`, Linux 4.15; older kernels ignore it).
+    /// Its receive work can move to a thread (`IFF_NAPI`, Linux 4.15; older kernels ignore it).
     pub threads: bool,
 }
 

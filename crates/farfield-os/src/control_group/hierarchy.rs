@@ -1,5 +1,5 @@
-//! Where control groups are mounted, and in which of them this process is: `/proc/self/mountinfo` and
-//! `/proc/self/cgroup` (cgroups(7)).
+//! Control groups of this process, and their mounts: `/proc/self/mountinfo` and `/proc/self/cgroup`
+//! (cgroups(7)).
 
 use super::ControlGroupError;
 use farfield_files::system;
@@ -25,7 +25,7 @@ pub(super) enum Version {
 pub struct OwnGroup {
     /// Its folder.
     pub folder: PathBuf,
-    /// Whether its files are those of version 1.
+    /// Its files are those of version 1.
     pub is_version_one: bool,
 }
 
@@ -103,7 +103,7 @@ fn has(list: &str, between: char, item: &str) -> bool {
 
 /// A line of `/proc/self/mountinfo` that mounts control groups (proc_pid_mountinfo(5)).
 struct Mount<'a> {
-    /// Which group is at the mount point.
+    /// Group at the mount point.
     root: &'a str,
     at: &'a str,
     /// Those of version 1, as the mount's options name them; `None` in version 2.

@@ -12,7 +12,7 @@ use std::path::Path;
 pub struct CpuUsage {
     /// Its exact sum.
     pub total_ns: u64,
-    /// How much of it was in user and in kernel mode, in a unit of its own and with the error of sampling.
+    /// Parts of it in user and in kernel mode, in a unit of their own and with the error of sampling.
     pub modes: [u64; 2],
 }
 

@@ -1,4 +1,4 @@
-//! What a network card is, and where the kernel's routes by it lead (rtnetlink(7)).
+//! Properties of a network card, and targets of the kernel's routes by it (rtnetlink(7)).
 
 use super::{LINK_HEADER_LEN, Message, Netlink, attribute, bits, family, malformed};
 use std::io;
@@ -9,11 +9,11 @@ use std::net::IpAddr;
 pub struct CardEntry {
     /// Its index.
     pub index: u32,
-    /// Whether its frames are Ethernet's.
+    /// Its frames are Ethernet's.
     pub is_ethernet: bool,
-    /// Whether somebody has set it up.
+    /// Somebody has set it up.
     pub is_up: bool,
-    /// Whether there is a link, as far as the device knows.
+    /// There is a link, as far as the device knows.
     pub has_carrier: bool,
     /// The largest IP packet on it, in bytes.
     pub mtu: u32,

@@ -58,8 +58,8 @@ impl Notices {
         Ok(Notices { socket, buffer: vec![0; 32 << 10] })
     }
 
-    /// What has changed since the last call. Where the kernel had no room for all notices, [`Notice::Lost`]
-    /// stands for those that are missing.
+    /// Changes since the last call. Where the kernel had no room for all notices, [`Notice::Lost`] stands for
+    /// those that are missing.
     pub fn read(&mut self) -> Vec<Notice> {
         let mut notices = Vec::new();
         loop {
@@ -68,7 +68,7 @@ impl Notices {
                 Err(rustix::io::Errno::INTR) => continue,
                 Err(rustix::io::Errno::NOBUFS) => {
                     notices.push(Notice::Lost);
-                    // What follows is there still.
+                    // Notices that follow are there still.
                     continue;
                 }
                 Err(_) => return notices,
