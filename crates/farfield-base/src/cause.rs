@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// A rule of a specification, by the words for what does not keep to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rule {
-    /// What is wrong with what came.
+    /// Fault of the message.
     pub wrong: &'static str,
     /// The rule's place, such as `RFC 9113 §6.5.2`; empty if the rule is a limit of the scenario's.
     pub section: &'static str,
@@ -82,7 +82,7 @@ pub enum Sender {
 /// Why a request failed, where more is known than its outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
-    /// What came does not keep to a rule.
+    /// A message that does not keep to a rule.
     Broken(Rule),
     /// One end sent a code.
     Sent {
@@ -201,7 +201,7 @@ impl fmt::Display for Detail {
 pub struct Ending {
     /// The outcome.
     pub outcome: Outcome,
-    /// What more is known of the failure.
+    /// Detail of the failure.
     pub detail: Option<Arc<Detail>>,
 }
 

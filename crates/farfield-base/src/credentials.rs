@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// What stands in place of a secret.
+/// Text in place of a secret.
 pub const NOT_SHOWN: &str = "(not shown)";
 
 /// Schemes of authentication (IANA's registry, and others in use), after which a secret follows. Any other
@@ -31,7 +31,7 @@ const SCHEMES: [&str; 17] = [
 const PARTS: [&str; 9] =
     ["authorization", "api-key", "api_key", "apikey", "token", "secret", "password", "passwd", "credential"];
 
-/// Whether the header field, form field or key `name` holds credentials: `Authorization` and
+/// True if the header field, form field or key `name` holds credentials: `Authorization` and
 /// `Proxy-Authorization` (RFC 9110 11.6.2 and 11.7.2), and all with a part such as `token`, `secret`,
 /// `password` or `api-key`.
 pub fn is_credential(name: &str) -> bool {
@@ -113,7 +113,7 @@ const fn is_mark(letter: char) -> bool {
     matches!(letter, ':' | '=' | '"' | '\'' | '`' | '(' | ')' | '[' | ']' | '{' | '}')
 }
 
-/// Whether `word` behind a scheme is a token, and not a word of a sentence.
+/// True if `word` behind a scheme is a token, and not a word of a sentence.
 fn is_token(word: &str) -> bool {
     let word = word.trim_matches(|letter: char| is_mark(letter) || ".,;!".contains(letter));
     word.len() >= 6 && !word.bytes().all(|byte| byte.is_ascii_lowercase())

@@ -1,4 +1,4 @@
-//! What a sample says of HTTP: the version that its connection spoke, and the stream of the request.
+//! HTTP in a sample: the version that its connection spoke, and the stream of the request.
 
 /// A version of HTTP that is spoken on a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -101,8 +101,8 @@ impl HttpStats {
         self.stream().map(|_| self.stalled_us)
     }
 
-    /// What the columns of a samples file say: the code of the version, the stream and its stall. `None` if
-    /// they contradict each other.
+    /// Contents of the columns of a samples file: the code of the version, the stream and its stall. `None`
+    /// if they contradict each other.
     pub fn from_columns(
         version: Option<u8>,
         stream: Option<u32>,

@@ -60,12 +60,12 @@ pub struct SessionFailure {
     pub outcome: Outcome,
     /// The reply's status; 0 if no head came.
     pub status: u16,
-    /// What failed, the same for equal failures: a check as the scenario writes it, the path of an embedded
-    /// object; empty where the outcome says all.
+    /// Name of the thing that failed, equal for equal failures: a check as the scenario writes it, the path
+    /// of an embedded object; empty where the outcome says all.
     pub what: Arc<str>,
-    /// What more is known of a failure of the connection or of the reply.
+    /// Detail of a failure of the connection or of the reply.
     pub detail: Option<Arc<Detail>>,
-    /// What came instead, in one line; a worker says it of the first failure of each kind alone.
+    /// Text that came instead, in one line; a worker says it of the first failure of each kind alone.
     pub instead: Option<Box<str>>,
     /// The request and the reply, of the first failures.
     pub exchange: Option<Box<KeptExchange>>,
@@ -101,7 +101,7 @@ impl KeptExchange {
 }
 
 impl Note {
-    /// When it was made, and by whom: notes of several workers in this order are the same however many
+    /// Instant and maker of the note: notes of several workers in this order are the same however many
     /// workers there are.
     pub fn order(&self) -> (Instant, u32, u32) {
         match self {

@@ -190,7 +190,7 @@ impl Outcome {
         }
     }
 
-    /// Whether a whole reply came, whatever its status and whatever was looked for in it.
+    /// True if a whole reply came, whatever its status and whatever was looked for in it.
     pub const fn is_reply(self) -> bool {
         use Outcome::*;
         matches!(
@@ -206,7 +206,7 @@ impl Outcome {
         )
     }
 
-    /// Whether the server's TLS, or the lack of it, ended the connection.
+    /// True if the server's TLS, or the lack of it, ended the connection.
     pub const fn is_of_tls(self) -> bool {
         let (first, last) = (Outcome::TlsUntrusted.code(), Outcome::TlsCertificateRefused.code());
         first <= self.code() && self.code() <= last

@@ -40,8 +40,8 @@ impl Stamp {
 /// connection counts as established, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sample {
-    /// When the model of load wanted it: the arrival, the end of the think time, or the reply that led to
-    /// it.
+    /// Instant at which the model of load wanted it: the arrival, the end of the think time, or the reply
+    /// that led to it.
     pub due: Instant,
     /// Instant at which its connection was begun, if it was opened for this request.
     pub connect_begun: Stamp,
@@ -123,17 +123,17 @@ impl PagePart {
         self as u8
     }
 
-    /// Whether it is known which page it is of.
+    /// True if it is known which page it is of.
     pub const fn is_known(self) -> bool {
         !matches!(self, PagePart::Untracked)
     }
 
-    /// Whether its page began with it.
+    /// True if its page began with it.
     pub const fn begins(self) -> bool {
         matches!(self, PagePart::Begins | PagePart::Whole)
     }
 
-    /// Whether it is the last of its page to end.
+    /// True if it is the last of its page to end.
     pub const fn ends(self) -> bool {
         matches!(self, PagePart::Ends | PagePart::Whole)
     }
@@ -163,13 +163,13 @@ pub struct TlsStats {
     pub secured: Instant,
     /// The version that was agreed on.
     pub version: TlsVersion,
-    /// Whether an earlier session of the user's was resumed.
+    /// An earlier session of the user's was resumed.
     pub resumed: bool,
-    /// Whether the request went within the handshake.
+    /// Fate of the request if it went within the handshake.
     pub early: EarlyData,
 }
 
-/// What became of a request within the handshake of its session (RFC 8446 section 2.3).
+/// Fate of a request within the handshake of its session (RFC 8446 section 2.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum EarlyData {
@@ -277,7 +277,7 @@ impl Sample {
         self.first_byte.instant().map(|first| self.done.since(first))
     }
 
-    /// Whether its instants are in the order in which they can only have happened: due, sent, first byte,
+    /// True if its instants are in the order in which they can only have happened: due, sent, first byte,
     /// last byte, and those of its connection between the first two.
     pub fn is_ordered(&self) -> bool {
         let secured = self.tls.map_or(Stamp::NEVER, |tls| Stamp::at(tls.secured));
@@ -296,7 +296,8 @@ impl Sample {
             .all(|in_order| in_order)
     }
 
-    /// When the client first acted for this request: began a connection or wrote it; if neither, never.
+    /// Instant at which the client first acted for this request: began a connection or wrote it; if neither,
+    /// never.
     pub fn begun(&self) -> Option<Instant> {
         self.connect_begun.instant().or(self.sent.instant())
     }

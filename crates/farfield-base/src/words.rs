@@ -36,7 +36,7 @@ fn ends_in_number(word: &str) -> bool {
     word.ends_with(|letter: char| letter.is_ascii_digit())
 }
 
-/// Whether a word is a unit, with or without marks behind it.
+/// True if a word is a unit, with or without marks behind it.
 fn is_unit(word: &str) -> bool {
     let bare = word.trim_end_matches(['.', ',', ';', ':', ')', ']', '?', '!']);
     UNITS.contains(&bare)
