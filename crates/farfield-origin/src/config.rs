@@ -21,7 +21,7 @@ pub const EARLY_SESSIONS: usize = 1 << 16;
 pub struct OriginConfig {
     /// Address to listen on; port 0 takes any free port. Default `127.0.0.1:0`.
     pub bind: SocketAddr,
-    /// Whether it serves over TLS, with a certificate for `localhost` that it makes at the start. Default no.
+    /// It serves over TLS, with a certificate for `localhost` that it makes at the start. Default no.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub tls: bool,
     /// PEM file of the certificate that it serves over TLS with, the chain behind it; relative to where the
@@ -35,8 +35,8 @@ pub struct OriginConfig {
     /// field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alt_svc: Option<String>,
-    /// Whether clients may send requests within the handshake of HTTP/3 (0-RTT). Sessions then are kept in
-    /// memory, 65,536 of them, in place of tickets that hold them. Default no.
+    /// Clients may send requests within the handshake of HTTP/3 (0-RTT). Sessions then are kept in memory,
+    /// 65,536 of them, in place of tickets that hold them. Default no.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub early_data: bool,
     /// Threads that serve, each with an event loop; connections go to them in turn. Default 1.
@@ -71,7 +71,7 @@ pub struct OriginConfig {
     /// The length of the accept queue asked of `listen`; the kernel cuts it to `net.core.somaxconn`.
     /// Default 4096.
     pub backlog: u32,
-    /// How long a connection may stay idle, or take to send a request's head, before it is closed; zero
+    /// Time that a connection may stay idle, or take to send a request's head, before it is closed; zero
     /// closes it after every reply. Over HTTP/2 a connection is idle once every request has its reply's head,
     /// and GOAWAY announces the close: a body on its way is sent to its end. Default: for ever.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -118,7 +118,7 @@ impl Default for OriginConfig {
 }
 
 impl OriginConfig {
-    /// Whether it serves over TLS.
+    /// True if it serves over TLS.
     pub fn is_secure(&self) -> bool {
         self.tls || self.certificate.is_some()
     }

@@ -78,7 +78,7 @@ impl Connections {
         }
     }
 
-    /// Whether clients may send requests within the handshake of HTTP/3.
+    /// True if clients may send requests within the handshake of HTTP/3.
     pub(crate) fn takes_early_data(&self) -> bool {
         self.early_data
     }
@@ -100,7 +100,7 @@ impl Connections {
         });
     }
 
-    /// What counts a connection as closed when it is dropped.
+    /// Guard that counts a connection as closed when it is dropped.
     pub(crate) fn closing(&self, permit: Option<OwnedSemaphorePermit>) -> Closing {
         Closing { service: Arc::clone(&self.service), _permit: permit }
     }
@@ -110,12 +110,12 @@ impl Connections {
         KeepAlive::new(self.keep_alive_timeout, self.keep_alive_requests)
     }
 
-    /// What answers requests.
+    /// Service that answers requests.
     pub(crate) fn service(&self) -> Arc<Service> {
         Arc::clone(&self.service)
     }
 
-    /// How a connection ends is its client's affair; what was answered has been counted.
+    /// Ends of connections are their clients' affair; requests that were answered have been counted.
     async fn serve(&self, stream: TcpStream) {
         match &self.tls {
             None => match Opened::read(stream, self.keep_alive_timeout).await {

@@ -17,7 +17,7 @@ impl Failures {
         Failures { seed, rate }
     }
 
-    /// Whether the `number`-th request of the run, counted from 0, fails.
+    /// True if the `number`-th request of the run, counted from 0, fails.
     pub(crate) fn strikes(&self, number: u64) -> bool {
         // A draw lies in [0, 1), so none of them strikes at rate 0 and all do at rate 1.
         self.rate > Share::NONE

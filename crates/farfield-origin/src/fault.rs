@@ -68,7 +68,7 @@ const SLOW_TAIL: &str = "a share of requests and how much longer they take, such
 const SLOW_START: &str =
     "how much longer the first request takes and when that is over, such as \"100ms for 3s\"";
 
-/// What is left and right of a word, each read.
+/// Values left and right of a word, each read.
 fn halves<A: FromStr, B: FromStr>(
     text: &str,
     word: &str,
@@ -174,7 +174,7 @@ impl Faults {
         }
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub(crate) fn none(&self) -> bool {
         self.stall.is_none() && self.hiccup.is_none() && self.slow_tail.is_none() && self.slow_start.is_none()
     }
@@ -186,8 +186,8 @@ impl Faults {
         self.finish(start, work)
     }
 
-    /// How much longer the `number`-th request takes by the slow tail. The draw is the second one of its
-    /// number, so that slow requests and failing ones are independent.
+    /// Time that the slow tail adds to the `number`-th request. The draw is the second one of its number, so
+    /// that slow requests and failing ones are independent.
     fn tail(&self, number: u64) -> Duration {
         let Some(SlowTail { share, time }) = self.slow_tail else { return Duration::ZERO };
         let mut rng = self.seed.stream(Purpose::Server, number);
@@ -195,7 +195,7 @@ impl Faults {
         if rng.random::<f64>() < share.as_f64() { time } else { Duration::ZERO }
     }
 
-    /// How much longer a service takes that begins at `start` by the slow start.
+    /// Time that the slow start adds to a service that begins at `start`.
     fn start_up(&self, start: Instant) -> Duration {
         match self.slow_start {
             Some(SlowStart { time, lasting }) if start < Instant::ZERO + lasting => {

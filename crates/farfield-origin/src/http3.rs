@@ -55,7 +55,8 @@ impl Http3 {
             let connections = Arc::clone(&self.connections);
             let closing = connections.closing(permit);
             tokio::spawn(async move {
-                // How a connection ends is its client's affair; what was answered has been counted.
+                // Ends of connections are their clients' affair; requests that were answered have been
+                // counted.
                 let _ = Box::pin(serve(&connections, incoming)).await;
                 drop(closing);
             });

@@ -153,7 +153,7 @@ impl Origin {
         self.service.tally.counters()
     }
 
-    /// Whether it has ended without having been [stopped](Origin::stop), by a defect of its own that one of
+    /// True if it has ended without having been [stopped](Origin::stop), by a defect of its own that one of
     /// its threads has reported on standard error. Its port is free then, and all connections are closed.
     pub fn has_died(&self) -> bool {
         self.died.load(Relaxed)

@@ -28,7 +28,7 @@ const HTTP3: &[u8] = b"h3";
 /// A certificate, and what serves with it.
 pub(crate) struct Certified {
     pub acceptor: TlsAcceptor,
-    /// What serves over QUIC with it.
+    /// Configuration of a server over QUIC with it.
     pub quic: quinn::ServerConfig,
     /// SubjectPublicKeyInfo in DER.
     pub public_key_info: Vec<u8>,

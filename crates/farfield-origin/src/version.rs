@@ -39,7 +39,7 @@ impl Opened {
         }
     }
 
-    /// Whether the client speaks HTTP/2.
+    /// True if the client speaks HTTP/2.
     pub(crate) fn is_http2(&self) -> bool {
         self.first.starts_with(PREFACE)
     }

@@ -192,7 +192,7 @@ fn a_client_that_ignores_the_end_does_not_keep_its_place() {
     // Preface, settings, and GET / by indexed fields; the authority is a literal (RFC 7541 section 6.2.2).
     silent.send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0");
     silent.send(b"\0\0\x06\x01\x05\0\0\0\x01\x82\x86\x84\x01\x01o");
-    // Whoever comes next waits for its place.
+    // Anybody who comes next waits for a place.
     let mut next = Client::connect(origin.address());
     assert_eq!(next.get("/bytes/3").body.len(), 3);
     assert_eq!((origin.served().connections, origin.served().answered), (2, 2));

@@ -69,7 +69,7 @@ fn without_a_limit_all_are_served_at_once() {
     assert!(elapsed(begun) < service_time.times(4));
 }
 
-/// Which of 100 requests on one connection fail.
+/// Numbers of the requests that fail, of 100 on one connection.
 fn failed(seed: u64, rate: f64) -> Vec<usize> {
     let error_rate = Share::new(rate).unwrap();
     let origin = start(OriginConfig { seed, error_rate, ..OriginConfig::default() });

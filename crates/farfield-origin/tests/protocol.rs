@@ -1,4 +1,4 @@
-//! What the origin says on the wire: HTTP/1.0 and 1.1, persistence, pipelining, and every path.
+//! Replies of the origin on the wire: HTTP/1.0 and 1.1, persistence, pipelining, and every path.
 
 mod client;
 

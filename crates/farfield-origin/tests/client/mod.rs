@@ -116,7 +116,7 @@ impl Client {
         body
     }
 
-    /// Whether nothing comes within `time`.
+    /// True if nothing comes within `time`.
     pub fn hears_nothing_for(&mut self, time: Duration) -> bool {
         self.stream.get_ref().set_read_timeout(Some(time)).unwrap();
         let heard = self.stream.fill_buf().map(<[u8]>::len);
@@ -124,7 +124,7 @@ impl Client {
         heard.is_err_and(|error| matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut))
     }
 
-    /// Whether the origin has closed the connection, by FIN or by RST; waits until it does.
+    /// True if the origin has closed the connection, by FIN or by RST; waits until it does.
     pub fn is_closed(&mut self) -> bool {
         match self.stream.fill_buf() {
             Ok(bytes) => bytes.is_empty(),
