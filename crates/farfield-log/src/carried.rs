@@ -1,4 +1,4 @@
-//! What carries a log and writes something of its own around each line: container runtimes, compose and
+//! Carriers of a log that write something of their own around each line: container runtimes, compose and
 //! syslog.
 //!
 //! ```text

@@ -44,8 +44,8 @@ pub(crate) fn parse<'a>(line: &'a [u8], transfer: Option<TransferUnit>) -> Parse
     Ok(Some(Record { at, client, agent, method, path, referrer, host: b"", status, bytes, transfer }))
 }
 
-/// Whether what stands before the time is a virtual host, the address of a client, and two words more, as
-/// Debian's Apache writes it (`vhost_combined`). A user's name may have blanks in it.
+/// True if the words before the time are a virtual host, the address of a client, and two words more, as
+/// Debian's Apache writes them (`vhost_combined`). A user's name may have blanks in it.
 fn is_behind_a_host(text: &[u8]) -> bool {
     let mut words = text.split(|byte| *byte == b' ').skip(1);
     let client = words.next().and_then(|word| std::str::from_utf8(word).ok());

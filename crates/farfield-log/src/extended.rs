@@ -137,7 +137,7 @@ impl Fields {
     }
 }
 
-/// Whether `part` stands somewhere in `text`.
+/// True if `part` stands somewhere in `text`.
 fn names(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len()).any(|window| window.eq_ignore_ascii_case(part))
 }

@@ -61,7 +61,7 @@ impl Default for FieldMap {
 }
 
 impl FieldMap {
-    /// What each field is for, with its name.
+    /// Purpose of each field, with its name.
     fn named(&self) -> [(&'static str, &str); FIELDS] {
         [
             ("time", &self.time),
@@ -142,7 +142,7 @@ impl Json {
         }
     }
 
-    /// What each field is for, its name, and on how many lines so far it had a value.
+    /// Purpose of each field, its name, and the number of lines so far on which it had a value.
     pub(crate) fn found(&self) -> impl Iterator<Item = (&'static str, &str, u64)> {
         self.map.named().into_iter().zip(self.found).map(|((what, name), lines)| (what, name, lines))
     }

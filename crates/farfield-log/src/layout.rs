@@ -7,7 +7,7 @@ use crate::{FieldMap, Line, LogFormat, LogParser, LogReader, TransferUnit};
 
 /// The mark at the beginning of a text that says that it is UTF-8.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-/// How an extended log begins; other lines with `#` are comments.
+/// Beginnings of an extended log; other lines with `#` are comments.
 const DIRECTIVES: [&[u8]; 7] =
     [b"#Version:", b"#Fields:", b"#Software:", b"#Start-Date:", b"#End-Date:", b"#Date:", b"#Remark:"];
 /// Lines of a log that are looked at.
@@ -148,7 +148,7 @@ fn fixed(pattern: &str) -> LogFormat {
 mod tests {
     use super::*;
 
-    /// What is read of a line: client, method, target, status, bytes, milliseconds of transfer, second.
+    /// Fields read of a line: client, method, target, status, bytes, milliseconds of transfer, second.
     type Found = (&'static str, &'static str, &'static str, u16, Option<u64>, Option<u64>, u64);
 
     const SECOND: u64 = 1_774_744_200;
@@ -239,7 +239,7 @@ mod tests {
         }
     }
 
-    /// What else stands in such logs is no request, and does not keep the layout from being seen.
+    /// Other lines in such logs are no requests, and do not keep the layout from being seen.
     #[test]
     fn other_lines_beside_those_of_a_router_are_left_out() {
         let log = format!(

@@ -72,7 +72,7 @@ pub enum Line<'a> {
 pub struct LogParser {
     format: FormatState,
     carrier: Carrier,
-    /// Whether lines are within what carries them, as the first request says.
+    /// Lines are within a carrier's, as the first request says.
     is_carried: Option<bool>,
 }
 
@@ -129,15 +129,15 @@ impl LogParser {
         }
     }
 
-    /// Whether the lines are within what carries them, as far as is known.
+    /// True if the lines are within a carrier's, as far as is known.
     pub(crate) fn is_carried(&self) -> bool {
         self.is_carried == Some(true)
     }
 
-    /// Whether `line` is a request within what carries it. A request that is not carried decides, too; other
+    /// True if `line` is a request within a carrier's. A request that is not carried decides, too; other
     /// lines leave it to the next.
     fn decide(&mut self, line: &[u8]) -> bool {
-        // What is counted of a line is counted once.
+        // Counts of a line are taken once.
         let mut probe = self.format.clone();
         let mut reads = |line: &[u8]| matches!(probe.parse(line), Ok(Some(_)));
         let is_carried = self.carrier.inner(line).is_some_and(&mut reads);
@@ -146,8 +146,8 @@ impl LogParser {
         }
         is_carried
     }
-    /// What each field of JSON lines is for, its name, and on how many lines so far it had a value; nothing
-    /// for other formats.
+    /// Purpose of each field of JSON lines, its name, and the number of lines so far on which it had a value;
+    /// nothing for other formats.
     pub fn fields_found(&self) -> Vec<(&'static str, String, u64)> {
         match &self.format {
             FormatState::Json(json) => {

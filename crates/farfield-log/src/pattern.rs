@@ -6,7 +6,7 @@
 //! $remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer"
 //! ```
 //!
-//! What lies between two texts of the pattern is a field. One between quotes may have quotes in it that a
+//! Text between two texts of the pattern is a field. One between quotes may have quotes in it that a
 //! backslash escapes. Blanks stand for any number of blanks. What a line has behind the pattern's end is
 //! passed over, and so are fields that nothing is made of.
 
@@ -31,7 +31,7 @@ pub enum PatternError {
     /// There is nothing for the time, the client or the target.
     #[error("the layout `{0}` has no {1}")]
     Lacks(String, &'static str),
-    /// Where the first of two fields ends cannot be seen.
+    /// Two fields of which the end of the first cannot be seen.
     #[error(
         "in the layout `{0}` nothing lies between two fields, so that the end of the first cannot be seen"
     )]
@@ -47,7 +47,7 @@ enum Piece {
     Field(Field),
 }
 
-/// What is made of a field.
+/// Meaning of a field.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Field {
     Time,
@@ -57,7 +57,7 @@ enum Field {
     Agent,
     Method,
     Path,
-    /// What follows `?`, with or without it.
+    /// Query behind `?`, with or without it.
     Query,
     Request,
     Referrer,
@@ -259,7 +259,7 @@ impl Pattern {
     }
 }
 
-/// What follows `literal` at the beginning of `text`; each blank of it is one or more.
+/// Text after `literal` at the beginning of `text`; each blank of it is one or more.
 fn after<'a>(text: &'a [u8], literal: &[u8]) -> Option<&'a [u8]> {
     let mut rest = text;
     for byte in literal {

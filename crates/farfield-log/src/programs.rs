@@ -6,7 +6,7 @@ use crate::{FieldMap, TransferUnit};
 pub(crate) struct Program {
     /// The layout's name.
     pub(crate) name: &'static str,
-    /// Who writes it.
+    /// Writer of the lines.
     pub(crate) who: &'static str,
     /// Time, client, agent, method, path, request line, referrer, status, bytes and transfer time; empty for
     /// what there is not.

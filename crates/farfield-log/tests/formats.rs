@@ -393,7 +393,7 @@ fn a_virtual_host_is_no_client() {
     assert!(reader.tally().shown[0].why.ends_with("its layout is `vhost`"));
 }
 
-/// What each named field found is counted, a list's first value too.
+/// Values that each named field found are counted, a list's first value too.
 #[test]
 fn fields_that_no_line_has_are_known() {
     let map = FieldMap { agent: "headers.Agent".into(), referrer: "nowhere".into(), ..FieldMap::default() };
@@ -508,7 +508,7 @@ proptest! {
         }
     }
 
-    /// How the stream cuts the bytes changes nothing.
+    /// Cuts of the stream change nothing.
     #[test]
     fn pieces_read_as_the_whole(format in formats(), lines in proptest::collection::vec(near_lines(), 0..8), piece in 1usize..50) {
         let log = lines.join(&b'\n');
