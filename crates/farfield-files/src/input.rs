@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// What is read is opened so: nothing is waited for.
+/// Flags of a file that is read: nothing is waited for.
 const READING: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
 /// The largest scenario, and the largest list of its files.

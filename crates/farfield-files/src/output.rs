@@ -54,7 +54,7 @@ pub fn put(path: &Path, content: &[u8]) -> io::Result<()> {
 /// # Errors
 /// Those of the system; that a link at `path` is another user's.
 pub fn folder(path: &Path) -> io::Result<Folder> {
-    // What is looked at is what is opened, whatever takes its name meanwhile.
+    // The folder that is looked at is the one that is opened, whatever takes its name meanwhile.
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let named = match rustix::fs::open(path, flags, Mode::empty()) {
         Err(Errno::NOENT) => {
@@ -82,7 +82,8 @@ fn refuse_a_strangers(named: &Stat) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
 }
 
-/// What is at `path` and is written to: a pipe, or a device of characters. `None` for a file to be replaced.
+/// File at `path` that is written to as it is: a pipe, or a device of characters. `None` for a file to be
+/// replaced.
 fn existing(path: &Path) -> io::Result<Option<File>> {
     let named = match rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW) {
         Err(Errno::NOENT) => return Ok(None),

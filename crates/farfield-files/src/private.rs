@@ -79,7 +79,7 @@ impl Folder {
         &self.path
     }
 
-    /// Whether its path still leads to it.
+    /// True if its path still leads to it.
     pub fn is_at_its_path(&self) -> bool {
         let named = if self.path == Path::new("") { Path::new(".") } else { self.path.as_path() };
         match (rustix::fs::stat(named), rustix::fs::fstat(&*self.at)) {
