@@ -36,7 +36,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// Whether its URLs are https.
+    /// True if its URLs are https.
     pub fn is_secure(self) -> bool {
         !matches!(self, Protocol::Http1 | Protocol::Http2)
     }
@@ -51,7 +51,7 @@ impl Protocol {
     }
 }
 
-/// What a server sends without end.
+/// Data that a server sends without end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Nothing: it answers.
@@ -196,7 +196,7 @@ impl FloodServer {
         let stopped = Arc::clone(&stop);
         let listener = TcpListener::bind(address)?;
         if kind != Kind::Calm {
-            // What is not read waits at the client.
+            // Bytes that are not read wait at the client.
             set_socket_recv_buffer_size(&listener, 4096)?;
         }
         let address = listener.local_addr()?;
@@ -216,7 +216,7 @@ impl FloodServer {
         *self.kind.lock().unwrap_or_else(PoisonError::into_inner) = kind;
     }
 
-    /// Where it is.
+    /// URL of the server.
     pub fn url(&self) -> String {
         let scheme = if self.protocol.is_secure() { "https" } else { "http" };
         format!("{scheme}://{}/", self.address)

@@ -20,7 +20,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-/// Where an error is planted.
+/// Place of a planted error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Planted {
     /// In the summary alone.
@@ -50,7 +50,7 @@ impl Planted {
 
 /// An error: its place, its kind and size in words, and the change.
 pub struct PlantedError {
-    /// Where it is planted.
+    /// Place where it is planted.
     pub place: Planted,
     /// Its kind and size.
     pub what: &'static str,
@@ -159,7 +159,7 @@ fn summarize(summary: &mut Value, samples: &[Sample]) -> io::Result<()> {
     {
         summary["connections"][place] = new["connections"][place].clone();
     }
-    // What the engine counts while it runs, as it would have counted these.
+    // Counts that the engine takes while it runs, as it would have taken them of these.
     summary["generator"]["in_system_mean"] =
         json!(fold.residence().total_ns as f64 / phases.steady_ns as f64);
     let mut firsts: BTreeMap<u32, Instant> = BTreeMap::new();
@@ -334,7 +334,7 @@ impl Packet<'_> {
         self.block[16..20].copy_from_slice(&(at as u32).to_le_bytes());
     }
 
-    /// Where IPv4 begins: behind a header of Ethernet, if there is one.
+    /// Offset at which IPv4 begins: behind a header of Ethernet, if there is one.
     fn network(&self) -> usize {
         if self.block[HEADER] >> 4 == 4 { HEADER } else { HEADER + 14 }
     }

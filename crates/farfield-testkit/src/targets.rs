@@ -14,9 +14,9 @@ use crate::properties::{gateways, imports, runs, scenarios};
 pub struct FuzzTarget {
     /// Its name.
     pub name: &'static str,
-    /// What the bytes are.
+    /// Meaning of the bytes.
     pub about: &'static str,
-    /// What holds for any bytes.
+    /// Property that holds for any bytes.
     pub property: Property,
 }
 

@@ -37,7 +37,7 @@ impl Endless {
         Some(Endless { first, more })
     }
 
-    /// What comes behind so many bytes, at least one.
+    /// Bytes behind so many, at least one.
     pub(super) fn from(&self, written: usize) -> &[u8] {
         match written.checked_sub(self.first.len()) {
             None => &self.first[written..],

@@ -69,7 +69,7 @@ pub(super) fn serve(socket: &UdpSocket, kind: &Mutex<Kind>, stop: &AtomicBool) {
             match socket.recv_from(&mut buffer) {
                 Ok((length, from)) => server.receive(socket, from, &buffer[..length]),
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => break,
-                // What ICMP says of a client that is gone.
+                // Errors that ICMP reports of a client that is gone.
                 Err(_) => {}
             }
         }
@@ -80,7 +80,7 @@ pub(super) fn serve(socket: &UdpSocket, kind: &Mutex<Kind>, stop: &AtomicBool) {
 
 struct Server {
     kind: Kind,
-    /// What a reply without end has.
+    /// Reply without end.
     reply: Option<http3::Endless>,
     endpoint: Endpoint,
     /// The place of the session that was begun last.
@@ -200,7 +200,7 @@ impl Server {
             let is_of_replies = matches!(self.kind, Kind::Closes | Kind::Resets | Kind::WrongFrame);
             let is_of_frames = self.kind != Kind::Calm && !is_of_replies && self.reply.is_none();
             if is_of_frames && client.has_control && client.flood.is_none() {
-                // What the library still has to say goes first.
+                // Datagrams that the library still has to send go first.
                 client.send(socket, at);
                 client.flood = take(&client.keys).map(Flood::new);
             }
@@ -329,7 +329,7 @@ impl Flood {
         packet
     }
 
-    /// Whether the client closes with this datagram: a packet with a short header that has CONNECTION_CLOSE
+    /// True if the client closes with this datagram: a packet with a short header that has CONNECTION_CLOSE
     /// behind acknowledgements (RFC 9000 sections 17.3.1 and 19.19). Nothing if it cannot be read.
     fn is_closed_by(&mut self, datagram: &[u8]) -> Option<bool> {
         let (header_key, key) = &self.keys.client;
@@ -360,7 +360,7 @@ fn nearest(expected: u64, low: u64, size: u64) -> u64 {
     }
 }
 
-/// Whether frames have CONNECTION_CLOSE behind acknowledgements, padding and pings.
+/// True if frames have CONNECTION_CLOSE behind acknowledgements, padding and pings.
 fn closes(mut frames: &[u8]) -> Option<bool> {
     loop {
         match varint(&mut frames)? {

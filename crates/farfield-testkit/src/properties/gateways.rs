@@ -51,7 +51,7 @@ pub fn of_packet(bytes: &[u8]) {
     }
 }
 
-/// What leaves as a packet can be read as one.
+/// A packet that leaves can be read as one.
 fn is_sound(packet: &Packet) {
     let frame = Frame::of(packet);
     let whole = [&frame.head()[VnetHeader::LEN..], frame.rest()].concat();

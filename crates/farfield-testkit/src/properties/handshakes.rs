@@ -10,7 +10,7 @@ use std::sync::{Arc, LazyLock};
 
 const VERSIONS: [&[Version]; 3] = [&[Version::Tls12, Version::Tls13], &[Version::Tls13], &[Version::Tls12]];
 
-/// What a session made of a stream.
+/// Result of a session that read a stream.
 #[derive(Debug, PartialEq, Eq)]
 struct Received {
     failure: Option<TlsFailure>,
@@ -32,7 +32,8 @@ pub fn of_stream(input: &[u8]) {
         // Nobody who does not know the client's key shares agrees on a session with it.
         assert!(!received.is_secured && received.plain.is_empty() && !received.may_end, "{received:?}");
     }
-    // What comes first in a piece may be judged behind what ends it, so failures may have other names.
+    // Bytes that come first in a piece may be judged behind those that end it, so failures may have other
+    // names.
     assert_eq!(whole.failure.is_some(), in_pieces.failure.is_some(), "{whole:?} and {in_pieces:?}");
     let modelled = Sessions::Modelled(Arc::new(Offer {
         name: Some("shop.test".to_owned()),

@@ -17,7 +17,7 @@ pub struct Reading {
     pub events: Vec<Seen>,
     /// The bytes that the client sent, from its requests on.
     pub sent: Vec<u8>,
-    /// What ended the connection.
+    /// Error that ended the connection.
     pub wrong: Option<ConnectionError>,
 }
 
@@ -38,10 +38,10 @@ pub enum Seen {
     GoingAway(u32),
 }
 
-/// What a client asks for and allows.
+/// Requests and allowances of a client.
 #[derive(Debug, Clone)]
 pub struct Asked {
-    /// What it says of itself.
+    /// Settings that it announces.
     pub settings: Settings,
     /// The requests that it sends at once: whether each is a HEAD, and its body.
     pub requests: Vec<(bool, Vec<u8>)>,

@@ -44,7 +44,7 @@ fn decode(section: &[u8], scratch: &mut Scratch) -> Result<Vec<Field>, (Vec<Fiel
     }
 }
 
-/// What the readers of the encoder stream and of the decoder stream make of the pieces.
+/// Results of the readers of the encoder stream and of the decoder stream on the pieces.
 fn read_instructions(pieces: &[&[u8]]) -> [Result<(), InstructionError>; 2] {
     let (mut encoder, mut decoder) = (EncoderStream, DecoderStream::default());
     [
@@ -73,7 +73,7 @@ pub fn of_streams(input: &[u8]) {
     }
 }
 
-/// What a client makes of a server's unidirectional streams.
+/// State of a client that reads a server's unidirectional streams.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Streams {
     roles: Vec<Role>,

@@ -5,7 +5,7 @@ use super::replies::TIGHT;
 use bytes::Bytes;
 use farfield_http::http3::{Answering, Found, Heads, Limits, Reply, ReplyStream, Wrong};
 
-/// What a client makes of a request's stream.
+/// Result of a client that reads a request's stream.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ReplyRead {
     /// Statuses of interim heads and, last, of the final one.

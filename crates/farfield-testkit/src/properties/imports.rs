@@ -32,7 +32,7 @@ pub fn of_openapi(input: &[u8]) {
         let OnceKeyed(document) = serde_json::from_slice(without_mark(input)).ok()?;
         let items = document["paths"].as_object()?.values();
         let counted = items.map(|item| {
-            // What a reference leads to is another hand's matter.
+            // References lead to what is another hand's matter.
             let has = |key: &str| item.get(key).is_some();
             (!has("$ref")).then(|| OPERATIONS.iter().filter(|method| has(method)).count() as u64)
         });
@@ -154,7 +154,7 @@ fn of_document(kind: Kind, input: &[u8], entries: fn(&[u8]) -> Option<u64>) {
     }
 }
 
-/// What is said is short, and on one line.
+/// A sentence is short, and on one line.
 fn of_sentence(sentence: &str) {
     assert!(!sentence.is_empty() && sentence.len() <= SENTENCE_MAX, "{} bytes", sentence.len());
     assert!(!sentence.contains(char::is_control), "{sentence:?}");

@@ -34,7 +34,7 @@ const OWN_ID: usize = 8;
 /// Bytes of an authentication tag.
 const TAG: usize = 16;
 
-/// What comes of a request.
+/// Fate of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Open,
@@ -155,7 +155,7 @@ impl Ordeal {
         }
     }
 
-    /// What both ends have to say comes, for some turns.
+    /// Messages that both ends have to send come, for some turns.
     fn shake_hands(&mut self) {
         for _turn in 0..6 {
             self.deliver();
@@ -193,7 +193,7 @@ impl Ordeal {
         }
     }
 
-    /// What the server has sent comes.
+    /// Datagrams that the server has sent come.
     fn deliver(&mut self) {
         self.now += Duration::from_ms(1);
         for datagram in std::mem::take(&mut self.to_client) {

@@ -70,8 +70,8 @@ fn entries(text: &str) -> usize {
     text.lines().map(bare).filter(|line| !line.is_empty() && !line.starts_with('@')).count()
 }
 
-/// What a file has, counted by another hand: how many entries, and the targets of those that are plain enough
-/// for another hand to know how they are sent.
+/// Contents of a file, counted by another hand: the number of entries, and the targets of those that are
+/// plain enough for another hand to know how they are sent.
 struct Found {
     entries: u64,
     /// Targets, if all are plain.
@@ -127,7 +127,7 @@ fn lines_of_wsesslog(input: &[u8]) -> Option<Found> {
 /// The entries of an archive, as any reader of JSON has them.
 fn entries_of_har(input: &[u8]) -> Option<Found> {
     let text = input.strip_prefix(b"\xef\xbb\xbf").unwrap_or(input);
-    // What no reader of an archive looks at may be nested deeper than others read.
+    // Parts that no reader of an archive looks at may be nested deeper than others read.
     let archive: serde_json::Value = serde_json::from_slice(text).ok()?;
     let entries = archive["log"]["entries"].as_array()?;
     let target = |entry: &serde_json::Value| {

@@ -10,7 +10,7 @@ use farfield_http::http2::server::{
 use farfield_http::http3::server::{RequestStream, Step};
 use std::collections::BTreeMap;
 
-/// What a client begins with: the preface, and SETTINGS without a setting.
+/// Beginning of a client: the preface, and SETTINGS without a setting.
 const BEGINNING: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 
 /// All that a server made of the bytes of its client.
@@ -20,7 +20,7 @@ struct Served {
     /// Streams in the order in which they were asked for, and given up.
     asked: Vec<u32>,
     reset: Vec<u32>,
-    /// What was sent before any reply.
+    /// Bytes sent before any reply.
     sent: Vec<u8>,
     wrong: Option<ErrorCode>,
     /// Bytes of body that the windows allow, by stream.
@@ -109,7 +109,7 @@ pub fn of_request_stream(input: &[u8]) {
 /// Method and path.
 type Asked = (Vec<u8>, Vec<u8>);
 
-/// What the reader finds, with method and path where it is a head.
+/// Steps that the reader finds, with method and path where it is a head.
 fn steps(pieces: &[&[u8]]) -> Vec<(Step, Option<Asked>)> {
     let (mut reader, mut heads) = (RequestStream::default(), RequestHeads::default());
     let mut found = Vec::new();

@@ -143,7 +143,7 @@ impl Witness {
         assert!(ack >= self.acked, "an acknowledgment never goes back");
         assert!(self.was_sent(0, ack), "{ack} is acknowledged and was not sent: {:?}", self.sent);
         let window = i64::from(segment.window) << self.own_shift;
-        // What the shift cuts off is rounded up
+        // A part that the shift cuts off is rounded up
         assert!(window < self.buffer_max + (1 << self.own_shift), "{window} bytes are offered");
         let edge = ack + window;
         assert!(edge >= self.edge, "the window never shrinks: {edge} after {}", self.edge);
