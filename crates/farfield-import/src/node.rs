@@ -30,7 +30,7 @@ impl Node {
     /// The document of a JSON text.
     ///
     /// # Errors
-    /// What is wrong, and where.
+    /// Fault of the text, and its place.
     pub fn of_json(text: &[u8]) -> Result<Node, String> {
         let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
         let left = Cell::new(NODES_MAX);

@@ -26,7 +26,7 @@ struct Reader {
 /// The document of a YAML text.
 ///
 /// # Errors
-/// What is wrong, and where.
+/// Fault of the text, and its place.
 pub fn node_of(text: &str) -> Result<Node, String> {
     let text = text.trim_start_matches('\u{feff}');
     let mut reader = Reader { open: Vec::new(), anchors: BTreeMap::new(), weight: 0, root: None };

@@ -1,8 +1,8 @@
 //! Packets that the wire loses, whatever its queue holds: none, each on its own, or in bursts.
 //!
-//! Memory of a model of loss between packets is a [`Memory`] of one byte. A link has one of its own; where
-//! losses are to be correlated inside a connection and independent across them, as in WASP, every connection
-//! keeps one and lends it with each packet ([`Link::offer_of`](crate::Link::offer_of)).
+//! The memory of a model of loss between packets is a [`Memory`] of one byte. A link has one of its own;
+//! where losses are to be correlated inside a connection and independent across them, as in WASP, every
+//! connection keeps one and lends it with each packet ([`Link::offer_of`](crate::Link::offer_of)).
 
 mod gilbert_elliott;
 mod spec;

@@ -1,5 +1,5 @@
-//! Decision if a packet fits through a link, and nothing else. Cutting packets and saying "fragmentation
-//! needed" is the business of its owner, who knows what a packet is.
+//! Fit of a packet through a link: only the decision. Cutting packets and saying "fragmentation needed" is
+//! the business of its owner, who knows what a packet is.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -146,7 +146,7 @@ impl Netlink {
     /// Brings the interface up.
     ///
     /// # Errors
-    /// What the device says.
+    /// Those of the device.
     pub fn up(&mut self, interface: u32) -> io::Result<()> {
         let mut message = Message::link(libc::RTM_NEWLINK, 0, interface);
         let up = (libc::IFF_UP as u32).to_ne_bytes();
@@ -279,7 +279,7 @@ impl Netlink {
     /// Adds a permanent neighbour entry: the Ethernet address of `address`.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Those of the kernel.
     pub fn add_neighbour(&mut self, interface: u32, address: IpAddr, ethernet: [u8; 6]) -> io::Result<()> {
         let header = [
             [family(address), 0, 0, 0].as_slice(),

@@ -67,7 +67,7 @@ pub fn open_on_card(
 /// Lets more frames into the card of `interface`, for as long as the socket is open.
 ///
 /// # Errors
-/// What the device says.
+/// Those of the device.
 pub fn join(socket: impl AsFd, interface: u32, membership: Membership) -> io::Result<()> {
     let (kind, address) = match membership {
         Membership::Unicast(address) => (libc::PACKET_MR_UNICAST, address),

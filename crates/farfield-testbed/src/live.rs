@@ -57,7 +57,7 @@ pub struct Wanted {
     pub v4: Ipv4Addr,
     /// Of IPv6.
     pub v6: Ipv6Addr,
-    /// There are clients with IPv4, and with IPv6 addresses.
+    /// There are clients, by family: IPv4 and IPv6.
     pub families: [bool; 2],
 }
 
@@ -72,7 +72,7 @@ pub struct FoundServer {
     pub v6: Ipv6Addr,
     /// Its port.
     pub port: u16,
-    /// The namespace has these addresses.
+    /// The namespace has these addresses, by family.
     pub has: [bool; 2],
     /// The processes that hold its listeners, as far as they can be seen; the one that made the others first.
     pub processes: Vec<u32>,

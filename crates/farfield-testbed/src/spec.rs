@@ -22,10 +22,10 @@ pub struct TestbedSpec {
     pub clients_v6: Prefix<Ipv6Addr>,
     /// Other hosts that the gateway leads to, from a namespace of the run's own.
     pub beyond: Vec<IpAddr>,
-    /// Clients have IPv4, and IPv6 addresses. Before a server that runs already there are routes for these
-    /// families alone; a namespace of the run's own has both.
+    /// Clients have addresses, by family: IPv4 and IPv6. Before a server that runs already there are routes
+    /// for these families alone; a namespace of the run's own has both.
     pub families: [bool; 2],
-    /// The namespace of a server that runs already has the server's IPv4, and IPv6 address. Others are added.
+    /// The namespace of a server that runs already has the server's address, by family. Others are added.
     pub server_has: [bool; 2],
     /// Other addresses by which the server is known behind the gateway.
     pub maps: Vec<AddressMap>,

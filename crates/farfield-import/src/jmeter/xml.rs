@@ -24,7 +24,7 @@ pub struct Element {
 /// The root of a document.
 ///
 /// # Errors
-/// What is wrong, and where.
+/// Fault of the text, and its place.
 pub fn root(text: &str) -> Result<Element, String> {
     let text = text.trim_start_matches('\u{feff}');
     let mut reader = Reader::from_str(text);

@@ -34,7 +34,7 @@ impl<'a> Contents<'a> {
     /// Writes the object at place `object`: as many bytes as its size says.
     ///
     /// # Errors
-    /// What `to` says.
+    /// Those of `to`.
     pub fn write(&self, object: u32, to: &mut dyn Write) -> io::Result<()> {
         let at = object as usize;
         let described = &self.site.objects()[at];
