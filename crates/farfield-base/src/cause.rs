@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// A rule of a specification, by the words for what does not keep to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rule {
-    /// Fault of the message.
+    /// Words for the fault.
     pub wrong: &'static str,
     /// The rule's place, such as `RFC 9113 §6.5.2`; empty if the rule is a limit of the scenario's.
     pub section: &'static str,
