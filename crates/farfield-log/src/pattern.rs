@@ -6,8 +6,8 @@
 //! $remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer"
 //! ```
 //!
-//! A field is the text between two fixed texts of the pattern. One between quotes may have quotes in it that a
-//! backslash escapes. Blanks stand for any number of blanks. What a line has behind the pattern's end is
+//! A field is the text between two fixed texts of the pattern. One between quotes may have quotes in it that
+//! a backslash escapes. Blanks stand for any number of blanks. What a line has behind the pattern's end is
 //! passed over, and so are fields that nothing is made of.
 
 use crate::TransferUnit;

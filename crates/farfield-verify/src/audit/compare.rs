@@ -11,7 +11,7 @@ use super::truth::Truth;
 use crate::findings::time as words;
 use serde::Serialize;
 
-/// Distance that a reported figure may have from the true one.
+/// Difference that a reported figure may have from the true one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Tolerance {
     /// Share of the true figure.

@@ -73,7 +73,7 @@ pub struct Audit {
     pub truth: Option<Truth>,
     /// Figures side by side.
     pub rows: Vec<Row>,
-    /// Distance that they may have.
+    /// Difference that they may have.
     pub tolerance: Tolerance,
     /// The arrival process.
     pub arrivals: Option<Arrivals>,
@@ -104,7 +104,7 @@ pub struct AuditInput<'a> {
     pub capture_ended_early: bool,
     /// Constant rate at which the tool was to send requests, if that was its task.
     pub rate_per_s: Option<f64>,
-    /// Distance that figures may have.
+    /// Difference that figures may have.
     pub tolerance: Tolerance,
     /// Parts that were missing from the start, a sentence each.
     pub limits: Vec<String>,
