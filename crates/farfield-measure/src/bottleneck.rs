@@ -1,5 +1,5 @@
-//! What gave out first: processors, workers, accept queue, descriptors, memory, swap, disk, network, or the
-//! generator itself; from what monitors read, with the evidence.
+//! The resource that gave out first: processors, workers, accept queue, descriptors, memory, swap, disk,
+//! network, or the generator itself; from what monitors read, with the evidence.
 //!
 //! Each cause is a condition on the numbers of a second. It *gave out* in the first second from which the
 //! condition held in three readings in a row (in all, if there are fewer): one reading may be a start or a
@@ -26,11 +26,11 @@ use serde::{Deserialize, Serialize};
 pub struct Examined {
     /// The whole seconds from the run's start in which there was load.
     pub seconds: u64,
-    /// Whether the generator's workers poll, so that their processors are always full.
+    /// The generator's workers poll, so that their processors are always full.
     pub workers_poll: bool,
 }
 
-/// What can give out, in the order of explanation.
+/// A resource that can give out, in the order of explanation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
@@ -59,9 +59,9 @@ pub enum Cause {
 /// Something that gave out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Exhausted {
-    /// What it was.
+    /// The resource that gave out.
     pub cause: Cause,
-    /// Whose: a tier, or empty.
+    /// The tier of the resource, or empty.
     pub tier: String,
     /// The process, thread, listener, disk or interface; empty if it was the tier or the machine as a whole.
     pub name: String,
@@ -69,7 +69,7 @@ pub struct Exhausted {
     pub second: u64,
     /// The number of readings in which it held.
     pub readings: u64,
-    /// What was read meanwhile: the mean of shares and processors, the largest of counts.
+    /// The value read meanwhile: the mean of shares and processors, the largest of counts.
     pub value: f64,
     /// Its limit in the same unit, if it has one.
     pub limit: Option<f64>,
@@ -77,10 +77,10 @@ pub struct Exhausted {
     pub in_words: String,
 }
 
-/// What gave out in a run.
+/// The resources that gave out in a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Bottleneck {
-    /// What gave out first; null if nothing did.
+    /// The resource that gave out first; null if none did.
     pub first: Option<Cause>,
     /// All that gave out, the first one first.
     pub exhausted: Vec<Exhausted>,
@@ -88,7 +88,7 @@ pub struct Bottleneck {
     pub in_words: String,
     /// The number of seconds with readings.
     pub seconds: u64,
-    /// What could not be read, and other remarks, one sentence each.
+    /// Numbers that could not be read, and other remarks, one sentence each.
     pub notes: Vec<String>,
 }
 

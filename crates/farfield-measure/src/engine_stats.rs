@@ -42,8 +42,7 @@ pub struct EngineStats {
     /// Datagrams that found no room in the receive buffers of the generator's sockets, over the whole run.
     #[serde(default)]
     pub datagrams_lost: u64,
-    /// What was counted of each address of the server's, where connections go to several, over the whole
-    /// run.
+    /// Counts of each address of the server's, where connections go to several, over the whole run.
     #[serde(default)]
     pub addresses: Vec<AddressStats>,
     /// Samples that should have been written or folded and were not, over the whole run. Those left out
@@ -87,13 +86,12 @@ pub struct EngineStats {
     /// or no worker has a processor to itself.
     #[serde(default)]
     pub server_beside: Option<ServerBeside>,
-    /// Whether users are those of a closed load and ask again as soon as they are answered, without a think
-    /// time.
+    /// Users are those of a closed load and ask again as soon as they are answered, without a think time.
     #[serde(default)]
     pub asks_at_once: bool,
     /// The server's limits and their effects; `None` if it has none.
     pub server_limits: Option<ServerLimits>,
-    /// What gave out first; `None` if nothing of a server was monitored.
+    /// The resource that gave out first; `None` if nothing of a server was monitored.
     #[serde(default)]
     pub bottleneck: Option<Bottleneck>,
     /// The end of the last worker, since the start of the run; `None` while the run goes on.
@@ -125,7 +123,7 @@ farfield_base::mergeable! {
 }
 
 impl AddressStats {
-    /// Whether nothing was counted.
+    /// True if nothing was counted.
     pub fn is_nothing(&self) -> bool {
         let AddressStats { address: _, connections, established, requests, failed } = self;
         [*connections, *established, *requests, *failed] == [0; 4]
@@ -257,7 +255,7 @@ pub struct ServerBeside {
     pub processors: Vec<u32>,
     /// The name of one of them.
     pub name: String,
-    /// Whether one of them goes before others there: a real-time priority, or a negative nice value.
+    /// One of the threads goes before others there: a real-time priority, or a negative nice value.
     pub goes_first: bool,
 }
 

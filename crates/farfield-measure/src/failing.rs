@@ -8,10 +8,10 @@
 //! - A stretch without any success is reported from 300 ms and ten median response times on, if as many
 //!   failures in a row are no chance: at the share of errors that the rest of the run has, fewer than one in
 //!   10,000 runs would have such a row.
-//! - Where there is none, the stretch whose share of errors differs most from the rest's is found by the
-//!   likelihood ratio of two binomial shares against one: Hinkley and Hinkley 1970 (Biometrika 57) for a
-//!   change for good, Levin and Kline 1985 (Statistics in Medicine 4) for one that ends again. Errors come in
-//!   bursts; so the ratio is divided by their dispersion (Pearson's χ² over its degrees of freedom), and held
+//! - Without one, the stretch whose share of errors differs most from the rest's is found by the likelihood
+//!   ratio of two binomial shares against one: Hinkley and Hinkley 1970 (Biometrika 57) for a change for
+//!   good, Levin and Kline 1985 (Statistics in Medicine 4) for one that ends again. Errors come in bursts;
+//!   so the ratio is divided by their dispersion (Pearson's χ² over its degrees of freedom), and held
 //!   against the χ² quantile of 1 in 10,000, over all stretches that were tried (Bonferroni). A change that
 //!   is found but small, by less than a hundredth or a factor of two in the odds, is not reported.
 
@@ -115,7 +115,7 @@ pub(crate) fn outages(ends: &[Ends], least: usize) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether `failed` failures in a row are no chance, beside the `rest` of the requests.
+/// True if `failed` failures in a row are no accident, beside the `rest` of the requests.
 pub(crate) fn is_no_chance(failed: u64, rest: Ends) -> bool {
     let requests = (rest.good + rest.bad) as f64;
     // Laplace's estimate, which is below 1 even if nothing but failures is known.

@@ -1,4 +1,4 @@
-//! What failed, counted by check, by embedded object and by cause, and the first failures: in sessions with
+//! Failures, counted by check, by embedded object and by cause, and the first failures: in sessions with
 //! request and reply.
 //!
 //! A kind of failure is a state, what failed of it, the outcome and the cause. Causes are a closed set,
@@ -31,10 +31,10 @@ pub struct Failures {
 struct Counted {
     /// Requests due in the measured part.
     count: u64,
-    /// When the first and the last of these failed.
+    /// Instants at which the first and the last of these failed.
     first: Option<Instant>,
     last: Option<Instant>,
-    /// What came at the first failure that says so, and when that was.
+    /// The unexpected value at the first failure that has one, and its instant.
     example: Option<(Instant, Box<str>)>,
 }
 
@@ -52,8 +52,8 @@ impl Counted {
 pub struct FailureKind<'a> {
     /// The name of the state; empty where states have no names.
     pub state: &'a str,
-    /// What failed: a check as the scenario writes it, or the path of an embedded object; empty where the
-    /// outcome says all.
+    /// The subject of the failure: a check as the scenario writes it, or the path of an embedded object;
+    /// empty where the outcome says all.
     pub what: &'a str,
     /// Outcome of the requests.
     pub outcome: Outcome,
@@ -61,9 +61,9 @@ pub struct FailureKind<'a> {
     pub cause: Option<Cause>,
     /// Requests due in the measured part.
     pub count: u64,
-    /// When the first of these failed.
+    /// Instant at which the first of these failed.
     pub first: Option<Instant>,
-    /// When the last of them did.
+    /// Instant at which the last of them failed.
     pub last: Option<Instant>,
     /// The unexpected value at the first failure, or what the peer said, in one line.
     pub instead: Option<&'a str>,
@@ -234,7 +234,7 @@ impl Merge for Failures {
     }
 }
 
-/// What failures are counted by: a state, what failed of it, the outcome and the cause.
+/// The key that failures are counted by: a state, what failed of it, the outcome and the cause.
 type KindKey = (u16, Arc<str>, Outcome, Option<Cause>);
 
 fn kind_of(failure: &SessionFailure) -> KindKey {

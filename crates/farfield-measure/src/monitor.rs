@@ -1,4 +1,5 @@
-//! What monitors read while a run went on: the server's processes, sockets and machine, and the generator's.
+//! Readings of monitors while a run went on: the server's processes, sockets and machine, and the
+//! generator's.
 //!
 //! A [`MonitorLog`] holds numbers by second, each of a named series. Its file, `monitors.parquet`, has one
 //! row a number (long form), since series come and go with processes. The log is bounded: past a number of
@@ -80,7 +81,7 @@ impl fmt::Display for Source {
 /// The name of a series.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SeriesName {
-    /// What it is about.
+    /// Subject of the series.
     pub source: Source,
     /// The tier of servers, such as `server`, `web`, `database`; empty for what is not of a tier.
     pub tier: String,
@@ -88,7 +89,7 @@ pub struct SeriesName {
     pub name: String,
     /// The process or thread; `None` where it is about neither.
     pub pid: Option<u32>,
-    /// What is counted, with its unit: one of [`metric`], or an exporter's own name.
+    /// The quantity, with its unit: one of [`metric`], or an exporter's own name.
     pub metric: String,
 }
 
@@ -186,7 +187,7 @@ impl MonitorLog {
         }
     }
 
-    /// What could not be read, and what was left out.
+    /// Remarks on numbers that could not be read or were left out.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.notes.clone();
         if self.left_out > 0 {
@@ -201,7 +202,7 @@ impl MonitorLog {
         notes
     }
 
-    /// Whether nothing was read.
+    /// True if nothing was read.
     pub fn is_empty(&self) -> bool {
         self.readings.len() == 0
     }

@@ -75,7 +75,7 @@ impl Pages {
         let failed = sample.outcome != Outcome::Ok;
         let mut page =
             Open { due: sample.due, last_first_byte: first_byte, requests: 1, class: sample.class, failed };
-        // What a page led to may be over before the page's own request is.
+        // Requests that a page led to may be over before the page's own is.
         if let Some(open) = self.open.get(&sample.user) {
             page.due = page.due.min(open.due);
             page.last_first_byte = page.last_first_byte.max(open.last_first_byte);

@@ -1,4 +1,4 @@
-//! What the decoders of Parquet are let hold: a file of a few kilobytes can claim pages of gigabytes and
+//! Bounds on the memory of Parquet's decoders: a file of a few kilobytes can claim pages of gigabytes and
 //! values by the billion, and they make room for all of that before they look for it.
 //!
 //! The headers of pages are read here before the decoders are, from the file's own bytes: structures of
@@ -71,7 +71,7 @@ fn check_pages<R: ChunkReader>(source: &R, chunk: &ColumnChunkMetaData, rows: u6
     Some(())
 }
 
-/// What the header of a page says, as far as the decoders make room for it.
+/// The header of a page, as far as the decoders make room for it.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct PageHeader {
     /// Its own bytes.
@@ -83,7 +83,7 @@ struct PageHeader {
 }
 
 impl PageHeader {
-    /// Whether a page of a row group of so many rows can be what it claims.
+    /// True if a page of a row group of so many rows can be what it claims.
     fn is_within(&self, rows: u64) -> bool {
         let values_max = if self.is_dictionary { self.uncompressed / DICTIONARY_VALUE_BYTES } else { rows };
         self.uncompressed <= PAGE_BYTES_MAX && self.values <= values_max
@@ -268,8 +268,8 @@ mod tests {
         assert_eq!(PageHeader::read(&[0x1c; 10_000]), None);
     }
 
-    /// What the fuzzer found: 2.5 kB whose dictionary claims 1,116,015,124 values, for which 8.7 GB were made
-    /// room for.
+    /// An input that the fuzzer found: 2.5 kB whose dictionary claims 1,116,015,124 values, for which 8.7 GB
+    /// were made room for.
     #[test]
     fn a_dictionary_of_a_billion_values_is_refused_unread() {
         let path = "../../fuzz/corpus/run_series/dictionary-of-a-billion";

@@ -47,12 +47,12 @@ impl PathNames {
         paths
     }
 
-    /// Whether requests for this path are counted separately.
+    /// True if requests for this path are counted separately.
     pub fn has(&self, path: &str) -> bool {
         self.names.iter().any(|own| own == path)
     }
 
-    /// Whether there are more paths than are counted separately.
+    /// True if no further path is counted separately.
     pub fn is_full(&self) -> bool {
         self.names.len() >= PathNames::MAX
     }
@@ -71,7 +71,7 @@ pub fn without_query(target: &str) -> String {
 }
 
 farfield_base::mergeable! {
-    /// What was counted of a path.
+    /// Counts of a path.
     #[derive(Debug, Clone, PartialEq, Eq, Default)]
     pub struct PathCount {
         /// Requests due in the measured part, by the [code](Outcome::code) of what became of them.

@@ -87,9 +87,9 @@ impl Sessions {
         self.durations.as_deref()
     }
 
-    /// How long a session lasts on average, in a measured part that `lasted` so long; `None` if none is over
-    /// or open. Completed ones alone are the short ones where a run is short: those that are open at its end
-    /// say by their number how long others take (Little's law), and the longer of the two is taken.
+    /// Mean length of a session, in a measured part that `lasted` so long; `None` if none is over or open.
+    /// Completed ones alone are the short ones where a run is short: those that are open at its end say by
+    /// their number how long others take (Little's law), and the longer of the two is taken.
     pub fn mean_length(&self, lasted: Duration) -> Option<Duration> {
         let completed = self.durations().and_then(Histogram::mean);
         let over = self.completed_count() + self.broken_off_count();

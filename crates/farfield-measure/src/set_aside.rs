@@ -1,10 +1,10 @@
 //! Seconds of the measured part that are set aside, because the machine was disturbed in them.
 //!
-//! What is set aside is decided by whoever watches the machine, second by second from the beginning of the
-//! measured part on, and never by the times of requests: a second in which only the server was slow is
-//! measured as any other. A request belongs to the second in which it was **due**, however late it ends. So a
-//! slow request is not left out because something happened while it waited; and one that was due before a
-//! disturbance and ends in it counts with the time that it took, which errs to the side of slowness.
+//! Seconds are set aside by the watcher of the machine, one by one from the beginning of the measured part
+//! on, and never by the times of requests: a second in which only the server was slow is measured as any
+//! other. A request belongs to the second in which it was **due**, however late it ends. So a slow request
+//! is not left out because something happened while it waited; and one that was due before a disturbance and
+//! ends in it counts with the time that it took, which errs to the side of slowness.
 //!
 //! Figures are of the requests that were due in the seconds that are left: their times, outcomes and events,
 //! over the time that is left. Intervals see these seconds one behind the other. What describes the run as it
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// What disturbed the machine in a second; each has a bit.
+/// A disturbance of the machine in a second; each has a bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Disturbance {
@@ -85,19 +85,19 @@ impl SetAside {
         (at >= self.from).then(|| at.since(self.from).as_ns() / SECOND.as_ns())
     }
 
-    /// Whether the second of this instant is set aside.
+    /// True if the second of this instant is set aside.
     pub fn contains(&self, at: Instant) -> bool {
         let second = self.second(at);
         second.is_some_and(|second| self.seconds.binary_search_by_key(&second, |(own, _)| *own).is_ok())
     }
 
-    /// How much time is set aside before the second of this instant.
+    /// Time that is set aside before the second of this instant.
     pub fn before(&self, at: Instant) -> Duration {
         let second = self.second(at).unwrap_or(0);
         SECOND.times(self.seconds.partition_point(|(own, _)| *own < second) as u64)
     }
 
-    /// How much of the measured part up to `until` is set aside.
+    /// Time of the measured part up to `until` that is set aside.
     pub fn within(&self, window: Window, until: Instant) -> Duration {
         let to = window.measure_to.min(until);
         let parts = self.seconds.iter().map(|(second, _)| {
@@ -165,11 +165,11 @@ pub struct SecondAside {
     pub from_ns: u64,
     /// Its end, or that of the measured part.
     pub to_ns: u64,
-    /// What disturbed the machine: `stopped`, `held`, `stolen`.
+    /// The disturbances of the machine: `stopped`, `held`, `stolen`.
     pub disturbances: Vec<String>,
 }
 
-/// What was set aside of the measured part, by choice (`run.set-aside`).
+/// Seconds of the measured part that were set aside, by choice (`run.set-aside`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SetAsideSummary {
     /// The undisturbed time that was asked for: `run.duration`.

@@ -40,10 +40,11 @@ pub fn variance_per_value(series: &[f64]) -> Option<f64> {
     Some(logs(series).map_or(0.0, |logs| UNBIASED * intercept(&logs).exp()))
 }
 
-/// Whether the spectrum of `series`, whose mean is 0, rises as a power of the frequency towards zero, as that
-/// of a long-range dependent series does: the slope of the logarithms against that of the frequency (Geweke
-/// and Porter-Hudak 1983) is below 0 by more than two standard deviations. So it is for 2.3 % of series
-/// without correlation, and for most with a Hurst exponent of 0.8. False for fewer than [`VALUES_MIN`].
+/// True if the spectrum of `series`, whose mean is 0, rises as a power of the frequency towards zero, as
+/// that of a long-range dependent series does: the slope of the logarithms against that of the frequency
+/// (Geweke and Porter-Hudak 1983) is below 0 by more than two standard deviations. So it is for 2.3 % of
+/// series without correlation, and for most with a Hurst exponent of 0.8. False for fewer than
+/// [`VALUES_MIN`].
 pub fn rises_to_zero(series: &[f64]) -> bool {
     if series.len() < VALUES_MIN {
         return false;

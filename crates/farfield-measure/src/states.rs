@@ -39,7 +39,7 @@ farfield_base::mergeable! {
         pub response: Histogram,
         /// Ages of those that were given up or were open at the end of the run.
         pub censored: CensoredAges,
-        /// What was counted by batch of time, for intervals.
+        /// Counts by batch of time, for intervals.
         pub batches: Batches,
     }
 }

@@ -57,7 +57,7 @@ impl Merge for Unanswered {
     }
 }
 
-/// Whether the server had a request to answer, and neither answered it nor ended its connection.
+/// True if the server had a request to answer, and neither answered it nor ended its connection.
 fn is_unanswered(outcome: Outcome) -> bool {
     use Outcome::*;
     let server_acted = matches!(

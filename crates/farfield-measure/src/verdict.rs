@@ -110,8 +110,8 @@ pub struct Verdict {
     /// Limits that the scenario changed: what the verdict was compared with instead of the defaults.
     #[serde(default)]
     pub changed_limits: Vec<ChangedLimit>,
-    /// What stalls of workers and the machine's host did to the run, and which figures that can have moved;
-    /// null if there were no long stalls, and too little was taken to move a percentile.
+    /// Effects of workers' stalls and of the machine's host on the run, and the figures that they can have
+    /// moved; null if there were no long stalls, and too little was taken to move a percentile.
     #[serde(default)]
     pub disturbed: Option<Disturbed>,
 }
@@ -160,7 +160,7 @@ impl Verdict {
         let explains = |cause: &str, check: &str| {
             rate::explains(&run, cause, check).unwrap_or_else(|| match cause {
                 server_receive::NAME => server_receive::explains(&run, check),
-                // Who interrupts a run has not silenced its server.
+                // An interruption of the run has not silenced its server.
                 "completed" if check != "something-measured" => stats.network_taken,
                 _ => true,
             })
@@ -190,7 +190,7 @@ impl Verdict {
         self.checks.iter().filter(|check| check.state == CheckState::Failed)
     }
 
-    /// Whether a failed check says that no request succeeded up to the end of the load.
+    /// True if a failed check says that no request succeeded up to the end of the load.
     pub(crate) fn judges_the_end(&self) -> bool {
         self.failed().any(|check| ["server-silent", server_failing::NAME].contains(&check.name.as_str()))
     }
@@ -260,7 +260,7 @@ fn completed(stats: &EngineStats, fold: &Fold, until: Instant) -> Check {
     check.noted(note).advised(|| "run again, and let it go to its end".to_owned())
 }
 
-/// Where seconds may be set aside: whether as much is left as is set aside.
+/// The check that as much is left as is set aside; `None` if no seconds may be set aside.
 fn set_aside(fold: &Fold, until: Instant) -> Option<Check> {
     fold.aside()?;
     let what = "Half of the measured part or more was undisturbed and is left.";

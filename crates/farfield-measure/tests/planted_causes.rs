@@ -72,7 +72,7 @@ fn of_two_faults_at_once_both_are_named() {
         let first = named(&verdict);
         assert!(faults.iter().any(|fault| fault.cause == first), "{pair:?}: {first}");
         let row = row(&page, &pair.join("; "));
-        // Which of the two, and that both fail, is as in the runs of the page.
+        // The choice of the two, and that both fail, is as in the runs of the page.
         assert!(row.ends_with(&format!(" | `{first}` 10 | 10 |")), "{first}: {row}");
         if !faults.iter().all(|fault| names(&verdict, fault.cause)) {
             lost.push((pair, verdict.failed().map(|check| check.name.clone()).collect::<Vec<_>>()));
@@ -99,7 +99,7 @@ fn what_nothing_explains_is_blamed_on_nothing() {
     assert!(!advice.contains("load.ramp") && advice.contains("busy for 3."), "{advice}");
 }
 
-/// What was disturbed is bounded in time: the seconds of a cause stand beside it.
+/// Disturbances are bounded in time: the seconds of a cause stand beside it.
 #[test]
 fn the_seconds_of_a_cause_are_named() {
     for (name, seconds) in

@@ -1,4 +1,4 @@
-//! Which cause the verdict names for planted faults.
+//! Causes that the verdict names for planted faults.
 
 use super::faults::Fault;
 use super::scene::Scene;
@@ -16,7 +16,7 @@ pub fn named(verdict: &Verdict) -> &str {
     verdict.first_cause().map_or("valid", |check| &check.name)
 }
 
-/// Whether a verdict names a cause: as one of its own, or as what another follows from.
+/// True if a verdict names a cause: as one of its own, or as what another follows from.
 pub fn names(verdict: &Verdict, cause: &str) -> bool {
     verdict.failed().any(|check| check.name == cause)
 }

@@ -45,12 +45,12 @@ pub struct Due {
     pub cost: u64,
 }
 
-/// What a worker reports.
+/// Counts and times of a worker.
 pub struct Report {
     pub stats: WorkerStats,
     pub lateness: Histogram,
     pub turns: Histogram,
-    /// When each thing that was due was begun.
+    /// Instants, in nanoseconds, at which each thing that was due was begun.
     pub begun: Vec<u64>,
 }
 
@@ -151,7 +151,7 @@ impl Processor<'_> {
         self.away.get(self.next).copied().filter(|away| away.from <= now)
     }
 
-    /// When a worker that is ready at `now` has it.
+    /// Instant, in nanoseconds, from which a worker that is ready at `now` has the processor.
     fn wait(&mut self, mut now: u64, used: &mut Used) -> u64 {
         while let Some(away) = self.missing_at(now) {
             if matches!(away.why, Why::Others | Why::Server | Why::Quota) {
@@ -162,7 +162,7 @@ impl Processor<'_> {
         now
     }
 
-    /// When work of `cost` that is ready at `now` is done.
+    /// Instant, in nanoseconds, at which work of `cost` that is ready at `now` is done.
     fn work(&mut self, now: u64, cost: u64, used: &mut Used) -> u64 {
         let (mut now, mut left) = (self.wait(now, used), cost);
         while left > 0 {

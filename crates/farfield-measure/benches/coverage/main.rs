@@ -1,5 +1,5 @@
-//! How often 95 % intervals contain the true number, over many runs of known processes: `cargo bench -p
-//! farfield-measure --bench coverage`. Prints the table of docs/statistics.md.
+//! Coverage of 95 % intervals: the share that contains the true number, over many runs of known processes:
+//! `cargo bench -p farfield-measure --bench coverage`. Prints the table of docs/statistics.md.
 
 mod measured;
 mod processes;

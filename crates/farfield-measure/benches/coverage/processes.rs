@@ -25,7 +25,7 @@ pub struct Request {
 pub struct Run {
     pub requests: Vec<Request>,
     pub lasted_ns: u64,
-    /// How long a session lasts on average.
+    /// Mean length of a session, in nanoseconds.
     pub session_ns: Option<u64>,
 }
 
@@ -334,7 +334,7 @@ impl Random {
     }
 }
 
-/// What became of the intervals of many runs, by the number that they are of.
+/// Counts of the intervals of many runs, by the number that they are of.
 #[derive(Default)]
 pub struct Tally(pub BTreeMap<&'static str, Count>);
 

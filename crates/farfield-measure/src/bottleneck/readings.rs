@@ -14,7 +14,7 @@ pub(super) struct Readings<'a> {
     series: Vec<(&'a SeriesName, Values)>,
 }
 
-/// When a condition held.
+/// Period in which a condition held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Held {
     /// The second from which it held in a row.
@@ -84,7 +84,7 @@ pub(super) fn at(values: &Values, second: u64) -> Option<f64> {
     before.or_else(|| values.iter().next()).map(|(_, value)| *value)
 }
 
-/// When `holds` was true of `values` in a row; `None` if it never was for long enough.
+/// The period in which `holds` was true of `values` in a row; `None` if it never was for long enough.
 pub(super) fn held(values: &Values, holds: impl Fn(u64, f64) -> bool) -> Option<Held> {
     let held: Vec<(u64, bool)> =
         values.iter().map(|(second, value)| (*second, holds(*second, *value))).collect();

@@ -75,7 +75,7 @@ pub struct ProgramStats {
     /// Its exit code, or 128 and the number of the signal that ended it; `None` if it ran until the run was
     /// over, and was ended then.
     pub code: Option<u8>,
-    /// When it ended, since the start of the run.
+    /// End of the program, since the start of the run.
     pub ended: Option<Duration>,
     /// Packets that its kernel sent.
     pub packets_up: u64,
@@ -139,7 +139,7 @@ pub struct TopologyStats {
     pub links: Vec<LinkStats>,
     /// Further links, which are not among them.
     pub links_left_out: u64,
-    /// Where clients' own links end: at most 256 groups of clients, the largest.
+    /// Nodes at which clients' own links end: at most 256 groups of clients, the largest.
     pub attached: Vec<AttachedStats>,
     /// Clients of further groups.
     pub clients_left_out: u64,

@@ -1,4 +1,4 @@
-//! What is counted of one part of a run: of its warm-up, of its steady part, of a class of clients.
+//! Counts of one part of a run: of its warm-up, of its steady part, of a class of clients.
 
 use crate::batches::Batches;
 use crate::censored::{self, CensoredAges};
@@ -63,7 +63,7 @@ farfield_base::mergeable! {
         pub waited_ns: u128,
         /// Unfinished requests are no errors and their ages do not count: the scenario says so.
         pub(super) ignores_unfinished: bool => same,
-        /// What was counted by batch of time, for intervals; only of the steady part.
+        /// Counts by batch of time, for intervals; only of the steady part.
         batches: Option<Box<Batches>>,
     }
 }

@@ -53,7 +53,7 @@ fn unfinished_requests_are_errors_unless_they_are_ignored() {
     assert_eq!(of(&mixed, false), (Some(0.4), 1, 1));
     assert_eq!(of(&[Outcome::Unfinished], true), (None, 0, 1));
     assert_eq!(of(&mixed, true), (Some(0.25), 0, 1));
-    // What the client gave up was not the end of the run's doing.
+    // A request that the client gave up was not open at the end of the run.
     assert_eq!(of(&[Outcome::Ok, Outcome::TimedOut], true), (Some(0.5), 1, 0));
 }
 

@@ -7,7 +7,7 @@ pub const CPU_USER: &str = "cpu_user_processors";
 pub const CPU_SYSTEM: &str = "cpu_system_processors";
 /// Processors that a tier may use: by its affinity, and by the quota of its control group.
 pub const CPU_LIMIT: &str = "cpu_limit_processors";
-/// How busy the processors that a tier may use were, with whatever work.
+/// The busy share of the processors that a tier may use, with whatever work.
 pub const PROCESSORS_BUSY: &str = "processors_busy_share";
 /// The share of its periods in which a control group was throttled (cgroups, `cpu.stat`).
 pub const THROTTLED: &str = "throttled_share";
@@ -91,7 +91,7 @@ pub const SENT_PACKETS: &str = "sent_packets_per_s";
 pub const RECEIVE_DROPS: &str = "receive_drops_per_s";
 /// Packets that were dropped on their way out.
 pub const SEND_DROPS: &str = "send_drops_per_s";
-/// What an interface can carry in either direction, in bytes; absent where the device does not say.
+/// The capacity of an interface in either direction, in bytes; absent where the device does not say.
 pub const SPEED: &str = "speed_bytes_per_s";
 /// Bytes read from a disk.
 pub const READ_BYTES: &str = "read_bytes_per_s";

@@ -76,8 +76,8 @@ impl Group {
         self.columns.iter().map(|column| column.bytes.as_slice())
     }
 
-    /// Where all is if the first of its [`parts`](Self::parts) begins at `offset` in the file. None if it
-    /// has no rows.
+    /// The metadata of the group if the first of its [`parts`](Self::parts) begins at `offset` in the file;
+    /// `None` if it has no rows.
     pub(super) fn lay_out(&self, offset: u64) -> Result<Option<RowGroupMetaData>> {
         let Some(pattern) = self.pattern.as_ref().filter(|_| self.rows > 0) else { return Ok(None) };
         let mut group = RowGroupMetaData::builder(pattern.schema_descr_ptr())

@@ -239,7 +239,7 @@ impl<R: ChunkReader + 'static> SamplesFile<R> {
     }
 }
 
-/// Whether rows of a file of schema `found` have the columns of `own`, in their order. Programs that write
+/// True if rows of a file of schema `found` have the columns of `own`, in their order. Programs that write
 /// such a file anew give its root another name, and may make each column optional.
 fn has_columns(found: &Type, own: &Type) -> bool {
     let is_same = |(found, own): (&TypePtr, &TypePtr)| {

@@ -172,7 +172,7 @@ proptest! {
     }
 }
 
-/// Whichever byte goes bad, it is an error or other values, never a panic or rows that never were.
+/// Any damaged byte gives an error or other values, never a panic or rows that never were.
 #[test]
 fn damage_panics_nobody() {
     let mut writer = writer(Keep::All);
@@ -226,7 +226,7 @@ fn the_footer_tells_of_the_run() {
     assert_eq!(finished.run(), &label());
 }
 
-/// What a kill right after each checkpoint leaves is a whole file with the rows up to then.
+/// A kill right after each checkpoint leaves a whole file with the rows up to then.
 #[test]
 fn a_kill_after_a_checkpoint_leaves_the_rows_up_to_then() {
     let samples = run(0..GROUP_ROWS + 60_000);

@@ -1,4 +1,4 @@
-//! Which seconds are set aside, and what they take with them.
+//! Seconds that are set aside, and the requests that go with them.
 
 use super::*;
 use crate::fold::Fold;

@@ -20,7 +20,7 @@ pub struct EstimatedTime {
 /// A percentile of an estimate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EstimatedQuantile {
-    /// Which: "p99.9".
+    /// Name, such as "p99.9".
     pub name: String,
     /// Its value.
     #[serde(flatten)]

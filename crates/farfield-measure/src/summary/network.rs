@@ -21,11 +21,11 @@ pub struct NetworkSummary {
     pub round_trip_ns_largest: u64,
     /// Lateness of packets sent to the server.
     pub departure_lateness: Option<TimingSummary>,
-    /// How long packets waited before the server's kernel received them, by probes; null if it had none.
+    /// Wait of packets before the server's kernel received them, by probes; null if it had none.
     #[serde(default)]
     pub delivery_lateness: Option<TimingSummary>,
-    /// How long packets from the server's kernel waited until their shard read them, at most; null if there
-    /// were none.
+    /// Wait of packets from the server's kernel until their shard read them, at most; null if there were
+    /// none.
     #[serde(default)]
     pub pickup_lateness: Option<TimingSummary>,
     /// Lateness of packets delivered to clients.
@@ -76,7 +76,7 @@ pub struct ProgramSummary {
     /// Its exit code, or 128 and the number of the signal that ended it; null if it ran until the run was
     /// over, and was ended then.
     pub code: Option<u8>,
-    /// When it ended, since the start of the run; null if it ran until the run was over.
+    /// End of the program, since the start of the run; null if it ran until the run was over.
     pub ended_ns: Option<u64>,
     /// Packets that its kernel sent.
     pub packets_up: u64,

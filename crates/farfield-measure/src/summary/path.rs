@@ -25,7 +25,7 @@ pub struct PathSummary {
 impl PathSummary {
     /// Paths of a summary with rows of their own: those with most requests.
     pub const MAX: usize = 100;
-    /// What stands for all other paths.
+    /// Name of the row for all other paths.
     pub const FURTHER: &str = "(further paths)";
 
     /// The paths that say more than that all is well: where any request went wrong or any reply has another

@@ -23,9 +23,9 @@ pub struct SessionsSummary {
     /// From when the first page of a completed session was due to the end of its last; null if none was
     /// completed.
     pub duration: Option<TimingSummary>,
-    /// How long a session lasts on average, those that were open at the end of the run included; null if
-    /// there are none, and in a summary by an older farfield. Where sessions arrive by themselves, a run must
-    /// be 50 times as long for intervals of times and rates.
+    /// Mean length of a session, those that were open at the end of the run included; null if there are
+    /// none, and in a summary by an older farfield. Where sessions arrive by themselves, a run must be 50
+    /// times as long for intervals of times and rates.
     #[serde(default)]
     pub mean_length_ns: Option<u64>,
 }
@@ -53,7 +53,7 @@ impl SessionsSummary {
             begun,
             completed,
             broken_off,
-            // Where notes were lost, more sessions may have ended than begun.
+            // With lost notes, more sessions may have ended than begun.
             unfinished: begun.saturating_sub(completed.saturating_add(broken_off)),
             broken_off_in: broken_off_in.collect(),
             duration: sessions.durations().and_then(TimingSummary::of),
@@ -67,8 +67,8 @@ impl SessionsSummary {
 pub struct FailureSummary {
     /// The state that the user was in; empty where users are in no states.
     pub state: String,
-    /// What failed: a check or an extraction as the scenario writes it, or the path of an embedded object;
-    /// null where the outcome says all.
+    /// The subject of the failure: a check or an extraction as the scenario writes it, or the path of an
+    /// embedded object; null where the outcome says all.
     pub what: Option<String>,
     /// Outcome of the requests.
     pub outcome: String,
@@ -78,10 +78,10 @@ pub struct FailureSummary {
     pub cause: Option<String>,
     /// Requests due in the measured part.
     pub count: u64,
-    /// When the first of these failed, from the beginning of the run.
+    /// Instant at which the first of these failed, from the beginning of the run.
     #[serde(default)]
     pub first_ns: Option<u64>,
-    /// When the last of them failed.
+    /// Instant at which the last of them failed.
     #[serde(default)]
     pub last_ns: Option<u64>,
     /// The unexpected value at the first failure, or the peer's words, in one line.

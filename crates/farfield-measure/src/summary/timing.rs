@@ -14,7 +14,7 @@ pub(crate) const QUANTILES: [Quantile; 6] =
 /// A percentile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct QuantileSummary {
-    /// Which: "p99.9".
+    /// Name, such as "p99.9".
     pub name: String,
     /// Its value, above the true one by less than 0.1 %.
     pub value_ns: u64,

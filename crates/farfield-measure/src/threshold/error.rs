@@ -15,7 +15,7 @@ pub enum ThresholdError {
     Metric {
         /// The whole threshold.
         text: String,
-        /// What stands for the metric.
+        /// The text in the metric's place.
         metric: String,
     },
     /// The time in parentheses is unknown.
@@ -23,7 +23,7 @@ pub enum ThresholdError {
     Timing {
         /// The whole threshold.
         text: String,
-        /// What stands in the parentheses.
+        /// The text in the parentheses.
         timing: String,
     },
     /// The value is not one of the metric's kind.
@@ -31,10 +31,10 @@ pub enum ThresholdError {
     Value {
         /// The whole threshold.
         text: String,
-        /// What is wrong with it.
+        /// The value's error.
         error: QuantityError,
     },
-    /// What is no number of requests is compared with `==`.
+    /// A metric other than a number of requests is compared with `==`.
     #[error("`==` in `{0}`: only a number of requests is equal to another; write `<=` or `>=`")]
     Equal(String),
     /// The status is no code and no class.
@@ -44,7 +44,7 @@ pub enum ThresholdError {
     Status {
         /// The whole threshold.
         text: String,
-        /// What stands for the status.
+        /// The text in the status's place.
         status: String,
     },
     /// The value is all of the requests, and meant may be one per cent.

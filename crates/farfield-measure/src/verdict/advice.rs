@@ -17,7 +17,7 @@ pub const PUNCTUAL: f64 = 0.6;
 
 /// Fewer connections a second are no storm.
 const STORM: f64 = 500.0;
-/// What is disturbed is counted in tenths of a second, or coarser.
+/// Disturbances are counted in tenths of a second, or coarser.
 const TENTH: Duration = Duration::from_ms(100);
 /// More stretches of disturbed seconds are not named one by one.
 const STRETCHES: usize = 3;
@@ -138,7 +138,7 @@ impl RunView<'_> {
         )
     }
 
-    /// What to do about lateness that nothing explains, with what was measured of the usual causes.
+    /// Advice on lateness that nothing explains, with the largest of the usual causes.
     pub fn unexplained(&self, too_little: Option<Blame>) -> String {
         let largest = too_little.map_or(String::new(), |Blame { cause, explained, .. }| {
             format!(" ({cause} {} of it at most)", percent(explained))
@@ -146,7 +146,7 @@ impl RunView<'_> {
         format!("none of what was measured explains it{largest}: {}", self.keep_up())
     }
 
-    /// What workers did with their time, as far as it is of interest where one of them was late.
+    /// The workers' use of their time, as far as it is of interest where one of them was late.
     fn time_of_workers(&self) -> String {
         let busiest = self.busiest().map_or(0.0, WorkerStats::busy);
         let waited = self.most_held_up().and_then(WorkerStats::waited_share);
@@ -195,7 +195,7 @@ impl RunView<'_> {
         )
     }
 
-    /// Whether shards of an emulated network have a real-time priority; true on other planes, which have
+    /// True if shards of an emulated network have a real-time priority; true on other planes, which have
     /// none.
     fn lets_workers_go_first(&self) -> bool {
         let placement = self.stats.placement.as_deref().unwrap_or_default();

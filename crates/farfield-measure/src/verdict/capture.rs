@@ -1,7 +1,7 @@
 //! The check that a capture makes possible: whether samples and packets agree.
 //!
-//! What is compared, and how, is not known here: whoever held the samples against the packets hands in the
-//! result, after the run was judged by what the engine measured of itself.
+//! The comparison is not made here: the code that held the samples against the packets hands in the result,
+//! after the run was judged by what the engine measured of itself.
 
 use super::{Check, CheckState, Unit, Verdict};
 
@@ -19,9 +19,9 @@ pub enum CaptureAgreement {
         findings: u64,
         /// The disagreements, with their evidence.
         note: String,
-        /// What to do about the first.
+        /// Advice on the first.
         advice: String,
-        /// Whether all of them are about times that are late, as those of a machine without time for
+        /// All disagreements are about times that are late, as those of a machine without time for
         /// farfield are.
         only_late: bool,
     },

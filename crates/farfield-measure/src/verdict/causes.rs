@@ -12,7 +12,7 @@ use super::{Check, CheckState, rate};
 /// A check, and those whose failure explains its own.
 type Causes = (&'static str, &'static [&'static str]);
 
-/// What is late inside a worker makes packets late.
+/// Lateness inside a worker makes packets late.
 const LATE: &[&str] = &["loop-lag", "send-lateness"];
 const NO_SERVER: &[&str] =
     &["completed", "server-ended", "server-silent", "server-failing", "server-receive"];
@@ -49,7 +49,7 @@ const CAUSES: [Causes; 19] = [
     ),
 ];
 
-/// What a rate that is far too high ([`rate`]) does not explain.
+/// Checks that a rate that is far too high ([`rate`]) does not explain.
 const BESIDE_RATE: [&str; 3] = [rate::NAME, "completed", "server-ended"];
 
 /// The possible causes of the failure of `check`.
@@ -57,7 +57,7 @@ fn of(check: &str) -> &'static [&'static str] {
     CAUSES.iter().find(|(name, _)| *name == check).map_or(&[], |(_, causes)| causes)
 }
 
-/// Whether `cause` is one of them.
+/// True if `cause` is one of them.
 pub fn may_follow(check: &str, cause: &str) -> bool {
     of(check).contains(&cause)
 }

@@ -1,4 +1,4 @@
-//! What would have had to be different for a failed check of time to pass.
+//! Causes of a failed check of time: what would have had to be different for it to pass.
 //!
 //! A worker is late where something took time from it: a quota, the server beside it, other work, the
 //! machine's host, a stop, or more work of its own than it has time for. Of each is measured how much time
@@ -34,7 +34,7 @@ const OTHERS_SOME: f64 = 0.03;
 const OTHERS_MOST: f64 = 0.5;
 /// Work that comes while a worker makes up for a loss makes that at most ten times as long.
 const BUSY_MOST: f64 = 0.9;
-/// What the host took is counted in ticks of the kernel.
+/// Time that the host took is counted in ticks of the kernel.
 const TICK_S: f64 = 0.01;
 /// The share of a stall that must be a cause's own.
 const OF_A_STALL: f64 = 0.5;
@@ -48,13 +48,13 @@ pub struct Blame {
     pub cause: &'static str,
     /// The share of what is beyond the limit that it can be: at most 1.
     pub explained: f64,
-    /// What it measures, as it must be at most for the failed check to pass.
+    /// Largest measurement of the cause's check for which the failed check passes.
     passes_at: f64,
-    /// What it measured.
+    /// Measurement of the cause's check.
     measured: f64,
 }
 
-/// What was found for a failed check.
+/// The causes found for a failed check.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
     /// The failed check.
@@ -96,7 +96,7 @@ impl Loss {
     }
 }
 
-/// How a worker's wait for its processor is divided.
+/// Division of a worker's wait for its processor.
 struct Waits {
     /// Seconds of each worker for which a quota was used up.
     throttled_s: f64,
@@ -165,7 +165,7 @@ pub fn stolen_s(run: &RunView<'_>, worker: &WorkerStats) -> f64 {
     }
 }
 
-/// What was taken from the workers, the strongest first where two are as large.
+/// Losses of the workers, the strongest first where two are as large.
 fn losses(run: &RunView<'_>) -> [Loss; 5] {
     let (workers, waits) = (&run.stats.workers[..], Waits::of(run));
     [
@@ -173,7 +173,7 @@ fn losses(run: &RunView<'_>) -> [Loss; 5] {
         Loss::of(APART, workers, |worker| waits.held_s(worker).unwrap_or(0.0) * waits.beside),
         Loss::of(BUSY, workers, |worker| waits.by_others_s(worker)),
         Loss::of(STEAL, workers, |worker| stolen_s(run, worker)),
-        // What a host takes looks like a stop from inside.
+        // Time that a host takes looks like a stop from inside.
         Loss::of(STALL, workers, |worker| worker.stopped.as_secs_f64() - stolen_s(run, worker)),
     ]
 }
@@ -189,7 +189,7 @@ fn crowded_share(run: &RunView<'_>) -> f64 {
     if computed > 0.0 { (crowded / computed).min(1.0) } else { 0.0 }
 }
 
-/// Whether a worker computed for longer than it may: it would have been late whatever else ran.
+/// True if a worker computed for longer than it may: it would have been late whatever else ran.
 pub fn is_full(run: &RunView<'_>) -> bool {
     fullest(run) > run.context.limits.worker_busy.as_f64()
 }
@@ -250,7 +250,7 @@ impl<'a> Excess<'a> {
         }
     }
 
-    /// How much is beyond the limit.
+    /// The excess over the limit, in the unit of each kind.
     fn over(&self) -> f64 {
         match *self {
             Excess::Late { over, .. } | Excess::Turns { over, .. } | Excess::Missed { over, .. } => over,
@@ -260,7 +260,7 @@ impl<'a> Excess<'a> {
         }
     }
 
-    /// What was beyond the limit in all, if only a part of that is too much.
+    /// The amount beyond the limit in all, if only a part of that is too much.
     fn all(&self) -> f64 {
         match *self {
             Excess::Late { late, .. } | Excess::Turns { late, .. } => late,
@@ -270,7 +270,7 @@ impl<'a> Excess<'a> {
         }
     }
 
-    /// How much of it the loss can be.
+    /// The part of the excess that the loss can be.
     fn by(&self, run: &RunView<'_>, loss: &Loss) -> f64 {
         match self {
             Excess::Late { times, limit, late, .. } => {
@@ -302,8 +302,8 @@ impl<'a> Excess<'a> {
         }
     }
 
-    /// How much of it the workers' own work can be, of which they did `crowded` where they had too much to
-    /// do.
+    /// The part of the excess that the workers' own work can be, of which they did `crowded` where they had
+    /// too much to do.
     fn by_own_work(&self, crowded: f64) -> f64 {
         match *self {
             Excess::Late { late, .. } | Excess::Turns { late, .. } => late * crowded,
@@ -314,13 +314,13 @@ impl<'a> Excess<'a> {
         }
     }
 
-    /// Whether a worker that has little time to spare may be late, or miss, so much by chance.
+    /// True if a worker that has little time to spare may be late, or miss, so much at random.
     fn may_be_chance(&self) -> bool {
         matches!(self, Excess::Late { .. } | Excess::Turns { .. } | Excess::Missed { .. } | Excess::Overruns)
     }
 }
 
-/// How many of the times are beyond the limit of their p99, and how many of these are too many.
+/// The number of times beyond the limit of their p99, and how many of these are too many.
 fn beyond_p99(times: &Histogram, limit: Duration) -> (f64, f64) {
     let count = times.count();
     let rank = Quantile::P99.rank(count).unwrap_or(0).min(count.saturating_sub(1));
@@ -328,7 +328,7 @@ fn beyond_p99(times: &Histogram, limit: Duration) -> (f64, f64) {
     (late as f64, late.saturating_sub(count - rank) as f64)
 }
 
-/// How many are beyond the limit, but not longer than `most_s` and the limit.
+/// The number of times beyond the limit, but not longer than `most_s` and the limit.
 fn beyond_within(times: &Histogram, limit: Duration, most_s: f64) -> f64 {
     let most = limit + Duration::from_secs_f64(most_s);
     let counts = times.counts_up_to(&[limit, most], &|| {});
@@ -355,7 +355,7 @@ fn own_stall(worker: &WorkerStats, stall_s: f64) -> f64 {
 /// Seconds of a worker's longest stall that a cause can have taken; none where that is the smaller part.
 fn of_stall(run: &RunView<'_>, worker: &WorkerStats, stall_s: f64, cause: &'static str) -> f64 {
     let waits = Waits::of(run);
-    // Where it was not seen, as in the rest of the run.
+    // A wait that was not seen takes the share that it has of the rest of the run.
     let waited_s = worker.stall_waited.map(Duration::as_secs_f64);
     let waited_s = waited_s.unwrap_or_else(|| worker.waited_share().unwrap_or(0.0) * stall_s).min(stall_s);
     let by_quota_s = waits.throttled_s.min(waited_s);
@@ -450,7 +450,7 @@ fn decide(
     }
 }
 
-/// What the check of a cause measures: of a stop the longest, of all else a share of the time.
+/// The measurement of a cause's check: of a stop the longest, of all else a share of the time.
 fn measured_by(run: &RunView<'_>, loss: &Loss) -> f64 {
     match loss.cause {
         STALL => {
@@ -473,7 +473,7 @@ fn limit_of(limits: &VerdictLimits, cause: &str) -> f64 {
     }
 }
 
-/// Whether the scenario set a limit for the cause, within which it is.
+/// True if the scenario set a limit for the cause, and it is within that.
 fn is_allowed(limits: &VerdictLimits, cause: &str, measured: f64) -> bool {
     let (limit, by_default) = (limit_of(limits, cause), limit_of(&VerdictLimits::default(), cause));
     limit != by_default && measured <= limit

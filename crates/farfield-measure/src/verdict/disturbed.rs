@@ -1,5 +1,5 @@
-//! What stalls of workers, and time that the machine's host took (steal), can have done to the figures of a
-//! run, bounded in time and in requests.
+//! Possible effects of workers' stalls, and of time that the machine's host took (steal), on the figures of
+//! a run, bounded in time and in requests.
 //!
 //! After a stall a worker has as long again to make up for what was due meanwhile, so that as many requests
 //! were late as are due in twice the time, each by the stall at most. A percentile stays as it is if these
@@ -23,7 +23,7 @@ const CLAIMED: [Quantile; 4] = [Quantile::P50, Quantile::P90, Quantile::P95, Qua
 /// Stretches that are kept.
 const SECONDS_MOST: usize = 100;
 
-/// What stalls of workers, and time that the host took, can have done to a run.
+/// Possible effects of workers' stalls, and of time that the host took, on a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Disturbed {
     /// The longest time for which a worker was away from its events.
@@ -31,8 +31,8 @@ pub struct Disturbed {
     /// All such times of 20 ms at least, of the worker that had the most; 0 if none is longer than the
     /// limit.
     pub lost_ns: u64,
-    /// What the machine's host took from the processors of a worker, at most; 0 if that is within the error
-    /// of the kernel's count.
+    /// Time that the machine's host took from the processors of a worker, at most; 0 if that is within the
+    /// error of the kernel's count.
     #[serde(default)]
     pub stolen_ns: u64,
     /// Length of the measured part.
@@ -49,7 +49,7 @@ pub struct Disturbed {
 }
 
 impl Disturbed {
-    /// Whether a percentile can have been moved.
+    /// True if a percentile can have been moved.
     pub fn moves(&self, quantile: Quantile) -> bool {
         moves(self.requests_share_max, quantile)
     }
@@ -92,7 +92,7 @@ impl Disturbed {
     }
 }
 
-/// Whether requests that are late, a share of all, can move a percentile.
+/// True if requests that are late, a share of all, can move a percentile.
 pub(crate) fn moves(late_share: f64, quantile: Quantile) -> bool {
     late_share > (1.0 - quantile.as_f64()) * BEYOND_MOST
 }
@@ -102,7 +102,7 @@ fn late_share(lost_ns: u64, measured_ns: u64) -> f64 {
     (2.0 * lost_ns as f64 / measured_ns as f64).min(1.0)
 }
 
-/// What stalls did to the run, if one is longer than the limit, and what the host did that can have moved a
+/// Effects of stalls on the run, if one is longer than the limit, and of the host, if it can have moved a
 /// percentile.
 pub fn disturbed(run: &RunView<'_>) -> Option<Disturbed> {
     let workers = &run.stats.workers;
@@ -136,7 +136,7 @@ pub fn disturbed(run: &RunView<'_>) -> Option<Disturbed> {
     })
 }
 
-/// Whether stalls can have moved what the run claims: a percentile up to the p99, or a threshold's figure.
+/// True if stalls can have moved a claim of the run: a percentile up to the p99, or a threshold's figure.
 pub fn moves_a_claim(run: &RunView<'_>, disturbed: &Disturbed) -> bool {
     let thresholds = run.context.thresholds;
     let share = disturbed.stalled_share_max();

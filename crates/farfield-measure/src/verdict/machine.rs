@@ -75,7 +75,7 @@ pub fn steal(run: &RunView<'_>) -> Check {
     described(run, Check::at_most(STEAL, what, stolen, limit, Unit::Share))
 }
 
-/// Whether other load is judged though nothing was late: no schedule would show it, and there is more than a
+/// True if other load is judged though nothing was late: no schedule would show it, and there is more than a
 /// moment of it.
 fn is_judged_alone(run: &RunView<'_>) -> bool {
     run.stats.asks_at_once && run.fold.steady().requests() >= timing::FEW
@@ -103,7 +103,7 @@ fn throttled_share(run: &RunView<'_>) -> Option<f64> {
     (wall > 0.0).then(|| (time.as_secs_f64() / wall / run.stats.workers.len().max(1) as f64).min(1.0))
 }
 
-/// Whether a failure of the check stays one where nothing was late: other load, and a quota that was used
+/// True if a failure of the check stays one where nothing was late: other load, and a quota that was used
 /// up, where no schedule shows what is late. Users who come back at once are slower for it.
 pub fn is_judged_by_itself(run: &RunView<'_>, check: &str) -> bool {
     let nothing_is_due = run.stats.network.is_none() && run.stats.lateness.count() < timing::FEW;

@@ -47,7 +47,7 @@ pub fn achieved(run: &RunView<'_>) -> Check {
     })
 }
 
-/// Whether most of the arrivals would have been missed even by workers that computed all the time.
+/// True if most of the arrivals would have been missed even by workers that computed all the time.
 fn is_too_high(run: &RunView<'_>) -> bool {
     let Some(Arrivals { scheduled, begun, dropped, .. }) = run.stats.arrivals else { return false };
     let computing: f64 = run.stats.workers.iter().map(WorkerStats::computing).sum();
@@ -57,8 +57,8 @@ fn is_too_high(run: &RunView<'_>) -> bool {
     2 * missed > scheduled && could_take < SHARE_BEGUN * scheduled as f64
 }
 
-/// Whether the rate explains the failure of `check`, or, where `cause` is another, whether that explains the
-/// rate's; `None` if neither is the rate.
+/// True if the rate, as `cause`, explains the failure of `check`, or another cause that of the rate; `None`
+/// where the rate decides nothing.
 pub fn explains(run: &RunView<'_>, cause: &str, check: &str) -> Option<bool> {
     match (cause, check) {
         (NAME, _) => Some(is_too_high(run)),

@@ -69,7 +69,7 @@ fn failing_end(run: &RunView<'_>) -> Option<(Duration, String)> {
     Some((time, format!("every request failed from second {second:.1} on ({named})")))
 }
 
-/// Whether a server that runs sent the reply.
+/// True if a server that runs sent the reply.
 fn is_own_reply(outcome: Outcome) -> bool {
     use Outcome::*;
     matches!(
@@ -85,7 +85,7 @@ fn is_own_reply(outcome: Outcome) -> bool {
     )
 }
 
-/// Whether something answered, and not with a reply of a server that runs.
+/// True if something answered, and not with a reply of a server that runs.
 fn is_failing(outcome: Outcome) -> bool {
     let answered = outcome == Outcome::Reset || matches!(outcome.fault(), Fault::Server | Fault::Protocol);
     answered && !is_own_reply(outcome)

@@ -44,7 +44,7 @@ fn advice(run: &RunView<'_>, network: &NetworkStats) -> String {
     }
 }
 
-/// Whether refused packets explain the failure of `check`: that of a full worker only if it would have had
+/// True if refused packets explain the failure of `check`: that of a full worker only if it would have had
 /// time to spare, had it not had to send them again.
 pub fn explains(run: &RunView<'_>, check: &str) -> bool {
     if check != "worker-cpu" {

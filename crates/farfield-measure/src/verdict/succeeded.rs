@@ -179,7 +179,7 @@ mod tests {
     use crate::fold::scene::sample;
     use farfield_base::Sample;
 
-    /// What a status says of its cause is what helps.
+    /// The advice follows from the cause that a status names.
     #[test]
     fn a_status_that_names_its_cause_is_advised_about() {
         for (target, statuses, part) in [

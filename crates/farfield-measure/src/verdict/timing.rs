@@ -49,9 +49,9 @@ pub fn send_lateness(run: &RunView<'_>) -> Check {
     p99_at_most("send-lateness", what, &run.stats.lateness, limit, none).advised(|| run.keep_up())
 }
 
-/// What changes the response times of users who ask at once by no more than a tenth. All of them may be
-/// answered at the same instant, and the last of a thousand then waits for the worker to ask for the others:
-/// as many users at a server that is full wait for much longer.
+/// Lateness that changes the response times of users who ask at once by no more than a tenth. All of them
+/// may be answered at the same instant, and the last of a thousand then waits for the worker to ask for the
+/// others: as many users at a server that is full wait for much longer.
 fn tenth_of_median_response(run: &RunView<'_>) -> Duration {
     let times = &run.fold.steady().times.response;
     let median = Quantile::P50.rank(times.count()).and_then(|rank| times.at_rank(rank));
@@ -139,7 +139,7 @@ fn packets(
     }
 }
 
-/// What the network itself drops is what the scenario asks for, and is not judged.
+/// Drops by the emulated network itself are what the scenario asks for, and are not judged.
 pub fn gateway_overruns(run: &RunView<'_>) -> Check {
     let (name, what) = ("gateway-overruns", "The gateway lost no packet of its own.");
     match &run.stats.network {
@@ -149,7 +149,7 @@ pub fn gateway_overruns(run: &RunView<'_>) -> Check {
     .advised(|| format!("{}; or lengthen `network.gateway-queue`", run.keep_up()))
 }
 
-/// Whether the check is one of time: what a busy machine makes fail.
+/// True if the check is one of time: one that a busy machine makes fail.
 pub fn is_of_time(check: &Check) -> bool {
     const NAMES: [&str; 11] = [
         WORKER,

@@ -46,7 +46,7 @@ pub fn unfinished(fold: &Fold, until: Instant) -> Check {
         .advised(|| "see that the server answers, wait longer with `run.drain`, or ask for less".to_owned())
 }
 
-/// Whether a quantile stays the same, however long `open` requests take, beside `known` ones, if so many
+/// True if a quantile stays the same, however long `open` requests take, beside `known` ones, if so many
 /// ranks above it are within its confidence interval; by default as many as if requests were independent. A
 /// quantile for which there are too few requests passes.
 fn is_known(quantile: Quantile, known: u64, open: u64, ranks_above: Option<u64>) -> bool {

@@ -61,7 +61,7 @@ fn interpreter() -> Command {
     Command::new(std::env::var_os("FARFIELD_PYTHON").unwrap_or_else(|| "python3".into()))
 }
 
-/// What `python3 -c script path` prints.
+/// The output of `python3 -c script path`.
 fn python(script: &str, path: &Path) -> Option<String> {
     let output = interpreter().arg("-c").arg(script).arg(path).output().ok()?;
     let complaint = String::from_utf8_lossy(&output.stderr);
@@ -69,7 +69,7 @@ fn python(script: &str, path: &Path) -> Option<String> {
     Some(String::from_utf8(output.stdout).expect("digits and names"))
 }
 
-/// Whether Python has these modules; if not, the test is skipped.
+/// True if Python has these modules; if not, the test is skipped.
 fn may_import(name: &str, modules: &str) -> bool {
     let importable = interpreter().arg("-c").arg(format!("import {modules}")).output();
     let may = importable.is_ok_and(|output| output.status.success());

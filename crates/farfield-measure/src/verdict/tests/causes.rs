@@ -228,8 +228,8 @@ fn a_stall_in_a_long_run_is_no_failure_if_all_are_little_together() {
     }
 }
 
-/// What the host took in pieces that are no stalls moves percentiles of a long run as stalls do, and is no
-/// failure where nothing was late for it.
+/// Time that the host took in pieces that are no stalls moves percentiles of a long run as stalls do, and is
+/// no failure where nothing was late for it.
 #[test]
 fn time_that_the_host_took_marks_what_it_can_have_moved() {
     let (_, mut stats) = good_run();

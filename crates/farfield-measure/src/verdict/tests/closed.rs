@@ -29,7 +29,7 @@ fn other_work_is_judged_by_itself_where_no_schedule_shows_it() {
     assert_eq!(failed(&verdict), ["machine-busy"]);
     let busy = verdict.first_cause().expect("a cause");
     assert!(busy.measured.is_some_and(|share| (share - 0.41 * 0.5 / 0.7).abs() < 1e-9), "{busy:?}");
-    // Where users think, what was late is scheduled, and nothing was.
+    // With users who think, only scheduled requests can be late, and none was.
     stats.asks_at_once = false;
     assert!(judge(&fold, &stats).valid);
     // Nor is a moment judged by shares.

@@ -28,7 +28,7 @@ fn state(asking: Asking, plane: &str, outcome: impl Fn(u64) -> Outcome) -> Check
 
 const OPEN: Asking = Asking { load: LoadKind::Open, succeeded: 0.01, threshold: None };
 
-/// Whatever answers for a server that is gone.
+/// A proxy's replies for a server that is gone.
 #[test]
 fn a_front_door_that_answers_for_a_dead_server_is_judged_as_one() {
     use Outcome::*;
