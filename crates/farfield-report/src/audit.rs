@@ -96,7 +96,7 @@ fn row_line(row: &Row) -> String {
     }
 }
 
-/// What the packets show, where there is nothing to hold against them.
+/// The figures of the packets, where there is nothing to hold against them.
 fn truth_alone(audit: &Audit) -> String {
     let Some(truth) = &audit.truth else { return String::new() };
     format!(

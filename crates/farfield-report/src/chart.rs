@@ -72,7 +72,7 @@ pub struct Point {
     /// Half the width of its confidence interval, in the unit of `y`: a whisker of this length up and down.
     /// No whisker if absent.
     pub half_width: Option<f64>,
-    /// Whether it is doubtful, such as that of an invalid run: its marker is hollow.
+    /// The point is doubtful, such as that of an invalid run: its marker is hollow.
     pub is_doubtful: bool,
 }
 
@@ -111,7 +111,7 @@ pub struct Layout {
     top: f64,
     legend_line: f64,
     font_size: f64,
-    /// Whether it is an element of an HTML page, in which the title is visible as a heading.
+    /// The picture is an element of an HTML page, in which the title is visible as a heading.
     is_in_page: bool,
 }
 
@@ -352,7 +352,7 @@ mod tests {
         assert!(of(&[(2.0, 2.0)]).contains("<circle"), "one point is drawn");
     }
 
-    /// What is before and after the measured part is shaded, and a line through one point has a marker.
+    /// Seconds before and after the measured part are shaded, and a line through one point has a marker.
     #[test]
     fn a_single_second_is_visible_and_what_does_not_count_is_shaded() {
         let series = vec![Series::new("data", Mark::Line, [(1.0, 5.0)])];

@@ -64,7 +64,7 @@ pub struct SideSummary {
 pub struct Against {
     /// The side.
     pub side: SideSummary,
-    /// What the intervals follow from.
+    /// The basis of the intervals.
     pub evidence: Evidence,
     /// A row for each metric.
     pub rows: Vec<Row>,
@@ -74,7 +74,7 @@ pub struct Against {
     pub notes: Vec<String>,
 }
 
-/// What the intervals of a comparison follow from.
+/// Basis of the intervals of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Evidence {

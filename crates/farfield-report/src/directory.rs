@@ -118,7 +118,7 @@ pub fn open(path: &Path) -> io::Result<fs::File> {
     farfield_files::open_regular(path)
 }
 
-/// Whether a directory is that of a run: it has something of the summary's name, if only a link that leads
+/// True if a directory is that of a run: it has something of the summary's name, if only a link that leads
 /// nowhere.
 pub fn is_run(path: &Path) -> bool {
     path.join(SUMMARY_FILE).symlink_metadata().is_ok()

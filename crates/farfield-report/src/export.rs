@@ -57,7 +57,7 @@ pub enum ExportError {
         path: PathBuf,
         /// The samples before the damage, all of which were written.
         rows: u64,
-        /// What is wrong.
+        /// The damage.
         source: SamplesError,
     },
     /// The histograms are damaged.
@@ -65,7 +65,7 @@ pub enum ExportError {
     Histograms {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The damage.
         source: HlogError,
     },
     /// There is no such histogram.
@@ -84,7 +84,7 @@ pub enum ExportError {
 }
 
 impl ExportError {
-    /// Whether there is no file to be exported.
+    /// True if there is no file to be exported.
     pub fn is_absent(&self) -> bool {
         matches!(self, ExportError::Absent(_))
     }
@@ -97,7 +97,7 @@ pub struct SamplesExported {
     pub rows: u64,
     /// Samples of the run that were not kept (`output.samples`, `output.disk-budget`, a full disk).
     pub left_out: u64,
-    /// Whether the file was written to the end of the run.
+    /// The file was written to the end of the run.
     pub complete: bool,
 }
 

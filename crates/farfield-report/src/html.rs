@@ -1,4 +1,4 @@
-//! What HTML pages have in common: one file with nothing from elsewhere.
+//! Common parts of HTML pages: one file with nothing from elsewhere.
 //!
 //! Pages of one family have a style for light and dark, and a script, ours, that is the only one which
 //! their policy lets run, by its digest (Content Security Policy Level 3, section 2.3). They are complete

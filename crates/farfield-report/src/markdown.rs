@@ -1,4 +1,4 @@
-//! What Markdown texts have in common: names and sentences from elsewhere that stay text.
+//! Common parts of Markdown texts: names and sentences from elsewhere that stay text.
 
 use farfield_base::printable;
 

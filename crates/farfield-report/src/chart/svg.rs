@@ -20,7 +20,7 @@ pub struct Dot {
     pub y: f64,
     /// The lower and the upper end of its confidence interval, down the sheet.
     pub whisker: Option<[f64; 2]>,
-    /// Whether its marker is filled; that of a doubtful point is hollow.
+    /// The marker is filled; that of a doubtful point is hollow.
     pub is_filled: bool,
 }
 
@@ -207,7 +207,7 @@ impl Svg {
             let fill = if is_filled { colour } else { "#ffffff" };
             let paint = format!("fill=\"{fill}\" stroke=\"{colour}\"");
             let (left, top, peak) = (x - 3.5, y - 3.5, y - 6.0);
-            // Where colours begin anew, markers do not.
+            // Markers do not begin anew together with colours.
             match (number + number / COLOURS.len()) % 3 {
                 0 => self.put(format_args!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\" {paint}/>")),
                 1 => self.put(format_args!(

@@ -78,7 +78,7 @@ impl Tree {
             svg.bar(number, (8.0, y - BAR_HEIGHT / 2.0), (40.0, BAR_HEIGHT), 1.0);
             svg.text((56.0, y + 4.0), "start", meaning);
         }
-        // Where the branch of each depth begins: the place of its latest node.
+        // Points where the branches of each depth begin: the place of its latest node.
         let mut latest = vec![(0.0, 0.0); 1];
         let mut top = head;
         for row in &self.rows {

@@ -58,7 +58,7 @@ fn ends(metric: Metric, change: Change) -> String {
     format!("{} to {}", by(metric, change.low), by(metric, change.high))
 }
 
-/// What the interval says in words.
+/// The finding of the interval in words.
 fn found(metric: Metric, change: Change) -> &'static str {
     let excludes_none = change.low > 0.0 || change.high < 0.0;
     let better = (change.by > 0.0) == metric.is_better_high();

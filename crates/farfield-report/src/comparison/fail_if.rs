@@ -17,7 +17,7 @@ pub struct FailIf {
     limit: f64,
 }
 
-/// How a condition came out.
+/// Outcome of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Judgement {

@@ -21,7 +21,7 @@ pub struct Pairs<'a> {
 }
 
 impl Pairs<'_> {
-    /// What is to be said of runs without a partner.
+    /// A note on runs without a partner; `None` if there are none.
     pub fn note(&self) -> Option<String> {
         match self.alone {
             0 => None,
@@ -33,7 +33,7 @@ impl Pairs<'_> {
     }
 }
 
-/// What runs that belong together have in common.
+/// Common property of runs that belong together.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Together {
     Seed(u64),
@@ -48,7 +48,7 @@ pub fn between<'a>(base: &'a [RunDirectory], others: &'a [RunDirectory]) -> Opti
         runs.extend(of_others.remove(&together).map(|other| [run, other]));
     }
     let alone = base.len() + others.len() - 2 * runs.len();
-    // Where most have none, seeds agree by chance.
+    // Seeds agree by accident where most runs are alone.
     (runs.len() >= PAIRS_MIN && alone <= runs.len()).then_some(Pairs { runs, alone })
 }
 

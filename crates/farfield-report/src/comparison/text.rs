@@ -6,7 +6,7 @@ use super::inputs::InputChange;
 use super::{Against, Comparison, Evidence, SideSummary};
 use crate::terminal::{COLUMNS, GREEN, LABEL, Look, RED, YELLOW, indented, labelled, paint, wrapped};
 
-/// What the words of a table mean.
+/// Meaning of the words in a table.
 pub(super) const EXPLANATION: &str = "An interval contains the true change with 95 %. \"better\" and \"worse\" hold for all lines together: of two equal \
      servers at most one comparison in twenty says so. With \"?\" they hold for a line by itself. \"not shown\": the \
      interval contains 0, which is no change.";
@@ -45,7 +45,7 @@ pub(super) fn verdict(against: &Against) -> &'static str {
     }
 }
 
-/// What the intervals follow from, in words.
+/// The basis of the intervals, in words.
 pub(super) fn evidence(against: &Against) -> &'static str {
     match against.evidence {
         Evidence::Repeats => "by the spread of repeats (Student's t, Welch)",

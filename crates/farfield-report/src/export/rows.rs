@@ -108,7 +108,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// What was written before a failure is passed on, too.
+/// Rows that were written before a failure are passed on, too.
 impl Drop for Rows<'_> {
     fn drop(&mut self) {
         let _ = self.pass_on();

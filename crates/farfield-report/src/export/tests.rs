@@ -1,4 +1,4 @@
-//! What exports hold, read back, of runs whole and damaged.
+//! Contents of exports, read back, of runs whole and damaged.
 
 use super::*;
 use crate::terminal::scene::{Scene, killed};
@@ -255,7 +255,7 @@ fn markdown_begins_with_the_verdict_and_names_every_failure() {
     tables_are_whole(&worst);
 }
 
-/// What stalls can have moved is marked in Markdown as it is on the terminal.
+/// Figures that stalls can have moved are marked in Markdown as they are on the terminal.
 #[test]
 fn markdown_marks_what_stalls_can_have_moved() {
     let mut scene = Scene::good();

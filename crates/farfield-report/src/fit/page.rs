@@ -92,7 +92,7 @@ fn overview(html: &mut String, report: &FitReport) {
     }
 }
 
-/// Who asked for how much, and what of it may be one session cut in two.
+/// Visitors by their shares of requests, and sessions that may be one cut in two.
 fn visitors(html: &mut String, report: &FitReport) {
     let shares = &report.shares;
     let _ = writeln!(
@@ -118,7 +118,7 @@ fn visitors(html: &mut String, report: &FitReport) {
     }
 }
 
-/// How sessions arrive.
+/// The arrivals of sessions.
 fn session_arrivals(html: &mut String, report: &FitReport, arrivals: &SessionArrivals) {
     let _ = writeln!(
         html,

@@ -50,7 +50,7 @@ pub fn summary(report: &FitReport, traffic: &FittedTraffic, out: &Path, takes: &
     text
 }
 
-/// What was read, and what was not.
+/// The lines on requests that were read, and on those that were not.
 fn of_lines(text: &mut String, report: &FitReport) {
     let read = &report.read;
     let over = with_unit(report.covers.as_secs_f64());
@@ -68,7 +68,7 @@ fn of_lines(text: &mut String, report: &FitReport) {
     }
 }
 
-/// Who asked, how often, and for what.
+/// The lines on users: crawlers, visitors, sessions, arrivals and popularity.
 fn of_users(text: &mut String, report: &FitReport, traffic: &FittedTraffic) {
     let crawlers = report.crawlers;
     let crawlers_text = format!(
@@ -156,7 +156,7 @@ fn put(text: &mut String, lead: &str, value: &str) {
     }
 }
 
-/// What is no request of the report, by reason.
+/// Requests that are not in the report, by reason.
 pub fn left_out(report: &FitReport) -> Vec<String> {
     let mut left_out = Vec::new();
     if report.targets.none > 0 {

@@ -68,7 +68,7 @@
   }
   const group = (chart) => (chart.isTime ? charts.filter((other) => other.isTime) : [chart]);
 
-  // Where a place of the whole axis is in the magnified one, and the other way round.
+  // Place of the whole axis in the magnified one, and the other way round.
   const moved = ({ x, view: [a, b] }, at) => x.from + ((at - a) / (b - a)) * (x.to - x.from);
   const original = ({ x, view: [a, b] }, at) => a + ((at - x.from) / (x.to - x.from)) * (b - a);
 
@@ -232,7 +232,7 @@
   const storage = { read: () => { try { return localStorage.getItem("theme"); } catch { return null; } },
     keep: (theme) => { try { localStorage.setItem("theme", theme); } catch { /* It lasts as long as the page. */ } } };
   const themes = ["system", "light", "dark"];
-  // Where the page is part of another, that one's theme is written into it.
+  // Pages within another have that one's theme written into them.
   let theme = themes.find((known) => known === (storage.read() ?? document.documentElement.dataset.theme)) ?? "system";
   const switcher = button("", () => {
     theme = themes[(themes.indexOf(theme) + 1) % themes.length];
@@ -247,6 +247,6 @@
   }
   apply();
   document.querySelector("h1").before(switcher);
-  // What is wider than the page is scrolled by keys too.
+  // Boxes wider than the page are scrolled by keys too.
   for (const box of document.querySelectorAll(".scroll")) if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
 })();

@@ -157,7 +157,7 @@ fn monitors(page: &mut String, read: &Monitored, seconds: Seconds<'_>) {
     }
 }
 
-/// What a line is of, below a title that says what is drawn.
+/// The subject of a line, below a title that names its quantity.
 fn in_words(series: &Watched) -> String {
     let who = match series.source.as_str() {
         "generator" => "farfield",

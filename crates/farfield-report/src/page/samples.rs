@@ -1,5 +1,5 @@
-//! What only the samples know, in one pass over them: times by request, connections in order of closing, and
-//! the run's own arrivals.
+//! Figures that only the samples have, in one pass over them: times by request, connections in order of
+//! closing, and the run's own arrivals.
 //!
 //! Memory: 16 bytes for each connection, and some 40 for one whose number is beyond that of the kept samples,
 //! 8 for each arrival, twice that while they grow, and a row group of samples.
@@ -102,7 +102,8 @@ pub(super) fn pass(run: &RunDirectory, samples_max: u64) -> Passed {
 }
 
 impl Passed {
-    /// What is known of a connection; `None` if it is none, or there is no room for it.
+    /// Requests of a connection, and the instant of its last, in nanoseconds; `None` without a connection,
+    /// or without room for it.
     fn connection(&mut self, number: u32) -> Option<&mut (u32, u64)> {
         let at = number as usize;
         if number == Sample::NO_CONNECTION {
@@ -126,7 +127,7 @@ impl Passed {
         if !measured.contains(&sample.due) {
             return;
         }
-        // What a page leads to does not arrive: it is due when the page's reply names it.
+        // Requests that a page leads to do not arrive: each is due when the page's reply names it.
         let arrives = !sample.page.is_known() || sample.page.begins();
         if arrives && self.due_ns.len() < REMEMBERED {
             self.due_ns.push(sample.due.as_ns());
@@ -188,7 +189,7 @@ fn by_request(page: &mut String, run: &RunDirectory, passed: &Passed) {
     table(page, &NAMED, &rows);
 }
 
-/// Whether the summary leaves unfinished requests out of its error share, which the scenario may ask for.
+/// True if the summary leaves unfinished requests out of its error share, which the scenario may ask for.
 fn ignores_unfinished(part: &PartSummary) -> bool {
     let of = |name: &str| part.outcomes.iter().find(|own| own.name == name).map_or(0, |own| own.count);
     let (ok, unfinished) = (of(Outcome::Ok.name()), of(Outcome::Unfinished.name()));

@@ -4,7 +4,7 @@
 /// Points of a line that are kept: more than a screen has columns.
 pub(super) const POINTS: usize = 1000;
 
-/// What stays of a stretch.
+/// Values of a stretch that stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stays {
     /// Its least and its largest value, where they stood.

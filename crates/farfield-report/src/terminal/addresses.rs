@@ -1,4 +1,4 @@
-//! What came of each address of the server's, where connections go to several.
+//! Results by address of the server's, where connections go to several.
 
 use super::{COLUMNS, LABEL, count, labelled, list};
 use farfield_measure::{AddressStats, Summary};

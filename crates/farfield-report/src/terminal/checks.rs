@@ -1,6 +1,6 @@
 //! The checks that failed: first causes with what to do, and below each what follows from it.
 //!
-//! Where room is short the first cause keeps its advice longest: it is what a reader acts on.
+//! In little room the first cause keeps its advice longest: it is what a reader acts on.
 
 use super::{COLUMNS, fit, list, quantity, wrapped};
 use farfield_measure::verdict::{ChangedLimit, Check, Verdict};
@@ -174,7 +174,7 @@ mod tests {
     use crate::terminal::scene::Scene;
     use farfield_measure::verdict::CheckState;
 
-    /// What stands behind the arrow, in one line; nothing where there is none.
+    /// The text behind the arrow, in one line; nothing where there is none.
     fn advised(lines: &[String]) -> String {
         let from = lines.iter().position(|line| line.contains('→')).unwrap_or(lines.len());
         let of = lines[from..].iter().take_while(|line| {

@@ -4,8 +4,8 @@ use super::{COLUMNS, LABEL, count, fit, labelled, percent, three_digits, time};
 use farfield_measure::http::VersionSummary;
 use farfield_measure::{Quantile, Summary};
 
-/// How many were opened, what was sent again on others, and what they carried: of this as much as there is
-/// room for.
+/// Numbers of connections opened and of requests sent again on others, and the requests that each carried:
+/// of these as much as there is room for.
 pub(super) fn own(summary: &Summary) -> String {
     let connections = &summary.connections;
     let opened = match connections.attempts {
@@ -82,7 +82,7 @@ pub(super) fn versions(summary: &Summary) -> Option<String> {
     Some(labelled("versions", &fit(&parts.join(", "), COLUMNS - LABEL)))
 }
 
-/// What became of attempts at HTTP/3 that Alt-Svc led to, if there were any.
+/// Outcomes of attempts at HTTP/3 that Alt-Svc led to, if there were any.
 pub(super) fn alternatives(summary: &Summary) -> Option<String> {
     let own = summary.http.as_ref()?.alternatives?;
     let named = [

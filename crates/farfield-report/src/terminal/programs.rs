@@ -20,7 +20,7 @@ pub(super) fn programs(network: &NetworkSummary) -> Vec<String> {
     lines
 }
 
-/// How a program ended, and what it sent and got: what may be long comes last.
+/// A program's end, and its packets: the command, which may be long, comes last.
 fn in_words(program: &ProgramSummary) -> String {
     let ended = match (program.code, program.ended_ns) {
         _ if program.cut_off => "cut off".to_owned(),

@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn the_worst_and_the_most_frequent_are_shown() {
         let mut scene = scene(30);
-        // What was asked of the first is asked of the last two, less of each than of the others.
+        // Requests of the first state become those of the last two, fewer of each than of the others.
         for (at, sample) in scene.samples.iter_mut().enumerate().filter(|(at, _)| at % 10 == 0) {
             sample.request = if at % 30 == 0 { 29 } else { 28 };
         }

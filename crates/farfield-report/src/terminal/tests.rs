@@ -103,7 +103,8 @@ fn a_failed_check_has_its_line() {
     fits(&text);
 }
 
-/// What gave out, and what could not be read, in full and without what a summary from elsewhere could hold.
+/// Resources that gave out, and readings that failed, in full and without what a summary from elsewhere
+/// could hold.
 #[test]
 fn a_bottleneck_reads_so() {
     let mut scene = Scene::good();
@@ -182,7 +183,7 @@ INVALID     4 of 27 checks failed, 13 do not apply
     fits(&text);
 }
 
-/// What a stall can have moved is marked where the run is valid all the same, and nothing else is.
+/// A figure that a stall can have moved is marked where the run is valid all the same, and nothing else is.
 #[test]
 fn what_stalls_can_have_moved_is_marked() {
     let mut scene = Scene::good();
@@ -304,7 +305,7 @@ fn classes_have_a_table() {
     assert!(text.lines().count() <= LINES + 19, "{text}");
 }
 
-/// What was sent again and what was dropped are never cut off by what stands before them.
+/// Counts of resent requests and of drops are never cut off by what stands before them.
 #[test]
 fn counts_of_what_went_wrong_have_room() {
     let mut summary = Scene::good().across(&["dsl"]).summary();
