@@ -16,14 +16,14 @@ use toml::{Table, Value};
 /// Bytes at the beginning of a file that are looked at.
 const LOOKED_AT: u64 = 64 << 10;
 
-/// What a file is, by its name and its first lines.
+/// Kind of a file, by its name and its first lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Brought {
     Archive,
     Log,
     /// Requests, a line each, or a sitemap.
     List,
-    /// What `farfield import` makes a scenario of.
+    /// A file that `farfield import` makes a scenario of.
     Importable(Kind),
     /// Of another program: what it is, and what can be done.
     Foreign(&'static str),
@@ -34,7 +34,7 @@ enum Brought {
 /// The scenario that asks for what is in the file at `path`; `None` if it is a scenario itself.
 pub fn scenario_of(path: &Path, flags: &Overlay) -> Option<Result<Table, ScenarioError>> {
     let mut start = Vec::new();
-    // What cannot be opened is reported as the scenario that cannot be.
+    // A file that cannot be opened is reported as the scenario that cannot be.
     let file = open_regular(path).ok()?;
     decompressed(file).ok()?.take(LOOKED_AT).read_to_end(&mut start).ok()?;
     let (table, needs) = match kind_of(path, &start) {
@@ -82,7 +82,7 @@ fn kind_of(path: &Path, start: &[u8]) -> Brought {
         return Brought::Archive;
     }
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    // What is named a scenario may have a document in a body.
+    // A file that is named a scenario may have a document in a body.
     if extension != "toml"
         && let Some(kind) = Kind::of(name, start)
     {
@@ -129,7 +129,7 @@ fn kind_of(path: &Path, start: &[u8]) -> Brought {
     }
 }
 
-/// Whether a line that is no comment can stand in TOML: it begins a table, or gives a key its value.
+/// True if a line that is no comment can stand in TOML: it begins a table, or gives a key its value.
 fn may_be_toml(line: &str) -> bool {
     let is_key = |text: &str| {
         let text = text.trim();
@@ -142,7 +142,7 @@ fn may_be_toml(line: &str) -> bool {
     }
 }
 
-/// Whether a line is `[METHOD] PATH`, or has a URL for the path.
+/// True if a line is `[METHOD] PATH`, or has a URL for the path.
 fn is_request(line: &str) -> bool {
     let target = match line.split_once(char::is_whitespace) {
         Some((method, target)) if method.bytes().all(|byte| byte.is_ascii_uppercase()) => target.trim_start(),

@@ -27,12 +27,13 @@ impl ConnectTo {
         })
     }
 
-    /// Whether one of `rules` is about `host` and `port`.
+    /// True if one of `rules` is about `host` and `port`.
     pub fn is_about(rules: &[ConnectTo], host: &str, port: u16) -> bool {
         ConnectTo::first_about(rules, host, port).is_some()
     }
 
-    /// Where connections to `host` and `port` go by the first of `rules` that is about them.
+    /// Host and port to which connections to `host` and `port` go, by the first of `rules` that is about
+    /// them.
     pub fn place(rules: &[ConnectTo], host: &str, port: u16) -> (String, u16) {
         let rule = ConnectTo::first_about(rules, host, port);
         let other = rule.and_then(|rule| rule.other_host.clone());

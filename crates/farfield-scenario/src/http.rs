@@ -79,13 +79,13 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// Whether `auto` leaves the version to the server: without TLS it is HTTP/1.1, and the simulated
+    /// True if `auto` leaves the version to the server: without TLS it is HTTP/1.1, and the simulated
     /// plane's model of a server chooses nothing else.
     pub(crate) fn chooses_version(&self) -> bool {
         self.is_secure() && self.plane != PlaneKind::Simulated
     }
 
-    /// What needs one version is refused where the server may choose another.
+    /// A policy that needs one version is refused where the server may choose another.
     fn check_auto(&self) -> Result<(), Mistake> {
         let sentence = match self.connections.policy {
             Reuse::Multiplexed => {

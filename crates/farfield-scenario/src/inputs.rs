@@ -29,7 +29,7 @@ const SCENARIO: &str = "scenario.toml";
 pub struct Inputs {
     beside: PathBuf,
     largest_copy: u64,
-    /// What is left of the room for all files together: a scenario may name many large ones.
+    /// The rest of the room for all files together: a scenario may name many large ones.
     room: Budget,
     files: Vec<Input>,
 }
@@ -183,7 +183,7 @@ impl Inputs {
     }
 }
 
-/// Whether `bytes` have a private key in PEM (RFC 7468).
+/// True if `bytes` have a private key in PEM (RFC 7468).
 fn has_private_key(bytes: &[u8]) -> bool {
     let label = b"PRIVATE KEY-----";
     bytes.windows(label.len()).any(|window| window == label)

@@ -80,7 +80,7 @@ impl Default for MonitorSpec {
 }
 
 impl MonitorSpec {
-    /// Whether it says no more than its absence.
+    /// True if `[monitor]` says no more than its absence.
     pub fn is_default(&self) -> bool {
         *self == MonitorSpec::default()
     }

@@ -32,11 +32,11 @@ pub struct NetworkSpec {
     pub shards: NonZeroU32,
     /// The processors that shards run on; all it may use if empty.
     pub processors: Vec<usize>,
-    /// Whether shards poll instead of sleeping, each on a processor of its own: packets leave and are taken
-    /// more precisely.
+    /// Shards poll instead of sleeping, each on a processor of its own: packets leave and are taken more
+    /// precisely.
     pub busy_poll: bool,
-    /// Whether shards run at a real-time priority, where each has a processor to itself and the system
-    /// allows it. They leave at least a tenth of it to others.
+    /// Shards run at a real-time priority, where each has a processor to itself and the system allows it.
+    /// They leave at least a tenth of it to others.
     pub real_time: bool,
     /// The device of the gateway to the server's kernel.
     pub gateway: Device,
@@ -50,7 +50,7 @@ pub struct NetworkSpec {
     /// The Ethernet address that clients have on it.
     #[serde(skip_serializing_if = "Mac::is_default")]
     pub mac: Mac,
-    /// Whether segments of up to 64 KiB pass the gateway whole.
+    /// Segments of up to 64 KiB pass the gateway whole.
     pub offload: bool,
     /// Length of the gateway's queue towards clients, in packets.
     pub gateway_queue: NonZeroU32,

@@ -14,9 +14,9 @@ pub struct Overlay {
     settings: Vec<Setting>,
     /// `KEY=VALUE`, each, which take effect after these.
     pub sets: Vec<String>,
-    /// What is asked of a URL.
+    /// The request for a URL.
     pub request: TypedRequest,
-    /// Whether one session is gone through once, without think times, and nothing is measured.
+    /// One session is gone through once, without think times, and nothing is measured.
     pub(crate) once: bool,
 }
 
@@ -32,7 +32,7 @@ pub struct TypedRequest {
 }
 
 impl TypedRequest {
-    /// Whether nothing is said of it.
+    /// True if no part of the request is given.
     pub(crate) fn is_empty(&self) -> bool {
         self.method.is_none() && self.body.is_none() && self.headers.is_empty()
     }
@@ -59,7 +59,7 @@ impl Setting {
         self.path.iter().map(String::as_str).eq(key.split('.'))
     }
 
-    /// Whether it is about emulated clients or their server, and selects their plane.
+    /// True if the key is about emulated clients or their server, and selects their plane.
     fn is_emulated(&self) -> bool {
         matches!(self.path[0].as_str(), "network" | "server")
     }
@@ -88,8 +88,8 @@ impl Overlay {
 
     /// Sets `key` to what `flag` says. Lists of several flags for one key add up.
     ///
-    /// What is `load.users` is the key of the model's users, and `sockets.workers` and `sockets.processors`
-    /// are those of the shards where clients are emulated; `load.arrivals` makes a load open.
+    /// The key `load.users` is that of the model's users, and `sockets.workers` and `sockets.processors` are
+    /// those of the shards where clients are emulated; `load.arrivals` makes a load open.
     pub fn set(&mut self, key: &str, flag: &str, value: impl Into<Value>) {
         let value = value.into();
         let before = self.settings.iter_mut().find(|setting| setting.is_of(key));
@@ -137,7 +137,7 @@ impl Overlay {
         words
     }
 
-    /// Whether a flag sets `key`.
+    /// True if a flag sets `key`.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.settings.iter().any(|setting| setting.is_of(key))
     }
@@ -207,7 +207,7 @@ fn implied_plane(flags: &Overlay, document: &Table) -> Result<Option<Setting>, S
     Ok(Some(Setting::new("plane", flag, "emulated".into())))
 }
 
-/// Whether there is a target with a network before it, or with what says where its server is, and no plane:
+/// True if there is a target with a network before it, or with what says where its server is, and no plane:
 /// then clients are emulated ones.
 fn is_far_from_target(flags: &Overlay, document: &Table) -> bool {
     let is_set = |table: &str| {

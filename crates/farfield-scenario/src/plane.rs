@@ -149,8 +149,8 @@ impl Scenario {
         Servers { v4, v6, port }
     }
 
-    /// Where the server of the emulated plane is, if it runs already: where a key says, or else, with a
-    /// target and nothing to start, where farfield itself is.
+    /// Location of the emulated plane's server, if it runs already: that of a key, or else, with a target
+    /// and nothing to start, farfield's own.
     pub fn location(&self) -> Option<Location> {
         if self.plane != PlaneKind::Emulated {
             return None;

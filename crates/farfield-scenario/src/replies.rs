@@ -142,7 +142,7 @@ impl ReplySpec {
         })
     }
 
-    /// Whether the model answers `path` with it.
+    /// True if the model answers `path` with this reply.
     fn answers(&self, path: &str, method: &str) -> bool {
         let bare = path.split_once('?').map_or(path, |(bare, _)| bare);
         let method = if method == "HEAD" { "GET" } else { method };

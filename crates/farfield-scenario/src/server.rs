@@ -89,7 +89,7 @@ pub struct ServerSpec {
     /// Number of times that a SYN-ACK is sent again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub syn_ack_retries: Option<u8>,
-    /// Whether a full accept queue answers with a reset.
+    /// A full accept queue answers with a reset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub abort_on_overflow: Option<bool>,
     /// Largest send buffer of a connection.
@@ -152,7 +152,7 @@ impl ServerSpec {
         self.port.map(NonZeroU16::get).or(of_target).or(of_ready).unwrap_or(80)
     }
 
-    /// Where a server runs that is not started, as far as a key names it.
+    /// Location of a server that is not started, as far as a key names it.
     pub fn location(&self) -> Option<Location> {
         match (self.pid, &self.netns, &self.container) {
             (Some(pid), _, _) => Some(Location::Process(pid.get())),

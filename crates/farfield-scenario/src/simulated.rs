@@ -124,7 +124,7 @@ pub struct SimulatedTlsSpec {
     pub certificates: Vec<Bytes>,
     /// Tickets that it gives after a handshake of TLS 1.3; with 0 it resumes no session.
     pub tickets: u32,
-    /// Whether it takes requests within the handshake, where users send some.
+    /// The server takes requests within the handshake, where users send some.
     pub early_data: bool,
     /// Time that a worker takes for a full handshake.
     pub full_handshake: Duration,
@@ -150,7 +150,7 @@ impl Default for SimulatedTlsSpec {
 }
 
 impl SimulatedTlsSpec {
-    /// What the model of a server has, before users that send early data or do not: its tickets allow some
+    /// The terms of the server's model, for users that send early data or do not: its tickets allow some
     /// only where that makes a difference.
     ///
     /// # Errors
@@ -207,7 +207,7 @@ pub struct CaptureSpec {
     /// Packets that are kept; all if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filter: Option<FilterSpec>,
-    /// Whether samples are compared with the packets when the run has ended.
+    /// Samples are compared with the packets when the run has ended.
     pub verify: bool,
 }
 

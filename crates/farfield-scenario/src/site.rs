@@ -17,7 +17,7 @@ pub struct BuiltIn {
     pub config: OriginConfig,
     /// The files that it serves, which are gone with this; it reads them when it starts.
     pub files: Option<TempDir>,
-    /// What the files lack of the site, as a sentence.
+    /// A sentence on what the files lack of the site.
     pub left_out: Option<String>,
 }
 
@@ -48,7 +48,7 @@ impl Scenario {
         Ok(BuiltIn { config, files: Some(files), left_out: made.left_out() })
     }
 
-    /// Whether the scenario says how to start a server, or which one runs.
+    /// True if the scenario says how to start a server, or which one runs.
     pub fn is_started(&self) -> bool {
         self.server.as_ref().is_some_and(|server| server.command.is_some() || server.location().is_some())
     }

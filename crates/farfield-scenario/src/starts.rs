@@ -135,7 +135,7 @@ mod tests {
         );
     }
 
-    /// Whatever changes what is executed, or as whom, changes the digest; nothing else does.
+    /// Changes to the programs, or to their users, change the digest; nothing else does.
     #[test]
     fn a_digest_is_that_of_the_programs_and_of_nothing_else() {
         let confirmed = digest(&starts(ALL));

@@ -212,7 +212,7 @@ impl TcpSpec {
         config
     }
 
-    /// Whether the MSS was written, and does not follow from the MTU.
+    /// True if the MSS was written, and does not follow from the MTU.
     pub fn mss_is_given(&self) -> bool {
         self.0.mss.is_some()
     }
@@ -315,7 +315,7 @@ impl Growing {
         let usual = ReceiveBuffer::LINUX;
         let initial = self.initial.map_or(usual.initial(), |initial| initial.0);
         let max = self.max.map_or(usual.max(), |max| max.0);
-        // What is left out gives way to what is written
+        // A size that is left out gives way to the one that is written.
         let (initial, max) = match (self.initial, self.max) {
             (Some(_), Some(_)) if initial > max => {
                 let [initial, max] = [initial, max].map(|bytes| Bytes(bytes.into()));

@@ -21,7 +21,7 @@ pub struct TlsSpec {
     /// The name that users ask for (SNI) and that the certificate must be for; the target's host if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_name: Option<String>,
-    /// Whether certificates are verified.
+    /// Certificates are verified.
     pub verify: bool,
     /// PEM file of the root certificates that are trusted; those of the system if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -39,11 +39,11 @@ pub struct TlsSpec {
     /// PEM file of their private keys; that of the certificates if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<PathBuf>,
-    /// Whether users keep tickets and resume their sessions with them.
+    /// Users keep tickets and resume their sessions with them.
     pub resumption: bool,
-    /// Whether requests with safe methods go within the handshake, where the ticket allows it.
+    /// Requests with safe methods go within the handshake, where the ticket allows it.
     pub early_data: bool,
-    /// Whether the secrets of sessions are written into the run directory.
+    /// The secrets of sessions are written into the run directory.
     pub key_log: bool,
 }
 
@@ -124,7 +124,7 @@ pub(crate) struct PlannedTls {
 }
 
 impl Scenario {
-    /// Whether users talk TLS to the server.
+    /// True if users talk TLS to the server.
     pub fn is_secure(&self) -> bool {
         match (self.plane, &self.target) {
             (PlaneKind::Simulated, _) => self.simulated.as_ref().is_some_and(|model| model.tls.is_some()),
@@ -133,7 +133,7 @@ impl Scenario {
         }
     }
 
-    /// Whether the built-in server is the run's, and serves over TLS.
+    /// True if the built-in server is the run's, and serves over TLS.
     fn is_built_in_secure(&self) -> bool {
         let is_built_in = self.plane != PlaneKind::Simulated && self.target.is_none() && !self.is_started();
         is_built_in && self.origin.as_ref().is_some_and(OriginConfig::is_secure)
@@ -244,7 +244,7 @@ impl TlsSpec {
         }
     }
 
-    /// Whether requests go within the handshake, which only a session that is resumed over TLS 1.3 has room
+    /// True if requests go within the handshake, which only a session that is resumed over TLS 1.3 has room
     /// for.
     fn early_data(&self) -> Result<bool, Mistake> {
         let lacking = match (self.resumption, self.versions.contains(&TlsVersion::Tls13)) {
@@ -305,7 +305,7 @@ impl TlsSpec {
         })
     }
 
-    /// Whom to trust; `None` for the system's roots.
+    /// Trust in the server's certificate; `None` for the system's roots.
     fn trust(&self, load: &mut Load<'_>) -> Result<Option<Trust>, Mistake> {
         let ways = [("tls.ca", self.ca.is_some()), ("tls.pins", !self.pins.is_empty())];
         if let (false, Some((key, _))) = (self.verify, ways.iter().find(|(_, given)| *given)) {

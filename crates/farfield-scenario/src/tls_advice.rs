@@ -1,5 +1,5 @@
-//! What to do about a server whose TLS cannot be used, by the reason and by what the scenario says already:
-//! nobody is advised to do what was just done.
+//! Advice on a server whose TLS cannot be used, by the reason and by what the scenario says already: nobody
+//! is advised to do what was just done.
 
 use crate::Scenario;
 use crate::http::HttpVersion;
@@ -137,7 +137,7 @@ mod tests {
         scenario.advise(&Refusal { server, outcome, detail: rule.map(Detail::broken) })
     }
 
-    /// What the scenario says already is named, and nobody is advised to do it.
+    /// Keys that the scenario sets already are named, and nobody is advised to set them.
     #[test]
     fn nobody_is_advised_to_do_what_was_done() {
         let untrusted = |text: &str| advice(text, Outcome::TlsUntrusted, Some(NO_TRUSTED_ROOT));

@@ -79,7 +79,7 @@ impl Url {
         Url { secure, ..self }
     }
 
-    /// Whether the scheme is https.
+    /// True if the scheme is https.
     pub fn is_secure(&self) -> bool {
         self.secure
     }

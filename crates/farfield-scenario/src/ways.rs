@@ -15,7 +15,7 @@ use std::sync::Arc;
 const RESOLVE_EVERY_MIN: Duration = Duration::from_ms(100);
 
 impl Scenario {
-    /// What the plane, and the other keys, cannot have of ways to the server.
+    /// Refuses keys on ways to the server that the plane, or other keys, exclude.
     pub(crate) fn check_ways(&self) -> Result<(), Mistake> {
         let Policy { addresses, resolve_every, unix_socket, proxy, .. } = &self.connections;
         let (addresses, resolve_every) = (*addresses, *resolve_every);
@@ -66,7 +66,7 @@ impl Scenario {
         }
     }
 
-    /// What cannot be together with a Unix socket.
+    /// Refuses keys that cannot be together with a Unix socket.
     fn check_unix_socket(&self) -> Result<(), Mistake> {
         let key = "connections.unix-socket";
         if self.target.is_none() {
@@ -94,7 +94,7 @@ impl Scenario {
         }
     }
 
-    /// What cannot be together with a proxy.
+    /// Refuses keys that cannot be together with a proxy.
     fn check_proxy(&self) -> Result<(), Mistake> {
         let key = "connections.proxy";
         if self.target.is_none() {

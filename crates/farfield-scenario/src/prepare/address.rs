@@ -1,4 +1,4 @@
-//! Where a run asks: its server's address, the others of its name, and those of them that are not asked.
+//! Address of the server that a run asks, the others of its name, and those of them that are not asked.
 
 use crate::http::HttpVersion;
 use crate::plane::PlannedPlane;
@@ -11,11 +11,11 @@ use farfield_user::Addresses;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-/// Where a run asks.
+/// Addresses that a run asks.
 pub(super) struct AskedAt {
     /// The server's address.
     pub address: SocketAddr,
-    /// Where connections go, in turn, if to several addresses.
+    /// Addresses that connections go to in turn, if to several.
     pub peers: Option<Arc<PeerBook>>,
     /// A warning about addresses that are not asked, or that do not answer.
     pub not_asked: Option<String>,

@@ -108,7 +108,7 @@ impl Scenario {
             servers: found,
             next_hops: [hop(false), hop(true)],
             address: match (network.gateway, network.mac.0) {
-                // Whoever routes to this machine finds the card's.
+                // A router to this machine finds the card's address.
                 (Device::Route, CardAddress::Own) => CardAddress::Cards,
                 (_, address) => address,
             },
