@@ -7,7 +7,7 @@
 
 use farfield_base::Duration;
 
-/// What a load must show to be classified.
+/// Conditions on the trials by which a load is classified.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Target {
     /// Trials from this length on count in full.
@@ -18,7 +18,7 @@ pub struct Target {
     pub exceed_ratio: f64,
 }
 
-/// What trials say of a load.
+/// Class of a load, by its trials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
     /// It keeps the goals.
@@ -36,7 +36,7 @@ pub struct Counted {
     pub load: f64,
     /// The length.
     pub length: Duration,
-    /// Whether the goals were kept.
+    /// The goals were kept.
     pub kept: bool,
 }
 
@@ -133,9 +133,9 @@ mod tests {
         assert_eq!(class(&[(1, false, 31), (1, true, 1)]), Class::Undecided);
     }
 
-    /// What `TargetStat.estimates` of the reference library (MLRsearch 1.2.1 of PyPI) makes of random trials:
-    /// by exceed ratio, the lengths of a full trial and of the sum in seconds, and how many full trials kept
-    /// and broke the goals, and how many of 4 s.
+    /// Classes of random trials by `TargetStat.estimates` of the reference library (MLRsearch 1.2.1 of
+    /// PyPI): by exceed ratio, the lengths of a full trial and of the sum in seconds, and how many full
+    /// trials kept and broke the goals, and how many of 4 s.
     #[test]
     fn the_reference_library_classifies_alike() {
         use Class::{Lower, Undecided, Upper};

@@ -9,7 +9,7 @@ use farfield_measure::interval::student_quantile;
 /// A load with its interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Crossing {
-    /// Where the fitted line crosses 1.
+    /// The load at which the fitted line crosses 1.
     pub load: f64,
     /// The lower end.
     pub low: f64,
@@ -37,7 +37,7 @@ pub struct Variance {
 
 /// The margin as a straight line over load, fitted to what single trials found.
 ///
-/// What is averaged is the number of the goal, such as a percentile, in units of its limit; its inverse, the
+/// The average is of the goal's number, such as a percentile, in units of its limit; its inverse, the
 /// margin, is linear (a generalised linear model of the gamma family with its canonical link, McCullagh and
 /// Nelder 1989, chapter 8): an inverse of each trial's number would be too large on average, since numbers
 /// vary in proportion to themselves.
@@ -45,7 +45,7 @@ pub struct Variance {
 pub struct Line {
     /// Sum of weights.
     weights: f64,
-    /// Where slope and height are independent.
+    /// The load at which slope and height are independent.
     centre: f64,
     /// Weighted sum of squared distances from there.
     squares: f64,
@@ -110,7 +110,8 @@ impl Line {
         Line { weights, centre, squares, mean, slope: products / squares, ..self }
     }
 
-    /// Where it crosses 1, and its slope there relative to the load; `None` if it does not fall.
+    /// The load at which the line crosses 1, and its slope there relative to the load; `None` if it does not
+    /// fall.
     pub fn root(&self) -> Option<(f64, f64)> {
         let load = self.centre - (self.mean - 1.0) / self.slope;
         (self.slope < 0.0 && load > 0.0).then_some((load, self.slope * load))
@@ -121,8 +122,8 @@ impl Line {
         self.mean
     }
 
-    /// Where it crosses 1 from above, with an interval that contains the true load with probability `level`
-    /// if points have this variance; `None` where no bounded interval follows.
+    /// The load at which the line crosses 1 from above, with an interval that contains the true load with
+    /// probability `level` if points have this variance; `None` where no bounded interval follows.
     ///
     /// With the residual variance of some of the trials, from which it followed how many there are to be, the
     /// probability is exact all the same (Stein 1945, "A two-sample test for a linear hypothesis whose power

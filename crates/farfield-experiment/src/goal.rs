@@ -10,7 +10,7 @@ use farfield_measure::verdict::Unit;
 use farfield_measure::{Threshold, ThresholdResult};
 use std::str::FromStr;
 
-/// How much better than its limit a reading may count for: 0 errors are not infinitely better than 0.1 %.
+/// Largest margin of a reading, its limit over its value: 0 errors are not infinitely better than 0.1 %.
 const MARGIN_MAX: f64 = 4.0;
 
 /// One goal or several, all of which a load must keep.
@@ -98,7 +98,8 @@ fn parts(text: &str) -> Vec<&str> {
 pub fn margin(result: &ThresholdResult) -> f64 {
     let Some(measured) = result.measured else { return 0.0 };
     let margin = if measured > 0.0 { (result.limit / measured).min(MARGIN_MAX) } else { MARGIN_MAX };
-    // What is kept has a margin of 1 or more, and what is broken of less, also exactly at the limit.
+    // A goal that is kept has a margin of 1 or more, and one that is broken of less, also exactly at the
+    // limit.
     if result.passed { margin.max(1.0) } else { margin.min(1.0 - f64::EPSILON) }
 }
 

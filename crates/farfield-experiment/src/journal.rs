@@ -8,13 +8,13 @@ use farfield_base::random::{Purpose, Seed};
 use rand_core::Rng;
 use std::collections::BTreeMap;
 
-/// How often a trial is made that the generator is full in, until its load is taken for one that cannot be
+/// Attempts at a trial in which the generator is full, after which its load is taken for one that cannot be
 /// offered here.
 const ATTEMPTS_FULL: u32 = 3;
-/// How often one is made that something disturbs.
+/// Attempts at a trial that something disturbs.
 const ATTEMPTS_DISTURBED: u32 = 5;
 
-/// What the journal goes by.
+/// Settings of the journal.
 #[derive(Debug, Clone)]
 pub struct Rules {
     /// The experiment's name.
@@ -25,11 +25,11 @@ pub struct Rules {
     pub seed: u64,
     /// The time for all trials.
     pub budget: Duration,
-    /// Whether loads are whole numbers.
+    /// Loads are whole numbers.
     pub whole: bool,
 }
 
-/// What came of a trial that was wanted.
+/// Result of a trial that was wanted.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Made {
     /// It counts; its place among the records.
@@ -38,7 +38,7 @@ pub enum Made {
     Refused {
         /// The check that failed in the end.
         cause: String,
-        /// Whether the generator had no more to give.
+        /// The generator had no more to give.
         is_full: bool,
     },
 }
@@ -101,7 +101,8 @@ impl<'a> Journal<'a> {
             if attempts < if is_full { ATTEMPTS_FULL } else { ATTEMPTS_DISTURBED } {
                 continue;
             }
-            // What disturbs even the first load does not come from the load, and would disturb a lower one.
+            // A disturbance of even the first load does not come from the load, and would disturb a lower
+            // one.
             if !is_full && self.records.iter().all(|record| !record.counts()) {
                 return Err(Stop::Disturbed(cause));
             }
@@ -144,7 +145,7 @@ impl<'a> Journal<'a> {
         self.records.iter().filter(move |record| record.counts() && record.length() >= length)
     }
 
-    /// What was observed at a place.
+    /// Observations of the trial at a place.
     pub fn observed(&self, at: usize) -> &Observed {
         &self.records[at].observed
     }
@@ -165,8 +166,8 @@ impl<'a> Journal<'a> {
         Trial { load, length, design }
     }
 
-    /// Whether a trial of this length fits into the time that is left, going by those before it: each takes
-    /// some time of its own, and some for each second of its length.
+    /// Refuses a trial whose length does not fit into the time that is left, going by those before it: each
+    /// takes some time of its own, and some for each second of its length.
     fn afford(&self, length: Duration) -> Result<(), Stop> {
         let rate = |record: &TrialRecord| record.observed.took_s / record.length().as_secs_f64();
         let alike = self.records.iter().filter(|record| record.length() == length);

@@ -1,4 +1,4 @@
-//! What a search for capacity comes to: the answer, the curve, and every trial.
+//! Report of a search for capacity: the answer, the curve, and every trial.
 
 use crate::trial::{Design, Observed, Trial, Validity};
 use farfield_base::Duration;
@@ -12,7 +12,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// The probability with which intervals contain the true value.
 pub const LEVEL: f64 = 0.95;
 
-/// How an interval was found.
+/// Method by which an interval was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
@@ -36,7 +36,7 @@ pub enum Answer {
         low: f64,
         /// The upper end.
         high: f64,
-        /// How both were found.
+        /// The method by which both were found.
         method: Method,
         /// The load at which it was found: of a peak, the one with the most throughput.
         at_load: f64,
@@ -47,7 +47,7 @@ pub enum Answer {
         value: f64,
         /// Why no more could be offered.
         because: String,
-        /// Whether the generator had no more to give.
+        /// The generator had no more to give.
         generator_full: bool,
     },
     /// No load kept the goals.
@@ -75,7 +75,7 @@ pub struct TrialRecord {
     pub length_ns: u64,
     /// Its place in the experiment.
     pub design: Design,
-    /// What was observed.
+    /// Observations of the trial.
     pub observed: Observed,
 }
 
@@ -84,7 +84,7 @@ impl TrialRecord {
         TrialRecord { load: trial.load, length_ns: trial.length.as_ns(), design: trial.design, observed }
     }
 
-    /// Whether it counts.
+    /// True if the trial counts.
     pub fn counts(&self) -> bool {
         !matches!(self.observed.validity, Validity::Invalid { .. })
     }
@@ -161,11 +161,11 @@ pub struct CapacityReport {
     /// Successful requests a second at the highest load that kept the goals, in the trial with the fewest:
     /// the conditional throughput of RFC 9971; null if there is none.
     pub conditional_per_s: Option<f64>,
-    /// What gave out at the server at the loads that broke the goals; null where nothing is known.
+    /// The resource that gave out at the server at the loads that broke the goals; null where none is known.
     pub gave_out: Option<String>,
     /// Why the search ended.
     pub ended: Ended,
-    /// What more time would give; null where it would give nothing.
+    /// The gain from more time; null where there would be none.
     pub more_time: Option<String>,
     /// The loads that were tried, from low to high.
     pub curve: Vec<CurvePoint>,

@@ -1,5 +1,5 @@
-//! How many repeats an interval of a given width takes, and the interval then: Stein's two stages (1945, "A
-//! two-sample test for a linear hypothesis whose power is independent of the variance").
+//! Number of repeats that an interval of a given width takes, and the interval then: Stein's two stages
+//! (1945, "A two-sample test for a linear hypothesis whose power is independent of the variance").
 //!
 //! A pilot's standard deviation says how many repeats there are to be, and stays the one that the interval is
 //! made with, however many follow. Stopping at the first repeat after which the interval is narrow would choose
@@ -7,7 +7,7 @@
 
 use farfield_measure::interval::MeanEstimate;
 
-/// How many numbers there are to be, the pilot's among them, for an interval of at most this half-width.
+/// Count of numbers that are needed, the pilot's among them, for an interval of at most this half-width.
 /// Absent if the pilot has fewer than two numbers; infinite for no width.
 pub fn needed(pilot: &[f64], half_width: f64, level: f64) -> Option<f64> {
     let wider = MeanEstimate::of(pilot)?.half_width(level) / half_width;

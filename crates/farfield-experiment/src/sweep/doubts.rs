@@ -1,4 +1,4 @@
-//! Whether the numbers of repeats are what Student's interval takes them for: independent and normal.
+//! Tests of repeats' numbers for what Student's interval assumes: independence and normality.
 //!
 //! Independence is tested in the order of the blocks by the rank version of von Neumann's ratio (Bartels
 //! 1982, "The rank version of von Neumann's ratio test for randomness"): a machine that drifts, or a server
@@ -15,7 +15,7 @@ const COUNT_MIN: usize = 10;
 /// The quantile of the normal distribution that a ratio of independent numbers is below with 1 %.
 const ONE_PERCENT: f64 = -2.326_347_9;
 
-/// What speaks against the interval of a mean.
+/// Doubt about the interval of a mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Doubt {
@@ -35,7 +35,7 @@ impl Doubt {
     }
 }
 
-/// What speaks against the interval of the mean of these numbers, in the order in which they were made.
+/// Doubts about the interval of the mean of these numbers, in the order in which they were made.
 pub fn doubts(numbers: &[f64]) -> Vec<Doubt> {
     let varies = numbers.iter().any(|number| *number != numbers[0]);
     if numbers.len() < COUNT_MIN || !varies || numbers.iter().any(|number| !number.is_finite()) {

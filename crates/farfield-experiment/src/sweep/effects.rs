@@ -1,4 +1,4 @@
-//! Which factor moves a metric, and by how much: the analysis of variance of a full factorial design in
+//! Effects of factors on a metric, with their sizes: the analysis of variance of a full factorial design in
 //! complete blocks (Fisher 1935; Jain 1991, "The art of computer systems performance analysis", chapters 21
 //! to 23).
 //!
@@ -18,14 +18,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
-/// What the factors do to a metric.
+/// Effects of the factors on a metric.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MetricEffects {
     /// The metric.
     pub metric: String,
     /// Blocks that have a run of every point that counts.
     pub blocks: u32,
-    /// Where the variation of the metric comes from; empty if there is none.
+    /// The sources of the metric's variation; empty if there is none.
     pub variation: Vec<Variation>,
     /// Each value against its factor's first, and each two values together against each alone.
     pub changes: Vec<EffectChange>,
@@ -36,7 +36,7 @@ pub struct MetricEffects {
 /// The part of the variation that comes from a factor, or from factors together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Variation {
-    /// What it comes from.
+    /// Source of the part.
     pub from: Origin,
     /// Its share of the sum of squares.
     pub share: f64,
@@ -46,7 +46,7 @@ pub struct Variation {
     pub p_value: Option<f64>,
 }
 
-/// What variation comes from.
+/// Source of variation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
@@ -77,7 +77,7 @@ pub struct EffectChange {
     pub high: f64,
     /// The probability of a change of at least this size, if there were none.
     pub p_value: f64,
-    /// Whether it is one, with all other changes of the metric considered (Holm 1979).
+    /// The change is significant, with all other changes of the metric considered (Holm 1979).
     pub differs: bool,
 }
 
@@ -125,7 +125,7 @@ impl Table<'_> {
         all.iter().sum::<f64>() / all.len() as f64
     }
 
-    /// Whether a point has this level of this factor.
+    /// True if a point has this level of this factor.
     fn has(&self, point: usize, factor: usize, level: usize) -> bool {
         self.points[point].settings[factor].value == self.factors[factor].levels[level]
     }
@@ -187,7 +187,7 @@ impl Analysis<'_> {
             |block: usize| table.numbers.iter().map(|numbers| numbers[block]).sum::<f64>() / points;
         let of_blocks = points * squares(&mut (0..blocks).map(of_block));
         let degrees = (points - 1.0) * (blocks as f64 - 1.0);
-        // What is left of rounding is no error.
+        // The remainder from rounding is no error.
         let error = total - of_cells - of_blocks;
         let error = if error > total * 1e-12 { error } else { 0.0 };
         Analysis { table, mean, total, of_cells, of_blocks, error, degrees }

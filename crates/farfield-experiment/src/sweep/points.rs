@@ -11,7 +11,7 @@ pub struct Point {
     pub settings: Vec<Setting>,
 }
 
-/// Which combinations of the factors' values are points.
+/// Combinations of the factors' values that are points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Layout {

@@ -1,9 +1,9 @@
-//! How numbers of a metric are compared and averaged: by ratios, or by differences.
+//! Scales on which numbers of a metric are compared and averaged: ratios, or differences.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How numbers of a metric are compared.
+/// Scale on which numbers of a metric are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {

@@ -1,4 +1,4 @@
-//! How narrow an interval is to be before repeats end: `p99 ± 5%`.
+//! Width of an interval at which repeats end: `p99 ± 5%`.
 
 use farfield_base::Share;
 use std::fmt;
