@@ -13,7 +13,7 @@ use std::time::Duration;
 use xtask::process;
 use xtask::system::Tool;
 
-/// What it needs.
+/// Tools that the browser needs.
 pub const NEEDED: [Tool; 3] = [
     Tool { program: "chromium", package: "chromium" },
     Tool { program: "chromedriver", package: "chromium-driver" },
@@ -157,7 +157,7 @@ fn port_in(said: ChildStdout) -> Receiver<String> {
         for line in BufReader::new(said).lines().map_while(Result::ok) {
             let behind = line.split_once("successfully on port ").map(|(_, behind)| behind);
             if let Some((port, _)) = behind.and_then(|behind| behind.split_once('.')) {
-                // Whoever no longer waits has given up.
+                // A receiver that no longer waits has given up.
                 let _ = sender.send(port.to_owned());
             }
         }

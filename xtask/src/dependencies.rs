@@ -96,7 +96,7 @@ fn advisories() -> Result<()> {
     Ok(())
 }
 
-/// Whether an SPDX expression lets us choose allowed licences alone. OR binds weaker than AND, AND weaker
+/// True if an SPDX expression lets us choose allowed licences alone. OR binds weaker than AND, AND weaker
 /// than WITH.
 fn allows(expression: &str) -> bool {
     let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");

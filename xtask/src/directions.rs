@@ -1,5 +1,5 @@
-//! Which crate of the workspace may depend on which: the table of ARCHITECTURE.md, checked against `cargo
-//! metadata`.
+//! Allowed dependencies among the crates of the workspace: the table of ARCHITECTURE.md, checked against
+//! `cargo metadata`.
 //!
 //! A crate that is not in the table has no place yet, and a dependency that is not in its row is a decision
 //! to be made: both are complaints. Dev-dependencies are free, since tests may look at anything;

@@ -138,7 +138,7 @@ fn chosen(all: &[Target], asked: &[String]) -> Result<Vec<Target>> {
     Ok(all.iter().filter(is_asked).cloned().collect())
 }
 
-/// Where inputs of a target lie.
+/// Folders of a target's inputs.
 #[derive(Debug)]
 struct Folders {
     /// In the repository.
@@ -171,7 +171,7 @@ fn fuzz(program: &Path, target: &Target, folders: &Folders, args: &FuzzArgs) -> 
         .arg(format!("-artifact_prefix={}/", folders.artifacts.display()))
         .args(["-print_final_stats=1", "-reduce_inputs=1"]);
     command.args(args.inputs.map(|inputs| format!("-runs={inputs}")));
-    // What is new goes to the first folder; the others are read.
+    // New inputs go to the first folder; the others are read.
     command.args([&folders.kept, &folders.seeds]);
     let before = count(&folders.kept)?;
     let (status, text) = output(&mut command, Some(Duration::from_secs(args.seconds.into())))?;

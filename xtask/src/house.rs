@@ -98,13 +98,13 @@ fn foreign(line: &str) -> Vec<String> {
     broken
 }
 
-/// Whether a line is a comment that goes past the width. Rows of tables cannot be wrapped.
+/// True if a line is a comment that goes past the width. Rows of tables cannot be wrapped.
 fn is_too_wide(line: &str) -> bool {
     let text = line.trim_start().trim_start_matches(['/', '!']).trim_start();
     line.trim_start().starts_with("//") && !text.starts_with('|') && line.chars().count() > COMMENT_WIDTH
 }
 
-/// Whether a long line has a run of blanks in mid-sentence: where a text went on in the next line, with the
+/// True if a long line has a run of blanks in mid-sentence: where a text went on in the next line, with the
 /// `\\` lost, so that its indentation became part of it.
 fn has_lost_backslash(line: &str) -> bool {
     let is_gap = |(at, _): (usize, &str)| {

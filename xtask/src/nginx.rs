@@ -7,7 +7,7 @@ use std::path::Path;
 /// by default OpenSSL's and rustls's do not.
 const SUITE: &str = "TLS_AES_128_GCM_SHA256";
 
-/// What a server speaks: HTTP/1.1, unless something else is said.
+/// Protocols that a server speaks: HTTP/1.1, unless something else is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Speaks {
     /// TLS 1.3, with [`CERTIFICATE`] and [`KEY`].

@@ -22,7 +22,7 @@ pub fn builds() -> Result<PathBuf> {
 /// The profile of what is shipped and measured.
 pub const SHIPPED: &str = "dist";
 
-/// Where [`build_farfield`] leaves the program.
+/// The path at which [`build_farfield`] leaves the program.
 pub fn farfield() -> Result<PathBuf> {
     Ok(builds()?.join(SHIPPED).join("farfield"))
 }
@@ -63,7 +63,7 @@ pub fn words(command: &Command) -> String {
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
-/// What a process and those that it has waited for took of the processors (proc_pid_stat(5)).
+/// Processor time of a process and of those that it has waited for (proc_pid_stat(5)).
 pub fn processor_time(pid: Pid) -> Option<Duration> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // Behind the program's name: the state is field 3, and the four times, in hundredths of a second, are

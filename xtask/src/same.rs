@@ -42,7 +42,7 @@ const LOADS: [(&str, &str); 4] = [
     ("hybrid", "[load]\nmodel = 'hybrid'\narrivals = '15/s'\nthink = '150ms'"),
 ];
 
-/// Where all of them run.
+/// Keys of all scenarios.
 const PLACE: &str = "\
 plane = 'simulated'
 seed = 5
@@ -86,7 +86,7 @@ fn samples(program: &Path, scenario: &Path, out: &Path) -> Result<Vec<u8>> {
     command.args(["-d", "5s", "--warm-up", "1s", "--quiet", "--samples", "all"]);
     let ran = command.stdin(Stdio::null()).output();
     let ran = ran.with_context(|| format!("cannot start {}", program.display()))?;
-    // What the run says of itself is not asked here.
+    // The run's own verdict is not asked here.
     let file = out.join("samples.parquet");
     if !file.exists() {
         bail!("`{}` left no samples:\n{}", process::words(&command), String::from_utf8_lossy(&ran.stderr));

@@ -98,7 +98,7 @@ pub fn run(args: &TestArgs) -> Result<ExitCode> {
     Ok(if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// What came of tests, those of them that passed only alone, and what they left behind.
+/// Results of tests, those of them that passed only alone, and what they left behind.
 type Found = (Ran, Vec<String>, Vec<String>);
 
 /// Runs all tests of `tier`, and those of a few that fail again.

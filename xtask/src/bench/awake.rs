@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// Where control groups with a controller of processors are made, of version 1 and of version 2.
+/// Hierarchies of control groups with a controller of processors, of version 1 and of version 2.
 const HIERARCHIES: [&str; 2] = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup"];
 
 /// The programs and their control group; they end when this is dropped.

@@ -34,7 +34,7 @@ struct Cost {
     per_s: f64,
 }
 
-/// What measures the cost of a load.
+/// A function that measures the cost of a load.
 type Measure = fn(&Lab) -> Result<Cost>;
 
 /// Each load by the earlier program and by this one, in turn.

@@ -91,7 +91,7 @@ fn run(lab: &Lab, words: &[&str]) -> Result<Summary> {
     lab.farfield_run_anywhere(&command, 100 * SECONDS)
 }
 
-/// Whether the run is invalid, and one reason is that something was late.
+/// True if the run is invalid, and one reason is that something was late.
 fn names_lateness(summary: &Summary) -> bool {
     summary.failed_checks().iter().any(|check| check.ends_with("-lateness"))
 }

@@ -19,7 +19,7 @@ const CONNECTIONS: u32 = 20;
 /// Seconds of a run.
 const SECONDS: u32 = 20;
 
-/// What a flood may take beyond a calm server, in MiB.
+/// Memory that a flood may take beyond a calm server, in MiB.
 const BEYOND_CALM_MIB_MAX: f64 = 64.0;
 
 /// The port of a server in a place of its own.

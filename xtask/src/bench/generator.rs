@@ -24,7 +24,7 @@ pub struct Work {
     pub connections: u32,
     /// The duration in seconds.
     pub seconds: u32,
-    /// When to ask.
+    /// The pace of requests.
     pub pace: Pace,
     /// The reuse of connections.
     pub reuse: Reuse,
@@ -43,7 +43,7 @@ pub enum Version {
     Http3(u32),
 }
 
-/// When requests are made.
+/// Pace of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pace {
     /// Each connection asks again once it is answered.

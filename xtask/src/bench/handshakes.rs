@@ -33,7 +33,7 @@ enum Kind {
     Resumed,
 }
 
-/// What one handshake of a kind took, in microseconds of processor time, run by run.
+/// Microseconds of processor time for one handshake of a kind, run by run.
 #[derive(Debug, Default)]
 struct Runs {
     /// The library alone.
@@ -102,7 +102,7 @@ fn ratio(each_us: &[f64], library_us: &[f64]) -> Spread {
     Spread::of_ratios(library_us, each_us)
 }
 
-/// What a handshake takes in a run, in microseconds: in the handshake, and all in all.
+/// Microseconds of processor time for a handshake in a run: in the handshake, and all in all.
 fn in_a_run(lab: &Lab, kind: Kind) -> Result<(f64, f64)> {
     let nginx = lab.nginx_speaking(Speaks { tls: true, http2: false })?;
     let work = one_request_each(lab, nginx.url("/1k"));
@@ -119,7 +119,7 @@ fn in_a_run(lab: &Lab, kind: Kind) -> Result<(f64, f64)> {
     Ok((in_tls_us, usage.cpu_us() as f64 / completed))
 }
 
-/// What a connection with one request takes, in microseconds.
+/// Microseconds of processor time for a connection with one request.
 fn whole_us(lab: &Lab, speaks: Speaks) -> Result<f64> {
     let nginx = lab.nginx_speaking(speaks)?;
     let work = one_request_each(lab, nginx.url("/1k"));

@@ -31,7 +31,7 @@ pub struct Extent {
     pub seconds: u32,
     /// Seconds of the long run whose memory must not grow.
     pub long_seconds: u32,
-    /// Whether to leave out what lies between the ends of a range.
+    /// Points between the ends of a range are left out.
     pub quick: bool,
 }
 

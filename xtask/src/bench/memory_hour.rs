@@ -38,7 +38,7 @@ const GROWTH_MIB_MAX: f64 = 16.0;
 /// Seconds that a simulation may take.
 const PATIENCE_S: u32 = 1_800;
 
-/// What a load is sent to.
+/// Target of a load.
 #[derive(Debug, Clone, Copy)]
 enum Target {
     Nginx,
@@ -171,7 +171,8 @@ fn watch_virtual(name: &'static str, mut command: Command, directory: &Path) -> 
     let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
     let child = child.context("cannot start farfield")?;
     let mut run = [Watched { name, child, readings: Vec::new() }];
-    // Where virtual time has come to, by the results that were written last; at a steady pace between them.
+    // Pairs of clock and virtual seconds, by the results that were written last; at a steady pace between
+    // them.
     let mut passed = vec![(0.0, 0.0)];
     watch(&mut run, SOON, |elapsed_s| {
         let is_later = |now: &f64| passed.last().is_none_or(|(_, last)| now > last);

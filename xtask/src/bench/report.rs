@@ -19,7 +19,7 @@ use xtask::{process, system};
 const PER_S: u32 = 20_000;
 const SECONDS: u32 = 505;
 const SECONDS_QUICK: u32 = 5;
-/// What is asked for in `requests`: the measured part is to have so many.
+/// Requests that the measured part must have.
 const REQUESTS_MIN: f64 = 1e7;
 
 /// Bounds: of all that reads samples, of what reads the summary alone, and of the page.

@@ -19,7 +19,7 @@ const ROUND_TRIP_US: f64 = 1_000.0;
 /// Messages there and back in a run.
 const MESSAGES: u32 = 5_000;
 
-/// What is measured.
+/// Traffic that is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Load {
     Stream,
@@ -30,7 +30,7 @@ enum Load {
     Flows,
 }
 
-/// What stands between client and server.
+/// Path between client and server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Between {
     Shell,

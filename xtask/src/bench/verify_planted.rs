@@ -1,4 +1,4 @@
-//! What `farfield verify` finds: 45 errors planted in a run of each plane, its summary and its capture, and
+//! Findings of `farfield verify`: 45 errors planted in a run of each plane, its summary and its capture, and
 //! nothing in 200 runs in which there is none.
 //!
 //! The errors are planted by an example of the crate `farfield`, which asks the program that is measured
@@ -57,7 +57,7 @@ fn planes(origin: &str) -> [Plane; 3] {
     ]
 }
 
-/// What came of one plane.
+/// Findings on one plane.
 #[derive(Debug, Default, PartialEq)]
 struct Found {
     /// Errors planted and found, by place.

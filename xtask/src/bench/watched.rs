@@ -1,8 +1,8 @@
 //! The cost of watching a run: an open loop that nobody watches, one with the live view on a terminal, one
 //! whose figures are scraped each second, and one with a page open in the workbench, in turn.
 //!
-//! What the watching takes is read from the process's own threads: those that a run which nobody watches
-//! does not have. Whether it disturbs the load must show in lateness and in what users see.
+//! Time for the watching is read from the process's own threads: those that a run which nobody watches does
+//! not have. Whether it disturbs the load must show in lateness and in what users see.
 
 use super::generator::farfield::{self, Summary};
 use super::generator::{Pace, Reuse, Version, Work};
@@ -27,7 +27,7 @@ const SHARE_MAX: f64 = 0.01;
 /// Between two readings of the threads' processor time.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Who looks on.
+/// Watcher of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Watcher {
     Nobody,

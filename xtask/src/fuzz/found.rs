@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 /// An input that ended a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// What it did: `crash`, `hang` or `memory`.
+    /// Effect of the input: `crash`, `hang` or `memory`.
     pub did: &'static str,
-    /// Where it is kept.
+    /// The file in which it is kept.
     pub place: PathBuf,
 }
 

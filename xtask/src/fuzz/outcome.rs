@@ -7,7 +7,7 @@ const DONE: i32 = 0;
 /// Lines of the program's last words that are shown.
 const LAST_LINES: usize = 30;
 
-/// What came of a target.
+/// Outcome of fuzzing a target.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Outcome {
     /// Inputs that were tried, and tried a second.
@@ -63,7 +63,7 @@ impl Outcome {
         Outcome { kept, ..self }
     }
 
-    /// Whether the program failed without naming an input.
+    /// True if the program failed without naming an input.
     pub fn ended_badly(&self) -> bool {
         self.status != DONE && self.found.is_empty()
     }

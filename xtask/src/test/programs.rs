@@ -23,7 +23,7 @@ use xtask::{process, system};
 const REAL: [&str; 6] =
     ["farfield", "farfield-engine", "farfield-monitor", "farfield-origin", "farfield-os", "farfield-testbed"];
 
-/// How many of their programs run at once, and how many of the others.
+/// Number of their programs that run at once, and of the others likewise.
 const AT_ONCE: usize = 2;
 
 /// The longest programs, by package and main file: those that take more than 30 s of the processors, or of
@@ -57,7 +57,7 @@ pub struct Program {
     executable: PathBuf,
 }
 
-/// What cargo says of something that it has built, as far as it matters here.
+/// Cargo's message on something that it has built, as far as it matters here.
 #[derive(Debug, Deserialize)]
 struct Built {
     manifest_path: Option<PathBuf>,
@@ -89,7 +89,7 @@ pub enum Tier {
 const LONG: [&str; 1] = ["experiments"];
 
 impl Tier {
-    /// Whether `program` belongs to it.
+    /// True if `program` belongs to the tier.
     fn has(self, program: &Program) -> bool {
         match self {
             Tier::All => true,
@@ -109,7 +109,7 @@ impl Tier {
     }
 }
 
-/// What tests need to know of this task, as variables of their environment.
+/// Settings that tests take from this task, as variables of their environment.
 pub type Variables<'a> = [(&'static str, &'a Path)];
 
 /// Builds the test programs of `tier`, and returns them in cargo's order.
@@ -149,7 +149,7 @@ impl Program {
         REAL.contains(&self.package())
     }
 
-    /// What its runs are headed with.
+    /// The heading of its runs.
     fn heading(&self) -> String {
         let program = self.executable.file_name().unwrap_or_default();
         format!("{} of {} ({})", self.source.display(), self.package(), program.display())

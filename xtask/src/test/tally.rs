@@ -1,4 +1,4 @@
-//! What test runners print, counted: tests that passed, failed and were skipped, and the names of the failed.
+//! Output of test runners, counted: tests that passed, failed and were skipped, and the names of the failed.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,7 +12,7 @@ pub struct Tally {
     pub skipped: u64,
 }
 
-/// What came of running tests.
+/// Results of running tests.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Ran {
     pub tally: Tally,
@@ -22,7 +22,7 @@ pub struct Ran {
     pub crashed: i64,
     /// All commands reported success.
     pub all_well: bool,
-    /// What the commands took of the processors.
+    /// Processor time of the commands.
     pub processor_time: Duration,
 }
 
@@ -30,14 +30,14 @@ impl Ran {
     /// More than these fail for a reason of their own.
     const FEW: usize = 6;
 
-    /// What came of a command that printed `text` and ended well or not.
+    /// The results of a command that printed `text` and ended well or not.
     pub fn read(text: &[u8], is_well: bool) -> Ran {
         let mut ran = Ran { all_well: is_well, ..Ran::default() };
         String::from_utf8_lossy(text).lines().for_each(|line| ran.add(line));
         ran
     }
 
-    /// Whether all that went wrong is a few tests whose names are known. A name such as
+    /// True if all that went wrong is a few tests whose names are known. A name such as
     /// `src/lib.rs - f (line 3)` is of an example in a document, which has no machine to blame.
     pub fn may_run_again(&self) -> bool {
         (1..=Ran::FEW).contains(&self.failed.len())
@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(tally, Tally { passed: 3, failed: 0, skipped: 3 });
     }
 
-    /// What tests print that failed.
+    /// Results of tests that failed and printed these lines.
     fn printed(lines: &[&str]) -> Ran {
         Ran::read(lines.join("\n").as_bytes(), false)
     }

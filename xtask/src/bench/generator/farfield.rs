@@ -134,7 +134,7 @@ impl Summary {
         words.unwrap_or_else(|| "none".to_owned())
     }
 
-    /// Whether the run calls itself valid.
+    /// True if the run calls itself valid.
     pub fn is_valid(&self) -> bool {
         self.0.pointer("/verdict/valid").and_then(Value::as_bool) == Some(true)
     }
