@@ -17,7 +17,7 @@ const FILE: &str = "docs/experiments.md";
 const MARKS: [&str; 2] =
     ["<!-- claims: written by `cargo xtask experiment` -->\n", "<!-- end of claims -->\n"];
 
-/// What a page says of a claim that does not hold.
+/// A claim that does not hold, as its page has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Open {
     says: String,
@@ -30,7 +30,7 @@ struct Open {
 struct Entry {
     /// The folder of its figure, such as `wasp/figure-9`.
     name: String,
-    /// Whether it has numbers.
+    /// The page has numbers.
     is_measured: bool,
     open: Vec<Open>,
 }
@@ -64,7 +64,7 @@ fn entries(folder: &Path) -> Result<Vec<Entry>> {
     Ok(found)
 }
 
-/// What the page `name` with this text says of its claims.
+/// The entry of the page `name` with this text.
 fn entry(name: &str, page: &str) -> Entry {
     let is_measured = crate::experiment::is_measured(page);
     Entry { name: name.to_owned(), is_measured, open: page.lines().filter_map(open).collect() }

@@ -102,7 +102,7 @@ pub struct Table {
     pub heads: Vec<String>,
     /// As many cells in each as there are heads.
     pub rows: Vec<Vec<String>>,
-    /// Whether the last column is text, too.
+    /// The last column is text, too.
     pub ends_in_text: bool,
 }
 

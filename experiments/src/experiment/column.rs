@@ -263,7 +263,7 @@ impl Row {
         self.repeats.iter().filter(|run| run.doubts.is_empty()).count()
     }
 
-    /// Whether the point has enough valid repeats for an interval, and claims on it can be judged.
+    /// True if the point has enough valid repeats for an interval, and claims on it can be judged.
     pub fn is_valid(&self) -> bool {
         self.unknown.is_none() && self.valid() >= VALID_MIN
     }

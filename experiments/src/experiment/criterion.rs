@@ -75,7 +75,7 @@ struct OfColumn {
     column: Column,
     curve: Option<String>,
     at: Option<Number>,
-    /// Whether it is the largest along the curve.
+    /// The number is the largest along the curve.
     #[serde(default)]
     peak: bool,
     #[serde(default = "once")]
@@ -291,7 +291,7 @@ struct Found {
     numbers: Vec<f64>,
     /// One number if it is a constant.
     bounds: Vec<f64>,
-    /// Whether each number has its own bound, from the same run.
+    /// Each number has its own bound, from the same run.
     are_paired: bool,
 }
 
@@ -300,7 +300,7 @@ impl Found {
         Found { numbers: numbers.to_vec(), bounds: vec![bound], are_paired: false }
     }
 
-    /// How far the numbers lie above `times` their bounds.
+    /// The excess of the numbers over `times` their bounds.
     fn above(&self, times: f64) -> MeanEstimate {
         let estimate =
             |numbers: &[f64]| MeanEstimate::of(numbers).unwrap_or(MeanEstimate::constant(numbers[0]));
@@ -354,7 +354,7 @@ impl Relation {
     }
 }
 
-/// Whether what lies between these ends is at most 0.
+/// The state of the claim that an estimate with these ends is at most 0.
 fn below_zero((lower, upper): (f64, f64)) -> State {
     if upper <= 0.0 {
         State::Holds
@@ -467,7 +467,7 @@ mod tests {
         );
     }
 
-    /// Whatever the invalid runs measured, no claim that rests on them holds or fails.
+    /// Invalid runs let no claim that rests on them hold or fail, whatever they measured.
     #[test]
     fn a_claim_on_an_invalid_point_is_not_judged() {
         for claim in [

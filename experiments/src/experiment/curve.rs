@@ -34,8 +34,8 @@ pub struct Curve {
     /// The command of another load generator, which is audited in the place of a run of farfield; on the
     /// sockets plane, with the stand-ins of [`tool`](super::tool).
     pub tool: Option<String>,
-    /// Whether its clients are real ones, on the kernel's own sockets behind `farfield route`, in place of
-    /// emulated ones; see [`routed`](super::routed).
+    /// The clients are real ones, on the kernel's own sockets behind `farfield route`, in place of emulated
+    /// ones; see [`routed`](super::routed).
     #[serde(default)]
     pub routed: bool,
     /// Keys that replace those of the scenario.
@@ -54,7 +54,7 @@ pub struct Of {
 }
 
 impl Curve {
-    /// Whether farfield is run for its points.
+    /// True if farfield is run for its points.
     pub fn is_run(&self) -> bool {
         !self.highest && self.of.is_none()
     }

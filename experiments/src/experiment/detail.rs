@@ -18,7 +18,7 @@ use farfield_report::chart::{Axis, Chart, Mark, Series};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// What a chart of the inside of runs shows.
+/// Subject of a chart of the inside of runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Detail {
@@ -42,7 +42,7 @@ pub enum Detail {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DetailPlan {
-    /// What it shows.
+    /// Subject of the chart.
     pub shows: Detail,
     /// The value of the varied key at whose runs it looks.
     pub at: Number,
@@ -53,7 +53,7 @@ pub struct DetailPlan {
 /// A line of such a chart.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
-    /// What tells it from the curve's other lines; empty if there is one.
+    /// Name that distinguishes it from the curve's other lines; empty if there is one.
     pub name: &'static str,
     /// Its points.
     pub points: Vec<(f64, f64)>,
@@ -67,12 +67,12 @@ impl Line {
 }
 
 impl Detail {
-    /// Whether it takes the samples of the run.
+    /// True if the chart takes the samples of the run.
     pub fn needs_samples(self) -> bool {
         self == Detail::SessionsBegun
     }
 
-    /// What the axes have, to the right and upwards.
+    /// Labels of the axes, to the right and upwards.
     fn axes(self) -> [&'static str; 2] {
         match self {
             Detail::SessionsBegun => ["time, s", "sessions begun, 1/s"],
@@ -120,7 +120,7 @@ impl DetailPlan {
         }
     }
 
-    /// Whether it looks at the runs of this point.
+    /// True if the chart looks at the runs of this point.
     pub fn looks_at(&self, plan: &Plan, curve: usize, value: Number) -> bool {
         value == self.at && self.curves(plan).contains(&curve)
     }

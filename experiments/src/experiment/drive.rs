@@ -66,7 +66,7 @@ pub struct Point {
     pub details: Vec<Detail>,
     /// The command of another load generator in the place of farfield.
     pub tool: Option<String>,
-    /// Whether its clients are real ones behind `farfield route`.
+    /// The clients are real ones behind `farfield route`.
     pub routed: bool,
     /// The folder of the figure.
     pub folder: PathBuf,
@@ -199,7 +199,7 @@ impl Runner {
         Ok(run)
     }
 
-    /// Where the next run or audit writes, with nothing of the one before.
+    /// The directory for the next run or audit, with nothing of the one before.
     pub fn fresh_directory(&self, name: &str) -> Result<PathBuf> {
         let directory = self.scratch.path().join(name);
         if directory.exists() {

@@ -84,9 +84,9 @@ pub struct Measured {
     pub failed_pages: Option<f64>,
     /// Sessions begun; absent where none arrives.
     pub sessions_per_s: Option<f64>,
-    /// What monitors read.
+    /// Readings of monitors.
     pub server: Monitored,
-    /// What packets show.
+    /// Figures of the packets.
     pub packets: Packets,
 }
 

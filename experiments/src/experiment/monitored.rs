@@ -1,4 +1,4 @@
-//! What the monitors of a run read of its server, by second: `monitors.parquet`.
+//! Readings of a server by the monitors of its run, by second: `monitors.parquet`.
 
 use super::detail::{Detail, Line};
 use anyhow::{Context, Result};
@@ -13,7 +13,7 @@ use std::path::Path;
 /// The tier of the server that farfield started, or that it sends to.
 const SERVER: &str = "server";
 
-/// What is monitored.
+/// A quantity that is monitored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Gauge {
     /// Processors that the server took.
@@ -145,7 +145,7 @@ impl Monitored {
     }
 }
 
-/// What a number that is of no single process is about.
+/// The quantity of a number that is of no single process.
 fn gauge(source: &str, tier: &str, name: &str) -> Option<Gauge> {
     let is_cpu = [metric::CPU_USER, metric::CPU_SYSTEM].contains(&name);
     match (source, tier) {

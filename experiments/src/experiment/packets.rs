@@ -1,5 +1,5 @@
-//! What packets show of a run, or of another load generator: `verify.json` of a run with a capture, and
-//! `audit.json` of an audit.
+//! Figures of a run, or of another load generator, by its packets: `verify.json` of a run with a capture,
+//! and `audit.json` of an audit.
 //!
 //! The study of Hashemian, Krishnamurthy and Arlitt (2011) compares means: its absolute error is the
 //! difference of the mean that a generator reports from that of the packets. A generator's own times and
@@ -16,7 +16,7 @@ pub struct Packets {
     pub actual_ms: Option<f64>,
     /// The mean that the generator reports.
     pub reported_ms: Option<f64>,
-    /// What the packets have for that mean: with the handshake where the generator counts it.
+    /// Mean by the packets, to compare with that: with the handshake where the generator counts it.
     counterpart_ms: Option<f64>,
     /// The largest error of a single request.
     pub error_max_ms: Option<f64>,
@@ -31,15 +31,15 @@ pub struct Packets {
 }
 
 impl Packets {
-    /// Whether a run of `scenario` captures packets and holds its samples against them.
+    /// True if a run of `scenario` captures packets and holds its samples against them.
     pub fn are_verified(scenario: &Table) -> bool {
         let capture = scenario.get("capture").and_then(toml::Value::as_table);
         let is = |key: &str| capture.and_then(|keys| keys.get(key)).and_then(toml::Value::as_bool);
         is("gateway") == Some(true) && is("verify") != Some(false)
     }
 
-    /// What `verify.json` says. Times are left out of a capture at the gateway of an emulated network: there
-    /// they lack the path.
+    /// Figures of `verify.json`. Times are left out of a capture at the gateway of an emulated network:
+    /// there they lack the path.
     pub fn of_run(verification: &Value) -> Packets {
         let at_gateway = verification["capture"]["at_gateway"] == true;
         let service = service(verification).filter(|_| !at_gateway);
@@ -58,7 +58,7 @@ impl Packets {
         }
     }
 
-    /// What `audit.json` says.
+    /// Figures of `audit.json`.
     pub fn of_audit(audit: &Value) -> Packets {
         let rows = audit["rows"].as_array();
         let ms = |figure: &str, side: &str| {

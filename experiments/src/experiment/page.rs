@@ -29,7 +29,7 @@ pub const WITHDRAWN: &str = "This question has not been measured in its present 
 /// That of a page which never had any.
 pub const NEVER_MEASURED: &str = "This question has not been measured yet.";
 
-/// Whether a page has numbers.
+/// True if a page has numbers.
 pub fn is_measured(page: &str) -> bool {
     !page.contains(WITHDRAWN) && !page.contains(NEVER_MEASURED)
 }

@@ -203,12 +203,12 @@ fn process_in_another_namespace(folder: &Path) -> Option<u32> {
     pids.filter(is_servers).min()
 }
 
-/// Whether somebody listens at port 80 in the network namespace of a process (proc_net_tcp(5)).
+/// True if somebody listens at port 80 in the network namespace of a process (proc_net_tcp(5)).
 fn listens(pid: u32) -> bool {
     fs::read_to_string(format!("/proc/{pid}/net/tcp")).is_ok_and(|table| has_listener(&table))
 }
 
-/// Whether a table of sockets has one in the state LISTEN (0A) at port 80.
+/// True if a table of sockets has one in the state LISTEN (0A) at port 80.
 fn has_listener(table: &str) -> bool {
     let mut rows = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     rows.any(|row| row.len() > 3 && row[1].ends_with(":0050") && row[3] == "0A")

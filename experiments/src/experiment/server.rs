@@ -15,7 +15,7 @@ const BACKLOG: u32 = 16_384;
 /// The variable that Apache's configuration takes from its environment.
 const KEEP_ALIVE_TIMEOUT: &str = "KEEP_ALIVE_TIMEOUT";
 
-/// Which server.
+/// Kind of server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ServerKind {
@@ -99,11 +99,11 @@ impl ServerKind {
         Ok(())
     }
 
-    /// What the server reads in its environment, with its value where the scenario has none.
+    /// The variable that the server reads in its environment, with its value where the scenario has none.
     fn variable(self, home: &Path) -> Option<(&'static str, String)> {
         match self {
             ServerKind::ApachePrefork150 => Some((KEEP_ALIVE_TIMEOUT, "15".to_owned())),
-            // Where it keeps what it was started with.
+            // Folder in which Caddy keeps the configuration that it was started with.
             ServerKind::Caddy => Some(("XDG_CONFIG_HOME", home.display().to_string())),
             _ => None,
         }

@@ -1,9 +1,9 @@
 //! The files of the servers in experiments: a site of farfield's own models, and files of fixed sizes beside
 //! it.
 //!
-//! Which site, the scenario says: `requests.site = "surge"` or another preset. `farfield site make` writes
-//! its files, with its `site.json`, which the scenario is then made to read: what is asked for is what is
-//! there.
+//! The site is the scenario's choice: `requests.site = "surge"` or another preset. `farfield site make`
+//! writes its files, with its `site.json`, which the scenario is then made to read: what is asked for is
+//! what is there.
 //!
 //! A scenario without a site gets ProWGen's, and a list of requests for it in `requests.txt`: Williamson,
 //! Simmonds and Arlitt (2004, section 5.2.2) deal out one list of requests over all clients, which go through

@@ -28,7 +28,7 @@ impl Memory {
         })
     }
 
-    /// Whether the intervals of the two that have some meet.
+    /// True if the intervals of the two that have some meet.
     pub fn agree(&self) -> bool {
         match (self.wavelet.and_then(|estimate| estimate.interval()), self.whittle.interval()) {
             (Some(one), Some(other)) => one.0.max(other.0) <= one.1.min(other.1),

@@ -17,7 +17,7 @@ use farfield_traffic::{Distribution, DistributionSpec, Site};
 pub struct Traffic {
     /// Sessions a second.
     pub rate: f64,
-    /// Whether gaps, clicks and think times are constant.
+    /// Gaps, clicks and think times are constant.
     pub is_constant: bool,
 }
 

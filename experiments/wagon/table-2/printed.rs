@@ -34,7 +34,7 @@ impl Statistics {
         )
     }
 
-    /// Whether each of the three is smaller than that of `other`.
+    /// True if each of the three is smaller than that of `other`.
     pub fn is_smaller_than(&self, other: &Statistics) -> bool {
         self.lambda_squared < other.lambda_squared
             && self.anderson_darling < other.anderson_darling

@@ -25,7 +25,7 @@ pub struct Run {
     pub duration: Duration,
     /// The link that all clients share before the server.
     pub shared: &'static str,
-    /// Whether packets are looked at.
+    /// Packets are looked at.
     pub has_packets: bool,
 }
 
@@ -34,9 +34,9 @@ pub struct Run {
 pub struct Ran {
     from: Instant,
     duration: Duration,
-    /// When requests of the measured part were sent, in order of their ends.
+    /// Instants at which requests of the measured part were sent, in order of their ends.
     requests: Vec<Instant>,
-    /// When packets passed between network and server.
+    /// Instants at which packets passed between network and server.
     packets: Vec<Instant>,
     /// Why farfield calls the run invalid; empty if it does not.
     pub doubts: Vec<String>,
