@@ -85,13 +85,13 @@ impl LiveView {
     }
 }
 
-/// Whether a view can be shown: on a terminal that is read by nobody else, by a process in its foreground.
+/// True if a view can be shown: on a terminal that is read by nobody else, by a process in its foreground.
 fn suits() -> bool {
     let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     !dumb && io::stdin().is_terminal() && io::stderr().is_terminal() && output::is_in_foreground()
 }
 
-/// Whether the run has ended, and whether it is to.
+/// Flags that the run has ended, and that it is to end.
 struct Flags {
     ended: Arc<AtomicBool>,
     stop: Arc<AtomicBool>,
@@ -103,7 +103,7 @@ fn show(mut screen: Screen, mut view: View, to_draw: &Receiver<Figures>, flags: 
     let _ = processors::set_background();
     let clock = Clock::starting_in(Duration::ZERO);
     let stop = &flags.stop;
-    // When the next drawing is due at the latest.
+    // The latest instant of the next drawing.
     let mut due = Instant::ZERO;
     while !flags.ended.load(Ordering::Relaxed) {
         for figures in to_draw.try_iter() {

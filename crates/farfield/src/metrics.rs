@@ -38,7 +38,7 @@ const WAITING: usize = 8;
 /// Time that the end of a run waits for the last figures to be taken.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Where the figures of a run go, as flags say it.
+/// The receivers of a run's figures, as flags name them.
 #[derive(Debug, Default)]
 pub struct MetricsTargets {
     listener: Option<TcpListener>,
@@ -90,7 +90,7 @@ pub fn listen(given: &str, flag: &str) -> Result<TcpListener, Problem> {
     })
 }
 
-/// What helps where an address cannot be listened on.
+/// The remedy where an address cannot be listened on.
 fn unbound(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::AddrInUse => {

@@ -31,7 +31,7 @@ const ONE_DASH: [&str; 13] = [
     "-disable-compression",
 ];
 
-/// What is to be done with a command line that was refused.
+/// The remedy for a command line that was refused.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Remedy {
     /// It is to be read with these words.
@@ -42,7 +42,7 @@ pub enum Remedy {
     None,
 }
 
-/// What a word of another program is.
+/// The meaning of a word of another program.
 enum Meaning {
     /// A flag with the same value.
     Flag(&'static str),
@@ -50,7 +50,7 @@ enum Meaning {
     Words(&'static [&'static str]),
     /// A header field with the value in place of `{}`.
     Header(&'static str),
-    /// What is done anyway.
+    /// A word for what is done anyway.
     Always,
     /// Something else; a sentence.
     Sentence(&'static str),
@@ -214,7 +214,7 @@ pub fn with_two_dashes(words: Vec<OsString>) -> Vec<OsString> {
     words.into_iter().map(put).collect()
 }
 
-/// What is to be done with `words`, which clap refused with `error`.
+/// The remedy for `words`, which clap refused with `error`.
 pub fn remedy(words: &[OsString], error: &clap::Error) -> Remedy {
     if words.len() > WORDS_MAX {
         return Remedy::None;
@@ -257,7 +257,7 @@ fn without_command(words: &[OsString], command: &str, refused: &str) -> Remedy {
     }
 }
 
-/// What stands for the word that was refused.
+/// The remedy that has other words in place of the refused one.
 fn in_place(words: &[OsString], texts: &[&str], refused: &str) -> Remedy {
     let is_short = refused.len() == 2 && !refused.starts_with("--");
     let begins = |text: &str| match text.strip_prefix(refused) {
@@ -344,7 +344,7 @@ mod tests {
         }
     }
 
-    /// What people type who know another tool, and what it is here.
+    /// Words typed by people who know another tool, and their equivalents here.
     #[test]
     fn words_of_others_are_taken_for_flags() {
         for (typed, here) in [

@@ -24,7 +24,7 @@ impl Problem {
         Problem { exit: Exit::Failed, sentence: sentence.to_string(), forbidden: false }
     }
 
-    /// What was measured may not be believed.
+    /// The measurements may not be believed.
     pub fn invalid(sentence: impl fmt::Display) -> Problem {
         Problem { exit: Exit::Invalid, sentence: sentence.to_string(), forbidden: false }
     }

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// What shows the progress of a run.
+/// The display of a run's progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shown {
     /// The live view, where there is a terminal for it, and otherwise lines.
@@ -27,14 +27,14 @@ pub enum Shown {
     Nothing,
 }
 
-/// Who gets the figures of a run while it goes on.
+/// The receivers of a run's figures while it goes on.
 #[derive(Debug)]
 pub struct Watch {
     pub shown: Shown,
     pub metrics: MetricsTargets,
-    /// Whether standard output gets them as lines of JSON.
+    /// Standard output gets them as lines of JSON.
     pub figures: bool,
-    /// Where a browser is shown the run.
+    /// The socket on which a browser is shown the run.
     pub ui: Option<TcpListener>,
     /// The process that makes the run, if the run is to end with it.
     pub parent: Option<u32>,
@@ -202,7 +202,7 @@ impl Lines {
     }
 }
 
-/// How many of the requests that ended went wrong, behind their rate; empty if none did.
+/// The share of ended requests that went wrong, as text behind their rate; empty if none did.
 fn went_wrong(ended: u64, failed: u64) -> String {
     let percent = 100.0 * failed as f64 / ended.max(1) as f64;
     match failed {

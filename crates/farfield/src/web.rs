@@ -36,13 +36,13 @@ const BODY_BYTES_MAX: usize = 1 << 20;
 /// Connections at once; later ones wait to be accepted.
 const CONNECTIONS_MAX: usize = 128;
 
-/// What a server answers with.
+/// The source of a server's answers.
 pub trait Site: Send + Sync + 'static {
-    /// Whether whoever reaches the server may read this path without the token: files of a page, which are
+    /// True if whoever reaches the server may read this path without the token: files of a page, which are
     /// the same everywhere.
     fn is_public(&self, path: &str) -> bool;
 
-    /// What the answer to a request is made of.
+    /// The kind of work that the answer to a request takes.
     fn work(&self, asked: &Asked) -> Work;
 
     /// The answer to a request that has passed the guard. It may read files; it waits for nothing else.
@@ -288,7 +288,7 @@ impl Server {
         Ok(Server { address, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Whether it has ended by itself, by a defect that its thread has reported on standard error.
+    /// True if it has ended by itself, by a defect that its thread has reported on standard error.
     pub fn has_died(&self) -> bool {
         self.thread.as_ref().is_some_and(ServingThread::is_finished)
     }
@@ -309,7 +309,7 @@ impl Drop for Server {
     }
 }
 
-/// What answers requests.
+/// A site behind its guard.
 struct Guarded {
     guard: Guard,
     site: Arc<dyn Site>,
@@ -339,7 +339,7 @@ async fn accept(listener: TcpListener, guarded: Arc<Guarded>) {
             let service = service_fn(move |request| answered(request, Arc::clone(&guarded)));
             let mut http = http1::Builder::new();
             http.timer(TokioTimer::new()).header_read_timeout(std::time::Duration::from_secs(30));
-            // How a connection ends is its client's affair.
+            // The end of a connection is its client's affair.
             let _ = http.serve_connection(TokioIo::new(stream), service).await;
             drop(permit);
         });

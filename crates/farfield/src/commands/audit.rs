@@ -131,16 +131,16 @@ fn short_name(command: &[OsString]) -> String {
 
 /// The packets.
 const CAPTURE: &str = "capture.pcapng";
-/// What the tool printed on standard output.
+/// The tool's standard output.
 const OUTPUT: &str = "tool-output.txt";
-/// What the tool printed on standard error.
+/// The tool's standard error.
 const ERRORS: &str = "tool-errors.txt";
 /// The audit, as data.
 const AUDIT: &str = "audit.json";
 /// The audit, as a page.
 const PAGE: &str = "audit.html";
 
-/// What is audited, and where its files go.
+/// The tool to audit, its server, and the directory of the audit's files.
 struct AuditSetup {
     directory: RunDirectory,
     command: Vec<OsString>,
@@ -155,7 +155,7 @@ struct Observed {
     files: Vec<ReportFile>,
     capture: Option<Capture>,
     limits: Vec<String>,
-    /// Whether the capture ended before the tool did.
+    /// The capture ended before the tool did.
     ended_early: bool,
 }
 

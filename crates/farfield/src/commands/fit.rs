@@ -69,12 +69,12 @@ pub fn fit(flags: &FitFlags) -> Result<Exit, Problem> {
     Ok(Exit::Fine)
 }
 
-/// How fast the scenario goes, and how long.
+/// The scenario's speed against the log's, and its length.
 struct Pace {
     speed: f64,
     /// It was chosen here.
     is_chosen: bool,
-    /// What the log covers, at this speed.
+    /// The time that the log covers, at this speed.
     covered: Duration,
 }
 
@@ -109,7 +109,7 @@ impl Pace {
         })
     }
 
-    /// How long the run takes, and what it will show.
+    /// The run's length and the number of its requests, in words.
     fn takes(&self, report: &FitReport, scenario: &Scenario) -> String {
         let run = &scenario.run;
         let rate = report.popularity.requests as f64 / self.covered.as_secs_f64();

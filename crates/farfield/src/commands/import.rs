@@ -101,7 +101,7 @@ fn base_of(flags: &ImportFlags, kind: Kind) -> PathBuf {
     file.and_then(Path::parent).map(Path::to_owned).unwrap_or_default()
 }
 
-/// What stands behind `curl`.
+/// The words behind `curl`.
 fn words_of_curl(command: &[String]) -> Result<&[String], Problem> {
     match command.split_first() {
         Some((program, words)) if program == "curl" => Ok(words),
@@ -116,7 +116,7 @@ fn wishes(flags: &ImportFlags, base: &Path) -> Result<Wishes, Problem> {
     let target = match &flags.target {
         None => None,
         Some(url) => {
-            // What a scenario would refuse is refused before anything is read.
+            // A target that a scenario would refuse is refused before anything is read.
             url.parse::<Url>().map_err(|error| Problem::usage(format!("--target: {error}")))?;
             Some(url.parse().map_err(|error| Problem::usage(format!("--target: {error}")))?)
         }
@@ -162,14 +162,14 @@ fn unknown(named: &str) -> Problem {
     ))
 }
 
-/// Why `farfield run` would refuse the scenario.
+/// The reason for which `farfield run` would refuse the scenario, if it would.
 fn refusal(imported: &Imported, flags: &ImportFlags, base: &Path) -> Option<String> {
     let path = flags.out.clone().unwrap_or_else(|| base.join("imported.toml"));
     let read = farfield_scenario::from_text(&imported.scenario, Some(&path), &Overlay::default());
     read.err().map(|error| error.to_string())
 }
 
-/// What is in the scenario and what is not, on standard error.
+/// Reports on standard error what is in the scenario and what is not.
 fn account(named: &str, kind: Kind, imported: &Imported, refusal: Option<&str>) {
     let Imported { reading, target, notes, secrets, environment, files, .. } = imported;
     let (taken, all) = (reading.taken, reading.entries());

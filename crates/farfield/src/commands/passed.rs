@@ -1,10 +1,10 @@
-//! What paths between real hosts did, in words: packets, those that did not arrive by cause, and lateness.
+//! Account of paths between real hosts, in words: packets, those that did not arrive by cause, and lateness.
 
 use farfield_base::{Duration, NetworkDrops};
 use farfield_measure::{Histogram, Quantile};
 use farfield_report::figures;
 
-/// What was passed on.
+/// Counts of packets that were passed on, their lateness, and the processor time.
 pub struct Passed<'a> {
     /// Packets from clients.
     pub up: u64,
@@ -58,7 +58,7 @@ impl Passed<'_> {
     }
 }
 
-/// Whether packets were later than `limit` at the 99th percentile.
+/// True if packets were later than `limit` at the 99th percentile.
 pub fn is_late(lateness: &Histogram, limit: Duration) -> bool {
     lateness.quantile(Quantile::P99).is_some_and(|p99| p99 > limit)
 }

@@ -103,7 +103,7 @@ fn lost(report: &PathReport) -> f64 {
     1.0 - report.round_trips.len() as f64 / f64::from(report.pings)
 }
 
-/// What is off, a sentence each.
+/// Faults of a path, a sentence each.
 fn faults(report: &PathReport, limit: Duration) -> Vec<String> {
     let asked = &report.asked;
     let mut faults = Vec::new();

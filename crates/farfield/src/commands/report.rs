@@ -61,7 +61,8 @@ fn plain(summary: &Summary, directory: &Path) -> String {
     farfield_report::render(summary, Look { colour: false, directory: Some(&directory), page })
 }
 
-/// What is made of the summary alone. Without it, the other files of the run may still be readable.
+/// Prints a form that is made of the summary alone. Without it, the other files of the run may still be
+/// readable.
 fn of_summary(
     directory: &Path,
     run: Result<RunDirectory, ReportError>,
@@ -79,7 +80,7 @@ fn of_summary(
     Ok(Exit::of_run(run.summary(), false, false))
 }
 
-/// What is made of another file of the run. A summary that cannot be read is reported after it.
+/// Exports another file of the run. A summary that cannot be read is reported after it.
 fn exported(
     flags: &ReportFlags,
     run: Result<RunDirectory, ReportError>,

@@ -180,7 +180,7 @@ pub fn drive(mut plan: RunPlan, watch: Watch) -> Result<Done, Problem> {
     if verifies && directory.join("capture.pcapng").exists() {
         verify::at_the_end(&directory, &mut summary, stop.load(Ordering::Relaxed));
         if let Err(error) = results.replace("summary.json", summary.to_json().as_bytes()) {
-            // What the engine left there stays.
+            // The summary that the engine left there stays.
             summary.warnings.push(format!("summary.json lacks the check capture-agrees: {error}"));
         }
     }

@@ -52,7 +52,7 @@ pub fn serve(flags: &ServeFlags) -> Result<Exit, Problem> {
     Ok(Exit::Fine)
 }
 
-/// What is wrong with a server that has ended by itself.
+/// A sentence on the server, if it has ended by itself.
 fn ended(has_died: bool, served: &Counters) -> Option<String> {
     has_died.then(|| {
         format!(

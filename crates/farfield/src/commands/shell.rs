@@ -91,7 +91,7 @@ fn code_of(status: ExitStatus) -> u8 {
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
 }
 
-/// What the path did, and whether it kept its times.
+/// Counts and lateness of the path, in words.
 fn in_words(report: &ShellReport, limit: Duration) -> String {
     let left =
         if report.left_behind == 1 { "process left behind, killed" } else { "processes left behind, killed" };

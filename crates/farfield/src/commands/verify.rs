@@ -50,7 +50,7 @@ const CLOCK_SET_NS: u64 = 1_000_000;
 /// memory each, and as much for each connection.
 const SAMPLES_AT_END: u64 = 5_000_000;
 
-/// Where a capture was taken.
+/// A capture's origin: who took it, and at which place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Origin {
     /// By the run itself, at its clients or their gateway.
@@ -174,7 +174,7 @@ fn agreement(found: &Verification) -> CaptureAgreement {
     }
 }
 
-/// Whether a finding is what a machine without time for farfield leads to.
+/// True if a finding is what a machine without time for farfield leads to.
 fn is_lateness(finding: &str) -> bool {
     let times = finding.ends_with("-times") && finding != "rounded-times";
     times || finding.starts_with("arrivals-")
@@ -208,7 +208,7 @@ fn hold(
     record.summary = said;
     record.captures_all = scenario.as_ref().is_ok_and(|plan| captures_all(plan.scenario()))
         && record.capture_file.as_deref() == Some(CAPTURE_FILE);
-    // What is within TLS is computed between the two.
+    // Computation of TLS lies between the two instants.
     record.stamps_packets &= !is_secured;
     let read = read_capture(capture, Origin::of(capture, directory), &record, secrets)?;
     if is_copy(summary, &read) {
@@ -230,7 +230,7 @@ fn hold(
     Ok(verified.verification)
 }
 
-/// Whether a capture is one of virtual time, wherever it lies: no other program sees such packets, and their
+/// True if a capture is one of virtual time, wherever it lies: no other program sees such packets, and their
 /// clock is that of the samples.
 fn is_copy(summary: &Summary, capture: &Capture) -> bool {
     let first = capture.limits.interfaces.get(&0);
@@ -248,7 +248,7 @@ fn read_secrets(directory: &Path) -> Result<Option<Arc<Secrets>>, Problem> {
     secrets.map(|secrets| Some(Arc::new(secrets))).map_err(|error| unreadable(&path, error))
 }
 
-/// Why the packets of a run over TLS cannot be read, and what would mend it.
+/// The reason why the packets of a run over TLS cannot be read, and what would mend it.
 fn lacks_secrets(directory: &Path, summary: &Summary) -> String {
     match summary.generator.plane.as_str() {
         "simulated" => {
@@ -306,7 +306,7 @@ fn read_capture(
     farfield_capture::read(BufReader::new(file), &options).map_err(|error| unreadable(path, error))
 }
 
-/// What the run says of itself.
+/// The run's record of itself.
 fn record(
     directory: &Path,
     summary: &Summary,
@@ -340,14 +340,14 @@ fn record(
         resent: summary.connections.resent_requests + summary.http2.as_ref().map_or(0, |own| own.refused),
         all_kept,
         gateway_is_first: match origin {
-            // Where other programs see emulated clients, these are behind their links.
+            // Other programs see emulated clients behind their links.
             Origin::Other => summary.generator.plane == "emulated",
             Origin::Run | Origin::RunsKernel => summary.generator.plane != "sockets",
         },
     })
 }
 
-/// When the run's clock started by that of a capture. Another program's may be of another machine.
+/// The start of the run's clock, by the clock of a capture. Another program's may be of another machine.
 fn start(summary: &Summary, origin: Origin) -> RunStart {
     match summary.clock {
         Some(clock) if clock.drift_ns.unsigned_abs() < CLOCK_SET_NS => match origin {
@@ -358,7 +358,7 @@ fn start(summary: &Summary, origin: Origin) -> RunStart {
     }
 }
 
-/// What keeps a run's wall clock from being that of a capture.
+/// The reason why a run's wall clock is not that of a capture.
 fn set_clock(summary: &Summary) -> Option<String> {
     let clock = summary.clock.filter(|clock| clock.drift_ns.unsigned_abs() >= CLOCK_SET_NS)?;
     Some(format!(
@@ -368,7 +368,7 @@ fn set_clock(summary: &Summary) -> Option<String> {
     ))
 }
 
-/// Whether the run's capture is of all clients.
+/// True if the run's capture is of all clients.
 fn captures_all(scenario: &Scenario) -> bool {
     let Some(capture) = &scenario.capture else { return true };
     let clients = scenario.network.as_ref().and_then(|network| network.clients);
@@ -386,7 +386,7 @@ fn limits(scenario: &Scenario) -> AgreementLimits {
     }
 }
 
-/// What the scenario asked for.
+/// Load, connection policy and request mix that the scenario asked for.
 fn asked(plan: &RunPlan, is_secured: bool) -> Asked {
     let scenario = plan.scenario();
     let policy = &scenario.connections;

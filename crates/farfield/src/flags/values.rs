@@ -45,7 +45,7 @@ pub const SAMPLES: &[&str] = &["all", "none"];
 /// The folder of runs without a directory of their own.
 pub const RUNS: &str = "farfield-runs";
 
-/// Whether a text stands for a run by its age: `last`, or `last~1` for the one before it.
+/// True if a text stands for a run by its age: `last`, or `last~1` for the one before it.
 pub fn is_last(text: &str) -> bool {
     before_last(text).is_some() && !Path::new(text).exists()
 }

@@ -1,4 +1,4 @@
-//! What the live view knows of a run: facts that hold from its start, and figures once a second.
+//! Data of a run for the live view: facts that hold from its start, and figures once a second.
 
 use farfield_base::{Duration, Instant, Window};
 use farfield_engine::Settings;
@@ -20,7 +20,7 @@ pub struct RunFacts {
     pub plane: String,
     pub measure_from: Instant,
     pub measure_to: Instant,
-    /// Whether virtual time passes, which the clock says nothing of.
+    /// Virtual time passes, which the clock says nothing of.
     pub virtual_time: bool,
 }
 
@@ -67,7 +67,7 @@ impl RunFacts {
         }
     }
 
-    /// Whether the load ends with its last request or session, and with no time.
+    /// True if the load ends with its last request or session, and with no time.
     pub fn ends_by_count(&self) -> bool {
         let RunFacts { measure_from, measure_to, .. } = *self;
         Window { measure_from, measure_to }.ends_by_count()

@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// What a key asks of the run.
+/// A key's request to the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Request {
     /// End the run, and keep what was measured.
@@ -11,7 +11,7 @@ pub enum Request {
     Interrupt,
 }
 
-/// What is shown below the headline figures.
+/// The content below the headline figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tab {
     /// Rates and response times over time.

@@ -1,4 +1,4 @@
-//! What the live view shows: the figures so far, and what keys have chosen.
+//! Content of the live view: the figures so far, and what keys have chosen.
 
 use crate::live::figures::{Figures, RunFacts};
 use crate::live::keys::{Key, Request, Tab};
@@ -21,11 +21,11 @@ pub struct View {
     /// Lines that tables are scrolled down by.
     pub scrolled: u16,
     pub colour: bool,
-    /// Whether the run has been asked to end.
+    /// The run has been asked to end.
     pub ending: bool,
-    /// Whether the run has ended: its figures are the last, and all checks are made.
+    /// The run has ended: its figures are the last, and all checks are made.
     pub ended: bool,
-    /// When the figures came, by the view's clock.
+    /// The instant at which the figures came, by the view's clock.
     came: Instant,
 }
 

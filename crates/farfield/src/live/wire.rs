@@ -26,7 +26,7 @@ use std::thread;
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Line {
-    /// What is known before the run: the first line.
+    /// Facts known before the run: the first line.
     Run(RunLine),
     /// The figures so far.
     Figures(Box<FiguresLine>),
@@ -75,7 +75,7 @@ impl RunLine {
         }
     }
 
-    /// What the live view knows of the run.
+    /// The facts of the run for the live view.
     pub fn facts(self) -> RunFacts {
         RunFacts {
             target: self.target,

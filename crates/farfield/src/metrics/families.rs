@@ -19,7 +19,7 @@ const FURTHER_PATHS: &str = "(further paths)";
 /// Values of the label `phase`.
 const PHASES: [&str; 2] = ["warm-up", "measured"];
 
-/// What identifies a run.
+/// Labels that identify a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RunLabels {
     pub run: String,

@@ -98,7 +98,7 @@ pub struct Pusher {
     thread: JoinHandle<Tally>,
 }
 
-/// What came of pushing.
+/// Counts of pushes and of failures among them.
 #[derive(Debug, Default)]
 struct Tally {
     pushes: u64,

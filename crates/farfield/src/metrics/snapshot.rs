@@ -1,4 +1,4 @@
-//! What the collector hands over for metrics: totals so far, and what holds at the moment.
+//! Snapshot that the collector hands over for metrics: totals so far, and what holds at the moment.
 //!
 //! It is made on the collector's thread, so it is small, bounded, and pauses for workers between histograms.
 

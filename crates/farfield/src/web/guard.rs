@@ -1,4 +1,4 @@
-//! Which requests a server answers: by Host, Origin and token.
+//! Admission of requests to a server, by Host, Origin and token.
 //!
 //! A page of another site that a browser shows can ask a server on this machine for anything. It cannot read
 //! the answer, unless its own name is made to lead to this machine (DNS rebinding), which the Host shows; and
@@ -18,7 +18,7 @@ use std::net::{IpAddr, SocketAddr};
 /// Bytes of a token.
 const TOKEN_BYTES: usize = 24;
 
-/// What a server asks of requests.
+/// A server's conditions on requests.
 #[derive(Debug)]
 pub struct Guard {
     /// Names by which it may be asked, besides IP addresses.
@@ -119,7 +119,7 @@ impl Guard {
         if is_right { Ok(()) } else { Err(Refused::Token) }
     }
 
-    /// Whether `host` is this server: an address, or one of its names. A name that an attacker's server of
+    /// True if `host` is this server: an address, or one of its names. A name that an attacker's server of
     /// names leads here is none of them.
     fn knows(&self, host: &str) -> bool {
         let name = match host.strip_prefix('[') {
@@ -137,7 +137,7 @@ impl Guard {
     }
 }
 
-/// Whether two secrets are equal, in a time that does not depend on where they differ.
+/// True if two secrets are equal, found in a time that does not depend on where they differ.
 fn is_same(given: &str, secret: &str) -> bool {
     given.len() == secret.len()
         && given.bytes().zip(secret.bytes()).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0

@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 use tokio::task;
 use tokio::time::timeout;
 
-/// What an answer is made of.
+/// The kind of work that an answer takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
     /// Memory alone: it is answered at once, by the thread that serves connections.
@@ -70,7 +70,7 @@ pub struct Lanes {
 
 #[derive(Debug)]
 struct Lane {
-    /// What is worked on there, for its refusals.
+    /// The name of its work, for its refusals.
     name: &'static str,
     /// Leave to be in the lane, at work or waiting.
     places: Arc<Semaphore>,

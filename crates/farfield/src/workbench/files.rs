@@ -23,7 +23,7 @@ const SCENARIO_BYTES_MAX: u64 = 1 << 20;
 /// Scenario files that are listed.
 const FILES_MAX: usize = 500;
 
-/// Whether `name` is the name of something in a folder, and neither a path nor hidden.
+/// True if `name` is the name of something in a folder, and neither a path nor hidden.
 pub fn is_plain_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= 255 && !name.starts_with('.') && !name.contains(['/', '\0'])
 }
@@ -190,7 +190,7 @@ impl ScenarioFiles {
         Ok(())
     }
 
-    /// What is wrong with a text as the file of this name, or what a run of it would be.
+    /// Checks a text as the file of this name: the scenario of a run with its programs, or what is wrong.
     pub fn check(&self, name: &str, text: &str) -> Result<Value, String> {
         let plan = self.plan(name, text)?;
         Ok(json!({ "resolved": plan.scenario().to_toml(), "programs": programs::json(&plan.starts()) }))
@@ -215,7 +215,7 @@ impl ScenarioFiles {
     }
 }
 
-/// Whether `name` is that of a scenario file.
+/// True if `name` is that of a scenario file.
 fn is_scenario_name(name: &str) -> bool {
     is_plain_name(name) && name.ends_with(".toml") && !name.chars().any(char::is_control)
 }

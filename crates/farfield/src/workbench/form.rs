@@ -29,7 +29,7 @@ pub fn write(text: &str, values: Option<&Json>) -> Result<String, String> {
     toml::to_string_pretty(&table).map_err(|error| error.to_string())
 }
 
-/// What the form has of a scenario's text.
+/// The values of the form's fields in a scenario's text.
 pub fn read(text: &str) -> Result<Json, String> {
     let table = parsed(text)?;
     let mut values = Map::new();
@@ -141,7 +141,7 @@ fn paths(given: &Json, before: Option<&Value>) -> Result<Option<Value>, String> 
                 ));
             }
         };
-        // What the text has of this request besides stays: headers, a body, embedded objects.
+        // Other keys of this request in the text stay: headers, a body, embedded objects.
         let same = |request: &&Value| {
             request.get("path").and_then(Value::as_str) == Some(path)
                 && request.get("method").and_then(Value::as_str) == method

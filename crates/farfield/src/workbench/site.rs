@@ -1,4 +1,4 @@
-//! What the workbench answers: its page, runs and reports, scenario files, the form, and commands.
+//! Answers of the workbench: its page, runs and reports, scenario files, the form, and commands.
 //!
 //! A run that starts programs is started only with the digest of them, which the answer to the first attempt
 //! has, with the programs for somebody to read. The run itself is held to it. Names of runs and of files are
@@ -35,7 +35,7 @@ const PAGE: [(&str, &str, &str); 9] = [
 /// shows what the page hands to it.
 const FRAME: (&str, &str) = ("/frame", include_str!("page/frame.html"));
 
-/// Whether this is the path of a file of the page.
+/// True if this is the path of a file of the page.
 pub fn is_page_file(path: &str) -> bool {
     path == FRAME.0 || PAGE.iter().any(|(known, _, _)| *known == path)
 }
@@ -52,7 +52,7 @@ pub fn page_file(path: &str) -> Option<Answer> {
 /// Runs that are compared at once.
 const COMPARED_MAX: usize = 20;
 
-/// What whoever has the token may do.
+/// The rights of whoever has the token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// All of it.
@@ -197,7 +197,7 @@ fn answered(result: Result<Value, String>) -> Answer {
     }
 }
 
-/// Whether a path is about scenarios, and not about runs.
+/// True if a path is about scenarios, and not about runs.
 fn is_of_scenarios(path: &str) -> bool {
     matches!(path, "/api/scenarios" | "/api/scenario" | "/api/form")
 }

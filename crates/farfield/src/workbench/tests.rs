@@ -1,4 +1,4 @@
-//! What the workbench answers, without sockets: hostile names are data, never markup, and its page has no
+//! Answers of the workbench, without sockets: hostile names are data, never markup, and its page has no
 //! script but its files.
 
 use super::children::Children;
@@ -167,7 +167,7 @@ fn runs_of_hostile_names_are_listed_and_reported_as_texts() {
     }
 }
 
-/// What comes from the server is text to the page, and its policy allows no inline script or style.
+/// Content from the server is text to the page, whose policy allows no inline script or style.
 #[test]
 fn the_page_has_no_way_to_make_markup_of_text() {
     let scripts = ["/app.js", "/dom.js", "/token.js", "/events.js", "/pages.js", "/runs.js", "/form.js"];
@@ -238,7 +238,7 @@ fn a_workbench_that_is_read_only_shows_runs_and_nothing_else() {
     assert_eq!(fs::read_to_string(folder.path().join("a.toml")).expect("the file"), "seed = 1\n");
 }
 
-/// What somebody confirms is what is shown, and what is shown has no hidden letters.
+/// Programs are confirmed as they are shown, and are shown without hidden letters.
 #[test]
 fn programs_are_shown_without_hidden_letters_and_confirmed_as_they_are() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -264,7 +264,7 @@ fn programs_are_shown_without_hidden_letters_and_confirmed_as_they_are() {
         assert_eq!((&program["key"], &program["user"]), (&json!("server.command"), &json!("nobody")));
         assert!(program["command"].as_str().is_some_and(|line| line.starts_with("true ")), "{asks}");
     }
-    // What was confirmed was another content of the file: nothing of the new one is started.
+    // The confirmation was of another content of the file: nothing of the new one is started.
     let (_, asks) = start(&json!({ "file": "a.toml" }));
     fs::write(folder.path().join("a.toml"), scenario.replace("nobody", "root")).expect("written");
     let (status, again) = start(&json!({ "file": "a.toml", "confirmed": asks["confirm"] }));

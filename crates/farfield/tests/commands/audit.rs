@@ -17,7 +17,7 @@ fn read(directory: &Path) -> Value {
     serde_json::from_str(&text).expect("JSON")
 }
 
-/// Why tests that capture packets or need `tool` cannot run here.
+/// The reason why tests that capture packets or need `tool` cannot run here.
 fn missing(tool: &str) -> Option<String> {
     let found = Command::new("sh").arg("-c").arg(format!("command -v {tool}")).stdout(Stdio::null()).status();
     if !found.is_ok_and(|status| status.success()) {
@@ -61,7 +61,7 @@ fn what_wrk_omits_is_what_the_formula_says() {
     assert_eq!(done.status.code(), Some(3), "{text}{}", String::from_utf8_lossy(&done.stderr));
     let audit = read(&directory);
     assert_eq!(audit["agreement"], "disagrees", "{text}");
-    // What wrk counts agrees with the packets, request by request.
+    // The count of wrk agrees with the packets, request by request.
     assert_eq!(row(&audit, "requests")["agrees"], true, "{text}");
     let (reported, observed) = (&row(&audit, "requests")["reported"], &row(&audit, "requests")["observed"]);
     let off = reported.as_f64().expect("a count") - observed.as_f64().expect("a count");

@@ -1,5 +1,5 @@
-//! What people bring, before a server that counts: recordings, logs, lists, names, certificates. What it was
-//! sent is what is in them, and what is not sent is said.
+//! Material that people bring, before a server that counts: recordings, logs, lists, names, certificates. The
+//! server gets the requests that are in them, and what is not sent is said.
 
 use crate::common::nginx::Nginx;
 use crate::common::wan::find;
@@ -231,7 +231,7 @@ fn own_certificate(openssl: &Path, place: &Place, key: &[&str]) {
     poll("openssl to end", || made.ended());
 }
 
-/// What a server of another hand logged: names asked for in TLS, and targets.
+/// Requests that a server of another hand logged: names asked for in TLS, and targets.
 fn logged(place: &Place) -> Vec<String> {
     let text = fs::read_to_string(place.path("access.log")).unwrap_or_default();
     text.lines().map(str::to_owned).collect()

@@ -186,7 +186,7 @@ fn a_mark_is_no_part_of_the_first_client() {
     }
 }
 
-/// What is in a log is sent, whoever wrote it.
+/// Requests in a log are sent, whoever wrote it.
 #[test]
 fn what_is_in_a_log_is_sent() {
     // Most of the time of each is waiting.
@@ -275,7 +275,7 @@ fn a_transfer_time_is_found_or_missed_aloud() {
     assert!(refused.stderr.contains("transfer"), "{}", refused.stderr);
 }
 
-/// What is no log of any layout is refused with the layouts that there are.
+/// A file that is no log of any layout is refused with the layouts that there are.
 #[test]
 fn what_is_no_log_is_named_with_what_there_is() {
     let place = Place::new();

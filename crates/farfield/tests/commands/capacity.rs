@@ -39,13 +39,13 @@ fn a_known_capacity_is_found_and_its_trials_are_kept() {
     assert!(text.lines().count() <= 24 && text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let other = place.farfield("capacity server.toml --slo p99<1s --seed 9 -o trials -q").exits(1);
     assert!(other.stderr.contains("is of another experiment"), "{}", other.stderr);
-    // The same search of another server.
+    // A search of another server, with nothing else changed.
     let words = words.replace(" -q", " -q --set simulated.workers=2");
     let other = place.farfield(&words).exits(1);
     assert!(other.stderr.contains("is of another scenario"), "{}", other.stderr);
 }
 
-/// What cannot be searched for is said in a line, before anything runs.
+/// A search that cannot be made is refused in a line, before anything runs.
 #[test]
 fn what_is_no_search_is_refused() {
     let place = Place::new();

@@ -30,7 +30,7 @@ fn compared(place: &Place, words: &str) -> Value {
     serde_json::from_str(&ended.stdout).expect("JSON")
 }
 
-/// Whether any metric of the only comparison is said to differ.
+/// True if any metric of the only comparison is said to differ.
 fn differs(document: &Value) -> bool {
     let rows = document["comparison"]["others"][0]["rows"].as_array().expect("rows");
     rows.iter().any(|row| row["change"]["differs"] == true)

@@ -39,7 +39,7 @@ impl Counting {
         Counting::at("127.0.0.1:0")
     }
 
-    /// What it was asked, in order.
+    /// Requests that it got, in order.
     pub fn asked(&self) -> Vec<String> {
         self.known.lock().expect("nobody panicked").asked.clone()
     }

@@ -40,7 +40,7 @@ fn serve(program: &Path, place: &Place) -> Nginx {
     Nginx::start(program, place, log, "location / { return 200 'ok'; }")
 }
 
-/// What was asked on each connection, in order; the connections in order of what was asked.
+/// Requests on each connection, in order; the connections in order of their requests.
 fn asked(place: &Place) -> Vec<Vec<String>> {
     let text = fs::read_to_string(place.path("access.log")).expect("a log");
     let mut connections: BTreeMap<u64, Vec<String>> = BTreeMap::new();
@@ -184,7 +184,7 @@ fn a_seed_is_a_workload() {
     assert!(longer.len() > first.len() && longer[..first.len()] == first[..]);
 }
 
-/// What depends on replies has no sessions to draw.
+/// A scenario that depends on replies has no sessions to draw.
 #[test]
 fn what_depends_on_replies_is_refused() {
     let place = Place::new();
@@ -204,7 +204,7 @@ fn what_depends_on_replies_is_refused() {
         .says(&["no/such/folder cannot be written"]);
 }
 
-/// What is asked for is the same over either version of HTTP.
+/// Requests are the same over either version of HTTP.
 #[test]
 fn sessions_over_http2_are_those_over_http1() {
     let place = Place::new();

@@ -39,7 +39,7 @@ impl Run {
 
     /// Runs the scenario; what arrived, in order.
     fn run(&self, more: &str) -> Vec<Arrived> {
-        // How long a busy machine takes is no part of this.
+        // The time that a busy machine takes is no part of this.
         let calm =
             "-q --set verdict.lateness-p99=1m --set verdict.longest-stall=1m --no-monitor --samples none";
         self.runs.set(self.runs.get() + 1);
@@ -74,7 +74,7 @@ fn says(ended: &Ended, parts: &[&str]) {
     }
 }
 
-/// What `run` is given that it does not run is named, with the command that makes a scenario of it; import
+/// A file that `run` is given and does not run is named, with the command that makes a scenario of it; import
 /// says what it needs.
 #[test]
 fn run_says_what_to_import() {

@@ -52,7 +52,7 @@ fn runs_of_every_earlier_version_are_reported_compared_and_listed() {
     for run in old_runs() {
         let shown = run.display();
         let text = place.farfield(&format!("report {shown}")).exits(0);
-        // What these called completed were successful replies; how many others came is not known.
+        // Replies that these called completed were successful ones; the number of others is not known.
         prints(&text, &["VALID", "20 ok of 20", "\nsucceeded "]);
         let rates = text.stdout.lines().find(|line| line.starts_with("rate ")).expect("rates");
         assert!(rates.contains("offered ") && !rates.contains("completed"), "{shown}: {rates}");
@@ -141,7 +141,7 @@ fn what_cannot_be_read_is_named_and_the_rest_is_shown() {
     place.farfield("runs folder").exits(2).says(&["folder"]);
 }
 
-/// What stands in place of a file and has no end, or leads nowhere, is named and not waited for.
+/// A pipe in place of a file, or a link that leads nowhere, is named and not waited for.
 #[test]
 fn pipes_and_links_in_place_of_files_are_named() {
     let place = Place::new();

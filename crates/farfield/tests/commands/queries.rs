@@ -35,7 +35,7 @@ fn the_page_names_every_outcome_with_its_fault() {
     assert_eq!(rows.len(), outcomes.len(), "{rows:?}");
 }
 
-/// What a script prints in `directory`, run by the Python that has these modules; `None`, with the test
+/// Output of a script in `directory`, run by the Python that has these modules; `None`, with the test
 /// skipped, where there is none.
 fn python(test: &str, modules: &str, directory: &Path, script: &str) -> Option<String> {
     let interpreter = std::env::var_os("FARFIELD_PYTHON").unwrap_or_else(|| "python3".into());

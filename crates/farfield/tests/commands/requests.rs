@@ -1,4 +1,4 @@
-//! What the flags of a request ask for is what goes over the wire, byte for byte.
+//! Requests on the wire are those that flags ask for, byte for byte.
 
 use crate::common::Place;
 use std::io::{Read, Write};
@@ -35,7 +35,7 @@ fn request(place: &Place, words: &[&str]) -> String {
     request.replace(&url["http://".len()..], "HOST")
 }
 
-/// Whether these are a head and as long a body as it says.
+/// True if these are a head and as long a body as it says.
 fn is_whole(read: &[u8]) -> bool {
     let text = String::from_utf8_lossy(read);
     let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };

@@ -80,7 +80,7 @@ fn a_site_without_a_target_is_served_as_it_is() {
     }
 }
 
-/// What an object costs is added to the time that a worker of the model takes.
+/// The cost of an object is added to the time that a worker of the model takes.
 #[test]
 fn the_model_of_a_server_takes_what_an_object_costs() {
     let place = Place::new();

@@ -36,7 +36,7 @@ fn columns(place: &Place, names: &[&str]) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// What the server counted is in each output, and whole replies beside successful ones.
+/// The server's counts are in each output, and whole replies beside successful ones.
 #[track_caller]
 fn counts_as_the_server_does(paths: &[&str], succeeded: u64) {
     let (place, server) = (Place::new(), Counting::new());

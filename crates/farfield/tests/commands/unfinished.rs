@@ -32,7 +32,7 @@ fn stopped_once(place: &Place, words: &str) -> Ended {
     ended
 }
 
-/// How a check came out.
+/// The state of the run's check `name`.
 #[track_caller]
 fn state(ended: &Ended, name: &str) -> CheckState {
     let verdict = ended.summary().verdict;
@@ -116,7 +116,7 @@ fn a_plain_run_has_nothing_unfinished() {
     }
 }
 
-/// What the scenario says of unfinished requests stands: here of a server whose answers take longer than the
+/// The scenario's word on unfinished requests stands: here of a server whose answers take longer than the
 /// drain.
 #[test]
 fn a_scenario_may_ignore_what_is_unfinished() {

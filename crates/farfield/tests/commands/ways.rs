@@ -13,7 +13,7 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// What came to each address, or to the only one: heads of requests, by connection.
+/// Heads of the requests that came to each address, or to the only one, by connection.
 type Asked = Arc<Mutex<BTreeMap<String, Vec<Vec<String>>>>>;
 
 /// Answers requests without content until the client closes; returns their heads.
@@ -36,7 +36,7 @@ fn serve<S: Read>(stream: S, mut write: impl Write) -> Vec<String> {
 }
 
 fn note(asked: &Asked, address: String, heads: Vec<String>) {
-    // Who asks whether somebody is there asks nothing.
+    // A connection that only finds out whether somebody is there asks nothing.
     if !heads.is_empty() {
         asked.lock().expect("no server panics").entry(address).or_default().push(heads);
     }
@@ -185,7 +185,7 @@ fn a_name_without_addresses_is_refused() {
     assert!(listed.stderr.contains("`127.0.0.1,b.test`") && listed.stderr.contains("no list of addresses"));
 }
 
-/// What a resolver says may change during a run: here the file that it reads, in a mount namespace of the
+/// A resolver's answer may change during a run: here the file that it reads, in a mount namespace of the
 /// test's own.
 #[test]
 fn each_connection_goes_where_the_name_leads_then() {
@@ -293,7 +293,7 @@ fn unix_sockets_are_connected_to() {
     }
 }
 
-/// What is no socket that a server listens on has its reason before the run.
+/// A path that is no socket with a listening server is refused before the run, with its reason.
 #[test]
 fn sockets_that_are_none_are_refused() {
     let place = Place::new();

@@ -48,7 +48,7 @@ impl Machine {
         machine
     }
 
-    /// What `ip` says to these words.
+    /// Output of `ip` with these words.
     pub fn ip(&self, words: &str) -> String {
         let output = Command::new("ip").args(words.split_whitespace()).output().expect("iproute2 is there");
         let said = String::from_utf8_lossy(&output.stderr);
@@ -124,7 +124,7 @@ fn settings(folder: &Path, state: &mut BTreeMap<String, String>) {
         let path = entry.path();
         match path.is_dir() {
             true => settings(&path, state),
-            // What may not be read has no value.
+            // A setting that may not be read has no value.
             false => {
                 drop(state.insert(path.display().to_string(), fs::read_to_string(&path).unwrap_or_default()))
             }

@@ -35,9 +35,9 @@ pub use rustix::process::Signal;
 /// minutes.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// What the verdict says of this machine is not what most tests are about: with these limits its own
-/// slowness, a quota, other work, or its host's, makes no run invalid and is the cause of nothing. Little's
-/// law and the count of lost samples are still compared with theirs.
+/// The verdict on this machine is not what most tests are about: with these limits its own slowness, a quota,
+/// other work, or its host's, makes no run invalid and is the cause of nothing. Little's law and the count of
+/// lost samples are still compared with theirs.
 pub const CALM: &str = "--set verdict.lateness-p99=1m --set verdict.loop-lag-p99=1m --set verdict.worker-busy=1 \
                         --set verdict.rate-error=1 --set verdict.longest-stall=1m \
                         --set verdict.host-steal=1 --set verdict.machine-busy=1 --set verdict.server-held-up=1 \
@@ -63,7 +63,7 @@ pub struct Running {
     pub directory: PathBuf,
 }
 
-/// What farfield left when it ended.
+/// Exit code, output and run directory of a farfield that has ended.
 #[derive(Debug)]
 pub struct Ended {
     /// The exit code; `None` if a signal ended it.
@@ -227,7 +227,7 @@ impl Served {
         self.running.signal(signal);
     }
 
-    /// What it has written on standard output.
+    /// Its standard output so far.
     pub fn said(&self) -> String {
         fs::read_to_string(&self.running.stdout).expect("own file")
     }
@@ -260,7 +260,7 @@ impl Process {
         kill_process(pid, signal).unwrap_or_else(|error| panic!("cannot signal {}: {error}", self.name));
     }
 
-    /// How it ended, if it has.
+    /// Its exit status, if it has ended.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().expect("a child of this process")
     }
@@ -292,7 +292,7 @@ impl Running {
         self.process.child.id()
     }
 
-    /// Whether it has ended.
+    /// True if it has ended.
     pub fn is_gone(&self) -> bool {
         let status = fs::read_to_string(format!("/proc/{}/stat", self.id())).unwrap_or_default();
         status.rsplit(')').next().is_none_or(|state| state.trim_start().starts_with('Z'))
@@ -310,7 +310,7 @@ impl Running {
         &self.stdout
     }
 
-    /// What it has written on standard error.
+    /// Its standard error so far.
     pub fn said(&self) -> String {
         fs::read_to_string(&self.stderr).expect("own file")
     }
@@ -369,7 +369,7 @@ impl Ended {
     }
 }
 
-/// How many of `part`'s requests ended with `outcome`.
+/// Number of `part`'s requests that ended with `outcome`.
 pub fn count(part: &PartSummary, outcome: Outcome) -> u64 {
     part.outcomes.iter().find(|counted| counted.name == outcome.name()).map_or(0, |counted| counted.count)
 }

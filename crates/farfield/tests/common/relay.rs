@@ -14,7 +14,7 @@ pub fn closing_first(server: SocketAddr) -> SocketAddr {
     thread::spawn(move || {
         let mut is_first = true;
         for client in listener.incoming().flatten() {
-            // Who asks whether somebody is there says nothing.
+            // A client that only finds out whether somebody is there says nothing.
             let talks = client.peek(&mut [0]).is_ok_and(|count| count > 0);
             if talks && !std::mem::take(&mut is_first) {
                 thread::spawn(move || carry(&client, server));

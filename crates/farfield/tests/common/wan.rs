@@ -39,7 +39,7 @@ pub struct Asked {
     pub request: String,
 }
 
-/// Whether this process may build places; if not, `test` is skipped.
+/// True if this process may build places; if not, `test` is skipped.
 pub fn may_build(test: &str) -> bool {
     let root = rustix::process::geteuid().is_root();
     if !root {
@@ -48,7 +48,7 @@ pub fn may_build(test: &str) -> bool {
     root
 }
 
-/// Where a program of the system is; `None`, and `test` is skipped, where it is not.
+/// The path of a program of the system; `None`, with `test` skipped, if it is not installed.
 pub fn find(test: &str, program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/local/sbin".into()]);
@@ -187,7 +187,7 @@ impl Wan {
         self.begin(scenario, words).ended()
     }
 
-    /// What the server was asked since this was called last.
+    /// Requests to the server since this was called last.
     pub fn take_log(&self) -> Vec<Asked> {
         let path = self.place.path("access.log");
         let text = fs::read_to_string(&path).unwrap_or_default();

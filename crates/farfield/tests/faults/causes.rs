@@ -1,4 +1,4 @@
-//! What is known of a failure comes to whoever looks: in the printed result, in summary.json, in
+//! The known cause of a failure comes to whoever looks: in the printed result, in summary.json, in
 //! failures.txt, in the page, in Markdown, in the advice and in `farfield try`. Servers are played by hand.
 
 use crate::common::relay::words_closing_first;
@@ -223,8 +223,8 @@ fn a_session_that_is_tried_says_the_cause() {
     }
 }
 
-/// What ends requests of HTTP/3, by the server's word or by a rule: its outcome and its cause, with the words
-/// that came.
+/// Faults that end requests of HTTP/3, by the server's word or by a rule: the name, the outcome, and the
+/// cause with the words that came.
 const OF_HTTP3: [(&str, &str, &str); 4] = [
     (
         "closes-http3",
@@ -275,7 +275,7 @@ fn failures_of_http3_and_quic_have_causes() {
 /// The server for a test that serves; see [`answers_where_it_is_asked_to`].
 const ASKED: &str = "FARFIELD_TEST_CAUSE";
 
-/// What servers of emulated clients say: over HTTP/1, HTTP/2 and HTTP/3.
+/// Faults of servers of emulated clients, over HTTP/1, HTTP/2 and HTTP/3.
 const EMULATED: [(&str, &str, &str, &str); 3] = [
     ("bad-head", "1.1", "bad-head", "the status is not three digits, from 100 (RFC 9112 §4): HTTP/1.1 2x"),
     ("goaway", "2", "gone-away", "GOAWAY with ENHANCE_YOUR_CALM (0xb), sent by the server: too_many_pings"),

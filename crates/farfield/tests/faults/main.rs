@@ -1,4 +1,4 @@
-//! What goes wrong, planted: in servers, in machines, in limits; each is named, and nothing is left behind.
+//! Faults, planted in servers, in machines and in limits: each is named, and nothing is left behind.
 
 #[path = "../common/mod.rs"]
 mod common;

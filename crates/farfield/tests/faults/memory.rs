@@ -1,6 +1,6 @@
 //! Memory that runs out in mid-run: the server's, by its own limit or for others, and the generator's.
 //!
-//! What kills and what is short is decided by control groups that a test makes, and removes; without root, or
+//! Control groups, which a test makes and removes, decide what kills and what is short; without root, or
 //! where none can be made, it skips by name.
 
 use crate::common::wan::Wan;
@@ -96,7 +96,7 @@ fn hoarder(place: &Place, group: &Group, mib: u64) -> Process {
 #[test]
 fn a_server_that_uses_up_its_memory() {
     let test = "a_server_that_uses_up_its_memory";
-    // What is killed is the process whose exit status the server's is, as a server's own would be.
+    // The killed process is the one whose exit status is the server's, as a server's own would be.
     let line = format!(
         "{FARFIELD} serve 0.0.0.0:80 & server=$!; sleep 2; head -c 1G /dev/zero | tail -n 1 > /dev/null; \
          status=$?; kill -9 $server; exit $status"

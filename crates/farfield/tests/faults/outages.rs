@@ -19,7 +19,7 @@ use std::thread::{self, JoinHandle};
 /// The broken door for a test that serves; see [`stands_where_it_is_asked_to`].
 const ASKED: &str = "FARFIELD_TEST_DOOR";
 
-/// What a front door does with connections.
+/// A front door's treatment of connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Door {
     /// Passes all on.

@@ -212,7 +212,7 @@ fn a_started_server_that_ends() {
     assert!(note.starts_with("the server ended after ") && note.contains("exit status: 7"), "{note}");
     assert!(note.ends_with("out of \\u001B[31mmemory"), "{note:?}");
     assert!(!ended.stdout.contains('\u{1b}'), "{:?}", ended.stdout);
-    // What follows from it is reported as that.
+    // A check that follows from it is reported as that.
     assert_eq!(check(&ended, "server-silent").follows_from.as_deref(), Some("server-ended"));
 }
 
@@ -254,7 +254,7 @@ fn too_few_descriptors_are_refused() {
     let refused = shell(&place, &format!("ulimit -n 100; {run}")).exits(1);
     refused.says(&["200 connections", "the limit of open files is 100", "`ulimit -n "]);
     assert!(!refused.directory.exists(), "a run that never was leaves no directory");
-    // What it names is enough; and a soft limit is raised as far as the hard one goes.
+    // The limit that it names is enough; and a soft limit is raised as far as the hard one goes.
     let (_, wanted) = refused.stderr.split_once("`ulimit -n ").expect("a limit");
     let wanted: u64 = wanted.split('`').next().and_then(|text| text.parse().ok()).expect("a number");
     let calm = format!("{run} {}", crate::common::CALM);
@@ -262,8 +262,8 @@ fn too_few_descriptors_are_refused() {
     assert_eq!(check(&ended, "generator-lacked").state, CheckState::Passed);
 }
 
-/// How many connections an open load comes to is not known before: it lacks them in mid-run, and that is the
-/// run's fault.
+/// The number of connections that an open load comes to is not known before: it lacks them in mid-run, and
+/// that is the run's fault.
 #[test]
 fn descriptors_that_run_out_make_a_run_invalid() {
     let place = Place::new();

@@ -184,7 +184,7 @@ fn a_body_that_never_comes() {
     for sample in samples {
         // From when it was due: on a busy machine it is sent later.
         assert!(sample.response_time().as_secs_f64() >= 0.299, "{sample:?}");
-        // What came of it is counted.
+        // The part of the reply that came is counted.
         assert_eq!((sample.status, sample.body_bytes), (200, 6));
     }
 }
@@ -238,7 +238,7 @@ fn a_chunk_of_no_size() {
     });
 }
 
-/// What comes behind a reply answers nothing: it must not be taken for the reply to what is asked next.
+/// Bytes that come after a reply answer nothing: they must not be taken for the reply to what is asked next.
 #[test]
 fn more_than_was_asked_for() {
     let samples = check(Outcome::Unasked, |peer| {
@@ -285,8 +285,7 @@ fn a_refusal_of_a_large_body() {
     }
 }
 
-/// What is no head is one that cannot be read, even if it comes in pieces and the server then says nothing
-/// more.
+/// A head that is none cannot be read, even if it comes in pieces and the server then says nothing more.
 #[test]
 fn a_head_that_is_none_in_pieces_and_held_open() {
     check(Outcome::BadHead, |peer| {
@@ -370,8 +369,8 @@ fn a_slow_drip() {
     }
 }
 
-/// Who asks for what is not there, and says nothing of errors, hears that nothing was measured; what the
-/// scenario says of them stands.
+/// A user who asks for what is not there, and says nothing of errors, hears that nothing was measured; what
+/// the scenario says of them stands.
 #[test]
 fn what_is_not_there() {
     let place = Place::new();

@@ -24,8 +24,8 @@ rtt = '1ms'
 path = '/1k'
 ";
 
-/// What the limits did, and requests answered in a second; `None`, and `test` is skipped, where this machine
-/// has no control groups to write.
+/// The run, the effect of the limits, and requests answered in a second; `None`, and `test` is skipped, where
+/// this machine has no control groups to write.
 fn limited(test: &str, wan: &Wan, words: &str) -> Option<(Ended, ServerLimits, f64)> {
     let running = wan.begin(SATURATED, &format!("--set verdict.succeeded=0 {words}"));
     let id = running.id();

@@ -32,7 +32,7 @@ fn medians_ms(ended: &Ended) -> Vec<(f64, usize)> {
     seconds.into_iter().map(median).collect()
 }
 
-/// Whether each of the measured whole seconds behind `between` has at least twice the median of each before
+/// True if each of the measured whole seconds behind `between` has at least twice the median of each before
 /// it, and the medians of both sides are `reported`.
 fn changes(medians_ms: &[(f64, usize)], between: usize, reported: [f64; 2]) -> bool {
     let side = |seconds: Range<usize>| {
@@ -134,7 +134,7 @@ fn run_without_processor(wan: &Wan) -> Result<Ended, String> {
     Ok(run.ended())
 }
 
-/// Whether the run has the warning, its samples show what it says, and its limit is reported; or what is
+/// `Ok` if the run has the warning, its samples show what it says, and its limit is reported; or what is
 /// missing.
 fn is_slowed(ended: &Ended) -> Result<(), String> {
     let medians = medians_ms(ended);

@@ -1,4 +1,4 @@
-//! What was measured survives: a full disk, a limit on files, a kill, a closed terminal, and a user who loses
+//! Measurements survive a full disk, a limit on files, a kill, a closed terminal, and a user who loses
 //! patience.
 
 use crate::common::{Ended, Place, Signal, poll, shell};
@@ -63,7 +63,7 @@ fn lost_some(ended: &Ended, why: &str) {
 }
 
 /// A disk that only this run sees, and that something else fills once the run has kept its first samples.
-/// What is held in reserve is enough for the result.
+/// The disk space held in reserve is enough for the result.
 #[test]
 fn a_full_disk_costs_what_came_after_it_was_full() {
     let place = Place::new();
@@ -87,7 +87,7 @@ fn a_full_disk_costs_what_came_after_it_was_full() {
     lost_some(&shell(&place, "exec unshare -m sh inside"), "No space left on device");
 }
 
-/// What setrlimit(2) and `ulimit -f` do: a write past the limit is refused, and a signal would end the
+/// The effect of setrlimit(2) and `ulimit -f`: a write past the limit is refused, and a signal would end the
 /// process. The limit is set once the run has kept its first samples.
 #[test]
 fn a_limit_on_files_costs_what_came_after_it() {
@@ -190,8 +190,8 @@ fn full_pipe() -> (PipeReader, Stdio) {
     (reader, writer.into())
 }
 
-/// Who stops reading the lines of progress does not stop the run: neither its samples nor Ctrl-C wait for
-/// him.
+/// A reader who stops reading the lines of progress does not stop the run: neither its samples nor Ctrl-C
+/// wait for him.
 #[test]
 fn a_paused_reader_of_the_progress_holds_up_nothing() {
     let place = Place::new();
@@ -480,7 +480,7 @@ fn a_second_interrupt_leaves_whole_files() {
         if let Ok(page) = fs::read_to_string(ended.directory.join("report.html")) {
             assert!(page.trim_end().ends_with("</html>"), "after {wait_ms} ms: {} bytes", page.len());
         }
-        // What the summary has counted is in the samples, which may go on for longer.
+        // Requests that the summary has counted are in the samples, which may go on for longer.
         let kept = ended.samples();
         assert!(kept.len() as u64 >= all_requests(&summary), "after {wait_ms} ms: {} samples", kept.len());
     }
@@ -530,7 +530,7 @@ fn an_interrupted_simulation_ends_soon() {
         let ended = run.ended().exits(130);
         let summary = is_whole(&ended.directory);
         assert_eq!(ended.samples_file().kept(), all_requests(&summary), "{words}");
-        // What reads the whole capture is left to `farfield verify`.
+        // The check that reads the whole capture is left to `farfield verify`.
         let held = summary.verdict.checks.iter().find(|check| check.name == "capture-agrees");
         assert_eq!(held.is_some(), words.contains("--capture"), "{words}");
         let note = held.and_then(|check| check.note.as_deref()).unwrap_or("the run was interrupted");

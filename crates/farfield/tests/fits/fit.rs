@@ -145,7 +145,7 @@ fn slow_log() -> String {
     })
 }
 
-/// What comes next, in one line.
+/// The advice behind `next: `, in one line.
 fn next(ended: &Ended) -> String {
     let text = ended.stdout.split_once("next: ").expect("what comes next").1;
     text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -165,7 +165,7 @@ fn the_first_run_of_a_slow_log_shows_something_and_says_how_long_it_takes() {
     let run = place.run("slow/scenario.toml --plane simulated -d 480s --warm-up 1s").exits(0);
     let requests = run.summary().steady.requests;
     assert!(requests >= 150, "{requests} requests where {next} was said");
-    // Whoever says how fast it goes gets that.
+    // A speed that the user gives is kept.
     let ended = place.farfield("fit slow.log -o as-it-was --single-distributions --speed 1").exits(0);
     assert!(!ended.stdout.contains("times the log's pace"), "{}", ended.stdout);
     let ended = place.farfield("fit slow.log -o course --single-distributions --course").exits(0);
@@ -230,7 +230,7 @@ fn a_fit_writes_nothing_that_a_run_refuses() {
     let noise = line(1, "OPTIONS *")
         + &line(20, "GET http://other.example/abs.html")
         + &line(40, "CONNECT other.example:443");
-    // What a server logs of a handshake of TLS, of a client that says nothing, and of another protocol.
+    // Lines that a server logs of a handshake of TLS, of a client that says nothing, and of another protocol.
     let none = |second: u32, request: &str| line(second, request).replace(" HTTP/1.1", "");
     let noise =
         noise + &none(41, "\\x16\\x03\\x01\\x02") + &none(42, "-") + &none(43, "OPTIONS sip:nm SIP/2.0");

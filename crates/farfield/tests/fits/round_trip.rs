@@ -43,10 +43,10 @@ fn logged(ended: &Ended, site: &Site) -> String {
     })
 }
 
-/// How users of 1995 came: the images of a page come seconds after it, which H is about as well.
+/// The access of users of 1995: the images of a page come seconds after it, which H is about as well.
 const MODEMS: &str = "--access modem-56k --set connections.request-timeout=30m --set run.drain=5m";
 
-/// What the log says, and what the traffic that it makes on this network says; `laws` are flags of the fits.
+/// The fit of the log, and that of the traffic that it makes on this network; `laws` are flags of the fits.
 fn round_trip(log: &Path, network: &str, laws: &str) -> [FitReport; 2] {
     let place = Place::new();
     let read = |folder: &str, file: &str| {

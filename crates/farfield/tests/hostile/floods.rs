@@ -11,7 +11,7 @@ use std::panic::resume_unwind;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// What a run before a flooding server may take beyond one before a calm server, in KiB.
+/// Memory that a run before a flooding server may take beyond one before a calm server, in KiB.
 const BEYOND_CALM_KIB: u64 = 64 << 10;
 
 /// The name of the flood for a test that serves; see [`serves_where_it_is_asked_to`].
@@ -100,7 +100,7 @@ fn serves_where_it_is_asked_to() {
 /// A flood, the outcome that docs/limits.md promises of it, and what it promises beside that.
 type Flood = (&'static str, Outcome, &'static [Outcome]);
 
-/// What a busy machine makes of requests that were not flooded in time.
+/// Outcomes, on a busy machine, of requests that were not flooded in time.
 const LATE: [Outcome; 2] = [Outcome::TimedOut, Outcome::Unfinished];
 
 /// Scenes at once: a run has its own time, and takes a processor for a part of it.
@@ -182,7 +182,7 @@ const OF_FRAMES: &[Flood] = &[
     ("window-update", Outcome::Flooded, &[Outcome::Ok]),
     ("rst-stream", Outcome::Flooded, &[Outcome::Ok]),
 ];
-/// What goes on behind the end of a stream is counted as well.
+/// Frames after the end of a stream are counted as well.
 const OF_REPLIES: &[Flood] = &[
     ("continuation", Outcome::Flooded, &[]),
     ("continuation-with-fields", Outcome::HeadTooLarge, &[Outcome::Flooded]),

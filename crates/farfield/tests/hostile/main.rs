@@ -1,4 +1,4 @@
-//! Whoever means harm: servers that flood, other users of the machine, strangers' files and words.
+//! Hostile parties: servers that flood, other users of the machine, strangers' files and words.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,7 +1,7 @@
-//! What another user of the machine can do to whoever runs farfield: links planted where it is about to
-//! write, files made for it in advance, names that lead to pipes and devices.
+//! Attacks by another user of the machine on whoever runs farfield: links planted where it is about to write,
+//! files made for it in advance, names that lead to pipes and devices.
 //!
-//! What is planted is planted by processes of another user. Where such a process races with farfield, both
+//! Links and files are planted by processes of another user. Where such a process races with farfield, both
 //! are in namespaces of processes and mounts that end with the scene.
 
 use crate::common::wan::{CALM_PACKETS, SHORT, find, may_build};
@@ -148,7 +148,7 @@ fn raced(place: &Place, before: &str, words: &str) -> Ended {
     ended
 }
 
-/// Whether such a race can be run; if not, `test` is skipped.
+/// True if such a race can be run; if not, `test` is skipped.
 fn may_race(test: &str) -> bool {
     may_build(test) && ["unshare", "setpriv"].iter().all(|program| find(test, program).is_some())
 }
@@ -240,7 +240,7 @@ fn files_of_a_run_are_its_owners_alone_in_a_directory_of_another_user() {
             let (found, name) = (entry.metadata().expect("a file"), entry.file_name());
             let mode = if found.is_dir() { 0o700 } else { 0o600 };
             let owner = if name == "server.log" { owner } else { 0 };
-            // What the neighbour planted under a name that this run does not use is still its own.
+            // A file that the neighbour planted under a name that this run does not use is still its own.
             if found.uid() != NEIGHBOUR || name != "program-1.log" || scenario == "names" {
                 assert_eq!((found.uid(), found.mode() & 0o777), (owner, mode), "{name:?}");
                 seen += 1;

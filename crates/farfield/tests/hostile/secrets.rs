@@ -177,7 +177,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// What a file says; of one in columns, what these say without their compression.
+/// The text of a file; of one in columns, that of its rows without their compression.
 fn text_of(path: &Path) -> String {
     let bytes = fs::read(path).expect("own file");
     let mut text = String::from_utf8_lossy(&bytes).into_owned();
@@ -240,8 +240,8 @@ fn a_variable_of_the_environment_is_written_nowhere() {
     assert!(searched > 20, "{searched} files");
 }
 
-/// What is sent and comes back is not in the files of figures: credentials, cookies, bodies and paths, here
-/// of requests without sessions.
+/// Content that is sent and comes back is not in the files of figures: credentials, cookies, bodies and
+/// paths, here of requests without sessions.
 #[test]
 fn files_of_figures_have_nothing_that_was_sent() {
     let place = Place::new();

@@ -1,5 +1,5 @@
-//! What strangers can do: to a terminal by what they are called and say, to passwords, and to the machine by
-//! a scenario.
+//! Attacks by strangers: on a terminal by what they are called and say, on passwords, and on the machine by a
+//! scenario.
 
 use crate::common::wan::may_build;
 use crate::common::{Ended, Place};

@@ -26,7 +26,7 @@ const FILE: usize = 16 * 1024;
 /// Bytes of each image of the page, and how many there are.
 const IMAGE: usize = 1_000;
 const IMAGES: usize = 12;
-/// How much sooner than a user of farfield's own Chromium may have the page.
+/// Share of the time of a user of farfield's own by which Chromium may have the page sooner.
 const APART: f64 = 0.15;
 /// As long as what Chromium says.
 const USER_AGENT: &str = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/100.0.0.0 Safari/537.36";
@@ -55,7 +55,7 @@ fn behind(wan: &Wan, path: &Path, command: &[&str]) -> Ended {
     wan.place.farfield_with(&[&words[..], command].concat()).exits(0)
 }
 
-/// What a program fetched is the file, and it says that it took its time.
+/// Fails unless a program fetches the file, and says that it took its time.
 #[track_caller]
 fn fetches(wan: &Wan, path: &Path, command: &[&str], milliseconds: impl Fn(&Ended) -> f64) {
     let ended = behind(wan, path, command);
@@ -110,7 +110,7 @@ fn python_behind_three_paths() {
     }
 }
 
-/// What Chromium says of a page: milliseconds from when it began to fetch it until all of it was there.
+/// Milliseconds, by Chromium, from when it began to fetch a page until all of it was there.
 fn load_ms(ended: &Ended) -> f64 {
     let (_, rest) = ended.stdout.split_once("data-load-ms=\"").unwrap_or_else(|| panic!("{ended:?}"));
     number(rest.split('"').next().unwrap_or_default())
@@ -160,7 +160,7 @@ fn chromium_behind_three_paths() {
     );
     wan.place.write("www/page.html", &page);
     for nth in 0..IMAGES {
-        // What follows the end of an image is not looked at.
+        // Bytes after the end of an image are not looked at.
         let mut image = PIXEL.to_vec();
         image.resize(IMAGE, 0);
         wan.place.write(&format!("www/image-{nth}.gif"), image);

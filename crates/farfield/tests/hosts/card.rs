@@ -75,7 +75,7 @@ impl Wire {
         served_in(&self.there, place, &listen, &format!("{SERVER}:8080"))
     }
 
-    /// What this machine has of interfaces, addresses and routes; how promiscuous its card is among it.
+    /// Interfaces, addresses and routes of this machine; how promiscuous its card is among them.
     fn state(&self) -> String {
         let tables = ["-d link", "address", "route show table all", "-6 route show table all"];
         tables.map(|words| self.ip(words)).concat()
@@ -243,7 +243,7 @@ fn a_card_that_changes_ends_the_run() {
 const CLIENTS: EthernetAddress = EthernetAddress([2, 0, 0, 0, 0, 0x55]);
 const STRANGER: EthernetAddress = EthernetAddress([2, 0, 0, 0, 0, 0x66]);
 
-/// What a stranger says of ARP: that `address` is its own.
+/// A stranger's frame of ARP: it claims that `address` is its own.
 fn claim(receiver: EthernetAddress, operation: ArpOperation, address: &str, target: &str) -> Vec<u8> {
     let [sender_ip, target_ip] = [address, target].map(|text| text.parse().expect("an address"));
     let arp = ArpRepr { operation, sender: STRANGER, sender_ip, target: receiver, target_ip };

@@ -36,7 +36,7 @@ impl Host {
         file_of(&self.namespace)
     }
 
-    /// What `ip` says there to these words.
+    /// Output of `ip` there with these words.
     fn ip(&self, words: &str) -> String {
         let ended = self.run("ip", words);
         assert_eq!(ended.code, Some(0), "ip {words}: {}", ended.stderr);

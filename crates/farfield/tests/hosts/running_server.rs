@@ -69,7 +69,7 @@ fn a_server_on_loopback_is_reached_from_afar() {
     assert_eq!(verified.code, Some(0), "{verified:?}");
 }
 
-/// What is added to the machine is said before, as it is.
+/// Additions to the machine are announced before, as they are then made.
 #[test]
 fn what_changes_is_said_before() {
     let test = "what_changes_is_said_before";
@@ -91,7 +91,7 @@ fn what_changes_is_said_before() {
     poll("the route to be there", || machine.ip("route").contains("198.18.0.0/15").then_some(()));
     assert!(machine.ip("route").contains("default via 10.20.0.254"), "{}", machine.ip("route"));
     poll("a checkpoint", || place.path("run/summary.json").exists().then_some(()));
-    // What was there is there, and has not changed.
+    // Everything that was there is there, and has not changed.
     has_all_of(&before, &machine.state(), "farfield0");
     // The socket that sees packets arrive: at the server's address, to one client's address alone.
     let sockets = std::fs::read_to_string("/proc/thread-self/net/udp").expect("a table");

@@ -1,5 +1,5 @@
-//! What goes wrong with servers that run already: each case ends in a sentence that says what to do, and
-//! leaves the machine as it was.
+//! Failures with servers that run already: each ends in a sentence that says what to do, and leaves the
+//! machine as it was.
 //!
 //! A namespace plays the machine. Root is needed, nginx and iproute2; a test that lacks one skips by name.
 

@@ -254,8 +254,8 @@ struct Fetched {
     connections: u32,
     /// For how long, unless `FARFIELD_SECONDS` has another number.
     seconds: u32,
-    /// How far the least and the median response times may be apart. The packets of a megabyte take a debug
-    /// build milliseconds of processor time, which a path of 50 ms shows.
+    /// Relative difference allowed in the least, and in the median response time. The packets of a megabyte
+    /// take a debug build milliseconds of processor time, which a path of 50 ms shows.
     apart: [f64; 2],
 }
 
@@ -270,7 +270,7 @@ const CONGESTION: &str = "server.congestion = 'cubic'";
 /// Measurements at most, until other work on the machine has left one undisturbed.
 const TRIES: usize = 4;
 
-/// What was measured of replies, on kept-alive connections without think time.
+/// Measurements of replies, on kept-alive connections without think time.
 #[derive(Debug, Clone, Copy)]
 struct Replies {
     per_s: f64,
@@ -284,7 +284,7 @@ impl Replies {
         [self.per_s, self.least_ms, self.median_ms, self.mean_ms]
     }
 
-    /// How far each of the columns is from `other`'s.
+    /// Relative difference of each column from `other`'s.
     fn apart(&self, other: &Replies) -> [f64; 4] {
         let (own, others) = (self.columns(), other.columns());
         std::array::from_fn(|column| own[column] / others[column] - 1.0)

@@ -18,7 +18,7 @@ const CONTENT: &str = "the content of a request";
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
-/// What a server says when it has read a head.
+/// A server's word when it has read a head.
 #[derive(Clone, Copy)]
 enum Says {
     /// This, and a final reply behind the content.
@@ -27,7 +27,7 @@ enum Says {
     Instead(&'static [u8]),
 }
 
-/// What a server saw.
+/// Counts of what a server saw.
 #[derive(Default)]
 struct Seen {
     connections: AtomicU32,
@@ -110,7 +110,7 @@ fn server(says: Says) -> (SocketAddr, Arc<Seen>) {
     (address, seen)
 }
 
-/// Whether nothing lies in the socket.
+/// True if nothing lies in the socket.
 fn is_quiet(stream: &mut TcpStream) -> bool {
     stream.set_nonblocking(true).expect("a socket");
     let found = stream.peek(&mut [0]);
@@ -173,8 +173,8 @@ fn a_final_status_takes_the_place_of_the_content() {
     }
 }
 
-/// Who says nothing gets the content after a while, and the wait is in the times, in a warning and nowhere
-/// else. A reply whose head has come by then still takes its place.
+/// A server that says nothing gets the content after a while, and the wait is in the times, in a warning and
+/// nowhere else. A reply whose head has come by then still takes its place.
 #[test]
 fn content_goes_without_a_word_after_a_time() {
     let place = Place::new();

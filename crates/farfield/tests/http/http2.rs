@@ -109,7 +109,7 @@ fn pages_take_one_connection() {
 #[test]
 fn connections_that_go_away_lose_nothing() {
     let place = Place::new();
-    // What is asked last waits for more connections than a refused stream is sent again.
+    // The last requests wait for more connections than a refused stream is sent again.
     let directives = "keepalive_requests 5;";
     let Some(server) = serve("connections_that_go_away_lose_nothing", &place, directives) else { return };
     let words = "/page --http 2 --policy multiplexed --set connections.streams=40 -n 400 -c 3";

@@ -174,7 +174,7 @@ fn a_server_that_is_killed_is_named() {
     assert!(failed.iter().all(|outcome| named.contains(outcome)), "{failed:?}");
 }
 
-/// What answers a datagram; nothing if that is empty.
+/// The answer to a datagram; none is sent if it is empty.
 type Answer = fn(&[u8]) -> Vec<u8>;
 
 /// Answers each datagram with what `answer` makes of it, until it is dropped.

@@ -181,7 +181,7 @@ fn https_goes_through_a_tunnel() {
     }
 }
 
-/// What a proxy answers in place of a tunnel ends the connection with the reason, within the limits.
+/// A proxy's answer in place of a tunnel ends the connection with the reason, within the limits.
 #[test]
 fn a_tunnel_that_does_not_open_says_why() {
     type Reply = fn(&TcpStream) -> std::io::Result<()>;

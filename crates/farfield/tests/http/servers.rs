@@ -37,7 +37,7 @@ impl Kind {
         }
     }
 
-    /// Where it is; `None`, and the test is skipped, where it is not.
+    /// The path of its program; `None`, with the test skipped, if it is not installed.
     fn find(self, test: &str) -> Option<PathBuf> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/local/sbin".into()]);
@@ -266,7 +266,7 @@ fn limited(kind: Kind, test: &str) {
         let logged = server.requests_logged(requests);
         match policy {
             "persistent" => assert_eq!(logged, requests),
-            // What was sent ahead to a connection that the server then closed may have it reset, and the
+            // Requests sent ahead to a connection that the server then closed may have it reset, and the
             // replies on their way lost. The server has logged these; they are asked for again, once each.
             _ => assert!((requests..requests + requests / 5).contains(&logged), "{logged} of {requests}"),
         }

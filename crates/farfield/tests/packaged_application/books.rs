@@ -1,4 +1,4 @@
-//! What the wiki's database holds of the books: who wrote in which, and each text to the last byte.
+//! Books in the wiki's database: who wrote in which, and each text to the last byte.
 
 use crate::wiki::{BOOK, Wiki};
 
@@ -40,7 +40,7 @@ pub fn lines_of(wiki: &Wiki, book: &Reader) -> Vec<String> {
     lines
 }
 
-/// What was written at the end of a book.
+/// The text that was written at the end of a book.
 #[track_caller]
 fn added(wiki: &Wiki, book: &Reader, title: &str) -> String {
     let texts = wiki.ask(TEXTS);
@@ -51,8 +51,8 @@ fn added(wiki: &Wiki, book: &Reader, title: &str) -> String {
     added.unwrap_or_else(|| panic!("{title} was spoilt: {text}")).to_owned()
 }
 
-/// How often each of `readers` has written. Holds every revision to be of a reader's own book, and every book
-/// to be as it was, with one more line at its end for each revision, all of different sessions.
+/// Number of revisions by each of `readers`. Holds every revision to be of a reader's own book, and every
+/// book to be as it was, with one more line at its end for each revision, all of different sessions.
 #[track_caller]
 pub fn written(wiki: &Wiki, readers: &[Reader]) -> Vec<usize> {
     let revisions = wiki.ask(REVISIONS);
@@ -78,7 +78,7 @@ pub fn written(wiki: &Wiki, readers: &[Reader]) -> Vec<usize> {
     counts
 }
 
-/// Who wrote which revision of what, but for those who set the wiki up.
+/// Author and page of each revision, but for those of the users who set the wiki up.
 const REVISIONS: &str = "
 select actor_name, page_title from wiki.revision join wiki.actor on actor_id = rev_actor
 join wiki.page on page_id = rev_page where actor_name not in ('Librarian', 'MediaWiki default', 'Admin') order by rev_id";

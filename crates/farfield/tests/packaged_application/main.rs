@@ -54,7 +54,7 @@ impl Library {
 struct Reported {
     well: [usize; STATES.len()],
     pages: [usize; STATES.len()],
-    /// What the application answered with a redirect to what it had stored.
+    /// Requests that the application answered with a redirect to what it had stored.
     stored: usize,
     /// Users that saved something.
     savers: usize,

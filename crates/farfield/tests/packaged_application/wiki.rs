@@ -12,7 +12,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Where Debian puts it.
+/// The folder of Debian's package.
 const WIKI: &str = "/usr/share/mediawiki";
 const APACHE_MODULES: &str = "/usr/lib/apache2/modules";
 
@@ -28,7 +28,7 @@ pub struct Wiki {
     home: String,
 }
 
-/// What it is made of, by its path.
+/// Programs of a wiki, by their paths.
 struct Programs {
     apache: PathBuf,
     php: PathBuf,
@@ -162,7 +162,7 @@ impl Wiki {
         assert!(ended.success(), "{command:?}: {}", self.read("install.log"));
     }
 
-    /// What the database answers: rows, and columns parted by tabs.
+    /// The database's answer: rows, and columns parted by tabs.
     #[track_caller]
     pub fn ask(&self, statements: &str) -> Vec<String> {
         let mut client = Command::new(&self.programs.database_client);
@@ -206,7 +206,7 @@ impl Wiki {
         [program, "-d".into(), self.home.clone(), "-f".into(), config, "-DFOREGROUND".into()]
     }
 
-    /// What a scenario on the emulated plane says of its server: the same Apache, in a network namespace.
+    /// The `[server]` table of a scenario on the emulated plane: the same Apache, in a network namespace.
     pub fn emulated_server(&self) -> String {
         let words = self.apache("80").map(|word| format!("'{word}'")).join(", ");
         let settings = self.place.path("LocalSettings.php");
@@ -216,7 +216,7 @@ impl Wiki {
         )
     }
 
-    /// What Apache was asked: the status, the method and the path of each request.
+    /// Requests to Apache: the status, the method and the path of each.
     pub fn log(&self) -> Vec<String> {
         // Apache also asks itself, to wake processes that are to end.
         let asked = |line: &&str| !line.contains(" OPTIONS ");

@@ -7,7 +7,7 @@ use farfield_base::{Outcome, PagePart, Sample};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-/// What the shop answers, word for word.
+/// The shop's answers, word for word.
 const REPLIES: &str = r#"
 [[simulated.reply]]
 path = "/"
@@ -78,7 +78,7 @@ fn run(place: &Place, session: &str, words: &str) -> Ended {
     place.run(&format!("sim.toml --warm-up 0s {words}"))
 }
 
-/// Whether these bytes passed the server's gateway. Requests are shorter than a packet.
+/// True if these bytes passed the server's gateway. Requests are shorter than a packet.
 fn passed(ended: &Ended, bytes: &str) -> bool {
     let capture = fs::read(ended.directory.join("capture.pcapng")).expect("a capture");
     capture.windows(bytes.len()).any(|window| window == bytes.as_bytes())
@@ -131,7 +131,7 @@ fn a_visit_takes_what_it_needs_from_replies_that_are_fixed() {
     assert!(!old.iter().any(|cookies| passed(&ended, cookies)), "the cookie that was set over");
 }
 
-/// What is not there fails where it is missed, as it does with a real server.
+/// A part that a fixed reply lacks fails where it is missed, as it does with a real server.
 #[test]
 fn what_a_fixed_reply_lacks_is_missed() {
     for (from, to, state, outcome) in [
@@ -416,8 +416,8 @@ path = '/i'
     assert!((i / h - 0.3).abs() < 4.0 * (0.21 / h).sqrt(), "{i} of i after {h} of h");
 }
 
-/// What a model of a server cannot give is reported when the scenario is read, with its key, its line and
-/// what would do.
+/// A demand that a model of a server cannot meet is reported when the scenario is read, with its key, its
+/// line and what would do.
 #[test]
 fn what_no_reply_could_give_is_refused() {
     let place = Place::new();
@@ -454,7 +454,7 @@ fn what_no_reply_could_give_is_refused() {
         place.write("x.toml", format!("plane = 'simulated'\n[load]\nusers = 2\n{text}"));
         place.run("x.toml").exits(2).says(&parts);
     }
-    // What holds of any reply is no reason, nor is what has a value for want of another.
+    // A check that holds of any reply is no reason, nor is an extraction with a default value.
     for fine in [
         "check = { status = '2xx', lacks = 'error', header = { x = false } }",
         "extract.t = { css = 'a', default = 'x' }",

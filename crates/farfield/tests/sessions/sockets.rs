@@ -33,7 +33,7 @@ fn a_visit_brings_what_it_was_given() {
     assert_eq!(orders.len(), buyers.len(), "each row of data is used once");
 }
 
-/// What a browser fetches is fetched once for each visitor: it stays fresh for a minute.
+/// An object that a browser fetches is fetched once for each visitor: it stays fresh for a minute.
 #[test]
 fn a_browser_loads_what_pages_embed() {
     let (place, shop) = (Place::new(), Shop::open());
@@ -54,7 +54,7 @@ fn a_browser_loads_what_pages_embed() {
     assert!(html.mean_ns <= response.mean_ns && response.count == pages.completed, "{response:?} {html:?}");
 }
 
-/// What the shop is for: users who forget one thing are refused, and their sessions end there.
+/// The shop's purpose: users who forget one thing are refused, and their sessions end there.
 #[test]
 fn who_forgets_something_is_refused() {
     let shop = Shop::open();

@@ -10,7 +10,7 @@ use std::fs;
 use std::net::IpAddr;
 use std::process::{Command, Stdio};
 
-/// Where the shop listens, in the environment of this program as a process that serves.
+/// The variable with the shop's address, in the environment of this program as a process that serves.
 const LISTEN: &str = "FARFIELD_SHOP";
 
 /// A shop, in the namespace of the run's server: this program again.
@@ -138,7 +138,7 @@ fn of_each_state(samples: &[Sample], answered: &[Answered]) {
     assert_eq!(sampled(5, false), ordered);
 }
 
-/// Whoever forgets one thing is refused there, across losses too, and nothing is bought.
+/// A user who forgets one thing is refused there, across losses too, and nothing is bought.
 #[test]
 fn who_forgets_something_far_away_is_refused() {
     let test = "who_forgets_something_far_away_is_refused";

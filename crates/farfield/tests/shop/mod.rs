@@ -78,7 +78,7 @@ struct Books {
     given: u32,
     /// The hidden field that a visitor's form had.
     csrf: BTreeMap<String, String>,
-    /// Who is logged in, by the cookie.
+    /// Users who are logged in, by the cookie.
     logged_in: BTreeMap<String, String>,
     /// The token of each who is.
     tokens: BTreeMap<String, String>,
@@ -131,17 +131,17 @@ impl Shop {
         lock(&self.books)
     }
 
-    /// Who ordered, one for each order.
+    /// Users who ordered, one for each order.
     pub fn orders(&self) -> Vec<String> {
         self.books().orders.clone()
     }
 
-    /// What was refused, and why.
+    /// Refused requests, each with the reason.
     pub fn refusals(&self) -> Vec<String> {
         self.books().refusals.clone()
     }
 
-    /// How often each path was asked for.
+    /// Number of requests for each path.
     pub fn fetched(&self) -> BTreeMap<String, u32> {
         self.books().fetched.clone()
     }
@@ -158,7 +158,7 @@ pub struct Answered {
     pub status: u16,
     pub method: String,
     pub path: String,
-    /// Why it was refused, or the order.
+    /// The reason why it was refused, or the order.
     pub said: String,
 }
 
@@ -361,7 +361,7 @@ impl Books {
         Ok(answer)
     }
 
-    /// Who sent the token of a session that is logged in.
+    /// The user who sent the token of a session that is logged in.
     fn holder(&self, asked: &Asked) -> Result<String, &'static str> {
         let token = asked.headers.get("x-token").ok_or("no token")?;
         let sid = self.tokens.get(token).ok_or("a token that nobody has")?;

@@ -6,7 +6,7 @@ use crate::common::{Ended, Place, skip};
 use farfield_base::{Outcome, Sample};
 use std::process::Command;
 
-/// What tshark finds in the capture of a run with the secrets in `keys`.
+/// The capture of a run, as tshark reads it with the secrets in `keys`.
 struct Read<'a> {
     ended: &'a Ended,
     keys: &'a str,
@@ -68,8 +68,8 @@ fn is_read(ended: &Ended, http: &str) {
     assert_eq!(read.values(answered, answered), vec!["200"; samples.len()], "HTTP/{http}");
     assert_eq!(read.values(length, length), vec!["1000"; samples.len()], "HTTP/{http}");
     // Warnings and errors; what is worth a note or a remark begins below (PI_WARN is 6 << 20).
-    // What tshark says of TCP alone is the kernel's affair, such as segments that a busy machine sends again,
-    // or the RST of a closed socket to a server that says goodbye as well.
+    // Findings of tshark on TCP alone are the kernel's affair, such as segments that a busy machine sends
+    // again, or the RST of a closed socket to a server that says goodbye as well.
     let of_tcp = "tcp.analysis.flags || tcp.flags.reset == 1 || tcp.options.sack_le";
     let wrong = format!("_ws.malformed || (tls && _ws.expert.severity >= 0x600000 && !({of_tcp}))");
     assert_eq!(read.values(&wrong, "frame.number"), [""; 0], "HTTP/{http}");
@@ -93,7 +93,7 @@ fn are_frames_read(ended: &Ended, requests: usize) {
     assert_eq!(Read { ended, keys: "none.log" }.frames("http3"), []);
 }
 
-/// What captures need; if it is not there, the test is skipped.
+/// True if packets can be captured and read here; if not, `test` is skipped.
 fn may_capture(test: &str) -> bool {
     if Command::new("tshark").arg("-v").output().is_err() {
         skip(test, "no tshark");

@@ -1,4 +1,4 @@
-//! What clients bring to a handshake, against nginx: certificates of their own, and groups of key exchange.
+//! Clients' part in a handshake, against nginx: certificates of their own, and groups of key exchange.
 
 use crate::common::secure::{Authority, BOTH, Nginx, VALID, take_log};
 use crate::common::{Ended, Place, count};

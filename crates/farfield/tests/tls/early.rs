@@ -14,7 +14,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How many of the samples went so.
+/// Number of samples whose early data went so.
 fn went(samples: &[Sample], early: EarlyData) -> usize {
     samples.iter().filter(|sample| sample.tls.is_some_and(|tls| tls.early == early)).count()
 }
@@ -151,8 +151,8 @@ fn serve(mut session: ServerConnection, mut stream: TcpStream) -> std::io::Resul
     Ok(())
 }
 
-/// What the server passes over is asked again behind the handshake: every request is answered, and served
-/// once.
+/// Early data that the server passes over is sent again after the handshake: every request is answered, and
+/// served once.
 #[test]
 fn what_is_passed_over_is_sent_again() {
     let place = Place::new();

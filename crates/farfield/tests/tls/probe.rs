@@ -106,8 +106,8 @@ fn a_refused_run_sends_nothing_more() {
     }
 }
 
-/// What may be otherwise a moment later is left to the run, which shows it: the first handshake is closed,
-/// left without an answer, ended for the server's own trouble, or flooded.
+/// A failure that may be gone a moment later is left to the run, which shows it: the first handshake is
+/// closed, left without an answer, ended for the server's own trouble, or flooded.
 #[test]
 fn what_may_pass_is_left_to_the_run() {
     let place = Place::new();

@@ -68,7 +68,7 @@ impl Kind {
         }
     }
 
-    /// What starts it.
+    /// The command that starts it.
     fn words(self, program: &Path, home: &str) -> Vec<String> {
         let program = program.to_str().expect("a plain path");
         let config = format!("{home}/server.conf");

@@ -100,8 +100,8 @@ const LASTING: [Outcome; 5] = [
     Outcome::NotTls,
 ];
 
-/// What a run against a server with this outcome says: that all failed so, with a remedy, and never a hang.
-/// One with a lasting outcome is refused, and has it where the server is another than before the run.
+/// A run against a server with this outcome says that all failed so, with a remedy, and never hangs. One with
+/// a lasting outcome is refused, and has it where the server is another than before the run.
 #[track_caller]
 fn fails(place: &Place, words: &str, outcome: Outcome) -> Ended {
     let words = match LASTING.contains(&outcome) {

@@ -19,7 +19,7 @@ struct Exchange {
     reply_bytes: u64,
 }
 
-/// What a capture shows of a connection.
+/// A connection, as a capture shows it.
 #[derive(Debug, Clone)]
 struct Connection {
     syn: i64,
@@ -31,7 +31,8 @@ struct Connection {
 }
 
 impl Connection {
-    /// How many bytes from `begin` on have not passed before: a busy machine retransmits even on loopback.
+    /// Number of bytes from `begin` on that have not passed before: a busy machine retransmits even on
+    /// loopback.
     fn new_bytes(&mut self, side: usize, begin: u32, length: u32) -> u32 {
         let next = self.next[side].get_or_insert(begin);
         let new = begin.wrapping_add(length).wrapping_sub(*next).cast_signed().max(0).cast_unsigned();
@@ -118,10 +119,10 @@ fn captured(test: &str, ended: Ended) -> Option<Ended> {
     if ended.code == Some(3) { Some(ended) } else { Some(ended.exits(0)) }
 }
 
-/// Whether packets are in order with the instants of samples.
+/// The order of packets against the instants of samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Order {
-    /// They are: a request is sent before its packet passes, and a reply arrives after its packets do.
+    /// A request is sent before its packet passes, and a reply arrives after its packets do.
     Kept,
     /// An emulated client that is late has the instants of its own time, not those of the kernel.
     OfAnotherClock,

@@ -125,7 +125,7 @@ fn errors_planted_in_the_files_of_a_run_are_named() {
     assert!(found.findings[0].evidence.contains("heading.seed 1 for 2"), "{:?}", found.findings);
 }
 
-/// What cannot be verified is said in a sentence; what can be still is.
+/// Input that cannot be verified gets a sentence; the rest is still verified.
 #[test]
 fn bad_input_gets_a_sentence() {
     let place = Place::new();
@@ -187,7 +187,7 @@ fn a_run_on_sockets_agrees_with_the_kernels_packets() {
     if run.code == Some(1) && !rustix::process::geteuid().is_root() {
         return skip(test, "no permission to capture");
     }
-    // Whether its requests are on time is not what this test is about.
+    // The lateness of its requests is not what this test is about.
     let found = result(&run.directory);
     assert_eq!(found.matched.unexplained, 0.0, "{:?}", found.matched);
     assert!(found.clocks.same && found.matched.requests > 300, "{:?}", found.matched);
@@ -235,7 +235,7 @@ fn a_capture_by_tcpdump_is_aligned_and_matched() {
     let wrong =
         names(&found).into_iter().filter(|name| !name.ends_with("-times") && !name.starts_with("arrivals"));
     assert_eq!(wrong.collect::<Vec<_>>(), Vec::<&str>::new(), "{}", ended.stdout);
-    // The same packets by a clock that is ahead by as much as nobody's own clock is.
+    // Its packets, by a clock that is ahead by as much as nobody's own clock is.
     let apart = place.path("apart.pcap");
     fs::write(&apart, ahead(&fs::read(&file).expect("tcpdump's"), 83_000)).expect("own file");
     let ended = verify(&place, &run, &format!("--capture {}", apart.display()));

@@ -19,7 +19,7 @@ const SESSIONS: &str = "plane = 'simulated'\n\
     [simulated]\nworkers = 4\nservice-time = '1ms'\nreply-size = '2kB'\n\
     [capture]\ngateway = true\n";
 
-/// What `farfield verify` says of a directory: its exit code, and its words.
+/// The answer of `farfield verify` on a directory: its exit code, and its words.
 fn verify(directory: &Path) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_farfield"));
     let output = command.arg("verify").arg(directory).stdin(Stdio::null()).output().expect("farfield");
@@ -34,7 +34,7 @@ fn missed<'a>(errors: &'a [PlantedError], run: &Path, folder: &Path, worker: usi
         planted::plant(error, run, &to).expect("own folder");
         let (code, said) = verify(&to);
         match code {
-            // What samples and summary agree on, packets alone contradict.
+            // Errors on which samples and summary agree are contradicted by packets alone.
             Some(3) => {
                 let mut names = said.lines().filter_map(|line| line.strip_prefix("  ! "));
                 // A capture of another length than the run's own is known by its packets, too.

@@ -44,7 +44,7 @@ fn transactions_are_the_samples_to_the_nanosecond() {
         let mut complete: Vec<_> =
             capture.transactions.iter().filter(|it| it.state == TransactionState::Complete).collect();
         assert!(samples.len() > 1_000 && complete.len() >= samples.len(), "{}", samples.len());
-        // What the run's end left unfinished at the client had passed the gateway.
+        // Transactions that the run's end left unfinished at the client had passed the gateway.
         let last = samples.iter().map(|sample| sample.done.as_ns()).max().unwrap_or_default();
         complete.retain(|it| it.reply_last.is_some_and(|at| at.0 + 25_000_000 <= last));
         let mut ways = Vec::new();
@@ -74,7 +74,7 @@ fn transactions_are_the_samples_to_the_nanosecond() {
     }
 }
 
-/// What tshark says of the packets that match `filter`: a row of `fields` each.
+/// Packets that match `filter`, by tshark: a row of `fields` each.
 fn tshark(ended: &Ended, filter: &str, fields: &[&str]) -> Vec<Vec<String>> {
     let mut command = Command::new("tshark");
     command.arg("-r").arg(ended.directory.join("capture.pcapng")).args(["-Y", filter, "-T", "fields"]);

@@ -1,5 +1,5 @@
-//! What a user types first on the emulated plane is valid, and on time by what farfield chooses itself: who
-//! runs on which processor, and when users begin.
+//! A user's first run on the emulated plane is valid, and on time by what farfield chooses itself: who runs
+//! on which processor, and when users begin.
 
 use crate::common::wan::{CALM_PACKETS, Kind, Wan, find};
 use crate::common::{CALM, Ended, poll, skip};
@@ -40,7 +40,7 @@ fn nginx(test: &str) -> Option<Wan> {
     Some(wan)
 }
 
-/// When each user began, in order of their numbers.
+/// The instant at which each user began, in order of their numbers.
 fn begun(ended: &Ended) -> Vec<Instant> {
     let mut first = vec![Instant::MAX; 1000];
     for sample in ended.samples() {
@@ -104,7 +104,7 @@ fn typed_again(wan: &Wan, more: &str) -> farfield_measure::Summary {
     typed(wan, more).exits(0).summary()
 }
 
-/// Whether a group that keeps to a set of processors can be made here, tried without farfield: below the own
+/// True if a group that keeps to a set of processors can be made here, tried without farfield: below the own
 /// group of version 1, or below the next one above that passes cpusets on in version 2.
 fn can_keep_to(processor: usize) -> bool {
     let read = |path: PathBuf| fs::read_to_string(path).unwrap_or_default();
@@ -205,7 +205,7 @@ fn bound_workers(wan: &Wan, command: Command, server: &str) -> (Ended, Vec<Strin
     (ended, affinities)
 }
 
-/// Whether a list of processors as the kernel writes it has one.
+/// True if a list of processors, as the kernel writes it, has `processor`.
 fn has(list: &str, processor: usize) -> bool {
     let number = |text: &str| text.parse::<usize>().expect("a number");
     list.split(',').any(|part| match part.split_once('-') {

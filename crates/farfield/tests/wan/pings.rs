@@ -105,8 +105,8 @@ fn pings_take_the_configured_round_trip() {
 
 /// Pings to each distance.
 const PINGS: usize = 30;
-/// What a ping may take beyond its round trip and what the run recorded: the system calls of both sides and
-/// the wake of a shard that slept, in a build without optimisation.
+/// Time that a ping may take beyond its round trip and the lateness that the run recorded: the system calls
+/// of both sides and the wake of a shard that slept, in a build without optimisation.
 const KERNEL_US: f64 = 500.0;
 /// The resolution of what `ping` prints, and its use of three printed figures for the middle one.
 const RESOLUTION_US: f64 = 3.0;
@@ -117,14 +117,14 @@ struct Distance {
     beyond_us: Vec<f64>,
 }
 
-/// What a run recorded of its own lateness.
+/// A run's record of its own lateness.
 #[derive(Debug)]
 struct Recorded {
     /// The least lateness of packets that left for the server, in microseconds.
     least_us: f64,
     /// The median of it.
     median_us: f64,
-    /// How many left later than the median, if all left at different times.
+    /// Number of packets that left later than the median, if all left at different times.
     later: u64,
     /// The time for which the worker was ready and other work, or the machine's host, had its processor, in
     /// microseconds.
@@ -190,7 +190,7 @@ fn a_millisecond_that_is_not_recorded_is_found() {
     for waited_us in [0.0, 100_000.0] {
         assert_eq!(Late::find(&pings(0.0), &recorded(40.0, waited_us)), None);
         assert_eq!(Late::find(&pings(1e3), &recorded(40.0, waited_us)), Some(Late::LeastOf(1, 1080.0)));
-        // Where packets were late, but not all of them by as much.
+        // Packets that were late, but not all of them by as much.
         assert_eq!(Late::find(&pings(1e3), &recorded(5e3, waited_us)), Some(Late::Least(1080.0)));
         let all = Recorded { least_us: 1040.0, ..recorded(1040.0, waited_us) };
         assert_eq!(Late::find(&pings(1e3), &all), None);

@@ -30,7 +30,7 @@ backbone = '20Mbit'
 queue = 'unlimited'
 ";
 
-/// What a number of shards made of a load.
+/// The results of a load on a number of shards.
 struct Made {
     summary: Summary,
     samples: Vec<Sample>,
@@ -111,7 +111,7 @@ fn agree_in_all([one, two, three]: &[Made; 3], within: f64) -> Result<(), String
 /// So many tries at most: other work makes some runs slower, and lets none agree that do not.
 const TRIES: usize = 3;
 
-/// What one, two and three shards made of a load, which agree.
+/// The results of a load on one, two and three shards, which agree.
 #[track_caller]
 fn agreed(wan: &Wan, load: &str, within: f64) -> [Made; 3] {
     let mut differs = String::new();

@@ -426,13 +426,13 @@ fn captures_are_clean_where_nothing_is_lost() {
     assert!(all_agree(&found), "{:?}", found.times);
 }
 
-/// Whether all times of the samples are those of the packets, to the nanosecond; there is none of TLS.
+/// True if all times of the samples are those of the packets, to the nanosecond; there is none of TLS.
 fn all_agree(found: &farfield_verify::Verification) -> bool {
     let mut times = found.times.iter().filter(|errors| errors.time != farfield_verify::TimeKind::Tls);
     times.all(|errors| errors.max_absolute_ns == Some(0))
 }
 
-/// What the run found when it held its samples against its packets.
+/// The run's own verification of its samples against its packets.
 fn verification(ended: &Ended) -> farfield_verify::Verification {
     let text = std::fs::read_to_string(ended.directory.join("verify.json")).expect("verify.json");
     serde_json::from_str(&text).expect("a verification")
@@ -463,7 +463,7 @@ fn samples_agree_with_packets_where_packets_are_lost() {
     assert!(tcp.client_retransmissions + tcp.syn_retries > 0, "{tcp:?}");
 }
 
-/// What passes the gateway in large segments is delivered as what passes it packet by packet.
+/// Data that passes the gateway in large segments is delivered as data that passes it packet by packet.
 #[test]
 fn offload_changes_nothing() {
     let Some(wan) = nginx("offload_changes_nothing") else { return };

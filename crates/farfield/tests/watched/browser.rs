@@ -153,7 +153,7 @@ fn the_workbench_writes_starts_shows_and_stops_a_run() {
     ] {
         assert!(written.contains(part), "`{part}` is not in: {written}");
     }
-    // What is wrong is said, with its line.
+    // A mistake is reported, with its line.
     let text = "document.querySelector('#text')";
     browser.value(&format!(
         "({text}.value = {text}.value.replace('10m', '10 parsecs'), {text}.dispatchEvent(new Event('input')))"
@@ -295,7 +295,7 @@ fn the_token_is_where_its_user_expects_it() {
     let why = browser.value("document.querySelector('#token-why').textContent");
     assert!(why.as_str().is_some_and(|why| why.contains("lacks its token")), "{why}");
     browser.is_accessible("the page without a token");
-    // What is no URL of farfield's, then a token of another start, then the right one.
+    // A text that is no URL of farfield's, then a token of another start, then the right one.
     browser.fill("#token-url", "http://127.0.0.1/");
     browser.click("#token-form button");
     browser.wait("document.querySelector('#token-wrong').textContent.includes('no URL')");
@@ -356,7 +356,7 @@ fn events_are_read_however_they_are_cut() {
     }
 }
 
-/// What a run would start is read before, and started by a click alone.
+/// Programs that a run would start are read before, and started by a click alone.
 #[test]
 fn programs_are_read_before_they_are_started() {
     let bench = Bench::begin();

@@ -123,14 +123,14 @@ impl Browser {
         self.post(&format!("/element/{}/click", self.element(selector)), &json!({}));
     }
 
-    /// What is asked for next is of the document in a frame of the page.
+    /// Enters a frame of the page: later commands are for the document in it.
     #[track_caller]
     pub fn enter(&self, frame: &str) {
         let element = json!({ ELEMENT: self.element(frame) });
         self.post("/frame", &json!({ "id": element }));
     }
 
-    /// What is asked for next is of the page itself.
+    /// Leaves the frame: later commands are for the page itself.
     #[track_caller]
     pub fn leave_frame(&self) {
         self.post("/frame", &json!({ "id": Value::Null }));
@@ -229,7 +229,7 @@ impl Browser {
         assert_eq!(found, json!([]), "{page}");
     }
 
-    /// What the page has logged since it was last asked for.
+    /// The page's log since it was last asked for.
     #[track_caller]
     fn log(&self) -> Value {
         self.post("/se/log", &json!({ "type": "browser" }))

@@ -130,7 +130,7 @@ fn size_of(cells: u16) -> NonZeroU16 {
     NonZeroU16::new(cells).expect("a size")
 }
 
-/// What is judged of this machine, and of short runs, is not what these tests are about.
+/// Judgement of this machine, and of short runs, is not what these tests are about.
 fn words(duration: &str) -> String {
     format!("-R 50 -d {duration} --warm-up 1s {}", crate::common::CALM)
 }
@@ -211,7 +211,7 @@ fn a_second_signal_leaves_the_terminal_as_it_was() {
     ends_at_once(&|session| session.press("\x03\x03"));
 }
 
-/// Whether this process ignores the signal, and so what it starts.
+/// True if this process ignores the signal, and so what it starts.
 fn is_ignored_here(signal: Signal) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").expect("the status of this process");
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).expect("its signals");
@@ -224,7 +224,7 @@ fn is_ignored_here(signal: Signal) -> bool {
 #[test]
 fn any_signal_that_ends_the_process_leaves_the_terminal_as_it_was() {
     for signal in [Signal::QUIT, Signal::ABORT, Signal::USR1, Signal::XCPU] {
-        // What a shell has had ignored, as it does SIGQUIT for jobs in the background, ends nobody.
+        // A signal that a shell has had ignored, as it does SIGQUIT for jobs in the background, ends nobody.
         if is_ignored_here(signal) {
             continue;
         }

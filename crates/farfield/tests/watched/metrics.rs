@@ -81,7 +81,7 @@ fn query(prometheus: &str, query: &str) -> Vec<f64> {
         .collect()
 }
 
-/// What was pushed last is the result, to the request; what was scraped meanwhile is of the same run.
+/// The last push is the result, to the request; scrapes meanwhile are of the same run.
 #[test]
 fn prometheus_has_the_result() {
     let place = Place::new();

@@ -1,5 +1,5 @@
-//! What the server went through: real servers that run out of something, found and named; and monitors whose
-//! target is missing, forbidden or gone.
+//! Monitoring of servers: real servers that run out of something, found and named; and monitors whose target
+//! is missing, forbidden or gone.
 //!
 //! A busy machine slows all of this and changes none of it: what is checked are counts, limits and causes.
 

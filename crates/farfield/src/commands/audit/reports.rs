@@ -1,4 +1,4 @@
-//! Where a tool's report is: the files that its arguments name, and what it prints.
+//! Reports of a tool: the files that its arguments name, and its output.
 
 use super::server::option;
 use farfield_verify::audit::{Reported, Tool, read_report};
@@ -23,7 +23,7 @@ impl ReportFile {
         ReportFile { path, length_before }
     }
 
-    /// What the tool wrote.
+    /// The text that the tool wrote, without what a JMeter log held before it began.
     fn text(&self) -> Option<String> {
         let mut file = farfield_files::open_regular(&self.path).ok()?;
         let length = file.metadata().ok()?.len();

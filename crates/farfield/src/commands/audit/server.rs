@@ -91,7 +91,7 @@ pub fn option<'a>(arguments: &[&'a str], name: &str) -> Option<&'a str> {
     })
 }
 
-/// Whether a stand-in for the server is among the arguments.
+/// True if a stand-in for the server is among the arguments.
 pub fn has_stand_in(arguments: &[OsString]) -> bool {
     let has = |argument: &OsStr| {
         let text = argument.to_string_lossy();

@@ -21,18 +21,18 @@ use std::time::Duration;
 const LOOK: Duration = Duration::from_millis(10);
 /// Looks between two samples of its threads.
 const SAMPLE_EVERY: u32 = 25;
-/// How long the tool may take to end after Ctrl-C, and then after SIGTERM.
+/// Time that the tool may take to end after Ctrl-C, and then after SIGTERM.
 const PATIENCE_NS: [u64; 2] = [5_000_000_000, 2_000_000_000];
-/// How long processes that the tool leaves behind may go on.
+/// Time for which processes that the tool leaves behind may go on.
 const LEFT_BEHIND_NS: u64 = 1_000_000_000;
 /// The kernel's unit of processor time in `/proc`, `USER_HZ`: 100 a second on Linux.
 const TICK_S: f64 = 0.01;
 
 /// A tool that has ended.
 pub struct Ended {
-    /// How it ran.
+    /// The record of its run.
     pub run: ToolRun,
-    /// Whether it ended by itself, with the exit code 0.
+    /// It ended by itself, with the exit code 0.
     pub succeeded: bool,
 }
 

@@ -13,7 +13,7 @@ pub struct RisingLoad {
     pub key: String,
     /// Its unit.
     pub unit: &'static str,
-    /// Whether it is a whole number.
+    /// It is a whole number.
     pub whole: bool,
     /// The scenario's own.
     pub own: f64,

@@ -23,7 +23,7 @@ const REPLY: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 pub struct DrawnSession {
     /// The visitor's number, as in samples.
     pub user: u32,
-    /// When it begins.
+    /// The instant at which it begins.
     pub begins: Instant,
     pub pages: Vec<DrawnPage>,
 }
@@ -31,7 +31,7 @@ pub struct DrawnSession {
 /// A page: what is asked for first, and what follows from its reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DrawnPage {
-    /// When it is due.
+    /// The instant at which it is due.
     due: Instant,
     /// The think time behind it; `None` for the session's last page.
     pub think: Option<Duration>,
@@ -48,7 +48,7 @@ pub struct DrawnRequest {
     pub body: Vec<u8>,
 }
 
-/// Why no sessions can be drawn without a server.
+/// The reason why no sessions can be drawn without a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Undrawable {
     /// Users of a closed load come back when they are answered.
@@ -62,7 +62,7 @@ pub enum Undrawable {
         "the overload model makes attempts to connect, and no sessions; write a load of the model \"open\" or \"hybrid\""
     )]
     Overload,
-    /// What a session's states ask for is found in replies.
+    /// Requests of a session's states follow from replies.
     #[error(
         "what a [session] of states asks for depends on the replies before; list its requests under [requests]"
     )]
@@ -155,7 +155,7 @@ impl Server {
         self.events.insert((at.max(self.now), self.made), event);
     }
 
-    /// What was asked for, as sessions.
+    /// The requests that were made, as sessions.
     fn drawn(self) -> Vec<DrawnSession> {
         let mut sessions: BTreeMap<u32, DrawnSession> = BTreeMap::new();
         for (sample, bytes) in self.over {
@@ -172,7 +172,7 @@ impl Server {
                 session.pages.push(DrawnPage { due: sample.due, think: None, requests: Vec::new() });
             }
             let page = session.pages.last_mut().expect("a page has begun");
-            // What a page embeds may be due later.
+            // Objects that a page embeds may be due later.
             page.due = page.due.max(sample.due);
             page.requests.push(DrawnRequest::read(&bytes));
         }

@@ -13,7 +13,7 @@ use std::path::Path;
 /// So many bytes of a log are looked at to see its format.
 const LOOKED_AT: u64 = 64 << 10;
 
-/// What the flags ask of a fit.
+/// The settings of a fit that the flags ask for.
 pub fn settings(flags: &LogFlags) -> Result<FitSettings, Problem> {
     if flags.t_min > flags.t_max {
         return Err(Problem::usage(format!(

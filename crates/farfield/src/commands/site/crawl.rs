@@ -33,7 +33,7 @@ pub struct Crawled {
     pub left: usize,
     /// Paths that were not requested since no folder of files can hold them, and the first of them.
     pub too_long: (usize, Option<String>),
-    /// Why the crawl ended before it had `objects_max` objects or all that there is.
+    /// The reason for which the crawl ended before it had `objects_max` objects or all that there is.
     pub ended: Option<String>,
 }
 

@@ -89,7 +89,7 @@ fn times(view: &View, palette: Palette, columns: usize) -> Vec<Line<'static>> {
     row("response", steady.response.as_ref());
     row("service", steady.service.as_ref());
     match &summary.pages {
-        // What users see.
+        // The times that users see.
         Some(pages) => {
             row("page", pages.response.as_ref());
             row("HTML", pages.html_latency.as_ref());
@@ -117,7 +117,7 @@ fn quantiles(columns: usize) -> &'static [(&'static str, Quantile)] {
     if columns >= NAME + (ALL.len() + 1) * TIME { &ALL } else { &FEWER }
 }
 
-/// How many requests went well, and the share that did not, in so many columns.
+/// Number of requests that went well, and the share of those that did not, in `room` columns.
 fn ended(summary: &Summary, palette: Palette, room: usize) -> Line<'static> {
     let ok: u64 = summary.steady.outcomes.iter().filter(|one| one.name == "ok").map(|one| one.count).sum();
     let errors = summary.steady.error_share.unwrap_or(0.0);

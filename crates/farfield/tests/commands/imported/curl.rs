@@ -27,7 +27,7 @@ fn comparable(mut arrived: Arrived) -> Arrived {
     arrived
 }
 
-/// What each command sends by curl, and by farfield.
+/// Fails unless `command` sends the same by farfield as by curl.
 fn same(run: &Run, command: &str) {
     let command = command.replace("SERVER", &run.server.address);
     let output =
@@ -123,7 +123,8 @@ fn a_command_of_a_browser_is_sent_and_its_secrets_are_not_shown() {
     assert_eq!(std::fs::metadata(again).expect("it was made").permissions().mode() & 0o077, 0);
 }
 
-/// What farfield has no equivalent of is left out by its reason; what is no matter is said, too.
+/// Commands that farfield has no equivalent of are left out with a reason; options that do not matter are
+/// reported too.
 #[test]
 fn what_is_left_out_of_commands_is_said() {
     let run = Run::new();

@@ -205,7 +205,7 @@ fn a_plan_with_data_and_assertions_is_run() {
     assert_eq!(counted(&run.run(""), host), expected);
 }
 
-/// How often each request arrived, all of them with the plan's header fields.
+/// Number of arrivals of each request, all of them with the plan's header fields.
 fn counted(arrived: &[Arrived], host: &str) -> BTreeMap<String, usize> {
     let mut count = BTreeMap::new();
     for own in arrived {

@@ -48,7 +48,7 @@ impl Server {
         Server { address, arrived }
     }
 
-    /// What arrived since the last time, in order.
+    /// Requests that arrived since the last time, in order.
     pub fn take(&self) -> Vec<Arrived> {
         std::mem::take(&mut *self.arrived.lock().expect("nobody panicked"))
     }

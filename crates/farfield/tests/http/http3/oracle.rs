@@ -45,7 +45,7 @@ impl Oracle {
         Some(oracle)
     }
 
-    /// What it was asked, behind the line that says that it is ready.
+    /// Its log: the line that says that it is ready, then the requests to it.
     fn asked(&self) -> Vec<String> {
         let text = fs::read_to_string(self.place.path("oracle.log")).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
@@ -74,7 +74,7 @@ fn replies_of_every_form_are_read() {
             assert_eq!(samples.iter().filter(read).count(), samples.len(), "{path} {words}: {samples:?}");
             let asked = oracle.asked().len() - before;
             match path {
-                // What it has read, and said that it will not process, was asked twice.
+                // Requests that it has read, and said that it will not process, were sent twice.
                 "/goaway" => {
                     assert!(asked >= samples.len() && connections(&samples) > 2, "{asked}: {samples:?}")
                 }

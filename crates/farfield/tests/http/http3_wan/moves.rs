@@ -6,7 +6,7 @@ use crate::common::wan::{CALM_PACKETS, SHORT};
 use crate::common::{Ended, Place};
 use farfield_base::{Duration, Instant, Outcome, Sample};
 
-/// When all clients move.
+/// The instant at which all clients move.
 const MOVE: Instant = Instant::from_ns(1_000_000_000);
 /// Users, each on a client of its own.
 const USERS: usize = 10;
@@ -30,7 +30,7 @@ fn run(place: &Place, words: &str) -> Ended {
     place.run(&format!("phones.toml {words} {CALM_PACKETS} {SHORT}"))
 }
 
-/// What was sent behind the move took the new path, what ended before it the old one.
+/// Requests sent after the move took the new path, those that ended before it the old one.
 #[track_caller]
 fn took_their_paths(samples: &[Sample]) {
     let (old, new) = (Duration::from_ms(20), Duration::from_ms(100));
