@@ -123,6 +123,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -l set -d 'Set an
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l repeats -d 'Repeat so often, each time with another seed; a sweep repeats each point 3 times if this is absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l until -d 'Repeat until the interval of the mean of this metric is so narrow, such as \'p99 ± 5%\'; at least 5 times' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l repeats-max -d 'Repeat so often at most' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l length-max -d 'The longest measured part that runs are lengthened to where --until needs longer ones' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l budget -d 'The time for all repeats; none is begun that would probably not end in it' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l threshold -d 'Exit with 99 if the result does not meet this condition, such as \'p99<200ms\' or \'errors<0.1%\'; may be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l abort -d 'End the run, and exit with 105, as soon as this condition is not met; may be repeated' -r
@@ -151,10 +152,11 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -s h -l help -d '
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l slo -d 'Find the highest load that keeps these goals: thresholds, with commas between' -r
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l from -d 'The load of the first trial: arrivals a second, or users; the scenario\'s if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l to -d 'The highest load that is tried' -r
+complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l generator-limit -d 'The highest load that the generator can offer, as `farfield doctor --limit` finds it: it is not exceeded, and what the server does beyond is not said' -r
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l budget -d 'The time for all trials' -r
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l precision -d 'The half-width of the interval that is good enough, as a share of the capacity' -r
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -s d -l duration -d 'Length of the measured part of a full trial; by default a thirtieth of the budget, and at least twenty times the longest time among the goals, as far as a twelfth of the budget has room for that; in virtual time the scenario\'s' -r
-complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l warm-up -d 'Length of each trial\'s warm-up; a quarter of its measured part if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l warm-up -d 'Length of each trial\'s warm-up; if absent, the scenario\'s, or a quarter of the measured part, and longer where trials show that response times settle later' -r
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -s o -l out -d 'The folder of trials, each a run directory; trials that are in it are not made again' -r -f -a "(__fish_complete_directories)"
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -s c -l users -d 'Users of a closed load: of the first trial, as `--from`' -r
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l think -d 'Think time: from the end of a page to the start of the user\'s next' -r
@@ -234,6 +236,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s o -l out -d 
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l repeats -d 'Repeat so often, each time with another seed; a sweep repeats each point 3 times if this is absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l until -d 'Repeat until the interval of the mean of this metric is so narrow, such as \'p99 ± 5%\'; at least 5 times' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l repeats-max -d 'Repeat so often at most' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l length-max -d 'The longest measured part that runs are lengthened to where --until needs longer ones' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l budget -d 'The time for all repeats; none is begun that would probably not end in it' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s c -l users -d 'Number of users of a closed load, or the most users that an open load may have at once' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s R -l rate -d 'Open load: pages arrive at this rate, as a Poisson process' -r
@@ -457,6 +460,8 @@ complete -c farfield -n "__fish_farfield_using_subcommand verify" -l capture -d 
 complete -c farfield -n "__fish_farfield_using_subcommand verify" -l format -d 'What to print' -r -f -a "text\t'A summary that fits a terminal'
 json\t'The summary as JSON, for pipes'"
 complete -c farfield -n "__fish_farfield_using_subcommand verify" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c farfield -n "__fish_farfield_using_subcommand doctor" -l budget -d 'The time for that' -r
+complete -c farfield -n "__fish_farfield_using_subcommand doctor" -l limit -d 'Measure the highest load that farfield itself can offer here, before its own server: that at which one generator and two get the same'
 complete -c farfield -n "__fish_farfield_using_subcommand doctor" -s h -l help -d 'Print help'
 complete -c farfield -n "__fish_farfield_using_subcommand fit" -l format -d 'Layout of the lines, by default detected from the first of them: common, combined, extended, json, gn, caddy, traefik, google, ecs, vhost, alb, elb, s3, envoy, haproxy, squid; or a pattern with Apache\'s directives or nginx\'s variables, such as \'%h %l %u %t "%r" %>s %b\'' -r
 complete -c farfield -n "__fish_farfield_using_subcommand fit" -l transfer -d 'Unit of a transfer time that follows the usual fields; in an extended log, the unit of time-taken, by default seconds, or milliseconds if its #Software line is Microsoft\'s' -r -f -a "seconds\t'Seconds'

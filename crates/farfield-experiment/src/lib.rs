@@ -14,12 +14,14 @@ pub mod bounds;
 pub mod crossing;
 pub mod goal;
 mod journal;
+pub mod limit;
 pub mod peak;
 pub mod report;
 pub mod search;
 pub mod stein;
 pub mod sweep;
 pub mod trial;
+pub mod warm_up;
 
 pub use goal::{Goals, GoalsError};
 pub use report::{Answer, CapacityReport, CurvePoint};

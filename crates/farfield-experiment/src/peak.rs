@@ -60,7 +60,7 @@ impl Peak<'_> {
 
     /// Doubles the load while throughput grows; returns the load with the most.
     fn ascend(&mut self) -> Result<Option<f64>, Stop> {
-        let most = self.plan.to.map_or(f64::INFINITY, |to| self.journal.rounded(to));
+        let most = self.plan.most().map_or(f64::INFINITY, |most| self.journal.rounded(most));
         let (mut load, mut flat) = (self.journal.rounded(self.plan.from).min(most), 0);
         let mut best: Option<(f64, f64)> = None;
         while flat < FLAT {
@@ -91,7 +91,7 @@ impl Peak<'_> {
     fn select(&mut self, best: f64) -> Result<f64, Stop> {
         let below = |load: &f64| {
             self.ceiling.as_ref().is_none_or(|ceiling| *load < ceiling.load)
-                && self.plan.to.is_none_or(|to| *load <= to)
+                && self.plan.most().is_none_or(|most| *load <= most)
         };
         let around = [0.5, std::f64::consts::FRAC_1_SQRT_2, 1.0, std::f64::consts::SQRT_2, 2.0];
         let mut loads: Vec<f64> = around.map(|factor| self.journal.rounded(best * factor)).into();
@@ -139,6 +139,9 @@ impl Peak<'_> {
         };
         let (low, high) = (mean.mean - self.half_width(mean), mean.mean + self.half_width(mean));
         let is_highest = self.journal.counted().iter().all(|trial| trial.load <= at_load);
+        if let Some(because) = self.plan.is_full_at(at_load).filter(|_| is_highest) {
+            return Answer::AtLeast { value: low, because, generator_full: true };
+        }
         match &self.ceiling {
             // Nothing above it was measured: it may well not be the maximum.
             Some(ceiling) if is_highest => {

@@ -55,6 +55,8 @@ pub struct SearchPlan {
     pub from: f64,
     /// The highest load that may be tried.
     pub to: Option<f64>,
+    /// What the generator can offer, as was measured before; none if that is found as trials fail.
+    pub generator: Option<f64>,
     /// Length of a full trial.
     pub length: Duration,
     /// Half the width of the interval that is good enough, over its load.
@@ -74,6 +76,18 @@ impl SearchPlan {
             budget: self.budget,
             whole: self.whole,
         }
+    }
+
+    /// The highest load that may be tried, by what was asked and what the generator can offer.
+    pub(crate) fn most(&self) -> Option<f64> {
+        self.to.into_iter().chain(self.generator).reduce(f64::min)
+    }
+
+    /// Why no more than this load was offered, if that is what the generator can offer.
+    pub(crate) fn is_full_at(&self, load: f64) -> Option<String> {
+        let full =
+            self.generator.filter(|full| self.to.is_none_or(|to| *full < to) && load >= full * 0.999)?;
+        Some(format!("the generator was full (--generator-limit {})", full.round()))
     }
 
     pub(crate) fn short(&self) -> Duration {
@@ -225,7 +239,7 @@ impl Search<'_> {
 
     /// Twice the load, or as much as may be offered.
     fn higher_than(&self, lower: f64, width: f64) -> Option<f64> {
-        let most = self.plan.to.map_or(f64::INFINITY, |to| self.journal.rounded(to));
+        let most = self.plan.most().map_or(f64::INFINITY, |most| self.journal.rounded(most));
         let load = match &self.ceiling {
             None => self.journal.rounded(lower * 2.0),
             Some(ceiling) if self.is_narrow(lower, ceiling.load, width) => return None,
@@ -273,7 +287,7 @@ impl Search<'_> {
         let places = [-1.0, -1.0 / 3.0, 1.0 / 3.0, 1.0];
         let loads = places.map(|place| self.journal.rounded(focus.centre * (1.0 + place * focus.apart)));
         let most = self.ceiling.as_ref().map_or(f64::INFINITY, |ceiling| ceiling.load);
-        let most = self.plan.to.map_or(most, |to| most.min(to * (1.0 + f64::EPSILON)));
+        let most = self.plan.most().map_or(most, |to| most.min(to * (1.0 + f64::EPSILON)));
         let loads: Vec<f64> = loads.into_iter().filter(|load| *load < most).collect();
         for (load, made) in self.journal.measure_block(&loads, self.plan.length, block)? {
             self.note(load, made);
@@ -414,6 +428,9 @@ impl Search<'_> {
     fn at_least(&self, value: f64, short_of: &str) -> Answer {
         let (because, generator_full) = match (&self.ceiling, self.plan.to) {
             (Some(ceiling), _) => (ceiling.because(), ceiling.is_full),
+            (None, _) if self.plan.is_full_at(value).is_some() => {
+                (self.plan.is_full_at(value).unwrap_or_default(), true)
+            }
             (None, Some(to)) if value >= self.journal.rounded(to) => {
                 ("no more was to be offered (--to)".to_owned(), false)
             }

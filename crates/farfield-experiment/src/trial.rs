@@ -107,6 +107,13 @@ pub struct Observed {
     pub goals: Vec<GoalReading>,
     /// What gave out at the server, in words; null where nothing did, or nothing was monitored.
     pub gave_out: Option<String>,
+    /// Length of the warm-up.
+    #[serde(default)]
+    pub warm_up_ns: u64,
+    /// From the start of the load until response times had settled; null if they had not by its middle, or if
+    /// that is not known.
+    #[serde(default)]
+    pub settled_ns: Option<u64>,
     /// The run directory.
     pub directory: PathBuf,
     /// How long it took on the wall clock, with start and end.

@@ -79,6 +79,8 @@ impl Runner for Model {
             error_share: Some(errors),
             goals: vec![reading("p99<50ms", p99_s, LIMIT_S), reading("errors<0.1%", errors, 0.001)],
             gave_out: None,
+            warm_up_ns: 0,
+            settled_ns: None,
             directory: PathBuf::from(format!("{:04}", trial.design.number)),
             took_s: trial.length.as_secs_f64() * 1.25 + 0.3,
         })
@@ -139,6 +141,8 @@ impl Runner for Queue {
             error_share: Some(0.0),
             goals: vec![GoalReading { goal, measured: Some(p99_s * 1e9), margin, kept }],
             gave_out: None,
+            warm_up_ns: 0,
+            settled_ns: None,
             directory: PathBuf::new(),
             took_s: 0.3,
         })
@@ -173,6 +177,7 @@ fn plan(seed: u64) -> SearchPlan {
         whole: false,
         from: 100.0,
         to: None,
+        generator: None,
         length: FULL,
         precision: 0.01,
         budget: Duration::from_secs(600),
@@ -268,6 +273,22 @@ fn the_highest_load_to_offer_is_kept() {
         "{:?}",
         report.answer
     );
+}
+
+/// What the generator can offer is not exceeded, and an answer there says nothing of the server.
+#[test]
+fn what_the_generator_can_offer_is_a_ceiling() {
+    let asked = SearchPlan { generator: Some(300.0), to: Some(500.0), ..plan(1) };
+    for search in [search, peak] {
+        let report = search(&asked, &mut Model::new(mm1, 1));
+        assert!(report.trials.iter().all(|trial| trial.load <= 300.0));
+        let Answer::AtLeast { because, generator_full: true, .. } = &report.answer else {
+            panic!("{:?}", report.answer)
+        };
+        assert_eq!(because, "the generator was full (--generator-limit 300)");
+    }
+    let below = search(&SearchPlan { generator: Some(5000.0), ..plan(1) }, &mut Model::new(mm1, 1));
+    assert!(matches!(below.answer, Answer::Found { .. }), "{:?}", below.answer);
 }
 
 /// The time is kept to, and what is known by then is said.

@@ -65,9 +65,17 @@ impl PointRunner for Server {
             false => Validity::Valid,
         };
         let value = Some(1e7 * factor * (0.5 * of_seed + of_run).exp());
-        let reading = Reading { metric: "p99".to_owned(), scale: Scale::Ratio, value, unknown: None };
+        let reading =
+            Reading { metric: "p99".to_owned(), scale: Scale::Ratio, value, unknown: None, need: None };
         let directory = PathBuf::from(format!("{number}-{}", run.attempt));
-        Ok(PointRun { validity, readings: vec![reading], missed: Vec::new(), directory, took_s: 1.0 })
+        Ok(PointRun {
+            validity,
+            readings: vec![reading],
+            course: None,
+            missed: Vec::new(),
+            directory,
+            took_s: 1.0,
+        })
     }
 }
 
@@ -81,6 +89,7 @@ fn plan(factors: &[&str]) -> SweepPlan {
         repeats: 4,
         until: None,
         repeats_max: 1000,
+        lengths: None,
         claims: Vec::new(),
         looks: 1,
         budget: None,
@@ -166,7 +175,7 @@ fn a_sweep_that_is_disturbed_from_the_beginning_ends() {
         fn run(&self, _: &PlannedRun) -> Result<PointRun, Stop> {
             let validity = Validity::Invalid { cause: "machine-busy".to_owned(), is_full: false };
             let (readings, missed) = (Vec::new(), Vec::new());
-            Ok(PointRun { validity, readings, missed, directory: PathBuf::new(), took_s: 1.0 })
+            Ok(PointRun { validity, readings, course: None, missed, directory: PathBuf::new(), took_s: 1.0 })
         }
     }
     let report = sweep(&plan(&["a=1,2"]), &Disturbed);

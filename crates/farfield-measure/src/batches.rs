@@ -21,7 +21,8 @@ use crate::timing::{Timing, Timings};
 use farfield_base::{Duration, Instant, Merge, Outcome, Sample};
 use interval::{NoInterval, NoIntervalReason, Series, TimeIntervals};
 use std::collections::BTreeMap;
-use times::{TimeBatches, add, add_all, halve};
+use times::TimeBatches;
+pub(crate) use times::{add, add_all, halve};
 
 /// Most batches, a power of two.
 const BATCHES_MAX: usize = 256;

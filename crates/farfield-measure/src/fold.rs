@@ -27,6 +27,7 @@ use crate::reuse::Reuse;
 use crate::series::Series;
 use crate::sessions::Sessions;
 use crate::set_aside::{SetAside, earlier};
+use crate::settling::Settling;
 use crate::states::States;
 use crate::unanswered::Unanswered;
 use farfield_base::{Duration, Instant, Note, Sample, Tenths, Window};
@@ -58,6 +59,7 @@ farfield_base::mergeable! {
         failures: Failures,
         unanswered: Unanswered,
         waited: Tenths,
+        settling: Settling,
         outcome_times: OutcomeTimes,
         /// Seconds that are set aside; `None` where none may be.
         aside: Option<Box<SetAside>>,
@@ -106,6 +108,7 @@ impl Fold {
             failures: Failures::default(),
             unanswered: Unanswered::default(),
             waited: Tenths::default(),
+            settling: Settling::default(),
             outcome_times: OutcomeTimes::default(),
             aside: None,
             sessions_arrive: false,
@@ -194,6 +197,7 @@ impl Fold {
         self.pages.record(sample, self.window);
         self.unanswered.record(sample);
         self.outcome_times.record(sample);
+        self.settling.record(sample);
         if let Some(begun) = sample.begun() {
             self.waited.add_between(begun, sample.done);
         }
@@ -348,6 +352,11 @@ impl Fold {
     /// Tenths of a second through which some request had been begun and was not over.
     pub fn waited(&self) -> &Tenths {
         &self.waited
+    }
+
+    /// When response times settled.
+    pub fn settling(&self) -> &Settling {
+        &self.settling
     }
 
     /// Ended requests by tenth of a second and outcome.

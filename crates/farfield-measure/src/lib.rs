@@ -40,6 +40,7 @@ pub mod samples;
 pub mod series;
 pub mod sessions;
 pub mod set_aside;
+pub mod settling;
 mod silence;
 mod spectrum;
 pub mod states;

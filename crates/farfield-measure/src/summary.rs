@@ -31,6 +31,7 @@ use crate::handshakes::HandshakesSummary;
 use crate::http::{Http2Summary, HttpSummary};
 use crate::reuse::ReuseClass;
 use crate::set_aside::SetAsideSummary;
+use crate::settling::SettlingSummary;
 use crate::threshold::{Threshold, ThresholdResult};
 use crate::verdict::{Verdict, VerdictLimits};
 use farfield_base::{ContentCounts, Duration, Instant};
@@ -186,6 +187,10 @@ pub struct Summary {
     /// What was set aside of the measured part; absent where nothing was to be (`run.set-aside`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub set_aside: Option<SetAsideSummary>,
+    /// When response times settled after the start of the load, and what they did then; null where there were
+    /// too few requests to say, and in a summary by an older farfield.
+    #[serde(default)]
+    pub settling: Option<SettlingSummary>,
     /// The verdict: whether the results are valid.
     pub verdict: Verdict,
     /// The thresholds, and whether the server kept them.
@@ -306,6 +311,7 @@ impl Summary {
             set_aside: fold
                 .aside()
                 .map(|aside| aside.summary(fold.window(), until, fold.steady().requests())),
+            settling: fold.settling().summary(fold.window(), until).filter(|_| ended),
             thresholds: context
                 .thresholds
                 .iter()

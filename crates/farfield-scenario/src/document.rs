@@ -73,6 +73,11 @@ impl Document {
         self.table.contains_key(name)
     }
 
+    /// Whether the table `name` has the key `key`.
+    pub fn contains_below(&self, name: &str, key: &str) -> bool {
+        self.table.get(name).is_some_and(|table| table.get(key).is_some())
+    }
+
     /// Removes the table `name`; false if there is none.
     pub fn remove(&mut self, name: &str) -> bool {
         self.table.remove(name).is_some()

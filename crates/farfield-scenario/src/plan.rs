@@ -29,6 +29,8 @@ pub struct RunPlan {
     pub(crate) scenario: Scenario,
     pub(crate) parts: Parts,
     pub(crate) inputs: Inputs,
+    /// Whether the document or a flag says how long the warm-up is.
+    pub(crate) says_warm_up: bool,
     /// Where the server of the emulated plane is, if it runs already.
     pub(crate) location: Option<Location>,
 }
@@ -54,6 +56,7 @@ impl RunPlan {
     /// The plan that the document describes with `flags` laid over it.
     pub(crate) fn of(mut document: Document, flags: &Overlay) -> Result<RunPlan, ScenarioError> {
         document.lay_over(flags)?;
+        let says_warm_up = document.contains_below("run", "warm-up");
         let mut scenario = scenario_of(&mut document, flags)?;
         let mut inputs = Inputs::beside(document.folder());
         let parts = Parts::of(&scenario, flags.once, &mut |path: &Path| inputs.read(path));
@@ -65,12 +68,17 @@ impl RunPlan {
             scenario.measure_nothing();
         }
         let location = scenario.location();
-        Ok(RunPlan { scenario, parts, inputs, location })
+        Ok(RunPlan { scenario, parts, inputs, says_warm_up, location })
     }
 
     /// The scenario as written, with the flags laid over it.
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
+    }
+
+    /// Whether the document or a flag says how long the warm-up is.
+    pub fn says_warm_up(&self) -> bool {
+        self.says_warm_up
     }
 
     /// Gains the privilege that the emulated plane needs, as far as this user may have it; other planes need

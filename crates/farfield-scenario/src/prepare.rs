@@ -59,7 +59,7 @@ impl RunPlan {
     /// # Errors
     /// If the server is not found, or the machine lacks something.
     pub fn prepare(self, started_at: String) -> Result<Prepared, ScenarioError> {
-        let RunPlan { mut scenario, parts, inputs, location } = self;
+        let RunPlan { mut scenario, parts, inputs, location, .. } = self;
         let Parts { mut load, site, mut plane, asked, tls, monitor } = parts;
         scenario.name_folders(inputs.folder());
         let built_in = scenario.built_in(site.as_ref())?;

@@ -179,6 +179,16 @@ impl ArrivalProcess {
         }
     }
 
+    /// True if all parts of a run of any length are alike: the rate follows no course, and the instants no
+    /// file.
+    pub fn is_stationary(&self) -> bool {
+        match &self.process {
+            Process::Curve { curve, .. } => curve.is_steady(),
+            Process::Renewal { .. } | Process::Modulated { course: None, .. } => true,
+            Process::Trace(_) | Process::Modulated { course: Some(_), .. } => false,
+        }
+    }
+
     /// True if arrivals are a Poisson process, with a constant rate or one that follows a curve: the expected
     /// numbers between neighbours are then independent and exponential with mean 1.
     pub fn is_poisson(&self) -> bool {

@@ -4,6 +4,7 @@
 pub mod audit;
 pub mod capacity;
 pub mod compare;
+pub mod doctor;
 pub mod export;
 pub mod fit;
 pub mod import;
@@ -70,7 +71,7 @@ pub enum Command {
     /// Compare the samples of a run with the packets of a capture.
     Verify(VerifyFlags),
     /// Show what this machine allows, and how to allow more.
-    Doctor,
+    Doctor(doctor::DoctorFlags),
     /// Fit models to an access log: a scenario with similar traffic, and a report of how well it fits.
     Fit(Box<fit::FitFlags>),
     /// Run another load generator, and compare its report with the packets that it sent.

@@ -49,7 +49,7 @@ fn main() -> ExitCode {
         Some(Command::Runs(runs)) => commands::compare::runs(&runs),
         Some(Command::Ui(ui)) => workbench::ui(&ui),
         Some(Command::Verify(verify)) => commands::verify::verify(&verify),
-        Some(Command::Doctor) => commands::doctor::doctor(),
+        Some(Command::Doctor(doctor)) => commands::doctor::doctor(&doctor),
         Some(Command::Fit(fit)) => commands::fit::fit(&fit),
         Some(Command::Audit(audit)) => commands::audit::audit(&audit),
         Some(Command::Import(import)) => commands::import::import(&import),

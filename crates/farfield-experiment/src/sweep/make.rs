@@ -2,6 +2,7 @@
 
 use super::claims::{Claim, Verdict, judge};
 use super::factor::{Factor, Setting};
+use super::lengths::{Course, LengthPlan, Lengths, Need, RunLength, pilot_numbers};
 use super::points::{Layout, Point};
 use super::report::{RunRecord, SweepReport};
 use super::scale::Scale;
@@ -42,6 +43,9 @@ pub struct SweepPlan {
     pub until: Option<Until>,
     /// Runs of a point at most.
     pub repeats_max: u32,
+    /// How long runs may become for an interval that is asked for; none where they are as long as their
+    /// scenario says.
+    pub lengths: Option<LengthPlan>,
     /// What is claimed.
     pub claims: Vec<Claim>,
     /// How often undecided claims are looked at, each time with twice as many blocks.
@@ -65,6 +69,8 @@ pub struct PlannedRun {
     pub attempt: u32,
     /// What its point sets.
     pub settings: Vec<Setting>,
+    /// How long it is, where that is not its scenario's own length.
+    pub length: Option<RunLength>,
     /// Its place in the experiment.
     pub design: Design,
     /// Runs that are planned so far.
@@ -82,6 +88,9 @@ pub struct Reading {
     pub value: Option<f64>,
     /// Why there is none.
     pub unknown: Option<String>,
+    /// What the run lacks for an interval of the number of its own; null if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub need: Option<Need>,
 }
 
 /// What a run came to.
@@ -91,6 +100,8 @@ pub struct PointRun {
     pub validity: Validity,
     /// A reading for each metric, in the same order in all runs.
     pub readings: Vec<Reading>,
+    /// How its response times went; none if that is not known.
+    pub course: Option<Course>,
     /// Thresholds of the scenario that it did not meet.
     pub missed: Vec<String>,
     /// The run directory.
@@ -110,18 +121,23 @@ pub trait PointRunner: Sync {
 
 /// Makes all runs of a sweep.
 pub fn sweep(plan: &SweepPlan, runner: &dyn PointRunner) -> SweepReport {
-    let mut sweep = Sweep { plan, runner, records: Vec::new(), numbered: 0 };
+    let lengths = Lengths::of(plan);
+    let mut sweep = Sweep { plan, runner, records: Vec::new(), earlier: Vec::new(), lengths, numbered: 0 };
     let ended = match sweep.all() {
         Ok(()) => Ended::Done,
         Err(stop) => crate::search::ended(stop),
     };
-    SweepReport::of(plan, sweep.records, ended)
+    let lengths = sweep.lengths.map(Lengths::report);
+    SweepReport::of(plan, sweep.records, ended).with_lengths(lengths, sweep.earlier)
 }
 
 struct Sweep<'a> {
     plan: &'a SweepPlan,
     runner: &'a dyn PointRunner,
     records: Vec<RunRecord>,
+    /// Runs of other lengths, which count for nothing.
+    earlier: Vec<RunRecord>,
+    lengths: Option<Lengths<'a>>,
     numbered: u32,
 }
 
@@ -132,8 +148,10 @@ impl Sweep<'_> {
             Some(_) => self.plan.repeats.max(PILOT),
             None => self.plan.repeats,
         };
-        let runs = (1..=first).flat_map(|block| self.block(block, &everywhere)).collect();
-        self.make(runs)?;
+        self.pilot(first, &everywhere)?;
+        if self.lengths.as_ref().is_some_and(Lengths::is_refused) {
+            return Ok(());
+        }
         let wanted: Vec<u32> = everywhere.iter().map(|point| self.wanted(*point, first)).collect();
         let last = wanted.iter().copied().max().unwrap_or(first);
         let mut runs = Vec::new();
@@ -144,6 +162,42 @@ impl Sweep<'_> {
         }
         self.make(runs)?;
         self.decide(first)
+    }
+
+    /// The first blocks; where lengths are to be found, of runs that are as long as they need to be. The first
+    /// block goes ahead of the others, so that runs that are far too short are few.
+    fn pilot(&mut self, first: u32, points: &[usize]) -> Result<(), Stop> {
+        if self.lengths.is_none() {
+            let runs = (1..=first).flat_map(|block| self.block(block, points)).collect();
+            return self.make(runs);
+        }
+        loop {
+            let runs = self.block(1, points);
+            self.make(runs)?;
+            if self.is_to_be_longer(false) {
+                continue;
+            }
+            let runs = (2..=first).flat_map(|block| self.block(block, points)).collect();
+            self.make(runs)?;
+            if !self.is_to_be_longer(true) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Whether runs become longer by what the runs so far show, which then count for nothing.
+    fn is_to_be_longer(&mut self, is_whole: bool) -> bool {
+        let spent_s = self.spent_s();
+        let Some(lengths) = &mut self.lengths else { return false };
+        if lengths.is_refused() || !lengths.conclude(&self.records, is_whole, spent_s) {
+            return false;
+        }
+        self.earlier.append(&mut self.records);
+        true
+    }
+
+    fn spent_s(&self) -> f64 {
+        self.earlier.iter().chain(&self.records).map(|record| record.took_s).sum()
     }
 
     /// More blocks of the points of claims that are undecided, twice as many for each look.
@@ -191,6 +245,7 @@ impl Sweep<'_> {
         }
         // Seeds of a scenario are read as signed numbers.
         let seed = self.plan.seed.wrapping_add(u64::from(block) - 1) & (u64::MAX >> 1);
+        let length = self.lengths.as_ref().and_then(Lengths::now);
         let run = |point: usize| {
             self.numbered += 1;
             let design = Design {
@@ -205,6 +260,7 @@ impl Sweep<'_> {
                 point,
                 attempt: 0,
                 settings: self.plan.points[point].settings.clone(),
+                length,
                 design,
                 planned: 0,
             }
@@ -214,18 +270,8 @@ impl Sweep<'_> {
 
     /// How many runs a point is to have for its interval to be as narrow as was asked.
     fn wanted(&self, point: usize, first: u32) -> u32 {
-        let Some(until) = &self.plan.until else { return first };
         let counted = self.records.iter().filter(|record| record.point == point && record.counts());
-        let readings = counted.filter_map(|record| record.reading(&until.metric));
-        let (mut numbers, mut width) = (Vec::new(), until.width);
-        for reading in readings {
-            let Some(value) = reading.value else { continue };
-            numbers.push(reading.scale.forth(value));
-            width = reading.scale.width(until.width);
-        }
-        if numbers.iter().any(|number| !number.is_finite()) {
-            return first;
-        }
+        let Some((numbers, width)) = pilot_numbers(self.plan, counted) else { return first };
         let needed = stein::needed(&numbers, width, LEVEL).unwrap_or(f64::from(first));
         // As a float it ends at the largest number; runs that did not count are made up for.
         let missing = first.saturating_sub(numbers.len() as u32);
@@ -234,7 +280,7 @@ impl Sweep<'_> {
 
     /// Makes these runs, as many at once as the plan says, and keeps their records in the order of the list.
     fn make(&mut self, runs: Vec<PlannedRun>) -> Result<(), Stop> {
-        let spent_s = self.records.iter().map(|record| record.took_s).sum();
+        let spent_s = self.spent_s();
         let mut runs = runs;
         runs.iter_mut().for_each(|run| run.planned = self.numbered);
         let at_once = self.plan.jobs.clamp(1, runs.len().max(1));

@@ -5,6 +5,7 @@ use super::claims::{ClaimReport, judge};
 use super::doubts::{Doubt, doubts};
 use super::effects::{MetricEffects, Table, effects};
 use super::factor::{Factor, Setting};
+use super::lengths::{Course, LengthReport};
 use super::make::{PILOT, PlannedRun, PointRun, Reading, SweepPlan};
 use super::points::Layout;
 use super::scale::Scale;
@@ -44,6 +45,13 @@ pub struct SweepReport {
     pub effects: Vec<MetricEffects>,
     /// Every run, in the order in which they were planned.
     pub runs: Vec<RunRecord>,
+    /// How long runs are that count, and how that was found; null where they are as long as their scenario
+    /// says.
+    #[serde(default)]
+    pub lengths: Option<LengthReport>,
+    /// Runs of lengths that turned out too short: they decided the length, and count for nothing else.
+    #[serde(default)]
+    pub earlier_runs: Vec<RunRecord>,
     /// Seconds that all runs took, added up.
     pub spent_s: f64,
 }
@@ -61,6 +69,9 @@ pub struct RunRecord {
     pub validity: Validity,
     /// What each metric came to.
     pub readings: Vec<Reading>,
+    /// How its response times went; null if that is not known.
+    #[serde(default)]
+    pub course: Option<Course>,
     /// Thresholds of the scenario that it did not meet.
     pub missed: Vec<String>,
     /// The run directory.
@@ -124,9 +135,9 @@ pub struct PairedChange {
 
 impl RunRecord {
     pub(super) fn of(run: &PlannedRun, came_to: PointRun) -> RunRecord {
-        let PointRun { validity, readings, missed, directory, took_s } = came_to;
+        let PointRun { validity, readings, course, missed, directory, took_s } = came_to;
         let (point, attempt, design) = (run.point, run.attempt, run.design.clone());
-        RunRecord { point, attempt, design, validity, readings, missed, directory, took_s }
+        RunRecord { point, attempt, design, validity, readings, course, missed, directory, took_s }
     }
 
     /// Whether its numbers count. Those of a run whose server did not cope do not: they are of a moment of
@@ -177,7 +188,20 @@ impl SweepReport {
             effects,
             spent_s: runs.iter().map(|run| run.took_s).sum(),
             runs,
+            lengths: None,
+            earlier_runs: Vec::new(),
         }
+    }
+
+    /// The report with what was found of the runs' lengths, and the runs that showed it.
+    pub(super) fn with_lengths(self, lengths: Option<LengthReport>, earlier: Vec<RunRecord>) -> SweepReport {
+        let spent_s = self.spent_s + earlier.iter().map(|run| run.took_s).sum::<f64>();
+        SweepReport { lengths, spent_s, earlier_runs: earlier, ..self }
+    }
+
+    /// Why the interval that was asked for cannot be had.
+    pub fn refused(&self) -> Option<&str> {
+        self.lengths.as_ref()?.refused.as_deref()
     }
 
     /// Whether a run that counts did not meet a threshold.
@@ -185,11 +209,11 @@ impl SweepReport {
         self.runs.iter().any(|run| run.counts() && !run.missed.is_empty())
     }
 
-    /// Whether every point has a run that counts, and every interval is as narrow as was asked.
+    /// Whether every point has a run that counts, and every interval is as narrow as was asked, and could be had.
     pub fn is_decided(&self) -> bool {
         let narrow =
             |point: &PointReport| point.estimates.iter().all(|estimate| estimate.narrow != Some(false));
-        self.points.iter().all(|point| point.runs > 0 && narrow(point))
+        self.refused().is_none() && self.points.iter().all(|point| point.runs > 0 && narrow(point))
     }
 }
 

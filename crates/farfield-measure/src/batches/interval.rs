@@ -36,11 +36,11 @@ use serde::{Deserialize, Serialize};
 /// The quantile of the normal distribution at 97.5 %.
 const Z: f64 = 1.959_963_985;
 /// Independent requests that must lie beyond a percentile, on the side where there are fewer.
-const BEYOND_MIN: f64 = 20.0;
+pub const BEYOND_MIN: f64 = 20.0;
 /// Independent requests that a mean needs.
-const MEAN_MIN: f64 = 400.0;
+pub const MEAN_MIN: f64 = 400.0;
 /// Events that a rate needs.
-const EVENTS_MIN: u64 = 20;
+pub const EVENTS_MIN: u64 = 20;
 
 /// Why a number has no interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

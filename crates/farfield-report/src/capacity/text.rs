@@ -42,8 +42,20 @@ pub fn render(report: &CapacityReport, folder: &Path) -> String {
         invalid => format!("{} trials, {invalid} of them invalid", report.trials.len()),
     };
     let _ = writeln!(text, "\n{counts}, in {:.1} s", report.spent_s);
+    if let Some([before, after]) = warm_ups(report) {
+        let _ =
+            writeln!(text, "warm-ups were lengthened from {before} to {after}: response times settle later");
+    }
     let _ = writeln!(text, "page        {}", folder.join("capacity.html").display());
     text
+}
+
+/// The warm-ups of the first and of the last trial of one length, in words, where they became longer.
+fn warm_ups(report: &CapacityReport) -> Option<[String; 2]> {
+    let last = report.trials.last()?;
+    let first = report.trials.iter().find(|trial| trial.length_ns == last.length_ns)?;
+    let both = [first.observed.warm_up_ns, last.observed.warm_up_ns];
+    (both[0] < both[1]).then(|| both.map(figures::time))
 }
 
 /// The answer in one line.
@@ -180,7 +192,7 @@ fn with_half_width(value: f64, half: f64) -> (String, String) {
 }
 
 /// Lines of words, each of at most so many characters.
-fn wrapped(text: &str, columns: usize) -> String {
+pub(crate) fn wrapped(text: &str, columns: usize) -> String {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         let line = lines.last_mut().expect("there is a line");

@@ -1,8 +1,9 @@
 //! What is compared: a rate, a share, or a time, under the names that thresholds have.
 
 use crate::directory::RunDirectory;
-use farfield_experiment::sweep::Scale;
-use farfield_measure::batches::interval::{NoInterval, NoIntervalReason};
+use farfield_base::Duration;
+use farfield_experiment::sweep::{Need, Scale};
+use farfield_measure::batches::interval::{BEYOND_MIN, EVENTS_MIN, MEAN_MIN, NoInterval, NoIntervalReason};
 use farfield_measure::interval::BoundedEstimate;
 use farfield_measure::summary::TimingSummary;
 use farfield_measure::{Quantile, Timing};
@@ -42,6 +43,9 @@ pub struct MetricError(pub String);
 const NOTHING: &str = "a run has measured nothing of it";
 /// What rounding may move a number by, as a share of it.
 const ROUNDING: f64 = 0.002;
+
+/// A measured part of less than two milliseconds becomes so many times as long.
+const TOO_SHORT_BY: u64 = 10;
 
 /// The percentiles that every summary has.
 const QUANTILES: [&str; 6] = ["p50", "p90", "p95", "p99", "p99.9", "p99.99"];
@@ -140,6 +144,52 @@ impl Metric {
             Statistic::Quantile(quantile) => times.quantile_ns(quantile)?,
         };
         (ns > 0).then_some(ns as f64)
+    }
+
+    /// What a run lacks for an interval of its own; none where it has one, and where no length of run is known
+    /// to matter: repeats of self-similar arrivals are independent, though no part of a run shows their mean.
+    pub fn need_of(self, run: &RunDirectory) -> Option<Need> {
+        let none = self.no_interval(run)?;
+        let lasted = Duration::from_ns(run.summary().phases.steady_ns);
+        let beside = |least: f64, of: &str| {
+            let found = none.needs_ns.map_or(0.0, |needs| least * lasted.as_ns() as f64 / needs as f64);
+            format!("{self} needs {least} {of}, and a run of {lasted} has {found:.0}")
+        };
+        let lacks = match (none.reason, self) {
+            (NoIntervalReason::NotKept | NoIntervalReason::NotEnded, _) => return None,
+            (NoIntervalReason::TooCorrelated, Metric::Rate) if none.needs_ns.is_none() => return None,
+            (NoIntervalReason::TooFewSessions, _) => format!("a run of {lasted} is shorter than 50 sessions"),
+            (NoIntervalReason::TooShort, _) => {
+                let length_ns = Some(lasted.as_ns().saturating_mul(TOO_SHORT_BY));
+                return Some(Need {
+                    length_ns,
+                    lacks: format!("a run of {lasted} is too short for any interval"),
+                });
+            }
+            (_, Metric::Rate) => beside(EVENTS_MIN as f64, "replies"),
+            (_, Metric::Errors) => "no request was due".to_owned(),
+            (_, Metric::Time(Statistic::Mean, _)) => beside(MEAN_MIN, "independent requests"),
+            (_, Metric::Time(Statistic::Quantile(_), _)) => {
+                beside(BEYOND_MIN, "independent requests beyond it")
+            }
+        };
+        Some(Need { length_ns: none.needs_ns, lacks })
+    }
+
+    /// Why a run has no interval of a number; none where it has one, or measured nothing of it.
+    fn no_interval(self, run: &RunDirectory) -> Option<NoInterval> {
+        let steady = &run.summary().steady;
+        match self {
+            Metric::Rate => steady.rates.as_ref()?.no_succeeded_interval,
+            Metric::Errors => steady.no_error_share_interval,
+            Metric::Time(statistic, timing) => {
+                let times = steady.times.of(timing).as_ref()?;
+                match statistic {
+                    Statistic::Mean => times.no_mean_interval,
+                    Statistic::Quantile(quantile) => times.quantile(quantile)?.no_interval,
+                }
+            }
+        }
     }
 
     fn interval_of(self, run: &RunDirectory) -> Result<[f64; 2], &'static str> {

@@ -9,7 +9,7 @@ use crate::figures;
 use crate::html::{self, escaped, table};
 use farfield_experiment::report::Ended;
 use farfield_experiment::sweep::effects::{EffectChange, MetricEffects};
-use farfield_experiment::sweep::{PairedChange, PointReport, RunRecord, Setting, SweepReport};
+use farfield_experiment::sweep::{LengthChange, PairedChange, PointReport, RunRecord, Setting, SweepReport};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -25,6 +25,7 @@ pub fn render(report: &SweepReport, folder: &Path) -> String {
     shortened(&mut page, &names);
     points(&mut page, report, &names);
     doubts(&mut page, report, &names);
+    lengths(&mut page, report);
     facets::charts(&mut page, report, &names);
     against_first(&mut page, report, &names);
     effects(&mut page, report, &names);
@@ -135,6 +136,22 @@ fn doubts(page: &mut String, report: &SweepReport, names: &ShortNames) {
     if !items.is_empty() {
         let items: String = items.iter().map(|item| format!("<li>{item}</li>")).collect();
         let _ = writeln!(page, "<p>Doubts of intervals:</p>\n<ul>{items}</ul>");
+    }
+}
+
+/// How long runs had to become, and why they are not long enough.
+fn lengths(page: &mut String, report: &SweepReport) {
+    let Some(lengths) = &report.lengths else { return };
+    let changes = lengths.changes.iter().map(LengthChange::in_words);
+    let refused = lengths.refused.as_ref().map(|why| format!("The interval cannot be had: {why}"));
+    let items = changes.chain(refused).map(|words| format!("<li>{}</li>", escaped(&words)));
+    let items: String = items.collect();
+    if !items.is_empty() {
+        let earlier = report.earlier_runs.len();
+        let _ = writeln!(
+            page,
+            "<h2>Lengths</h2>\n<ul>{items}</ul>\n<p>{earlier} runs of other lengths decided that, and count for nothing else.</p>"
+        );
     }
 }
 

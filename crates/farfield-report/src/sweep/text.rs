@@ -3,6 +3,7 @@
 use super::claims::{finding, word};
 use super::names::ShortNames;
 use super::{cell, change_in_words, in_words, origin};
+use crate::capacity::text::wrapped;
 use crate::figures;
 use farfield_base::printable;
 use farfield_experiment::Validity;
@@ -18,6 +19,8 @@ const POINTS: usize = 10;
 const ORIGINS: usize = 4;
 /// Points that are held against the first.
 const AGAINST: usize = 5;
+/// Changes of runs' lengths that fit a terminal.
+const CHANGES: usize = 1;
 /// Claims that fit a terminal.
 const CLAIMS: usize = 4;
 /// Columns of a terminal.
@@ -105,11 +108,30 @@ fn ended(report: &SweepReport) -> String {
         let _ = writeln!(text, "{until} is not reached at {count} of {} points", report.points.len());
         let estimates = report.points.iter().filter(wide).flat_map(|point| &point.estimates);
         let unknown = estimates.filter(|estimate| estimate.narrow == Some(false));
-        if let Some(reason) = unknown.filter_map(|estimate| estimate.unknown.as_ref()).next() {
+        let reason = unknown.filter_map(|estimate| estimate.unknown.as_ref()).next();
+        if let (Some(reason), None) = (reason, report.refused()) {
             let _ = writeln!(text, "  {reason}; longer runs may have it: --duration");
         }
     }
+    text += &lengths(report);
     text += &doubts(report);
+    text
+}
+
+/// How long runs had to become, and why they are not long enough.
+fn lengths(report: &SweepReport) -> String {
+    let Some(lengths) = &report.lengths else { return String::new() };
+    let mut text = String::new();
+    let left_out = lengths.changes.len().saturating_sub(CHANGES);
+    if left_out > 0 {
+        let _ = writeln!(text, "runs were lengthened {left_out} times before, on the page");
+    }
+    for change in lengths.changes.iter().skip(left_out) {
+        text += &wrapped(&change.in_words(), COLUMNS);
+    }
+    if let Some(why) = &lengths.refused {
+        text += &wrapped(&format!("it cannot be had: {why}"), COLUMNS);
+    }
     text
 }
 

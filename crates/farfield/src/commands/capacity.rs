@@ -1,6 +1,6 @@
 //! `farfield capacity`: what a server can take, by a search whose trials are runs.
 
-mod load;
+pub mod load;
 mod runner;
 
 use crate::commands::child::ChildRuns;
@@ -16,6 +16,7 @@ use farfield_engine::interrupt;
 use farfield_engine::plane::PlaneKind;
 use farfield_experiment::peak::peak;
 use farfield_experiment::report::Ended;
+use farfield_experiment::warm_up::WarmUps;
 use farfield_experiment::{Answer, CapacityReport, Goals, SearchPlan, search};
 use farfield_report::capacity::{page, text};
 use farfield_scenario::{Overlay, RunPlan, Scenario};
@@ -55,6 +56,8 @@ pub fn capacity(flags: &CapacityFlags) -> Result<Exit, Problem> {
         .map_err(|error| Problem::failed(format!("cannot make the folder {}: {error}", folder.display())))?;
     let stop = interrupt::flag();
     let stop = stop.map_err(|error| Problem::failed(format!("cannot listen for signals: {error}")))?;
+    let said = time("--warm-up", flags.search.warm_up.as_deref())?;
+    let warm_up = said.or(plan.says_warm_up().then_some(plan.scenario().run.warm_up));
     let mut runner = TrialRunner {
         runs: ChildRuns {
             what: Some(flags.what.clone()),
@@ -64,7 +67,7 @@ pub fn capacity(flags: &CapacityFlags) -> Result<Exit, Problem> {
         },
         load,
         goals: searched.goals.clone(),
-        warm_up: time("--warm-up", flags.search.warm_up.as_deref())?,
+        warm_ups: WarmUps::of(warm_up),
         folder: folder.clone(),
         quiet: flags.quiet,
     };
@@ -133,6 +136,7 @@ fn searched(flags: &CapacityFlags, goals: Option<&Goals>, plan: &RunPlan) -> Res
         whole: load.whole,
         from,
         to,
+        generator: read("--generator-limit", &flags.search.generator_limit)?,
         length,
         precision,
         budget,

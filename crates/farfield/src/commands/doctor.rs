@@ -1,11 +1,17 @@
 //! `farfield doctor`: what this machine allows, and how to allow more.
 
+mod limit;
+
 use crate::exit::Exit;
+use crate::flags::doctor::DoctorFlags;
 use crate::output;
 use crate::problem::Problem;
 
-/// Prints what was found, each with its remedy.
-pub fn doctor() -> Result<Exit, Problem> {
+/// Prints what was found, each with its remedy; or what the generator can offer, where that is asked for.
+pub fn doctor(flags: &DoctorFlags) -> Result<Exit, Problem> {
+    if flags.limit {
+        return limit::limit(flags);
+    }
     let findings = farfield_engine::doctor::examine();
     for finding in &findings {
         let mark = if finding.remedy.is_some() { "!" } else { " " };

@@ -41,6 +41,8 @@ pub fn observed(summary: &Summary, goals: &[String], directory: &Path, took_s: f
         error_share: summary.steady.error_share,
         goals,
         gave_out: bottleneck.and_then(|found| found.first.map(gave_out)).map(str::to_owned),
+        warm_up_ns: summary.phases.warm_up_ns,
+        settled_ns: summary.settling.and_then(|settling| settling.settled_ns),
         directory: directory.to_owned(),
         took_s,
     }

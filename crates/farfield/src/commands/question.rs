@@ -2,7 +2,7 @@
 
 use crate::commands::sweep::{Asked, made};
 use crate::exit::Exit;
-use crate::flags::sweep::{DesignFlags, ExperimentFlags, RepeatFlags};
+use crate::flags::sweep::{DesignFlags, ExperimentFlags, LENGTH_MAX, RepeatFlags};
 use crate::problem::Problem;
 use farfield_base::Share;
 use farfield_experiment::sweep::{Claim, Scale, Setting, Side};
@@ -79,6 +79,7 @@ pub fn experiment(flags: &ExperimentFlags) -> Result<Exit, Problem> {
         repeats: question.repeats,
         budget: flags.budget.clone().or_else(|| question.budget.clone()),
         repeats_max: u32::MAX,
+        length_max: LENGTH_MAX.to_owned(),
         ..RepeatFlags::default()
     };
     let sets = pairs(&question.set).map_err(|why| refuse(&why))?;

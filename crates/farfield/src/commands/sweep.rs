@@ -115,6 +115,7 @@ pub fn made(asked: &Asked, format: SweepFormat, quiet: bool) -> Result<Exit, Pro
             stop,
         },
         metrics: planned.metrics,
+        request_timeout: read.scenario().connections.request_timeout,
         folder: folder.clone(),
         quiet,
     };

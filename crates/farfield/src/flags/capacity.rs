@@ -90,6 +90,10 @@ pub struct SearchFlags {
     /// The highest load that is tried
     #[arg(long, value_name = "LOAD")]
     pub to: Option<String>,
+    /// The highest load that the generator can offer, as `farfield doctor --limit` finds it: it is not
+    /// exceeded, and what the server does beyond is not said
+    #[arg(long, value_name = "LOAD")]
+    pub generator_limit: Option<String>,
     /// The time for all trials
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub budget: String,
@@ -101,7 +105,8 @@ pub struct SearchFlags {
     /// virtual time the scenario's
     #[arg(short = 'd', long, value_name = "TIME")]
     pub duration: Option<String>,
-    /// Length of each trial's warm-up; a quarter of its measured part if absent
+    /// Length of each trial's warm-up; if absent, the scenario's, or a quarter of the measured part, and
+    /// longer where trials show that response times settle later
     #[arg(long, value_name = "TIME")]
     pub warm_up: Option<String>,
     /// The folder of trials, each a run directory; trials that are in it are not made again

@@ -343,6 +343,7 @@ mod tests {
             "repeats",
             "until",
             "repeats_max",
+            "length_max",
             "budget",
             "metrics",
             "metrics_push",

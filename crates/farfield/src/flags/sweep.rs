@@ -9,6 +9,9 @@ use clap::{Args, ValueEnum, ValueHint};
 use farfield_scenario::Overlay;
 use std::path::PathBuf;
 
+/// The longest measured part that runs are lengthened to.
+pub const LENGTH_MAX: &str = "5m";
+
 /// `farfield sweep`
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Exit codes:\n  \
@@ -98,6 +101,9 @@ pub struct RepeatFlags {
     /// Repeat so often at most
     #[arg(long, value_name = "COUNT", default_value_t = 100, allow_negative_numbers = true, value_parser = count::<u32>)]
     pub repeats_max: u32,
+    /// The longest measured part that runs are lengthened to where --until needs longer ones
+    #[arg(long, value_name = "TIME", default_value = LENGTH_MAX, allow_hyphen_values = true)]
+    pub length_max: String,
     /// The time for all repeats; none is begun that would probably not end in it
     #[arg(long, value_name = "TIME")]
     pub budget: Option<String>,

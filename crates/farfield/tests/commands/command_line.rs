@@ -428,6 +428,24 @@ fn doctor_examines_the_machine() {
     }
 }
 
+/// One generator and two are compared before farfield's own server; on a busy machine there may be no load at
+/// which they are the same, which is said as well.
+#[test]
+fn doctor_measures_what_the_generator_can_offer() {
+    let place = Place::new();
+    let ended = place.farfield("doctor --limit --budget 8s");
+    let text = ended.stdout;
+    let found = text.starts_with("this machine offers ") && text.contains("--generator-limit ");
+    assert!(found || text.starts_with("no load is the same with one generator and two\n"), "{text}");
+    assert!(text.contains("requests/s generators"), "{text}");
+    assert!(text.lines().count() <= 24 && text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    place.write("simulated.toml", "plane = 'simulated'\nload.model = 'closed'\n");
+    place.farfield("doctor --limit simulated.toml").exits(2).says(&["is of the sockets plane"]);
+    place.write("tls.toml", "target = 'https://127.0.0.1:1/'\nload.model = 'closed'\n");
+    place.farfield("doctor --limit tls.toml").exits(2).says(&["without TLS"]);
+    assert!(place.farfield("doctor shop.toml").exits(2).stderr.contains("--limit"));
+}
+
 #[test]
 fn documents_are_generated() {
     let place = Place::new();

@@ -79,8 +79,52 @@ fn a_run_is_repeated_until_its_interval_is_narrow() {
     assert!(report["runs"].as_array().is_some_and(|runs| runs.len() >= 5));
     let missed = place.farfield("run server.toml --repeats 2 --threshold p99<1us -q").exits(99).stdout;
     assert!(missed.contains("not met in 2 runs: p99<1us"), "{missed}");
-    let few = place.farfield("run server.toml --until p99.99+-5% -q").exits(3).stdout;
-    assert!(few.contains("a run has too few requests for it; longer runs may have it"), "{few}");
+}
+
+/// Runs that are too short for the metric become as long as it needs, with their seeds; the same command goes on
+/// where it was, with the same lengths. What no length has is said.
+#[test]
+fn runs_become_as_long_as_their_metric_needs() {
+    let place = Place::new();
+    place.write("server.toml", SERVER);
+    let words = "run server.toml --until p99+-5% -q -o repeats";
+    let text = place.farfield(words).exits(0).stdout;
+    assert!(text.contains("runs of 4s were lengthened to "), "{text}");
+    assert!(text.lines().count() <= 24 && text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let kept = || std::fs::read_to_string(place.path("repeats/sweep.json")).expect("sweep.json");
+    let report = json(&kept());
+    let lengths = &report["lengths"];
+    let length_ns = lengths["measured_ns"].as_u64().expect("a length");
+    // Some 75 requests a second, of which 2,000 have 20 beyond the p99.
+    assert!((20_000_000_000..=120_000_000_000).contains(&length_ns), "{lengths}");
+    let runs = report["runs"].as_array().expect("runs");
+    let read = |run: &Value| {
+        let path = run["directory"].as_str().expect("a path");
+        let path = place.path(path).join("summary.json");
+        json(&std::fs::read_to_string(path).expect("a summary"))
+    };
+    let summary = read(&runs[0]);
+    assert_eq!(summary["phases"]["steady_ns"].as_u64(), Some(length_ns));
+    let earlier = report["earlier_runs"].as_array().expect("runs");
+    assert!(!earlier.is_empty() && earlier[0]["design"]["seed"] == runs[0]["design"]["seed"], "{earlier:?}");
+    assert!(
+        std::fs::read_to_string(place.path("repeats/sweep.html")).expect("a page").contains("<h2>Lengths")
+    );
+    let last = place.path(runs[4]["directory"].as_str().expect("a path"));
+    std::fs::remove_file(last.join("design.json")).expect("a run");
+    place.farfield(words).exits(0);
+    let again = json(&kept());
+    assert_eq!((&again["lengths"], &again["points"]), (&report["lengths"], &report["points"]));
+    let short = place.farfield(&format!("{words}-again --length-max 6s")).exits(3).stdout.replace('\n', " ");
+    assert!(short.contains("it cannot be had: p99 needs 20 independent requests"), "{short}");
+    assert!(short.contains("and --length-max is 6s"), "{short}");
+    let time = place.farfield(&format!("{words}-in-time --budget 1ms")).exits(3).stdout.replace('\n', " ");
+    assert!(time.contains("are left of --budget") || time.contains("the time was over"), "{time}");
+    // Where the length is varied, it stays as it is.
+    let varied = "sweep server.toml --vary run.duration=4s,8s --until p99+-5% -q --repeats-max 5 -o varied";
+    place.farfield(varied);
+    let varied = json(&std::fs::read_to_string(place.path("varied/sweep.json")).expect("sweep.json"));
+    assert_eq!(varied["lengths"], Value::Null);
 }
 
 /// A sweep that is killed leaves no run behind that goes on.

@@ -5,8 +5,8 @@ use super::load::RisingLoad;
 use crate::commands::child::{Asked, ChildRuns, in_ns};
 use crate::commands::observe::observed;
 use crate::output;
-use farfield_base::Duration;
 use farfield_base::printable;
+use farfield_experiment::warm_up::WarmUps;
 use farfield_experiment::{Design, Observed, Runner, Stop, Trial};
 use farfield_report::capacity::text;
 use serde::{Deserialize, Serialize};
@@ -20,8 +20,8 @@ pub struct TrialRunner {
     pub load: RisingLoad,
     /// The goals, each a threshold.
     pub goals: Vec<String>,
-    /// The length of warm-ups; a quarter of the measured part if absent.
-    pub warm_up: Option<Duration>,
+    /// The length of warm-ups.
+    pub warm_ups: WarmUps,
     /// The folder of trials.
     pub folder: PathBuf,
     /// Whether no progress is printed.
@@ -39,12 +39,11 @@ struct TrialDesign {
 
 impl Runner for TrialRunner {
     fn run(&mut self, trial: &Trial) -> Result<Observed, Stop> {
-        let quarter = Duration::from_ns(trial.length.as_ns() / 4);
         let goals = toml::Value::from(self.goals.clone());
         let sets = [
             (self.load.key.as_str(), self.load.value(trial.load)),
             ("run.duration", in_ns(trial.length)),
-            ("run.warm-up", in_ns(self.warm_up.unwrap_or(quarter))),
+            ("run.warm-up", in_ns(self.warm_ups.next(trial.length))),
             ("seed", trial.design.seed.to_string()),
             ("thresholds", goals.to_string()),
             ("output.samples", "none".to_owned()),
@@ -58,6 +57,7 @@ impl Runner for TrialRunner {
             directory: self.folder.join(format!("{:04}", trial.design.number)),
         })?;
         let observed = observed(made.run.summary(), &self.goals, made.run.path(), made.took_s);
+        self.warm_ups.note(&observed);
         if !self.quiet && !made.read_back {
             let line = text::progress(self.load.unit, trial, &observed);
             output::put_progress(&printable(&line, &[]), false);

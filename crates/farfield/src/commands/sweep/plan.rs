@@ -4,11 +4,13 @@ use super::Asked;
 use crate::commands::capacity::time;
 use crate::flags::sweep::{DesignFlags, RepeatFlags};
 use crate::problem::Problem;
+use farfield_base::Duration;
 use farfield_engine::plane::PlaneKind;
-use farfield_experiment::sweep::{Factor, Layout, Point, Setting, SweepPlan, Until, points};
+use farfield_experiment::sweep::{Factor, Layout, LengthPlan, Point, Setting, SweepPlan, Until, points};
 use farfield_files::input::DOCUMENT_MAX;
 use farfield_report::comparison::metric::Metric;
 use farfield_scenario::RunPlan;
+use farfield_traffic::load::LoadModel;
 use std::path::Path;
 
 /// How often a run is made that something disturbs. In virtual time nothing does.
@@ -81,6 +83,7 @@ pub fn of(asked: &Asked, read: &RunPlan) -> Result<Planned, Problem> {
         None if simulated => std::thread::available_parallelism().map_or(1, usize::from),
         None => 1,
     };
+    let lengths = lengths(asked, read, &points)?;
     let plan = SweepPlan {
         experiment: match asked.title {
             Some(title) => title.to_owned(),
@@ -92,6 +95,7 @@ pub fn of(asked: &Asked, read: &RunPlan) -> Result<Planned, Problem> {
         repeats: repeats.least,
         until,
         repeats_max: repeats.most,
+        lengths,
         claims: asked.claims.to_vec(),
         looks: asked.looks,
         budget: time("--budget", repeat.budget.as_deref())?,
@@ -118,6 +122,28 @@ fn repeats(asked: &RepeatFlags, points: usize) -> Result<Repeats, Problem> {
     }
     let room = (RUNS_MAX / points.max(1) as u64) as u32;
     Ok(Repeats { least, most: asked.repeats_max.min(room) })
+}
+
+/// How long runs may become; none where their length is what is varied, or follows from the load.
+fn lengths(asked: &Asked, read: &RunPlan, points: &[Point]) -> Result<Option<LengthPlan>, Problem> {
+    let max = time("--length-max", Some(&asked.repeat.length_max))?;
+    let run = &read.scenario().run;
+    let max = max.into_iter().chain(run.duration_max).min().unwrap_or(Duration::ZERO);
+    let ends_by_count = run.requests.is_some() || run.sessions.is_some();
+    let mut settings = points.iter().flat_map(|point| &point.settings);
+    let is_varied = settings.any(|Setting { key, .. }| key.starts_with("run.") || key == "run");
+    let is_stationary = match read.load() {
+        LoadModel::Closed { .. } => true,
+        LoadModel::Open { arrivals, .. } | LoadModel::Hybrid { arrivals, .. } => arrivals.is_stationary(),
+        LoadModel::Overload(_) => false,
+    };
+    let has_length = !ends_by_count && !is_varied && is_stationary;
+    Ok(has_length.then_some(LengthPlan {
+        own: run.duration,
+        max: max.max(run.duration),
+        warm_up: run.warm_up,
+        may_warm_up: !read.says_warm_up(),
+    }))
 }
 
 fn points_of(design: &DesignFlags) -> Result<(Vec<Factor>, Layout, Vec<Point>), Problem> {

@@ -1,0 +1,229 @@
+//! What a load generator itself can offer: the highest load at which one generator and two, each with half of
+//! it, get the same from the same server.
+//!
+//! A generator that is full looks like a server that is: replies are fewer or later than they would be. Where
+//! the load is shared by two generators and the result stays the same, it was not the generator's (Banga and
+//! Druschel 1999, "Measuring the capacity of a Web server under realistic loads", World Wide Web 2, who add
+//! client machines until the server's throughput no longer follows their number). The load doubles while one
+//! generator's runs are valid, the interval is halved, and what is left is compared with two generators;
+//! where they differ, less is compared. All runs are short: the answer is good to about the last step.
+
+use crate::trial::Stop;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Throughputs of one and of two generators that are the same differ by at most so much.
+const SAME_RATE: f64 = 0.03;
+/// And medians of response times by at most this factor,
+const SAME_MEDIAN: f64 = 1.25;
+/// or by so many nanoseconds, which are below what a busy machine moves them by.
+const SAME_MEDIAN_NS: f64 = 100_000.0;
+/// The interval between a load that one generator offers and one that it does not is halved until the upper
+/// is above the lower by this share.
+const WIDTH: f64 = 0.15;
+/// Loads at most: from one a second on, far more than any machine offers.
+const LOADS_MAX: usize = 40;
+/// A load that both do not agree on is lowered by this factor.
+const LOWER: f64 = std::f64::consts::FRAC_1_SQRT_2;
+
+/// What generators together came to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Offered {
+    /// The load of all of them.
+    pub load: f64,
+    /// Generators that shared it.
+    pub generators: u32,
+    /// Why a run of theirs is not valid; null if all are.
+    pub cause: Option<String>,
+    /// Whether that is the server's doing: it was full before the generator.
+    pub by_server: bool,
+    /// Whole replies a second, of all of them.
+    pub replies_per_s: f64,
+    /// The median response time, of several generators the highest; null if there is none.
+    pub median_ns: Option<f64>,
+    /// Seconds that it took.
+    pub took_s: f64,
+}
+
+impl Offered {
+    fn is_same(&self, other: &Offered) -> bool {
+        let rates = (self.replies_per_s / other.replies_per_s - 1.0).abs() <= SAME_RATE;
+        let medians = self.median_ns.zip(other.median_ns).is_none_or(|(one, two)| {
+            (one - two).abs() <= SAME_MEDIAN_NS || (one / two).max(two / one) <= SAME_MEDIAN
+        });
+        rates && medians
+    }
+}
+
+/// Makes runs by one or more generators at once.
+pub trait Generators {
+    /// Offers a load by so many generators together.
+    ///
+    /// # Errors
+    /// If it was interrupted, or a run could not be made.
+    fn offer(&mut self, load: f64, generators: u32) -> Result<Offered, Stop>;
+}
+
+/// What a generator can offer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LimitReport {
+    /// The highest load at which one generator and two get the same; null if none was found.
+    pub load: Option<f64>,
+    /// Why no more, as a clause.
+    pub because: String,
+    /// All that was offered, in order.
+    pub offered: Vec<Offered>,
+}
+
+/// Finds the limit from the load `from` up, in about `budget_s` seconds; `rounded` makes a load one that can
+/// be offered.
+///
+/// # Errors
+/// If it was interrupted, or a run could not be made.
+pub fn limit(
+    from: f64,
+    budget_s: f64,
+    rounded: &dyn Fn(f64) -> f64,
+    generators: &mut dyn Generators,
+) -> Result<LimitReport, Stop> {
+    let mut search = LimitSearch { budget_s, generators, offered: Vec::new() };
+    let (kept, because) = search.alone(from, rounded)?;
+    let Some(mut kept) = kept else {
+        return Ok(LimitReport { load: None, because, offered: search.offered });
+    };
+    let mut because = because;
+    loop {
+        let two = search.offer(kept.load, 2)?;
+        if two.cause.is_none() && kept.is_same(&two) {
+            return Ok(LimitReport { load: Some(kept.load), because, offered: search.offered });
+        }
+        because = match &two.cause {
+            Some(cause) => format!("two generators are not valid there ({cause})"),
+            None => "two generators get another result than one".to_owned(),
+        };
+        let lower = rounded(kept.load * LOWER);
+        if search.is_over() || lower >= kept.load || search.offered.len() >= LOADS_MAX {
+            return Ok(LimitReport { load: None, because, offered: search.offered });
+        }
+        kept = search.offer(lower, 1)?;
+    }
+}
+
+struct LimitSearch<'a> {
+    budget_s: f64,
+    generators: &'a mut dyn Generators,
+    offered: Vec<Offered>,
+}
+
+impl LimitSearch<'_> {
+    /// The highest load that one generator offers validly, and why no more.
+    fn alone(&mut self, from: f64, rounded: &dyn Fn(f64) -> f64) -> Result<(Option<Offered>, String), Stop> {
+        let (mut kept, mut load): (Option<Offered>, f64) = (None, rounded(from));
+        let mut above: Option<f64> = None;
+        let mut because = "the time was over".to_owned();
+        // Half of the time is for the comparison.
+        while !self.is_half_over() && self.offered.len() < LOADS_MAX {
+            let one = self.offer(load, 1)?;
+            match &one.cause {
+                None => kept = Some(one),
+                Some(cause) => {
+                    because = match one.by_server {
+                        true => format!("farfield's own server was full ({cause})"),
+                        false => format!("the generator was full ({cause})"),
+                    };
+                    above = Some(load);
+                }
+            }
+            let next = match (&kept, above) {
+                (Some(kept), Some(above)) if above <= kept.load * (1.0 + WIDTH) => break,
+                (Some(kept), Some(above)) => rounded((kept.load * above).sqrt()),
+                (Some(kept), None) => rounded(kept.load * 2.0),
+                (None, _) => rounded(load / 2.0),
+            };
+            let is_known = self.offered.iter().any(|offered| offered.load == next);
+            if is_known {
+                break;
+            }
+            load = next;
+        }
+        Ok((kept, because))
+    }
+
+    fn offer(&mut self, load: f64, generators: u32) -> Result<Offered, Stop> {
+        let offered = self.generators.offer(load, generators)?;
+        self.offered.push(offered.clone());
+        Ok(offered)
+    }
+
+    fn spent_s(&self) -> f64 {
+        self.offered.iter().map(|offered| offered.took_s).sum()
+    }
+
+    fn is_half_over(&self) -> bool {
+        self.spent_s() > self.budget_s / 2.0
+    }
+
+    fn is_over(&self) -> bool {
+        let longest = self.offered.iter().map(|offered| offered.took_s).fold(0.0, f64::max);
+        self.spent_s() + 2.0 * longest > self.budget_s
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A generator that is valid up to one load, and late from another on.
+    struct Made {
+        valid_to: f64,
+        true_to: f64,
+        server: f64,
+    }
+
+    impl Generators for Made {
+        fn offer(&mut self, load: f64, generators: u32) -> Result<Offered, Stop> {
+            let each = load / f64::from(generators);
+            let by_server = load > self.server;
+            let full = each > self.valid_to || by_server;
+            Ok(Offered {
+                load,
+                generators,
+                cause: full.then(|| "worker-cpu".to_owned()),
+                by_server,
+                replies_per_s: load.min(self.true_to * f64::from(generators)),
+                median_ns: Some(if each > self.true_to { 2e6 } else { 1e6 }),
+                took_s: 1.0,
+            })
+        }
+    }
+
+    fn found(made: Made) -> LimitReport {
+        limit(1000.0, 40.0, &|load| load.round(), &mut { made }).expect("a limit")
+    }
+
+    /// A generator that is valid beyond what it can do is found out by two.
+    #[test]
+    fn the_limit_is_where_two_generators_differ_from_one() {
+        let honest = found(Made { valid_to: 30e3, true_to: 31e3, server: 1e6 });
+        let load = honest.load.expect("a limit");
+        assert!((25e3..=30e3).contains(&load), "{honest:?}");
+        assert_eq!(honest.because, "the generator was full (worker-cpu)");
+        let late = found(Made { valid_to: 30e3, true_to: 12e3, server: 1e6 });
+        let load = late.load.expect("a limit");
+        assert!((8e3..=12e3).contains(&load), "{late:?}");
+        assert_eq!(late.because, "two generators get another result than one");
+        assert!(late.offered.iter().map(|offered| offered.took_s).sum::<f64>() <= 40.0);
+    }
+
+    #[test]
+    fn what_is_no_limit_of_the_generator_is_said() {
+        let server = found(Made { valid_to: 1e6, true_to: 1e6, server: 5e3 });
+        assert!((4e3..=5e3).contains(&server.load.expect("a load")), "{server:?}");
+        assert_eq!(server.because, "farfield's own server was full (worker-cpu)");
+        let never = found(Made { valid_to: 0.0, true_to: 1.0, server: 1e6 });
+        assert_eq!(never.load, None);
+        // The time is over long before a load that never ends.
+        let endless = found(Made { valid_to: f64::INFINITY, true_to: f64::INFINITY, server: f64::INFINITY });
+        assert!(endless.offered.len() <= 40 && endless.because == "the time was over", "{endless:?}");
+    }
+}

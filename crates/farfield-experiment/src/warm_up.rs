@@ -1,0 +1,97 @@
+//! The warm-up of a search's trials, as long as the trials before show it must be.
+//!
+//! A trial says when its response times had settled ([`farfield_measure::settling`]). One trial's answer
+//! varies, so half of at least three that kept their goals decide, and those that follow get twice as long
+//! as these took on average. Trials that broke their goals say nothing: their queues may grow to the end.
+//! What follows depends on the trials alone, so that a search that goes on where it was comes to the same.
+
+use crate::trial::Observed;
+use farfield_base::Duration;
+
+/// Trials that decide.
+const TRIALS: usize = 3;
+/// Warm-ups become so many times as long as trials took to settle on average.
+const LONGER: u64 = 2;
+/// A warm-up is this part of the measured part by default, and at most as long as that.
+const QUARTER: u64 = 4;
+
+/// The warm-ups of trials.
+#[derive(Debug, Clone, Default)]
+pub struct WarmUps {
+    /// The user's own, which stays as it is.
+    given: Option<Duration>,
+    /// What was found; zero at first.
+    found: Duration,
+    /// Of the trials since then, when they had settled, and the warm-up that they had.
+    settled: Vec<(u64, u64)>,
+}
+
+impl WarmUps {
+    /// As long as the user says; found from the trials if nothing is said.
+    pub fn of(given: Option<Duration>) -> WarmUps {
+        WarmUps { given, ..WarmUps::default() }
+    }
+
+    /// The warm-up of a trial whose measured part is so long.
+    pub fn next(&self, measured: Duration) -> Duration {
+        let quarter = Duration::from_ns(measured.as_ns() / QUARTER);
+        self.given.unwrap_or_else(|| self.found.min(measured).max(quarter))
+    }
+
+    /// Takes note of a trial that was made.
+    pub fn note(&mut self, observed: &Observed) {
+        let Some(settled_ns) = observed.settled_ns.filter(|_| observed.keeps_goals()) else { return };
+        self.settled.push((settled_ns, observed.warm_up_ns));
+        let late = self.settled.iter().filter(|(settled, warm_up)| settled > warm_up).count();
+        if self.settled.len() >= TRIALS && late * 2 > self.settled.len() {
+            let sum: u128 = self.settled.iter().map(|(settled, _)| u128::from(*settled)).sum();
+            let mean = (sum / self.settled.len() as u128) as u64;
+            self.found = self.found.max(Duration::from_ns(mean.saturating_mul(LONGER)));
+            self.settled.clear();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trial::Validity;
+
+    fn observed(settled_ms: Option<u64>, warm_up: Duration, validity: Validity) -> Observed {
+        Observed {
+            validity,
+            offered_per_s: 1.0,
+            achieved_per_s: 1.0,
+            p99_ns: None,
+            error_share: None,
+            goals: Vec::new(),
+            gave_out: None,
+            warm_up_ns: warm_up.as_ns(),
+            settled_ns: settled_ms.map(|ms| ms * 1_000_000),
+            directory: std::path::PathBuf::new(),
+            took_s: 1.0,
+        }
+    }
+
+    #[test]
+    fn warm_ups_follow_what_half_of_the_trials_show() {
+        let (long, short) = (Duration::from_secs(4), Duration::from_secs(1));
+        let mut warm_ups = WarmUps::of(None);
+        assert_eq!([warm_ups.next(long), warm_ups.next(short)], [1000, 250].map(Duration::from_ms));
+        let ill = Validity::Overwhelmed { cause: "unfinished".to_owned() };
+        for (settled_ms, validity) in [(9000, ill), (1200, Validity::Valid), (1500, Validity::Valid)] {
+            warm_ups.note(&observed(Some(settled_ms), Duration::from_secs(1), validity));
+            assert_eq!(warm_ups.next(long), Duration::from_secs(1));
+        }
+        warm_ups.note(&observed(None, Duration::from_secs(1), Validity::Valid));
+        assert_eq!(warm_ups.next(long), Duration::from_secs(1));
+        warm_ups.note(&observed(Some(0), Duration::from_secs(1), Validity::Valid));
+        assert_eq!([warm_ups.next(long), warm_ups.next(short)], [1800, 1000].map(Duration::from_ms));
+        // Those that settle within it change nothing any more.
+        for _ in 0..9 {
+            warm_ups.note(&observed(Some(1000), warm_ups.next(long), Validity::Valid));
+        }
+        assert_eq!(warm_ups.next(long), Duration::from_ms(1800));
+        assert_eq!(WarmUps::of(Some(Duration::ZERO)).next(long), Duration::ZERO);
+    }
+}
