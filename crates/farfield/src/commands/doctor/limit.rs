@@ -66,9 +66,9 @@ pub fn limit(flags: &DoctorFlags) -> Result<Exit, Problem> {
     let folder = tempfile::tempdir();
     let folder =
         folder.map_err(|error| Problem::failed(format!("cannot make a temporary folder: {error}")))?;
-    let words = flags.what.iter().cloned().chain(overlay.words()).collect();
+    let (what, words) = (flags.what.clone(), overlay.words());
     let mut runs = LimitRuns {
-        runs: ChildRuns { words, scenario: own.scenario().digest(), stop },
+        runs: ChildRuns { what, words, scenario: own.scenario().digest(), stop },
         target: format!("http://{}/{PAGE}", origin.address()),
         load: &load,
         folder: folder.path().to_owned(),
