@@ -22,5 +22,5 @@ pub mod temporary;
 pub use input::{Budget, open_regular, open_stream, read, read_below, read_text, read_typed_text};
 pub use kind::{FileKind, NotRegular};
 pub use output::replace;
-pub use private::{Folder, create_private};
+pub use private::{Folder, Lock, create_private};
 pub use temporary::{TempDir, temporary_folder};

@@ -6,6 +6,10 @@
 //! open, and names in them are single names, so that a folder that is renamed or replaced meanwhile changes
 //! nothing about where a file is made.
 
+mod whole;
+
+pub use whole::Lock;
+
 use crate::kind::{FileKind, NotRegular};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
