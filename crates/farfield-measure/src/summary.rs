@@ -91,6 +91,9 @@ pub struct Heading {
     pub farfield: String,
     /// The scenario's name.
     pub scenario: String,
+    /// The user's note on the run; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// The target: a URL, or several in a few words.
     pub target: String,
     /// Seed of all random streams.
@@ -99,6 +102,10 @@ pub struct Heading {
     pub load: LoadKind,
     /// The model with its parameters: "open loop, Poisson, 5000/s".
     pub load_words: String,
+    /// The path between clients and the server and the congestion control of TCP at its ends, in words;
+    /// absent in runs of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
     /// The wall-clock time of the start, in RFC 3339.
     pub started_at: String,
 }

@@ -1,16 +1,7 @@
 //! Thresholds: what the server was asked to keep, such as `p99<200ms` or `errors<0.1%`.
 //!
 //! A threshold is a metric, a comparison and a value of the metric's kind. All metrics are of the steady
-//! part:
-//!
-//! | metric | is | value |
-//! | --- | --- | --- |
-//! | `p99`, `p99.9(connect)` … | a percentile of a time, of the response time if none is named | a time |
-//! | `mean`, `min`, `max`, `sd`, each also `(service)` … | its mean, extremes, standard deviation | a time |
-//! | `errors` | requests that went wrong or were unfinished at the end of the run, over all | a share |
-//! | `rate`, `sent`, `offered` | successful replies, requests sent, requests due, each a second | a rate |
-//! | `requests`, and any outcome (`dropped`, `timed-out` …) | how many | a number |
-//! | `status.429`, `status.5xx` … | whole replies with this status or of this class | a number or a share |
+//! part. Their table is in docs/metrics.md, which `farfield help metrics` reads.
 //!
 //! With a class of clients behind it, `p99{dsl}` or `errors{dsl}`, a metric is of the requests of that class
 //! alone; with a state of sessions, `p99{login}`, of the requests of that state. Of a state there are the

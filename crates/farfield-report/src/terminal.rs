@@ -45,6 +45,8 @@ const SCENARIO: usize = 16;
 /// Columns of the name of a plane, and of an instant in RFC 3339 with a zone.
 const PLANE: usize = 12;
 const STARTED_AT: usize = 25;
+/// Lines of the user's note, which has no more.
+const NOTE: usize = 4;
 /// Columns of a path.
 const PATH: usize = 30;
 
@@ -115,7 +117,12 @@ fn heading(summary: &Summary) -> Vec<String> {
     let load = fit(load_words, COLUMNS.saturating_sub(how.chars().count()));
     let room = COLUMNS - started_at.chars().count() - 2;
     let what = fit(&format!("{} · {target}", fit(scenario, SCENARIO)), room);
-    vec![format!("{what:<room$}  {started_at}"), format!("{load}{how}")]
+    let mut lines = vec![format!("{what:<room$}  {started_at}"), format!("{load}{how}")];
+    let path = summary.heading.path.iter().map(|path| labelled("path", path));
+    lines.extend(path);
+    let note = summary.heading.note.iter().flat_map(|note| wrapped(note, COLUMNS - LABEL)).take(NOTE);
+    lines.extend(note.enumerate().map(|(at, line)| labelled(if at == 0 { "note" } else { "" }, &line)));
+    lines
 }
 
 /// The verdict, the loud mark of a run that is not complete, and the checks that failed, in at most

@@ -3,6 +3,7 @@
 
 mod address;
 mod heading;
+mod path;
 mod servers;
 
 use crate::activity::Encoded;

@@ -8,6 +8,7 @@ use crate::http::HttpVersion;
 use crate::inputs::hex;
 use crate::monitor::MonitorSpec;
 use crate::network::NetworkSpec;
+use crate::note::Note;
 use crate::server::ServerSpec;
 use crate::simulated::{CaptureSpec, SimulatedSpec};
 use crate::tls::TlsSpec;
@@ -30,6 +31,9 @@ use std::path::PathBuf;
 pub struct Scenario {
     /// Name in reports, and of the run directory.
     pub name: String,
+    /// The user's note on the run, shown with its results.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<Note>,
     /// The seed of all random numbers.
     pub seed: u64,
     /// The server to drive; the built-in one if absent.
@@ -188,6 +192,7 @@ impl Default for Scenario {
     fn default() -> Scenario {
         Scenario {
             name: "run".to_owned(),
+            note: None,
             seed: 1,
             target: None,
             http: HttpVersion::default(),
@@ -242,9 +247,9 @@ impl Scenario {
         toml::to_string(self).expect("a scenario is written as it was read")
     }
 
-    /// The SHA-256 of that text, in hexadecimal: the same as long as the scenario is.
+    /// The SHA-256 of that text without the note, in hexadecimal: the same as long as the scenario is.
     pub fn digest(&self) -> String {
-        hex(&Sha256::digest(self.to_toml()))
+        hex(&Sha256::digest(Scenario { note: None, ..self.clone() }.to_toml()))
     }
 }
 

@@ -114,6 +114,8 @@ fn summary(scene: &Scene) -> Value {
     let thresholds = thresholds.map(|text| text.parse::<Threshold>().expect("a threshold"));
     let heading = Heading {
         farfield: String::new(),
+        note: None,
+        path: None,
         scenario: String::new(),
         target: String::new(),
         seed: scene.asked.seed.0,

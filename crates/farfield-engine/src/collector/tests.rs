@@ -24,6 +24,8 @@ fn collecting(collect: impl FnOnce(&mut Collector<'_>)) {
     let heading = Heading {
         farfield: String::new(),
         scenario: String::new(),
+        note: None,
+        path: None,
         target: String::new(),
         seed: 1,
         load: LoadKind::Open,

@@ -186,6 +186,8 @@ impl Scene {
         let heading = Heading {
             farfield: String::new(),
             scenario: "scene".to_owned(),
+            note: None,
+            path: None,
             target: String::new(),
             seed: 1,
             load: LoadKind::Closed,

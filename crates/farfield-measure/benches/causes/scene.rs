@@ -133,6 +133,8 @@ impl Scene {
         let heading = Heading {
             farfield: String::new(),
             scenario: String::new(),
+            note: None,
+            path: None,
             target: String::new(),
             seed: 1,
             load: self.load,

@@ -10,6 +10,8 @@ fn heading() -> Heading {
     Heading {
         farfield: "0.1.0".to_owned(),
         scenario: "quick".to_owned(),
+        note: None,
+        path: None,
         target: "http://127.0.0.1:8080/".to_owned(),
         seed: u64::MAX,
         load: LoadKind::Open,

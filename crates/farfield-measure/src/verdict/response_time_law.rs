@@ -131,6 +131,8 @@ mod tests {
         let heading = Heading {
             farfield: String::new(),
             scenario: String::new(),
+            note: None,
+            path: None,
             target: String::new(),
             seed: 1,
             load,

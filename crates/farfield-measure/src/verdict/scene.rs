@@ -71,6 +71,8 @@ pub fn heading(load: LoadKind) -> Heading {
     Heading {
         farfield: text(),
         scenario: text(),
+        note: None,
+        path: None,
         target: text(),
         seed: 1,
         load,

@@ -41,6 +41,8 @@ impl Asking {
         let heading = Heading {
             farfield: String::new(),
             scenario: String::new(),
+            note: None,
+            path: None,
             target: String::new(),
             seed: 1,
             load: self.load,

@@ -20,7 +20,8 @@ pub struct InputChange {
 }
 
 /// Keys that differ between any two runs, or that only say where results are kept.
-const NO_INPUT: [&str; 4] = ["scenario.seed", "scenario.output", "scenario.name", "machine.schema_version"];
+const NO_INPUT: [&str; 5] =
+    ["scenario.seed", "scenario.output", "scenario.name", "scenario.note", "machine.schema_version"];
 
 /// Files, and the beginnings of their keys.
 const FILES: [(&str, &str); 2] = [("scenario.toml", "scenario"), ("environment.json", "machine")];

@@ -41,6 +41,9 @@ fn verdict(text: &mut String, summary: &Summary) {
         (true, false) => "invalid",
     };
     let _ = writeln!(text, "### {}: {word}\n", code(&summary.heading.scenario));
+    if let Some(note) = &summary.heading.note {
+        let _ = writeln!(text, "Note: {}\n", plain(note));
+    }
     if let Some(reason) = &summary.incomplete_reason {
         let _ = writeln!(text, "The run did not go to its end: {}.\n", plain(reason));
     }

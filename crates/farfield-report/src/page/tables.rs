@@ -25,6 +25,12 @@ pub(super) fn heading(page: &mut String, summary: &Summary) {
         escaped(&heading.started_at),
         escaped(&heading.farfield),
     );
+    if let Some(path) = &heading.path {
+        let _ = writeln!(page, "<p class=\"name\">Path: {}</p>", escaped(path));
+    }
+    if let Some(note) = &heading.note {
+        let _ = writeln!(page, "<p class=\"name\">Note: {}</p>", escaped(note));
+    }
 }
 
 pub(super) fn verdict(page: &mut String, summary: &Summary) {

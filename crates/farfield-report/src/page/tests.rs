@@ -105,6 +105,8 @@ fn nothing_hostile_is_markup() {
         let mut scene = Scene::good().across(&[hostile, "b"]);
         scene.heading.scenario = hostile.to_owned();
         scene.heading.target = hostile.to_owned();
+        scene.heading.note = Some(hostile.to_owned());
+        scene.heading.path = Some(hostile.to_owned());
         scene.heading.load_words = hostile.to_owned();
         scene.heading.started_at = hostile.to_owned();
         scene.stats.warnings = vec![hostile.to_owned()];

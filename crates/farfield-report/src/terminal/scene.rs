@@ -51,6 +51,8 @@ impl Scene {
         let samples: Vec<_> = (0..1500).map(request).collect();
         stats.in_system_ns = in_window(&samples);
         let heading = Heading {
+            note: None,
+            path: None,
             farfield: "0.1.0".to_owned(),
             scenario: "quick".to_owned(),
             target: "http://127.0.0.1:8080/index.html".to_owned(),

@@ -21,11 +21,12 @@ impl Scenario {
         origin: Option<&Origin>,
         started_at: String,
     ) -> Heading {
-        let across = match plane {
+        let network = match plane {
             Plane::Sockets(_) => None,
-            Plane::Emulated(emulated) => Some(self.across(&emulated.network)),
-            Plane::Simulated(simulated) => Some(self.across(&simulated.network)),
+            Plane::Emulated(emulated) => Some(&emulated.network),
+            Plane::Simulated(simulated) => Some(&simulated.network),
         };
+        let across = network.map(|network| self.across(network));
         let target = match (&self.target, origin) {
             (None, None) => across.unwrap_or_default(),
             (Some(url), _) => match asked {
@@ -43,10 +44,12 @@ impl Scenario {
         Heading {
             farfield: env!("CARGO_PKG_VERSION").to_owned(),
             scenario: self.name.clone(),
+            note: self.note.as_ref().map(ToString::to_string),
             target,
             seed: self.seed,
             load,
             load_words,
+            path: Some(self.path_in_words(network)),
             started_at,
         }
     }

@@ -245,6 +245,8 @@ impl Scene {
         };
         let heading = Heading {
             farfield: String::new(),
+            note: None,
+            path: None,
             scenario: String::new(),
             target: String::new(),
             seed: self.asked.seed.0,

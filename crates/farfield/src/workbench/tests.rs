@@ -37,6 +37,8 @@ fn at(ms: u64) -> Instant {
 fn summary(text: &str) -> Summary {
     let heading = Heading {
         farfield: "0".to_owned(),
+        note: None,
+        path: None,
         scenario: text.to_owned(),
         target: text.to_owned(),
         seed: 1,

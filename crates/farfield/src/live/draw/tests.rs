@@ -19,6 +19,8 @@ fn at(ms: u64) -> Instant {
 fn summary() -> Summary {
     let heading = Heading {
         farfield: "0".to_owned(),
+        note: None,
+        path: None,
         scenario: "test".to_owned(),
         target: "http://127.0.0.1/".to_owned(),
         seed: 1,
