@@ -64,6 +64,9 @@ _farfield() {
             farfield,runs)
                 cmd="farfield__subcmd__runs"
                 ;;
+            farfield,schema)
+                cmd="farfield__subcmd__schema"
+                ;;
             farfield,serve)
                 cmd="farfield__subcmd__serve"
                 ;;
@@ -85,167 +88,20 @@ _farfield() {
             farfield,verify)
                 cmd="farfield__subcmd__verify"
                 ;;
-            farfield__subcmd__advise,help)
-                cmd="farfield__subcmd__advise__subcmd__help"
-                ;;
             farfield__subcmd__advise,keepalive)
                 cmd="farfield__subcmd__advise__subcmd__keepalive"
                 ;;
-            farfield__subcmd__advise__subcmd__help,help)
-                cmd="farfield__subcmd__advise__subcmd__help__subcmd__help"
-                ;;
-            farfield__subcmd__advise__subcmd__help,keepalive)
-                cmd="farfield__subcmd__advise__subcmd__help__subcmd__keepalive"
-                ;;
-            farfield__subcmd__generate,capacity-schema)
-                cmd="farfield__subcmd__generate__subcmd__capacity__subcmd__schema"
+            farfield__subcmd__generate,commands)
+                cmd="farfield__subcmd__generate__subcmd__commands"
                 ;;
             farfield__subcmd__generate,completions)
                 cmd="farfield__subcmd__generate__subcmd__completions"
                 ;;
-            farfield__subcmd__generate,help)
-                cmd="farfield__subcmd__generate__subcmd__help"
-                ;;
             farfield__subcmd__generate,man)
                 cmd="farfield__subcmd__generate__subcmd__man"
                 ;;
-            farfield__subcmd__generate,schema)
-                cmd="farfield__subcmd__generate__subcmd__schema"
-                ;;
-            farfield__subcmd__generate,sweep-schema)
-                cmd="farfield__subcmd__generate__subcmd__sweep__subcmd__schema"
-                ;;
-            farfield__subcmd__generate,verify-schema)
-                cmd="farfield__subcmd__generate__subcmd__verify__subcmd__schema"
-                ;;
-            farfield__subcmd__generate__subcmd__help,capacity-schema)
-                cmd="farfield__subcmd__generate__subcmd__help__subcmd__capacity__subcmd__schema"
-                ;;
-            farfield__subcmd__generate__subcmd__help,completions)
-                cmd="farfield__subcmd__generate__subcmd__help__subcmd__completions"
-                ;;
-            farfield__subcmd__generate__subcmd__help,help)
-                cmd="farfield__subcmd__generate__subcmd__help__subcmd__help"
-                ;;
-            farfield__subcmd__generate__subcmd__help,man)
-                cmd="farfield__subcmd__generate__subcmd__help__subcmd__man"
-                ;;
-            farfield__subcmd__generate__subcmd__help,schema)
-                cmd="farfield__subcmd__generate__subcmd__help__subcmd__schema"
-                ;;
-            farfield__subcmd__generate__subcmd__help,sweep-schema)
-                cmd="farfield__subcmd__generate__subcmd__help__subcmd__sweep__subcmd__schema"
-                ;;
-            farfield__subcmd__generate__subcmd__help,verify-schema)
-                cmd="farfield__subcmd__generate__subcmd__help__subcmd__verify__subcmd__schema"
-                ;;
-            farfield__subcmd__help,advise)
-                cmd="farfield__subcmd__help__subcmd__advise"
-                ;;
-            farfield__subcmd__help,audit)
-                cmd="farfield__subcmd__help__subcmd__audit"
-                ;;
-            farfield__subcmd__help,capacity)
-                cmd="farfield__subcmd__help__subcmd__capacity"
-                ;;
-            farfield__subcmd__help,compare)
-                cmd="farfield__subcmd__help__subcmd__compare"
-                ;;
-            farfield__subcmd__help,doctor)
-                cmd="farfield__subcmd__help__subcmd__doctor"
-                ;;
-            farfield__subcmd__help,experiment)
-                cmd="farfield__subcmd__help__subcmd__experiment"
-                ;;
-            farfield__subcmd__help,export)
-                cmd="farfield__subcmd__help__subcmd__export"
-                ;;
-            farfield__subcmd__help,fit)
-                cmd="farfield__subcmd__help__subcmd__fit"
-                ;;
-            farfield__subcmd__help,generate)
-                cmd="farfield__subcmd__help__subcmd__generate"
-                ;;
-            farfield__subcmd__help,help)
-                cmd="farfield__subcmd__help__subcmd__help"
-                ;;
-            farfield__subcmd__help,import)
-                cmd="farfield__subcmd__help__subcmd__import"
-                ;;
-            farfield__subcmd__help,path)
-                cmd="farfield__subcmd__help__subcmd__path"
-                ;;
-            farfield__subcmd__help,report)
-                cmd="farfield__subcmd__help__subcmd__report"
-                ;;
-            farfield__subcmd__help,route)
-                cmd="farfield__subcmd__help__subcmd__route"
-                ;;
-            farfield__subcmd__help,run)
-                cmd="farfield__subcmd__help__subcmd__run"
-                ;;
-            farfield__subcmd__help,runs)
-                cmd="farfield__subcmd__help__subcmd__runs"
-                ;;
-            farfield__subcmd__help,serve)
-                cmd="farfield__subcmd__help__subcmd__serve"
-                ;;
-            farfield__subcmd__help,shell)
-                cmd="farfield__subcmd__help__subcmd__shell"
-                ;;
-            farfield__subcmd__help,site)
-                cmd="farfield__subcmd__help__subcmd__site"
-                ;;
-            farfield__subcmd__help,sweep)
-                cmd="farfield__subcmd__help__subcmd__sweep"
-                ;;
-            farfield__subcmd__help,try)
-                cmd="farfield__subcmd__help__subcmd__try"
-                ;;
-            farfield__subcmd__help,ui)
-                cmd="farfield__subcmd__help__subcmd__ui"
-                ;;
-            farfield__subcmd__help,verify)
-                cmd="farfield__subcmd__help__subcmd__verify"
-                ;;
-            farfield__subcmd__help__subcmd__advise,keepalive)
-                cmd="farfield__subcmd__help__subcmd__advise__subcmd__keepalive"
-                ;;
-            farfield__subcmd__help__subcmd__generate,capacity-schema)
-                cmd="farfield__subcmd__help__subcmd__generate__subcmd__capacity__subcmd__schema"
-                ;;
-            farfield__subcmd__help__subcmd__generate,completions)
-                cmd="farfield__subcmd__help__subcmd__generate__subcmd__completions"
-                ;;
-            farfield__subcmd__help__subcmd__generate,man)
-                cmd="farfield__subcmd__help__subcmd__generate__subcmd__man"
-                ;;
-            farfield__subcmd__help__subcmd__generate,schema)
-                cmd="farfield__subcmd__help__subcmd__generate__subcmd__schema"
-                ;;
-            farfield__subcmd__help__subcmd__generate,sweep-schema)
-                cmd="farfield__subcmd__help__subcmd__generate__subcmd__sweep__subcmd__schema"
-                ;;
-            farfield__subcmd__help__subcmd__generate,verify-schema)
-                cmd="farfield__subcmd__help__subcmd__generate__subcmd__verify__subcmd__schema"
-                ;;
-            farfield__subcmd__help__subcmd__site,crawl)
-                cmd="farfield__subcmd__help__subcmd__site__subcmd__crawl"
-                ;;
-            farfield__subcmd__help__subcmd__site,make)
-                cmd="farfield__subcmd__help__subcmd__site__subcmd__make"
-                ;;
-            farfield__subcmd__help__subcmd__site,read)
-                cmd="farfield__subcmd__help__subcmd__site__subcmd__read"
-                ;;
-            farfield__subcmd__help__subcmd__site,show)
-                cmd="farfield__subcmd__help__subcmd__site__subcmd__show"
-                ;;
             farfield__subcmd__site,crawl)
                 cmd="farfield__subcmd__site__subcmd__crawl"
-                ;;
-            farfield__subcmd__site,help)
-                cmd="farfield__subcmd__site__subcmd__help"
                 ;;
             farfield__subcmd__site,make)
                 cmd="farfield__subcmd__site__subcmd__make"
@@ -256,21 +112,6 @@ _farfield() {
             farfield__subcmd__site,show)
                 cmd="farfield__subcmd__site__subcmd__show"
                 ;;
-            farfield__subcmd__site__subcmd__help,crawl)
-                cmd="farfield__subcmd__site__subcmd__help__subcmd__crawl"
-                ;;
-            farfield__subcmd__site__subcmd__help,help)
-                cmd="farfield__subcmd__site__subcmd__help__subcmd__help"
-                ;;
-            farfield__subcmd__site__subcmd__help,make)
-                cmd="farfield__subcmd__site__subcmd__help__subcmd__make"
-                ;;
-            farfield__subcmd__site__subcmd__help,read)
-                cmd="farfield__subcmd__site__subcmd__help__subcmd__read"
-                ;;
-            farfield__subcmd__site__subcmd__help,show)
-                cmd="farfield__subcmd__site__subcmd__help__subcmd__show"
-                ;;
             *)
                 ;;
         esac
@@ -278,7 +119,7 @@ _farfield() {
 
     case "${cmd}" in
         farfield)
-            opts="-h -V --help --version run capacity sweep experiment try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help"
+            opts="-h -V --help --version run capacity sweep experiment try serve shell route path report compare runs ui verify doctor fit audit import export advise site help schema generate"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -292,50 +133,8 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__advise)
-            opts="-h --help keepalive help"
+            opts="-h --help keepalive"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__advise__subcmd__help)
-            opts="keepalive help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__advise__subcmd__help__subcmd__help)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__advise__subcmd__help__subcmd__keepalive)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -488,7 +287,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__capacity)
-            opts="-d -o -c -X -H -x -k -t -q -h --slo --peak --from --to --generator-limit --budget --precision --duration --warm-up --out --users --think --target --plane --method --header --body --http --policy --parallel --source --connect-to --resolve --addresses --unix-socket --proxy --cacert --insecure --cert --key --rtt --access --gateway --clients --shards --server --server-pid --server-netns --container --interface --server-cpu --server-memory --server-user --workers --processors --seed --set --format --quiet --help"
+            opts="-d -o -c -X -H -x -k -t -q -h --slo --peak --from --to --budget --precision --duration --warm-up --out --users --think --target --plane --method --header --body --http --policy --parallel --source --connect-to --resolve --addresses --unix-socket --proxy --cacert --insecure --cert --key --rtt --access --gateway --clients --shards --server --server-pid --server-netns --container --interface --server-cpu --server-memory --server-user --workers --processors --seed --set --format --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -503,10 +302,6 @@ _farfield() {
                     return 0
                     ;;
                 --to)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --generator-limit)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -790,16 +585,12 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__doctor)
-            opts="-h --limit --budget --help"
+            opts="-h --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --budget)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -977,7 +768,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__generate)
-            opts="-h --help completions man schema verify-schema capacity-schema sweep-schema help"
+            opts="-h --help completions man commands"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -990,7 +781,7 @@ _farfield() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        farfield__subcmd__generate__subcmd__capacity__subcmd__schema)
+        farfield__subcmd__generate__subcmd__commands)
             opts="-h --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1018,118 +809,6 @@ _farfield() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        farfield__subcmd__generate__subcmd__help)
-            opts="completions man schema verify-schema capacity-schema sweep-schema help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__generate__subcmd__help__subcmd__capacity__subcmd__schema)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__generate__subcmd__help__subcmd__completions)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__generate__subcmd__help__subcmd__help)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__generate__subcmd__help__subcmd__man)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__generate__subcmd__help__subcmd__schema)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__generate__subcmd__help__subcmd__sweep__subcmd__schema)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__generate__subcmd__help__subcmd__verify__subcmd__schema)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
         farfield__subcmd__generate__subcmd__man)
             opts="-h --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1144,527 +823,9 @@ _farfield() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        farfield__subcmd__generate__subcmd__schema)
-            opts="-h --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__generate__subcmd__sweep__subcmd__schema)
-            opts="-h --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__generate__subcmd__verify__subcmd__schema)
-            opts="-h --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
         farfield__subcmd__help)
-            opts="run capacity sweep experiment try serve shell route path report compare runs ui verify doctor fit audit import export advise site generate help"
+            opts="-h --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__help__subcmd__advise)
-            opts="keepalive"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__help__subcmd__advise__subcmd__keepalive)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__help__subcmd__audit)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__help__subcmd__capacity)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__help__subcmd__compare)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__help__subcmd__doctor)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__help__subcmd__experiment)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__help__subcmd__export)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__help__subcmd__fit)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__help__subcmd__generate)
-            opts="completions man schema verify-schema capacity-schema sweep-schema"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__help__subcmd__generate__subcmd__capacity__subcmd__schema)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__help__subcmd__generate__subcmd__completions)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__help__subcmd__generate__subcmd__man)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__help__subcmd__generate__subcmd__schema)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__help__subcmd__generate__subcmd__sweep__subcmd__schema)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__help__subcmd__generate__subcmd__verify__subcmd__schema)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__help__subcmd__help)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__help__subcmd__import)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__help__subcmd__path)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__help__subcmd__report)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__help__subcmd__route)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__help__subcmd__run)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__help__subcmd__runs)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__help__subcmd__serve)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__help__subcmd__shell)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__help__subcmd__site)
-            opts="make show read crawl"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__help__subcmd__site__subcmd__crawl)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__help__subcmd__site__subcmd__make)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__help__subcmd__site__subcmd__read)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__help__subcmd__site__subcmd__show)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__help__subcmd__sweep)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__help__subcmd__try)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__help__subcmd__ui)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__help__subcmd__verify)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1926,20 +1087,12 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__run)
-            opts="-c -R -d -n -X -H -x -k -t -o -q -h --target --plane --users --rate --duration --requests --sessions --think --warm-up --set-aside --method --header --body --http --policy --parallel --source --connect-to --resolve --addresses --unix-socket --proxy --cacert --insecure --cert --key --rtt --access --gateway --clients --shards --beside --shell --server --server-pid --server-netns --container --interface --server-cpu --server-memory --server-user --workers --processors --seed --set --repeats --until --repeats-max --length-max --budget --threshold --abort --name --out --samples --capture --no-report --no-monitor --metrics --metrics-push --metrics-otlp --ui --format --quiet --plain --show-scenario --starts-only --with-parent --help"
+            opts="-c -R -d -n -X -H -x -k -t -o -q -h --users --rate --duration --requests --sessions --think --warm-up --set-aside --target --plane --method --header --body --http --policy --parallel --source --connect-to --resolve --addresses --unix-socket --proxy --cacert --insecure --cert --key --rtt --access --gateway --clients --shards --server --server-pid --server-netns --container --interface --server-cpu --server-memory --server-user --workers --processors --seed --set --beside --shell --repeats --until --repeats-max --budget --threshold --abort --name --note --out --samples --capture --no-report --no-monitor --metrics --metrics-push --metrics-otlp --ui --format --quiet --plain --show-scenario --starts-only --with-parent --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --target)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --plane)
-                    COMPREPLY=($(compgen -W "sockets emulated simulated" -- "${cur}"))
-                    return 0
-                    ;;
                 --users)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1982,6 +1135,14 @@ _farfield() {
                     ;;
                 --warm-up)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --plane)
+                    COMPREPLY=($(compgen -W "sockets emulated simulated" -- "${cur}"))
                     return 0
                     ;;
                 --method)
@@ -2120,14 +1281,6 @@ _farfield() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --beside)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --shell)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --server)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -2180,6 +1333,14 @@ _farfield() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --beside)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --shell)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --repeats)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -2189,10 +1350,6 @@ _farfield() {
                     return 0
                     ;;
                 --repeats-max)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --length-max)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2209,6 +1366,10 @@ _farfield() {
                     return 0
                     ;;
                 --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --note)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2266,7 +1427,29 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__runs)
-            opts="-h --help"
+            opts="-h --prune --keep --older --dry-run --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --keep)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --older)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        farfield__subcmd__schema)
+            opts="-h --help scenario summary capacity sweep verify"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2461,7 +1644,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__site)
-            opts="-h --help make show read crawl help"
+            opts="-h --help make show read crawl"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2493,90 +1676,6 @@ _farfield() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__site__subcmd__help)
-            opts="make show read crawl help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__site__subcmd__help__subcmd__crawl)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__site__subcmd__help__subcmd__help)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__site__subcmd__help__subcmd__make)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__site__subcmd__help__subcmd__read)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        farfield__subcmd__site__subcmd__help__subcmd__show)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
                 *)
                     COMPREPLY=()
                     ;;
@@ -2639,7 +1738,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__sweep)
-            opts="-o -c -R -d -n -X -H -x -k -t -q -h --vary --one-at-a-time --points --jobs --metric --out --repeats --until --repeats-max --length-max --budget --users --rate --duration --requests --sessions --think --warm-up --set-aside --target --plane --method --header --body --http --policy --parallel --source --connect-to --resolve --addresses --unix-socket --proxy --cacert --insecure --cert --key --rtt --access --gateway --clients --shards --server --server-pid --server-netns --container --interface --server-cpu --server-memory --server-user --workers --processors --seed --set --format --quiet --help"
+            opts="-o -c -R -d -n -X -H -x -k -t -q -h --vary --one-at-a-time --points --jobs --metric --out --repeats --until --repeats-max --budget --users --rate --duration --requests --sessions --think --warm-up --set-aside --target --plane --method --header --body --http --policy --parallel --source --connect-to --resolve --addresses --unix-socket --proxy --cacert --insecure --cert --key --rtt --access --gateway --clients --shards --server --server-pid --server-netns --container --interface --server-cpu --server-memory --server-user --workers --processors --seed --set --format --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2695,10 +1794,6 @@ _farfield() {
                     return 0
                     ;;
                 --repeats-max)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --length-max)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

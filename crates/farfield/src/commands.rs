@@ -19,6 +19,7 @@ pub mod question;
 pub mod report;
 pub mod route;
 pub mod run;
+pub mod runs;
 pub mod serve;
 pub mod shell;
 pub mod site;

@@ -3,6 +3,13 @@
 use farfield_measure::Summary;
 use std::process::ExitCode;
 
+/// Codes that all commands have, with what they mean.
+pub const COMMON_CODES: [(&str, &str); 3] = [
+    ("0", "it was done"),
+    ("1", "farfield, or the machine, could not do it; a sentence says what and why"),
+    ("2", "the command line or the scenario is wrong"),
+];
+
 /// The end of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {

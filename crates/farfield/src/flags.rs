@@ -7,6 +7,7 @@ pub mod compare;
 pub mod doctor;
 pub mod export;
 pub mod fit;
+pub mod heading;
 pub mod import;
 pub mod keys;
 pub mod path;
@@ -22,10 +23,8 @@ pub mod watch;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use farfield_scenario::Overlay;
-use scenario::{
-    ClientFlags, ConnectionFlags, KeyFlags, LimitFlags, LoadFlags, MachineFlags, NetworkFlags, ProxyFlags,
-    RequestFlags, ResultFlags, ServerFlags, TargetFlags, TlsFlags,
-};
+use heading::{OUTPUT, PATHS};
+use scenario::{KeyFlags, LoadFlags, ProxyFlags, ResultFlags, ScenarioFlags, TargetFlags, TlsFlags};
 use std::path::PathBuf;
 pub use values::{ACCESS, POLICIES};
 
@@ -34,7 +33,7 @@ pub use values::{ACCESS, POLICIES};
 /// Without a command, farfield runs a demo: it starts its own server, loads it for ten seconds and explains
 /// the result.
 #[derive(Debug, Parser)]
-#[command(name = "farfield", version, max_term_width = 100)]
+#[command(name = "farfield", version, max_term_width = 100, disable_help_subcommand = true)]
 pub struct Flags {
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -85,17 +84,26 @@ pub enum Command {
     Advise(Box<fit::AdviseFlags>),
     /// Make sites from models, and describe the sites of folders and servers.
     Site(site::SiteFlags),
-    /// Print shell completions, the man page, or the schema of a result.
+    /// Explain a command, or a key of the scenario, a check of the verdict, a metric.
+    Help(HelpFlags),
+    /// Print the JSON schema of a scenario file, or of a result.
+    Schema(SchemaFlags),
+    /// Print completions of shells, and man pages.
     #[command(hide = true)]
     Generate(GenerateFlags),
 }
 
-/// The heading of flags that change what is shown, and nothing of a run.
-const OUTPUT: &str = "Output";
-
 /// `farfield run`
 #[derive(Debug, Clone, Default, Args)]
-#[command(after_help = "Examples:\n  \
+#[command(after_help = "Exit codes:\n  \
+    0    the result is valid, and keeps its thresholds\n  \
+    1    farfield, or the machine, could not do it; a sentence says what and why\n  \
+    2    the command line or the scenario is wrong\n  \
+    3    measured, but invalid: the figures are not to be believed\n  \
+    99   a threshold does not hold\n  \
+    105  a condition of --abort ended the run\n  \
+    130  interrupted; what was measured is kept\n\n\
+Examples:\n  \
     farfield run http://127.0.0.1:8080/ -c 64 -d 10s\n  \
     farfield run http://127.0.0.1:8080/ -R 5000 -d 1m --threshold 'p99<200ms'\n  \
     farfield run http://127.0.0.1:8080/ --access 4g\n  \
@@ -107,43 +115,24 @@ const OUTPUT: &str = "Output";
     farfield run scenario.toml --show-scenario\n  \
     farfield run farfield-runs/2026-01-31T12-00-00Z-run")]
 pub struct RunFlags {
-    /// The URL to load, a scenario file, or the directory of a run to repeat; farfield's built-in server if
-    /// absent
+    /// A URL, a scenario file, or a run directory; the built-in server if absent
+    ///
+    /// A run directory is repeated.
     #[arg(value_name = "URL|SCENARIO|RUN", value_hint = ValueHint::FilePath)]
     pub what: Option<String>,
 
     #[command(flatten)]
-    pub target: TargetFlags,
-    #[command(flatten)]
     pub load: LoadFlags,
     #[command(flatten)]
-    pub request: RequestFlags,
-    #[command(flatten)]
-    pub connections: ConnectionFlags,
-    #[command(flatten)]
-    pub proxy: ProxyFlags,
-    #[command(flatten)]
-    pub tls: TlsFlags,
-    #[command(flatten)]
-    pub network: NetworkFlags,
-    #[command(flatten)]
-    pub clients: ClientFlags,
+    pub scenario: ScenarioFlags,
     /// Run COMMAND, by the shell `sh`, at a client of CLASS beside the emulated users, on the same network;
     /// it ends with the run; may be repeated
-    #[arg(long = "beside", value_name = "CLASS=COMMAND", value_parser = shell::beside)]
+    #[arg(long = "beside", help_heading = PATHS, hide_short_help = true, value_name = "CLASS=COMMAND", value_parser = shell::beside)]
     pub beside: Vec<(String, String)>,
     /// Run your shell at a client of CLASS beside the emulated users, on this terminal; the run ends when you
-    /// leave it
-    #[arg(long, value_name = "CLASS")]
+    /// leave it; no shell if absent
+    #[arg(long, help_heading = PATHS, hide_short_help = true, value_name = "CLASS")]
     pub shell: Option<String>,
-    #[command(flatten)]
-    pub server: ServerFlags,
-    #[command(flatten)]
-    pub limits: LimitFlags,
-    #[command(flatten)]
-    pub machine: MachineFlags,
-    #[command(flatten)]
-    pub keys: KeyFlags,
     #[command(flatten)]
     pub repeat: sweep::RepeatFlags,
     #[command(flatten)]
@@ -157,7 +146,7 @@ pub struct RunFlags {
     #[arg(short, long, help_heading = OUTPUT)]
     pub quiet: bool,
     /// Print progress as a line each second, also on a terminal, instead of the live view
-    #[arg(long, help_heading = OUTPUT)]
+    #[arg(long, help_heading = OUTPUT, hide_short_help = true)]
     pub plain: bool,
     /// Print the scenario with its defaults and the flags, and run nothing
     #[arg(long, help_heading = OUTPUT)]
@@ -174,24 +163,14 @@ impl RunFlags {
     /// What the flags lay over a scenario.
     pub fn overlay(&self) -> Overlay {
         let mut overlay = Overlay::default();
-        self.target.lay(&mut overlay);
         self.load.lay(&mut overlay);
-        self.request.lay(&mut overlay);
-        self.connections.lay(&mut overlay);
-        self.proxy.lay(&mut overlay);
-        self.tls.lay(&mut overlay);
-        self.network.lay(&mut overlay);
-        self.clients.lay(&mut overlay);
+        self.scenario.lay(&mut overlay);
         for (class, command) in &self.beside {
             overlay.add_program("--beside", class, Some(command));
         }
         if let Some(class) = &self.shell {
             overlay.add_program("--shell", class, None);
         }
-        self.server.lay(&mut overlay);
-        self.limits.lay(&mut overlay);
-        self.machine.lay(&mut overlay);
-        self.keys.lay(&mut overlay);
         self.result.lay(&mut overlay);
         overlay
     }
@@ -239,7 +218,7 @@ pub struct ServeFlags {
     /// Serve over TLS, with a certificate that is made at the start
     #[arg(long)]
     pub tls: bool,
-    /// PEM file of the certificate to serve over TLS with, instead of one that is made
+    /// PEM file of the certificate to serve over TLS with; one is made if absent
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub cert: Option<PathBuf>,
     /// PEM file of the certificate's key; the certificate's file if absent
@@ -254,40 +233,40 @@ pub struct ServeFlags {
     /// How long each request takes to serve
     #[arg(long, value_name = "TIME")]
     pub service_time: Option<String>,
-    /// The most requests served at once; the others wait
+    /// The most requests served at once; the others wait; no limit if absent
     #[arg(long, value_name = "COUNT")]
     pub servers: Option<u32>,
     /// The share of requests answered with 503
     #[arg(long, value_name = "SHARE")]
     pub error_rate: Option<String>,
-    /// Serve nothing for a time in every period, such as '500ms every 5s'
+    /// Serve nothing for a time in every period, such as '500ms every 5s'; no stalls if absent
     #[arg(long, value_name = "TIME every TIME")]
     pub stall: Option<String>,
-    /// Serve nothing for a time, once, such as '2s at 3s' after the first request
+    /// Serve nothing for a time, once, such as '2s at 3s' after the first request; not if absent
     #[arg(long, value_name = "TIME at TIME")]
     pub hiccup: Option<String>,
-    /// Take longer to serve a share of the requests, such as '1% take 200ms'
+    /// Take longer to serve a share of the requests, such as '1% take 200ms'; none if absent
     #[arg(long, value_name = "SHARE take TIME")]
     pub slow_tail: Option<String>,
-    /// Take longer at first, and less and less so, such as '100ms for 3s'
+    /// Take longer at first, and less and less so, such as '100ms for 3s'; not if absent
     #[arg(long, value_name = "TIME for TIME")]
     pub slow_start: Option<String>,
-    /// The most connections held at once; the others wait in the kernel's accept queue
+    /// The most connections held at once; others wait in the kernel's accept queue; no limit if absent
     #[arg(long, value_name = "COUNT")]
     pub accept_limit: Option<u32>,
     /// Length of that queue
     #[arg(long, value_name = "COUNT")]
     pub backlog: Option<u32>,
-    /// Time after which an idle connection is closed
+    /// Time after which an idle connection is closed; never if absent
     #[arg(long, value_name = "TIME")]
     pub keep_alive_timeout: Option<String>,
-    /// The most requests served on one connection
+    /// The most requests served on one connection; no limit if absent
     #[arg(long, value_name = "COUNT")]
     pub keep_alive_requests: Option<u32>,
     /// Seed of the pages and of the errors
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
-    /// Any key of a scenario's `origin` table, as TOML; other flags outrank it
+    /// Any key of a scenario's `origin` table, as TOML; other flags outrank it; none if absent
     #[arg(long, value_name = "TOML")]
     pub config: Option<String>,
 }
@@ -313,6 +292,20 @@ pub struct VerifyFlags {
     pub format: Format,
 }
 
+/// `farfield help`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    farfield help run\n  \
+    farfield help scenario\n  \
+    farfield help scenario run.duration\n  \
+    farfield help checks server-silent\n  \
+    farfield help metrics p99")]
+pub struct HelpFlags {
+    /// A command; or `scenario`, `checks` or `metrics`, with a name; all commands if absent
+    #[arg(value_name = "COMMAND|scenario|checks|metrics")]
+    pub about: Vec<String>,
+}
+
 /// `farfield generate`
 #[derive(Debug, Args)]
 pub struct GenerateFlags {
@@ -324,14 +317,38 @@ pub struct GenerateFlags {
 pub enum Generated {
     /// Completions for a shell.
     Completions { shell: clap_complete::Shell },
-    /// The man page.
-    Man,
-    /// The JSON schema of summary.json.
-    Schema,
-    /// The JSON schema of verify.json.
-    VerifySchema,
-    /// The JSON schema of what `farfield capacity --format json` prints.
-    CapacitySchema,
-    /// The JSON schema of sweep.json.
-    SweepSchema,
+    /// The man page of the program, or of a command.
+    Man { command: Vec<String> },
+    /// The commands that have man pages, a line each.
+    Commands,
+}
+
+/// `farfield schema`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Editors with taplo (Even Better TOML) take the schema of scenarios by a first line\n  \
+    #:schema ./scenario.schema.json\n\n\
+Examples:\n  \
+    farfield schema > scenario.schema.json\n  \
+    farfield schema summary"
+)]
+pub struct SchemaFlags {
+    /// The document
+    #[arg(value_enum, value_name = "DOCUMENT", default_value_t = Schematic::Scenario)]
+    pub of: Schematic,
+}
+
+/// A document that has a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Schematic {
+    /// A scenario file.
+    Scenario,
+    /// summary.json of a run directory.
+    Summary,
+    /// What `farfield capacity --format json` prints.
+    Capacity,
+    /// sweep.json of a sweep.
+    Sweep,
+    /// verify.json of a run directory.
+    Verify,
 }

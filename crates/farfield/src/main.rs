@@ -8,6 +8,7 @@
 mod commands;
 mod exit;
 mod flags;
+mod help;
 mod live;
 mod metrics;
 mod output;
@@ -18,6 +19,7 @@ mod web;
 mod workbench;
 
 use clap::Parser;
+use clap::error::ErrorKind;
 use farfield_os::allocator::Allocator;
 use flags::{Command, Flags};
 use peers::Remedy;
@@ -46,7 +48,7 @@ fn main() -> ExitCode {
         Some(Command::Path(path)) => commands::path::path(&path),
         Some(Command::Report(report)) => commands::report::report(&report),
         Some(Command::Compare(compare)) => commands::compare::compare(&compare),
-        Some(Command::Runs(runs)) => commands::compare::runs(&runs),
+        Some(Command::Runs(runs)) => commands::runs::runs(&runs),
         Some(Command::Ui(ui)) => workbench::ui(&ui),
         Some(Command::Verify(verify)) => commands::verify::verify(&verify),
         Some(Command::Doctor(doctor)) => commands::doctor::doctor(&doctor),
@@ -56,6 +58,8 @@ fn main() -> ExitCode {
         Some(Command::Export(export)) => commands::export::export(&export),
         Some(Command::Advise(advise)) => commands::advise::advise(&advise),
         Some(Command::Site(site)) => commands::site::site(&site),
+        Some(Command::Help(asked)) => help::help(&asked.about),
+        Some(Command::Schema(schema)) => commands::generate::schema(&schema),
         Some(Command::Generate(what)) => commands::generate::generate(&what),
     };
     done.unwrap_or_else(|problem| problem.print()).into()
@@ -72,19 +76,22 @@ fn read_flags() -> Result<Flags, exit::Exit> {
         match peers::remedy(&words, &error) {
             Remedy::Words(others) => words = others,
             Remedy::Sentence(sentence) => return Err(Problem::usage(sentence).print()),
+            Remedy::None if error.kind() == ErrorKind::DisplayHelp => {
+                return Err(help::print_asked(&words).unwrap_or_else(|problem| problem.print()));
+            }
             Remedy::None => return Err(refuse(&error)),
         }
     }
 }
 
-/// Prints clap's message: help and versions with its colours; a mistake quotes the command line, which is
-/// cleaned first.
+/// Prints clap's message: the version with its colours; a mistake quotes the command line, which is cleaned
+/// first.
 fn refuse(error: &clap::Error) -> exit::Exit {
     if error.use_stderr() {
         output::put_error(format_args!("{}", without_dashes_advice(&error.render().to_string())));
         return exit::Exit::Usage;
     }
-    // Help quotes nothing from the command line. A closed pipe is no error.
+    // A version quotes nothing from the command line. A closed pipe is no error.
     let _ = error.print();
     exit::Exit::Fine
 }

@@ -10,12 +10,13 @@
 //! that would block (a paused terminal, a pager that shows another page) is left out.
 
 use crate::problem::Problem;
+use clap::builder::StyledStr;
 use farfield_base::printable;
 use farfield_report::export::ExportError;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::borrow::Cow;
 use std::fmt::Arguments;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::os::fd::AsFd;
 
 const EIO: i32 = 5;
@@ -25,6 +26,19 @@ const OVER: &str = "\r\x1b[2K";
 /// Prints on standard output.
 pub fn put(text: &str) -> Result<(), Problem> {
     write_out(&clean(text))
+}
+
+/// Whether standard output is a terminal.
+pub fn is_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
+/// Prints help, which holds nothing of strangers, on standard output, with its colours on a terminal.
+pub fn put_help(text: &StyledStr) -> Result<(), Problem> {
+    match is_terminal() && std::env::var_os("NO_COLOR").is_none() {
+        true => write_out(&text.ansi().to_string()),
+        false => write_out(&text.to_string()),
+    }
 }
 
 /// Prints on standard output text with the colours of the report.

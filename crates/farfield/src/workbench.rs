@@ -13,7 +13,6 @@ mod draw;
 mod fields;
 mod files;
 mod form;
-mod help;
 mod programs;
 pub mod shown;
 pub mod single;

@@ -1,7 +1,7 @@
-//! `farfield compare`: runs held against each other; `farfield runs`: the runs of a folder.
+//! `farfield compare`: runs held against each other.
 
 use crate::exit::Exit;
-use crate::flags::compare::{CompareFlags, CompareFormat, RunsFlags};
+use crate::flags::compare::{CompareFlags, CompareFormat};
 use crate::output;
 use crate::problem::Problem;
 use farfield_report::Look;
@@ -10,11 +10,6 @@ use farfield_report::comparison::metric::Metric;
 use farfield_report::comparison::side::SideError;
 use farfield_report::comparison::{self, Comparison, html, markdown, text};
 use std::io::IsTerminal;
-
-/// Columns of a list of runs where it is not seen on a terminal.
-const COLUMNS_ELSEWHERE: usize = 200;
-/// Columns of a terminal.
-const COLUMNS: usize = 80;
 
 /// Compares sides, and prints what differs.
 pub fn compare(flags: &CompareFlags) -> Result<Exit, Problem> {
@@ -39,15 +34,8 @@ pub fn compare(flags: &CompareFlags) -> Result<Exit, Problem> {
     Ok(exit(&judged))
 }
 
-/// Lists the runs of a folder.
-pub fn runs(flags: &RunsFlags) -> Result<Exit, Problem> {
-    let columns = if std::io::stdout().is_terminal() { COLUMNS } else { COLUMNS_ELSEWHERE };
-    let text = farfield_report::runs::render(&flags.folder, columns, look()).map_err(refused)?;
-    output::put_coloured(&text)?;
-    Ok(Exit::Fine)
-}
-
-fn look() -> Look<'static> {
+/// The look of text on standard output.
+pub(super) fn look() -> Look<'static> {
     let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     Look { colour, ..Look::default() }
 }
@@ -57,7 +45,7 @@ fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(texts: &[String]) -> Res
 }
 
 /// Runs that were measured and may not be believed end as such a run does.
-fn refused(error: SideError) -> Problem {
+pub(super) fn refused(error: SideError) -> Problem {
     match error {
         SideError::NoneValid { .. } => Problem::invalid(error),
         error => Problem::usage(error),

@@ -1,57 +1,52 @@
-//! `farfield generate`: completions, man page and schema, which packagers ship beside the program.
+//! `farfield generate`: completions and man pages, which packagers ship beside the program; `farfield schema`:
+//! the schemas of what farfield reads and writes.
 
 use crate::exit::Exit;
-use crate::flags::{Flags, GenerateFlags, Generated};
+use crate::flags::{GenerateFlags, Generated, SchemaFlags, Schematic};
+use crate::help;
+use crate::help::reference;
 use crate::output;
 use crate::problem::Problem;
-use clap::CommandFactory;
-use std::io::{self, Write};
+use serde_json::Value;
 
 /// Prints it on standard output.
 pub fn generate(flags: &GenerateFlags) -> Result<Exit, Problem> {
-    let mut command = Flags::command();
     let mut text = Vec::new();
-    match flags.what {
+    match &flags.what {
         Generated::Completions { shell } => {
-            clap_complete::generate(shell, &mut command, "farfield", &mut text)
+            clap_complete::generate(*shell, &mut help::command(), "farfield", &mut text)
         }
-        Generated::Man => man(command, &mut text).map_err(Problem::failed)?,
-        Generated::Schema => text = pretty(&farfield_measure::summary::summary_schema()),
-        Generated::CapacitySchema => text = pretty(&farfield_experiment::report::schema()),
-        Generated::SweepSchema => text = pretty(&farfield_experiment::sweep::report::schema()),
-        Generated::VerifySchema => text = pretty(&farfield_verify::schema()),
+        Generated::Man { command } => {
+            let page = help::manual::page(command);
+            let page =
+                page.ok_or_else(|| Problem::usage(format!("there is no command `{}`", command.join(" "))))?;
+            text = page.map_err(Problem::failed)?;
+        }
+        Generated::Commands => {
+            let lines = help::manual::pages().into_iter().map(|path| path.join(" ") + "\n");
+            text = lines.collect::<String>().into_bytes();
+        }
     }
     output::put(&String::from_utf8(text).expect("all of it is text"))?;
     Ok(Exit::Fine)
 }
 
-fn pretty(schema: &serde_json::Value) -> Vec<u8> {
-    let mut text = serde_json::to_vec_pretty(schema).expect("a schema is JSON");
-    text.push(b'\n');
-    text
+/// Prints the JSON schema of a document.
+pub fn schema(flags: &SchemaFlags) -> Result<Exit, Problem> {
+    let schema = match flags.of {
+        Schematic::Scenario => {
+            let described = reference::of_keys();
+            farfield_scenario::schema::schema(&|key| reference::described(&described, key))
+        }
+        Schematic::Summary => farfield_measure::summary::summary_schema(),
+        Schematic::Capacity => farfield_experiment::report::schema(),
+        Schematic::Sweep => farfield_experiment::sweep::report::schema(),
+        Schematic::Verify => farfield_verify::schema(),
+    };
+    output::put(&pretty(&schema))?;
+    Ok(Exit::Fine)
 }
 
-/// One page for the program and its commands: there are no other pages that it could refer to.
-fn man(command: clap::Command, to: &mut Vec<u8>) -> io::Result<()> {
-    let page = clap_mangen::Man::new(command.clone());
-    page.render_title(to)?;
-    page.render_name_section(to)?;
-    page.render_synopsis_section(to)?;
-    page.render_description_section(to)?;
-    page.render_options_section(to)?;
-    sections(&command, "farfield", to)?;
-    page.render_version_section(to)
-}
-
-/// A section for each command below `command`, whose whole name is `name`.
-fn sections(command: &clap::Command, name: &str, to: &mut Vec<u8>) -> io::Result<()> {
-    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help") {
-        let name = format!("{name} {}", sub.get_name());
-        let page = clap_mangen::Man::new(sub.clone());
-        writeln!(to, ".SH \"{}\"", name.to_uppercase())?;
-        page.render_description_section(to)?;
-        page.render_options_section(to)?;
-        sections(sub, &name, to)?;
-    }
-    Ok(())
+fn pretty(schema: &Value) -> String {
+    serde_json::to_string_pretty(schema).expect("a schema is JSON") + "\n"
 }

@@ -33,11 +33,11 @@ pub struct AuditFlags {
     #[arg(long, value_name = "KEY=VALUE")]
     pub origin: Vec<String>,
     /// The constant rate at which the tool is to send requests, if it has one; the waits of open users are
-    /// then counted from the instants at which requests were due
+    /// then counted from the instants at which requests were due; none if absent
     #[arg(long, value_name = "RATE")]
     pub rate: Option<Rate>,
     /// The tool whose report to read, if the program has another name: wrk, wrk2, ab, h2load, httperf, k6,
-    /// oha, locust, jmeter or csv
+    /// oha, locust, jmeter or csv; by the program's name if absent
     #[arg(long = "as", value_name = "TOOL")]
     pub known_as: Option<String>,
     /// A file that the tool writes its report to; may be repeated. Those of JMeter, Locust, k6 and oha are
@@ -47,10 +47,11 @@ pub struct AuditFlags {
     /// The largest relative error with which a figure agrees; times may always be off by 40 µs
     #[arg(long, value_name = "SHARE", default_value = "5%")]
     pub tolerance: Share,
-    /// Where to put the capture, the tool's output, audit.json and audit.html
+    /// Where to put the capture, the tool's output, audit.json and audit.html; farfield-runs/TIME-audit-TOOL if
+    /// absent
     #[arg(short = 'o', long, value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,
-    /// Write the page into this file as well
+    /// Write the page into this file as well; only into the directory if absent
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub page: Option<PathBuf>,
     /// What to print on standard output

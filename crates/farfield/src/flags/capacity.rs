@@ -1,11 +1,9 @@
 //! The flags of `farfield capacity`.
 
 use super::Format;
+use super::heading::{LOAD, OUTPUT};
 use super::keys::keyed;
-use super::scenario::{
-    ClientFlags, ConnectionFlags, KeyFlags, LimitFlags, MachineFlags, NetworkFlags, ProxyFlags, RequestFlags,
-    ServerFlags, TargetFlags, TlsFlags,
-};
+use super::scenario::ScenarioFlags;
 use super::values::count;
 use clap::{Args, ValueHint};
 use farfield_scenario::Overlay;
@@ -13,12 +11,12 @@ use std::path::PathBuf;
 
 keyed! {
     /// What of the load is not searched for.
-    #[command(next_help_heading = "Load")]
+    #[command(next_help_heading = LOAD)]
     pub struct TrialLoadFlags {
-        /// Users of a closed load: of the first trial, as `--from`
+        /// Users of a closed load: of the first trial, as --from; the scenario's if absent
         #[arg(short = 'c', long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
         users: Option<u32> => "load.users",
-        /// Think time: from the end of a page to the start of the user's next
+        /// Think time: from the end of a page to the user's next
         #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
         think: Option<String> => "load.think",
     }
@@ -35,11 +33,14 @@ Examples:\n  \
     farfield capacity shop.toml --slo 'p99<1s' --budget 5m --out shop-capacity\n  \
     farfield capacity http://127.0.0.1:8080/ --peak")]
 pub struct CapacityFlags {
-    /// The URL to load, or a scenario file, whose load is raised: arrivals where they come by themselves,
-    /// users of a closed load
+    /// A URL, or a scenario file, whose load is raised
+    ///
+    /// What is raised are arrivals where they come by themselves, and users of a closed load.
     #[arg(value_name = "URL|SCENARIO", value_hint = ValueHint::FilePath)]
     pub what: String,
-    /// Find the highest load that keeps these goals: thresholds, with commas between
+    /// Find the highest load that keeps these thresholds: 'p99<1s,errors<1%'; --peak if absent
+    ///
+    /// Thresholds, with commas between.
     #[arg(long, value_name = "GOALS", conflicts_with = "peak")]
     pub slo: Option<String>,
     /// Find the most successful replies a second that the server gives at any load
@@ -51,32 +52,12 @@ pub struct CapacityFlags {
     #[command(flatten)]
     pub load: TrialLoadFlags,
     #[command(flatten)]
-    pub target: TargetFlags,
-    #[command(flatten)]
-    pub request: RequestFlags,
-    #[command(flatten)]
-    pub connections: ConnectionFlags,
-    #[command(flatten)]
-    pub proxy: ProxyFlags,
-    #[command(flatten)]
-    pub tls: TlsFlags,
-    #[command(flatten)]
-    pub network: NetworkFlags,
-    #[command(flatten)]
-    pub clients: ClientFlags,
-    #[command(flatten)]
-    pub server: ServerFlags,
-    #[command(flatten)]
-    pub limits: LimitFlags,
-    #[command(flatten)]
-    pub machine: MachineFlags,
-    #[command(flatten)]
-    pub keys: KeyFlags,
+    pub scenario: ScenarioFlags,
     /// What to print on standard output
-    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = super::OUTPUT)]
+    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = OUTPUT)]
     pub format: Format,
     /// Print no progress
-    #[arg(short, long, help_heading = super::OUTPUT)]
+    #[arg(short, long, help_heading = OUTPUT)]
     pub quiet: bool,
 }
 
@@ -84,10 +65,12 @@ pub struct CapacityFlags {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Search")]
 pub struct SearchFlags {
-    /// The load of the first trial: arrivals a second, or users; the scenario's if absent
+    /// The load of the first trial; the scenario's if absent
+    ///
+    /// Arrivals a second, or users.
     #[arg(long, value_name = "LOAD")]
     pub from: Option<String>,
-    /// The highest load that is tried
+    /// The highest load that is tried; no limit if absent
     #[arg(long, value_name = "LOAD")]
     pub to: Option<String>,
     /// The highest load that the generator can offer, as `farfield doctor --limit` finds it: it is not
@@ -97,19 +80,24 @@ pub struct SearchFlags {
     /// The time for all trials
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub budget: String,
-    /// The half-width of the interval that is good enough, as a share of the capacity
+    /// Half-width of the interval that is good enough
+    ///
+    /// As a share of the capacity.
     #[arg(long, value_name = "SHARE", default_value = "1%")]
     pub precision: String,
-    /// Length of the measured part of a full trial; by default a thirtieth of the budget, and at least twenty
-    /// times the longest time among the goals, as far as a twelfth of the budget has room for that; in
-    /// virtual time the scenario's
+    /// Length of a full trial's measured part; by default about budget / 30
+    ///
+    /// By default at least twenty times the longest time among the goals, as far as a twelfth of the budget
+    /// has room for that; in virtual time the scenario's.
     #[arg(short = 'd', long, value_name = "TIME")]
     pub duration: Option<String>,
     /// Length of each trial's warm-up; if absent, the scenario's, or a quarter of the measured part, and
     /// longer where trials show that response times settle later
     #[arg(long, value_name = "TIME")]
     pub warm_up: Option<String>,
-    /// The folder of trials, each a run directory; trials that are in it are not made again
+    /// The folder of trials; farfield-runs/TIME-NAME-capacity if absent
+    ///
+    /// Each trial is a run directory. Trials that are in it are not made again.
     #[arg(short = 'o', long, value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,
 }
@@ -119,17 +107,7 @@ impl CapacityFlags {
     pub fn overlay(&self) -> Overlay {
         let mut overlay = Overlay::default();
         self.load.lay(&mut overlay);
-        self.target.lay(&mut overlay);
-        self.request.lay(&mut overlay);
-        self.connections.lay(&mut overlay);
-        self.proxy.lay(&mut overlay);
-        self.tls.lay(&mut overlay);
-        self.network.lay(&mut overlay);
-        self.clients.lay(&mut overlay);
-        self.server.lay(&mut overlay);
-        self.limits.lay(&mut overlay);
-        self.machine.lay(&mut overlay);
-        self.keys.lay(&mut overlay);
+        self.scenario.lay(&mut overlay);
         overlay
     }
 }

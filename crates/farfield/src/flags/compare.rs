@@ -1,8 +1,9 @@
 //! The flags of `farfield compare` and `farfield runs`.
 
 use super::values::run_directory;
-use clap::{Args, ValueEnum, ValueHint};
+use clap::{ArgGroup, Args, ValueEnum, ValueHint};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// `farfield compare`
 #[derive(Debug, Args)]
@@ -47,8 +48,34 @@ pub enum CompareFormat {
 
 /// `farfield runs`
 #[derive(Debug, Args)]
+#[command(
+    group = ArgGroup::new("which").multiple(true).args(["keep", "older"]),
+    after_help = "--prune removes run directories directly in the folder that are yours, and neither a run that is under way,\n\
+nor a folder of an experiment, nor what links lead to.\n\n\
+Examples:\n  \
+    farfield runs\n  \
+    farfield runs --prune --keep 20 --dry-run\n  \
+    farfield runs --prune --older 30d"
+)]
 pub struct RunsFlags {
     /// The folder of run directories
     #[arg(default_value = "farfield-runs", value_hint = ValueHint::DirPath)]
     pub folder: PathBuf,
+    /// Remove old runs, by --keep, --older or both, without a question
+    #[arg(long, requires = "which")]
+    pub prune: bool,
+    /// Remove none of the newest COUNT; by age alone if absent
+    #[arg(long, value_name = "COUNT", requires = "prune")]
+    pub keep: Option<usize>,
+    /// Remove none that began within this time, such as 30d or 12h; by number alone if absent
+    #[arg(long, value_name = "TIME", requires = "prune", value_parser = age)]
+    pub older: Option<Duration>,
+    /// Only say what --prune would remove
+    #[arg(long, requires = "prune")]
+    pub dry_run: bool,
+}
+
+/// A length of time that runs are older than.
+fn age(text: &str) -> Result<Duration, String> {
+    humantime::parse_duration(text).map_err(|_| "write a time with its unit, such as 30d or 12h".to_owned())
 }

@@ -14,16 +14,16 @@ pub struct ExportFlags {
     /// The scenario file
     #[arg(value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
     pub scenario: String,
-    /// Write the sessions as httperf's --wsesslog reads them
+    /// Write the sessions as httperf's --wsesslog reads them; not if absent
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub wsesslog: Option<PathBuf>,
-    /// Write the gaps between the starts of sessions, in seconds, one on each line
+    /// Write the gaps between the starts of sessions, in seconds, one on each line; not if absent
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub gaps: Option<PathBuf>,
-    /// Write a CSV table with a row for each request
+    /// Write a CSV table with a row for each request; not if absent
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub csv: Option<PathBuf>,
-    /// Length of the measured part
+    /// Length of the measured part; the scenario's if absent
     #[arg(short, long, value_name = "TIME")]
     pub duration: Option<String>,
     #[command(flatten)]

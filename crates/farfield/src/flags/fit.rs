@@ -20,7 +20,7 @@ pub struct FitFlags {
     pub out: PathBuf,
     /// URL of a server that has the log's own paths: the scenario then requests these. Without it, the
     /// scenario requests the site in site.json, which the built-in server serves, and any other server once
-    /// `farfield site make` has written its files
+    /// `farfield site make` has written its files (absent: that site)
     #[arg(long, value_name = "URL")]
     pub target: Option<String>,
     /// Factor by which sessions arrive, and users think, faster than in the log. By default 1, or more if ten

@@ -15,13 +15,13 @@ use std::path::PathBuf;
     farfield import -o order.toml -- curl -X POST http://127.0.0.1:8080/order --json '{\"item\": 1}'")]
 pub struct ImportFlags {
     /// A file of curl commands, a HAR file, an OpenAPI document, a Postman collection or a JMeter plan; a
-    /// curl command itself, in quotes; - is standard input
+    /// curl command itself, in quotes; - is standard input. A command behind -- if absent
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, required_unless_present = "command", conflicts_with = "command")]
     pub file: Option<String>,
-    /// Kind of the file, if its content does not tell: curl, har, openapi, postman or jmeter
+    /// Kind of the file: curl, har, openapi, postman or jmeter; by its content if absent
     #[arg(long, value_name = "KIND")]
     pub from: Option<Kind>,
-    /// Write the scenario to FILE, instead of standard output
+    /// Write the scenario to FILE; to standard output if absent
     #[arg(short = 'o', long, visible_alias = "output", value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub out: Option<PathBuf>,
     /// URL of the server to ask, and whose entries are taken; by default that of most entries
@@ -35,7 +35,7 @@ pub struct ImportFlags {
     /// stores
     #[arg(long)]
     pub all_methods: bool,
-    /// A curl command, as it would be typed or, in quotes, as it was pasted
+    /// A curl command, as it would be typed or, in quotes, as it was pasted; FILE if absent
     #[arg(last = true, value_name = "curl …")]
     pub command: Vec<String>,
 }

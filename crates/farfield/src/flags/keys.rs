@@ -1,5 +1,6 @@
 //! The macro [`keyed!`], by which a flag that is short for a key of the scenario is defined once: its words,
 //! its values, and its key after `=>`. It makes a group that commands flatten, and lays that over a scenario.
+//! The macro [`grouped!`] makes a group of such groups.
 
 use std::path::PathBuf;
 use toml::Value;
@@ -20,7 +21,7 @@ macro_rules! keyed {
 
         impl $group {
             /// The key of each flag.
-            #[cfg(test)]
+            #[allow(dead_code, reason = "help names the groups of a run, and tests those of other commands")]
             pub const KEYS: &[(&str, &str)] = &[$((stringify!($flag), $key),)*];
 
             /// Lays the flags that are given over a scenario.
@@ -38,6 +39,33 @@ macro_rules! keyed {
     (@value $given:expr, $written:path) => { $written($given) };
 }
 pub(super) use keyed;
+
+/// A group of groups of flags, which commands flatten as one and which is laid over a scenario as one.
+macro_rules! grouped {
+    (
+        $(#[$of_group:meta])*
+        pub struct $group:ident {
+            $($part:ident: $flags:ty,)*
+        }
+    ) => {
+        #[derive(Debug, Clone, Default, clap::Args)]
+        $(#[$of_group])*
+        pub struct $group {
+            $(#[command(flatten)] pub $part: $flags,)*
+        }
+
+        impl $group {
+            /// The key of each flag, by group.
+            pub const GROUPS: &[&[(&str, &str)]] = &[$(<$flags>::KEYS,)*];
+
+            /// Lays the flags that are given over a scenario.
+            pub fn lay(&self, overlay: &mut farfield_scenario::Overlay) {
+                $(self.$part.lay(overlay);)*
+            }
+        }
+    };
+}
+pub(super) use grouped;
 
 /// The flag of a field.
 pub fn flag(field: &str) -> String {

@@ -15,7 +15,7 @@ Examples:\n  \
     farfield path --scenario wan.toml --as home"
 )]
 pub struct PathFlags {
-    /// Scenario with the network; its server and its load are not used
+    /// Scenario with the network; its server and its load are not used; only flags if absent
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub scenario: Option<PathBuf>,
     /// The class of clients whose path is measured; all, one after the other, if absent

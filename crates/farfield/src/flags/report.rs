@@ -25,7 +25,7 @@ pub struct ReportFlags {
     /// The histogram of `--format hgrm`, by its tag in histograms.hlog
     #[arg(long, value_name = "TAG", default_value = "steady.response")]
     pub histogram: String,
-    /// Write to a file instead of standard output
+    /// Write to a file; to standard output if absent
     #[arg(short = 'o', long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub out: Option<PathBuf>,
 }

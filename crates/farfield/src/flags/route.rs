@@ -25,24 +25,25 @@ pub struct RouteFlags {
     /// Addresses of the servers, or URLs with them
     #[arg(required = true, value_name = "TARGET", value_parser = target)]
     pub targets: Vec<IpAddr>,
-    /// Network namespace of the clients: a name of `ip netns`, a file, or the number of a process in it
+    /// Network namespace of the clients: a name of `ip netns`, a file, or the number of a process in it;
+    /// --between if absent
     #[arg(long, value_name = "NAME|FILE|PID", value_parser = location, requires = "server_netns")]
     pub clients_netns: Option<Location>,
-    /// Network namespace of the servers
+    /// Network namespace of the servers; --between if absent
     #[arg(long, value_name = "NAME|FILE|PID", value_parser = location, requires = "clients_netns")]
     pub server_netns: Option<Location>,
     /// Ethernet interfaces of this machine, to the clients' link and to the servers'; --client says who the
-    /// clients are
+    /// clients are; network namespaces if absent
     #[arg(long, value_name = "INTERFACE,INTERFACE", value_parser = between, conflicts_with = "clients_netns")]
     pub between: Option<(String, String)>,
     /// The class of the clients at these addresses, on their way to this target or to all; may be repeated.
     /// Without, all addresses of the clients' namespace are of the first class
     #[arg(long = "client", value_name = "ADDRESS[/BITS][,TARGET[/BITS]][=CLASS]", value_parser = placed)]
     pub clients: Vec<Placed>,
-    /// Scenario with the network; its server and its load are not used
+    /// Scenario with the network; its server and its load are not used; only flags if absent
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub scenario: Option<PathBuf>,
-    /// End after this time
+    /// End after this time; by Ctrl-C if absent
     #[arg(short = 'd', long, value_name = "TIME", allow_hyphen_values = true)]
     pub duration: Option<farfield_base::Duration>,
     /// Print counts each second

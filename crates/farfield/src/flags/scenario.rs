@@ -1,6 +1,7 @@
 //! The flags that are short for keys of a scenario, in groups: each command flattens those that it has.
 
-use super::keys::{self, keyed};
+use super::heading::{LIMITS, LOAD, OUTPUT, PATHS, PROTOCOL, SERVER, TLS};
+use super::keys::{self, grouped, keyed};
 use super::values::{
     ACCESS, ADDRESSES, GATEWAYS, HTTP_VERSIONS, PLANES, POLICIES, SAMPLES, Suggested, count, resolving,
 };
@@ -10,48 +11,49 @@ use std::path::PathBuf;
 
 keyed! {
     /// Users, their rate, and the length of a run.
-    #[command(next_help_heading = "Load")]
+    #[command(next_help_heading = LOAD)]
     pub struct LoadFlags {
-        /// Number of users of a closed load, or the most users that an open load may have at once
+        /// Users of a closed load, or the most of an open one at once
         #[arg(short = 'c', long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
         users: Option<u32> => "load.users",
-        /// Open load: pages arrive at this rate, as a Poisson process
+        /// Open load: Poisson arrivals at this rate; a closed load if absent
         #[arg(short = 'R', long, value_name = "RATE", allow_hyphen_values = true)]
         rate: Option<String> => "load.arrivals",
         /// Length of the measured part; a number is of seconds
         #[arg(short = 'd', long, value_name = "TIME", allow_hyphen_values = true)]
         duration: Option<String> => "run.duration" as keys::seconds,
-        /// End after this many requests, however long they take unless --duration bounds it; without a
-        /// warm-up, unless --warm-up sets one
+        /// End after this many requests, without a warm-up; no limit if absent
+        ///
+        /// They take as long as they take unless --duration bounds it, and --warm-up sets a warm-up.
         #[arg(short = 'n', long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u64>)]
         requests: Option<u64> => "run.requests",
         /// End after this many sessions, completed or broken off; without a warm-up, unless --warm-up sets
-        /// one
-        #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u64>)]
+        /// one; no limit if absent
+        #[arg(long, hide_short_help = true, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u64>)]
         sessions: Option<u64> => "run.sessions",
-        /// Think time: from the end of a page to the start of the user's next
+        /// Think time: from the end of a page to the user's next
         #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
         think: Option<String> => "load.think",
         /// Length of the warm-up, before the measured part
         #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
         warm_up: Option<String> => "run.warm-up" as keys::seconds,
         /// Set seconds in which the machine was disturbed aside, and measure as much longer
-        #[arg(long)]
+        #[arg(long, hide_short_help = true)]
         set_aside: bool => "run.set-aside",
     }
 }
 
 /// Request that a URL is asked for.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Request")]
+#[command(next_help_heading = PROTOCOL)]
 pub struct RequestFlags {
-    /// Method of the request
+    /// Method of the request; GET if absent, or POST with a body
     #[arg(short = 'X', long, value_name = "METHOD")]
     pub method: Option<String>,
     /// A header of the request, `Name: value`; may be repeated
     #[arg(short = 'H', long = "header", value_name = "HEADER")]
     pub headers: Vec<String>,
-    /// Body of the request, or `@FILE` for the contents of a file
+    /// Body of the request, or `@FILE` for that of a file; none if absent
     #[arg(long, value_name = "TEXT|@FILE")]
     pub body: Option<String>,
     #[command(flatten)]
@@ -60,14 +62,18 @@ pub struct RequestFlags {
 
 keyed! {
     /// The version of HTTP.
+    #[command(next_help_heading = PROTOCOL)]
     pub struct HttpFlags {
-        /// HTTP version of the requests: 1.0, 1.1, 2, 3, or auto: as browsers choose it
+        /// HTTP version: 1.0, 1.1, 2, 3, or auto as browsers do
         #[arg(long, value_name = "VERSION", value_parser = Suggested(HTTP_VERSIONS))]
         http: Option<String> => "http",
     }
 }
 
 impl RequestFlags {
+    /// The key of each flag; the request itself has none.
+    pub const KEYS: &[(&str, &str)] = HttpFlags::KEYS;
+
     /// Lays the flags that are given over a scenario.
     pub fn lay(&self, overlay: &mut Overlay) {
         let RequestFlags { method, headers, body, http } = self;
@@ -79,190 +85,215 @@ impl RequestFlags {
 
 keyed! {
     /// Connections: their addresses, and their use by users.
-    #[command(next_help_heading = "Connections")]
+    #[command(next_help_heading = PATHS)]
     pub struct ConnectionFlags {
         /// How users use connections: one-request, persistent, early-close, pipelined,
-        /// pipelined-early-close or shared-pool
-        #[arg(long, value_name = "POLICY", value_parser = Suggested(POLICIES))]
+        /// pipelined-early-close, multiplexed or shared-pool
+        #[arg(long, help_heading = PROTOCOL, hide_short_help = true, value_name = "POLICY", value_parser = Suggested(POLICIES))]
         policy: Option<String> => "connections.policy",
         /// The most connections that a user has open at once
-        #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u16>)]
+        #[arg(long, help_heading = PROTOCOL, hide_short_help = true, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u16>)]
         parallel: Option<u16> => "connections.parallel",
-        /// Local addresses that connections come from, one after the other; may be repeated
-        #[arg(long, value_name = "ADDRESS[/BITS]")]
+        /// Local addresses that connections come from, one after the other; may be repeated. If absent, all
+        /// of 127.0.0.0/8 for a target there, and else as the kernel chooses
+        #[arg(long, hide_short_help = true, value_name = "ADDRESS[/BITS]")]
         source: Vec<String> => "sockets.sources",
         /// Connect to OTHER-HOST and OTHER-PORT in place of HOST and PORT, as curl does; requests, SNI and
         /// the certificate keep the name. What is empty is any, or as it was; may be repeated
-        #[arg(long, value_name = "HOST:PORT:OTHER-HOST:OTHER-PORT")]
+        #[arg(long, hide_short_help = true, value_name = "HOST:PORT:OTHER-HOST:OTHER-PORT")]
         connect_to: Vec<String> => "sockets.connect-to",
         /// Take ADDRESS, or several with commas between, for HOST, as curl does; may be repeated
-        #[arg(long, value_name = "HOST:PORT:ADDRESS", value_parser = resolving)]
+        #[arg(long, hide_short_help = true, value_name = "HOST:PORT:ADDRESS", value_parser = resolving)]
         resolve: Vec<String> => "sockets.connect-to",
         /// Addresses of the target's name that connections go to: the first that answers, all in turn, or
         /// the one that the name has when a connection is opened
-        #[arg(long, value_name = "WHICH", value_parser = Suggested(ADDRESSES))]
+        #[arg(long, hide_short_help = true, value_name = "WHICH", value_parser = Suggested(ADDRESSES))]
         addresses: Option<String> => "connections.addresses",
-        /// Connect to the Unix socket at PATH, or to @NAME, as curl does; the URL says host and path
-        #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
+        /// Connect to the Unix socket at PATH, or to @NAME, as curl does; the URL says host and path. If
+        /// absent, TCP
+        #[arg(long, hide_short_help = true, value_name = "PATH", value_hint = ValueHint::FilePath)]
         unix_socket: Option<String> => "connections.unix-socket",
     }
 }
 
 keyed! {
     /// A proxy.
-    #[command(next_help_heading = "Connections")]
+    #[command(next_help_heading = PATHS)]
     pub struct ProxyFlags {
         /// Connect to the proxy at URL, `http://[user:password@]host:port`, as curl does: it is asked for
-        /// http in absolute form, and for a tunnel (CONNECT) for https
-        #[arg(short = 'x', long, value_name = "URL", value_hint = ValueHint::Url)]
+        /// http in absolute form, and for a tunnel (CONNECT) for https; no proxy if absent
+        #[arg(short = 'x', long, hide_short_help = true, value_name = "URL", value_hint = ValueHint::Url)]
         proxy: Option<String> => "connections.proxy",
     }
 }
 
 keyed! {
     /// Certificates of an https server and of users.
-    #[command(next_help_heading = "TLS")]
+    #[command(next_help_heading = TLS)]
     pub struct TlsFlags {
-        /// PEM file of the CA that an https server's certificate must lead to, instead of the system's
+        /// PEM file of the CA of the server's certificate; the system's if absent
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
         cacert: Option<PathBuf> => "tls.ca",
-        /// Accept any certificate of an https server; every output says so
+        /// Accept any certificate of the server; every output says so
         #[arg(short = 'k', long)]
         insecure: bool => "tls.verify" as keys::off,
-        /// PEM file of the certificates that users have for an https server that asks for one
-        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        /// PEM file of the certificates that users have for an https server that asks for one; none if absent
+        #[arg(long, hide_short_help = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
         cert: Option<PathBuf> => "tls.certificate",
         /// PEM file of their private keys; that of the certificates if absent
-        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        #[arg(long, hide_short_help = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
         key: Option<PathBuf> => "tls.key",
     }
 }
 
 keyed! {
     /// The target and the plane.
+    #[command(next_help_heading = SERVER)]
     pub struct TargetFlags {
-        /// URL of the server, instead of the scenario's
+        /// URL of the server; the scenario's or the built-in server if absent
         #[arg(long, value_name = "URL")]
         target: Option<String> => "target",
-        /// What carries the traffic: sockets (the kernel's), emulated (clients far away) or simulated
-        #[arg(long, value_name = "PLANE", value_parser = Suggested(PLANES))]
+        /// What carries the traffic: sockets, emulated or simulated
+        ///
+        /// The kernel's sockets; clients with addresses, paths and TCP of their own before a real server; or
+        /// users, network and a model of the server in virtual time.
+        #[arg(long, help_heading = PATHS, value_name = "PLANE", value_parser = Suggested(PLANES))]
         plane: Option<String> => "plane",
     }
 }
 
 keyed! {
     /// The network between emulated clients and the server.
-    #[command(next_help_heading = "Network")]
+    #[command(next_help_heading = PATHS)]
     pub struct NetworkFlags {
-        /// Round-trip time between clients and the server
+        /// Round-trip time between clients and the server, emulated; none if absent
         #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
         rtt: Option<String> => "network.rtt",
-        /// The access link of clients, such as dsl, fibre, 4g or modem-56k
+        /// Access link of clients, such as dsl, fibre, 4g or modem-56k; none if absent
         #[arg(long, value_name = "KIND", value_parser = Suggested(ACCESS))]
         access: Option<String> => "network.access",
-        /// Kind of gateway between clients and the server: auto, tun or packet
-        #[arg(long, value_name = "DEVICE", value_parser = Suggested(GATEWAYS))]
+        /// Kind of gateway between clients and the server: auto, tun or packet; auto if absent
+        #[arg(long, hide_short_help = true, value_name = "DEVICE", value_parser = Suggested(GATEWAYS))]
         gateway: Option<String> => "network.gateway",
     }
 }
 
 keyed! {
     /// The emulated clients.
-    #[command(next_help_heading = "Emulated clients")]
+    #[command(next_help_heading = PATHS)]
     pub struct ClientFlags {
-        /// Number of emulated clients, each with its own address and path; makes emulated the default plane
+        /// Emulated clients, each with an address and a path; none if absent
         #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
         clients: Option<u32> => "network.clients",
-        /// Number of threads that share the emulated clients
-        #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
+        /// Number of threads that share the emulated clients; 1 if absent
+        #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
         shards: Option<u32> => "network.shards",
     }
 }
 
 keyed! {
     /// Server that emulated clients, or a program behind an emulated path, reach.
-    #[command(next_help_heading = "Server")]
+    #[command(next_help_heading = SERVER)]
     pub struct ServerFlags {
         /// Command that starts the server; the built-in server if absent
         #[arg(long, value_name = "COMMAND", value_hint = ValueHint::CommandString)]
         server: Option<String> => "server.command",
-        /// Process of a server that runs already, in a network namespace of its own
-        #[arg(long, value_name = "PID", allow_negative_numbers = true, value_parser = count::<u32>)]
+        /// Process of a server that runs already, in a network namespace of its own; one is started, or
+        /// reached by the URL, if absent
+        #[arg(long, hide_short_help = true, value_name = "PID", allow_negative_numbers = true, value_parser = count::<u32>)]
         server_pid: Option<u32> => "server.pid",
-        /// Network namespace of a server that runs already: a name of `ip netns`, or a file
-        #[arg(long, value_name = "NAME|FILE")]
+        /// Network namespace of a server that runs already: a name of `ip netns`, or a file; this one if
+        /// absent
+        #[arg(long, hide_short_help = true, value_name = "NAME|FILE")]
         server_netns: Option<String> => "server.netns",
-        /// Container of a server that runs already: of Docker, Podman or Kubernetes
+        /// Container of a server that runs already; none if absent
+        ///
+        /// One of Docker, Podman or Kubernetes.
         #[arg(long, value_name = "NAME")]
         container: Option<String> => "server.container",
-        /// Network card by which a server on another machine is reached; clients' addresses live on it
-        #[arg(long, value_name = "INTERFACE")]
+        /// Network card that leads to a server on another machine; none if absent
+        ///
+        /// Clients' addresses live on it.
+        #[arg(long, hide_short_help = true, value_name = "INTERFACE")]
         interface: Option<String> => "network.interface",
     }
 }
 
 keyed! {
     /// Limits of a server that is started.
+    #[command(next_help_heading = LIMITS)]
     pub struct LimitFlags {
-        /// The most processor time that the started server may take, in processors, such as 0.2
-        #[arg(long, value_name = "PROCESSORS")]
+        /// The most processor time that the started server may take, in processors, such as 0.2; no limit if
+        /// absent
+        #[arg(long, hide_short_help = true, value_name = "PROCESSORS")]
         server_cpu: Option<f64> => "server.cpu",
-        /// The most memory that the started server may take, such as 64MiB
-        #[arg(long, value_name = "SIZE")]
+        /// The most memory that the started server may take, such as 64MiB; no limit if absent
+        #[arg(long, hide_short_help = true, value_name = "SIZE")]
         server_memory: Option<String> => "server.memory",
-        /// System user that the started server runs as; only root can set another
-        #[arg(long, value_name = "USER")]
+        /// System user that the started server runs as; only root can set another; the one who runs farfield
+        /// if absent
+        #[arg(long, hide_short_help = true, value_name = "USER")]
         server_user: Option<String> => "server.user",
     }
 }
 
 keyed! {
     /// Threads and processors of farfield.
-    #[command(next_help_heading = "Machine")]
+    #[command(next_help_heading = LIMITS)]
     pub struct MachineFlags {
-        /// Number of worker threads; on the emulated plane, of shards
+        /// Worker threads; by the number of processors if absent
+        ///
+        /// As many as processors, or half of them if the server is on this machine. On the emulated plane, the
+        /// number of shards.
         #[arg(short = 't', long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
         workers: Option<u32> => "sockets.workers",
-        /// Processors that farfield runs on, such as 1 or 0,2
-        #[arg(long, value_name = "LIST", value_delimiter = ',')]
+        /// Processors that farfield runs on, such as 1 or 0,2; all that it may use if absent
+        #[arg(long, hide_short_help = true, value_name = "LIST", value_delimiter = ',')]
         processors: Vec<u32> => "sockets.processors",
     }
 }
 
 keyed! {
     /// Files of a run, and conditions on its result.
-    #[command(next_help_heading = "Result")]
+    #[command(next_help_heading = OUTPUT)]
     pub struct ResultFlags {
-        /// Exit with 99 if the result does not meet this condition, such as 'p99<200ms' or 'errors<0.1%';
-        /// may be repeated
-        #[arg(long, value_name = "CONDITION")]
+        /// Exit with 99 unless 'p99<200ms' (errors<1%, …); may be repeated
+        ///
+        /// `farfield help metrics` lists what conditions may name.
+        #[arg(long, help_heading = LIMITS, value_name = "CONDITION")]
         threshold: Vec<String> => "thresholds",
-        /// End the run, and exit with 105, as soon as this condition is not met; may be repeated
-        #[arg(long, value_name = "CONDITION")]
+        /// End the run, and exit with 105, once this does not hold; may be repeated
+        #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "CONDITION")]
         abort: Vec<String> => "aborts",
-        /// Name of the run, in its results and in the name of its directory
+        /// Name of the run, in results and of its directory
         #[arg(long, value_name = "NAME")]
         name: Option<String> => "name",
-        /// Where to put the run directory; it must hold no run yet
+        /// Note on the run, which results and `farfield runs` show; none if absent
+        #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+        note: Option<String> => "note",
+        /// Where to put the run directory; farfield-runs/TIME-NAME if absent
+        ///
+        /// It must hold no run yet.
         #[arg(short = 'o', long, value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
         out: Option<PathBuf> => "output.directory",
         /// Which samples to keep: all, none, or a number k for every k-th
-        #[arg(long, value_name = "WHICH", value_parser = Suggested(SAMPLES))]
+        #[arg(long, hide_short_help = true, value_name = "WHICH", value_parser = Suggested(SAMPLES))]
         samples: Option<String> => "output.samples" as keys::number_or_word,
         /// Keep the packets between clients and server in capture.pcapng
-        #[arg(long)]
+        #[arg(long, hide_short_help = true)]
         capture: bool => "capture.gateway",
         /// Write no page of the run (report.html)
-        #[arg(long)]
+        #[arg(long, hide_short_help = true)]
         no_report: bool => "output.report" as keys::off,
         /// Do not monitor the server during the run
-        #[arg(long)]
+        #[arg(long, hide_short_help = true)]
         no_monitor: bool => "monitor" as keys::off,
     }
 }
 
 keyed! {
     /// The seed.
+    #[command(next_help_heading = LOAD)]
     pub struct SeedFlags {
         /// Seed of all random numbers
         #[arg(long, value_name = "NUMBER")]
@@ -272,20 +303,40 @@ keyed! {
 
 /// Keys of every scenario.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Scenario")]
+#[command(next_help_heading = LOAD)]
 pub struct KeyFlags {
     #[command(flatten)]
     pub seed: SeedFlags,
-    /// Set any key of the scenario; may be repeated
+    /// Any key of the scenario (`farfield help scenario`); may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
 }
 
 impl KeyFlags {
+    /// The key of each flag; `--set` has any.
+    pub const KEYS: &[(&str, &str)] = SeedFlags::KEYS;
+
     /// Lays the flags that are given over a scenario.
     pub fn lay(&self, overlay: &mut Overlay) {
         self.seed.lay(overlay);
         overlay.sets.clone_from(&self.sets);
+    }
+}
+
+grouped! {
+    /// Flags of every command that makes runs, but for the load, which each has its own way with.
+    pub struct ScenarioFlags {
+        target: TargetFlags,
+        request: RequestFlags,
+        connections: ConnectionFlags,
+        proxy: ProxyFlags,
+        tls: TlsFlags,
+        network: NetworkFlags,
+        clients: ClientFlags,
+        server: ServerFlags,
+        limits: LimitFlags,
+        machine: MachineFlags,
+        keys: KeyFlags,
     }
 }
 
@@ -301,25 +352,14 @@ mod tests {
     use clap::CommandFactory;
     use farfield_scenario::Scenario;
 
-    const GROUPS: [&[(&str, &str)]; 13] = [
-        TargetFlags::KEYS,
-        LoadFlags::KEYS,
-        HttpFlags::KEYS,
-        ConnectionFlags::KEYS,
-        ProxyFlags::KEYS,
-        TlsFlags::KEYS,
-        NetworkFlags::KEYS,
-        ClientFlags::KEYS,
-        ServerFlags::KEYS,
-        LimitFlags::KEYS,
-        MachineFlags::KEYS,
-        SeedFlags::KEYS,
-        ResultFlags::KEYS,
-    ];
+    /// The keys of all flags of `run`.
+    fn keyed() -> Vec<(&'static str, &'static str)> {
+        [ScenarioFlags::GROUPS, &[LoadFlags::KEYS, ResultFlags::KEYS]].concat().concat()
+    }
 
     #[test]
     fn each_flag_has_a_key_that_scenarios_know() {
-        for (flag, key) in GROUPS.concat() {
+        for (flag, key) in keyed() {
             let is_known = |model: &str| {
                 let text = format!("load.model = '{model}'\n{key} = [[[]]]");
                 let refused = toml::from_str::<Scenario>(&text).expect_err("no key has such a value");
@@ -358,7 +398,7 @@ mod tests {
         ];
         let command = crate::flags::Flags::command();
         let run = command.find_subcommand("run").expect("a command");
-        let keyed = GROUPS.concat();
+        let keyed = keyed();
         for argument in run.get_arguments().map(|argument| argument.get_id().as_str()) {
             let has_key = keyed.iter().any(|(flag, _)| *flag == argument);
             assert!(has_key != own.contains(&argument), "{argument}");
@@ -373,7 +413,8 @@ mod tests {
             resolve: vec!["c:80:127.0.0.1:80".to_owned()],
             ..ConnectionFlags::default()
         };
-        let flags = RunFlags { connections, ..RunFlags::default() };
+        let scenario = ScenarioFlags { connections, ..ScenarioFlags::default() };
+        let flags = RunFlags { scenario, ..RunFlags::default() };
         let plan = farfield_scenario::from_url("http://a/", &flags.overlay()).expect("a plan");
         assert_eq!(plan.scenario().sockets.connect_to.len(), 2);
     }

@@ -19,7 +19,7 @@ Examples:\n  \
     farfield shell --scenario wan.toml --as home --beside office='curl -O http://server/' -- curl http://server/"
 )]
 pub struct ShellFlags {
-    /// Scenario with the network and the server; its load is not used
+    /// Scenario with the network and the server; its load is not used; only flags if absent
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub scenario: Option<PathBuf>,
     /// The class of clients whose path the program gets; the first if absent
@@ -30,7 +30,7 @@ pub struct ShellFlags {
     #[arg(long = "beside", value_name = "CLASS=COMMAND", value_parser = beside)]
     pub beside: Vec<(String, String)>,
     /// URL of a server that runs already on this machine, or where --server-pid, --server-netns, --container
-    /// or --interface say
+    /// or --interface say; one is started if absent
     #[arg(value_name = "URL")]
     pub url: Option<String>,
     /// Print nothing but what the program prints

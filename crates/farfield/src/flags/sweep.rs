@@ -1,9 +1,7 @@
 //! The flags of `farfield sweep`.
 
-use super::scenario::{
-    ClientFlags, ConnectionFlags, KeyFlags, LimitFlags, LoadFlags, MachineFlags, NetworkFlags, ProxyFlags,
-    RequestFlags, ServerFlags, TargetFlags, TlsFlags,
-};
+use super::heading::{LIMITS, OUTPUT};
+use super::scenario::{LoadFlags, ScenarioFlags};
 use super::values::count;
 use clap::{Args, ValueEnum, ValueHint};
 use farfield_scenario::Overlay;
@@ -34,32 +32,12 @@ pub struct SweepFlags {
     #[command(flatten)]
     pub load: LoadFlags,
     #[command(flatten)]
-    pub target: TargetFlags,
-    #[command(flatten)]
-    pub request: RequestFlags,
-    #[command(flatten)]
-    pub connections: ConnectionFlags,
-    #[command(flatten)]
-    pub proxy: ProxyFlags,
-    #[command(flatten)]
-    pub tls: TlsFlags,
-    #[command(flatten)]
-    pub network: NetworkFlags,
-    #[command(flatten)]
-    pub clients: ClientFlags,
-    #[command(flatten)]
-    pub server: ServerFlags,
-    #[command(flatten)]
-    pub limits: LimitFlags,
-    #[command(flatten)]
-    pub machine: MachineFlags,
-    #[command(flatten)]
-    pub keys: KeyFlags,
+    pub scenario: ScenarioFlags,
     /// What to print on standard output
-    #[arg(long, value_enum, default_value_t, help_heading = super::OUTPUT)]
+    #[arg(long, value_enum, default_value_t, help_heading = OUTPUT)]
     pub format: SweepFormat,
     /// Print no progress
-    #[arg(short, long, help_heading = super::OUTPUT)]
+    #[arg(short, long, help_heading = OUTPUT)]
     pub quiet: bool,
 }
 
@@ -67,45 +45,50 @@ pub struct SweepFlags {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Sweep")]
 pub struct DesignFlags {
-    /// Vary this key, by all combinations with the values of other ones; may be repeated
+    /// Vary this key, in all combinations with others; may be repeated
     #[arg(long, value_name = "KEY=VALUE,VALUE…")]
     pub vary: Vec<String>,
-    /// Vary one key at a time, from the first value of each, instead of all combinations
+    /// Vary one key at a time, from the first value of each
+    ///
+    /// Instead of all combinations.
     #[arg(long, requires = "vary")]
     pub one_at_a_time: bool,
-    /// The points, as CSV: keys in the first line, their values in each further one
+    /// The points as CSV, keys in the first line; none if absent
     #[arg(long, value_name = "FILE", conflicts_with = "vary", value_hint = ValueHint::FilePath)]
     pub points: Option<PathBuf>,
-    /// Runs at once; on the simulated plane as many as processors if absent, elsewhere one
+    /// Runs at once; if absent 1, or simulated as many as processors
     #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
     pub jobs: Option<u32>,
-    /// A further metric: p95, p99(service), mean(connect), …; may be repeated
+    /// A further metric: p95, mean(connect), …; may be repeated
     #[arg(long = "metric", value_name = "METRIC")]
     pub metrics: Vec<String>,
-    /// The folder of the runs and of what follows from them; runs that are in it are not made again
+    /// The folder of the runs; farfield-runs/TIME-NAME-sweep if absent
+    ///
+    /// Runs that are in it are not made again.
     #[arg(short = 'o', long, value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,
 }
 
 /// How often each run is repeated.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Repeats")]
+#[command(next_help_heading = LIMITS)]
 pub struct RepeatFlags {
-    /// Repeat so often, each time with another seed; a sweep repeats each point 3 times if this is absent
-    #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
+    /// Repeat so often, each time with another seed; if absent a sweep does it 3 times, a run once
+    #[arg(long, hide_short_help = true, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
     pub repeats: Option<u32>,
-    /// Repeat until the interval of the mean of this metric is so narrow, such as 'p99 ± 5%'; at least 5
-    /// times
+    /// Repeat until the mean is known so well: 'p99 ± 5%'; not if absent
+    ///
+    /// Until the interval of the mean of this metric is so narrow, and at least 5 times.
     #[arg(long, value_name = "WIDTH")]
     pub until: Option<String>,
     /// Repeat so often at most
-    #[arg(long, value_name = "COUNT", default_value_t = 100, allow_negative_numbers = true, value_parser = count::<u32>)]
+    #[arg(long, hide_short_help = true, value_name = "COUNT", default_value_t = 100, allow_negative_numbers = true, value_parser = count::<u32>)]
     pub repeats_max: u32,
     /// The longest measured part that runs are lengthened to where --until needs longer ones
-    #[arg(long, value_name = "TIME", default_value = LENGTH_MAX, allow_hyphen_values = true)]
+    #[arg(long, hide_short_help = true, value_name = "TIME", default_value = LENGTH_MAX, allow_hyphen_values = true)]
     pub length_max: String,
-    /// The time for all repeats; none is begun that would probably not end in it
-    #[arg(long, value_name = "TIME")]
+    /// The time for all repeats; none is begun that would probably not end in it; no limit if absent
+    #[arg(long, hide_short_help = true, value_name = "TIME")]
     pub budget: Option<String>,
 }
 
@@ -123,17 +106,19 @@ pub struct ExperimentFlags {
     /// The question: a title, a scenario, the keys that are varied, and claims
     #[arg(value_name = "QUESTION", value_hint = ValueHint::FilePath)]
     pub question: PathBuf,
-    /// The time for all runs, in place of the question's
+    /// The time for all runs; the question's if absent
     #[arg(long, value_name = "TIME")]
     pub budget: Option<String>,
-    /// The folder of the runs and of what follows from them; runs that are in it are not made again
+    /// The folder of the runs and of what follows from them; farfield-runs/TIME-NAME if absent
+    ///
+    /// Runs that are in it are not made again.
     #[arg(short = 'o', long, value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,
     /// What to print on standard output
-    #[arg(long, value_enum, default_value_t, help_heading = super::OUTPUT)]
+    #[arg(long, value_enum, default_value_t, help_heading = OUTPUT)]
     pub format: SweepFormat,
     /// Print no progress
-    #[arg(short, long, help_heading = super::OUTPUT)]
+    #[arg(short, long, help_heading = OUTPUT)]
     pub quiet: bool,
 }
 
@@ -161,17 +146,7 @@ impl SweepFlags {
     pub fn overlay(&self) -> Overlay {
         let mut overlay = Overlay::default();
         self.load.lay(&mut overlay);
-        self.target.lay(&mut overlay);
-        self.request.lay(&mut overlay);
-        self.connections.lay(&mut overlay);
-        self.proxy.lay(&mut overlay);
-        self.tls.lay(&mut overlay);
-        self.network.lay(&mut overlay);
-        self.clients.lay(&mut overlay);
-        self.server.lay(&mut overlay);
-        self.limits.lay(&mut overlay);
-        self.machine.lay(&mut overlay);
-        self.keys.lay(&mut overlay);
+        self.scenario.lay(&mut overlay);
         overlay
     }
 }

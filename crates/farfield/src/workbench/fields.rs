@@ -1,6 +1,6 @@
 //! The fields of the form: which keys it has, how each is filled in, and when it applies.
 
-use super::help;
+use crate::help::reference;
 use serde_json::{Value, json};
 
 /// How a field is filled in.
@@ -188,7 +188,7 @@ fn help_of(key: &str, help: &std::collections::BTreeMap<String, String>) -> Stri
 
 /// The form, for the page.
 pub fn json() -> Value {
-    let help = help::of_keys();
+    let help = reference::of_keys();
     let field = |field: &Field| {
         let (kind, choices): (&str, &[&str]) = match field.kind {
             Kind::Text => ("text", &[]),
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn each_field_has_help() {
-        let help = help::of_keys();
+        let help = reference::of_keys();
         for field in all() {
             assert!(help_of(field.key, &help).len() > 15, "{}: {:?}", field.key, help_of(field.key, &help));
         }

@@ -449,11 +449,13 @@ fn doctor_measures_what_the_generator_can_offer() {
 #[test]
 fn documents_are_generated() {
     let place = Place::new();
-    let man = place.farfield("generate man").exits(0).stdout;
-    assert!(man.contains(".TH farfield") && man.contains("\\-\\-threshold"), "{man}");
-    let bash = place.farfield("generate completions bash").exits(0).stdout;
-    assert!(bash.contains("_farfield()"), "{bash}");
-    let schema = place.farfield("generate schema").exits(0).stdout;
+    for (shell, part) in
+        [("bash", "_farfield()"), ("zsh", "#compdef"), ("fish", "complete -c"), ("powershell", "Register-")]
+    {
+        let text = place.farfield(&format!("generate completions {shell}")).exits(0).stdout;
+        assert!(text.contains(part) && text.contains("threshold"), "{shell}");
+    }
+    let schema = place.farfield("schema summary").exits(0).stdout;
     let schema: serde_json::Value = serde_json::from_str(&schema).expect("JSON");
     let run = place.run(&format!("{SHORT} --format json")).exits(0).stdout;
     let summary: serde_json::Value = serde_json::from_str(&run).expect("JSON");
@@ -461,6 +463,25 @@ fn documents_are_generated() {
     let keys: Vec<&String> = summary.as_object().expect("an object").keys().collect();
     assert!(required.iter().all(|key| summary.get(key.as_str().expect("a key")).is_some()));
     assert!(keys.iter().all(|key| schema["properties"].get(key.as_str()).is_some()), "{keys:?}");
+}
+
+/// Each command has a page with its exit status; those of the examples of its help are there.
+#[test]
+fn each_command_has_a_man_page() {
+    let place = Place::new();
+    let commands = place.farfield("generate commands").exits(0).stdout;
+    assert!(commands.lines().count() > 25, "{commands}");
+    for command in commands.lines() {
+        let page = place.farfield(&format!("generate man {command}")).exits(0).stdout;
+        for part in [".TH farfield", ".SH NAME", ".SH SYNOPSIS", ".SH \"EXIT STATUS\"", ".SH \"SEE ALSO\""] {
+            assert!(page.contains(part), "{command}: {part}");
+        }
+    }
+    let run = place.farfield("generate man run").exits(0).stdout;
+    for part in [".TH farfield-run 1", "\\-\\-threshold", "\\fB105\\fR", ".SH EXAMPLES"] {
+        assert!(run.contains(part), "{part}: {run}");
+    }
+    place.farfield("generate man frobnicate").exits(2).says(&["frobnicate"]);
 }
 
 #[test]

@@ -18,6 +18,7 @@ mod old_runs;
 mod pages;
 mod queries;
 mod requests;
+mod runs;
 mod site;
 mod statuses;
 mod sweep;
