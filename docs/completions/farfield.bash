@@ -599,12 +599,19 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__experiment)
-            opts="-o -q -h --budget --out --format --quiet --help"
+            opts="-o -q -h --list --recompute --budget --out --format --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --recompute)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
                 --budget)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

@@ -177,6 +177,9 @@ fn named(all: Vec<Experiment>, names: &[String]) -> Result<Vec<Experiment>> {
     }
     if let Some(unknown) = names.iter().find(|name| all.iter().all(|experiment| experiment.name != **name)) {
         let known: Vec<&str> = all.iter().map(|experiment| experiment.name.as_str()).collect();
+        if Path::new(crate::FOLDER).join(unknown).join("question.toml").is_file() {
+            bail!("`{unknown}` is built into farfield: farfield experiment {unknown} --out FOLDER");
+        }
         bail!("there is no experiment `{unknown}`; there are {}", known.join(", "));
     }
     Ok(all.into_iter().filter(|experiment| names.contains(&experiment.name)).collect())

@@ -9,20 +9,24 @@
 pub mod claims;
 pub mod doubts;
 pub mod effects;
+pub mod expression;
 pub mod factor;
 pub mod lengths;
 mod make;
 pub mod points;
 pub mod report;
 mod scale;
+mod unit;
 pub mod until;
 
-pub use claims::{Claim, ClaimReport, Side, Verdict};
+pub use claims::{Claim, ClaimReport, EachValue, EarlierClaim, Side, Verdict};
 pub use doubts::Doubt;
+pub use expression::{Expression, ExpressionError};
 pub use factor::{Factor, FactorError, Setting};
 pub use lengths::{Course, LengthChange, LengthPlan, LengthReport, Need, RunLength};
 pub use make::{PlannedRun, PointRun, PointRunner, Reading, SweepPlan, sweep};
 pub use points::{Layout, Point};
 pub use report::{PairedChange, PointEstimate, PointReport, RunRecord, SweepReport};
 pub use scale::Scale;
+pub use unit::{ColumnInfo, Unit};
 pub use until::Until;

@@ -67,8 +67,16 @@ impl PointRunner for Server<'_> {
         };
         let took_s = (length.measured + length.warm_up).as_secs_f64();
         let directory = PathBuf::from(format!("{key:?}"));
-        let (readings, missed) = (vec![reading], Vec::new());
-        Ok(PointRun { validity: Validity::Valid, readings, course: Some(course), missed, directory, took_s })
+        Ok(PointRun {
+            validity: Validity::Valid,
+            readings: vec![reading],
+            course: Some(course),
+            missed: Vec::new(),
+            relaxed: Vec::new(),
+            warnings: 0,
+            directory,
+            took_s,
+        })
     }
 }
 
@@ -89,6 +97,7 @@ fn plan(factors: &[&str]) -> SweepPlan {
         until: Some("p99 ± 5%".parse().expect("a width")),
         repeats_max: 100,
         lengths: Some(bounds),
+        columns: Vec::new(),
         claims: Vec::new(),
         looks: 1,
         budget: None,

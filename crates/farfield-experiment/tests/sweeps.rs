@@ -5,8 +5,8 @@ use farfield_base::Duration;
 use farfield_base::random::{Purpose, Seed};
 use farfield_experiment::report::Ended;
 use farfield_experiment::sweep::{
-    Claim, Factor, Layout, PlannedRun, PointRun, PointRunner, Reading, Scale, Setting, Side, SweepPlan,
-    SweepReport, Verdict, points, sweep,
+    Claim, EachValue, Factor, Layout, PlannedRun, PointRun, PointRunner, Reading, Scale, Setting, Side,
+    SweepPlan, SweepReport, Verdict, points, sweep,
 };
 use farfield_experiment::{Stop, Validity};
 use rand_core::Rng;
@@ -73,6 +73,8 @@ impl PointRunner for Server {
             readings: vec![reading],
             course: None,
             missed: Vec::new(),
+            relaxed: Vec::new(),
+            warnings: 0,
             directory,
             took_s: 1.0,
         })
@@ -90,6 +92,7 @@ fn plan(factors: &[&str]) -> SweepPlan {
         until: None,
         repeats_max: 1000,
         lengths: None,
+        columns: Vec::new(),
         claims: Vec::new(),
         looks: 1,
         budget: None,
@@ -175,7 +178,18 @@ fn a_sweep_that_is_disturbed_from_the_beginning_ends() {
         fn run(&self, _: &PlannedRun) -> Result<PointRun, Stop> {
             let validity = Validity::Invalid { cause: "machine-busy".to_owned(), is_full: false };
             let (readings, missed) = (Vec::new(), Vec::new());
-            Ok(PointRun { validity, readings, course: None, missed, directory: PathBuf::new(), took_s: 1.0 })
+            let directory = PathBuf::new();
+            let relaxed = Vec::new();
+            Ok(PointRun {
+                validity,
+                readings,
+                course: None,
+                missed,
+                relaxed,
+                warnings: 0,
+                directory,
+                took_s: 1.0,
+            })
         }
     }
     let report = sweep(&plan(&["a=1,2"]), &Disturbed);
@@ -236,8 +250,10 @@ fn claim(limit: f64) -> Claim {
         metric: "p99".to_owned(),
         at: vec![setting("2")],
         against: Some(vec![setting("1")]),
+        each: None,
         side: Side::Above,
         limit,
+        was: Vec::new(),
     }
 }
 
@@ -272,6 +288,29 @@ fn looking_again_decides_no_more_claims_wrongly() {
     });
     let decided = decided.count();
     assert!((10..=50).contains(&decided), "{decided} of 1000");
+}
+
+/// A claim about each of several values holds if it does at all of them, fails if it does at one, and names the
+/// value that decides; only values that are open get more runs. By no more than a limit is a claim of its own.
+#[test]
+fn a_claim_about_each_value_is_decided_by_the_weakest() {
+    let of = |values: &[&str], side: Side, limit: f64, noise: f64| {
+        let each =
+            EachValue { key: "a".to_owned(), values: values.iter().map(ToString::to_string).collect() };
+        let own = Claim { at: Vec::new(), each: Some(each), side, ..claim(limit) };
+        let plan = SweepPlan { claims: vec![own], looks: 3, ..plan(&["a=1,2,4"]) };
+        let report = sweep(&plan, &Server::new(noise));
+        let judged = &report.claims[0];
+        let value = judged.decided_at.as_ref().map(|setting| setting.value.clone()).unwrap_or_default();
+        (judged.verdict, value, report.runs.len())
+    };
+    let decided = |verdict: Verdict, value: &str, runs: usize| (verdict, value.to_owned(), runs);
+    assert_eq!(of(&["2", "4"], Side::Above, 0.5, 0.02), decided(Verdict::Holds, "2", 12));
+    assert_eq!(of(&["2", "4"], Side::Above, 2.0, 0.02), decided(Verdict::Fails, "2", 12));
+    // At 4 it holds at once; 12 blocks more of 1 and 2.
+    assert_eq!(of(&["2", "4"], Side::Above, 1.0, 0.1), decided(Verdict::Undecided, "2", 36));
+    assert_eq!(of(&["1"], Side::Within, 0.1, 0.02), decided(Verdict::Holds, "1", 12));
+    assert_eq!(of(&["1", "2"], Side::Within, 0.1, 0.02), decided(Verdict::Fails, "2", 12));
 }
 
 #[test]

@@ -59,6 +59,11 @@ pub fn rate(per_second: f64) -> String {
     format!("{}/s", three_digits(per_second))
 }
 
+/// Bytes, in decimal units: `12.3MB`.
+pub fn bytes(bytes: f64) -> String {
+    bytes_rate(bytes).trim_end_matches("/s").to_owned()
+}
+
 /// Bytes a second, in decimal units: `12.3MB/s`.
 pub fn bytes_rate(per_second: f64) -> String {
     let units = [(1.0, "B/s"), (1e3, "kB/s"), (1e6, "MB/s"), (1e9, "GB/s")];

@@ -173,23 +173,28 @@ impl fmt::Display for Number {
 }
 
 impl Experiment {
-    /// Reads the experiments below `folder`, in the order of their names.
+    /// Reads the experiments below `folder` that this program makes, in the order of their names. Questions
+    /// without `[experiment]` are those of `farfield experiment`.
     pub fn all(folder: &Path) -> Result<Vec<Experiment>> {
         let mut experiments = Vec::new();
         for paper in folders(folder)? {
             for figure in folders(&folder.join(&paper))? {
                 let file = folder.join(&paper).join(&figure).join(Method::Experiment.file());
                 if file.is_file() {
-                    experiments.push(Experiment::read(&format!("{paper}/{figure}"), &file)?);
+                    experiments.extend(Experiment::read(&format!("{paper}/{figure}"), &file)?);
                 }
             }
         }
         Ok(experiments)
     }
 
-    fn read(name: &str, file: &Path) -> Result<Experiment> {
+    fn read(name: &str, file: &Path) -> Result<Option<Experiment>> {
         let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-        Experiment::parse(name, &text).with_context(|| format!("in {}", file.display()))
+        let read = || match text.parse::<Table>()?.contains_key("experiment") {
+            true => Experiment::parse(name, &text).map(Some),
+            false => Ok(None),
+        };
+        read().with_context(|| format!("in {}", file.display()))
     }
 
     /// Reads the text of an experiment.

@@ -5,6 +5,11 @@
 //! blocks: twice as many each time, up to a number of *looks* that is fixed in advance. Who looks several
 //! times and stops when a claim is decided would be wrong more often than one who looks once; so each look
 //! has an interval of the level 1 − 0.05/looks (Bonferroni), and all together are wrong with at most 5 %.
+//!
+//! A claim may be about *each* of several values of a key. It holds if it does at each of them, which needs no
+//! wider intervals (Berger 1982, "Multiparameter hypothesis testing and acceptance sampling": an
+//! intersection-union test). It fails if it does at any, whose intervals have the level of so many looks times
+//! values.
 
 use super::factor::Setting;
 use super::report::RunRecord;
@@ -22,6 +27,33 @@ pub enum Side {
     Above,
     /// Below it.
     Below,
+    /// Between the limit and its negative: of a change, by no more than the limit in either direction.
+    Within,
+}
+
+/// The values of a key, each of which a claim is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EachValue {
+    /// The key.
+    pub key: String,
+    /// Its values, as the points have them.
+    pub values: Vec<String>,
+}
+
+/// A claim as it was before, and what came of it then.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EarlierClaim {
+    /// The claim in words; null if the words are the same.
+    #[serde(default)]
+    pub says: Option<String>,
+    /// What was found.
+    pub seen: String,
+    /// The verdict, in words.
+    pub verdict: String,
+    /// Why the claim was changed, or what has changed since; may be empty.
+    #[serde(default)]
+    pub why: String,
 }
 
 /// What is claimed.
@@ -35,10 +67,16 @@ pub struct Claim {
     pub at: Vec<Setting>,
     /// What the points set that they are held against; null if the claim is about the number itself.
     pub against: Option<Vec<Setting>>,
+    /// The values of a further key, each of which it is about, on both sides; null if it is about one number.
+    #[serde(default)]
+    pub each: Option<EachValue>,
     /// Where the number or the change is.
     pub side: Side,
     /// The limit: in the metric's unit, or as a change: a ratio less 1, or a difference.
     pub limit: f64,
+    /// The claim as it was before, the latest first.
+    #[serde(default)]
+    pub was: Vec<EarlierClaim>,
 }
 
 /// Whether a claim holds.
@@ -62,7 +100,11 @@ pub struct ClaimReport {
     pub verdict: Verdict,
     /// How the metric's numbers are compared.
     pub scale: Scale,
-    /// The number or the change; null if nothing is known.
+    /// The value that decides, of a claim about each of several: the one at which it fails, or the one whose
+    /// interval is nearest to its limit.
+    #[serde(default)]
+    pub decided_at: Option<Setting>,
+    /// The number or the change, at the value that decides; null if nothing is known.
     pub found: Option<f64>,
     /// The ends of its interval.
     pub interval: Option<[f64; 2]>,
@@ -72,42 +114,131 @@ pub struct ClaimReport {
     pub blocks: u32,
 }
 
+/// A claim at one of its values.
+struct Part {
+    value: Option<Setting>,
+    verdict: Verdict,
+    found: Option<f64>,
+    interval: Option<[f64; 2]>,
+    /// How far the interval lies within what is claimed, on the scale on which changes add; negative beyond it.
+    margin: f64,
+    blocks: u32,
+}
+
 /// The level of an interval at one of so many looks.
 pub fn level(looks: u32) -> f64 {
     1.0 - (1.0 - LEVEL) / f64::from(looks.max(1))
 }
 
+impl Claim {
+    /// The claims that this one consists of: itself, or one for each value.
+    pub fn parts(&self) -> Vec<(Option<Setting>, Claim)> {
+        let Some(each) = &self.each else { return vec![(None, self.clone())] };
+        let part = |value: &String| {
+            let setting = Setting { key: each.key.clone(), value: value.clone() };
+            let with = |settings: &[Setting]| -> Vec<Setting> {
+                let has = settings.iter().any(|own| own.key == setting.key);
+                settings.iter().cloned().chain((!has).then(|| setting.clone())).collect()
+            };
+            let part = Claim {
+                at: with(&self.at),
+                against: self.against.as_deref().map(with),
+                each: None,
+                ..self.clone()
+            };
+            (Some(setting), part)
+        };
+        each.values.iter().map(part).collect()
+    }
+}
+
 /// A claim, judged by the runs so far, at one of so many looks.
 pub(super) fn judge(claim: &Claim, points: &[super::Point], runs: &[RunRecord], looks: u32) -> ClaimReport {
     let scale = runs.iter().find_map(|run| run.reading(&claim.metric)).map_or(Scale::Ratio, |own| own.scale);
-    let numbers = numbers(claim, points, runs);
-    let level = level(looks);
-    let (estimate, is_change) = (MeanEstimate::of(&numbers), claim.against.is_some());
-    let shown = |place: f64| if is_change { scale.back(place) } else { scale.number(place) };
-    let limit = match (is_change, scale) {
-        (true, Scale::Ratio) => claim.limit.ln_1p(),
-        (false, Scale::Ratio) => claim.limit.ln(),
-        (_, Scale::Difference) => claim.limit,
+    let parts = judged_parts(claim, points, runs, looks);
+    let verdict = match () {
+        () if parts.iter().any(|part| part.verdict == Verdict::Fails) => Verdict::Fails,
+        () if parts.iter().all(|part| part.verdict == Verdict::Holds) => Verdict::Holds,
+        () => Verdict::Undecided,
     };
-    let ends = estimate
-        .map(|estimate| estimate.ends(level))
-        .filter(|(low, high)| low.is_finite() && high.is_finite());
-    let verdict = match (ends, claim.side) {
-        (None, _) => Verdict::Undecided,
-        (Some((low, _)), Side::Above) if low > limit => Verdict::Holds,
-        (Some((_, high)), Side::Below) if high < limit => Verdict::Holds,
-        (Some((_, high)), Side::Above) if high <= limit => Verdict::Fails,
-        (Some((low, _)), Side::Below) if low >= limit => Verdict::Fails,
-        (Some(_), _) => Verdict::Undecided,
-    };
+    // Of those that decide it in this way, the one that lies farthest on the side of doubt.
+    let decides = |part: &&Part| part.verdict == verdict;
+    let decisive = parts.iter().filter(decides).min_by(|a, b| a.margin.total_cmp(&b.margin));
     ClaimReport {
         claim: claim.clone(),
         verdict,
         scale,
-        found: estimate.map(|estimate| shown(estimate.mean)).filter(|found| found.is_finite()),
-        interval: ends.map(|(low, high)| [shown(low), shown(high)]),
-        level,
-        blocks: numbers.len() as u32,
+        decided_at: decisive.and_then(|part| part.value.clone()),
+        found: decisive.and_then(|part| part.found),
+        interval: decisive.and_then(|part| part.interval),
+        level: level(looks),
+        blocks: decisive.map_or(0, |part| part.blocks),
+    }
+}
+
+/// The parts of a claim that are undecided.
+pub(super) fn undecided(
+    claim: &Claim,
+    points: &[super::Point],
+    runs: &[RunRecord],
+    looks: u32,
+) -> Vec<Claim> {
+    let judged = judged_parts(claim, points, runs, looks);
+    // One value at which it fails has decided it.
+    if judged.iter().any(|part| part.verdict == Verdict::Fails) {
+        return Vec::new();
+    }
+    let open = judged.iter().zip(claim.parts()).filter(|(part, _)| part.verdict == Verdict::Undecided);
+    open.map(|(_, (_, claim))| claim).collect()
+}
+
+fn judged_parts(claim: &Claim, points: &[super::Point], runs: &[RunRecord], looks: u32) -> Vec<Part> {
+    let parts = claim.parts();
+    let count = u32::try_from(parts.len()).unwrap_or(u32::MAX);
+    parts.into_iter().map(|(value, claim)| Part::of(value, &claim, points, runs, [looks, count])).collect()
+}
+
+impl Part {
+    fn of(
+        value: Option<Setting>,
+        claim: &Claim,
+        points: &[super::Point],
+        runs: &[RunRecord],
+        [looks, parts]: [u32; 2],
+    ) -> Part {
+        let reading = runs.iter().find_map(|run| run.reading(&claim.metric));
+        let scale = reading.map_or(Scale::Ratio, |own| own.scale);
+        let numbers = numbers(claim, points, runs);
+        let (estimate, is_change) = (MeanEstimate::of(&numbers), claim.against.is_some());
+        let shown = |place: f64| if is_change { scale.back(place) } else { scale.number(place) };
+        let on_scale = |limit: f64| match (is_change, scale) {
+            (true, Scale::Ratio) => limit.ln_1p(),
+            (false, Scale::Ratio) => limit.ln(),
+            (_, Scale::Difference) => limit,
+        };
+        let (below, above) = match claim.side {
+            Side::Above => (on_scale(claim.limit), f64::INFINITY),
+            Side::Below => (f64::NEG_INFINITY, on_scale(claim.limit)),
+            Side::Within => (on_scale(-claim.limit), on_scale(claim.limit)),
+        };
+        let ends = |level: f64| {
+            let ends = estimate.map(|estimate| estimate.ends(level));
+            ends.filter(|(low, high)| low.is_finite() && high.is_finite())
+        };
+        let (own, wide) = (ends(level(looks)), ends(level(looks.saturating_mul(parts))));
+        let verdict = match (own, wide) {
+            (Some((low, high)), _) if low > below && high < above => Verdict::Holds,
+            (_, Some((low, high))) if high <= below || low >= above => Verdict::Fails,
+            _ => Verdict::Undecided,
+        };
+        Part {
+            value,
+            verdict,
+            found: estimate.map(|estimate| shown(estimate.mean)).filter(|found| found.is_finite()),
+            interval: own.map(|(low, high)| [shown(low), shown(high)]),
+            margin: own.map_or(f64::NEG_INFINITY, |(low, high)| (low - below).min(above - high)),
+            blocks: numbers.len() as u32,
+        }
     }
 }
 

@@ -1,11 +1,12 @@
 //! The runs of a sweep: their order, their seeds, who makes them side by side, and how many there are.
 
-use super::claims::{Claim, Verdict, judge};
+use super::claims::{Claim, undecided};
 use super::factor::{Factor, Setting};
 use super::lengths::{Course, LengthPlan, Lengths, Need, RunLength, pilot_numbers};
 use super::points::{Layout, Point};
 use super::report::{RunRecord, SweepReport};
 use super::scale::Scale;
+use super::unit::ColumnInfo;
 use super::until::Until;
 use crate::report::{Ended, LEVEL};
 use crate::stein;
@@ -46,6 +47,8 @@ pub struct SweepPlan {
     /// How long runs may become for an interval that is asked for; none where they are as long as their
     /// scenario says.
     pub lengths: Option<LengthPlan>,
+    /// What runs are read for; what is not in it goes by its name.
+    pub columns: Vec<ColumnInfo>,
     /// What is claimed.
     pub claims: Vec<Claim>,
     /// How often undecided claims are looked at, each time with twice as many blocks.
@@ -104,7 +107,11 @@ pub struct PointRun {
     pub course: Option<Course>,
     /// Thresholds of the scenario that it did not meet.
     pub missed: Vec<String>,
-    /// The run directory.
+    /// Checks that failed, and that the experiment does without.
+    pub relaxed: Vec<String>,
+    /// Warnings of the run.
+    pub warnings: u32,
+    /// The run directory, from the folder of the sweep.
     pub directory: PathBuf,
     /// How long it took on the wall clock, with start and end.
     pub took_s: f64,
@@ -219,12 +226,8 @@ impl Sweep<'_> {
     /// The points of claims that are undecided.
     fn undecided(&self) -> Vec<usize> {
         let plan = self.plan;
-        let judged =
-            plan.claims.iter().map(|claim| (claim, judge(claim, &plan.points, &self.records, plan.looks)));
-        let open: Vec<&Claim> = judged
-            .filter(|(_, report)| report.verdict == Verdict::Undecided)
-            .map(|(claim, _)| claim)
-            .collect();
+        let parts = plan.claims.iter().map(|claim| undecided(claim, &plan.points, &self.records, plan.looks));
+        let open: Vec<Claim> = parts.flatten().collect();
         let is_of = |point: &Point, settings: &[Setting]| {
             settings.iter().all(|setting| point.settings.contains(setting))
         };

@@ -9,6 +9,7 @@ use super::lengths::{Course, LengthReport};
 use super::make::{PILOT, PlannedRun, PointRun, Reading, SweepPlan};
 use super::points::Layout;
 use super::scale::Scale;
+use super::unit::{ColumnInfo, Unit};
 use crate::report::{Ended, LEVEL};
 use crate::stein;
 use crate::trial::{Design, Validity};
@@ -37,6 +38,9 @@ pub struct SweepReport {
     pub level: f64,
     /// How it ended.
     pub ended: Ended,
+    /// What the runs were read for.
+    #[serde(default)]
+    pub columns: Vec<ColumnInfo>,
     /// The points, in their order.
     pub points: Vec<PointReport>,
     /// What was claimed, and whether it holds.
@@ -74,7 +78,13 @@ pub struct RunRecord {
     pub course: Option<Course>,
     /// Thresholds of the scenario that it did not meet.
     pub missed: Vec<String>,
-    /// The run directory.
+    /// Checks that failed, and that the experiment does without.
+    #[serde(default)]
+    pub relaxed: Vec<String>,
+    /// Warnings of the run.
+    #[serde(default)]
+    pub warnings: u32,
+    /// The run directory, from the folder of the sweep.
     pub directory: PathBuf,
     /// Seconds that it took, with start and end.
     pub took_s: f64,
@@ -91,6 +101,12 @@ pub struct PointReport {
     pub invalid: u32,
     /// The checks that they failed, each once.
     pub causes: Vec<String>,
+    /// Checks that runs that count have failed, and that the experiment does without; each once.
+    #[serde(default)]
+    pub relaxed: Vec<String>,
+    /// Runs that count and have warnings.
+    #[serde(default)]
+    pub warned: u32,
     /// Each metric's mean over the runs that count.
     pub estimates: Vec<PointEstimate>,
     /// Each metric against the first point, by pairs of runs with the same seed; empty for the first.
@@ -134,10 +150,27 @@ pub struct PairedChange {
 }
 
 impl RunRecord {
+    /// The record of a run that came to this.
     pub(super) fn of(run: &PlannedRun, came_to: PointRun) -> RunRecord {
-        let PointRun { validity, readings, course, missed, directory, took_s } = came_to;
-        let (point, attempt, design) = (run.point, run.attempt, run.design.clone());
-        RunRecord { point, attempt, design, validity, readings, course, missed, directory, took_s }
+        RunRecord::at(run.point, run.attempt, run.design.clone(), came_to)
+    }
+
+    /// The record of a run at this point that was made for the attempt of this number.
+    pub fn at(point: usize, attempt: u32, design: Design, came_to: PointRun) -> RunRecord {
+        let PointRun { validity, readings, course, missed, relaxed, warnings, directory, took_s } = came_to;
+        RunRecord {
+            point,
+            attempt,
+            design,
+            validity,
+            readings,
+            course,
+            missed,
+            relaxed,
+            warnings,
+            directory,
+            took_s,
+        }
     }
 
     /// Whether its numbers count. Those of a run whose server did not cope do not: they are of a moment of
@@ -159,7 +192,8 @@ impl RunRecord {
 }
 
 impl SweepReport {
-    pub(super) fn of(plan: &SweepPlan, runs: Vec<RunRecord>, ended: Ended) -> SweepReport {
+    /// What follows from these runs of a plan, which ended so.
+    pub fn of(plan: &SweepPlan, runs: Vec<RunRecord>, ended: Ended) -> SweepReport {
         let metrics: Vec<(String, Scale)> = runs.first().map_or(Vec::new(), |run| {
             run.readings.iter().map(|reading| (reading.metric.clone(), reading.scale)).collect()
         });
@@ -183,10 +217,12 @@ impl SweepReport {
             until: plan.until.as_ref().map(ToString::to_string),
             level: LEVEL,
             ended,
+            columns: plan.columns.clone(),
             points,
             claims,
             effects,
-            spent_s: runs.iter().map(|run| run.took_s).sum(),
+            // The sum of no numbers is a negative zero.
+            spent_s: runs.iter().map(|run| run.took_s).sum::<f64>() + 0.0,
             runs,
             lengths: None,
             earlier_runs: Vec::new(),
@@ -202,6 +238,21 @@ impl SweepReport {
     /// Why the interval that was asked for cannot be had.
     pub fn refused(&self) -> Option<&str> {
         self.lengths.as_ref()?.refused.as_deref()
+    }
+
+    /// The unit of a metric's numbers.
+    pub fn unit(&self, metric: &str) -> Unit {
+        self.column(metric).map_or_else(|| Unit::of_name(metric), |column| column.unit)
+    }
+
+    /// How a metric's numbers are compared.
+    pub fn scale(&self, metric: &str) -> Scale {
+        self.column(metric).map_or_else(|| Unit::of_name(metric).scale(), |column| column.scale)
+    }
+
+    /// What is known of a metric.
+    pub fn column(&self, metric: &str) -> Option<&ColumnInfo> {
+        self.columns.iter().find(|column| column.name == metric)
     }
 
     /// Whether a run that counts did not meet a threshold.
@@ -229,6 +280,9 @@ impl PointReport {
                 causes.push(cause.to_owned());
             }
         }
+        let mut relaxed: Vec<String> = counted.iter().flat_map(|run| run.relaxed.iter().cloned()).collect();
+        relaxed.sort_unstable();
+        relaxed.dedup();
         let estimates =
             metrics.iter().map(|(metric, scale)| PointEstimate::of(plan, &counted, metric, *scale));
         let changes = metrics.iter().filter(|_| point > 0);
@@ -237,6 +291,8 @@ impl PointReport {
             runs: counted.len() as u32,
             invalid: (own.len() - counted.len()) as u32,
             causes,
+            relaxed,
+            warned: counted.iter().filter(|run| run.warnings > 0).count() as u32,
             estimates: estimates.collect(),
             against_first: changes
                 .filter_map(|(metric, scale)| paired(runs, &counted, metric, *scale))

@@ -1,27 +1,34 @@
 //! A sweep as a page of HTML: one file, complete without scripts.
 
-mod facets;
+pub(super) mod facets;
 
 use super::claims::{finding, word};
 use super::names::ShortNames;
-use super::{cell, change_in_words, in_words, origin};
+use super::story::Story;
+use super::{cell, change_in_words, in_words, kind, origin};
 use crate::figures;
 use crate::html::{self, escaped, table};
 use farfield_experiment::report::Ended;
 use farfield_experiment::sweep::effects::{EffectChange, MetricEffects};
-use farfield_experiment::sweep::{LengthChange, PairedChange, PointReport, RunRecord, Setting, SweepReport};
+use farfield_experiment::sweep::{
+    LengthChange, PairedChange, PointReport, RunRecord, Scale, Setting, SweepReport, Unit,
+};
 use std::fmt::Write;
-use std::path::Path;
 
 const STYLE: &str = "td.unsure,th.unsure{color:var(--muted,#666)}.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26em),1fr));gap:1em}\
     .charts>*{min-width:0;margin:0}details{margin:1em 0}";
 
 /// The page.
-pub fn render(report: &SweepReport, folder: &Path) -> String {
+pub fn render(report: &SweepReport, story: &Story) -> String {
     let names = ShortNames::of_sweep(report);
     let mut page = html::begin_family(&escaped(&title(report)), STYLE);
     let _ = writeln!(page, "<p>{}</p>", escaped(&summary(report)));
+    paragraphs(&mut page, &[story.source.as_str(), &story.saw, &story.here]);
     claims(&mut page, report);
+    paragraphs(&mut page, &[&story.noticed]);
+    for chart in story.drawn(report) {
+        let _ = writeln!(page, "<div>{}</div>", chart.html());
+    }
     shortened(&mut page, &names);
     points(&mut page, report, &names);
     doubts(&mut page, report, &names);
@@ -29,7 +36,7 @@ pub fn render(report: &SweepReport, folder: &Path) -> String {
     facets::charts(&mut page, report, &names);
     against_first(&mut page, report, &names);
     effects(&mut page, report, &names);
-    runs(&mut page, report, folder);
+    runs(&mut page, report);
     page.push_str(EXPLANATION);
     html::end_family(&mut page);
     page
@@ -61,6 +68,15 @@ fn summary(report: &SweepReport) -> String {
     format!("{} points, {} runs, {valid}.{until}{ended}", report.points.len(), report.runs.len())
 }
 
+/// Texts of paragraphs, which blank lines separate.
+fn paragraphs(page: &mut String, texts: &[&str]) {
+    for paragraph in texts.iter().flat_map(|text| text.split("\n\n")).map(str::trim) {
+        if !paragraph.is_empty() {
+            let _ = writeln!(page, "<p>{}</p>", escaped(paragraph));
+        }
+    }
+}
+
 /// The claims, each with what was found.
 fn claims(page: &mut String, report: &SweepReport) {
     if report.claims.is_empty() {
@@ -68,7 +84,11 @@ fn claims(page: &mut String, report: &SweepReport) {
     }
     page.push_str("<h2>Claims</h2>\n");
     let rows = report.claims.iter().map(|judged| {
-        vec![escaped(&judged.claim.says), word(judged.verdict).to_lowercase(), escaped(&finding(judged))]
+        vec![
+            escaped(&judged.claim.says),
+            word(judged.verdict).to_lowercase(),
+            escaped(&finding(report, judged)),
+        ]
     });
     table(page, &["claim", "<verdict", "<found"], &rows.collect::<Vec<_>>());
     let level = report.claims[0].level * 100.0;
@@ -116,7 +136,7 @@ fn points(page: &mut String, report: &SweepReport, names: &ShortNames) {
             0 => String::new(),
             invalid => escaped(&format!("{invalid}: {}", point.causes.join(", "))),
         });
-        let cells = metrics.iter().map(|metric| escaped(&cell(point, metric)));
+        let cells = metrics.iter().map(|metric| escaped(&cell(report, point, metric)));
         [escaped(&own), point.runs.to_string()].into_iter().chain(cells).chain(not_valid).collect()
     };
     let rows: Vec<Vec<String>> = report.points.iter().map(row).collect();
@@ -168,6 +188,7 @@ fn against_first(page: &mut String, report: &SweepReport, names: &ShortNames) {
     let row = |point: &PointReport| {
         let of = |metric: &&str| point.against_first.iter().find(|change| change.metric == **metric);
         let pairs = point.against_first.iter().map(|change| change.pairs).max().unwrap_or(0);
+        let paired = |change: &PairedChange| paired(report, change);
         let cells = metrics.iter().map(|metric| of(metric).map_or("–".to_owned(), paired));
         [escaped(&in_settings(&point.settings, names)), pairs.to_string()].into_iter().chain(cells).collect()
     };
@@ -175,14 +196,14 @@ fn against_first(page: &mut String, report: &SweepReport, names: &ShortNames) {
     table(page, &head, &rows);
 }
 
-fn paired(change: &PairedChange) -> String {
+fn paired(report: &SweepReport, change: &PairedChange) -> String {
     let [low, high] = change.interval;
-    changed(&change.metric, [change.by, low, high], change.differs)
+    changed(kind(report, &change.metric), [change.by, low, high], change.differs)
 }
 
 /// A change with its interval, and a doubt where it has one.
-fn changed(metric: &str, [by, low, high]: [f64; 3], differs: bool) -> String {
-    let [by, low, high] = [by, low, high].map(|by| change_in_words(metric, by));
+fn changed(kind: (Unit, Scale), [by, low, high]: [f64; 3], differs: bool) -> String {
+    let [by, low, high] = [by, low, high].map(|by| change_in_words(kind, by));
     let doubt = if differs { "" } else { "<br><em>may be none</em>" };
     format!("{by}<br><small>{low} to {high}</small>{doubt}")
 }
@@ -224,7 +245,7 @@ fn effects(page: &mut String, report: &SweepReport, names: &ShortNames) {
         let of = |effects: &&MetricEffects| {
             let own = effects.changes.get(at);
             own.map_or("–".to_owned(), |own| {
-                changed(&effects.metric, [own.by, own.low, own.high], own.differs)
+                changed(kind(report, &effects.metric), [own.by, own.low, own.high], own.differs)
             })
         };
         effect_names(change, names).into_iter().chain(shown.iter().map(of)).collect()
@@ -241,7 +262,7 @@ fn effect_names(change: &EffectChange, names: &ShortNames) -> [String; 2] {
     }
 }
 
-fn runs(page: &mut String, report: &SweepReport, folder: &Path) {
+fn runs(page: &mut String, report: &SweepReport) {
     let _ = writeln!(
         page,
         "<h2>Runs</h2>\n<details><summary>{} runs, in the order in which they were planned</summary>",
@@ -251,11 +272,11 @@ fn runs(page: &mut String, report: &SweepReport, folder: &Path) {
     let head: Vec<&str> =
         ["run", "point", "seed"].into_iter().chain(metrics.iter().copied()).chain(["<verdict"]).collect();
     let row = |run: &RunRecord| {
-        let directory = run.directory.strip_prefix(folder).unwrap_or(&run.directory).display().to_string();
+        let directory = run.directory.display().to_string();
         let value = |metric: &&str| run.reading(metric).and_then(|reading| reading.value);
-        let cells = metrics
-            .iter()
-            .map(|metric| value(metric).map_or("–".to_owned(), |value| escaped(&in_words(metric, value))));
+        let cells = metrics.iter().map(|metric| {
+            value(metric).map_or("–".to_owned(), |value| escaped(&in_words(report.unit(metric), value)))
+        });
         let verdict = run.validity.cause().map_or("valid".to_owned(), |cause| format!("not valid: {cause}"));
         [escaped(&directory), (run.point + 1).to_string(), run.design.seed.to_string()]
             .into_iter()

@@ -15,6 +15,7 @@ use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Columns at most: a summary with thousands of paths has no end.
@@ -99,14 +100,14 @@ impl Builder {
 }
 
 impl Table {
-    /// Of a sweep, whose run directories are read. Of one that cannot be read the row has what the sweep
+    /// Of a sweep, whose run directories in `folder` are read. Of one that cannot be read the row has what the sweep
     /// knows.
-    pub fn of(report: &SweepReport) -> Table {
+    pub fn of(report: &SweepReport, folder: &Path) -> Table {
         let mut table = Builder::default();
         for run in &report.runs {
             table.rows.push(Vec::new());
             put_run(&mut table, report, run);
-            let summary = RunDirectory::open(&run.directory);
+            let summary = RunDirectory::open(folder.join(&run.directory));
             if let Ok(Ok(summary)) = summary.map(|run| serde_json::from_str::<Value>(run.json())) {
                 table.put_all("", &summary);
             }
@@ -255,6 +256,10 @@ fn put_run(table: &mut Builder, report: &SweepReport, run: &RunRecord) {
     if !run.missed.is_empty() {
         table.put("missed", Cell::Text(run.missed.join(", ")));
     }
+    if !run.relaxed.is_empty() {
+        table.put("relaxed", Cell::Text(run.relaxed.join(", ")));
+    }
+    table.put("warnings", Cell::Whole(i64::from(run.warnings)));
     table.put("took_s", Cell::Number(run.took_s));
     table.put("directory", Cell::Text(run.directory.display().to_string()));
     for reading in &run.readings {

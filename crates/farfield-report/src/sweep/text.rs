@@ -2,14 +2,16 @@
 
 use super::claims::{finding, word};
 use super::names::ShortNames;
-use super::{cell, change_in_words, in_words, origin};
+use super::{cell, change_in_words, in_words, kind, origin};
 use crate::capacity::text::wrapped;
 use crate::figures;
 use farfield_base::printable;
 use farfield_experiment::Validity;
 use farfield_experiment::report::Ended;
 use farfield_experiment::sweep::effects::{MetricEffects, Origin};
-use farfield_experiment::sweep::{Doubt, PlannedRun, PointEstimate, PointReport, PointRun, SweepReport};
+use farfield_experiment::sweep::{
+    Doubt, PlannedRun, PointEstimate, PointReport, PointRun, SweepReport, Unit,
+};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -36,7 +38,7 @@ const SHOWN: [&str; 4] = ["rate", "p50", "p99", "errors"];
 pub fn progress(run: &PlannedRun, came_to: &PointRun) -> String {
     let reading = |metric: &str| {
         let value = came_to.readings.iter().find(|reading| reading.metric == metric)?.value?;
-        Some(format!("{metric} {}", in_words(metric, value)))
+        Some(format!("{metric} {}", in_words(Unit::of_name(metric), value)))
     };
     let mut words = vec![format!("run {} of {}", run.design.number, run.planned)];
     words.extend(Some(run.design.point.clone()).filter(|point| !point.is_empty()));
@@ -157,7 +159,8 @@ fn claims(report: &SweepReport) -> String {
     for judged in report.claims.iter().take(CLAIMS) {
         let says: String = printable(&judged.claim.says, &[]).chars().take(COLUMNS - 11).collect();
         let _ = writeln!(text, "{:<10} {says}", word(judged.verdict));
-        let _ = writeln!(text, "           {}", finding(judged));
+        let found: String = finding(report, judged).chars().take(COLUMNS - 11).collect();
+        let _ = writeln!(text, "           {found}");
     }
     if report.claims.len() > CLAIMS {
         let _ = writeln!(text, "and {} more claims, on the page", report.claims.len() - CLAIMS);
@@ -210,7 +213,7 @@ fn points(report: &SweepReport, names: &ShortNames) -> String {
         }
         for (at, metric) in metrics.iter().enumerate() {
             let width = if at == 3 { METRIC - 4 } else { METRIC };
-            let _ = write!(text, "{:>width$}", shorter(&cell(point, metric), at == 3));
+            let _ = write!(text, "{:>width$}", shorter(&cell(report, point, metric), at == 3));
         }
         text.push('\n');
     }
@@ -239,7 +242,7 @@ fn shorter(cell: &str, is_share: bool) -> String {
     }
 }
 
-fn keys_of(report: &SweepReport) -> Vec<&str> {
+pub(super) fn keys_of(report: &SweepReport) -> Vec<&str> {
     let mut keys: Vec<&str> = Vec::new();
     for setting in report.points.iter().flat_map(|point| &point.settings) {
         if !keys.contains(&setting.key.as_str()) {
@@ -318,8 +321,8 @@ fn against_first(report: &SweepReport, names: &ShortNames) -> String {
         for metric in ["rate", tail] {
             let change = point.against_first.iter().find(|change| change.metric == metric);
             let words = change.map_or(format!("{metric} –"), |change| {
-                let [by, low, high] =
-                    [change.by, change.interval[0], change.interval[1]].map(|by| change_in_words(metric, by));
+                let [by, low, high] = [change.by, change.interval[0], change.interval[1]]
+                    .map(|by| change_in_words(kind(report, metric), by));
                 let doubt = if change.differs { "" } else { "?" };
                 match metric {
                     "rate" => format!("{metric} {by}{doubt}"),

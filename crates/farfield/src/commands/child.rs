@@ -125,7 +125,8 @@ impl ChildRuns {
         let child = self.command(asked, directory)?.spawn();
         let child = child.map_err(|error| Stop::Failed(format!("cannot start a run: {error}")))?;
         let (status, messages) = self.wait(child);
-        let took_s = Duration::from_ns(monotonic_ns() - begun_ns).as_secs_f64();
+        // In whole microseconds: what is read back of the file is the same number.
+        let took_s = Duration::from_ns((monotonic_ns() - begun_ns) / 1_000 * 1_000).as_secs_f64();
         if self.stop.load(Ordering::Relaxed) {
             return Err(Stop::Interrupted);
         }

@@ -1,10 +1,12 @@
 //! `farfield sweep`: runs at many points, each repeated, and what moves the result.
 
-mod plan;
-mod runner;
+pub mod plan;
+pub mod runner;
 
 use crate::commands::capacity::free_folder;
 use crate::commands::child::ChildRuns;
+use crate::commands::question::document::Question;
+use crate::commands::question::evidence::Evidence;
 use crate::exit::Exit;
 use crate::flags::RunFlags;
 use crate::flags::sweep::{DesignFlags, RepeatFlags, SweepFlags, SweepFormat};
@@ -14,7 +16,8 @@ use crate::problem::Problem;
 use farfield_engine::interrupt;
 use farfield_experiment::report::Ended;
 use farfield_experiment::sweep::{Claim, SweepReport, Verdict};
-use farfield_report::sweep::{page, table, text};
+use farfield_report::sweep::story::Story;
+use farfield_report::sweep::{markdown, page, table, text};
 use farfield_scenario::Overlay;
 use runner::SweepRunner;
 use std::path::Path;
@@ -46,6 +49,8 @@ pub struct Asked<'a> {
     pub claims: &'a [Claim],
     /// How often undecided claims are looked at.
     pub looks: u32,
+    /// The question with all that it says beside its runs.
+    pub question: Option<&'a Question>,
 }
 
 /// Makes the runs, and prints what follows from them.
@@ -59,6 +64,7 @@ pub fn sweep(flags: &SweepFlags) -> Result<Exit, Problem> {
         title: None,
         claims: &[],
         looks: 1,
+        question: None,
     };
     made(&asked, flags.format, flags.quiet)
 }
@@ -89,6 +95,7 @@ pub fn repeated(flags: &RunFlags) -> Result<Exit, Problem> {
         title: None,
         claims: &[],
         looks: 1,
+        question: None,
     };
     let format = match flags.format {
         RunFormat::Json => SweepFormat::Json,
@@ -114,8 +121,10 @@ pub fn made(asked: &Asked, format: SweepFormat, quiet: bool) -> Result<Exit, Pro
             scenario: read.scenario().digest(),
             stop,
         },
-        metrics: planned.metrics,
         request_timeout: read.scenario().connections.request_timeout,
+        columns: planned.columns,
+        curves: asked.question.map_or_else(Vec::new, |question| question.curves.clone()),
+        relaxed: asked.question.map_or_else(Vec::new, |question| question.relaxed.clone()),
         folder: folder.clone(),
         quiet,
     };
@@ -125,14 +134,29 @@ pub fn made(asked: &Asked, format: SweepFormat, quiet: bool) -> Result<Exit, Pro
         let _ = std::fs::remove_dir(&folder);
         return Err(Problem::failed(sentence));
     }
-    let rows = table::Table::of(&report);
-    keep(&folder, &report, &rows)?;
+    if let Some(question) = asked.question {
+        let evidence = Evidence::of(&report, question, planned.is_simulated)?;
+        evidence.keep(&folder, question)?;
+        let rows = keep(&folder, &report, Some(&evidence.story(question)))?;
+        return answer(&report, &rows, &folder, format);
+    }
+    let rows = keep(&folder, &report, None)?;
+    answer(&report, &rows, &folder, format)
+}
+
+/// Prints a report, and says how it ended.
+pub fn answer(
+    report: &SweepReport,
+    rows: &table::Table,
+    folder: &Path,
+    format: SweepFormat,
+) -> Result<Exit, Problem> {
     match format {
-        SweepFormat::Text => output::put(&text::render(&report, &folder))?,
-        SweepFormat::Json => output::put(&json(&report))?,
+        SweepFormat::Text => output::put(&text::render(report, folder))?,
+        SweepFormat::Json => output::put(&json(report))?,
         SweepFormat::Csv => output::put(&rows.csv())?,
     }
-    Ok(exit(&report))
+    Ok(exit(report))
 }
 
 /// The flags that all runs have in common. Samples of so many runs are kept where that is asked for.
@@ -144,22 +168,26 @@ fn words(asked: &Asked) -> Vec<String> {
     of_overlay.into_iter().chain(samples).collect()
 }
 
-/// Writes what follows from the runs beside them.
-fn keep(folder: &Path, report: &SweepReport, rows: &table::Table) -> Result<(), Problem> {
+/// Writes what follows from the runs beside them; of a question also the page in Markdown. The table is returned.
+pub fn keep(folder: &Path, report: &SweepReport, story: Option<&Story>) -> Result<table::Table, Problem> {
+    let rows = table::Table::of(report, folder);
     let unwritten = |name: &str, why: &dyn std::fmt::Display| {
         Problem::failed(format!("cannot write {}: {why}", folder.join(name).display()))
     };
     let parquet = rows.parquet().map_err(|error| unwritten(PARQUET_FILE, &error))?;
-    let files = [
-        (SWEEP_FILE, json(report).into_bytes()),
-        (TABLE_FILE, rows.csv().into_bytes()),
-        (PARQUET_FILE, parquet),
-        (PAGE_FILE, page::render(report, folder).into_bytes()),
+    let page = page::render(report, story.unwrap_or(&Story::default()));
+    let mut files = vec![
+        (SWEEP_FILE.to_owned(), json(report).into_bytes()),
+        (TABLE_FILE.to_owned(), rows.csv().into_bytes()),
+        (PARQUET_FILE.to_owned(), parquet),
+        (PAGE_FILE.to_owned(), page.into_bytes()),
     ];
+    let of_page = story.map_or_else(Vec::new, |story| markdown::files(report, story));
+    files.extend(of_page.into_iter().map(|(name, text)| (name, text.into_bytes())));
     for (name, bytes) in files {
-        farfield_files::output::put(&folder.join(name), &bytes).map_err(|error| unwritten(name, &error))?;
+        farfield_files::output::put(&folder.join(&name), &bytes).map_err(|error| unwritten(&name, &error))?;
     }
-    Ok(())
+    Ok(rows)
 }
 
 fn json(report: &SweepReport) -> String {

@@ -101,11 +101,20 @@ pub struct RepeatFlags {
     130  interrupted; the same command with --out goes on from there\n\n\
 Examples:\n  \
     farfield experiment question.toml\n  \
-    farfield experiment question.toml --budget 1h --out answer")]
+    farfield experiment question.toml --budget 1h --out answer\n  \
+    farfield experiment --list\n  \
+    farfield experiment wagon/figure-15 --out answer\n  \
+    farfield experiment --recompute answer")]
 pub struct ExperimentFlags {
-    /// The question: a title, a scenario, the keys that are varied, and claims
-    #[arg(value_name = "QUESTION", value_hint = ValueHint::FilePath)]
-    pub question: PathBuf,
+    /// The question's file, or the name of one that is built in
+    #[arg(value_name = "QUESTION", value_hint = ValueHint::FilePath, conflicts_with_all = ["list", "recompute"])]
+    pub question: Option<PathBuf>,
+    /// List the questions that are built in
+    #[arg(long, conflicts_with_all = ["recompute", "out", "budget"])]
+    pub list: bool,
+    /// Make the pages and tables of this experiment again from its runs, without a run
+    #[arg(long, value_name = "DIRECTORY", value_hint = ValueHint::DirPath, conflicts_with_all = ["out", "budget"])]
+    pub recompute: Option<PathBuf>,
     /// The time for all runs; the question's if absent
     #[arg(long, value_name = "TIME")]
     pub budget: Option<String>,

@@ -12,6 +12,7 @@ mod command_line;
 mod compare;
 mod counted;
 mod counting;
+mod experiment;
 mod export;
 mod imported;
 mod old_runs;

@@ -74,7 +74,7 @@ fn roles(report: &SweepReport) -> Option<(&Factor, Option<&Factor>, Vec<&Factor>
         return None;
     }
     let mut factors: Vec<&Factor> = report.factors.iter().collect();
-    factors.sort_by_key(|factor| std::cmp::Reverse((numbers(factor).is_some(), factor.levels.len())));
+    factors.sort_by_key(|factor| std::cmp::Reverse((numbers(&factor.levels).is_some(), factor.levels.len())));
     let mut factors = factors.into_iter();
     let across = factors.next()?;
     let lines = factors.next();
@@ -135,7 +135,7 @@ fn series<'a>(
 impl Across {
     fn of(factor: &Factor, names: &ShortNames) -> Across {
         let name = names.key(&factor.key);
-        match numbers(factor) {
+        match numbers(&factor.levels) {
             Some((numbers, unit)) => Across { label: format!("{name}{unit}"), numbers },
             None => {
                 let places: Vec<String> = factor
@@ -154,10 +154,10 @@ impl Across {
     }
 }
 
-/// The levels as numbers with their unit, if they all are times, rates, shares or numbers.
-fn numbers(factor: &Factor) -> Option<(Vec<f64>, &'static str)> {
+/// Values as numbers with their unit, if they all are times, rates, shares or numbers.
+pub fn numbers(values: &[String]) -> Option<(Vec<f64>, &'static str)> {
     let all = |read: &dyn Fn(&str) -> Option<f64>| -> Option<Vec<f64>> {
-        factor.levels.iter().map(|value| read(value.trim_matches(['"', '\'']))).collect()
+        values.iter().map(|value| read(value.trim_matches(['"', '\'']))).collect()
     };
     let number = |value: &str| value.parse::<f64>().ok().filter(|number| number.is_finite());
     let time = |value: &str| value.parse::<Duration>().ok().map(|time| time.as_ns() as f64 / 1e6);
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn levels_are_numbers_where_all_of_them_are() {
-        let of = |text: &str| numbers(&text.parse().expect("a factor"));
+        let of = |text: &str| numbers(&text.parse::<Factor>().expect("a factor").levels);
         assert_eq!(of("a=0ms,50ms,1s"), Some((vec![0.0, 50.0, 1000.0], ", ms")));
         assert_eq!(of("a=1,20"), Some((vec![1.0, 20.0], "")));
         assert_eq!(of("a=1%,5%"), Some((vec![1.0, 5.0], ", %")));

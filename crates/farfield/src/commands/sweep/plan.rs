@@ -2,13 +2,17 @@
 
 use super::Asked;
 use crate::commands::capacity::time;
+use crate::commands::question::curves;
 use crate::flags::sweep::{DesignFlags, RepeatFlags};
 use crate::problem::Problem;
 use farfield_base::Duration;
 use farfield_engine::plane::PlaneKind;
-use farfield_experiment::sweep::{Factor, Layout, LengthPlan, Point, Setting, SweepPlan, Until, points};
+use farfield_experiment::sweep::{
+    Claim, Factor, Layout, LengthPlan, Point, Setting, SweepPlan, Until, points,
+};
 use farfield_files::input::DOCUMENT_MAX;
 use farfield_report::comparison::metric::Metric;
+use farfield_report::sweep::column::{Column, named};
 use farfield_scenario::RunPlan;
 use farfield_traffic::load::LoadModel;
 use std::path::Path;
@@ -26,51 +30,24 @@ const JOBS_MAX: u32 = 1_000;
 /// Looks at claims at most: each makes twice as many blocks as there were.
 const LOOKS_MAX: u32 = 16;
 
-/// A plan, with the metrics that its runs are read for.
+/// A plan, with the columns that its runs are read for.
 pub struct Planned {
     pub plan: SweepPlan,
-    pub metrics: Vec<Metric>,
+    pub columns: Vec<Column>,
+    /// Whether all runs are in virtual time.
+    pub is_simulated: bool,
 }
 
 /// The plan of what is asked, of runs of `read`.
 pub fn of(asked: &Asked, read: &RunPlan) -> Result<Planned, Problem> {
-    let (design, repeat) = (asked.design, asked.repeat);
-    let (factors, layout, points) = points_of(design)?;
-    if points.len() > POINTS_MAX {
-        return Err(Problem::usage(format!(
-            "{} points; write at most {POINTS_MAX}, or vary one key at a time",
-            points.len()
-        )));
-    }
-    let repeats = repeats(repeat, points.len())?;
-    if asked.looks > LOOKS_MAX {
-        return Err(Problem::usage(format!("{} looks; write at most {LOOKS_MAX}", asked.looks)));
-    }
-    for claim in asked.claims {
-        for settings in std::iter::once(&claim.at).chain(&claim.against) {
-            let has_all = |point: &Point| settings.iter().all(|setting| point.settings.contains(setting));
-            if !points.iter().any(has_all) {
-                let label = Point { settings: settings.clone() }.label();
-                return Err(Problem::usage(format!("claim `{}`: no point has {label}", claim.says)));
-            }
-        }
-    }
-    let until = repeat.until.as_deref().map(str::parse::<Until>).transpose();
-    let until = until.map_err(|error| Problem::usage(format!("--until: {error}")))?;
-    let mut metrics = Metric::DEFAULT.to_vec();
-    let of_claims = asked.claims.iter().map(|claim| &claim.metric);
-    let wanted = design.metrics.iter().chain(until.iter().map(|until| &until.metric)).chain(of_claims);
-    for metric in wanted {
-        let metric = metric.parse::<Metric>().map_err(Problem::usage)?;
-        if !metrics.contains(&metric) {
-            metrics.push(metric);
-        }
-    }
+    let mut planned = design_of(asked)?;
     let mut simulated = true;
-    for point in &points {
+    for point in &planned.plan.points {
         simulated &= plane_at(asked, point)? == PlaneKind::Simulated;
     }
-    let jobs = match design.jobs {
+    planned.is_simulated = simulated;
+    let plan = &mut planned.plan;
+    plan.jobs = match asked.design.jobs {
         Some(jobs) if jobs > JOBS_MAX => {
             return Err(Problem::usage(format!("--jobs {jobs}: at most {JOBS_MAX} runs at once")));
         }
@@ -83,27 +60,71 @@ pub fn of(asked: &Asked, read: &RunPlan) -> Result<Planned, Problem> {
         None if simulated => std::thread::available_parallelism().map_or(1, usize::from),
         None => 1,
     };
-    let lengths = lengths(asked, read, &points)?;
+    plan.attempts = if simulated { 1 } else { ATTEMPTS };
+    plan.seed = read.scenario().seed;
+    plan.lengths = lengths(asked, read, &plan.points)?;
+    if asked.title.is_none() {
+        plan.experiment = format!("{} of {}", asked.name, read.scenario().name);
+    }
+    Ok(planned)
+}
+
+/// What is asked, whatever the scenario is: points, columns, claims. Nothing is known of seeds and planes.
+pub fn design_of(asked: &Asked) -> Result<Planned, Problem> {
+    let (design, repeat) = (asked.design, asked.repeat);
+    let (factors, layout, points) = match asked.question.map(|question| question.curves.as_slice()) {
+        None | Some([]) => points_of(design)?,
+        Some(curves) => curves::points_of(curves),
+    };
+    if points.len() > POINTS_MAX {
+        return Err(Problem::usage(format!(
+            "{} points; write at most {POINTS_MAX}, or vary one key at a time",
+            points.len()
+        )));
+    }
+    let repeats = repeats(repeat, points.len())?;
+    if asked.looks > LOOKS_MAX {
+        return Err(Problem::usage(format!("{} looks; write at most {LOOKS_MAX}", asked.looks)));
+    }
+    for (_, claim) in asked.claims.iter().flat_map(Claim::parts) {
+        for settings in std::iter::once(&claim.at).chain(&claim.against) {
+            let has_all = |point: &Point| settings.iter().all(|setting| point.settings.contains(setting));
+            if !points.iter().any(has_all) {
+                let label = Point { settings: settings.clone() }.label();
+                return Err(Problem::usage(format!("claim `{}`: no point has {label}", claim.says)));
+            }
+        }
+    }
+    let until = repeat.until.as_deref().map(str::parse::<Until>).transpose();
+    let until = until.map_err(|error| Problem::usage(format!("--until: {error}")))?;
+    let mut columns: Vec<Column> = match asked.question {
+        Some(question) => question.columns.clone(),
+        None => Metric::DEFAULT.map(Column::of_metric).to_vec(),
+    };
+    for metric in design.metrics.iter().chain(until.iter().map(|until| &until.metric)) {
+        let column = Column::of_metric(metric.parse::<Metric>().map_err(Problem::usage)?);
+        if named(&columns, &column.info.name).is_none() {
+            columns.push(column);
+        }
+    }
     let plan = SweepPlan {
-        experiment: match asked.title {
-            Some(title) => title.to_owned(),
-            None => format!("{} of {}", asked.name, read.scenario().name),
-        },
+        experiment: asked.title.unwrap_or_default().to_owned(),
         factors,
         layout,
         points,
         repeats: repeats.least,
         until,
         repeats_max: repeats.most,
-        lengths,
+        lengths: None,
+        columns: columns.iter().map(|column| column.info.clone()).collect(),
         claims: asked.claims.to_vec(),
         looks: asked.looks,
         budget: time("--budget", repeat.budget.as_deref())?,
-        seed: read.scenario().seed,
-        jobs,
-        attempts: if simulated { 1 } else { ATTEMPTS },
+        seed: 0,
+        jobs: 1,
+        attempts: 1,
     };
-    Ok(Planned { plan, metrics })
+    Ok(Planned { plan, columns, is_simulated: false })
 }
 
 /// How often each point is run.
@@ -198,7 +219,9 @@ fn listed(file: &Path) -> Result<Vec<Point>, Problem> {
 /// The plane of a point, whose scenario is read: one that cannot be run is refused before anything is.
 fn plane_at(asked: &Asked, point: &Point) -> Result<PlaneKind, Problem> {
     let mut overlay = asked.overlay.clone();
-    overlay.sets.extend(point.settings.iter().map(|Setting { key, value }| format!("{key}={value}")));
+    let curves = asked.question.map_or(&[][..], |question| &question.curves);
+    let settings = curves::resolved(&point.settings, curves);
+    overlay.sets.extend(settings.iter().map(|Setting { key, value }| format!("{key}={value}")));
     let plan = crate::commands::run::read(asked.what, &overlay).map_err(|problem| match point.label() {
         label if label.is_empty() => problem,
         label => problem.at(&format!("with {label}")),

@@ -2,22 +2,28 @@
 
 use crate::commands::child::{Asked, ChildRuns, Made, in_ns};
 use crate::commands::observe::validity;
+use crate::commands::question::curves::{self, Curve};
 use crate::output;
 use farfield_base::{Duration, printable};
 use farfield_experiment::Stop;
-use farfield_experiment::sweep::{Course, PlannedRun, PointRun, PointRunner, Reading, RunLength, Setting};
-use farfield_report::comparison::metric::Metric;
+use farfield_experiment::sweep::{Course, PlannedRun, PointRun, PointRunner, RunLength, Setting};
+use farfield_measure::verdict::{Check, CheckState};
+use farfield_report::sweep::column::{Column, readings};
 use farfield_report::sweep::text;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Makes the runs by child processes.
 pub struct SweepRunner {
     /// Makes them.
     pub runs: ChildRuns,
-    /// What they are read for.
-    pub metrics: Vec<Metric>,
-    /// The time limit of requests, which does not follow the length of longer runs.
+    /// Columns that are read of each run.
+    pub columns: Vec<Column>,
+    /// Time limit of requests, which does not follow the length of longer runs.
     pub request_timeout: Option<Duration>,
+    /// What names of curves stand for.
+    pub curves: Vec<Curve>,
+    /// Checks that may fail.
+    pub relaxed: Vec<String>,
     /// The folder of the sweep.
     pub folder: PathBuf,
     /// Whether no progress is printed.
@@ -28,8 +34,9 @@ impl PointRunner for SweepRunner {
     fn run(&self, run: &PlannedRun) -> Result<PointRun, Stop> {
         let set = |Setting { key, value }: &Setting| (key.clone(), value.clone());
         let seed = ("seed".to_owned(), run.design.seed.to_string());
+        let settings = curves::resolved(&run.settings, &self.curves);
         let sets = run.length.iter().flat_map(|length| self.of_length(length));
-        let sets = sets.chain(run.settings.iter().map(set)).chain([seed]);
+        let sets = sets.chain(settings.iter().map(set)).chain([seed]);
         let length = run.length.map_or(String::new(), |RunLength { measured, warm_up }| {
             format!("-of-{measured}-after-{warm_up}")
         });
@@ -44,7 +51,7 @@ impl PointRunner for SweepRunner {
             sets: sets.collect(),
             directory: self.folder.join(format!("point-{:02}", run.point + 1)).join(name),
         })?;
-        let came_to = self.came_to(&made);
+        let came_to = came_to(&made, &self.columns, &self.relaxed, &self.folder);
         if !self.quiet && !made.read_back {
             let line = text::progress(run, &came_to);
             output::put_progress(&printable(&line, &[]), false);
@@ -61,31 +68,34 @@ impl SweepRunner {
         let both = [own("run.duration", length.measured), own("run.warm-up", length.warm_up)];
         timeout.into_iter().chain(both).collect()
     }
+}
 
-    fn came_to(&self, made: &Made) -> PointRun {
-        let reading = |metric: &Metric| {
-            let value = metric.of_run(&made.run);
-            Reading {
-                metric: metric.to_string(),
-                scale: metric.scale(),
-                value: value.ok(),
-                unknown: value.err().map(str::to_owned),
-                need: metric.need_of(&made.run),
-            }
-        };
-        PointRun {
-            validity: validity(made.run.summary(), &[]),
-            readings: self.metrics.iter().map(reading).collect(),
-            course: made.run.summary().settling.map(|settling| Course {
-                settled_ns: settling.settled_ns,
-                halves_ratio: settling.halves_ratio(),
-            }),
-            missed: {
-                let missed = made.run.summary().thresholds.iter().filter(|threshold| !threshold.passed);
-                missed.map(|threshold| threshold.text.clone()).collect()
-            },
-            directory: made.run.path().to_owned(),
-            took_s: made.took_s,
+/// What a run in `folder` came to, for these columns; the checks of these names may fail.
+pub fn came_to(made: &Made, columns: &[Column], relaxed: &[String], folder: &Path) -> PointRun {
+    let summary = made.run.summary();
+    let fails = |check: &&Check| check.state == CheckState::Failed && relaxed.contains(&check.name);
+    let without: Vec<String> =
+        summary.verdict.checks.iter().filter(fails).map(|check| check.name.clone()).collect();
+    let validity = match without.is_empty() {
+        true => validity(summary, &[]),
+        false => {
+            let mut others = summary.clone();
+            others.verdict.checks.retain(|check| !relaxed.contains(&check.name));
+            validity(&others, &[])
         }
+    };
+    let missed = summary.thresholds.iter().filter(|threshold| !threshold.passed);
+    PointRun {
+        validity,
+        readings: readings(columns, &made.run),
+        course: summary.settling.map(|settling| Course {
+            settled_ns: settling.settled_ns,
+            halves_ratio: settling.halves_ratio(),
+        }),
+        missed: missed.map(|threshold| threshold.text.clone()).collect(),
+        relaxed: without,
+        warnings: u32::try_from(summary.warnings.len()).unwrap_or(u32::MAX),
+        directory: made.run.path().strip_prefix(folder).unwrap_or(made.run.path()).to_owned(),
+        took_s: made.took_s,
     }
 }
