@@ -178,16 +178,14 @@ fn a_sweep_that_is_disturbed_from_the_beginning_ends() {
         fn run(&self, _: &PlannedRun) -> Result<PointRun, Stop> {
             let validity = Validity::Invalid { cause: "machine-busy".to_owned(), is_full: false };
             let (readings, missed) = (Vec::new(), Vec::new());
-            let directory = PathBuf::new();
-            let relaxed = Vec::new();
             Ok(PointRun {
                 validity,
                 readings,
                 course: None,
                 missed,
-                relaxed,
+                relaxed: Vec::new(),
                 warnings: 0,
-                directory,
+                directory: PathBuf::new(),
                 took_s: 1.0,
             })
         }
@@ -290,8 +288,9 @@ fn looking_again_decides_no_more_claims_wrongly() {
     assert!((10..=50).contains(&decided), "{decided} of 1000");
 }
 
-/// A claim about each of several values holds if it does at all of them, fails if it does at one, and names the
-/// value that decides; only values that are open get more runs. By no more than a limit is a claim of its own.
+/// A claim about each of several values holds if it does at all of them, fails if it does at one, and names
+/// the value that decides; only values that are open get more runs. By no more than a limit is a claim of
+/// its own.
 #[test]
 fn a_claim_about_each_value_is_decided_by_the_weakest() {
     let of = |values: &[&str], side: Side, limit: f64, noise: f64| {

@@ -29,8 +29,8 @@ fn in_words(unit: Unit, number: f64) -> String {
     format!("{sign}{words}")
 }
 
-/// A change of a metric: a ratio less 1 in per cent, of shares in percentage points, other differences in their
-/// unit.
+/// A change of a metric: a ratio less 1 in per cent, of shares in percentage points, other differences in
+/// their unit.
 fn change_in_words((unit, scale): (Unit, Scale), change: f64) -> String {
     match (unit, scale) {
         (Unit::Share, Scale::Difference) => format!("{:+.2}pp", change * 100.0),

@@ -6,10 +6,10 @@
 //! times and stops when a claim is decided would be wrong more often than one who looks once; so each look
 //! has an interval of the level 1 − 0.05/looks (Bonferroni), and all together are wrong with at most 5 %.
 //!
-//! A claim may be about *each* of several values of a key. It holds if it does at each of them, which needs no
-//! wider intervals (Berger 1982, "Multiparameter hypothesis testing and acceptance sampling": an
-//! intersection-union test). It fails if it does at any, whose intervals have the level of so many looks times
-//! values.
+//! A claim may be about *each* of several values of a key. It holds if it does at each of them, which needs
+//! no wider intervals (Berger 1982, "Multiparameter hypothesis testing and acceptance sampling": an
+//! intersection-union test). It fails if it does at any, whose intervals have the level of so many looks
+//! times values.
 
 use super::factor::Setting;
 use super::report::RunRecord;
@@ -120,7 +120,8 @@ struct Part {
     verdict: Verdict,
     found: Option<f64>,
     interval: Option<[f64; 2]>,
-    /// How far the interval lies within what is claimed, on the scale on which changes add; negative beyond it.
+    /// How far the interval lies within what is claimed, on the scale on which changes add; negative beyond
+    /// it.
     margin: f64,
     blocks: u32,
 }

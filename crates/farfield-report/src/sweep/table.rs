@@ -100,8 +100,8 @@ impl Builder {
 }
 
 impl Table {
-    /// Of a sweep, whose run directories in `folder` are read. Of one that cannot be read the row has what the sweep
-    /// knows.
+    /// Of a sweep, whose run directories in `folder` are read. Of one that cannot be read the row has what
+    /// the sweep knows.
     pub fn of(report: &SweepReport, folder: &Path) -> Table {
         let mut table = Builder::default();
         for run in &report.runs {

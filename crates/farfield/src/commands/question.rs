@@ -1,4 +1,5 @@
-//! `farfield experiment`: a question in a file, or one that is built in; its runs, and a page with the answer.
+//! `farfield experiment`: a question in a file, or one that is built in; its runs, and a page with the
+//! answer.
 
 pub mod built_in;
 pub mod claims;

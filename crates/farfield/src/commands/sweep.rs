@@ -168,7 +168,8 @@ fn words(asked: &Asked) -> Vec<String> {
     of_overlay.into_iter().chain(samples).collect()
 }
 
-/// Writes what follows from the runs beside them; of a question also the page in Markdown. The table is returned.
+/// Writes what follows from the runs beside them; of a question also the page in Markdown. The table is
+/// returned.
 pub fn keep(folder: &Path, report: &SweepReport, story: Option<&Story>) -> Result<table::Table, Problem> {
     let rows = table::Table::of(report, folder);
     let unwritten = |name: &str, why: &dyn std::fmt::Display| {

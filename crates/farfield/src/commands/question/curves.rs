@@ -58,7 +58,8 @@ impl AskedCurve {
     }
 }
 
-/// A value as `--set` takes it for what it is: text that reads as a number, such as the version `1.0`, has quotes.
+/// A value as `--set` takes it for what it is: text that reads as a number, such as the version `1.0`, has
+/// quotes.
 fn typed(value: &Value) -> String {
     match value.as_str() {
         Some(text) if text.parse::<f64>().is_ok() || text.parse::<bool>().is_ok() => format!("'{text}'"),

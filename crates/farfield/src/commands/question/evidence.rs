@@ -1,5 +1,6 @@
-//! The evidence of an experiment: `evidence.json` in its folder names the files of each run with their digests,
-//! so that what follows from them can be computed again without a run, and changed files are refused.
+//! The evidence of an experiment: `evidence.json` in its folder names the files of each run with their
+//! digests, so that what follows from them can be computed again without a run, and changed files are
+//! refused.
 
 use super::document::Question;
 use crate::problem::Problem;
