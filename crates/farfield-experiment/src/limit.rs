@@ -23,6 +23,10 @@ const SAME_MEDIAN_NS: f64 = 100_000.0;
 const WIDTH: f64 = 0.15;
 /// Loads at most: from one a second on, far more than any machine offers.
 const LOADS_MAX: usize = 40;
+/// How often a load is offered that something disturbs.
+const ATTEMPTS: usize = 3;
+/// The lowest load that is offered, as a share of the first.
+const LOWEST: f64 = 1.0 / 64.0;
 /// A load that both do not agree on is lowered by this factor.
 const LOWER: f64 = std::f64::consts::FRAC_1_SQRT_2;
 
@@ -37,6 +41,8 @@ pub struct Offered {
     pub cause: Option<String>,
     /// Whether that is the server's doing: it was full before the generator.
     pub by_server: bool,
+    /// Whether something else disturbed a run, which says nothing of the load.
+    pub disturbed: bool,
     /// Whole replies a second, of all of them.
     pub replies_per_s: f64,
     /// The median response time, of several generators the highest; null if there is none.
@@ -102,10 +108,14 @@ pub fn limit(
             None => "two generators get another result than one".to_owned(),
         };
         let lower = rounded(kept.load * LOWER);
-        if search.is_over() || lower >= kept.load || search.offered.len() >= LOADS_MAX {
+        if two.disturbed || search.is_over() || lower >= kept.load || search.offered.len() >= LOADS_MAX {
             return Ok(LimitReport { load: None, because, offered: search.offered });
         }
         kept = search.offer(lower, 1)?;
+        if let (Some(cause), true) = (&kept.cause, kept.disturbed) {
+            because = format!("runs are disturbed ({cause}): measure when the machine is quiet");
+            return Ok(LimitReport { load: None, because, offered: search.offered });
+        }
     }
 }
 
@@ -125,6 +135,12 @@ impl LimitSearch<'_> {
         while !self.is_half_over() && self.offered.len() < LOADS_MAX {
             let one = self.offer(load, 1)?;
             match &one.cause {
+                Some(cause) if one.disturbed => {
+                    return Ok((
+                        None,
+                        format!("runs are disturbed ({cause}): measure when the machine is quiet"),
+                    ));
+                }
                 None => kept = Some(one),
                 Some(cause) => {
                     because = match one.by_server {
@@ -140,6 +156,9 @@ impl LimitSearch<'_> {
                 (Some(kept), None) => rounded(kept.load * 2.0),
                 (None, _) => rounded(load / 2.0),
             };
+            if next < from * LOWEST {
+                break;
+            }
             let is_known = self.offered.iter().any(|offered| offered.load == next);
             if is_known {
                 break;
@@ -150,9 +169,15 @@ impl LimitSearch<'_> {
     }
 
     fn offer(&mut self, load: f64, generators: u32) -> Result<Offered, Stop> {
-        let offered = self.generators.offer(load, generators)?;
-        self.offered.push(offered.clone());
-        Ok(offered)
+        let mut attempt = 1;
+        loop {
+            let offered = self.generators.offer(load, generators)?;
+            self.offered.push(offered.clone());
+            if !offered.disturbed || attempt >= ATTEMPTS || self.is_over() {
+                return Ok(offered);
+            }
+            attempt += 1;
+        }
     }
 
     fn spent_s(&self) -> f64 {
@@ -190,6 +215,7 @@ mod tests {
                 generators,
                 cause: full.then(|| "worker-cpu".to_owned()),
                 by_server,
+                disturbed: false,
                 replies_per_s: load.min(self.true_to * f64::from(generators)),
                 median_ns: Some(if each > self.true_to { 2e6 } else { 1e6 }),
                 took_s: 1.0,
@@ -222,6 +248,16 @@ mod tests {
         assert_eq!(server.because, "farfield's own server was full (worker-cpu)");
         let never = found(Made { valid_to: 0.0, true_to: 1.0, server: 1e6 });
         assert_eq!(never.load, None);
+        struct Disturbed;
+        impl Generators for Disturbed {
+            fn offer(&mut self, load: f64, generators: u32) -> Result<Offered, Stop> {
+                let offered = Made { valid_to: 0.0, true_to: 1.0, server: 1e6 }.offer(load, generators)?;
+                Ok(Offered { disturbed: true, ..offered })
+            }
+        }
+        let disturbed = limit(1000.0, 40.0, &|load| load, &mut Disturbed).expect("a report");
+        assert_eq!((disturbed.load, disturbed.offered.len()), (None, ATTEMPTS));
+        assert!(disturbed.because.contains("when the machine is quiet"), "{}", disturbed.because);
         // The time is over long before a load that never ends.
         let endless = found(Made { valid_to: f64::INFINITY, true_to: f64::INFINITY, server: f64::INFINITY });
         assert!(endless.offered.len() <= 40 && endless.because == "the time was over", "{endless:?}");

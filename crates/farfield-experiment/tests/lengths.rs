@@ -203,6 +203,26 @@ fn what_cannot_be_had_is_said_with_its_reason() {
     );
 }
 
+/// A server that copes in no run of a point is the reason, and no longer runs are made for it.
+#[test]
+fn a_server_that_does_not_cope_is_the_reason() {
+    struct Overwhelmed;
+    impl PointRunner for Overwhelmed {
+        fn run(&self, run: &PlannedRun) -> Result<PointRun, Stop> {
+            let noise = |_: RunLength, _: u64| (Some(40_000_000_000), STEADY);
+            let came_to = Server::new(&noise).run(run)?;
+            let validity = match run.point {
+                0 => Validity::Valid,
+                _ => Validity::Overwhelmed { cause: "unfinished".to_owned() },
+            };
+            Ok(PointRun { validity, ..came_to })
+        }
+    }
+    let report = sweep(&plan(&["a=1,2"]), &Overwhelmed);
+    assert_eq!(refused(&report), "the server did not cope at a=2 (unfinished)");
+    assert_eq!((report.runs.len(), report.earlier_runs.len(), report.is_decided()), (10, 0, false));
+}
+
 /// A cold start becomes part of the warm-up; a queue that grows is preceded by as long again, twice, and then
 /// it is said.
 #[test]

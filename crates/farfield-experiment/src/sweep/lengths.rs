@@ -22,6 +22,7 @@ use super::make::{PILOT, SweepPlan};
 use super::report::RunRecord;
 use crate::report::LEVEL;
 use crate::stein;
+use crate::trial::Validity;
 use farfield_base::Duration;
 use farfield_measure::interval::MeanEstimate;
 use schemars::JsonSchema;
@@ -232,11 +233,10 @@ impl<'a> Lengths<'a> {
         let of_points: Vec<Vec<&RunRecord>> = (0..self.plan.points.len())
             .map(|point| runs.iter().filter(|run| run.point == point && run.counts()).collect())
             .collect();
+        if let Some(why) = self.overwhelmed(runs) {
+            return Decision::Refused(why);
+        }
         // One run of a point shows no drift, but that there may be one: then the others are waited for.
-        let may_drift = |run: &RunRecord| {
-            let ratio = run.course.and_then(|course| course.halves_ratio);
-            ratio.is_some_and(|ratio| ratio.ln().abs() > MAY_DRIFT.ln())
-        };
         if !is_whole && of_points.iter().flatten().any(|run| may_drift(run)) {
             return Decision::Enough;
         }
@@ -295,6 +295,16 @@ impl<'a> Lengths<'a> {
             return Decision::Refused(why);
         }
         Decision::Longer(to, whys.join("; "), at)
+    }
+
+    /// Why no run of a point counts, where its server coped in none.
+    fn overwhelmed(&self, runs: &[RunRecord]) -> Option<String> {
+        (0..self.plan.points.len()).find_map(|point| {
+            let own = || runs.iter().filter(move |run| run.point == point);
+            let cause = own().next()?.validity.cause()?;
+            let failed = |run: &RunRecord| matches!(run.validity, Validity::Overwhelmed { .. });
+            own().all(failed).then(|| format!("the server did not cope{} ({cause})", self.at(point)))
+        })
     }
 
     /// The longest length in nanoseconds that half of the runs of a point need, with what they lack; none
@@ -439,6 +449,12 @@ pub(super) fn pilot_numbers<'r>(
         width = reading.scale.width(until.width);
     }
     numbers.iter().all(|number| number.is_finite()).then_some((numbers, width))
+}
+
+/// Whether the halves of a run differ by more than those of a run that is stationary mostly do.
+fn may_drift(run: &RunRecord) -> bool {
+    let ratio = run.course.and_then(|course| course.halves_ratio);
+    ratio.is_some_and(|ratio| ratio.ln().abs() > MAY_DRIFT.ln())
 }
 
 /// A drift as a clause.

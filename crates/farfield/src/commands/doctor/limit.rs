@@ -167,8 +167,8 @@ fn together(load: f64, made: &[(Summary, f64)]) -> Offered {
     let cause = |summary: &Summary| match validity(summary, &[]) {
         Validity::Valid => None,
         Validity::Overwhelmed { cause } if OF_THE_REPLIES.contains(&cause.as_str()) => None,
-        Validity::Overwhelmed { cause } => Some((cause, true)),
-        Validity::Invalid { cause, .. } => Some((cause, false)),
+        Validity::Overwhelmed { cause } => Some((cause, [true, false])),
+        Validity::Invalid { cause, is_full } => Some((cause, [false, !is_full])),
     };
     let first = made.iter().find_map(|(summary, _)| cause(summary));
     let replies = |summary: &Summary| summary.steady.rates.and_then(|rates| rates.completed_per_s);
@@ -178,7 +178,8 @@ fn together(load: f64, made: &[(Summary, f64)]) -> Offered {
     Offered {
         load,
         generators: made.len() as u32,
-        by_server: first.as_ref().is_some_and(|(_, by_server)| *by_server),
+        by_server: first.as_ref().is_some_and(|(_, [by_server, _])| *by_server),
+        disturbed: first.as_ref().is_some_and(|(_, [_, disturbed])| *disturbed),
         cause: first.map(|(cause, _)| cause),
         replies_per_s: made.iter().filter_map(|(summary, _)| replies(summary)).sum(),
         median_ns: made.iter().filter_map(|(summary, _)| median(summary)).max().map(|ns| ns as f64),
