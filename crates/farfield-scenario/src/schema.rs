@@ -2,8 +2,8 @@
 //!
 //! Nothing lists the keys: serde is asked. A table with a key that nobody has is refused with the keys that
 //! there are, a value of no kind that a key takes is refused as such, and a word that is none of a list is
-//! refused with the list. So the schema has the keys that scenarios have, and refuses nothing that these take:
-//! where a type reads a value in a way of its own, the schema leaves it open.
+//! refused with the list. So the schema has the keys that scenarios have, and refuses nothing that these
+//! take: where a type reads a value in a way of its own, the schema leaves it open.
 
 use crate::Scenario;
 use serde::Deserialize;
@@ -41,8 +41,8 @@ pub fn schema(described: &dyn Fn(&str) -> Option<String>) -> Json {
     schema
 }
 
-/// The keys of scenarios, from the outermost table inwards, with dots; those of a list's members as those of a
-/// table. The parameters of distributions are values and no keys.
+/// The keys of scenarios, from the outermost table inwards, with dots; those of a list's members as those of
+/// a table. The parameters of distributions are values and no keys.
 pub fn keys() -> Vec<String> {
     let mut found = Vec::new();
     collect(&schema(&|_| None), "", &mut found);

@@ -1,4 +1,5 @@
-//! The path between clients and the server, and the TCP at its ends, in words for the first lines of a result.
+//! The path between clients and the server, and the TCP at its ends, in words for the first lines of a
+//! result.
 
 use crate::Scenario;
 use crate::network::{ClassSpec, Link, NetworkSpec};

@@ -1,5 +1,5 @@
-//! `farfield generate`: completions and man pages, which packagers ship beside the program; `farfield schema`:
-//! the schemas of what farfield reads and writes.
+//! `farfield generate`: completions and man pages, which packagers ship beside the program; `farfield
+//! schema`: the schemas of what farfield reads and writes.
 
 use crate::exit::Exit;
 use crate::flags::{GenerateFlags, Generated, SchemaFlags, Schematic};

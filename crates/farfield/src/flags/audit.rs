@@ -47,8 +47,8 @@ pub struct AuditFlags {
     /// The largest relative error with which a figure agrees; times may always be off by 40 µs
     #[arg(long, value_name = "SHARE", default_value = "5%")]
     pub tolerance: Share,
-    /// Where to put the capture, the tool's output, audit.json and audit.html; farfield-runs/TIME-audit-TOOL if
-    /// absent
+    /// Where to put the capture, the tool's output, audit.json and audit.html; farfield-runs/TIME-audit-TOOL
+    /// if absent
     #[arg(short = 'o', long, value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,
     /// Write the page into this file as well; only into the directory if absent

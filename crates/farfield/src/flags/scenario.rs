@@ -243,8 +243,8 @@ keyed! {
     pub struct MachineFlags {
         /// Worker threads; by the number of processors if absent
         ///
-        /// As many as processors, or half of them if the server is on this machine. On the emulated plane, the
-        /// number of shards.
+        /// As many as processors, or half of them if the server is on this machine. On the emulated plane,
+        /// the number of shards.
         #[arg(short = 't', long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>)]
         workers: Option<u32> => "sockets.workers",
         /// Processors that farfield runs on, such as 1 or 0,2; all that it may use if absent

@@ -2,9 +2,9 @@
 //! the form say nothing else.
 //!
 //! A key stands either in an example, `key = value   # help`, below the header of its table, or in the row of
-//! a table `| key | default | help |` below the heading of its section. Of a key that is in neither, the first
-//! sentence of its section that names it is taken. Checks and metrics are rows of the tables whose first
-//! columns are called `check` and `metric`.
+//! a table `| key | default | help |` below the heading of its section. Of a key that is in neither, the
+//! first sentence of its section that names it is taken. Checks and metrics are rows of the tables whose
+//! first columns are called `check` and `metric`.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,8 @@ pub fn tables() -> Vec<(String, String)> {
     headings.filter_map(table).collect()
 }
 
-/// What the page says of a key; of one in an inner table, at least what it says of such keys, or of the table.
+/// What the page says of a key; of one in an inner table, at least what it says of such keys, or of the
+/// table.
 pub fn described(help: &BTreeMap<String, String>, key: &str) -> Option<String> {
     let (outer, last) = (key.split('.').next().unwrap_or(key), key.rsplit('.').next().unwrap_or(key));
     let inner = || help.get(&format!("{outer}.{last}")).filter(|_| outer != last);

@@ -89,7 +89,7 @@ fn titles(command: &Command) -> Vec<String> {
 fn of_title<'c>(command: &'c Command, title: &'c str) -> impl Iterator<Item = &'c Arg> {
     let speaks = names_flags(command);
     let is_help = |flag: &Arg| matches!(flag.get_action(), ArgAction::Help);
-    let flags = shown(command).filter(move |flag| !flag.is_positional() && !(speaks && is_help(flag)));
+    let flags = shown(command).filter(move |flag| !(flag.is_positional() || speaks && is_help(flag)));
     flags.filter(move |flag| flag.get_help_heading().unwrap_or(FURTHER) == title)
 }
 

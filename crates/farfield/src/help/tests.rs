@@ -1,3 +1,5 @@
+//! Help of all commands fits, says defaults, and is complete; keys, checks and metrics are found.
+
 use super::{LINES, command, defaults, short};
 use crate::help::reference;
 use clap::{Arg, Command};

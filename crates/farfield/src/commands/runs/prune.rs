@@ -73,8 +73,8 @@ fn own_folder(path: &Path) -> Result<Folder, Problem> {
     }
 }
 
-/// The runs that are beyond the newest `keep` and older than `older`, of which one may be absent. The list has
-/// the newest first; a run without an instant of its start is never due.
+/// The runs that are beyond the newest `keep` and older than `older`, of which one may be absent. The list
+/// has the newest first; a run without an instant of its start is never due.
 fn due(runs: &[ListedRun], keep: Option<usize>, older: Option<Duration>) -> impl Iterator<Item = &ListedRun> {
     let now = UNIX_EPOCH + Duration::from_secs(unix_seconds());
     let before = older.map(|older| now.checked_sub(older).unwrap_or(UNIX_EPOCH));
