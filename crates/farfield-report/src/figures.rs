@@ -71,11 +71,6 @@ pub fn bytes_rate(per_second: f64) -> String {
     format!("{}{unit}", three_digits(per_second / scale))
 }
 
-/// Bytes, in decimal units: `12.3MB`.
-pub fn bytes(count: u64) -> String {
-    bytes_rate(count as f64).trim_end_matches("/s").to_owned()
-}
-
 /// A share in per cent: `99.96%`, but `>99.99%` and `<0.01%` where rounding would claim all or nothing.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;

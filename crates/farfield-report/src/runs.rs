@@ -116,7 +116,7 @@ fn figures(summary: &Summary, size: Option<u64>) -> String {
     let p99 =
         p99.map_or_else(dash, |(ns, is_more)| format!("{}{}", if is_more { ">" } else { "" }, time(ns)));
     let errors = steady.error_share.map_or_else(dash, percent);
-    let size = size.map_or_else(dash, bytes);
+    let size = size.map_or_else(dash, |size| bytes(size as f64));
     format!("{succeeded:>10}{p99:>9}{errors:>8}{size:>9}  {}", summary.heading.load_words)
 }
 
