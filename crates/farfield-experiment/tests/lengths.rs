@@ -239,7 +239,11 @@ fn warm_ups_are_lengthened_where_runs_have_not_settled() {
         change.in_words(),
         "warm-ups of 1s were lengthened to 5.8s: response times settle later than that"
     );
-    let grows = |_: RunLength, seed: u64| (None, course(0, 1.5 + 0.01 * seed as f64));
+    // However late it seems to settle, and however long runs would have to be.
+    let grows = |length: RunLength, seed: u64| {
+        let late_ns = 2 * length.warm_up.as_ns();
+        (Some(length.measured.as_ns() * 9), course(late_ns, 1.6 + 0.01 * seed as f64))
+    };
     let report = sweep(&plan(&[]), &Server::new(&grows));
     assert!(refused(&report).ends_with("a queue fills; offer less load"), "{}", refused(&report));
     assert_eq!(seconds(&report), [10.0, 21.0]);

@@ -241,7 +241,7 @@ impl<'a> Lengths<'a> {
             return Decision::Enough;
         }
         let unsettled = if is_whole { self.unsettled(&of_points) } else { None };
-        let drift = if is_whole && unsettled.is_none() { self.drift(&of_points) } else { None };
+        let drift = if is_whole { self.drift(&of_points) } else { None };
         // Where something grows, requests are alike over any time, and no length would do.
         let longest = match drift {
             Some(_) => None,
@@ -255,17 +255,18 @@ impl<'a> Lengths<'a> {
         };
         let (mut to, mut whys, mut at) = (self.now, Vec::new(), 0);
         match (unsettled, drift) {
-            (Some((warm_up, point)), _) => {
+            // Times that fall fall to where they settle; those that grow may never.
+            (Some((warm_up, point)), drift) if drift.is_none_or(|(drift, _)| drift < 0.0) => {
                 to.warm_up = warm_up;
                 whys.push("response times settle later than that".to_owned());
                 at = point;
             }
-            (None, Some((drift, point))) if self.bounds.may_warm_up && self.drifts < DRIFTS_MAX => {
+            (_, Some((drift, point))) if self.bounds.may_warm_up && self.drifts < DRIFTS_MAX => {
                 to.warm_up = (self.now.warm_up + self.now.measured).min(self.bounds.max);
                 whys.push(drift_in_words(drift));
                 at = point;
             }
-            (None, Some((drift, point))) => {
+            (_, Some((drift, point))) => {
                 let advice = match (drift > 0.0, self.bounds.may_warm_up) {
                     (true, _) => "a queue fills; offer less load",
                     (false, true) => "they do not settle",
@@ -273,8 +274,8 @@ impl<'a> Lengths<'a> {
                 };
                 return Decision::Refused(format!("{}{}: {advice}", drift_in_words(drift), self.at(point)));
             }
-            (None, None) if longest.is_none() => return Decision::Enough,
-            (None, None) => {}
+            (_, None) if longest.is_none() => return Decision::Enough,
+            (_, None) => {}
         }
         if let Some((ns, why, point)) = longest {
             match self.rounded(ns) {
