@@ -126,7 +126,7 @@ fn lengths(report: &SweepReport) -> String {
     let mut text = String::new();
     let left_out = lengths.changes.len().saturating_sub(CHANGES);
     if left_out > 0 {
-        let _ = writeln!(text, "runs were lengthened {left_out} times before, on the page");
+        let _ = writeln!(text, "changes of lengths before this one, on the page: {left_out}");
     }
     for change in lengths.changes.iter().skip(left_out) {
         text += &wrapped(&change.in_words(), COLUMNS);
