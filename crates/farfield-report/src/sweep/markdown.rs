@@ -55,7 +55,22 @@ pub fn render(report: &SweepReport, story: &Story) -> String {
     section(&mut page, "How it was done", &how);
     page.push_str("## The numbers\n\n");
     page.push_str(&tables(report, story));
+    page.push_str(&unknown(report));
     page
+}
+
+/// Columns of the question that no point has, each with the reason.
+fn unknown(report: &SweepReport) -> String {
+    let mut text = String::new();
+    for column in report.columns.iter().filter(|column| column.expression != column.name) {
+        let own = report.points.iter().filter_map(|point| point.estimate(&column.name));
+        let reasons: Vec<Option<&String>> =
+            own.map(|estimate| estimate.unknown.as_ref().filter(|_| estimate.mean.is_none())).collect();
+        if let (true, Some(Some(reason))) = (reasons.iter().all(Option::is_some), reasons.first()) {
+            let _ = writeln!(text, "\nNothing is known of {}: {}.", line(&column.head), line(reason));
+        }
+    }
+    text
 }
 
 /// A heading and paragraphs, unless there are none.
