@@ -63,7 +63,7 @@ pub fn limit(flags: &DoctorFlags) -> Result<Exit, Problem> {
     let threads = threads.and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN);
     let config = OriginConfig { threads, ..OriginConfig::default() };
     let origin = Origin::start(config).map_err(Problem::failed)?;
-    let folder = tempfile::tempdir();
+    let folder = farfield_files::temporary_folder("farfield-limit-");
     let folder =
         folder.map_err(|error| Problem::failed(format!("cannot make a temporary folder: {error}")))?;
     let (what, words) = (flags.what.clone(), overlay.words());

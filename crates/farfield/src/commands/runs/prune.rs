@@ -31,7 +31,7 @@ pub fn prune(flags: &RunsFlags) -> Result<Exit, Problem> {
                 freed += size;
                 removed += 1;
                 let word = if flags.dry_run { "would remove" } else { "removed" };
-                let _ = writeln!(text, "{word} {} ({})", run.name, bytes(size));
+                let _ = writeln!(text, "{word} {} ({})", run.name, bytes(size as f64));
             }
             Err(Left { why, is_failure }) => {
                 failed |= is_failure;
@@ -40,7 +40,7 @@ pub fn prune(flags: &RunsFlags) -> Result<Exit, Problem> {
         }
     }
     let word = if flags.dry_run { "would be removed" } else { "removed" };
-    let _ = writeln!(text, "{removed} of {} runs {word}, {}", runs.len(), bytes(freed));
+    let _ = writeln!(text, "{removed} of {} runs {word}, {}", runs.len(), bytes(freed as f64));
     output::put(&text)?;
     Ok(if failed { Exit::Failed } else { Exit::Fine })
 }
