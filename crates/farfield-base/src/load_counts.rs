@@ -54,7 +54,7 @@ crate::mergeable! {
         pub moves: MoveCounts,
         /// Requests of a load by count that were not begun.
         pub unbegun: u64,
-        /// How long nothing had come from the server when a load by count was given up.
+        /// Length of the server's silence when a load by count was given up.
         pub given_up: Option<Duration> => most,
     }
 }

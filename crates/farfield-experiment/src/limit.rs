@@ -1,5 +1,5 @@
-//! What a load generator itself can offer: the highest load at which one generator and two, each with half of
-//! it, get the same from the same server.
+//! The limit of a load generator: the highest load at which one generator and two, each with half of it, get
+//! the same from the same server.
 //!
 //! A generator that is full looks like a server that is: replies are fewer or later than they would be. Where
 //! the load is shared by two generators and the result stays the same, it was not the generator's (Banga and
@@ -23,14 +23,14 @@ const SAME_MEDIAN_NS: f64 = 100_000.0;
 const WIDTH: f64 = 0.15;
 /// Loads at most: from one a second on, far more than any machine offers.
 const LOADS_MAX: usize = 40;
-/// How often a load is offered that something disturbs.
+/// Attempts at a load that something disturbs, at most.
 const ATTEMPTS: usize = 3;
 /// The lowest load that is offered, as a share of the first.
 const LOWEST: f64 = 1.0 / 64.0;
 /// A load that both do not agree on is lowered by this factor.
 const LOWER: f64 = std::f64::consts::FRAC_1_SQRT_2;
 
-/// What generators together came to.
+/// A load that generators offered together, and its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Offered {
     /// The load of all of them.
@@ -39,9 +39,9 @@ pub struct Offered {
     pub generators: u32,
     /// Why a run of theirs is not valid; null if all are.
     pub cause: Option<String>,
-    /// Whether that is the server's doing: it was full before the generator.
+    /// True if that is the server's doing: it was full before the generator.
     pub by_server: bool,
-    /// Whether something else disturbed a run, which says nothing of the load.
+    /// True if something else disturbed a run, which says nothing of the load.
     pub disturbed: bool,
     /// Whole replies a second, of all of them.
     pub replies_per_s: f64,
@@ -70,7 +70,7 @@ pub trait Generators {
     fn offer(&mut self, load: f64, generators: u32) -> Result<Offered, Stop>;
 }
 
-/// What a generator can offer.
+/// The limit of a generator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LimitReport {
     /// The highest load at which one generator and two get the same; null if none was found.

@@ -28,9 +28,9 @@ const SHORT_WIDTH: f64 = 0.25;
 const LOWEST: f64 = 1.0 / 1024.0;
 /// Margins within this factor of 1 are those of a gradual fall; where most are beyond, they jump.
 const GRADUAL: f64 = 3.0;
-/// How far from the crossing trials lie: where the margin is expected to differ from 1 by this much.
+/// Distance of trials from the crossing: to where the margin is expected to differ from 1 by this much.
 const MARGIN_APART: f64 = 0.5;
-/// How far from it they lie at first, at least, and at most.
+/// The least and the largest such distance at first, as shares of the load.
 const APART: [f64; 2] = [0.05, 0.25];
 /// Blocks from whose interval follows how many there are to be, at least. The width is looked at this once:
 /// who goes on until an interval happens to be narrow stops at those that are too narrow.
@@ -38,7 +38,7 @@ const PILOT: u32 = 3;
 /// Blocks at most.
 const BLOCKS_MAX: u32 = 60;
 
-/// What is searched for, and how long.
+/// The search that is asked for: its goals, its loads and its time.
 #[derive(Debug, Clone)]
 pub struct SearchPlan {
     /// The experiment's name.
@@ -49,13 +49,13 @@ pub struct SearchPlan {
     pub key: String,
     /// The unit of loads: "requests/s", "users".
     pub unit: String,
-    /// Whether loads are whole numbers.
+    /// True if loads are whole numbers.
     pub whole: bool,
     /// The load of the first trial.
     pub from: f64,
     /// The highest load that may be tried.
     pub to: Option<f64>,
-    /// What the generator can offer, as was measured before; none if that is found as trials fail.
+    /// The load that the generator can offer, as was measured before; none if that is found as trials fail.
     pub generator: Option<f64>,
     /// Length of a full trial.
     pub length: Duration,
@@ -154,7 +154,7 @@ struct Search<'a> {
 #[derive(Debug, Clone, Copy)]
 struct Focus {
     centre: f64,
-    /// How far to both sides, as a share of the centre.
+    /// Distance to both sides, as a share of the centre.
     apart: f64,
     /// The first block that counts: those before it lay elsewhere.
     from_block: u32,
@@ -299,7 +299,7 @@ impl Search<'_> {
     fn moved(&self, focus: Focus, line: Line, block: u32) -> Option<Focus> {
         let Focus { centre, apart, from_block, pilot } = focus;
         if let (Some([lower, upper]), None) = (self.jump(block), pilot) {
-            // What is left is halved faster.
+            // The rest is halved faster.
             let left = upper / lower - 1.0;
             return (left > self.plan.precision).then(|| Focus {
                 centre: (lower * upper).sqrt(),
@@ -442,7 +442,7 @@ impl Search<'_> {
         Answer::AtLeast { value, because, generator_full }
     }
 
-    /// What as much time again would give.
+    /// The gain from as much time again, in words.
     fn more_time(&self, answer: &Answer, ended: &Ended) -> Option<String> {
         if *ended != Ended::BudgetOver {
             return None;
@@ -491,7 +491,7 @@ pub(crate) fn disturbed(cause: &str) -> Answer {
     Answer::Undecided { low: None, high: None, because }
 }
 
-/// Whether more trials of a load kept the goals than broke them.
+/// True if more trials of a load kept the goals than broke them.
 fn mostly_kept(counted: &[Counted], load: f64) -> bool {
     let (kept, broken): (Vec<&Counted>, Vec<&Counted>) =
         counted.iter().filter(|trial| trial.load == load).partition(|trial| trial.kept);

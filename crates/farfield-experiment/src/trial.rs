@@ -39,7 +39,7 @@ pub struct Design {
     pub seed: u64,
 }
 
-/// Whether a run counts, and if it does not, whose doing that is.
+/// The validity of a run: it counts, or it does not, by whose doing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub enum Validity {
@@ -69,7 +69,7 @@ impl Validity {
     }
 }
 
-/// What one goal came to in a run.
+/// The result of one goal in a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GoalReading {
     /// The goal.
@@ -78,7 +78,7 @@ pub struct GoalReading {
     pub measured: Option<f64>,
     /// The limit over the number found, at most 4: above 1 where the goal is kept.
     pub margin: f64,
-    /// Whether it was kept.
+    /// True if it was kept.
     pub kept: bool,
 }
 
@@ -90,10 +90,10 @@ impl GoalReading {
     }
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Observed {
-    /// Whether it counts.
+    /// Its validity: the run counts only if it is valid.
     pub validity: Validity,
     /// Requests that were due, a second.
     pub offered_per_s: f64,
@@ -103,9 +103,9 @@ pub struct Observed {
     pub p99_ns: Option<f64>,
     /// The share of requests that went wrong; null if there were none.
     pub error_share: Option<f64>,
-    /// What the goals came to.
+    /// The results of the goals.
     pub goals: Vec<GoalReading>,
-    /// What gave out at the server, in words; null where nothing did, or nothing was monitored.
+    /// The resource that gave out at the server, in words; null where none did, or nothing was monitored.
     pub gave_out: Option<String>,
     /// Length of the warm-up.
     #[serde(default)]
@@ -116,12 +116,12 @@ pub struct Observed {
     pub settled_ns: Option<u64>,
     /// The run directory.
     pub directory: PathBuf,
-    /// How long it took on the wall clock, with start and end.
+    /// Seconds that it took on the wall clock, with start and end.
     pub took_s: f64,
 }
 
 impl Observed {
-    /// Whether all goals were kept, by a server that coped.
+    /// True if all goals were kept, by a server that coped.
     pub fn keeps_goals(&self) -> bool {
         self.validity == Validity::Valid && self.goals.iter().all(|goal| goal.kept)
     }

@@ -3,7 +3,7 @@
 //! A trial says when its response times had settled ([`farfield_measure::settling`]). One trial's answer
 //! varies, so half of at least three that kept their goals decide, and those that follow get twice as long
 //! as these took on average. Trials that broke their goals say nothing: their queues may grow to the end.
-//! What follows depends on the trials alone, so that a search that goes on where it was comes to the same.
+//! The result depends on the trials alone, so that a search that goes on where it was comes to the same.
 
 use crate::trial::Observed;
 use farfield_base::Duration;
@@ -20,7 +20,7 @@ const QUARTER: u64 = 4;
 pub struct WarmUps {
     /// The user's own, which stays as it is.
     given: Option<Duration>,
-    /// What was found; zero at first.
+    /// The warm-up found so far; zero at first.
     found: Duration,
     /// Of the trials since then, when they had settled, and the warm-up that they had.
     settled: Vec<(u64, u64)>,

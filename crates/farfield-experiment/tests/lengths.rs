@@ -15,7 +15,7 @@ use std::sync::Mutex;
 
 const OWN: RunLength = RunLength { measured: Duration::from_secs(10), warm_up: Duration::from_secs(1) };
 
-/// What a run of a length shows: how long it would need to be, and how its response times went.
+/// Findings in a run of a length: how long it would need to be, and how its response times went.
 type Shows = dyn Fn(RunLength, u64) -> (Option<u64>, Course) + Sync;
 
 /// A server before which runs vary the less the longer they are.
@@ -187,7 +187,7 @@ fn what_cannot_be_had_is_said_with_its_reason() {
         "{}",
         refused(&report)
     );
-    // What is needed grows with what is there: requests are alike over any time.
+    // The need grows with the length: requests are alike over any time.
     let fleeing = |length: RunLength, _: u64| (Some(length.measured.as_ns() * 3 / 2), STEADY);
     let report = sweep(&plan(&[]), &Server::new(&fleeing));
     assert!(refused(&report).starts_with("runs need the longer the longer they are"), "{}", refused(&report));

@@ -61,7 +61,7 @@ impl Runner for Model {
         };
         let (p99_s, errors) = (self.law)(trial.load);
         let shorter = if trial.length < FULL { 2.0 } else { 1.0 };
-        // What an invalid trial measured must not count.
+        // The measurements of an invalid trial must not count.
         let spoilt = if validity == Validity::Valid { 1.0 } else { 1000.0 };
         let p99_s = p99_s * (self.noise * shorter * self.normal()).exp() * spoilt;
         let reading = |goal: &str, measured: f64, limit: f64| GoalReading {
@@ -275,7 +275,7 @@ fn the_highest_load_to_offer_is_kept() {
     );
 }
 
-/// What the generator can offer is not exceeded, and an answer there says nothing of the server.
+/// The load that the generator can offer is not exceeded, and an answer there says nothing of the server.
 #[test]
 fn what_the_generator_can_offer_is_a_ceiling() {
     let asked = SearchPlan { generator: Some(300.0), to: Some(500.0), ..plan(1) };

@@ -123,8 +123,8 @@ fn each_block_has_every_point_once_with_one_seed_in_an_order_of_its_own() {
     assert_eq!(server.most_at_once.load(Ordering::SeqCst), 1);
 }
 
-/// What the seed does to all points is no doubt about their difference: by pairs it is exact, though the mean
-/// of each point has a wide interval.
+/// An effect of the seed on all points is no doubt about their difference: by pairs it is exact, though the
+/// mean of each point has a wide interval.
 #[test]
 fn points_are_compared_by_pairs_of_runs_with_one_seed() {
     let report = sweep(&plan(&["a=1,2", "b=1,4"]), &Server::new(0.0));
@@ -170,7 +170,7 @@ fn a_disturbed_run_is_made_again_with_its_seed_and_does_not_count() {
     }
 }
 
-/// What disturbs every run from the first on would disturb all.
+/// A cause that disturbs every run from the first on would disturb all.
 #[test]
 fn a_sweep_that_is_disturbed_from_the_beginning_ends() {
     struct Disturbed;
@@ -255,8 +255,8 @@ fn claim(limit: f64) -> Claim {
     }
 }
 
-/// What is twice as long is claimed to be half as long again, or thrice as long, or just that; claims that
-/// are open get twice as many blocks each time, for as many looks as there are, and no others do.
+/// A p99 that is twice as long is claimed to be half as long again, or thrice as long, or just that; claims
+/// that are open get twice as many blocks each time, for as many looks as there are, and no others do.
 #[test]
 fn claims_are_decided_by_more_blocks() {
     let asked = |limit, looks| SweepPlan { claims: vec![claim(limit)], looks, ..plan(&["a=1,2,4"]) };

@@ -47,7 +47,7 @@ pub struct EarlierClaim {
     /// The claim in words; null if the words are the same.
     #[serde(default)]
     pub says: Option<String>,
-    /// What was found.
+    /// The finding, in words.
     pub seen: String,
     /// The verdict, in words.
     pub verdict: String,
@@ -56,16 +56,16 @@ pub struct EarlierClaim {
     pub why: String,
 }
 
-/// What is claimed.
+/// A claim about a metric.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Claim {
     /// The claim in words.
     pub says: String,
     /// The metric.
     pub metric: String,
-    /// What the points set that it is about; of several such points the mean is meant.
+    /// The settings of the points that it is about; of several such points the mean is meant.
     pub at: Vec<Setting>,
-    /// What the points set that they are held against; null if the claim is about the number itself.
+    /// The settings of the points that they are held against; null if the claim is about the number itself.
     pub against: Option<Vec<Setting>>,
     /// The values of a further key, each of which it is about, on both sides; null if it is about one number.
     #[serde(default)]
@@ -79,7 +79,7 @@ pub struct Claim {
     pub was: Vec<EarlierClaim>,
 }
 
-/// Whether a claim holds.
+/// The verdict on a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -96,9 +96,9 @@ pub enum Verdict {
 pub struct ClaimReport {
     /// The claim.
     pub claim: Claim,
-    /// Whether it holds.
+    /// The verdict on it.
     pub verdict: Verdict,
-    /// How the metric's numbers are compared.
+    /// The scale on which the metric's numbers are compared.
     pub scale: Scale,
     /// The value that decides, of a claim about each of several: the one at which it fails, or the one whose
     /// interval is nearest to its limit.
@@ -120,8 +120,8 @@ struct Part {
     verdict: Verdict,
     found: Option<f64>,
     interval: Option<[f64; 2]>,
-    /// How far the interval lies within what is claimed, on the scale on which changes add; negative beyond
-    /// it.
+    /// Distance of the interval's nearer end from the limit, within what is claimed, on the scale on which
+    /// changes add; negative beyond it.
     margin: f64,
     blocks: u32,
 }
@@ -243,7 +243,7 @@ impl Part {
     }
 }
 
-/// What is claimed something of, in each block in which all of its points have a number that counts.
+/// The numbers that a claim is about, one for each block in which all of its points have one that counts.
 fn numbers(claim: &Claim, points: &[super::Point], runs: &[RunRecord]) -> Vec<f64> {
     let chosen = |settings: &[Setting]| -> Vec<usize> {
         let has_all = |point: &super::Point| settings.iter().all(|setting| point.settings.contains(setting));

@@ -38,7 +38,7 @@ pub enum ExpressionError {
         text: String,
         /// The token that was found.
         found: String,
-        /// What could stand there.
+        /// The tokens that could stand there.
         expected: &'static str,
     },
 }

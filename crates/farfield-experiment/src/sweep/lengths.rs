@@ -1,4 +1,4 @@
-//! How long the measured part of runs is to be, and how long their warm-up, from what their pilot shows.
+//! Lengths of the measured part of runs, and of their warm-up, from what their pilot shows.
 //!
 //! A mean over repeats is no better than what each repeat measures. The p99 of a run with three independent
 //! requests beyond it is biased, however many such runs are averaged; so is a mean of runs that begin with an
@@ -28,7 +28,7 @@ use farfield_measure::interval::MeanEstimate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How often runs may become longer. Where this does not do, they need the longer the longer they are.
+/// Changes of length at most. Where these do not do, runs need the longer the longer they are.
 const CHANGES_MAX: usize = 5;
 /// Runs become longer by so much more than they need: what one run says of its needs varies.
 const MARGIN: f64 = 1.2;
@@ -43,8 +43,8 @@ const DRIFT_MIN: f64 = 0.1;
 const MAY_DRIFT: f64 = 1.5;
 /// Runs of a point that a drift is shown by at least.
 const DRIFT_RUNS: usize = 4;
-/// How often a run that drifts from end to end is taken for one that has not settled yet, and is preceded by
-/// as long again. What still drifts then is not stationary.
+/// Number of times that a run that drifts from end to end is taken for one that has not settled yet, and is
+/// preceded by as long again. A run that still drifts then is not stationary.
 const DRIFTS_MAX: usize = 2;
 
 /// Bounds of what runs may become.
@@ -56,11 +56,11 @@ pub struct LengthPlan {
     pub max: Duration,
     /// The scenario's own warm-up.
     pub warm_up: Duration,
-    /// Whether the warm-up may become longer: not where the user says how long it is.
+    /// True if the warm-up may become longer: not where the user says how long it is.
     pub may_warm_up: bool,
 }
 
-/// How long a run is to be, where that is not its scenario's own.
+/// The length of a run, where that is not its scenario's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunLength {
     /// The measured part.
@@ -69,16 +69,16 @@ pub struct RunLength {
     pub warm_up: Duration,
 }
 
-/// What a metric of a run would take for an interval of its own.
+/// The need of a metric of a run for an interval of its own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Need {
     /// About how long the measured part would need to be; null if that is not known.
     pub length_ns: Option<u64>,
-    /// What it lacks, as a clause: "p99 of 3 independent requests a run beyond it, of 20".
+    /// The shortfall, as a clause: "p99 of 3 independent requests a run beyond it, of 20".
     pub lacks: String,
 }
 
-/// How response times of a run went from its beginning to its end.
+/// The course of response times of a run from its beginning to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Course {
     /// From the start of the load until they had settled; null if they had not by the middle of the run.
@@ -94,7 +94,7 @@ pub struct LengthReport {
     pub measured_ns: u64,
     /// Their warm-up.
     pub warm_up_ns: u64,
-    /// What was changed, one after the other; empty where the scenario's own lengths do.
+    /// Changes of these lengths, in order; empty where the scenario's own lengths do.
     pub changes: Vec<LengthChange>,
     /// Why the interval that was asked for cannot be had; null if nothing speaks against it.
     pub refused: Option<String>,
@@ -152,7 +152,7 @@ impl LengthChange {
     }
 }
 
-/// What follows from a pilot.
+/// The conclusion from a pilot.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Decision {
     /// The runs are as long as they need to be.
@@ -169,7 +169,7 @@ pub(super) struct Lengths<'a> {
     bounds: LengthPlan,
     now: RunLength,
     changes: Vec<LengthChange>,
-    /// How many of the changes are for drift.
+    /// Number of the changes that are for drift.
     drifts: usize,
     refused: Option<String>,
 }
@@ -187,7 +187,7 @@ impl<'a> Lengths<'a> {
         (!self.changes.is_empty()).then_some(self.now)
     }
 
-    /// Whether the interval cannot be had.
+    /// True if the interval cannot be had.
     pub fn is_refused(&self) -> bool {
         self.refused.is_some()
     }
@@ -219,7 +219,7 @@ impl<'a> Lengths<'a> {
         }
     }
 
-    /// What is reported of it.
+    /// The report on the lengths.
     pub fn report(self) -> LengthReport {
         LengthReport {
             measured_ns: self.now.measured.as_ns(),
@@ -452,7 +452,7 @@ pub(super) fn pilot_numbers<'r>(
     numbers.iter().all(|number| number.is_finite()).then_some((numbers, width))
 }
 
-/// Whether the halves of a run differ by more than those of a run that is stationary mostly do.
+/// True if the halves of a run differ by more than those of a run that is stationary mostly do.
 fn may_drift(run: &RunRecord) -> bool {
     let ratio = run.course.and_then(|course| course.halves_ratio);
     ratio.is_some_and(|ratio| ratio.ln().abs() > MAY_DRIFT.ln())

@@ -27,31 +27,31 @@ pub const PILOT: u32 = 5;
 /// Runs at the beginning of a list that may all be disturbed, each as often as it is made.
 const DISTURBED_MAX: usize = 2;
 
-/// Which runs there are to be.
+/// The runs that there are to be.
 #[derive(Debug, Clone)]
 pub struct SweepPlan {
     /// The experiment's name.
     pub experiment: String,
     /// The keys that are varied.
     pub factors: Vec<Factor>,
-    /// How the points follow from them.
+    /// The combinations of their values that are points.
     pub layout: Layout,
     /// The points, at least one.
     pub points: Vec<Point>,
     /// Runs of each point, at least one.
     pub repeats: u32,
-    /// How narrow the interval of each point is to be; the repeats are at least five then.
+    /// The width of interval that each point is to reach; the repeats are at least five then.
     pub until: Option<Until>,
     /// Runs of a point at most.
     pub repeats_max: u32,
-    /// How long runs may become for an interval that is asked for; none where they are as long as their
+    /// Bounds of the lengths of runs for an interval that is asked for; none where they are as long as their
     /// scenario says.
     pub lengths: Option<LengthPlan>,
-    /// What runs are read for; what is not in it goes by its name.
+    /// The columns that runs are read for; a metric that is not among them goes by its name.
     pub columns: Vec<ColumnInfo>,
-    /// What is claimed.
+    /// The claims to judge.
     pub claims: Vec<Claim>,
-    /// How often undecided claims are looked at, each time with twice as many blocks.
+    /// Number of looks at undecided claims, each with twice as many blocks as the one before.
     pub looks: u32,
     /// The time for all runs, side by side.
     pub budget: Option<Duration>,
@@ -59,7 +59,7 @@ pub struct SweepPlan {
     pub seed: u64,
     /// Runs that are made at once.
     pub jobs: usize,
-    /// How often a run is made that something disturbs.
+    /// Attempts at a run that something disturbs, at most.
     pub attempts: u32,
 }
 
@@ -68,11 +68,11 @@ pub struct SweepPlan {
 pub struct PlannedRun {
     /// The number of its point, from 0.
     pub point: usize,
-    /// How often it has been made before, and was disturbed.
+    /// Number of attempts before, which were disturbed.
     pub attempt: u32,
-    /// What its point sets.
+    /// The settings of its point.
     pub settings: Vec<Setting>,
-    /// How long it is, where that is not its scenario's own length.
+    /// Its length, where that is not its scenario's own.
     pub length: Option<RunLength>,
     /// Its place in the experiment.
     pub design: Design,
@@ -80,30 +80,30 @@ pub struct PlannedRun {
     pub planned: u32,
 }
 
-/// What a metric came to in a run.
+/// The number of a metric in a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reading {
     /// The metric's name.
     pub metric: String,
-    /// How its numbers are compared.
+    /// The scale on which its numbers are compared.
     pub scale: Scale,
     /// The number, in nanoseconds, a second, or as a share; null if there is none.
     pub value: Option<f64>,
     /// Why there is none.
     pub unknown: Option<String>,
-    /// What the run lacks for an interval of the number of its own; null if it has one.
+    /// The run's need for an interval of the number of its own; null if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub need: Option<Need>,
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PointRun {
-    /// Whether it counts.
+    /// Its validity: the run counts only if it is valid.
     pub validity: Validity,
     /// A reading for each metric, in the same order in all runs.
     pub readings: Vec<Reading>,
-    /// How its response times went; none if that is not known.
+    /// The course of its response times; none if that is not known.
     pub course: Option<Course>,
     /// Thresholds of the scenario that it did not meet.
     pub missed: Vec<String>,
@@ -113,7 +113,7 @@ pub struct PointRun {
     pub warnings: u32,
     /// The run directory, from the folder of the sweep.
     pub directory: PathBuf,
-    /// How long it took on the wall clock, with start and end.
+    /// Seconds that it took on the wall clock, with start and end.
     pub took_s: f64,
 }
 
@@ -192,7 +192,7 @@ impl Sweep<'_> {
         }
     }
 
-    /// Whether runs become longer by what the runs so far show, which then count for nothing.
+    /// True if runs become longer by what the runs so far show, which then count for nothing.
     fn is_to_be_longer(&mut self, is_whole: bool) -> bool {
         let spent_s = self.spent_s();
         let Some(lengths) = &mut self.lengths else { return false };
@@ -271,7 +271,7 @@ impl Sweep<'_> {
         order.into_iter().map(run).collect()
     }
 
-    /// How many runs a point is to have for its interval to be as narrow as was asked.
+    /// Number of runs that a point is to have for its interval to be as narrow as was asked.
     fn wanted(&self, point: usize, first: u32) -> u32 {
         let counted = self.records.iter().filter(|record| record.point == point && record.counts());
         let Some((numbers, width)) = pilot_numbers(self.plan, counted) else { return first };
@@ -301,7 +301,7 @@ impl Sweep<'_> {
     }
 }
 
-/// What those who make runs share.
+/// State that is shared by those who make runs.
 struct Queue {
     waiting: VecDeque<PlannedRun>,
     made: Vec<RunRecord>,

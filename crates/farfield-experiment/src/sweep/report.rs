@@ -1,4 +1,4 @@
-//! What a sweep comes to: every run, the numbers of each point with their intervals, each point against the
+//! The result of a sweep: every run, the numbers of each point with their intervals, each point against the
 //! first, and the effects of the factors.
 
 use super::claims::{ClaimReport, judge};
@@ -30,26 +30,26 @@ pub struct SweepReport {
     pub experiment: String,
     /// The keys that were varied.
     pub factors: Vec<Factor>,
-    /// How the points follow from them.
+    /// The combinations of their values that are points.
     pub layout: Layout,
-    /// How narrow intervals were to be, in words; null if that was not asked.
+    /// The width that intervals were to reach, in words; null if that was not asked.
     pub until: Option<String>,
     /// The probability with which intervals contain the true value.
     pub level: f64,
-    /// How it ended.
+    /// The way in which it ended.
     pub ended: Ended,
-    /// What the runs were read for.
+    /// The columns that the runs were read for.
     #[serde(default)]
     pub columns: Vec<ColumnInfo>,
     /// The points, in their order.
     pub points: Vec<PointReport>,
-    /// What was claimed, and whether it holds.
+    /// The claims, each with its verdict.
     pub claims: Vec<ClaimReport>,
     /// The effects on each metric, of a full design with at least one factor.
     pub effects: Vec<MetricEffects>,
     /// Every run, in the order in which they were planned.
     pub runs: Vec<RunRecord>,
-    /// How long runs are that count, and how that was found; null where they are as long as their scenario
+    /// The length of the runs that count, and how it was found; null where they are as long as their scenario
     /// says.
     #[serde(default)]
     pub lengths: Option<LengthReport>,
@@ -65,15 +65,15 @@ pub struct SweepReport {
 pub struct RunRecord {
     /// The number of its point, from 0.
     pub point: usize,
-    /// How often the run was made before, and was disturbed.
+    /// Number of attempts before, which were disturbed.
     pub attempt: u32,
     /// Its place in the experiment.
     pub design: Design,
-    /// Whether it counts.
+    /// Its validity: the run counts only if it is valid.
     pub validity: Validity,
-    /// What each metric came to.
+    /// A reading for each metric.
     pub readings: Vec<Reading>,
-    /// How its response times went; null if that is not known.
+    /// The course of its response times; null if that is not known.
     #[serde(default)]
     pub course: Option<Course>,
     /// Thresholds of the scenario that it did not meet.
@@ -93,7 +93,7 @@ pub struct RunRecord {
 /// A point with its numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PointReport {
-    /// What it sets.
+    /// Its settings.
     pub settings: Vec<Setting>,
     /// Runs that count.
     pub runs: u32,
@@ -118,17 +118,17 @@ pub struct PointReport {
 pub struct PointEstimate {
     /// The metric.
     pub metric: String,
-    /// How its numbers are averaged.
+    /// The scale on which its numbers are averaged.
     pub scale: Scale,
     /// The mean, geometric for ratios; null if no run has the metric.
     pub mean: Option<f64>,
     /// The ends of its interval; null with fewer than two runs.
     pub interval: Option<[f64; 2]>,
-    /// Whether the interval is as narrow as was asked; null if that was not asked.
+    /// True if the interval is as narrow as was asked; null if that was not asked.
     pub narrow: Option<bool>,
     /// Why there is no mean, or no interval.
     pub unknown: Option<String>,
-    /// What speaks against the interval.
+    /// Reasons to doubt the interval.
     pub doubts: Vec<Doubt>,
 }
 
@@ -145,7 +145,7 @@ pub struct PairedChange {
     pub interval: [f64; 2],
     /// The probability of a change of at least this size, if there were none.
     pub p_value: f64,
-    /// Whether it is one, with all other points of the metric considered (Holm 1979).
+    /// True if there is a change, with all other points of the metric considered (Holm 1979).
     pub differs: bool,
 }
 
@@ -173,13 +173,13 @@ impl RunRecord {
         }
     }
 
-    /// Whether its numbers count. Those of a run whose server did not cope do not: they are of a moment of
+    /// True if its numbers count. Those of a run whose server did not cope do not: they are of a moment of
     /// its failing.
     pub fn counts(&self) -> bool {
         self.validity == Validity::Valid
     }
 
-    /// What a metric came to.
+    /// Its reading of a metric.
     pub fn reading(&self, metric: &str) -> Option<&Reading> {
         self.readings.iter().find(|reading| reading.metric == metric)
     }
@@ -192,7 +192,7 @@ impl RunRecord {
 }
 
 impl SweepReport {
-    /// What follows from these runs of a plan, which ended so.
+    /// The report on these runs of a plan, which ended so.
     pub fn of(plan: &SweepPlan, runs: Vec<RunRecord>, ended: Ended) -> SweepReport {
         let metrics: Vec<(String, Scale)> = runs.first().map_or(Vec::new(), |run| {
             run.readings.iter().map(|reading| (reading.metric.clone(), reading.scale)).collect()
@@ -245,22 +245,23 @@ impl SweepReport {
         self.column(metric).map_or_else(|| Unit::of_name(metric), |column| column.unit)
     }
 
-    /// How a metric's numbers are compared.
+    /// The scale on which a metric's numbers are compared.
     pub fn scale(&self, metric: &str) -> Scale {
         self.column(metric).map_or_else(|| Unit::of_name(metric).scale(), |column| column.scale)
     }
 
-    /// What is known of a metric.
+    /// The column of a metric.
     pub fn column(&self, metric: &str) -> Option<&ColumnInfo> {
         self.columns.iter().find(|column| column.name == metric)
     }
 
-    /// Whether a run that counts did not meet a threshold.
+    /// True if a run that counts did not meet a threshold.
     pub fn misses_thresholds(&self) -> bool {
         self.runs.iter().any(|run| run.counts() && !run.missed.is_empty())
     }
 
-    /// Whether every point has a run that counts, and every interval is as narrow as was asked, and could be had.
+    /// True if every point has a run that counts, and every interval is as narrow as was asked, and could be
+    /// had.
     pub fn is_decided(&self) -> bool {
         let narrow =
             |point: &PointReport| point.estimates.iter().all(|estimate| estimate.narrow != Some(false));

@@ -33,7 +33,7 @@ pub struct ColumnInfo {
     pub expression: String,
     /// The unit.
     pub unit: Unit,
-    /// How its numbers are compared and averaged.
+    /// The scale on which its numbers are compared and averaged.
     pub scale: Scale,
 }
 
@@ -55,8 +55,8 @@ impl Unit {
         }
     }
 
-    /// How numbers of this unit are compared, unless a column says otherwise: shares may be 0, and have no
-    /// ratio then.
+    /// The scale of numbers of this unit, unless a column says otherwise: shares may be 0, and have no ratio
+    /// then.
     pub fn scale(self) -> Scale {
         match self {
             Unit::Share => Scale::Difference,

@@ -13,7 +13,7 @@ use std::os::unix::ffi::OsStringExt;
 /// Folders within folders at most: what is deeper is none of farfield's.
 const DEPTH_MAX: usize = 16;
 
-/// Whether another process holds a folder's lock.
+/// The state of a folder's lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lock {
     /// Nobody had it; this process has it as long as the folder is open.
@@ -35,7 +35,7 @@ impl Folder {
         Ok(Folder { at: at.into(), path: self.path.join(name) })
     }
 
-    /// Whether the folder belongs to the user of this process.
+    /// True if the folder belongs to the user of this process.
     ///
     /// # Errors
     /// Those of the system.
@@ -109,7 +109,7 @@ fn blocks(found: &Stat) -> u64 {
     u64::try_from(found.st_blocks).unwrap_or(0) * 512
 }
 
-/// What is done with something in a folder: the folder, the name in it, and what is there.
+/// The work on something in a folder: it takes the folder, the name in it, and what is there.
 type Visit<'v> = dyn FnMut(&OwnedFd, &OsStr, &Stat) -> io::Result<()> + 'v;
 
 /// Visits all that is below a folder, what is in a folder before the folder itself.
