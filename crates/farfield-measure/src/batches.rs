@@ -32,12 +32,12 @@ const SHORTEST_BITS: u32 = 14;
 /// Mean lengths of a session that a run lasts at least.
 const SESSIONS_MIN: u64 = 50;
 
-/// What is known of the measured part beside its batches.
+/// Properties of the measured part that its batches do not show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MeasuredPart {
-    /// How long it lasted.
+    /// Its length.
     pub lasted: Duration,
-    /// How long sessions last on average, where they arrive by themselves: for as long the rate of requests
+    /// The mean length of sessions, where they arrive by themselves: for as long the rate of requests
     /// remembers how many of them there are.
     pub session: Option<Duration>,
 }

@@ -63,7 +63,7 @@ farfield_base::mergeable! {
         outcome_times: OutcomeTimes,
         /// Seconds that are set aside; `None` where none may be.
         aside: Option<Box<SetAside>>,
-        /// Whether sessions arrive by themselves, and not when a user has ended the one before.
+        /// True if sessions arrive by themselves, and not when a user has ended the one before.
         sessions_arrive: bool => same,
     }
 }
@@ -231,7 +231,7 @@ impl Fold {
         }
     }
 
-    /// What is set aside; `None` where nothing may be.
+    /// The seconds that are set aside; `None` where none may be.
     pub fn aside(&self) -> Option<&SetAside> {
         self.aside.as_deref()
     }

@@ -95,7 +95,7 @@ impl Settling {
         self.sums_ns[stretch] = self.sums_ns[stretch].saturating_add(took.as_ns());
     }
 
-    /// What follows for a load that ended with `window`, or at `until`; none of too few requests.
+    /// The summary of a load that ended with `window`, or at `until`; none of too few requests.
     pub fn summary(&self, window: Window, until: Instant) -> Option<SettlingSummary> {
         let end = window.measure_to.min(until);
         let whole = usize::try_from(end.as_ns() >> self.length_bits).unwrap_or(usize::MAX).min(STRETCHES_MAX);
@@ -171,7 +171,7 @@ pub fn ends(stretches: &[(f64, f64)]) -> (usize, usize) {
         // One stretch has no spread, and says nothing.
         if count > 0.0 { (squares - sum * sum / count).max(0.0) / (count * count) } else { f64::INFINITY }
     };
-    // What rounding leaves of stretches that are all alike.
+    // The remainder that rounding leaves of stretches that are all alike.
     let rounding = 1e-12 * so_far[2] / so_far[0].max(1.0).powi(2);
     let mut begin = (0, error(0, whole) - rounding);
     for at in 1..=whole / BEGINNING {

@@ -55,9 +55,9 @@ pub enum LoadKind {
     Overload,
 }
 
-/// What the verdict asks of a model of load.
+/// Properties of a model of load that the verdict asks for.
 impl LoadKind {
-    /// Whether a fixed number of users each wait for a reply before they ask again: the interactive response
+    /// True if a fixed number of users each wait for a reply before they ask again: the interactive response
     /// time law holds.
     pub fn is_closed(self) -> bool {
         match self {
@@ -66,7 +66,7 @@ impl LoadKind {
         }
     }
 
-    /// Whether users arrive at a rate of their own, so that a lower rate is less load.
+    /// True if users arrive at a rate of their own, so that a lower rate is less load.
     pub fn has_users_who_arrive(self) -> bool {
         match self {
             LoadKind::Open | LoadKind::Hybrid => true,
@@ -74,7 +74,7 @@ impl LoadKind {
         }
     }
 
-    /// Whether the load is meant to exceed what the server takes: failures, and a server that it silences,
+    /// True if the load is meant to exceed what the server takes: failures, and a server that it silences,
     /// are what it measures.
     pub fn is_overload(self) -> bool {
         match self {
@@ -110,7 +110,7 @@ pub struct Heading {
     pub started_at: String,
 }
 
-/// How long each phase lasted.
+/// The length of each phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Phases {
     /// From the start to the measured part.
@@ -140,7 +140,7 @@ pub struct ConnectionsSummary {
     pub requests_per_connection: Vec<ReuseClass>,
     /// Requests sent again because their connection closed without a word about them.
     pub resent_requests: u64,
-    /// What was counted of each address of the server's, over the whole run, where connections go to several
+    /// Counts for each address of the server's, over the whole run, where connections go to several
     /// (`connections.addresses`); empty elsewhere.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub addresses: Vec<AddressStats>,
@@ -191,7 +191,7 @@ pub struct Summary {
     pub incomplete_reason: Option<String>,
     /// Lengths of the phases.
     pub phases: Phases,
-    /// What was set aside of the measured part; absent where nothing was to be (`run.set-aside`).
+    /// The seconds set aside of the measured part; absent where none were to be (`run.set-aside`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub set_aside: Option<SetAsideSummary>,
     /// When response times settled after the start of the load, and what they did then; null where there were
@@ -224,7 +224,7 @@ pub struct Summary {
     /// The sessions that began in the measured part; null where there were none in the whole run.
     #[serde(default)]
     pub sessions: Option<SessionsSummary>,
-    /// What failed in sessions, and why other requests failed where more is known than their outcome, the
+    /// Failures in sessions, and causes of other failed requests where more is known than their outcome, the
     /// most frequent first: at most a hundred kinds of failures.
     #[serde(default)]
     pub failures: Vec<FailureSummary>,
@@ -256,7 +256,7 @@ pub struct Summary {
     /// Limits of the server's processor time and memory, and their effects; null if it has none.
     #[serde(default)]
     pub server_limits: Option<ServerLimits>,
-    /// What gave out first, as far as the server was monitored; null if nothing was read of it.
+    /// The first resource to give out, as far as the server was monitored; null if nothing was read of it.
     #[serde(default)]
     pub bottleneck: Option<Bottleneck>,
     /// The run's clock beside the wall clock, by which packets are assigned to samples; null in virtual time,

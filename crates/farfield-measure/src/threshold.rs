@@ -49,7 +49,7 @@ pub struct Threshold {
     limit: f64,
 }
 
-/// How a threshold came out.
+/// The result of a threshold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ThresholdResult {
     /// The threshold, as it was written.
@@ -143,8 +143,8 @@ impl Threshold {
         }
     }
 
-    /// Whether the measurements up to `until` break the threshold, for a run that stops at once then. With
-    /// no measurements yet, or too few, it is not broken.
+    /// True if the measurements up to `until` break the threshold, for a run that stops at once then. With no
+    /// measurements yet, or too few, it is not broken.
     pub fn broken(&self, fold: &Fold, until: Instant) -> bool {
         self.measure(fold, until).is_some_and(|measured| self.comparison.is_refuted(measured, self.limit))
     }
@@ -197,7 +197,7 @@ impl Threshold {
         self.scope.is_none() && judges
     }
 
-    /// Whether its metric can be moved by a share of the requests that are late, each for a moment.
+    /// True if its metric can be moved by a share of the requests that are late, each for a moment.
     pub(crate) fn can_be_moved(&self, late_share: f64) -> bool {
         match self.metric {
             Metric::Time(Statistic::Quantile(quantile), _) => disturbed::moves(late_share, quantile),
@@ -335,7 +335,7 @@ impl Metric {
         let wrong = |error| ThresholdError::Value { text: text.to_owned(), error };
         match self.unit() {
             Unit::Ns => value.parse::<Duration>().map(|time| time.as_ns() as f64).map_err(wrong),
-            // Who writes `errors<1` has one per cent in mind.
+            // The author of `errors<1` has one per cent in mind.
             Unit::Share if value.trim().parse() == Ok(1.0) => {
                 Err(ThresholdError::WholeShare { text: text.to_owned(), value: value.trim().to_owned() })
             }

@@ -1,7 +1,7 @@
 //! The life of an origin: its listener, its threads, its connections, its end.
 //!
 //! Each thread runs an event loop of its own; the first also accepts, and hands connections out in turn.
-//! What they share is the [`Service`]: read-only but for the queue and the counters. Ending is abrupt by
+//! The [`Service`] is shared by all: read-only but for the queue and the counters. Ending is abrupt by
 //! design: the event loops are dropped with whatever they hold, so that open connections and requests in
 //! service do not hold it up.
 

@@ -87,7 +87,7 @@ pub fn from_to<T>(ends: [T; 2], in_words: impl Fn(T) -> String) -> String {
     ends.map(in_words).join(" to ")
 }
 
-/// How far an interval reaches from its number, to the farther end, as a share of it: `±1.2%`, `±35%`.
+/// The reach of an interval from its number, to the farther end, as a share of it: `±1.2%`, `±35%`.
 pub fn reach(number: f64, [low, high]: [f64; 2]) -> String {
     let percent = (number - low).max(high - number) / number * 100.0;
     match percent {

@@ -91,7 +91,7 @@ pub fn render(folder: &Path, columns: usize, look: Look<'_>) -> Result<String, S
     Ok(text)
 }
 
-/// Whether a run may be believed, in a word.
+/// The verdict on a run, in a word.
 fn verdict(summary: &Summary) -> &'static str {
     match (summary.complete, summary.verdict.valid) {
         (false, _) => "INCOMPLETE",

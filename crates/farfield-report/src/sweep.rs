@@ -59,7 +59,7 @@ fn kind(report: &SweepReport, metric: &str) -> (Unit, Scale) {
     (report.unit(metric), report.scale(metric))
 }
 
-/// What variation comes from, with the keys as `short` has them.
+/// The origin of variation, with the keys as `short` has them.
 fn origin(from: &Origin, short: &names::ShortNames) -> String {
     match from {
         Origin::Factor(key) => short.key(key).to_owned(),

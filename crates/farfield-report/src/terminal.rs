@@ -202,8 +202,8 @@ fn measured(summary: &Summary) -> Vec<String> {
     lines
 }
 
-/// How far the 95 % intervals of the response times reach; where none has one, how long a run would need to
-/// be for that of the median, if that is known.
+/// The reach of the 95 % intervals of the response times; where none has one, how long a run would need to be
+/// for that of the median, if that is known.
 fn interval_row(times: &TimingSummary) -> Option<String> {
     let name = "  95 %";
     let reach_of = |value_ns: u64, ends: Option<[u64; 2]>| {
@@ -298,7 +298,7 @@ fn classes(summary: &Summary) -> Vec<String> {
     end_table(lines, summary.classes.len().saturating_sub(CLASSES))
 }
 
-/// What gave out first, and what could not be read of the server.
+/// The first resource to give out, and what could not be read of the server.
 fn bottleneck(summary: &Summary) -> Vec<String> {
     let Some(found) = &summary.bottleneck else { return Vec::new() };
     let notes = found.notes.iter().take(NOTES).map(|note| ("  note", note));

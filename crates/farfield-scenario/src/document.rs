@@ -68,12 +68,12 @@ impl Document {
         self.flags.push((key.to_owned(), flag.to_owned()));
     }
 
-    /// Whether the document has the key `name`.
+    /// True if the document has the key `name`.
     pub fn contains(&self, name: &str) -> bool {
         self.table.contains_key(name)
     }
 
-    /// Whether the table `name` has the key `key`.
+    /// True if the table `name` has the key `key`.
     pub fn contains_below(&self, name: &str, key: &str) -> bool {
         self.table.get(name).is_some_and(|table| table.get(key).is_some())
     }
@@ -152,7 +152,7 @@ impl Document {
     }
 }
 
-/// Whether the key `path` is `key` or lies in its table or list.
+/// True if the key `path` is `key` or lies in its table or list.
 fn is_at_or_below(path: &str, key: &str) -> bool {
     path.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }

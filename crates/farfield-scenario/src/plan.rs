@@ -29,7 +29,7 @@ pub struct RunPlan {
     pub(crate) scenario: Scenario,
     pub(crate) parts: Parts,
     pub(crate) inputs: Inputs,
-    /// Whether the document or a flag says how long the warm-up is.
+    /// True if the document or a flag says how long the warm-up is.
     pub(crate) says_warm_up: bool,
     /// Where the server of the emulated plane is, if it runs already.
     pub(crate) location: Option<Location>,
@@ -48,7 +48,7 @@ pub(crate) struct Parts {
     pub asked: Asked,
     /// TLS to the server, if users talk it.
     pub tls: Option<PlannedTls>,
-    /// What is monitored; its port is not known yet.
+    /// The settings of the monitor; its port is not known yet.
     pub monitor: Option<MonitorSettings>,
 }
 
@@ -76,7 +76,7 @@ impl RunPlan {
         &self.scenario
     }
 
-    /// Whether the document or a flag says how long the warm-up is.
+    /// True if the document or a flag says how long the warm-up is.
     pub fn says_warm_up(&self) -> bool {
         self.says_warm_up
     }

@@ -134,7 +134,7 @@ impl RunPlan {
 }
 
 impl Scenario {
-    /// What users do, once the server's address is known.
+    /// The itinerary of users, once the server's address is known.
     fn itinerary(&self, encoded: Encoded, address: SocketAddr) -> Result<Itinerary, ScenarioError> {
         match encoded {
             Encoded::Whole(itinerary) => Ok(itinerary),

@@ -47,7 +47,7 @@ pub struct Scenario {
     pub thresholds: Vec<Threshold>,
     /// Conditions that end the run once one is broken.
     pub aborts: Vec<Threshold>,
-    /// What of the server is read while the run goes on; `false` for nothing.
+    /// Monitoring of the server while the run goes on; `false` for none.
     #[serde(skip_serializing_if = "MonitorSpec::is_default")]
     pub monitor: MonitorSpec,
     /// Length of the run.
@@ -183,7 +183,7 @@ pub struct OutputSpec {
     pub samples: Samples,
     /// Largest size of samples on disk.
     pub disk_budget: Bytes,
-    /// Whether the page of the run, `report.html`, is written at its end.
+    /// True if the page of the run, `report.html`, is written at its end.
     #[serde(skip_serializing_if = "Clone::clone")]
     pub report: bool,
 }

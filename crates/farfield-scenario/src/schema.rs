@@ -167,7 +167,7 @@ fn others(path: &[Step]) -> Vec<&'static str> {
         .collect()
 }
 
-/// Whether a value of this kind is taken, or refused for itself and not for its kind.
+/// True if a value of this kind is taken, or refused for itself and not for its kind.
 fn takes(path: &[Step], value: Value, called: &str) -> bool {
     refusal(path, value).is_none_or(|message| !message.contains(&format!("invalid type: {called}")))
 }

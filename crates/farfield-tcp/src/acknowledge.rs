@@ -77,8 +77,8 @@ impl Connection {
         let same = wnd == self.send.wnd;
         let send = &mut self.send;
         // RFC 9293 §3.10.7.4: SND.UNA =< SEG.ACK, and SND.WL1 < SEG.SEQ, or equal and SND.WL2 =< SEG.ACK.
-        // What acknowledges more is later too, whatever its number: were its window not taken, the one of
-        // before would move on with SND.UNA, beyond all that was offered
+        // A segment that acknowledges more is later too, whatever its number: were its window not taken, the
+        // one of before would move on with SND.UNA, beyond all that was offered
         let later = send.una < ack || send.wl1 < seq || (send.wl1 == seq && send.wl2 <= ack);
         if ack >= send.una && later {
             send.offer(wnd, seq, ack);

@@ -1,8 +1,8 @@
 //! Itineraries: what a user asks for next. The seam between when users act and what they do.
 //!
 //! A population asks here for the next page, shows here what comes back, and is handed what that led to.
-//! Whether pages come from a set, with bytes that were encoded before the run, or from sessions that depend
-//! on replies, is decided here and nowhere else.
+//! The choice between pages of a set, with bytes that were encoded before the run, and sessions that depend
+//! on replies, is made here and nowhere else.
 
 use crate::book::{Book, Http2Request, HttpVersion, Target};
 use crate::exchange::Job;

@@ -31,7 +31,7 @@ pub struct Bound {
     pub ahead_ns: i64,
 }
 
-/// What a capture's clock is ahead of a run's: `offset + drift · t`.
+/// The advance of a capture's clock over a run's: `offset + drift · t`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClockRelation {
     /// Nanoseconds ahead at the middle of the matched packets.

@@ -19,7 +19,7 @@ use std::net::IpAddr;
 /// One of the times of requests, by samples and by packets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeErrors {
-    /// Which.
+    /// The time that is compared.
     pub time: TimeKind,
     /// Matched requests that have it on both sides.
     pub pairs: u64,

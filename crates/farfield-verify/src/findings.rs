@@ -22,9 +22,9 @@ pub struct Finding {
     pub name: String,
     /// True if samples and packets disagree; false for what only limits the verification.
     pub disagrees: bool,
-    /// What was found, with numbers.
+    /// The observation, with numbers.
     pub evidence: String,
-    /// What to do.
+    /// The action to take.
     pub advice: String,
 }
 

@@ -75,7 +75,7 @@ impl AgreementLimits {
     }
 }
 
-/// What the capture had.
+/// The contents of the capture.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CaptureSummary {
     /// Packets in the file.
@@ -114,7 +114,7 @@ pub struct CaptureSummary {
     pub by_paths: bool,
 }
 
-/// What was matched, and what was not, by cause.
+/// Counts of what was matched, and of what was not, by cause.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MatchedCounts {
     /// Requests that are a sample and a transaction.
@@ -175,7 +175,7 @@ pub struct Verification {
     pub schema_version: u32,
     /// True if no finding disagrees.
     pub agrees: bool,
-    /// What was found, causes before effects.
+    /// The findings, causes before effects.
     pub findings: Vec<Finding>,
     /// The limits of agreement.
     pub limits: AgreementLimits,
@@ -183,7 +183,7 @@ pub struct Verification {
     pub capture: CaptureSummary,
     /// The clocks.
     pub clocks: Clocks,
-    /// What was matched.
+    /// Counts of what was matched.
     pub matched: MatchedCounts,
     /// The times, by both sides.
     pub times: Vec<TimeErrors>,
@@ -205,7 +205,7 @@ pub struct Verification {
     pub session_lengths: Option<AskedQuantity>,
     /// Shares of requests.
     pub mix: Vec<RequestShare>,
-    /// What could not be judged, and why.
+    /// Matters that could not be judged, and why.
     pub notes: Vec<String>,
 }
 

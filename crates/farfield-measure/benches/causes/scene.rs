@@ -153,7 +153,7 @@ fn sample(due: u64, done: u64, outcome: Outcome) -> Sample {
     farfield_testkit::samples::request(due, done, outcome)
 }
 
-/// What the machine's counters say of what the worker was kept from its processor by.
+/// The machine's counters of the time that the worker was kept from its processor.
 fn machine(away: &[Away]) -> MachineStats {
     let of = |why| away.iter().filter(|away| away.why == why).map(|away| away.to - away.from).sum::<u64>();
     let share = |ns: u64| ns as f64 / (END * u64::from(PROCESSORS)) as f64;

@@ -1,4 +1,4 @@
-//! What the summary says of runs whose every sample is known.
+//! Summaries of runs whose every sample is known.
 
 use super::*;
 use crate::fold::scene::{fold, sample, window};

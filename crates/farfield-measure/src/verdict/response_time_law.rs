@@ -85,7 +85,7 @@ fn limit(limits: &VerdictLimits) -> f64 {
     limits.response_time_law.as_f64()
 }
 
-/// What was reported, and what the law asks for.
+/// The response time that was reported, beside the one that the law asks for.
 fn note(reported: f64, asked_for: f64) -> String {
     let [reported_ms, asked_ms] = [reported, asked_for].map(|seconds| seconds * 1e3);
     format!(

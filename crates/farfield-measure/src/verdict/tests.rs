@@ -22,7 +22,7 @@ fn judge_at(fold: &Fold, stats: &EngineStats, until: Instant) -> Verdict {
     Asking::default().judge(fold, stats, until)
 }
 
-/// What is asked of a run.
+/// The demands on a run.
 #[derive(Clone, Copy)]
 struct Asking {
     load: LoadKind,
@@ -238,7 +238,7 @@ fn a_server_that_fails_often_is_still_measured() {
     assert_eq!((check.state, check.measured), (CheckState::Failed, Some(0.4)));
 }
 
-/// What the scenario says of errors outranks the check.
+/// A threshold of the scenario on errors outranks the check.
 #[test]
 fn a_scenario_that_says_what_may_fail_is_believed() {
     let refused = [(Outcome::ConnectRefused, 100)];
@@ -359,7 +359,7 @@ fn a_slow_server_is_not_silent() {
     assert_eq!(failed(&judge(&fold, &stats)), ["unfinished"]);
 }
 
-/// What this machine lacked is the run's fault, in the warm-up as well, and outranks that nothing succeeded.
+/// A lack of this machine is the run's fault, in the warm-up as well, and outranks that nothing succeeded.
 #[test]
 fn what_the_generator_lacked_makes_a_run_invalid() {
     let lack = |outcome| {

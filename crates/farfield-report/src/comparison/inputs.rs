@@ -1,5 +1,5 @@
-//! What two sides were asked for, and the machines they ran on, key by key: where these differ, a difference
-//! of the figures may come from there.
+//! The inputs of two sides, and the machines they ran on, key by key: where these differ, a difference of the
+//! figures may come from there.
 
 use super::side::Side;
 use crate::directory::{self, RunDirectory};

@@ -1,4 +1,4 @@
-//! What is compared: a rate, a share, or a time, under the names that thresholds have.
+//! The metrics of a comparison: a rate, a share, or a time, under the names that thresholds have.
 
 use crate::directory::RunDirectory;
 use farfield_base::Duration;
@@ -22,7 +22,7 @@ pub enum Metric {
     Time(Statistic, Timing),
 }
 
-/// What a time is summed up by.
+/// The statistic that sums a time up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Statistic {
     /// The mean.
@@ -31,7 +31,7 @@ pub enum Statistic {
     Quantile(Quantile),
 }
 
-/// What is no metric.
+/// The name of no metric.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is no metric that runs are compared by; there are rate, errors, mean, p50, p90, p95, p99, p99.9 and \
@@ -41,7 +41,7 @@ pub struct MetricError(pub String);
 
 /// Why a run has no number.
 const NOTHING: &str = "a run has measured nothing of it";
-/// What rounding may move a number by, as a share of it.
+/// The most that rounding may move a number by, as a share of it.
 const ROUNDING: f64 = 0.002;
 
 /// A measured part of less than two milliseconds becomes so many times as long.
@@ -51,7 +51,7 @@ const TOO_SHORT_BY: u64 = 10;
 const QUANTILES: [&str; 6] = ["p50", "p90", "p95", "p99", "p99.9", "p99.99"];
 
 impl Metric {
-    /// What is compared unless more is asked for.
+    /// The metrics that are compared unless more is asked for.
     pub const DEFAULT: [Metric; 7] = [
         Metric::Rate,
         Metric::Errors,
@@ -62,7 +62,7 @@ impl Metric {
         Metric::Time(Statistic::Quantile(Quantile::P99_9), Timing::Response),
     ];
 
-    /// How its numbers are compared.
+    /// The scale on which its numbers are compared.
     pub fn scale(self) -> Scale {
         match self {
             Metric::Errors => Scale::Difference,
@@ -146,8 +146,9 @@ impl Metric {
         (ns > 0).then_some(ns as f64)
     }
 
-    /// What a run lacks for an interval of its own; none where it has one, and where no length of run is known
-    /// to matter: repeats of self-similar arrivals are independent, though no part of a run shows their mean.
+    /// The need of a run for an interval of its own; none where it has one, and where no length of run is
+    /// known to matter: repeats of self-similar arrivals are independent, though no part of a run shows their
+    /// mean.
     pub fn need_of(self, run: &RunDirectory) -> Option<Need> {
         let none = self.no_interval(run)?;
         let lasted = Duration::from_ns(run.summary().phases.steady_ns);
@@ -220,7 +221,7 @@ impl Metric {
     }
 }
 
-/// Whether these are times of a summary from before intervals allowed for requests that are alike.
+/// True if these are times of a summary from before intervals allowed for requests that are alike.
 fn is_older(times: &TimingSummary) -> bool {
     times.mean_interval_ns.is_none() && times.no_mean_interval.is_none()
 }

@@ -1,4 +1,4 @@
-//! What the summary says, as tables: the verdict first, with what to do, then what was asked and done.
+//! The summary as tables: the verdict first, with what to do, then what was asked and done.
 
 use super::{NAMES, escaped, sentence, table};
 use crate::figures::{by_status, bytes_rate, count, percent, rate, time};
@@ -46,7 +46,7 @@ pub(super) fn verdict(page: &mut String, summary: &Summary) {
     }
     if !verdict.valid {
         page.push_str("<p>The figures are not to be believed:</p><ul>\n");
-        // What others follow from comes first.
+        // Causes come before what follows from them.
         let (causes, others): (Vec<&Check>, Vec<&Check>) =
             verdict.failed().partition(|check| check.follows_from.is_none());
         causes.into_iter().chain(others).for_each(|check| failed(page, check));
@@ -65,7 +65,7 @@ pub(super) fn verdict(page: &mut String, summary: &Summary) {
     page.push_str("</section>\n");
 }
 
-/// How many checks failed or passed, and how many do not apply, in the words of the terminal.
+/// Numbers of checks that failed or passed, and of those that do not apply, in the words of the terminal.
 fn checks_in_words(checks: &[Check]) -> String {
     let of = |state| checks.iter().filter(|check| check.state == state).count();
     let judged = match of(CheckState::Failed) {

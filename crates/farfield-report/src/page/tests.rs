@@ -1,4 +1,4 @@
-//! What the page says and draws, of runs whole and damaged, and that nothing hostile becomes script.
+//! The page's words and drawings, of runs whole and damaged, and that nothing hostile becomes script.
 
 use super::*;
 use crate::directory::SUMMARY_FILE;
@@ -145,7 +145,7 @@ fn what_is_missing_or_damaged_costs_its_own_section() {
     }
 }
 
-/// What does not apply has not failed, and the page says so where it counts checks.
+/// A check that does not apply has not failed, and the page says so where it counts checks.
 #[test]
 fn checks_are_counted_as_the_terminal_counts_them() {
     for scene in [Scene::good(), Scene::worst()] {

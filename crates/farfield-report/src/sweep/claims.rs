@@ -13,7 +13,7 @@ pub(super) fn word(verdict: Verdict) -> &'static str {
     }
 }
 
-/// What was found: `rate -48.2% (-51.0% to -45.1%) at rtt=60ms, claimed below -50.0%, 6 blocks`.
+/// The finding: `rate -48.2% (-51.0% to -45.1%) at rtt=60ms, claimed below -50.0%, 6 blocks`.
 pub(super) fn finding(report: &SweepReport, judged: &ClaimReport) -> String {
     let claim = &judged.claim;
     let blocks = if judged.blocks == 1 { "block" } else { "blocks" };

@@ -32,7 +32,8 @@ pub struct ColumnRequest {
     pub expression: String,
     /// The unit; that of the expression's one name if absent, else none.
     pub unit: Option<Unit>,
-    /// How numbers are compared; by differences where the unit is a share, else by ratios, if absent.
+    /// The scale on which numbers are compared; differences where the unit is a share, else ratios, if
+    /// absent.
     pub scale: Option<Scale>,
 }
 

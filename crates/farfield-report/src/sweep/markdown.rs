@@ -137,7 +137,7 @@ fn earlier(report: &SweepReport) -> String {
     text
 }
 
-/// How runs were made, and how they ended.
+/// The number of runs, the way they were made, and their end.
 fn runs(report: &SweepReport) -> String {
     let invalid = report.runs.iter().filter(|run| !run.counts()).count();
     let invalid = match invalid {
@@ -205,8 +205,8 @@ fn table(report: &SweepReport, plan: &TablePlan) -> String {
     text
 }
 
-/// How many runs of a point count, and what speaks against them: checks that others failed, checks that the
-/// question does without, warnings, and doubts of intervals.
+/// The number of runs of a point that count, and what speaks against them: checks that others failed, checks
+/// that the question does without, warnings, and doubts of intervals.
 fn counted(point: &PointReport) -> String {
     let all = point.runs + point.invalid;
     let mut words = match point.invalid {

@@ -42,7 +42,7 @@ pub fn render(report: &SweepReport, story: &Story) -> String {
     page
 }
 
-/// What the words and numbers of the page are.
+/// The meaning of the words and numbers of the page.
 const EXPLANATION: &str = "<h2>How to read this</h2>\n<p>Runs are made in blocks, each with a run of every point in an order that is drawn, and all \
     with one seed, so that points are compared by pairs. A mean over repeats has Student's 95 % interval; means of times and rates are geometric. Only valid runs \
     count. A change is called a difference if it is one at 5 % with all lines of its table considered together (Holm 1979); <em>may be none</em> \
@@ -143,7 +143,7 @@ fn points(page: &mut String, report: &SweepReport, names: &ShortNames) {
     table(page, &head, &rows);
 }
 
-/// What speaks against intervals.
+/// Reasons to doubt intervals.
 fn doubts(page: &mut String, report: &SweepReport, names: &ShortNames) {
     let of_point = |point: &PointReport| -> Vec<String> {
         let label = in_settings(&point.settings, names);
@@ -159,7 +159,7 @@ fn doubts(page: &mut String, report: &SweepReport, names: &ShortNames) {
     }
 }
 
-/// How long runs had to become, and why they are not long enough.
+/// Changes of the lengths of runs, and why they are not long enough.
 fn lengths(page: &mut String, report: &SweepReport) {
     let Some(lengths) = &report.lengths else { return };
     let changes = lengths.changes.iter().map(LengthChange::in_words);

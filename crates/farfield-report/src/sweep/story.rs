@@ -1,5 +1,5 @@
-//! What a question says beside its runs: where it comes from, what was seen there, how it is asked here, and
-//! which tables and charts answer it.
+//! The words of a question beside its runs: where it comes from, what was seen there, how it is asked here,
+//! and which tables and charts answer it.
 
 use super::names::ShortNames;
 use super::page::facets::numbers;
@@ -9,15 +9,15 @@ use farfield_experiment::sweep::{PointReport, Setting, SweepReport, Unit};
 /// The texts, tables and charts of a question.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Story {
-    /// How the question is asked for again, such as `farfield experiment wagon/figure-15`.
+    /// The command that asks the question again, such as `farfield experiment wagon/figure-15`.
     pub command: String,
     /// Where it comes from: a paper and a figure.
     pub source: String,
-    /// What was seen there, in paragraphs.
+    /// The observations there, in paragraphs.
     pub saw: String,
-    /// How it is asked here, in paragraphs.
+    /// The question as it is asked here, in paragraphs.
     pub here: String,
-    /// What else was noticed, in paragraphs.
+    /// Other observations, in paragraphs.
     pub noticed: String,
     /// Where the numbers come from, in a paragraph.
     pub origin: String,
@@ -51,9 +51,9 @@ pub struct ChartPlan {
     pub lines: Option<String>,
     /// The values of that key which are drawn; all if empty.
     pub only: Vec<String>,
-    /// What all points of the chart set.
+    /// The settings of all points of the chart.
     pub at: Vec<Setting>,
-    /// Whether the key to the right goes by doublings.
+    /// True if the key to the right goes by doublings.
     pub is_log: bool,
 }
 
@@ -109,7 +109,7 @@ impl ChartPlan {
         Chart::new(title, x, y, series)
     }
 
-    /// Whether a point is one of the chart's.
+    /// True if a point is one of the chart's.
     fn has(&self, point: &PointReport) -> bool {
         self.at.iter().all(|setting| point.settings.contains(setting))
     }

@@ -30,7 +30,7 @@ pub struct Table {
     rows: Vec<Vec<Option<Cell>>>,
 }
 
-/// What is in a cell.
+/// The content of a cell.
 #[derive(Debug, Clone, PartialEq)]
 enum Cell {
     Text(String),
@@ -232,7 +232,7 @@ impl Cell {
     }
 }
 
-/// What the sweep knows of a run.
+/// Puts the sweep's own columns of a run.
 fn put_run(table: &mut Builder, report: &SweepReport, run: &RunRecord) {
     let design = &run.design;
     table.put("experiment", Cell::Text(report.experiment.clone()));

@@ -120,7 +120,7 @@ fn ended(report: &SweepReport) -> String {
     text
 }
 
-/// How long runs had to become, and why they are not long enough.
+/// Changes of the lengths of runs, and why they are not long enough.
 fn lengths(report: &SweepReport) -> String {
     let Some(lengths) = &report.lengths else { return String::new() };
     let mut text = String::new();
@@ -137,7 +137,7 @@ fn lengths(report: &SweepReport) -> String {
     text
 }
 
-/// What speaks against intervals that are shown, each once.
+/// Reasons to doubt intervals that are shown, each once.
 fn doubts(report: &SweepReport) -> String {
     let mut text = String::new();
     for doubt in [Doubt::Dependent, Doubt::NotNormal] {

@@ -1,4 +1,4 @@
-//! What a run is called in its result: its server, its load, in words.
+//! The heading of a run in its result: its server, its load, in words.
 
 use crate::Scenario;
 use farfield_base::Duration;

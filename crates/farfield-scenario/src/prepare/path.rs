@@ -35,7 +35,7 @@ impl Scenario {
     }
 }
 
-/// What is between each client and the server.
+/// The links between each client and the server.
 fn links(spec: &NetworkSpec) -> String {
     if spec.topology.is_some() {
         return "a topology".to_owned();

@@ -2,8 +2,8 @@
 //! section 5).
 //!
 //! The `url` crate resolves them as browsers do (WHATWG URL, which is section 5 for what is well-formed).
-//! What leads to another server, another port or another scheme is nothing that can be asked for here, and is
-//! not turned into something that can.
+//! A URL that leads to another server, another port or another scheme is nothing that can be asked for here,
+//! and is not turned into something that can.
 
 use url::{Position, Url};
 

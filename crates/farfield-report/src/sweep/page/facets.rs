@@ -57,7 +57,7 @@ pub fn charts(page: &mut String, report: &SweepReport, names: &ShortNames) {
     }
 }
 
-/// Whether a metric is 0 at every point, which needs no chart.
+/// True if a metric is 0 at every point, which needs no chart.
 fn is_zero(report: &SweepReport, metric: &str) -> bool {
     let means = report.points.iter().filter_map(|point| point.estimate(metric)?.mean);
     means.into_iter().all(|mean| mean == 0.0)
