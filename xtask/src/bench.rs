@@ -56,7 +56,7 @@ use xtask::{process, system};
 /// Measures farfield beside other load generators, and keeps the tables in docs/performance.md.
 #[derive(Debug, Args)]
 pub struct BenchArgs {
-    /// Which to run; all if none is named.
+    /// Benches to run; all if none is named.
     #[arg(value_parser = BENCHES.iter().map(|bench| bench.name).collect::<Vec<_>>())]
     names: Vec<String>,
     /// Short runs, to see that all works; their figures are not kept.

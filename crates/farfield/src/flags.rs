@@ -139,7 +139,7 @@ pub struct RunFlags {
     pub result: ResultFlags,
     #[command(flatten)]
     pub watch: watch::WatchFlags,
-    /// What to print on standard output
+    /// Format of standard output
     #[arg(long, value_enum, default_value_t = watch::RunFormat::Text, help_heading = OUTPUT)]
     pub format: watch::RunFormat,
     /// Print no progress
@@ -160,7 +160,7 @@ pub struct RunFlags {
 }
 
 impl RunFlags {
-    /// What the flags lay over a scenario.
+    /// The keys that the flags lay over a scenario.
     pub fn overlay(&self) -> Overlay {
         let mut overlay = Overlay::default();
         self.load.lay(&mut overlay);
@@ -202,7 +202,7 @@ pub struct TryFlags {
     pub keys: KeyFlags,
 }
 
-/// What is printed on standard output.
+/// The format of what is printed on standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum Format {
     /// A summary that fits a terminal.
@@ -230,7 +230,7 @@ pub struct ServeFlags {
     /// Number of event loops
     #[arg(short = 't', long, value_name = "COUNT")]
     pub threads: Option<u32>,
-    /// How long each request takes to serve
+    /// Time to serve each request
     #[arg(long, value_name = "TIME")]
     pub service_time: Option<String>,
     /// The most requests served at once; the others wait; no limit if absent
@@ -287,7 +287,7 @@ pub struct VerifyFlags {
     /// The capture file, pcapng or pcap, taken on this or another machine; the run's own if absent
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub capture: Option<PathBuf>,
-    /// What to print
+    /// Format of standard output
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
 }
@@ -345,7 +345,7 @@ pub enum Schematic {
     Scenario,
     /// summary.json of a run directory.
     Summary,
-    /// What `farfield capacity --format json` prints.
+    /// Output of `farfield capacity --format json`.
     Capacity,
     /// sweep.json of a sweep.
     Sweep,

@@ -28,7 +28,7 @@ pub fn put(text: &str) -> Result<(), Problem> {
     write_out(&clean(text))
 }
 
-/// Whether standard output is a terminal.
+/// True if standard output is a terminal.
 pub fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
@@ -61,7 +61,7 @@ pub fn put_export(write: &dyn Fn(&mut dyn Write) -> Result<(), ExportError>) -> 
     let mut out = io::BufWriter::new(io::stdout().lock());
     match write(&mut out).and_then(|()| Ok(out.flush()?)) {
         Err(ExportError::Write(error)) if error.kind() == ErrorKind::BrokenPipe => {
-            // What is left in the buffer has no reader.
+            // The rest in the buffer has no reader.
             let _ = out.into_parts();
             Ok(())
         }
@@ -110,13 +110,13 @@ pub fn put_progress(line: &str, over: bool) {
     }
 }
 
-/// Whether this process may read its terminal: it is in the foreground there. Elsewhere reading would
-/// stop it.
+/// True if this process may read its terminal: it is in the foreground there. Elsewhere reading would stop
+/// it.
 pub fn is_in_foreground() -> bool {
     rustix::termios::tcgetpgrp(io::stdin()).is_ok_and(|group| group == rustix::process::getpgrp())
 }
 
-/// Whether a short line can be written without waiting. A pipe that poll(2) says so of has room for a page
+/// True if a short line can be written without waiting. A pipe that poll(2) says so of has room for a page
 /// (pipe(7)); a terminal that is paused has none, though nothing was written to it yet.
 fn takes_a_line(out: &impl AsFd) -> bool {
     let mut polled = [PollFd::new(out, PollFlags::OUT)];

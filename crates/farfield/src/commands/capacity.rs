@@ -88,8 +88,8 @@ pub fn capacity(flags: &CapacityFlags) -> Result<Exit, Problem> {
     Ok(exit(&report))
 }
 
-/// What is laid over the scenario in all trials. What is known of a URL alone is loaded openly: users who
-/// wait for a slow server ask it for less, and hide that it is slow.
+/// The keys that are laid over the scenario in all trials. A server of which only the URL is known is loaded
+/// openly: users who wait for a slow server ask it for less, and hide that it is slow.
 fn overlay(flags: &CapacityFlags) -> Overlay {
     let overlay = flags.overlay();
     let is_url = flags.what.contains("://");

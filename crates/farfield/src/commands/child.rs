@@ -39,7 +39,7 @@ pub struct ChildRuns {
     pub stop: Arc<AtomicBool>,
 }
 
-/// What a run of an experiment is asked for.
+/// The run that an experiment asks for.
 pub struct Asked<'a, T> {
     /// Its place in the experiment, as `design.json` keeps it.
     pub design: &'a T,
@@ -57,7 +57,7 @@ pub struct Made {
     pub run: RunDirectory,
     /// Seconds that it took, with start and end.
     pub took_s: f64,
-    /// Whether it was there already.
+    /// True if it was there already.
     pub read_back: bool,
 }
 

@@ -58,7 +58,7 @@ fn judge(conditions: Vec<FailIf>, compared: &Comparison) -> Vec<(FailIf, Vec<Jud
     conditions.into_iter().map(|condition| (condition.clone(), judgements(&condition))).collect()
 }
 
-/// What is exceeded outranks what is undecided.
+/// An exceeded limit outranks an undecided one.
 fn exit(judged: &[(FailIf, Vec<Judgement>)]) -> Exit {
     let any = |judgement| judged.iter().any(|(_, judgements)| judgements.contains(&judgement));
     if any(Judgement::Exceeded) {

@@ -1,4 +1,4 @@
-//! What an experiment makes of a run's summary: whether the run counts, and what its goals came to.
+//! The summary of a run as an experiment reads it: whether the run counts, and what its goals came to.
 
 use farfield_experiment::{GoalReading, Observed, Validity};
 use farfield_measure::bottleneck::Cause;
@@ -23,7 +23,7 @@ const OF_THE_SERVER: [&str; 9] = [
 const OF_A_FULL_GENERATOR: [&str; 5] =
     ["worker-cpu", "generator-lacked", "achieved-rate", "gateway-overruns", "samples-lost"];
 
-/// What a run came to, whose directory this is and that took so many seconds.
+/// The result of a run, whose directory this is and that took so many seconds.
 pub fn observed(summary: &Summary, goals: &[String], directory: &Path, took_s: f64) -> Observed {
     let of_goal = |goal: &String| {
         let result = summary.thresholds.iter().find(|result| result.text == *goal);
@@ -53,7 +53,7 @@ fn absent(goal: &str) -> GoalReading {
     GoalReading { goal: goal.to_owned(), measured: None, margin: 0.0, kept: false }
 }
 
-/// Whether a run counts; without goals it is the run alone that is asked about.
+/// The validity of a run; without goals it is the run alone that is asked about.
 pub fn validity(summary: &Summary, goals: &[GoalReading]) -> Validity {
     let broken = goals.iter().any(|goal| !goal.kept);
     let Some(first) = summary.verdict.first_cause() else {
@@ -73,7 +73,7 @@ pub fn validity(summary: &Summary, goals: &[GoalReading]) -> Validity {
     Validity::Invalid { cause, is_full }
 }
 
-/// What gave out, as a clause.
+/// The cause in words, as a clause.
 fn gave_out(cause: Cause) -> &'static str {
     match cause {
         Cause::Generator => "the generator gave out",

@@ -64,7 +64,7 @@ fn read(named: &Path) -> Result<Question, Problem> {
     Ok(question)
 }
 
-/// What a question asks of a sweep.
+/// The sweep that a question asks for.
 fn asked<'a>(question: &'a Question, scenario: Option<&'a str>) -> Asked<'a> {
     Asked {
         what: scenario,

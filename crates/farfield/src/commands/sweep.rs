@@ -31,23 +31,23 @@ const PARQUET_FILE: &str = "table.parquet";
 /// The page.
 const PAGE_FILE: &str = "sweep.html";
 
-/// What is asked of a sweep.
+/// The request for a sweep.
 pub struct Asked<'a> {
     /// The URL or the scenario; farfield's built-in server if absent.
     pub what: Option<&'a str>,
-    /// What is laid over it in all runs.
+    /// The keys that are laid over it in all runs.
     pub overlay: Overlay,
-    /// Which runs there are to be.
+    /// The runs that there are to be.
     pub design: &'a DesignFlags,
-    /// How often they are repeated.
+    /// Their repeats.
     pub repeat: &'a RepeatFlags,
-    /// What such an experiment is called, also in the name of its folder.
+    /// The name of such an experiment, also in the name of its folder.
     pub name: &'a str,
-    /// What this one is called; after its scenario if absent.
+    /// The title of this one; after its scenario if absent.
     pub title: Option<&'a str>,
-    /// What is claimed.
+    /// The claims to judge.
     pub claims: &'a [Claim],
-    /// How often undecided claims are looked at.
+    /// Number of looks at undecided claims.
     pub looks: u32,
     /// The question with all that it says beside its runs.
     pub question: Option<&'a Question>,

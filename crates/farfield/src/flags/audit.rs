@@ -54,7 +54,7 @@ pub struct AuditFlags {
     /// Write the page into this file as well; only into the directory if absent
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub page: Option<PathBuf>,
-    /// What to print on standard output
+    /// Format of standard output
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
 }

@@ -10,7 +10,7 @@ use farfield_scenario::Overlay;
 use std::path::PathBuf;
 
 keyed! {
-    /// What of the load is not searched for.
+    /// The parts of the load that are not searched for.
     #[command(next_help_heading = LOAD)]
     pub struct TrialLoadFlags {
         /// Users of a closed load: of the first trial, as --from; the scenario's if absent
@@ -35,7 +35,7 @@ Examples:\n  \
 pub struct CapacityFlags {
     /// A URL, or a scenario file, whose load is raised
     ///
-    /// What is raised are arrivals where they come by themselves, and users of a closed load.
+    /// Arrivals are raised where they come by themselves, and users of a closed load.
     #[arg(value_name = "URL|SCENARIO", value_hint = ValueHint::FilePath)]
     pub what: String,
     /// Find the highest load that keeps these thresholds: 'p99<1s,errors<1%'; --peak if absent
@@ -53,7 +53,7 @@ pub struct CapacityFlags {
     pub load: TrialLoadFlags,
     #[command(flatten)]
     pub scenario: ScenarioFlags,
-    /// What to print on standard output
+    /// Format of standard output
     #[arg(long, value_enum, default_value_t = Format::Text, help_heading = OUTPUT)]
     pub format: Format,
     /// Print no progress
@@ -103,7 +103,7 @@ pub struct SearchFlags {
 }
 
 impl CapacityFlags {
-    /// What the flags lay over a scenario, in each trial.
+    /// The keys that the flags lay over a scenario, in each trial.
     pub fn overlay(&self) -> Overlay {
         let mut overlay = Overlay::default();
         self.load.lay(&mut overlay);

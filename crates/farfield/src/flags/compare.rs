@@ -27,12 +27,12 @@ pub struct CompareFlags {
     /// in percentage points; may be repeated
     #[arg(long = "fail-if", value_name = "CHANGE")]
     pub fail_ifs: Vec<String>,
-    /// What to print
+    /// Format of standard output
     #[arg(long, value_enum, default_value_t = CompareFormat::Text)]
     pub format: CompareFormat,
 }
 
-/// What `farfield compare` prints.
+/// The format of what `farfield compare` prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum CompareFormat {
     /// Text for a terminal.

@@ -31,7 +31,7 @@ pub struct ExportFlags {
 }
 
 impl ExportFlags {
-    /// What the flags lay over the scenario.
+    /// The keys that the flags lay over the scenario.
     pub fn overlay(&self) -> Overlay {
         let mut overlay = Overlay::default();
         if let Some(duration) = &self.duration {

@@ -2,15 +2,15 @@
 
 /// Users, their rate, and the length of a run.
 pub const LOAD: &str = "Load";
-/// What carries the traffic, and the paths of clients.
+/// The carrier of the traffic, and the paths of clients.
 pub const PATHS: &str = "Paths";
 /// The server under test.
 pub const SERVER: &str = "Server";
 /// Certificates, and who trusts them.
 pub const TLS: &str = "TLS";
-/// What is asked, in which version of HTTP, and on which connections.
+/// Requests, their version of HTTP, and connections.
 pub const PROTOCOL: &str = "Protocol";
-/// What is printed, kept and shown.
+/// The results that are printed, kept and shown.
 pub const OUTPUT: &str = "Output";
 /// Conditions on the result, repeats, and what farfield and the server may take of the machine.
 pub const LIMITS: &str = "Limits";

@@ -28,7 +28,7 @@ pub struct PathFlags {
 }
 
 impl PathFlags {
-    /// What the flags lay over a scenario.
+    /// The keys that the flags lay over a scenario.
     pub fn overlay(&self) -> Overlay {
         let mut overlay = network_alone("farfield path");
         self.network.lay(&mut overlay);

@@ -19,7 +19,7 @@ pub struct ReportFlags {
     /// The run directory; `last` is the newest of farfield-runs, `last~1` the one before it
     #[arg(default_value = "last", value_hint = ValueHint::DirPath, value_parser = run_directory)]
     pub directory: PathBuf,
-    /// What to print
+    /// Content and format of standard output
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     pub format: ReportFormat,
     /// The histogram of `--format hgrm`, by its tag in histograms.hlog
@@ -30,7 +30,7 @@ pub struct ReportFlags {
     pub out: Option<PathBuf>,
 }
 
-/// What `farfield report` prints.
+/// The content and format of what `farfield report` prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum ReportFormat {
     /// A summary that fits a terminal.

@@ -132,7 +132,7 @@ impl RouteFlags {
         }
     }
 
-    /// What the flags lay over a scenario.
+    /// The keys that the flags lay over a scenario.
     pub fn overlay(&self) -> Overlay {
         let mut overlay = network_alone("farfield route");
         self.network.lay(&mut overlay);

@@ -87,7 +87,7 @@ keyed! {
     /// Connections: their addresses, and their use by users.
     #[command(next_help_heading = PATHS)]
     pub struct ConnectionFlags {
-        /// How users use connections: one-request, persistent, early-close, pipelined,
+        /// Use of connections by users: one-request, persistent, early-close, pipelined,
         /// pipelined-early-close, multiplexed or shared-pool
         #[arg(long, help_heading = PROTOCOL, hide_short_help = true, value_name = "POLICY", value_parser = Suggested(POLICIES))]
         policy: Option<String> => "connections.policy",
@@ -153,7 +153,7 @@ keyed! {
         /// URL of the server; the scenario's or the built-in server if absent
         #[arg(long, value_name = "URL")]
         target: Option<String> => "target",
-        /// What carries the traffic: sockets, emulated or simulated
+        /// Carrier of the traffic: sockets, emulated or simulated
         ///
         /// The kernel's sockets; clients with addresses, paths and TCP of their own before a real server; or
         /// users, network and a model of the server in virtual time.
@@ -276,7 +276,7 @@ keyed! {
         /// It must hold no run yet.
         #[arg(short = 'o', long, value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
         out: Option<PathBuf> => "output.directory",
-        /// Which samples to keep: all, none, or a number k for every k-th
+        /// Keep these samples: all, none, or a number k for every k-th
         #[arg(long, hide_short_help = true, value_name = "WHICH", value_parser = Suggested(SAMPLES))]
         samples: Option<String> => "output.samples" as keys::number_or_word,
         /// Keep the packets between clients and server in capture.pcapng

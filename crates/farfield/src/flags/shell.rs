@@ -58,7 +58,7 @@ pub(super) fn beside(text: &str) -> Result<(String, String), String> {
 }
 
 impl ShellFlags {
-    /// What the flags lay over a scenario.
+    /// The keys that the flags lay over a scenario.
     pub fn overlay(&self) -> Overlay {
         let mut overlay = network_alone("farfield shell");
         if let Some(url) = &self.url {

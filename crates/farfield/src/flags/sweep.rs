@@ -33,7 +33,7 @@ pub struct SweepFlags {
     pub load: LoadFlags,
     #[command(flatten)]
     pub scenario: ScenarioFlags,
-    /// What to print on standard output
+    /// Format of standard output
     #[arg(long, value_enum, default_value_t, help_heading = OUTPUT)]
     pub format: SweepFormat,
     /// Print no progress
@@ -41,7 +41,7 @@ pub struct SweepFlags {
     pub quiet: bool,
 }
 
-/// Which runs there are to be.
+/// The runs that there are to be.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Sweep")]
 pub struct DesignFlags {
@@ -69,7 +69,7 @@ pub struct DesignFlags {
     pub out: Option<PathBuf>,
 }
 
-/// How often each run is repeated.
+/// Repeats of each run.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = LIMITS)]
 pub struct RepeatFlags {
@@ -123,7 +123,7 @@ pub struct ExperimentFlags {
     /// Runs that are in it are not made again.
     #[arg(short = 'o', long, value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,
-    /// What to print on standard output
+    /// Format of standard output
     #[arg(long, value_enum, default_value_t, help_heading = OUTPUT)]
     pub format: SweepFormat,
     /// Print no progress
@@ -131,7 +131,7 @@ pub struct ExperimentFlags {
     pub quiet: bool,
 }
 
-/// What `farfield sweep` prints.
+/// The format of what `farfield sweep` prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum SweepFormat {
     /// The points and what moves the result, on a terminal.
@@ -144,14 +144,14 @@ pub enum SweepFormat {
 }
 
 impl RepeatFlags {
-    /// Whether repeats are asked for.
+    /// True if repeats are asked for.
     pub fn is_asked(&self) -> bool {
         self.repeats.is_some() || self.until.is_some()
     }
 }
 
 impl SweepFlags {
-    /// What the flags lay over a scenario, in each run.
+    /// The keys that the flags lay over a scenario, in each run.
     pub fn overlay(&self) -> Overlay {
         let mut overlay = Overlay::default();
         self.load.lay(&mut overlay);

@@ -26,7 +26,7 @@ pub struct WatchFlags {
     pub ui: Option<String>,
 }
 
-/// What a run prints on standard output.
+/// The format of what a run prints on standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum RunFormat {
     /// A summary that fits a terminal.

@@ -1,5 +1,5 @@
-//! What stands below the flags of a command: prose, exit codes and examples, in paragraphs whose first lines
-//! are their titles.
+//! The text below the flags of a command: prose, exit codes and examples, in paragraphs whose first lines are
+//! their titles.
 
 use clap::Command;
 

@@ -37,12 +37,12 @@ fn said(command: Command, default: &dyn Fn(&str, &str) -> Option<String>) -> Com
     command.mut_subcommands(|command| said(command, default))
 }
 
-/// Whether a flag has a value, and is not there only for help.
+/// True if a flag has a value, and is not there only for help.
 pub fn takes_value(flag: &Arg) -> bool {
     matches!(flag.get_action(), ArgAction::Set | ArgAction::Append)
 }
 
-/// Whether a flag says what holds where it is absent.
+/// True if a flag says what holds where it is absent.
 pub fn says_default(flag: &Arg) -> bool {
     let all = [flag.get_help(), flag.get_long_help()].into_iter().flatten().map(ToString::to_string);
     let has = |text: &str| ["default", "absent", "may be repeated"].iter().any(|word| text.contains(word));

@@ -23,12 +23,12 @@ pub fn nearest<'n>(typed: &str, names: &[&'n str]) -> Vec<&'n str> {
     near.into_iter().take(NEAREST).map(|(_, name)| name).collect()
 }
 
-/// What stands behind the last dot of a key.
+/// The part of a key behind its last dot.
 fn last(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or(name)
 }
 
-/// Whether a key is in the table that `typed` names, if that names one.
+/// True if a key is in the table that `typed` names, if that names one.
 fn same_table(name: &str, typed: &str) -> bool {
     match typed.rsplit_once('.') {
         Some((table, _)) => name.rsplit_once('.').is_some_and(|(own, _)| own == table),

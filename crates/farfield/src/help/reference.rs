@@ -1,5 +1,5 @@
-//! What the pages of docs say of keys, checks and metrics, read from the pages themselves, so that help and
-//! the form say nothing else.
+//! The descriptions of keys, checks and metrics in the pages of docs, read from the pages themselves, so that
+//! help and the form say nothing else.
 //!
 //! A key stands either in an example, `key = value   # help`, below the header of its table, or in the row of
 //! a table `| key | default | help |` below the heading of its section. Of a key that is in neither, the
@@ -30,8 +30,7 @@ pub fn tables() -> Vec<(String, String)> {
     headings.filter_map(table).collect()
 }
 
-/// What the page says of a key; of one in an inner table, at least what it says of such keys, or of the
-/// table.
+/// The page's description of a key; of one in an inner table, at least that of such keys, or of the table.
 pub fn described(help: &BTreeMap<String, String>, key: &str) -> Option<String> {
     let (outer, last) = (key.split('.').next().unwrap_or(key), key.rsplit('.').next().unwrap_or(key));
     let inner = || help.get(&format!("{outer}.{last}")).filter(|_| outer != last);
@@ -112,7 +111,7 @@ fn cells_of(line: &str) -> Option<Vec<&str>> {
     Some(inside.split('|').map(str::trim).collect())
 }
 
-/// What the page says of each key, by its path: `load.users`.
+/// The page's description of each key, by its path: `load.users`.
 pub fn of_keys() -> BTreeMap<String, String> {
     let (mut found, mut section, mut table) = (BTreeMap::new(), String::new(), String::new());
     let mut in_example = false;

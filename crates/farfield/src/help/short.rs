@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 const FURTHER: &str = "Options";
 /// Columns of a flag and its value, behind which its words begin; of longer ones they begin in the next line.
 const FLAG_MAX: usize = 38;
-/// What the page says of the flags that it only names.
+/// The page's words on the flags that it only names.
 const EVERYTHING: &str =
     "Daily flags are explained, others named: `--help` explains all, `farfield help scenario` all keys.";
 /// Examples that are shown where there is no room for all.
@@ -51,7 +51,7 @@ pub fn render(command: &mut Command, columns: usize) -> StyledStr {
     styled(&text)
 }
 
-/// Whether some flags are only named.
+/// True if some flags are only named.
 fn names_flags(command: &Command) -> bool {
     shown(command).any(Arg::is_hide_short_help_set)
 }

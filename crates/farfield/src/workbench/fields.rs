@@ -3,7 +3,7 @@
 use crate::help::reference;
 use serde_json::{Value, json};
 
-/// How a field is filled in.
+/// The way in which a field is filled in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A text; a quantity with its unit is one.
@@ -27,7 +27,7 @@ pub enum Kind {
 pub struct Field {
     /// Its key in the scenario.
     pub key: &'static str,
-    /// What it is called.
+    /// Its name in the form.
     pub label: &'static str,
     pub kind: Kind,
     /// An example, or the default.
@@ -149,8 +149,8 @@ pub fn all() -> impl Iterator<Item = &'static Field> {
     PARTS.iter().flat_map(|(_, fields)| fields.iter())
 }
 
-/// What a user of the form reads of a key: what docs/scenario.md says, or of keys that the page describes in
-/// whole paragraphs, a summary of these.
+/// The help on a key for a user of the form: what docs/scenario.md says, or of keys that the page describes
+/// in whole paragraphs, a summary of these.
 fn help_of(key: &str, help: &std::collections::BTreeMap<String, String>) -> String {
     let described = match key {
         "load.model" => {

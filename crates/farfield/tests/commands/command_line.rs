@@ -204,7 +204,7 @@ fn a_run_is_exported_for_other_programs() {
     place.farfield(&format!("report {name} --format csv --out nowhere/x")).exits(1);
 }
 
-/// What is damaged is named, with what can still be read.
+/// The damaged part is named, with what can still be read.
 #[test]
 fn a_damaged_run_gives_what_it_still_has() {
     let place = Place::new();

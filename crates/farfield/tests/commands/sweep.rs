@@ -145,7 +145,7 @@ fn a_killed_sweep_ends_its_runs() {
     poll("their end", || (ours() == 0).then_some(()));
 }
 
-/// What cannot be swept is said in a line, before anything runs.
+/// A sweep that cannot be made is refused in a line, before anything runs.
 #[test]
 fn what_is_no_sweep_is_refused() {
     let place = Place::new();

@@ -24,11 +24,11 @@ pub struct TrialRunner {
     pub warm_ups: WarmUps,
     /// The folder of trials.
     pub folder: PathBuf,
-    /// Whether no progress is printed.
+    /// True if no progress is printed.
     pub quiet: bool,
 }
 
-/// What `design.json` says of a trial.
+/// The content of a trial's `design.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct TrialDesign {
     #[serde(flatten)]

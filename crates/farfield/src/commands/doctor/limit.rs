@@ -28,7 +28,7 @@ use std::thread;
 
 /// The load of the first run, where the scenario has none.
 const FIRST_RATE: &str = "1000/s";
-/// What is asked of the server, where the scenario does not say: a kilobyte.
+/// The page that is asked of the server, where the scenario does not say: a kilobyte.
 const PAGE: &str = "bytes/1024";
 /// The measured part of a run, and its warm-up.
 const MEASURED: Duration = Duration::from_ms(1_000);
@@ -94,7 +94,7 @@ fn three_digits(rate: f64) -> f64 {
     ((rate / unit).round() * unit).round().max(1.0)
 }
 
-/// What `design.json` says of a run.
+/// The content of a run's `design.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct LimitDesign {
     number: u32,
@@ -162,7 +162,7 @@ fn directory(folder: &Path, number: u32, which: u32) -> PathBuf {
     folder.join(format!("{number:03}-{which}"))
 }
 
-/// What runs at the same time came to.
+/// The result of runs at the same time.
 fn together(load: f64, made: &[(Summary, f64)]) -> Offered {
     let cause = |summary: &Summary| match validity(summary, &[]) {
         Validity::Valid => None,

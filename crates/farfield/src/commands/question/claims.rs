@@ -37,7 +37,7 @@ pub struct EachKey<'a> {
 }
 
 impl EachKey<'_> {
-    /// Whether the key is varied.
+    /// True if the key is varied.
     pub fn has(&self, key: &str) -> bool {
         let of_curve = |curve: &Curve| curve.factors.iter().any(|factor| factor.key == key);
         self.vary.contains_key(key)
@@ -77,7 +77,7 @@ impl AskedClaim {
     /// The claim; a metric or an expression that is no column yet becomes one.
     ///
     /// # Errors
-    /// What it says, and what is wrong.
+    /// The words of the claim, and its fault.
     pub fn read(&self, columns: &mut Vec<Column>, keys: &EachKey) -> Result<Claim, (String, String)> {
         self.claim(columns, keys).map_err(|why| (self.says.clone(), why))
     }

@@ -32,9 +32,9 @@ pub struct AskedCurve {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curve {
     pub name: String,
-    /// What its runs set.
+    /// The settings of its runs.
     pub sets: Vec<Setting>,
-    /// What it varies.
+    /// The keys that it varies.
     pub factors: Vec<Factor>,
 }
 
@@ -111,7 +111,7 @@ pub fn setting(key: &str, value: &Value) -> Setting {
     Setting { key: key.to_owned(), value: name.unwrap_or_else(|| written(value)) }
 }
 
-/// What is set at a point: in place of a curve its own settings.
+/// The settings of a point: in place of a curve its own settings.
 pub fn resolved(settings: &[Setting], curves: &[Curve]) -> Vec<Setting> {
     let own = |setting: &Setting| match curves
         .iter()

@@ -39,13 +39,13 @@ struct Document {
     /// Where the question comes from.
     #[serde(default)]
     source: String,
-    /// What was seen there.
+    /// The observations there.
     #[serde(default)]
     saw: String,
-    /// How it is asked here.
+    /// The question as it is asked here.
     #[serde(default)]
     here: String,
-    /// What else was noticed.
+    /// Other observations.
     #[serde(default)]
     noticed: String,
     #[serde(default)]
@@ -263,7 +263,7 @@ pub fn column(text: &str, columns: &mut Vec<Column>) -> Result<Column, String> {
     Ok(column)
 }
 
-/// Whether a text is a word of small letters and hyphens.
+/// True if a text is a word of small letters and hyphens.
 fn is_plain(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-')
 }
@@ -325,7 +325,8 @@ mod tests {
         assert_eq!(written, ["load.users=1,2", "network.rtt=0ms,50ms"]);
     }
 
-    /// What cannot be asked is refused in one line that names it, also what is meant to do harm.
+    /// A question that cannot be asked is refused in one line that names its fault, also one that is meant to
+    /// do harm.
     #[test]
     fn questions_that_cannot_be_asked_are_refused() {
         let begin = "title = 'a'\nscenario = 's.toml'\nvary = { \"load.users\" = [1, 2] }\n";

@@ -45,11 +45,11 @@ pub struct Evidence {
     version: u32,
     /// The version of farfield that made the runs.
     farfield: String,
-    /// Whether all runs are in virtual time.
+    /// True if all runs are in virtual time.
     is_simulated: bool,
-    /// How the question is asked for again.
+    /// The command that asks the question again.
     command: String,
-    /// How the runs ended.
+    /// The way in which the runs ended.
     pub ended: Ended,
     question: FileDigest,
     /// The table of points; null if the question has none beside it.
@@ -63,7 +63,7 @@ pub struct Evidence {
 pub struct RunEvidence {
     /// The number of its point, from 0.
     pub point: usize,
-    /// How often the run was made before, and was disturbed.
+    /// Number of attempts before, which were disturbed.
     pub attempt: u32,
     /// Its place in the experiment.
     pub design: Design,

@@ -1,8 +1,8 @@
 //! `farfield runs --prune`: old run directories are removed, by their number, their age, or both.
 //!
-//! What is removed is a directory with a summary that this farfield reads, directly in the folder, of this
-//! user, whose lock nobody holds. The folder and each run in it are held open from the first look to the
-//! removal, so that no link, and nothing that takes a name meanwhile, leads to anything else.
+//! A directory is removed if it has a summary that this farfield reads, is directly in the folder, is this
+//! user's, and if nobody holds its lock. The folder and each run in it are held open from the first look
+//! to the removal, so that no link, and nothing that takes a name meanwhile, leads to anything else.
 
 use crate::commands::compare::refused;
 use crate::exit::Exit;

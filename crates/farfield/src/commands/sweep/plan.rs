@@ -1,4 +1,4 @@
-//! Which runs a sweep makes: its points, each of which is a scenario that can be run.
+//! The runs of a sweep: its points, each of which is a scenario that can be run.
 
 use super::Asked;
 use crate::commands::capacity::time;
@@ -17,7 +17,7 @@ use farfield_scenario::RunPlan;
 use farfield_traffic::load::LoadModel;
 use std::path::Path;
 
-/// How often a run is made that something disturbs. In virtual time nothing does.
+/// Attempts at a run that something disturbs, at most. In virtual time nothing does.
 const ATTEMPTS: u32 = 3;
 /// Runs of a point, unless something else is asked.
 const REPEATS: u32 = 3;
@@ -34,7 +34,7 @@ const LOOKS_MAX: u32 = 16;
 pub struct Planned {
     pub plan: SweepPlan,
     pub columns: Vec<Column>,
-    /// Whether all runs are in virtual time.
+    /// True if all runs are in virtual time.
     pub is_simulated: bool,
 }
 
@@ -69,7 +69,8 @@ pub fn of(asked: &Asked, read: &RunPlan) -> Result<Planned, Problem> {
     Ok(planned)
 }
 
-/// What is asked, whatever the scenario is: points, columns, claims. Nothing is known of seeds and planes.
+/// The plan of what is asked, whatever the scenario is: points, columns, claims. Nothing is known of seeds
+/// and planes.
 pub fn design_of(asked: &Asked) -> Result<Planned, Problem> {
     let (design, repeat) = (asked.design, asked.repeat);
     let (factors, layout, points) = match asked.question.map(|question| question.curves.as_slice()) {
@@ -127,7 +128,7 @@ pub fn design_of(asked: &Asked) -> Result<Planned, Problem> {
     Ok(Planned { plan, columns, is_simulated: false })
 }
 
-/// How often each point is run.
+/// Numbers of runs of each point.
 struct Repeats {
     least: u32,
     most: u32,
@@ -145,7 +146,7 @@ fn repeats(asked: &RepeatFlags, points: usize) -> Result<Repeats, Problem> {
     Ok(Repeats { least, most: asked.repeats_max.min(room) })
 }
 
-/// How long runs may become; none where their length is what is varied, or follows from the load.
+/// Bounds of the lengths of runs; none where their length is what is varied, or follows from the load.
 fn lengths(asked: &Asked, read: &RunPlan, points: &[Point]) -> Result<Option<LengthPlan>, Problem> {
     let max = time("--length-max", Some(&asked.repeat.length_max))?;
     let run = &read.scenario().run;

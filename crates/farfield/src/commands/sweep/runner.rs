@@ -20,13 +20,13 @@ pub struct SweepRunner {
     pub columns: Vec<Column>,
     /// Time limit of requests, which does not follow the length of longer runs.
     pub request_timeout: Option<Duration>,
-    /// What names of curves stand for.
+    /// The curves that their names stand for.
     pub curves: Vec<Curve>,
     /// Checks that may fail.
     pub relaxed: Vec<String>,
     /// The folder of the sweep.
     pub folder: PathBuf,
-    /// Whether no progress is printed.
+    /// True if no progress is printed.
     pub quiet: bool,
 }
 
@@ -70,7 +70,7 @@ impl SweepRunner {
     }
 }
 
-/// What a run in `folder` came to, for these columns; the checks of these names may fail.
+/// The result of a run in `folder`, for these columns; the checks of these names may fail.
 pub fn came_to(made: &Made, columns: &[Column], relaxed: &[String], folder: &Path) -> PointRun {
     let summary = made.run.summary();
     let fails = |check: &&Check| check.state == CheckState::Failed && relaxed.contains(&check.name);
