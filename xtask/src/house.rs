@@ -41,7 +41,8 @@ const FOREIGN_PHRASES: &[(&str, &str)] = &[
 ];
 
 /// Openings of docs that hide what is documented.
-const OPENINGS: [&str; 4] = ["Has ", "Have ", "Whose ", "The same"];
+const OPENINGS: [&str; 10] =
+    ["Has ", "Have ", "Whose ", "The same", "What ", "Whether ", "How ", "Who ", "Whoever ", "Which "];
 
 /// Comments end before this column.
 const COMMENT_WIDTH: usize = 110;
