@@ -58,7 +58,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -l sessions -d 'E
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l think -d 'Think time: from the end of a page to the user\'s next [default: 0s]' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l warm-up -d 'Length of the warm-up, before the measured part [default: 1s]' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l target -d 'URL of the server; the scenario\'s or the built-in server if absent' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l plane -d 'What carries the traffic: sockets, emulated or simulated [default: sockets]' -r -f -a "sockets\t''
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l plane -d 'Carrier of the traffic: sockets, emulated or simulated [default: sockets]' -r -f -a "sockets\t''
 emulated\t''
 simulated\t''"
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s X -l method -d 'Method of the request; GET if absent, or POST with a body' -r
@@ -69,7 +69,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -l http -d 'HTTP 
 2\t''
 3\t''
 auto\t''"
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l policy -d 'How users use connections: one-request, persistent, early-close, pipelined, pipelined-early-close, multiplexed or shared-pool [default: persistent]' -r -f -a "one-request\t''
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l policy -d 'Use of connections by users: one-request, persistent, early-close, pipelined, pipelined-early-close, multiplexed or shared-pool [default: persistent]' -r -f -a "one-request\t''
 persistent\t''
 early-close\t''
 pipelined\t''
@@ -124,19 +124,20 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -l shell -d 'Run 
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l repeats -d 'Repeat so often, each time with another seed; if absent a sweep does it 3 times, a run once' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l until -d 'Repeat until the mean is known so well: \'p99 ± 5%\'; not if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l repeats-max -d 'Repeat so often at most' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l length-max -d 'The longest measured part that runs are lengthened to where --until needs longer ones' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l budget -d 'The time for all repeats; none is begun that would probably not end in it; no limit if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l threshold -d 'Exit with 99 unless \'p99<200ms\' (errors<1%, …); may be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l abort -d 'End the run, and exit with 105, once this does not hold; may be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l name -d 'Name of the run, in results and of its directory [default: run]' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l note -d 'Note on the run, which results and `farfield runs` show; none if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s o -l out -d 'Where to put the run directory; farfield-runs/TIME-NAME if absent' -r -f -a "(__fish_complete_directories)"
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l samples -d 'Which samples to keep: all, none, or a number k for every k-th [default: all]' -r -f -a "all\t''
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l samples -d 'Keep these samples: all, none, or a number k for every k-th [default: all]' -r -f -a "all\t''
 none\t''"
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l metrics -d 'Serve the figures for Prometheus at /metrics while the run goes on: at a port of the loopback interface, or at the address given; not served if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l metrics-push -d 'Push the figures each second by Prometheus\' remote write; may be repeated' -r -f
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l metrics-otlp -d 'Push the figures each second by the OpenTelemetry Protocol (JSON over HTTP); may be repeated' -r -f
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l ui -d 'Show the run in a browser while it goes on, at a free port or the one given' -r
-complete -c farfield -n "__fish_farfield_using_subcommand run" -l format -d 'What to print on standard output' -r -f -a "text\t'A summary that fits a terminal'
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l format -d 'Format of standard output' -r -f -a "text\t'A summary that fits a terminal'
 json\t'The summary as JSON, for pipes'
 jsonl\t'The figures so far as a line of JSON each second, and a last line with the result, for programs'"
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l starts-only -d 'Start only the programs whose digest this is, as somebody has confirmed them in the workbench' -r
@@ -153,15 +154,16 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -s h -l help -d '
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l slo -d 'Find the highest load that keeps these thresholds: \'p99<1s,errors<1%\'; --peak if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l from -d 'The load of the first trial; the scenario\'s if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l to -d 'The highest load that is tried; no limit if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l generator-limit -d 'The highest load that the generator can offer, as `farfield doctor --limit` finds it: it is not exceeded, and what the server does beyond is not said' -r
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l budget -d 'The time for all trials' -r
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l precision -d 'Half-width of the interval that is good enough' -r
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -s d -l duration -d 'Length of a full trial\'s measured part; by default about budget / 30' -r
-complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l warm-up -d 'Length of each trial\'s warm-up; a quarter of its measured part if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l warm-up -d 'Length of each trial\'s warm-up; if absent, the scenario\'s, or a quarter of the measured part, and longer where trials show that response times settle later' -r
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -s o -l out -d 'The folder of trials; farfield-runs/TIME-NAME-capacity if absent' -r -f -a "(__fish_complete_directories)"
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -s c -l users -d 'Users of a closed load: of the first trial, as --from; the scenario\'s if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l think -d 'Think time: from the end of a page to the user\'s next [default: 0s]' -r
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l target -d 'URL of the server; the scenario\'s or the built-in server if absent' -r
-complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l plane -d 'What carries the traffic: sockets, emulated or simulated [default: sockets]' -r -f -a "sockets\t''
+complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l plane -d 'Carrier of the traffic: sockets, emulated or simulated [default: sockets]' -r -f -a "sockets\t''
 emulated\t''
 simulated\t''"
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -s X -l method -d 'Method of the request; GET if absent, or POST with a body' -r
@@ -172,7 +174,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l http -d '
 2\t''
 3\t''
 auto\t''"
-complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l policy -d 'How users use connections: one-request, persistent, early-close, pipelined, pipelined-early-close, multiplexed or shared-pool [default: persistent]' -r -f -a "one-request\t''
+complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l policy -d 'Use of connections by users: one-request, persistent, early-close, pipelined, pipelined-early-close, multiplexed or shared-pool [default: persistent]' -r -f -a "one-request\t''
 persistent\t''
 early-close\t''
 pipelined\t''
@@ -222,7 +224,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand capacity" -s t -l work
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l processors -d 'Processors that farfield runs on, such as 1 or 0,2; all that it may use if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l seed -d 'Seed of all random numbers [default: 1]' -r
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l set -d 'Any key of the scenario (`farfield help scenario`); may be repeated' -r
-complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l format -d 'What to print on standard output' -r -f -a "text\t'A summary that fits a terminal'
+complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l format -d 'Format of standard output' -r -f -a "text\t'A summary that fits a terminal'
 json\t'The summary as JSON, for pipes'"
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l peak -d 'Find the most successful replies a second that the server gives at any load'
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -s k -l insecure -d 'Accept any certificate of the server; every output says so'
@@ -236,6 +238,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s o -l out -d 
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l repeats -d 'Repeat so often, each time with another seed; if absent a sweep does it 3 times, a run once' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l until -d 'Repeat until the mean is known so well: \'p99 ± 5%\'; not if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l repeats-max -d 'Repeat so often at most' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l length-max -d 'The longest measured part that runs are lengthened to where --until needs longer ones' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l budget -d 'The time for all repeats; none is begun that would probably not end in it; no limit if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s c -l users -d 'Users of a closed load, or the most of an open one at once [default: 10]' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s R -l rate -d 'Open load: Poisson arrivals at this rate; a closed load if absent' -r
@@ -245,7 +248,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l sessions -d 
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l think -d 'Think time: from the end of a page to the user\'s next [default: 0s]' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l warm-up -d 'Length of the warm-up, before the measured part [default: 1s]' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l target -d 'URL of the server; the scenario\'s or the built-in server if absent' -r
-complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l plane -d 'What carries the traffic: sockets, emulated or simulated [default: sockets]' -r -f -a "sockets\t''
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l plane -d 'Carrier of the traffic: sockets, emulated or simulated [default: sockets]' -r -f -a "sockets\t''
 emulated\t''
 simulated\t''"
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s X -l method -d 'Method of the request; GET if absent, or POST with a body' -r
@@ -256,7 +259,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l http -d 'HTT
 2\t''
 3\t''
 auto\t''"
-complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l policy -d 'How users use connections: one-request, persistent, early-close, pipelined, pipelined-early-close, multiplexed or shared-pool [default: persistent]' -r -f -a "one-request\t''
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l policy -d 'Use of connections by users: one-request, persistent, early-close, pipelined, pipelined-early-close, multiplexed or shared-pool [default: persistent]' -r -f -a "one-request\t''
 persistent\t''
 early-close\t''
 pipelined\t''
@@ -306,7 +309,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s t -l workers
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l processors -d 'Processors that farfield runs on, such as 1 or 0,2; all that it may use if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l seed -d 'Seed of all random numbers [default: 1]' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l set -d 'Any key of the scenario (`farfield help scenario`); may be repeated' -r
-complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l format -d 'What to print on standard output' -r -f -a "text\t'The points and what moves the result, on a terminal'
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l format -d 'Format of standard output' -r -f -a "text\t'The points and what moves the result, on a terminal'
 json\t'All of it as JSON'
 csv\t'A row for each run, as CSV'"
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l one-at-a-time -d 'Vary one key at a time, from the first value of each'
@@ -314,15 +317,17 @@ complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l set-aside -d
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s k -l insecure -d 'Accept any certificate of the server; every output says so'
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s q -l quiet -d 'Print no progress'
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c farfield -n "__fish_farfield_using_subcommand experiment" -l recompute -d 'Make the pages and tables of this experiment again from its runs, without a run' -r -f -a "(__fish_complete_directories)"
 complete -c farfield -n "__fish_farfield_using_subcommand experiment" -l budget -d 'The time for all runs; the question\'s if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand experiment" -s o -l out -d 'The folder of the runs and of what follows from them; farfield-runs/TIME-NAME if absent' -r -f -a "(__fish_complete_directories)"
-complete -c farfield -n "__fish_farfield_using_subcommand experiment" -l format -d 'What to print on standard output' -r -f -a "text\t'The points and what moves the result, on a terminal'
+complete -c farfield -n "__fish_farfield_using_subcommand experiment" -l format -d 'Format of standard output' -r -f -a "text\t'The points and what moves the result, on a terminal'
 json\t'All of it as JSON'
 csv\t'A row for each run, as CSV'"
+complete -c farfield -n "__fish_farfield_using_subcommand experiment" -l list -d 'List the questions that are built in'
 complete -c farfield -n "__fish_farfield_using_subcommand experiment" -s q -l quiet -d 'Print no progress'
 complete -c farfield -n "__fish_farfield_using_subcommand experiment" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c farfield -n "__fish_farfield_using_subcommand try" -l target -d 'URL of the server; the scenario\'s or the built-in server if absent' -r
-complete -c farfield -n "__fish_farfield_using_subcommand try" -l plane -d 'What carries the traffic: sockets, emulated or simulated [default: sockets]' -r -f -a "sockets\t''
+complete -c farfield -n "__fish_farfield_using_subcommand try" -l plane -d 'Carrier of the traffic: sockets, emulated or simulated [default: sockets]' -r -f -a "sockets\t''
 emulated\t''
 simulated\t''"
 complete -c farfield -n "__fish_farfield_using_subcommand try" -s x -l proxy -d 'Connect to the proxy at URL, `http://[user:password@]host:port`, as curl does: it is asked for http in absolute form, and for a tunnel (CONNECT) for https; no proxy if absent' -r -f
@@ -337,7 +342,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand try" -s h -l help -d '
 complete -c farfield -n "__fish_farfield_using_subcommand serve" -l cert -d 'PEM file of the certificate to serve over TLS with; one is made if absent' -r -F
 complete -c farfield -n "__fish_farfield_using_subcommand serve" -l key -d 'PEM file of the certificate\'s key; the certificate\'s file if absent' -r -F
 complete -c farfield -n "__fish_farfield_using_subcommand serve" -s t -l threads -d 'Number of event loops [default: 1]' -r
-complete -c farfield -n "__fish_farfield_using_subcommand serve" -l service-time -d 'How long each request takes to serve [default: 0s]' -r
+complete -c farfield -n "__fish_farfield_using_subcommand serve" -l service-time -d 'Time to serve each request [default: 0s]' -r
 complete -c farfield -n "__fish_farfield_using_subcommand serve" -l servers -d 'The most requests served at once; the others wait; no limit if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand serve" -l error-rate -d 'The share of requests answered with 503 [default: 0]' -r
 complete -c farfield -n "__fish_farfield_using_subcommand serve" -l stall -d 'Serve nothing for a time in every period, such as \'500ms every 5s\'; no stalls if absent' -r
@@ -431,7 +436,7 @@ packet\t''"
 complete -c farfield -n "__fish_farfield_using_subcommand path" -l seed -d 'Seed of all random numbers [default: 1]' -r
 complete -c farfield -n "__fish_farfield_using_subcommand path" -l set -d 'Any key of the scenario (`farfield help scenario`); may be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand path" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c farfield -n "__fish_farfield_using_subcommand report" -l format -d 'What to print' -r -f -a "text\t'A summary that fits a terminal'
+complete -c farfield -n "__fish_farfield_using_subcommand report" -l format -d 'Content and format of standard output' -r -f -a "text\t'A summary that fits a terminal'
 json\t'The summary as JSON'
 csv\t'The samples as comma-separated values, a line for each request'
 jsonl\t'The samples as JSON lines, an object for each request'
@@ -445,7 +450,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand report" -s o -l out -d
 complete -c farfield -n "__fish_farfield_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c farfield -n "__fish_farfield_using_subcommand compare" -l metric -d 'A further metric: p95, p99(service), mean(connect), …; may be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand compare" -l fail-if -d 'Exit with 99 if a metric has changed by more than this, such as \'p99 +5%\' or \'rate -3%\', of errors in percentage points; may be repeated' -r
-complete -c farfield -n "__fish_farfield_using_subcommand compare" -l format -d 'What to print' -r -f -a "text\t'Text for a terminal'
+complete -c farfield -n "__fish_farfield_using_subcommand compare" -l format -d 'Format of standard output' -r -f -a "text\t'Text for a terminal'
 markdown\t'Markdown, for a pull request'
 html\t'A page of HTML in one file, without scripts'
 json\t'All numbers as JSON'"
@@ -460,9 +465,11 @@ complete -c farfield -n "__fish_farfield_using_subcommand ui" -l listen -d 'A po
 complete -c farfield -n "__fish_farfield_using_subcommand ui" -l read-only -d 'Show runs and compare them; save no scenario, and start and stop no run'
 complete -c farfield -n "__fish_farfield_using_subcommand ui" -s h -l help -d 'Print help'
 complete -c farfield -n "__fish_farfield_using_subcommand verify" -l capture -d 'The capture file, pcapng or pcap, taken on this or another machine; the run\'s own if absent' -r -F
-complete -c farfield -n "__fish_farfield_using_subcommand verify" -l format -d 'What to print' -r -f -a "text\t'A summary that fits a terminal'
+complete -c farfield -n "__fish_farfield_using_subcommand verify" -l format -d 'Format of standard output' -r -f -a "text\t'A summary that fits a terminal'
 json\t'The summary as JSON, for pipes'"
 complete -c farfield -n "__fish_farfield_using_subcommand verify" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c farfield -n "__fish_farfield_using_subcommand doctor" -l budget -d 'The time for that' -r
+complete -c farfield -n "__fish_farfield_using_subcommand doctor" -l limit -d 'Measure the highest load that farfield itself can offer here, before its own server: that at which one generator and two get the same'
 complete -c farfield -n "__fish_farfield_using_subcommand doctor" -s h -l help -d 'Print help'
 complete -c farfield -n "__fish_farfield_using_subcommand fit" -l format -d 'Layout of the lines, by default detected from the first of them: common, combined, extended, json, gn, caddy, traefik, google, ecs, vhost, alb, elb, s3, envoy, haproxy, squid; or a pattern with Apache\'s directives or nginx\'s variables, such as \'%h %l %u %t "%r" %>s %b\'' -r
 complete -c farfield -n "__fish_farfield_using_subcommand fit" -l transfer -d 'Unit of a transfer time that follows the usual fields; in an extended log, the unit of time-taken, by default seconds, or milliseconds if its #Software line is Microsoft\'s' -r -f -a "seconds\t'Seconds'
@@ -490,7 +497,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand audit" -l report -d 'A
 complete -c farfield -n "__fish_farfield_using_subcommand audit" -l tolerance -d 'The largest relative error with which a figure agrees; times may always be off by 40 µs' -r
 complete -c farfield -n "__fish_farfield_using_subcommand audit" -s o -l out -d 'Where to put the capture, the tool\'s output, audit.json and audit.html; farfield-runs/TIME-audit-TOOL if absent' -r -f -a "(__fish_complete_directories)"
 complete -c farfield -n "__fish_farfield_using_subcommand audit" -l page -d 'Write the page into this file as well; only into the directory if absent' -r -F
-complete -c farfield -n "__fish_farfield_using_subcommand audit" -l format -d 'What to print on standard output' -r -f -a "text\t'A summary that fits a terminal'
+complete -c farfield -n "__fish_farfield_using_subcommand audit" -l format -d 'Format of standard output' -r -f -a "text\t'A summary that fits a terminal'
 json\t'The summary as JSON, for pipes'"
 complete -c farfield -n "__fish_farfield_using_subcommand audit" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c farfield -n "__fish_farfield_using_subcommand import" -l from -d 'Kind of the file: curl, har, openapi, postman or jmeter; by its content if absent' -r
