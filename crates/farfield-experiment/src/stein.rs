@@ -1,9 +1,10 @@
 //! Number of repeats that an interval of a given width takes, and the interval then: Stein's two stages
 //! (1945, "A two-sample test for a linear hypothesis whose power is independent of the variance").
 //!
-//! A pilot's standard deviation says how many repeats there are to be, and stays the one that the interval is
-//! made with, however many follow. Stopping at the first repeat after which the interval is narrow would choose
-//! samples whose spread is small, and their intervals contain the true mean less often than their level says.
+//! A pilot's standard deviation says how many repeats there are to be, and stays the one that the interval
+//! is made with, however many follow. Stopping at the first repeat after which the interval is narrow would
+//! choose samples whose spread is small, and their intervals contain the true mean less often than their
+//! level says.
 
 use farfield_measure::interval::MeanEstimate;
 

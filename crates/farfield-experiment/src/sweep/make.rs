@@ -171,8 +171,8 @@ impl Sweep<'_> {
         self.decide(first)
     }
 
-    /// The first blocks; where lengths are to be found, of runs that are as long as they need to be. The first
-    /// block goes ahead of the others, so that runs that are far too short are few.
+    /// The first blocks; where lengths are to be found, of runs that are as long as they need to be. The
+    /// first block goes ahead of the others, so that runs that are far too short are few.
     fn pilot(&mut self, first: u32, points: &[usize]) -> Result<(), Stop> {
         if self.lengths.is_none() {
             let runs = (1..=first).flat_map(|block| self.block(block, points)).collect();

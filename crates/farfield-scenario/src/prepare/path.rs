@@ -28,10 +28,10 @@ impl Scenario {
         let clients = algorithms(&spec);
         let server = self.server.as_ref().and_then(|server| server.congestion.clone());
         let server = match self.plane {
-            PlaneKind::Simulated => "a model".to_owned(),
-            _ => server.unwrap_or_else(kernels),
+            PlaneKind::Simulated => "the server a model".to_owned(),
+            _ => format!("the server's {}", server.unwrap_or_else(kernels)),
         };
-        format!("{}, round trip {trips}{lost}; TCP {clients}, the server's {server}", links(&spec))
+        format!("{}, round trip {trips}{lost}; TCP {clients}, {server}", links(&spec))
     }
 }
 

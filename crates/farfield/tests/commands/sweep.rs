@@ -81,8 +81,8 @@ fn a_run_is_repeated_until_its_interval_is_narrow() {
     assert!(missed.contains("not met in 2 runs: p99<1us"), "{missed}");
 }
 
-/// Runs that are too short for the metric become as long as it needs, with their seeds; the same command goes on
-/// where it was, with the same lengths. What no length has is said.
+/// Runs that are too short for the metric become as long as it needs, with their seeds; the same command goes
+/// on where it was, with the same lengths. An interval that no length has is refused in words.
 #[test]
 fn runs_become_as_long_as_their_metric_needs() {
     let place = Place::new();
