@@ -67,13 +67,16 @@ pub fn render(summary: &Summary, look: Look<'_>) -> String {
     let measured = measured(summary);
     let ended = ended(summary);
     let generator = generator(summary, look);
-    let heading = heading(summary);
+    let mut heading = heading(summary);
     let bottleneck = bottleneck(summary);
     let beside = bottleneck.len();
     let taken = heading.len() + measured.len() + ended.len() + generator.len();
     // A run with rows of everything, from statuses to HTTP/2, has more lines than the screen: the page is
     // then longer than that.
     let verdict = verdict(summary, look, LINES.saturating_sub(taken));
+    // What to do goes ahead of what the user asked for.
+    let room = LINES.saturating_sub(taken + verdict.len());
+    heading.extend(path_and_note(summary).into_iter().take(room));
     let tables = [
         pages(summary),
         sessions::lines(summary.sessions.as_ref()),
@@ -117,12 +120,15 @@ fn heading(summary: &Summary) -> Vec<String> {
     let load = fit(load_words, COLUMNS.saturating_sub(how.chars().count()));
     let room = COLUMNS - started_at.chars().count() - 2;
     let what = fit(&format!("{} · {target}", fit(scenario, SCENARIO)), room);
-    let mut lines = vec![format!("{what:<room$}  {started_at}"), format!("{load}{how}")];
+    vec![format!("{what:<room$}  {started_at}"), format!("{load}{how}")]
+}
+
+/// Lines below the heading, where there is room for them: the clients' path, and the user's note.
+fn path_and_note(summary: &Summary) -> Vec<String> {
     let path = summary.heading.path.iter().map(|path| labelled("path", path));
-    lines.extend(path);
     let note = summary.heading.note.iter().flat_map(|note| wrapped(note, COLUMNS - LABEL)).take(NOTE);
-    lines.extend(note.enumerate().map(|(at, line)| labelled(if at == 0 { "note" } else { "" }, &line)));
-    lines
+    let note = note.enumerate().map(|(at, line)| labelled(if at == 0 { "note" } else { "" }, &line));
+    path.chain(note).collect()
 }
 
 /// The verdict, the loud mark of a run that is not complete, and the checks that failed, in at most

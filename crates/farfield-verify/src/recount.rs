@@ -15,6 +15,7 @@ mod connections;
 mod expected;
 mod part;
 mod sessions;
+mod settling;
 mod spectrum;
 mod threshold;
 mod times;
@@ -296,6 +297,7 @@ impl<'a> Recount<'a> {
             ("pages", self.pages(None)),
             ("states", self.states()),
             ("sessions", self.sessions(said)),
+            ("settling", settling::expected(self, said.get("settling"))),
             ("drained_requests", Expected::Count(drained.count() as u64)),
             ("connections", self.connections(&warm_up, &steady)),
             ("handshakes", self.handshakes()),

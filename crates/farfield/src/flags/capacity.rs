@@ -73,9 +73,10 @@ pub struct SearchFlags {
     /// The highest load that is tried; no limit if absent
     #[arg(long, value_name = "LOAD")]
     pub to: Option<String>,
-    /// The highest load that the generator can offer, as `farfield doctor --limit` finds it: it is not
-    /// exceeded, and what the server does beyond is not said
-    #[arg(long, value_name = "LOAD")]
+    /// The highest load that the generator can offer (`farfield doctor --limit`); no limit if absent
+    ///
+    /// It is not exceeded, and what the server does beyond is not said.
+    #[arg(long, hide_short_help = true, value_name = "LOAD")]
     pub generator_limit: Option<String>,
     /// The time for all trials
     #[arg(long, value_name = "TIME", default_value = "60s")]
@@ -91,8 +92,10 @@ pub struct SearchFlags {
     /// has room for that; in virtual time the scenario's.
     #[arg(short = 'd', long, value_name = "TIME")]
     pub duration: Option<String>,
-    /// Length of each trial's warm-up; if absent, the scenario's, or a quarter of the measured part, and
-    /// longer where trials show that response times settle later
+    /// Length of each trial's warm-up; the scenario's, or found from trials, if absent
+    ///
+    /// It is a quarter of the measured part at first, and longer where trials show that response times settle
+    /// later.
     #[arg(long, value_name = "TIME")]
     pub warm_up: Option<String>,
     /// The folder of trials; farfield-runs/TIME-NAME-capacity if absent

@@ -106,13 +106,13 @@ Examples:\n  \
     farfield experiment wagon/figure-15 --out answer\n  \
     farfield experiment --recompute answer")]
 pub struct ExperimentFlags {
-    /// The question's file, or the name of one that is built in
+    /// The question's file, or the name of one that is built in; absent with --list and --recompute
     #[arg(value_name = "QUESTION", value_hint = ValueHint::FilePath, conflicts_with_all = ["list", "recompute"])]
     pub question: Option<PathBuf>,
     /// List the questions that are built in
     #[arg(long, conflicts_with_all = ["recompute", "out", "budget"])]
     pub list: bool,
-    /// Make the pages and tables of this experiment again from its runs, without a run
+    /// Make the pages of this experiment again from its runs, without a run; not if absent
     #[arg(long, value_name = "DIRECTORY", value_hint = ValueHint::DirPath, conflicts_with_all = ["out", "budget"])]
     pub recompute: Option<PathBuf>,
     /// The time for all runs; the question's if absent

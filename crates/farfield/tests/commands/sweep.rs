@@ -100,7 +100,7 @@ fn runs_become_as_long_as_their_metric_needs() {
     let runs = report["runs"].as_array().expect("runs");
     let read = |run: &Value| {
         let path = run["directory"].as_str().expect("a path");
-        let path = place.path(path).join("summary.json");
+        let path = place.path("repeats").join(path).join("summary.json");
         json(&std::fs::read_to_string(path).expect("a summary"))
     };
     let summary = read(&runs[0]);
@@ -110,7 +110,7 @@ fn runs_become_as_long_as_their_metric_needs() {
     assert!(
         std::fs::read_to_string(place.path("repeats/sweep.html")).expect("a page").contains("<h2>Lengths")
     );
-    let last = place.path(runs[4]["directory"].as_str().expect("a path"));
+    let last = place.path("repeats").join(runs[4]["directory"].as_str().expect("a path"));
     std::fs::remove_file(last.join("design.json")).expect("a run");
     place.farfield(words).exits(0);
     let again = json(&kept());
