@@ -154,11 +154,11 @@ complete -c farfield -n "__fish_farfield_using_subcommand run" -s h -l help -d '
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l slo -d 'Find the highest load that keeps these thresholds: \'p99<1s,errors<1%\'; --peak if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l from -d 'The load of the first trial; the scenario\'s if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l to -d 'The highest load that is tried; no limit if absent' -r
-complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l generator-limit -d 'The highest load that the generator can offer, as `farfield doctor --limit` finds it: it is not exceeded, and what the server does beyond is not said' -r
+complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l generator-limit -d 'The highest load that the generator can offer (`farfield doctor --limit`); no limit if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l budget -d 'The time for all trials' -r
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l precision -d 'Half-width of the interval that is good enough' -r
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -s d -l duration -d 'Length of a full trial\'s measured part; by default about budget / 30' -r
-complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l warm-up -d 'Length of each trial\'s warm-up; if absent, the scenario\'s, or a quarter of the measured part, and longer where trials show that response times settle later' -r
+complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l warm-up -d 'Length of each trial\'s warm-up; the scenario\'s, or found from trials, if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -s o -l out -d 'The folder of trials; farfield-runs/TIME-NAME-capacity if absent' -r -f -a "(__fish_complete_directories)"
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -s c -l users -d 'Users of a closed load: of the first trial, as --from; the scenario\'s if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand capacity" -l think -d 'Think time: from the end of a page to the user\'s next [default: 0s]' -r
@@ -317,7 +317,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l set-aside -d
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s k -l insecure -d 'Accept any certificate of the server; every output says so'
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s q -l quiet -d 'Print no progress'
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c farfield -n "__fish_farfield_using_subcommand experiment" -l recompute -d 'Make the pages and tables of this experiment again from its runs, without a run' -r -f -a "(__fish_complete_directories)"
+complete -c farfield -n "__fish_farfield_using_subcommand experiment" -l recompute -d 'Make the pages of this experiment again from its runs, without a run; not if absent' -r -f -a "(__fish_complete_directories)"
 complete -c farfield -n "__fish_farfield_using_subcommand experiment" -l budget -d 'The time for all runs; the question\'s if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand experiment" -s o -l out -d 'The folder of the runs and of what follows from them; farfield-runs/TIME-NAME if absent' -r -f -a "(__fish_complete_directories)"
 complete -c farfield -n "__fish_farfield_using_subcommand experiment" -l format -d 'Format of standard output' -r -f -a "text\t'The points and what moves the result, on a terminal'

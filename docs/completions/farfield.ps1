@@ -140,12 +140,12 @@ Register-ArgumentCompleter -Native -CommandName 'farfield' -ScriptBlock {
             [CompletionResult]::new('--slo', '--slo', [CompletionResultType]::ParameterName, 'Find the highest load that keeps these thresholds: ''p99<1s,errors<1%''; --peak if absent')
             [CompletionResult]::new('--from', '--from', [CompletionResultType]::ParameterName, 'The load of the first trial; the scenario''s if absent')
             [CompletionResult]::new('--to', '--to', [CompletionResultType]::ParameterName, 'The highest load that is tried; no limit if absent')
-            [CompletionResult]::new('--generator-limit', '--generator-limit', [CompletionResultType]::ParameterName, 'The highest load that the generator can offer, as `farfield doctor --limit` finds it: it is not exceeded, and what the server does beyond is not said')
+            [CompletionResult]::new('--generator-limit', '--generator-limit', [CompletionResultType]::ParameterName, 'The highest load that the generator can offer (`farfield doctor --limit`); no limit if absent')
             [CompletionResult]::new('--budget', '--budget', [CompletionResultType]::ParameterName, 'The time for all trials')
             [CompletionResult]::new('--precision', '--precision', [CompletionResultType]::ParameterName, 'Half-width of the interval that is good enough')
             [CompletionResult]::new('-d', '-d', [CompletionResultType]::ParameterName, 'Length of a full trial''s measured part; by default about budget / 30')
             [CompletionResult]::new('--duration', '--duration', [CompletionResultType]::ParameterName, 'Length of a full trial''s measured part; by default about budget / 30')
-            [CompletionResult]::new('--warm-up', '--warm-up', [CompletionResultType]::ParameterName, 'Length of each trial''s warm-up; if absent, the scenario''s, or a quarter of the measured part, and longer where trials show that response times settle later')
+            [CompletionResult]::new('--warm-up', '--warm-up', [CompletionResultType]::ParameterName, 'Length of each trial''s warm-up; the scenario''s, or found from trials, if absent')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'The folder of trials; farfield-runs/TIME-NAME-capacity if absent')
             [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'The folder of trials; farfield-runs/TIME-NAME-capacity if absent')
             [CompletionResult]::new('-c', '-c', [CompletionResultType]::ParameterName, 'Users of a closed load: of the first trial, as --from; the scenario''s if absent')
@@ -272,7 +272,7 @@ Register-ArgumentCompleter -Native -CommandName 'farfield' -ScriptBlock {
             break
         }
         'farfield;experiment' {
-            [CompletionResult]::new('--recompute', '--recompute', [CompletionResultType]::ParameterName, 'Make the pages and tables of this experiment again from its runs, without a run')
+            [CompletionResult]::new('--recompute', '--recompute', [CompletionResultType]::ParameterName, 'Make the pages of this experiment again from its runs, without a run; not if absent')
             [CompletionResult]::new('--budget', '--budget', [CompletionResultType]::ParameterName, 'The time for all runs; the question''s if absent')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'The folder of the runs and of what follows from them; farfield-runs/TIME-NAME if absent')
             [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'The folder of the runs and of what follows from them; farfield-runs/TIME-NAME if absent')
