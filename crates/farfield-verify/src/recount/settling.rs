@@ -1,8 +1,9 @@
 //! `settling`, counted again: when response times had settled, and the means of both halves.
 //!
-//! Successful requests are put into stretches of two to the power of n nanoseconds, the shortest for which all
-//! of them are in fewer than 256 (docs/statistics.md). The rule's error is summed stretch by stretch for each
-//! beginning and each end, as it is defined. Where two ends are equally good but for rounding, either is right.
+//! Successful requests are put into stretches of two to the power of n nanoseconds, the shortest for which
+//! all of them are in fewer than 256 (docs/statistics.md). The rule's error is summed stretch by stretch for
+//! each beginning and each end, as it is defined. Where two ends are equally good but for rounding, either is
+//! right.
 
 use super::Recount;
 use super::expected::Expected;
