@@ -24,7 +24,7 @@ const WIDTH: f64 = 0.15;
 /// Loads at most: from one a second on, far more than any machine offers.
 const LOADS_MAX: usize = 40;
 /// Attempts at a load that something disturbs, at most.
-const ATTEMPTS: usize = 3;
+const ATTEMPTS: usize = 8;
 /// The lowest load that is offered, as a share of the first.
 const LOWEST: f64 = 1.0 / 64.0;
 /// A load that both do not agree on is lowered by this factor.

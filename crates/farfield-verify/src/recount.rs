@@ -297,7 +297,7 @@ impl<'a> Recount<'a> {
             ("pages", self.pages(None)),
             ("states", self.states()),
             ("sessions", self.sessions(said)),
-            ("settling", settling::expected(self, said.get("settling"))),
+            ("settling", settling::expected(self, said.get("settling"), said["complete"] == true)),
             ("drained_requests", Expected::Count(drained.count() as u64)),
             ("connections", self.connections(&warm_up, &steady)),
             ("handshakes", self.handshakes()),

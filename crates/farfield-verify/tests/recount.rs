@@ -203,6 +203,11 @@ fn an_honest_summary_is_its_samples() {
     let said = summary(&scene);
     let found = recount(&said, evidence(&scene)).expect("a run that has ended");
     assert_eq!((found.differences, found.unread), (Vec::new(), Vec::new()));
+    // One that has lost a part is another.
+    let mut without = said.clone();
+    without["settling"] = Value::Null;
+    let found = recount(&without, evidence(&scene)).expect("a run that has ended");
+    assert_eq!(found.differences.iter().map(|own| own.path.as_str()).collect::<Vec<_>>(), ["settling"]);
     // It has what it is meant to show.
     for place in [
         "/steady/times/response/mean_interval_ns/0",

@@ -164,7 +164,8 @@ fn key_page(key: &str, words: &str, inside: &[&str]) -> String {
     if inside.is_empty() {
         let _ = writeln!(text, "set by   --set {key}=VALUE, or in the scenario");
     } else {
-        let _ = writeln!(text, "keys     {}", inside.join(", "));
+        let lines = wrapped(&inside.join(", "), columns().saturating_sub(9));
+        let _ = writeln!(text, "keys     {}", lines.join("\n         "));
     }
     text
 }

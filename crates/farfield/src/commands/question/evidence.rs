@@ -3,6 +3,7 @@
 //! refused.
 
 use super::document::Question;
+use crate::commands::sweep::plan::{ATTEMPTS, RUNS_MAX};
 use crate::problem::Problem;
 use farfield_base::Bytes;
 use farfield_experiment::report::Ended;
@@ -31,10 +32,8 @@ const FILES: [&str; 7] = [
 ];
 /// The version of the list.
 const VERSION: u32 = 1;
-/// Runs of a list at most, as many as a sweep makes.
-const RUNS_MAX: usize = 1_000_000;
-/// Bytes of the list at most: some hundred for each file of a run.
-const LIST_MAX: Bytes = Bytes(1 << 31);
+/// Bytes of the list at most: some two hundred for each file of each run that a sweep can have, with attempts.
+const LIST_MAX: Bytes = Bytes(1 << 29);
 /// The table of points, where the question has one beside it.
 pub const POINTS_FILE: &str = "points.csv";
 
@@ -136,8 +135,11 @@ impl Evidence {
             _ => refuse(name, &error),
         })?;
         let evidence: Evidence = serde_json::from_slice(&text).map_err(|error| refuse(name, &error))?;
-        if evidence.version > VERSION || evidence.runs.len() > RUNS_MAX {
+        if evidence.version > VERSION {
             return Err(refuse(name, &"it is of a newer farfield; use that one"));
+        }
+        if evidence.runs.len() > RUNS_MAX as usize * ATTEMPTS as usize {
+            return Err(refuse(name, &"it names more runs than a sweep can have"));
         }
         let asked = Path::new(QUESTION_FILE);
         let question = farfield_files::input::read_below(folder, asked, DOCUMENT_MAX);

@@ -18,13 +18,13 @@ use farfield_traffic::load::LoadModel;
 use std::path::Path;
 
 /// Attempts at a run that something disturbs, at most. In virtual time nothing does.
-const ATTEMPTS: u32 = 3;
+pub const ATTEMPTS: u32 = 3;
 /// Runs of a point, unless something else is asked.
 const REPEATS: u32 = 3;
 /// Points at most: whoever asks for more has left something out of mind.
 const POINTS_MAX: usize = 10_000;
 /// Runs at most, of all points.
-const RUNS_MAX: u64 = 100_000;
+pub const RUNS_MAX: u64 = 100_000;
 /// Runs at once at most.
 const JOBS_MAX: u32 = 1_000;
 /// Looks at claims at most: each makes twice as many blocks as there were.
