@@ -260,7 +260,8 @@ fn repeats_that_are_too_many_become_longer_runs() {
     assert!(report.runs.len() <= 20, "{}", report.runs.len());
 }
 
-/// Of 400 sweeps of three stationary points, whose halves differ as samples do, at most 2 % are called otherwise.
+/// Of 400 sweeps of three stationary points, whose halves differ as samples do, at most 2 % are called
+/// otherwise.
 #[test]
 fn stationary_runs_are_rarely_refused() {
     let noise = |_: RunLength, seed: u64| (None, course(0, (0.3 * normal(seed, 9)).exp()));

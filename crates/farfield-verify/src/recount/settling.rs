@@ -16,8 +16,8 @@ const STRETCHES: u64 = 256;
 const SHORTEST_NS: u64 = 1 << 14;
 /// Stretches with a request without which there is no answer.
 const LEAST: usize = 16;
-/// Share by which two errors differ by rounding alone: of the smaller, and of the sum of squares that either is
-/// the difference of. Times that are all alike have an error of rounding only, wherever they are cut.
+/// Share by which two errors differ by rounding alone: of the smaller, and of the sum of squares that either
+/// is the difference of. Times that are all alike have an error of rounding only, wherever they are cut.
 const ROUNDING: f64 = 1e-6;
 const ROUNDING_OF_SQUARES: f64 = 1e-10;
 
@@ -28,8 +28,8 @@ struct Stretch {
     sum: f64,
 }
 
-/// The record that a summary should have. One by an older farfield lacks it, and where a run did not go to its
-/// end it is null.
+/// The record that a summary should have. One by an older farfield lacks it, and where a run did not go to
+/// its end it is null.
 pub(super) fn expected(recount: &Recount<'_>, said: Option<&Value>, is_complete: bool) -> Expected {
     let ok = || recount.samples.iter().filter(|own| own.outcome == Outcome::Ok);
     let last = ok().map(|own| own.due.as_ns()).max().unwrap_or(0);
@@ -108,8 +108,8 @@ fn mean(stretches: &[Stretch]) -> Expected {
 mod tests {
     use super::*;
 
-    /// Of times that are all alike, nothing is better cut off: whatever rounding leaves, no end that is said is
-    /// wrong for it. Of a slow beginning another cut is.
+    /// Of times that are all alike, nothing is better cut off: whatever rounding leaves, no end that is said
+    /// is wrong for it. Of a slow beginning another cut is.
     #[test]
     fn rounding_decides_nothing() {
         let alike = vec![Stretch { count: 7.0, sum: 7.0 * 3_333_333.1 }; 200];

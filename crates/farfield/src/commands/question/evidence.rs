@@ -32,7 +32,8 @@ const FILES: [&str; 7] = [
 ];
 /// The version of the list.
 const VERSION: u32 = 1;
-/// Bytes of the list at most: some two hundred for each file of each run that a sweep can have, with attempts.
+/// Bytes of the list at most: some two hundred for each file of each run that a sweep can have, with
+/// attempts.
 const LIST_MAX: Bytes = Bytes(1 << 29);
 /// The table of points, where the question has one beside it.
 pub const POINTS_FILE: &str = "points.csv";
