@@ -52,6 +52,7 @@ complete -c farfield -n "__fish_farfield_needs_command" -f -a "schema" -d 'Print
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "generate" -d 'Print completions of shells, and man pages'
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s c -l users -d 'Users of a closed load, or the most of an open one at once [default: 10]' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s R -l rate -d 'Open load: Poisson arrivals at this rate; a closed load if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand run" -l stages -d 'Users, or their rate, over time: 1m:100,5m:100,1m:0 or 1m:50/s,1m:0/s; one level if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s d -l duration -d 'Length of the measured part; a number is of seconds [default: 10s]' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -s n -l requests -d 'End after this many requests, without a warm-up; no limit if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand run" -l sessions -d 'End after this many sessions, completed or broken off; without a warm-up, unless --warm-up sets one; no limit if absent' -r
@@ -242,6 +243,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l length-max -
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l budget -d 'The time for all repeats; none is begun that would probably not end in it; no limit if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s c -l users -d 'Users of a closed load, or the most of an open one at once [default: 10]' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s R -l rate -d 'Open load: Poisson arrivals at this rate; a closed load if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l stages -d 'Users, or their rate, over time: 1m:100,5m:100,1m:0 or 1m:50/s,1m:0/s; one level if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s d -l duration -d 'Length of the measured part; a number is of seconds [default: 10s]' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -s n -l requests -d 'End after this many requests, without a warm-up; no limit if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand sweep" -l sessions -d 'End after this many sessions, completed or broken off; without a warm-up, unless --warm-up sets one; no limit if absent' -r

@@ -369,6 +369,7 @@ impl Settings {
             .naming_states(self.itinerary.states())
             .naming_paths(PathNames::of(self.itinerary.targets()))
             .ignoring_unfinished(self.ignores_unfinished)
+            .in_stages(self.load.stages())
             .with_arriving_sessions(self.heading.load == LoadKind::Hybrid)
             .setting_aside(self.set_aside.map(|_| self.duration));
         let mut collector = Collector::new(fold, workers, summary_context(self), &self.aborts, files, pace)

@@ -63,6 +63,7 @@ pub(crate) fn run(
     let fold = Fold::of_classes(phases.window, &classes).naming_states(settings.itinerary.states());
     let fold = fold.naming_paths(PathNames::of(settings.itinerary.targets()));
     let fold = fold.ignoring_unfinished(settings.ignores_unfinished);
+    let fold = fold.in_stages(settings.load.stages());
     let fold = fold.with_arriving_sessions(settings.heading.load == LoadKind::Hybrid);
     // Nothing disturbs virtual time.
     let fold = fold.setting_aside(settings.set_aside.map(|_| settings.duration));

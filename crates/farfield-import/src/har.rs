@@ -29,6 +29,7 @@ pub fn read(source: Source<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<()
         format: Some(ReplayFormat::Har),
         timing: ReplayTiming::Gaps,
         speed: Speed::try_from(1.0).map_err(unreadable)?,
+        in_turn: None,
         missing_bodies: MissingBodies::LeaveOut,
         layout: None,
         fields: None,

@@ -43,6 +43,7 @@ pub mod set_aside;
 pub mod settling;
 mod silence;
 mod spectrum;
+pub mod stages;
 pub mod states;
 pub mod statuses;
 pub mod summary;

@@ -14,7 +14,9 @@ mod warnings;
 
 pub use estimate::{EstimateSummary, EstimatedQuantile, EstimatedTime};
 pub use network::{NetworkSummary, ProgramSummary};
-pub use part::{ClassSummary, OutcomeCount, PagesSummary, PartSummary, Rates, StateSummary, StatusCount};
+pub use part::{
+    ClassSummary, OutcomeCount, PagesSummary, PartSummary, Rates, StageSummary, StateSummary, StatusCount,
+};
 pub use path::PathSummary;
 pub use session::{BrokenOffIn, FailureSummary, SessionsSummary};
 pub(crate) use timing::QUANTILES;
@@ -119,6 +121,10 @@ pub struct Phases {
     pub steady_ns: u64,
     /// From the end of the measured part until the last worker had nothing more to wait for.
     pub drain_ns: u64,
+    /// True if the run was over before the end that was asked for, by count or since it was stopped: the
+    /// measured part is closed then, with the last instant in it, and otherwise half open.
+    #[serde(default)]
+    pub ended_early: bool,
 }
 
 /// The connections of the whole run.
@@ -207,6 +213,9 @@ pub struct Summary {
     /// The measured part of each class of clients; empty where there are no classes.
     #[serde(default)]
     pub classes: Vec<ClassSummary>,
+    /// The stages of the load, as far as they lie in the measured part; empty where it has none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<StageSummary>,
     /// The part before it.
     pub warm_up: PartSummary,
     /// The pages of the measured part; null if pages are not tracked.
@@ -331,6 +340,7 @@ impl Summary {
                 phases.steady_ns,
             ),
             classes: ClassSummary::of_all(fold, measured, ended, pause),
+            stages: StageSummary::of_all(fold, (measured, until), ended, pause),
             warm_up: PartSummary::of(fold.warm_up(), warm_up, ended, pause),
             pages: fold.pages().map(|pages| PagesSummary::of(pages, fold.pages_unfinished(None))),
             states: StateSummary::of_all(fold, measured, ended, pause),
@@ -403,6 +413,7 @@ fn phases(fold: &Fold, stats: &EngineStats, until: Instant) -> Phases {
         warm_up_ns: window.measure_from.min(until).as_ns(),
         steady_ns: window.elapsed(until).as_ns(),
         drain_ns: ended.since(window.measure_to).as_ns(),
+        ended_early: until < window.measure_to,
     }
 }
 

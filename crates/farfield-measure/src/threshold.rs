@@ -4,7 +4,8 @@
 //! part. Their table is in docs/metrics.md, which `farfield help metrics` reads.
 //!
 //! With a class of clients behind it, `p99{dsl}` or `errors{dsl}`, a metric is of the requests of that class
-//! alone; with a state of sessions, `p99{login}`, of the requests of that state. Of a state there are the
+//! alone; with a stage of the load, `p99{plateau}`, of the requests that were due in it; with a state of
+//! sessions, `p99{login}`, of the requests of that state. Of a state there are the
 //! response time, `errors`, `requests`, the outcomes and the status codes. With a path behind it,
 //! `status.404{/cart}`, it is of the requests for that path, of which there are all these but times.
 //!
@@ -214,6 +215,9 @@ impl Threshold {
     fn measure(&self, fold: &Fold, until: Instant) -> Option<Measured> {
         let elapsed = fold.lasted(until);
         let Some(name) = &self.scope else { return self.metric.measure(fold.steady(), elapsed) };
+        if let Some(stage) = fold.stages().stage(name) {
+            return self.metric.measure(stage.part, stage.span.lasted(until));
+        }
         match fold.class(name) {
             Some(class) => self.metric.measure(class, elapsed),
             None => {
@@ -230,9 +234,14 @@ impl Threshold {
 impl Threshold {
     /// The interval of what was measured up to `until`, where there is one.
     fn interval(&self, fold: &Fold, until: Instant) -> Option<[f64; 2]> {
-        let measured = fold.measured(until);
+        let mut measured = fold.measured(until);
+        let stage = self.scope.as_ref().and_then(|name| fold.stages().stage(name));
         let part = match &self.scope {
             None => fold.steady(),
+            Some(_) if let Some(stage) = stage => {
+                measured = stage.measured(measured, until);
+                stage.part
+            }
             Some(name) => match fold.class(name) {
                 Some(class) => class,
                 None => {

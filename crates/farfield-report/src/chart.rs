@@ -148,6 +148,8 @@ pub struct Seconds<'a> {
     pub measured_to: f64,
     /// Parts of it that are set aside, which are shaded as well: from and to.
     pub aside: &'a [(f64, f64)],
+    /// Instants that have a line: the edges of the load's stages.
+    pub edges: &'a [f64],
 }
 
 impl Point {
@@ -265,7 +267,7 @@ impl Chart {
         if layout.is_in_page {
             svg.heading((left, layout.top), &self.title);
         }
-        if let Some(Seconds { until, warm_up, measured_to, aside }) = seconds {
+        if let Some(Seconds { until, warm_up, measured_to, aside, .. }) = seconds {
             let place = |second: f64| across.place(second.clamp(0.0, until));
             let around = [(0.0, warm_up), (measured_to, until)];
             for (from, to) in around.iter().chain(aside).copied().filter(|(from, to)| from < to) {
@@ -273,6 +275,10 @@ impl Chart {
             }
         }
         svg.frame(&across, &up, &self.x.label, &self.y.label, layout.is_in_page);
+        for edge in seconds.iter().flat_map(|seconds| seconds.edges) {
+            let at = across.place(*edge);
+            svg.line((at, up.to), (at, up.from), Stroke::Level);
+        }
         if layout.is_in_page {
             svg.scales(&across, &up, seconds.is_some());
         }
@@ -358,7 +364,9 @@ mod tests {
         let series = vec![Series::new("data", Mark::Line, [(1.0, 5.0)])];
         let chart = Chart::new("Chart", Axis::linear("second"), Axis::linear("n"), series);
         let shaded = |warm_up, measured_to, aside: &[(f64, f64)]| {
-            let svg = chart.html_over(Seconds { until: 4.0, warm_up, measured_to, aside });
+            let svg =
+                chart.html_over(Seconds { until: 4.0, warm_up, measured_to, aside, edges: &[1.0, 2.0] });
+            assert_eq!(svg.matches("stroke-dasharray").count(), 2, "a line for each edge of a stage");
             svg.matches("class=\"shade\"").count()
         };
         let edges = [(0.0, 4.0), (1.0, 4.0), (0.0, 3.0), (1.0, 3.0)];

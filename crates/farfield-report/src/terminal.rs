@@ -3,12 +3,13 @@
 //! First what the run was, then whether it may be believed, then what it measured, then how the generator
 //! did. Every line has its place; what may grow without bound (failed checks, outcomes, thresholds) is cut to
 //! the room that is left and ends in how many more there are. Blank lines between sections go first when room
-//! is short. Only pages, sessions, their states and failures, classes of clients where there are several, and
-//! warnings, which nobody should have to look for elsewhere, are lines more.
+//! is short. Only pages, sessions, their states and failures, stages of the load, classes of clients
+//! where there are several, and warnings, which nobody should have to look for elsewhere, are lines more.
 
 mod addresses;
 mod checks;
 mod connections;
+mod parts;
 mod programs;
 mod sessions;
 mod states;
@@ -17,8 +18,7 @@ mod text;
 use crate::figures::{bytes_rate, count, from_to, percent, rate, reach, three_digits, time};
 use farfield_measure::engine_stats::ServerLimits;
 use farfield_measure::summary::{
-    ClassSummary, EstimateSummary, EstimatedTime, NetworkSummary, OutcomeCount, PartSummary, PathSummary,
-    TimingSummary,
+    EstimateSummary, EstimatedTime, NetworkSummary, OutcomeCount, PartSummary, PathSummary, TimingSummary,
 };
 use farfield_measure::verdict::{CheckState, Disturbed};
 use farfield_measure::{Heading, Quantile, Summary, ThresholdResult};
@@ -30,8 +30,6 @@ pub(crate) use text::{GREEN, RED, YELLOW, fit, indented, labelled, paint, quanti
 
 /// Lines of a screen.
 pub const LINES: usize = 24;
-/// Classes of clients that have a line each; a line counts the others.
-const CLASSES: usize = 8;
 /// Columns of a screen.
 pub const COLUMNS: usize = 80;
 /// Warnings that are shown.
@@ -80,9 +78,10 @@ pub fn render(summary: &Summary, look: Look<'_>) -> String {
     let tables = [
         pages(summary),
         sessions::lines(summary.sessions.as_ref()),
+        parts::stages(&summary.stages),
         states::table(&summary.states),
         sessions::failures(summary),
-        classes(summary),
+        parts::classes(&summary.classes),
         bottleneck,
         warnings(&summary.warnings),
     ]
@@ -292,18 +291,6 @@ fn marked_row(name: &str, times: Option<&TimingSummary>, disturbed: Option<&Dist
     row(name, columns, &count(times.count))
 }
 
-/// A line for each class of clients, the first ones first, and a blank line behind them; nothing where all
-/// clients are of one class.
-fn classes(summary: &Summary) -> Vec<String> {
-    if summary.classes.len() < 2 {
-        return Vec::new();
-    }
-    let names = ["share", "errors", "p50", "p99", "connect", "rate"].map(str::to_owned);
-    let mut lines = vec![row("class", names, "requests")];
-    lines.extend(summary.classes.iter().take(CLASSES).map(class_row));
-    end_table(lines, summary.classes.len().saturating_sub(CLASSES))
-}
-
 /// The first resource to give out, and what could not be read of the server.
 fn bottleneck(summary: &Summary) -> Vec<String> {
     let Some(found) = &summary.bottleneck else { return Vec::new() };
@@ -350,19 +337,6 @@ fn quantile(times: &Option<TimingSummary>, quantile: Quantile) -> String {
 }
 
 /// Response times, and the median of connect times.
-fn class_row(class: &ClassSummary) -> String {
-    let ClassSummary { name, share, steady, pages: _ } = class;
-    let columns = [
-        or_dash(*share, percent),
-        or_dash(steady.error_share, percent),
-        quantile(&steady.times.response, Quantile::P50),
-        quantile(&steady.times.response, Quantile::P99),
-        quantile(&steady.times.connect, Quantile::P50),
-        or_dash(steady.rates.map(|rates| rates.succeeded_per_s), rate),
-    ];
-    row(&fit(name, LABEL - 1), columns, &count(steady.requests))
-}
-
 fn row(name: &str, columns: [String; 6], last: &str) -> String {
     let columns: String = columns.iter().map(|column| format!("{column:>9}")).collect();
     fit(&format!("{name:<LABEL$}{columns}{last:>14}"), COLUMNS)

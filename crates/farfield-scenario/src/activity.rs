@@ -101,7 +101,7 @@ impl Scenario {
         };
         let has_instants = replay.sessions.iter().all(|session| session.starts.is_some());
         if has_instants && self.load != LoadSpec::default() {
-            let sentence = "the recording says when sessions begin; leave the load out";
+            let sentence = "`session.replay.in-turn = false`: each session begins when it was recorded; leave the load out";
             return Err(Mistake::at("load", sentence));
         }
         Ok(Activity::Recording(replay))

@@ -73,6 +73,13 @@ impl Document {
         self.table.contains_key(name)
     }
 
+    /// True if the document says how many users there are or when they come.
+    pub fn has_load(&self) -> bool {
+        // That of a kept scenario by an older farfield stood for none.
+        let kept = "model = 'closed'\nusers = 10\nthink = '0s'".parse::<Table>().expect("TOML");
+        self.table.get("load").and_then(toml::Value::as_table).is_some_and(|load| *load != kept)
+    }
+
     /// True if the table `name` has the key `key`.
     pub fn contains_below(&self, name: &str, key: &str) -> bool {
         self.table.get(name).is_some_and(|table| table.get(key).is_some())

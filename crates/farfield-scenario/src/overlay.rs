@@ -71,6 +71,12 @@ const PROGRAMS: &str = "network.program";
 /// The key that `--users` sets in a closed load; other models have another.
 const USERS: &str = "load.users";
 
+/// The stages of a load: of rates, which make it open, or of a closed load's users.
+const STAGES: &str = "load.stages";
+
+/// Keys that stages take the place of, and that take the place of stages.
+const INSTEAD: [(&str, &[&str]); 2] = [("stages", &["users", "ramp", "arrivals"]), ("arrivals", &["stages"])];
+
 /// Keys that `--workers` and `--processors` set: on sockets, and with emulated clients.
 const OF_WORKERS: [(&str, &str); 2] =
     [("sockets.workers", "network.shards"), ("sockets.processors", "network.processors")];
@@ -160,7 +166,8 @@ pub fn settings(flags: &Overlay, document: &Table) -> Result<Vec<Setting>, Scena
     let implied = implied_plane(flags, document)?;
     let written = flags.text("plane").or(document.get("plane").and_then(Value::as_str));
     let on_sockets = written.map_or(implied.is_none(), |plane| plane == "sockets");
-    let opens = flags.has("load.arrivals") && model_of(document) != Some("hybrid");
+    let has_rates = || flags.text(STAGES).is_some_and(|stages| stages.contains('/'));
+    let opens = (flags.has("load.arrivals") || has_rates()) && model_of(document) != Some("hybrid");
     let model = if opens { "open" } else { model_of(document).unwrap_or("closed") };
     let placed = |setting: &Setting| {
         let of_workers = OF_WORKERS.iter().find(|(own, _)| !on_sockets && setting.is_of(own));
@@ -173,7 +180,8 @@ pub fn settings(flags: &Overlay, document: &Table) -> Result<Vec<Setting>, Scena
         Setting::new(key, &setting.flag, setting.value.clone())
     };
     // It takes the keys of another model away.
-    let opened = opens.then(|| Setting::new("load.model", "--rate", "open".into()));
+    let flag = if flags.has("load.arrivals") { "--rate" } else { "--stages" };
+    let opened = opens.then(|| Setting::new("load.model", flag, "open".into()));
     let mut settings: Vec<Setting> = implied.into_iter().chain(opened).collect();
     settings.extend(flags.settings.iter().map(placed));
     for setting in settings.iter_mut().filter(|setting| setting.is_of(PROGRAMS)) {
@@ -242,6 +250,13 @@ fn typed(text: &str) -> Result<Setting, ScenarioError> {
 /// Lays `settings` over `document`. A model of load that replaces another takes the other's keys away with
 /// it, and a load that names no model is closed.
 pub fn lay_over(document: &mut Table, settings: &[Setting]) -> Result<(), ScenarioError> {
+    for (key, replaced) in INSTEAD {
+        if let Some(load) = document.get_mut("load").and_then(Value::as_table_mut)
+            && settings.iter().any(|setting| setting.path == ["load", key])
+        {
+            load.retain(|own, _| !replaced.contains(&own));
+        }
+    }
     for setting in settings {
         let replaces_model = setting.path == ["load", "model"]
             && model_of(document).is_some_and(|model| Some(model) != setting.value.as_str());
@@ -292,6 +307,33 @@ mod tests {
         let settings = settings(flags, &document).expect("flags that do");
         lay_over(&mut document, &settings).expect("keys that fit");
         document
+    }
+
+    #[test]
+    fn stages_take_the_place_of_what_they_are_instead_of() {
+        let flags = Overlay::default().with("load.stages", "--stages", "1m:100,1m:0");
+        let expected = "load = { model = 'closed', think = '1s', stages = '1m:100,1m:0' }";
+        for document in ["load = { users = 5, think = '1s', ramp = '9s' }", "load.think = '1s'"] {
+            assert_eq!(laid(document, &flags), expected.parse::<Table>().expect("TOML"), "{document}");
+        }
+        // With a number of users they begin with it.
+        let from = flags.clone().with("load.users", "--users", 7);
+        let expected = "load = { model = 'closed', users = 7, stages = '1m:100,1m:0' }";
+        assert_eq!(laid("load = { users = 5 }", &from), expected.parse::<Table>().expect("TOML"));
+        // Rates are of an open load, or of sessions.
+        let rates = Overlay::default().with("load.stages", "--stages", "1m:100/s");
+        let expected = "load = { model = 'open', stages = '1m:100/s' }";
+        for document in ["load = { users = 5 }", "load = { model = 'open', arrivals = '5/s' }"] {
+            assert_eq!(laid(document, &rates), expected.parse::<Table>().expect("TOML"), "{document}");
+        }
+        let expected = "load = { model = 'hybrid', think = '1s', stages = '1m:100/s' }";
+        let document = "load = { model = 'hybrid', think = '1s', arrivals = '5/s' }";
+        assert_eq!(laid(document, &rates), expected.parse::<Table>().expect("TOML"));
+        // And a rate takes the place of stages.
+        let rate = Overlay::default().with("load.arrivals", "--rate", "5/s");
+        let expected = "load = { model = 'open', arrivals = '5/s' }";
+        let document = "load = { model = 'open', stages = '1m:5/s' }";
+        assert_eq!(laid(document, &rate), expected.parse::<Table>().expect("TOML"));
     }
 
     #[test]

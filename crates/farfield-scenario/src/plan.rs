@@ -151,6 +151,8 @@ fn scenario_of(document: &mut Document, flags: &Overlay) -> Result<Scenario, Sce
     if !named && let Some(stem) = document.stem() {
         scenario.name = stem;
     }
+    scenario.measure_stages(document);
+    scenario.play_recording(document);
     let timeout = Policy::request_timeout_for(scenario.run.duration);
     scenario.connections.request_timeout.get_or_insert(timeout);
     Ok(scenario)
@@ -181,6 +183,11 @@ impl Scenario {
     /// Checks that there is a measured part.
     fn check_measured_part(&self) -> Result<(), Mistake> {
         let nothing = "a measured part of 0s measures nothing; write how long to measure, such as 10s";
+        let stages = self.load.stages_last();
+        if let Some(stages) = stages.filter(|stages| *stages <= self.run.warm_up) {
+            let message = format!("the stages are over after {stages}: write a shorter warm-up, or none");
+            return Err(Mistake::at("run.warm-up", message));
+        }
         match self.run.duration {
             Duration::ZERO => Err(Mistake::at("run.duration", nothing)),
             _ => self.check_set_aside(),
@@ -202,6 +209,11 @@ impl Scenario {
             let alone = "it is for `run.set-aside = true`, without which run.duration is the whole of the measured part";
             return run.duration_max.map_or(Ok(()), |_| Err(Mistake::at("run.duration-max", alone)));
         }
+        if self.load.stages_last().is_some() {
+            let message = "seconds are set aside of a load that stays the same, and as much longer is measured: stages of \
+                           load.stages begin and end when they do";
+            return Err(Mistake::at("run.set-aside", message));
+        }
         if run.requests.is_some() || run.sessions.is_some() {
             let message = "a run that ends by a number of requests or sessions cannot last as much longer as is set aside: \
                            give it a run.duration alone";
@@ -213,6 +225,24 @@ impl Scenario {
             return Err(Mistake::at("run.set-aside", message));
         }
         Ok(())
+    }
+
+    /// Decides who asks for the sessions of a recording, where the document leaves it open.
+    fn play_recording(&mut self, document: &Document) {
+        if let Some(replay) = self.session.as_mut().and_then(|session| session.replay.as_mut()) {
+            replay.in_turn.get_or_insert(document.has_load());
+        }
+    }
+
+    /// Measures all stages of a load that has some, but for the warm-up and the length that the document has.
+    fn measure_stages(&mut self, document: &Document) {
+        let Some(stages) = self.load.stages_last() else { return };
+        if !document.contains_below("run", "warm-up") {
+            self.run.warm_up = Duration::ZERO;
+        }
+        if !document.contains_below("run", "duration") {
+            self.run.duration = stages - self.run.warm_up;
+        }
     }
 
     /// Clears the keys that are about a measured part: `try` runs one session and measures nothing.

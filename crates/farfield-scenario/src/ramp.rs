@@ -19,6 +19,8 @@ impl Scenario {
     /// `farthest` is the largest round trip.
     pub(crate) fn spread_users(&mut self, load: &mut LoadModel, farthest: Duration) {
         match load {
+            // Stages say when users begin.
+            LoadModel::Closed { stages: Some(_), .. } => {}
             LoadModel::Closed { users, think, ramp, .. } => {
                 let chosen = || spread(users.get(), think.mean(), farthest);
                 if let LoadSpec::Closed(spec) = &mut self.load {

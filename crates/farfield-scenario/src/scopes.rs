@@ -2,6 +2,7 @@
 
 use super::Scenario;
 use super::mistake::Mistake;
+use farfield_base::{Instant, Window};
 use farfield_engine::PlaneKind;
 use farfield_measure::Threshold;
 use farfield_measure::paths::PathNames;
@@ -26,6 +27,15 @@ impl Scenario {
 
     fn check_scope(&self, threshold: &Threshold, classes: &[&str], states: &[&str]) -> Result<(), String> {
         let Some(name) = threshold.scope() else { return Ok(()) };
+        let stages = self.stage_names();
+        if stages.iter().any(|stage| stage == name) {
+            return match classes.contains(&name) || states.contains(&name) {
+                true => Err(format!(
+                    "`{name}` is a stage of the load, and a class of clients or a state; give one of both another name"
+                )),
+                false => Ok(()),
+            };
+        }
         if name.starts_with('/') && !states.contains(&name) && !classes.contains(&name) {
             return self.check_path(threshold, name);
         }
@@ -54,6 +64,14 @@ impl Scenario {
             ));
         }
         Ok(())
+    }
+
+    /// The names of the stages that lie in the measured part.
+    fn stage_names(&self) -> Vec<String> {
+        let measure_from = Instant::ZERO + self.run.warm_up;
+        let window = Window { measure_from, measure_to: measure_from + self.run.measured_part() };
+        let spans = self.load.stage_spans();
+        spans.iter().filter_map(|stage| stage.within(window)).map(|stage| stage.name).collect()
     }
 
     /// Checks a threshold of a path. Which paths there are is known once the requests are read.
@@ -90,6 +108,10 @@ impl Scenario {
         match states {
             [] => there.push("there is no `[[session.state]]`".to_owned()),
             states => there.push(format!("the states are {}", listed(states))),
+        }
+        match &self.stage_names()[..] {
+            [] => {}
+            stages => there.push(format!("the stages are `{}`", stages.join("`, `"))),
         }
         format!("there is no class of clients and no state `{name}`: {}", there.join("; "))
     }

@@ -37,7 +37,7 @@ use carry::Carry;
 use course::Course;
 use curve::Curve;
 use farfield_base::random::Stream;
-use farfield_base::{Instant, Rate};
+use farfield_base::{Instant, Rate, StageSpan};
 use modulated::{Environment, Modulated};
 use rand_distr::Distribution as _;
 use serde::{Deserialize, Serialize};
@@ -70,6 +70,8 @@ pub enum Spacing {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArrivalProcess {
     process: Process,
+    /// Its stages, if it has some.
+    stages: Arc<[StageSpan]>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -93,6 +95,12 @@ enum Process {
     },
 }
 
+impl From<Process> for ArrivalProcess {
+    fn from(process: Process) -> ArrivalProcess {
+        ArrivalProcess { process, stages: Arc::default() }
+    }
+}
+
 impl ArrivalProcess {
     /// At `rate` for ever, spaced as said. At rate zero nothing ever comes.
     pub fn steady(rate: Rate, spacing: Spacing) -> ArrivalProcess {
@@ -101,18 +109,22 @@ impl ArrivalProcess {
 
     /// At these instants, once; they must not decrease.
     pub fn recorded(instants: Vec<Instant>) -> ArrivalProcess {
-        ArrivalProcess { process: Process::Trace(Arc::new(Trace::recorded(instants))) }
+        Process::Trace(Arc::new(Trace::recorded(instants))).into()
     }
 
     fn along(curve: Curve, spacing: Spacing) -> ArrivalProcess {
-        ArrivalProcess { process: Process::Curve { curve: Arc::new(curve), spacing, gaps: None } }
+        Process::Curve { curve: Arc::new(curve), spacing, gaps: None }.into()
     }
 
     /// A renewal process in operational time: `gaps`, with a finite mean above zero that is scaled to one,
     /// lie between arrivals where time is measured by the curve's own cumulative rate.
     fn renewal_along(curve: Curve, gaps: Distribution) -> ArrivalProcess {
-        let process = Process::Curve { curve: Arc::new(curve), spacing: Spacing::Poisson, gaps: Some(gaps) };
-        ArrivalProcess { process }
+        Process::Curve { curve: Arc::new(curve), spacing: Spacing::Poisson, gaps: Some(gaps) }.into()
+    }
+
+    /// Its stages, in order; none of a process without.
+    pub fn stages(&self) -> &[StageSpan] {
+        &self.stages
     }
 
     /// The arrivals from the start of the run on, with `stream` for what is random about them. They end where

@@ -36,6 +36,7 @@ pub mod request;
 pub mod session;
 #[cfg(feature = "requests")]
 pub mod site;
+pub mod stages;
 
 pub use amount::{Amount, Dimension};
 pub use arrival::{ArrivalProcess, ArrivalSpec, Arrivals};
@@ -48,7 +49,7 @@ pub use request::{Page, Request, RequestId, RequestSet, RequestSetSpec, RequestS
 #[cfg(feature = "requests")]
 pub use site::{Site, SiteModel, SiteModelSpec};
 
-pub use farfield_base::{Bytes, Duration, Instant, QuantityError, Rate, Share, random};
+pub use farfield_base::{Bytes, Duration, Instant, QuantityError, Rate, Share, StageSpan, random};
 
 /// The programs of README.md, which `cargo test --doc` runs.
 #[cfg(doctest)]

@@ -15,10 +15,13 @@
 //! Questions that other crates have about a model are methods of [`LoadSpec`] or [`LoadModel`] that match
 //! every model, so that the compiler asks each of them of a new one.
 
+mod written;
+
 use crate::arrival::{ArrivalProcess, ArrivalSpec, Spacing};
 use crate::distribution::{CountsSpec, Distribution, DistributionSpec, TimesSpec};
 use crate::file::{FileError, Load};
-use farfield_base::{Duration, Instant, Rate};
+use crate::stages::{Stages, UsersCourse};
+use farfield_base::{Duration, Instant, Rate, StageSpan};
 use serde::{Deserialize, Deserializer, Serialize, de};
 use std::num::NonZeroU32;
 
@@ -38,52 +41,52 @@ pub enum LoadSpec {
 
 /// `model = "closed"`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", try_from = "written::Closed")]
 pub struct ClosedSpec {
-    /// Number of users; 10 by default.
-    #[serde(default = "ten", deserialize_with = "users")]
-    pub users: NonZeroU32,
+    /// Number of users, 10 by default; with stages their number at the beginning, none by default.
+    pub users: u32,
+    /// Stages of the number of users, after which the load is over. Users begin as the number grows, and
+    /// leave after their page as it falls. Without, their number is fixed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stages: Option<Stages<u32>>,
     /// The time from the end of one page to the beginning of the user's next; none by default.
-    #[serde(default = "no_time")]
     pub think: TimesSpec,
     /// SURGE's active OFF time: from the end of one of a page's requests to the beginning of the next in its
     /// place, on each of a user's connections; none by default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub active_off: Option<TimesSpec>,
     /// The time over which the users begin, evenly; all at once if it is 0. By default it is chosen from
-    /// the length of a user's cycle where that is known, and 0 elsewhere.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// the length of a user's cycle where that is known, and 0 elsewhere. Stages have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ramp: Option<Duration>,
 }
 
 /// `model = "open"`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", try_from = "written::Open")]
 pub struct OpenSpec {
-    /// Arrivals of pages.
+    /// Arrivals of pages; a scenario writes them or, in their place, the `stages` of their rate.
     pub arrivals: ArrivalSpec,
     /// Limit of users at once; arrivals beyond are dropped and counted. No limit by default.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "users_max")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub users_max: Option<NonZeroU32>,
 }
 
 /// `model = "hybrid"`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", try_from = "written::Hybrid")]
 pub struct HybridSpec {
-    /// Arrivals of sessions.
+    /// Arrivals of sessions; a scenario writes them or, in their place, the `stages` of their rate.
     pub arrivals: ArrivalSpec,
     /// Pages a session, each with what is embedded in it; geometric with mean 5 by default.
-    #[serde(default = "five_pages")]
     pub requests: CountsSpec,
     /// The time from the end of one page to the beginning of the session's next; none by default.
-    #[serde(default = "no_time")]
     pub think: TimesSpec,
     /// SURGE's active OFF time, as in a closed load; none by default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub active_off: Option<TimesSpec>,
     /// Limit of sessions at once; arrivals beyond are dropped and counted. No limit by default.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "users_max")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub users_max: Option<NonZeroU32>,
 }
 
@@ -121,13 +124,24 @@ pub enum Restart {
     AtOnce,
 }
 
+/// Users whose number goes along stages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsersInStages {
+    /// Their number over time.
+    pub course: UsersCourse,
+    /// The stages, by name.
+    pub spans: Vec<StageSpan>,
+}
+
 /// A model of load, ready to run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LoadModel {
     /// A fixed number of users, each with one page at a time.
     Closed {
-        /// Number of users.
+        /// Number of users; with stages, of those that are there at once.
         users: NonZeroU32,
+        /// The stages of their number.
+        stages: Option<Box<UsersInStages>>,
         /// Seconds from the end of one page to the beginning of the user's next.
         think: Distribution,
         /// Seconds from the end of one of a page's requests to the beginning of the next in its place.
@@ -190,6 +204,15 @@ impl LoadModel {
             LoadModel::Closed { think, .. } => kept || think.mean() == 0.0,
             LoadModel::Overload(_) => true,
             LoadModel::Open { .. } | LoadModel::Hybrid { .. } => false,
+        }
+    }
+
+    /// The stages of the load, in order; none of a load without.
+    pub fn stages(&self) -> &[StageSpan] {
+        match self {
+            LoadModel::Closed { stages, .. } => stages.as_ref().map_or(&[], |stages| &stages.spans),
+            LoadModel::Open { arrivals, .. } | LoadModel::Hybrid { arrivals, .. } => arrivals.stages(),
+            LoadModel::Overload(_) => &[],
         }
     }
 
@@ -266,9 +289,13 @@ impl LoadSpec {
     pub fn resolve(&self, load: &mut Load<'_>) -> Result<LoadModel, FileError> {
         let mut off = |spec: &Option<TimesSpec>| spec.as_ref().map(|spec| spec.resolve(load)).transpose();
         Ok(match self {
-            LoadSpec::Closed(ClosedSpec { users, think, active_off, ramp }) => LoadModel::Closed {
+            LoadSpec::Closed(ClosedSpec { users, stages, think, active_off, ramp }) => LoadModel::Closed {
                 active_off: off(active_off)?,
-                users: *users,
+                users: self.users().expect("a closed load has users"),
+                stages: stages.as_ref().map(|stages| {
+                    let course = UsersCourse::new(*users, stages);
+                    Box::new(UsersInStages { course, spans: stages.spans(*users) })
+                }),
                 think: think.resolve(load)?,
                 ramp: ramp.unwrap_or_default(),
             },
@@ -302,10 +329,32 @@ impl LoadSpec {
         }
     }
 
-    /// The users, where each is a person who stays for the whole run.
+    /// The time that the stages of the load take, if it has some.
+    pub fn stages_last(&self) -> Option<Duration> {
+        match self {
+            LoadSpec::Closed(closed) => closed.stages.as_ref().map(Stages::lasts),
+            LoadSpec::Open(OpenSpec { arrivals, .. }) => arrivals.stages().map(Stages::lasts),
+            LoadSpec::Hybrid(hybrid) => hybrid.arrivals.stages().map(Stages::lasts),
+            LoadSpec::Overload(_) => None,
+        }
+    }
+
+    /// The stages of the load, in order; none of a load without.
+    pub fn stage_spans(&self) -> Vec<StageSpan> {
+        match self {
+            LoadSpec::Closed(closed) => {
+                closed.stages.as_ref().map(|stages| stages.spans(closed.users)).unwrap_or_default()
+            }
+            LoadSpec::Open(OpenSpec { arrivals, .. }) => arrivals.stage_spans(),
+            LoadSpec::Hybrid(hybrid) => hybrid.arrivals.stage_spans(),
+            LoadSpec::Overload(_) => Vec::new(),
+        }
+    }
+
+    /// The users, where each is a person who comes back: of stages, those that are there at once.
     pub fn users(&self) -> Option<NonZeroU32> {
         match self {
-            LoadSpec::Closed(closed) => Some(closed.users),
+            LoadSpec::Closed(closed) => NonZeroU32::new(closed.users_at_once()),
             LoadSpec::Open(_) | LoadSpec::Hybrid(_) | LoadSpec::Overload(_) => None,
         }
     }
@@ -351,7 +400,13 @@ impl HybridSpec {
 impl ClosedSpec {
     /// `users` who do not think.
     pub fn new(users: NonZeroU32) -> ClosedSpec {
-        ClosedSpec { users, think: no_time(), active_off: None, ramp: None }
+        ClosedSpec { users: users.get(), stages: None, think: no_time(), active_off: None, ramp: None }
+    }
+
+    /// The most users at once.
+    fn users_at_once(&self) -> u32 {
+        let in_stages = self.stages.iter().flat_map(Stages::iter).map(|stage| stage.to).max();
+        self.users.max(in_stages.unwrap_or(0))
     }
 }
 
@@ -404,14 +459,6 @@ fn timeout<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Er
         )),
         timeout => Ok(timeout),
     }
-}
-
-fn users<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NonZeroU32, D::Error> {
-    at_least_one("users", deserializer)
-}
-
-fn users_max<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<NonZeroU32>, D::Error> {
-    at_least_one("users-max", deserializer).map(Some)
 }
 
 fn descriptors<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NonZeroU32, D::Error> {

@@ -23,7 +23,7 @@ impl<T: Transport> Reaction<'_, T> {
             self.abandon(attempt);
         }
         if !self.load.may_begin(due) || !self.load.model.is_single() && self.load.sessions_ran_out() {
-            return self.load.model.user_left();
+            return self.note_left(item, self.load.model.sessions_before(item));
         }
         let Taken { number, taker, next } = self.load.model.take(item, self.now, self.users.len());
         match taker {
@@ -31,6 +31,7 @@ impl<T: Transport> Reaction<'_, T> {
             Taker::Newcomer => {
                 self.count_begun(due, true);
                 let slot = self.users.add(number, self.load.stream(number), None);
+                self.users[slot].sessions = self.load.model.sessions_before(item);
                 self.begin_first(due, slot);
             }
             Taker::Visitor(slot) => {
@@ -72,7 +73,7 @@ impl<T: Transport> Reaction<'_, T> {
     pub(crate) fn go_on(&mut self, due: Instant, slot: UserSlot, turn: u32) {
         let Some(user) = self.users.find(slot).filter(|user| user.turn == turn) else { return };
         let goes_on = if user.begun.is_some() { self.load.may_go_on(due) } else { self.load.may_begin(due) };
-        if goes_on {
+        if goes_on && self.load.model.stays_on(user.number, due) {
             self.begin_page(due, slot);
         } else {
             self.leave(slot);
@@ -94,6 +95,7 @@ impl<T: Transport> Reaction<'_, T> {
             }
         }
         let goes_on = match over {
+            _ if !self.load.model.stays_on(self.users[slot].number, self.now) => false,
             true => self.load.may_begin(self.now) && self.comes_back(slot),
             false => self.load.may_go_on(self.now),
         };
@@ -115,10 +117,23 @@ impl<T: Transport> Reaction<'_, T> {
         self.users.begin_session(self.load, slot)
     }
 
-    /// A user that will not come back.
+    /// A user leaves, for good or to come back as a newcomer.
     fn leave(&mut self, slot: UserSlot) {
+        let (user, sessions) = (self.users[slot].number, self.users[slot].sessions);
         self.egress().retire(slot);
-        self.load.model.user_left();
+        self.note_left(user, sessions);
+    }
+
+    /// User `user` is gone, who has begun so many sessions.
+    fn note_left(&mut self, user: u32, sessions: u32) {
+        if let Some((at, wake)) = self.load.model.user_left(user, sessions, self.now) {
+            self.transport.wake_at(at, wake);
+        }
+    }
+
+    /// The instant `due` of a user's next page, or the earlier one at which the user leaves.
+    fn before_leaving(&self, slot: UserSlot, due: Instant) -> Instant {
+        due.min(self.load.model.leaves_at(self.users[slot].number).max(self.now))
     }
 
     /// Schedules the user's next page for an instant of a recording, or begins it at once if that has passed.
@@ -130,7 +145,7 @@ impl<T: Transport> Reaction<'_, T> {
             return self.leave(slot);
         }
         let turn = self.users[slot].turn;
-        self.transport.wake_at(due, Wake::Think { slot, turn });
+        self.transport.wake_at(self.before_leaving(slot, due), Wake::Think { slot, turn });
     }
 
     /// Schedules the user's next page after a think time: `think`, or by default one that the model of load
@@ -147,11 +162,11 @@ impl<T: Transport> Reaction<'_, T> {
             return self.leave(slot);
         }
         if pause > think {
-            self.transport.wake_at(self.now + pause, Wake::Resume { slot, turn });
+            self.transport.wake_at(self.before_leaving(slot, self.now + pause), Wake::Resume { slot, turn });
         } else if think.is_zero() {
             self.begin_page(self.now, slot);
         } else {
-            self.transport.wake_at(self.now + think, Wake::Think { slot, turn });
+            self.transport.wake_at(self.before_leaving(slot, self.now + think), Wake::Think { slot, turn });
         }
     }
 

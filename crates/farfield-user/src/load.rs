@@ -19,7 +19,7 @@ use crate::plan::Plan;
 use crate::policy::Reuse;
 use crate::slots::{DescriptorSlot, UserSlot};
 use crate::transport::{ConnectionKey, Wake};
-use closed::Closed;
+use closed::{Closed, Presence};
 use farfield_base::random::{Purpose, Stream};
 use farfield_base::{Duration, Instant};
 use farfield_traffic::distribution::Distribution;
@@ -83,8 +83,26 @@ pub(crate) trait Model: Debug + Send {
         false
     }
 
-    /// Counts a user that left for good, or that was not begun since the load was over.
-    fn user_left(&mut self) {}
+    /// The sessions that user `user`, who begins, began before it left.
+    fn sessions_before(&self, _user: u32) -> u32 {
+        0
+    }
+
+    /// Instant from which on user `user` begins no more pages, until it comes back.
+    fn leaves_at(&self, _user: u32) -> Instant {
+        Instant::MAX
+    }
+
+    /// True if user `user`, whose page is over, begins another.
+    fn stays_on(&mut self, _user: u32, _now: Instant) -> bool {
+        true
+    }
+
+    /// Notes that user `user` left after `sessions` sessions in all, or that it was not begun since the load
+    /// was over; returns the wake with which it comes back, if it does.
+    fn user_left(&mut self, _user: u32, _sessions: u32, _now: Instant) -> Option<(Instant, Wake)> {
+        None
+    }
 
     /// Records the attempt to connect that a descriptor begins.
     fn attempt_begun(&mut self, _descriptor: DescriptorSlot, _attempt: ConnectionKey) {}
@@ -164,8 +182,12 @@ pub(crate) fn model_of(plan: &Plan) -> Box<dyn Model> {
     let worker = Worker { number: plan.worker, workers: plan.workers };
     let stream = plan.seed.stream(Purpose::Arrivals, 0);
     match plan.load.clone() {
-        LoadModel::Closed { users, think, active_off, ramp } => {
-            Box::new(Closed::new(worker, users, think, active_off, ramp))
+        LoadModel::Closed { users, stages, think, active_off, ramp } => {
+            let presence = match stages {
+                Some(stages) => Presence::in_stages(stages.course, worker),
+                None => Presence::Always(ramp),
+            };
+            Box::new(Closed::new(worker, users, think, active_off, presence))
         }
         LoadModel::Open { arrivals, users_max } => {
             let keeps_visitors = !matches!(plan.policy.policy, Reuse::OneRequest | Reuse::SharedPool);

@@ -47,6 +47,7 @@ impl Replays {
         };
         match (self.timing, session.starts) {
             (ReplayTiming::Exact, Some(starts)) => After::At(starts + at),
+            (ReplayTiming::Exact, None) if let Some(begun) = user.begun => After::At(begun.due + at),
             _ => After::Page(Some(session.pages[step - 1].think)),
         }
     }

@@ -34,6 +34,26 @@ fn a_log_is_asked_for_at_its_instants() {
     assert_eq!(gaps.attempts.len(), 2, "a session keeps its connection");
 }
 
+/// One recording, as many users as the load has: each goes through sessions in turn, from its own begin.
+#[test]
+fn a_recording_is_played_by_many_users() {
+    let log =
+        [line("a", 0, "/x"), line("b", 1, "/y"), line("a", 2, "/y"), line("a", 3, "/x"), line("b", 5, "/x")]
+            .concat();
+    let load = "{ model = 'closed', users = 4, ramp = '400ms', think = '500ms' }";
+    let exact = Scene::replay("access.log", &log, "in-turn = true", load).play();
+    assert_eq!(due(&exact.samples, 0)[..4], [(0, 0), (2000, 1), (3000, 0), (3515, 0)]);
+    assert_eq!(due(&exact.samples, 1)[..3], [(100, 1), (4100, 0), (4615, 1)]);
+    assert_eq!(due(&exact.samples, 2)[..3], [(200, 0), (2200, 1), (3200, 0)]);
+    let gaps = Scene::replay("access.log", &log, "in-turn = true\ntiming = 'gaps'", load).play();
+    assert_eq!(due(&gaps.samples, 0)[..3], [(0, 0), (2025, 1), (3040, 0)]);
+    // Sessions that arrive play them in turn, too.
+    let load = "{ model = 'hybrid', arrivals = { process = 'constant', rate = '1/s' } }";
+    let arrived = Scene::replay("access.log", &log, "in-turn = true", load).play();
+    assert_eq!(due(&arrived.samples, 0), [(500, 0), (2500, 1), (3500, 0)]);
+    assert_eq!(due(&arrived.samples, 3), [(3500, 1), (7500, 0)]);
+}
+
 /// Requests that were due while the page before was not over begin late, and their response time counts that.
 #[test]
 fn a_slow_server_makes_exact_instants_late() {

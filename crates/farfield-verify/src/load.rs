@@ -201,13 +201,21 @@ pub fn think_times(sides: Sides<'_>, asked: &Asked) -> Option<AskedQuantity> {
     }
     // Think times that began later than this may not have ended in the run.
     let until = window.measure_to.min(sides.run.end).as_ns() as f64 - 5.0 * mean_ns;
-    let found = thought(sides, window.measure_from.as_ns() as i64, until as i64);
+    let stays = |user: u32, ended: i64| {
+        let LoadModel::Closed { stages: Some(stages), .. } = &asked.load else { return true };
+        // Users whose stage is over leave while they think.
+        let at = Instant::from_ns(ended.max(0) as u64);
+        let leaves = stages.course.stay(user, at).map_or(at, |stay| stay.until);
+        ended as f64 + 5.0 * mean_ns < leaves.as_ns() as f64
+    };
+    let found = thought(sides, window.measure_from.as_ns() as i64, until as i64, &stays);
     let found: Vec<f64> = found.into_iter().map(|ns| ns as f64).collect();
     Some(quantity(think, found, 1e9))
 }
 
-/// Times between the pages of each user whose beginning lies between two instants, by the packets.
-fn thought(sides: Sides<'_>, from: i64, until: i64) -> Vec<i64> {
+/// Times between the pages of each user whose beginning lies between two instants, by the packets, and of
+/// which it is known by the user and that beginning that the user `stays`.
+fn thought(sides: Sides<'_>, from: i64, until: i64, stays: &dyn Fn(u32, i64) -> bool) -> Vec<i64> {
     let mut pairs: Vec<_> = sides.matching.pairs.iter().collect();
     let sample = |at: u32| &sides.samples[at as usize];
     pairs.sort_by_key(|pair| (sample(pair.sample).user, sample(pair.sample).due));
@@ -223,6 +231,7 @@ fn thought(sides: Sides<'_>, from: i64, until: i64) -> Vec<i64> {
                 let opens = sample.connect_begun.instant().and(connection.syn);
                 let begins = sides.frame.run_ns(opens.unwrap_or(transaction.request_first));
                 let ended = page_end.take().filter(|end| (from..until).contains(end));
+                let ended = ended.filter(|end| stays(sample.user, *end));
                 found.extend(ended.map(|end| begins - end));
             }
             let ends = is_page || sample.page.ends();

@@ -17,6 +17,7 @@ mod part;
 mod sessions;
 mod settling;
 mod spectrum;
+mod stages;
 mod threshold;
 mod times;
 
@@ -25,7 +26,7 @@ pub use expected::Difference;
 use crate::run::Asked;
 use crate::set_aside::SetAside;
 use expected::Expected;
-use farfield_base::{Outcome, PagePart, Sample};
+use farfield_base::{Outcome, PagePart, Sample, StageSpan};
 use farfield_traffic::LoadModel;
 use part::{Counted, Which};
 use serde_json::Value;
@@ -133,8 +134,8 @@ pub(crate) struct Recount<'a> {
     to: u64,
     /// Seconds of it that are set aside.
     aside: SetAside,
-    /// The load ended with the measured part, and what happened at that instant is in it.
-    ends_with_part: bool,
+    /// The run was over before the end that was asked for: what happened at its last instant is measured.
+    ended_early: bool,
     /// Requests that were open at the end are no errors.
     ignores_unfinished: bool,
     /// The summary has intervals by batches: those of an older farfield are others.
@@ -150,6 +151,7 @@ pub(crate) struct Recount<'a> {
     /// Names of the classes and states that are counted by themselves.
     classes: Vec<String>,
     states: Vec<String>,
+    stages: Vec<StageSpan>,
 }
 
 /// True if the verdict failed for samples that were lost.
@@ -168,6 +170,16 @@ fn names_of(said: &Value, list: &str) -> Vec<String> {
     rows.map(|row| row.get("name").and_then(Value::as_str).unwrap_or_default().to_owned()).collect()
 }
 
+/// True if the run was over before the end that was asked for. Of an older farfield's, which does not say so,
+/// where no request ends later than the measured part, and no worker waited for one.
+fn ended_early(said: &Value, samples: &[Sample], to: u64) -> bool {
+    let has_drained = || at(said, &["phases", "drain_ns"]).and_then(Value::as_u64).unwrap_or(0) > 0;
+    match at(said, &["phases", "ended_early"]).and_then(Value::as_bool) {
+        Some(early) => early,
+        None => !has_drained() && samples.iter().all(|own| own.done.as_ns() <= to),
+    }
+}
+
 impl<'a> Recount<'a> {
     fn of(said: &Value, evidence: Evidence<'a>) -> Recount<'a> {
         let ns = |name: &str| at(said, &["phases", name]).and_then(Value::as_u64).unwrap_or(0);
@@ -182,7 +194,7 @@ impl<'a> Recount<'a> {
             from,
             to,
             aside: SetAside::of(said),
-            ends_with_part: evidence.samples.iter().all(|own| own.done.as_ns() <= to),
+            ended_early: ended_early(said, evidence.samples, to),
             ignores_unfinished: false,
             has_intervals: times.iter().flatten().any(has_reason)
                 || at(said, &["steady", "no_error_share_interval"]).is_some()
@@ -197,6 +209,7 @@ impl<'a> Recount<'a> {
                 .and_then(|_| at(said, &["sessions", "mean_length_ns"])?.as_u64()),
             classes: names_of(said, "classes"),
             states: names_of(said, "states"),
+            stages: stages::stages(said, evidence.asked.map(|asked| asked.load.stages())),
         };
         // The scenario's `run.unfinished`, as the share of errors shows it where it matters.
         let due = recount.samples.iter().filter(|own| recount.is_due(Which::Steady, own));
@@ -218,7 +231,7 @@ impl<'a> Recount<'a> {
     }
 
     fn is_measured(&self, ns: u64) -> bool {
-        self.from <= ns && (ns < self.to || self.ends_with_part && ns == self.to)
+        self.from <= ns && (ns < self.to || self.ended_early && ns == self.to)
     }
 
     /// True if the sample was due in a second that is set aside.
@@ -293,6 +306,7 @@ impl<'a> Recount<'a> {
             ("thresholds", threshold::expected(self, said.get("thresholds").unwrap_or(&Value::Null))),
             ("steady", steady.expected(self, scheduled)),
             ("classes", self.classes(&steady)),
+            ("stages", self.expected_stages()),
             ("warm_up", warm_up.expected(self, None)),
             ("pages", self.pages(None)),
             ("states", self.states()),
@@ -308,8 +322,8 @@ impl<'a> Recount<'a> {
         ])
     }
 
-    /// Lengths, of which the first two are believed: another length of either counts everything else
-    /// otherwise. The run does not end before its last request; one that is open then ends with it, or with
+    /// Lengths, of which the first two are believed, as an early end is: another length of either counts
+    /// everything else otherwise. The run does not end before its last request; one that is open then ends with it, or with
     /// its worker, and others may be late.
     fn phases(&self, said: &Value) -> Expected {
         let last = self.samples.iter().map(|own| own.done.as_ns()).max().unwrap_or(0);
@@ -324,7 +338,15 @@ impl<'a> Recount<'a> {
         // Up to version 2 it was always 0.
         let is_measured = self.has_succeeded;
         let drain = if is_measured { Expected::Between { low, high: low + later } } else { Expected::Open };
-        Expected::record([("warm_up_ns", Expected::Open), ("steady_ns", Expected::Open), ("drain_ns", drain)])
+        // Where requests ended later, the run had not ended; an older farfield does not say it.
+        let says = at(said, &["phases", "ended_early"]).is_some();
+        let early = if says && last > self.to { Expected::Flag(false) } else { Expected::Open };
+        Expected::record([
+            ("warm_up_ns", Expected::Open),
+            ("steady_ns", Expected::Open),
+            ("drain_ns", drain),
+            ("ended_early", early),
+        ])
     }
 
     fn classes(&self, steady: &Counted) -> Expected {
@@ -436,7 +458,7 @@ impl<'a> Recount<'a> {
                 let expected = asked.load.expected_arrivals(instant(self.from), instant(self.to));
                 let expected = match expected {
                     // The run may have ended before its measured part.
-                    Some(expected) if self.ends_with_part => {
+                    Some(expected) if self.ended_early => {
                         Expected::Between { low: expected * (1.0 - 1e-9), high: f64::INFINITY }
                     }
                     expected => Expected::near_or_nothing(expected),

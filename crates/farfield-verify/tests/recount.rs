@@ -4,16 +4,19 @@
 mod scene;
 
 use farfield_base::{
-    EarlyData, HttpStats, Instant, Note, Outcome, PagePart, SessionBegin, SessionEnd, SessionFailure,
-    SpokenVersion, Stamp, TlsStats, TlsVersion,
+    EarlyData, HttpStats, Instant, Note, Outcome, PagePart, Sample, SessionBegin, SessionEnd, SessionFailure,
+    SpokenVersion, Stamp, TlsStats, TlsVersion, Window,
 };
 use farfield_measure::summary::SummaryContext;
 use farfield_measure::{
     Arrivals, CaptureStats, EngineStats, Fold, Heading, LoadKind, Summary, Threshold, VerdictLimits,
 };
+use farfield_traffic::arrival::{ArrivalSpec, Spacing};
+use farfield_traffic::load::LoadModel;
 use farfield_verify::recount::{Evidence, Expectation, LEFT_OUT, recount};
 use scene::{Scene, open};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 const CLASSES: [&str; 2] = ["dsl", "modem"];
 const STATES: [&str; 3] = ["home", "search", "never"];
@@ -60,7 +63,18 @@ fn scene() -> Scene {
             _ => {}
         }
     });
-    // The arrivals of the scenario are others: what was asked for is not what is looked at here.
+    // The arrivals of the scenario are others: what was asked for is not what is looked at here, but for its
+    // stages, of which one is over before the measured part and one goes on after it.
+    let stages = serde_json::from_value(json!([
+        { "name": "before", "for": "100ms", "to": "1/s" },
+        { "name": "up", "for": "500ms", "to": "500/s" },
+        { "name": "top", "for": "1s", "to": "500/s" },
+        { "name": "down", "for": "9s", "to": "0/s" },
+    ]))
+    .expect("stages");
+    let arrivals = ArrivalSpec::along(stages, Spacing::Poisson).expect("arrivals");
+    let arrivals = arrivals.resolve(&mut |_| unreachable!("no file")).expect("no file");
+    scene.asked.load = LoadModel::Open { arrivals, users_max: None };
     scene.run.end = Instant::from_ns(END);
     scene.run.window.measure_from = Instant::from_ns(200_000_000);
     scene.run.window.measure_to = Instant::from_ns(1_950_000_000);
@@ -72,7 +86,8 @@ fn scene() -> Scene {
 fn summary(scene: &Scene) -> Value {
     let window = scene.run.window;
     let mut fold = Fold::of_classes(window, &CLASSES.map(str::to_owned))
-        .naming_states(STATES.map(str::to_owned).to_vec());
+        .naming_states(STATES.map(str::to_owned).to_vec())
+        .in_stages(scene.asked.load.stages());
     scene.samples.iter().for_each(|sample| fold.record(sample));
     for session in scene.samples.chunk_by(|a, b| a.session == b.session) {
         let begin = SessionBegin { due: session[0].due, user: session[0].user, session: session[0].session };
@@ -110,6 +125,9 @@ fn summary(scene: &Scene) -> Value {
         "offered>1/s",
         "timed-out<=3",
         "requests>100",
+        "p90{top}<1s",
+        "rate{top}>1/s",
+        "errors{down}<50%",
     ];
     let thresholds = thresholds.map(|text| text.parse::<Threshold>().expect("a threshold"));
     let heading = Heading {
@@ -123,7 +141,7 @@ fn summary(scene: &Scene) -> Value {
         load_words: String::new(),
         started_at: String::new(),
     };
-    let users: std::collections::BTreeSet<u32> = scene
+    let users: BTreeSet<u32> = scene
         .samples
         .iter()
         .filter(|own| own.page == PagePart::Begins && window.contains(own.due))
@@ -225,6 +243,8 @@ fn an_honest_summary_is_its_samples() {
         "/http/versions/2/stalled_mean_ns",
         "/http2/requests",
         "/thresholds/4/measured",
+        "/stages/1/steady/times/response/mean_interval_ns/0",
+        "/stages/2/steady/rates/succeeded_per_s",
         "/generator/arrivals/scheduled",
         "/generator/in_system_mean",
     ] {
@@ -297,12 +317,59 @@ fn a_checkpoint_is_not_judged() {
     assert_eq!(recount(&said, evidence(&scene)), None);
 }
 
+/// What happens exactly on an edge of the measured part: its first instant is in it, and its last one only if
+/// the run was over before the end that was asked for. A run whose requests are periodic has many of them.
+#[test]
+fn instants_on_the_edges_are_counted_once() {
+    let whole = scene();
+    let Window { measure_from: from, measure_to: to } = whole.run.window;
+    let on_edges = |samples: &[Sample]| {
+        let mut samples = samples.to_vec();
+        let first = samples.iter().position(|own| own.done > from).expect("a request in the measured part");
+        samples[first].done = from;
+        let due = samples.iter().position(|own| own.due > from).expect("a request in the measured part");
+        samples[due].due = from;
+        let last = samples.iter().rposition(|own| own.outcome == Outcome::Ok && own.due < to);
+        samples[last.expect("a request in the measured part")].done = to;
+        samples
+    };
+    let all = on_edges(&whole.samples);
+    let late: BTreeSet<u32> = all.iter().filter(|own| own.done > to).map(|own| own.user).collect();
+    let over: Vec<Sample> = all.iter().filter(|own| !late.contains(&own.user)).copied().collect();
+    let by_time = whole.run.window;
+    let by_count = Window { measure_to: from + Window::BY_COUNT, ..by_time };
+    let end = Instant::from_ns(END);
+    for (what, samples, window, end, completed_at_end) in [
+        ("some are answered later", &all, by_time, end, 0),
+        ("a user thinks on", &over, by_time, end, 0),
+        ("the last reply ends it, by the clock", &over, by_time, to, 0),
+        ("the last reply ends it, by count", &over, by_count, to, 1),
+    ] {
+        let mut scene = whole.clone();
+        scene.samples.clone_from(samples);
+        (scene.run.window, scene.run.end) = (window, end);
+        let said = summary(&scene);
+        assert_eq!(said["phases"]["ended_early"], json!(completed_at_end == 1), "{what}");
+        let found = recount(&said, evidence(&scene)).expect("a run that has ended");
+        assert_eq!((found.differences, found.unread), (Vec::new(), Vec::new()), "{what}");
+        let inside = scene.samples.iter().filter(|own| from <= own.done && own.done < to).count();
+        let rate = (inside + completed_at_end) as f64 / to.since(from).as_secs_f64();
+        let completed = said["steady"]["rates"]["ended_per_s"].as_f64().expect("a rate");
+        assert!((completed - rate).abs() < 1e-6, "{what}: {completed} for {rate}");
+        // The other reading of the edge is another number.
+        let mut other = said.clone();
+        other["phases"]["ended_early"] = json!(completed_at_end == 0);
+        let found = recount(&other, evidence(&scene)).expect("a run that has ended");
+        assert!(!found.differences.is_empty(), "{what}");
+    }
+}
+
 /// A scenario that leaves unfinished requests out has other shares and estimates.
 #[test]
 fn unfinished_requests_may_be_left_out() {
     let scene = scene();
     let window = scene.run.window;
-    let mut fold = Fold::new(window).ignoring_unfinished(true);
+    let mut fold = Fold::new(window).ignoring_unfinished(true).in_stages(scene.asked.load.stages());
     scene.samples.iter().for_each(|sample| fold.record(sample));
     let mut said = summary(&scene);
     let heading: Heading = serde_json::from_value(said["heading"].clone()).expect("a heading");
@@ -311,7 +378,7 @@ fn unfinished_requests_may_be_left_out() {
     let ignoring = Summary::new(context, &fold, &EngineStats::default(), scene.run.end);
     let ignoring = serde_json::to_value(&ignoring).expect("names are strings");
     assert_ne!(said["steady"]["error_share"], ignoring["steady"]["error_share"]);
-    for place in ["steady", "thresholds", "classes", "states", "sessions"] {
+    for place in ["steady", "thresholds", "classes", "states", "stages", "sessions"] {
         said[place] = ignoring[place].clone();
     }
     said["verdict"] = ignoring["verdict"].clone();

@@ -103,12 +103,7 @@ const MEANINGS: &[(&str, Meaning)] = &[
         Sentence("`--iterations`: for a number of requests write `-n`, for one of sessions `--sessions`"),
     ),
     ("-i", Sentence("`-i`: for a number of requests write `-n`, for one of sessions `--sessions`")),
-    (
-        "--stages",
-        Sentence(
-            "`--stages`: users cannot go up and down over time yet; `load.ramp` brings them in at the beginning",
-        ),
-    ),
+    ("--stage", Sentence("`--stage`: write all in one, as in `--stages 1m:10,5m:10,1m:0`")),
     (
         "-r",
         Sentence(
@@ -393,7 +388,7 @@ mod tests {
         for (typed, part) in [
             ("farfield run http://a/ -q 100", "`-q`: it is short for --quiet here"),
             ("farfield run http://a/ -m 10", "connections.streams"),
-            ("farfield run http://a/ --stages 1m:10", "`--stages`"),
+            ("farfield run http://a/ --stage 1m:10", "`--stage`"),
             ("farfield run http://a/ --html", "report.html"),
             ("farfield run http://a/ --csv", "--format csv"),
             ("farfield run http://a/ -s a.lua", "docs/sessions.md"),

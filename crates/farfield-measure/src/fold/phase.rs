@@ -62,7 +62,7 @@ farfield_base::mergeable! {
         /// end; of unfinished ones to the end of the run.
         pub waited_ns: u128,
         /// Unfinished requests are no errors and their ages do not count: the scenario says so.
-        pub(super) ignores_unfinished: bool => same,
+        pub(crate) ignores_unfinished: bool => same,
         /// Counts by batch of time, for intervals; only of the steady part.
         batches: Option<Box<Batches>>,
     }
@@ -70,7 +70,7 @@ farfield_base::mergeable! {
 
 impl PhaseStats {
     /// An empty steady part, from the beginning of `window` on.
-    pub(super) fn steady(window: Window) -> PhaseStats {
+    pub(crate) fn steady(window: Window) -> PhaseStats {
         let batches = Some(Box::new(Batches::new(window.measure_from)));
         PhaseStats { batches, ..PhaseStats::default() }
     }
@@ -115,7 +115,7 @@ impl PhaseStats {
         self.ignores_unfinished
     }
 
-    pub(super) fn record(&mut self, sample: &Sample) {
+    pub(crate) fn record(&mut self, sample: &Sample) {
         self.outcomes.add(sample.outcome);
         self.statuses.record(sample);
         self.begun += u64::from(sample.begun().is_some());
@@ -155,7 +155,7 @@ impl PhaseStats {
 
     /// Counts those of the sample's events that happened `inside` the part, of which so much before it is set
     /// `aside`.
-    pub(super) fn count_events(
+    pub(crate) fn count_events(
         &mut self,
         sample: &Sample,
         aside: Duration,

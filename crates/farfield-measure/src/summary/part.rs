@@ -8,10 +8,11 @@ use crate::engine_stats::Arrivals;
 use crate::fold::{EventCounts, Fold, PhaseStats};
 use crate::outcomes::OutcomeCounts;
 use crate::pages::PageTimes;
+use crate::stages::Stage;
 use crate::states::StateCount;
 use crate::statuses::StatusCounts;
 use crate::timing::{Timing, Timings};
-use farfield_base::{Duration, Outcome};
+use farfield_base::{Duration, Instant, Outcome};
 use schemars::JsonSchema;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -288,6 +289,40 @@ impl ClassSummary {
                 .map(|pages| PagesSummary::of(pages, fold.pages_unfinished(Some(place)))),
         };
         fold.classes().enumerate().map(class).collect()
+    }
+}
+
+/// A stage of the load, as far as it lies in the measured part.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StageSummary {
+    /// Its name.
+    pub name: String,
+    /// The course of the load in it, in words: "0 to 100 users".
+    pub course: String,
+    /// Its begin, on the run's clock.
+    pub from_ns: u64,
+    /// Its end.
+    pub to_ns: u64,
+    /// Its measurements.
+    pub steady: PartSummary,
+}
+
+impl StageSummary {
+    pub(super) fn of_all(
+        fold: &Fold,
+        (measured, until): (MeasuredPart, Instant),
+        ended: bool,
+        pause: &dyn Fn(),
+    ) -> Vec<StageSummary> {
+        let stage = |stage: Stage<'_>| StageSummary {
+            name: stage.span.name.clone(),
+            course: stage.span.course.clone(),
+            from_ns: stage.span.from.as_ns(),
+            to_ns: stage.span.to.min(until).as_ns(),
+            steady: PartSummary::of(stage.part, stage.measured(measured, until), ended, pause),
+        };
+        let begun = |stage: &Stage<'_>| stage.span.from < until;
+        fold.stages().iter().filter(begun).map(stage).collect()
     }
 }
 

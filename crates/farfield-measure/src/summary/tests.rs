@@ -37,7 +37,10 @@ fn says_what_the_run_was() {
     let (fold, stats) = good_run();
     let summary = summary(&fold, &stats, END);
     assert!(summary.complete && summary.verdict.valid && summary.thresholds[0].passed);
-    assert_eq!(summary.phases, Phases { warm_up_ns: 0, steady_ns: END.as_ns(), drain_ns: 0 });
+    assert_eq!(
+        summary.phases,
+        Phases { warm_up_ns: 0, steady_ns: END.as_ns(), drain_ns: 0, ended_early: false }
+    );
     let ended = Some(END.since(Instant::ZERO) + Duration::from_ms(340));
     let drained = self::summary(&fold, &EngineStats { ended, ..stats.clone() }, END);
     assert_eq!(drained.phases.drain_ns, 340_000_000);

@@ -21,6 +21,7 @@ pub fn render(summary: &Summary) -> String {
     statuses(&mut text, summary);
     paths(&mut text, summary);
     failures(&mut text, summary);
+    stages(&mut text, summary);
     classes(&mut text, summary);
     if let Some(bottleneck) = &summary.bottleneck {
         let _ = writeln!(text, "Bottleneck: {}\n", plain(&bottleneck.in_words));
@@ -250,6 +251,25 @@ fn failures(text: &mut String, summary: &Summary) {
     if !summary.failures.is_empty() {
         text.push('\n');
     }
+}
+
+/// The stages of the load.
+fn stages(text: &mut String, summary: &Summary) {
+    if summary.stages.is_empty() {
+        return;
+    }
+    let headings = "stage | load | ok per s | mean | p50 | p90 | p99 | p99.9 | max | requests | errors";
+    let _ = writeln!(text, "| {headings} |\n| --- | --- |{}", " ---: |".repeat(9));
+    for stage in summary.stages.iter().take(ROWS) {
+        let part = &stage.steady;
+        let times = part.times.response.as_ref().map_or_else(|| " – |".repeat(6), columns);
+        let errors = part.error_share.map_or_else(|| "–".to_owned(), percent);
+        let ok = part.rates.map_or_else(|| "–".to_owned(), |rates| rate(rates.succeeded_per_s));
+        let (name, course, requests) = (code(&stage.name), plain(&stage.course), count(part.requests));
+        let _ = writeln!(text, "| {name} | {course} | {ok} |{times} {requests} | {errors} |");
+    }
+    text.push('\n');
+    more(text, summary.stages.len(), "stages");
 }
 
 fn classes(text: &mut String, summary: &Summary) {

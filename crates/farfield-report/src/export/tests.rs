@@ -35,7 +35,8 @@ fn text(export: impl FnOnce(&mut dyn Write) -> Result<(), ExportError>) -> Resul
 
 fn rows(folder: &TempDir, layout: Layout) -> (String, SamplesExported) {
     let mut to = Vec::new();
-    let phases = Phases { warm_up_ns: 1000 * MS, steady_ns: 1500 * MS, drain_ns: 500 * MS };
+    let phases =
+        Phases { warm_up_ns: 1000 * MS, steady_ns: 1500 * MS, drain_ns: 500 * MS, ended_early: false };
     let exported = samples(folder.path(), layout, Some(phases), &[], &mut to).expect("samples");
     (String::from_utf8(to).expect("text"), exported)
 }

@@ -22,8 +22,11 @@ const LINES: usize = 5;
 pub(super) fn charts(page: &mut String, run: &RunDirectory) {
     page.push_str(
         "<h2>Over time</h2>\n<p>Seconds since the start of the run; the warm-up, what comes after the measured part, and what \
-         was set aside of it are shaded.</p>\n",
+         was set aside of it are shaded.",
     );
+    let stages = &run.summary().stages;
+    let begun = if stages.is_empty() { "" } else { " Dashed lines stand where stages of the load begin." };
+    let _ = writeln!(page, "{begun}</p>");
     let read = opened(run, "series.parquet")
         .and_then(|file| series::read_parquet(file).map_err(|error| format!("series.parquet: {error}")));
     let rows = match read {
@@ -34,11 +37,13 @@ pub(super) fn charts(page: &mut String, run: &RunDirectory) {
     let phases = &summary.phases;
     let aside = summary.set_aside.as_ref().map_or_else(Vec::new, SetAsideSummary::spans);
     let at = |ns: u64| ns as f64 / 1e9;
+    let edges: Vec<f64> = stages.iter().skip(1).map(|stage| at(stage.from_ns)).collect();
     let seconds = Seconds {
         until: rows.len() as f64,
         warm_up: at(phases.warm_up_ns),
         measured_to: at(phases.warm_up_ns.saturating_add(phases.steady_ns)),
         aside: &aside,
+        edges: &edges,
     };
     let mut put = |chart: Chart| page.push_str(&chart.html_over(seconds));
     put(rates(&rows));

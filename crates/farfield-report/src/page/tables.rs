@@ -244,6 +244,30 @@ pub(super) fn classes(page: &mut String, summary: &Summary) {
     table(page, &NAMED, &rows);
 }
 
+/// The stages of the load, each with the course of the load in it.
+pub(super) fn stages(page: &mut String, summary: &Summary) {
+    if summary.stages.is_empty() {
+        return;
+    }
+    page.push_str("<h2>Stages of the load</h2>\n");
+    let row = |stage: &farfield_measure::summary::StageSummary| {
+        let part = &stage.steady;
+        let errors = part.error_share.map(|share| (share, part.error_share_interval));
+        let mut cells = named(&stage.name, part.requests, errors, part.times.response.as_ref());
+        let from = time(stage.from_ns);
+        let to = time(stage.to_ns);
+        let dash = || "–".to_owned();
+        let rate = part.rates.map_or_else(dash, |rates| rate(rates.succeeded_per_s));
+        let place = [escaped(&stage.course).to_string(), format!("{from} to {to}"), rate];
+        cells.splice(1..1, place);
+        cells
+    };
+    let rows: Vec<Vec<String>> = summary.stages.iter().map(row).collect();
+    let mut head = NAMED.to_vec();
+    head.splice(1..1, ["load", "in the run", "ok per s"]);
+    table(page, &head, &rows);
+}
+
 pub(super) fn states(page: &mut String, summary: &Summary) {
     if summary.states.is_empty() {
         return;

@@ -1,14 +1,15 @@
 //! The heading of a run in its result: its server, its load, in words.
 
 use crate::Scenario;
-use farfield_base::Duration;
+use farfield_base::{Duration, Rate};
 use farfield_engine::plane::{EmulatedNetwork, Plane, PlaneKind, PreparedPlane};
 use farfield_measure::{Heading, LoadKind};
 use farfield_origin::Origin;
 use farfield_testbed::live::Location;
-use farfield_traffic::LoadSpec;
 use farfield_traffic::distribution::TimesSpec;
 use farfield_traffic::load::Restart;
+use farfield_traffic::stages::Level;
+use farfield_traffic::{ArrivalSpec, LoadSpec};
 use std::num::NonZeroU32;
 
 impl Scenario {
@@ -82,19 +83,21 @@ fn in_words(load: &LoadSpec, think: Option<&TimesSpec>) -> (LoadKind, String) {
     };
     match load {
         LoadSpec::Closed(spec) => {
-            let (users, think, off) =
-                (spec.users, times_in_words(think.unwrap_or(&spec.think)), off(&spec.active_off));
-            let plural = if users.get() == 1 { "user" } else { "users" };
-            (LoadKind::Closed, format!("closed, {users} {plural}, think {think}{off}"))
+            let (think, off) = (times_in_words(think.unwrap_or(&spec.think)), off(&spec.active_off));
+            let users = match &spec.stages {
+                Some(stages) => stages.in_words(spec.users),
+                None => <u32 as Level>::course(spec.users, spec.users),
+            };
+            (LoadKind::Closed, format!("closed, {users}, think {think}{off}"))
         }
         LoadSpec::Open(spec) => {
-            (LoadKind::Open, format!("open, {}{}", brief(&spec.arrivals), most(&spec.users_max)))
+            (LoadKind::Open, format!("open, {}{}", arrivals(&spec.arrivals), most(&spec.users_max)))
         }
         LoadSpec::Hybrid(spec) => (
             LoadKind::Hybrid,
             format!(
                 "hybrid, sessions {}, think {}{}{}",
-                brief(&spec.arrivals),
+                arrivals(&spec.arrivals),
                 times_in_words(think.unwrap_or(&spec.think)),
                 off(&spec.active_off),
                 most(&spec.users_max)
@@ -109,6 +112,11 @@ fn in_words(load: &LoadSpec, think: Option<&TimesSpec>) -> (LoadKind, String) {
             (LoadKind::Overload, format!("overload, D {d}, T {t}: {rate}"))
         }
     }
+}
+
+/// Arrivals as their TOML has them, but for stages.
+fn arrivals(arrivals: &ArrivalSpec) -> String {
+    arrivals.stages().map_or_else(|| brief(arrivals), |stages| stages.in_words(Rate::ZERO))
 }
 
 /// Times as their TOML has them; a number is in seconds.

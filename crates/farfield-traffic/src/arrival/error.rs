@@ -23,6 +23,9 @@ pub enum ArrivalError {
         "`segments` of the schedule have no rate above 0; give at least one segment such as {{ for = \"10s\", rate = \"100/s\" }}"
     )]
     NoSegments,
+    /// Stages without arrivals.
+    #[error("{0}")]
+    Stages(String),
     /// A segment without time.
     #[error("`for` of a segment is 0; write how long it lasts, such as `10s`")]
     NoLength,

@@ -50,7 +50,7 @@ impl Environment {
     pub(super) fn process_along(self, spacing: Spacing, course: Option<Course>) -> ArrivalProcess {
         let process =
             Process::Modulated { environment: Arc::new(self), spacing, course: course.map(Arc::new) };
-        ArrivalProcess { process }
+        process.into()
     }
 
     /// The expected rate at any instant, in arrivals a second.

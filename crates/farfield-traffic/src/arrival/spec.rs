@@ -31,6 +31,10 @@
 //!     { for = "30s", from = "100/s", to = "900/s" },                          # a ramp
 //!     { for = "60s", mean = "500/s", amplitude = "400/s", period = "20s" },   # a sine
 //! ]
+//!
+//! [arrivals]
+//! process = "stages"
+//! stages = "1m:100/s, 5m:500/s, 1m:0/s"
 //! ```
 
 use super::curve::{Curve, Shape};
@@ -43,7 +47,8 @@ use super::trace::{Lines, Trace};
 use super::*;
 use crate::distribution::TimesSpec;
 use crate::file::{FileError, Load};
-use farfield_base::{Duration, Share, TextOrTable};
+use crate::stages::Stages;
+use farfield_base::{Duration, Share, StageSpan, TextOrTable};
 use serde::{Deserializer, Serializer};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -73,6 +78,11 @@ enum Written {
         #[serde(default, rename = "loop")]
         repeats: bool,
         segments: Vec<SegmentSpec>,
+    },
+    Stages {
+        #[serde(default)]
+        spacing: Spacing,
+        stages: Stages<Rate>,
     },
     Bursts {
         rate: Rate,
@@ -152,6 +162,24 @@ impl ArrivalSpec {
         ArrivalSpec::build(Written::Constant { rate })
     }
 
+    /// Arrivals along `stages`, from none on.
+    pub fn along(stages: Stages<Rate>, spacing: Spacing) -> Result<ArrivalSpec, ArrivalError> {
+        ArrivalSpec::build(Written::Stages { spacing, stages })
+    }
+
+    /// Its stages, if it has some.
+    pub fn stages(&self) -> Option<&Stages<Rate>> {
+        match &self.written {
+            Written::Stages { stages, .. } => Some(stages),
+            _ => None,
+        }
+    }
+
+    /// Those stages, in order; none of a process without.
+    pub fn stage_spans(&self) -> Vec<StageSpan> {
+        self.stages().map(|stages| stages.spans(Rate::ZERO)).unwrap_or_default()
+    }
+
     /// The process itself, with the files it names read through `load`.
     pub fn resolve(&self, load: &mut Load<'_>) -> Result<ArrivalProcess, FileError> {
         let process = match &self.meaning {
@@ -168,7 +196,7 @@ impl ArrivalSpec {
                 Process::Trace(Arc::new(Trace::read(file, *lines, *repeats, load)?))
             }
         };
-        Ok(ArrivalProcess { process })
+        Ok(process.into())
     }
 
     fn build(written: Written) -> Result<ArrivalSpec, ArrivalError> {
@@ -188,6 +216,7 @@ impl Written {
                 let curve = Curve::schedule(&shapes, *repeats).ok_or(ArrivalError::NoSegments)?;
                 ArrivalProcess::along(curve, *spacing)
             }
+            Written::Stages { spacing, stages } => return staged(stages, *spacing),
             Written::Bursts { rate, factor, share, period, spacing } => {
                 let curve = bursts(above_zero(*rate)?, *factor, share.as_f64(), *period)?;
                 ArrivalProcess::along(curve, *spacing)
@@ -209,12 +238,31 @@ impl Written {
     }
 }
 
+/// A rate that goes along `stages`, from none on.
+fn staged(stages: &Stages<Rate>, spacing: Spacing) -> Result<Meaning, ArrivalError> {
+    if let Some(nothing) = stages.emptiness(Rate::ZERO) {
+        return Err(ArrivalError::Stages(nothing));
+    }
+    let mut from = 0.0;
+    let mut shapes = Vec::new();
+    for stage in stages.iter() {
+        let to = bounded(stage.to)?;
+        if !stage.lasts.is_zero() {
+            let length_s = stage.lasts.as_secs_f64();
+            let ramp = Shape::Ramp { from, to, length_s };
+            shapes.push((stage.lasts, if from == to { Shape::Hold { rate: to } } else { ramp }));
+        }
+        from = to;
+    }
+    let curve = Curve::schedule(&shapes, false).ok_or(ArrivalError::NoSegments)?;
+    let process = ArrivalProcess::along(curve, spacing);
+    Ok(Meaning::Ready(ArrivalProcess { stages: stages.spans(Rate::ZERO).into(), ..process }))
+}
+
 fn renewal(gaps: &TimesSpec) -> Result<Meaning, ArrivalError> {
     match (gaps.ready(), gaps.file()) {
         (Some(gaps), _) if gets_nowhere(gaps) => Err(ArrivalError::NoGaps),
-        (Some(gaps), _) => {
-            Ok(Meaning::Ready(ArrivalProcess { process: Process::Renewal { gaps: gaps.clone() } }))
-        }
+        (Some(gaps), _) => Ok(Meaning::Ready(Process::Renewal { gaps: gaps.clone() }.into())),
         (None, file) => {
             let file = file.map(PathBuf::from).unwrap_or_default();
             Ok(Meaning::Renewal { gaps: gaps.clone(), file })

@@ -36,6 +36,10 @@ pub struct ReplaySpec {
     /// Speed relative to the recording.
     #[serde(default = "as_it_was")]
     pub speed: Speed,
+    /// Users of the load ask for its sessions in turn, each as often as users come to it; otherwise each
+    /// session is asked for once, at its own instant. By default where the scenario has a load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_turn: Option<bool>,
     /// Treatment of requests whose bodies an archive does not have.
     #[serde(default)]
     pub missing_bodies: MissingBodies,
@@ -75,8 +79,9 @@ pub enum ReplayFormat {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReplayTiming {
-    /// The instants: each page is due when it was. One that is due before the page before it is over begins
-    /// late.
+    /// The instants: each page is due when it was, in sessions that are asked for in turn so long after the
+    /// user's begin as it was after the recorded one's. One that is due before the page before it is over
+    /// begins late.
     #[default]
     Exact,
     /// The gaps: each page is due so long after the one before as it was.
@@ -126,7 +131,7 @@ pub struct Replay {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplayedSession {
     /// Start of the session, counted from the first of the recording; nothing where the recording has no
-    /// instants.
+    /// instants, and where users ask for its sessions in turn.
     pub starts: Option<Instant>,
     /// Pages in order; there is at least one.
     pub pages: Vec<ReplayedPage>,
@@ -175,8 +180,11 @@ impl ReplaySpec {
             return Err(whole("has no instants; write `timing = \"gaps\"`"));
         }
         let mut set = Set::default();
+        let in_turn = self.in_turn.unwrap_or(false);
         let sessions = recorded.into_iter().map(|(starts, pages)| ReplayedSession {
-            starts: starts.map(|at| Instant::ZERO + self.scaled(at.since(Instant::ZERO))),
+            starts: starts
+                .filter(|_| !in_turn)
+                .map(|at| Instant::ZERO + self.scaled(at.since(Instant::ZERO))),
             pages: pages.into_iter().map(|page| self.page(&mut set, page)).collect(),
         });
         let sessions = sessions.collect();

@@ -130,6 +130,7 @@ fn one(of: &Recount<'_>, text: &str) -> Option<Expected> {
     let (unit, limit) = written.limit()?;
     let counted = match written.scope {
         None => Counted::part(of, Which::Steady, None),
+        Some(scope) if let Some(stage) = of.counted_of_stage(scope) => stage,
         Some(scope) => match of.classes.iter().position(|class| class == scope) {
             Some(class) => Counted::part(of, Which::Steady, Some(class as u16)),
             None => Counted::state(of, of.states.iter().position(|state| state == scope)? as u32),

@@ -84,7 +84,7 @@ pub fn closed() -> Scene {
     let seed = Seed(32);
     let think = Distribution::Exponential(Exponential::with_mean(0.1).expect("a mean"));
     let users = NonZeroU32::new(20).expect("not zero");
-    let load = LoadModel::Closed { users, think, active_off: None, ramp: Default::default() };
+    let load = LoadModel::Closed { users, stages: None, think, active_off: None, ramp: Default::default() };
     let mut scene = Scene::empty(load, seed, u32::MAX);
     let mut times = Times { rng: seed.stream(Purpose::User, 8) };
     for user in 0..20 {

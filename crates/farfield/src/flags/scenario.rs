@@ -19,6 +19,12 @@ keyed! {
         /// Open load: Poisson arrivals at this rate; a closed load if absent
         #[arg(short = 'R', long, value_name = "RATE", allow_hyphen_values = true)]
         rate: Option<String> => "load.arrivals",
+        /// Users, or their rate, over time: 1m:100,5m:100,1m:0 or 1m:50/s,1m:0/s; one level if absent
+        ///
+        /// Each stage is a time and the level at its end, reached along a straight line; 0s:100 is a step. All
+        /// stages are measured, and each has figures of its own.
+        #[arg(long, value_name = "STAGES", allow_hyphen_values = true)]
+        stages: Option<String> => "load.stages",
         /// Length of the measured part; a number is of seconds
         #[arg(short = 'd', long, value_name = "TIME", allow_hyphen_values = true)]
         duration: Option<String> => "run.duration" as keys::seconds,

@@ -90,6 +90,13 @@ pub const PARTS: [(&str, &[Field]); 5] = [
             ),
             field("load.users", "Users", Kind::Number, "10", ("load.model", &["", "closed"])),
             field("load.arrivals", "Arrivals", Kind::Text, "500/s", ("load.model", &["open", "hybrid"])),
+            field(
+                "load.stages",
+                "Stages, instead of one level",
+                Kind::Text,
+                "",
+                ("load.model", &["", "closed", "open", "hybrid"]),
+            ),
             field("load.requests", "Pages of a session", Kind::Distribution, "", ("load.model", &["hybrid"])),
             field(
                 "load.think",
@@ -163,6 +170,10 @@ fn help_of(key: &str, help: &std::collections::BTreeMap<String, String>) -> Stri
         }
         "load.arrivals" => {
             "the rate of a Poisson process, such as 500/s, or a table { process = \"constant\", rate = \"500/s\" }"
+        }
+        "load.stages" => {
+            "users over time, 1m:100,5m:100,1m:0, or the rate of arrivals: 1m:50/s,1m:0/s; each stage is a time and the \
+             level at its end"
         }
         "load.requests" => "pages of a session, a distribution of counts",
         "load.think" => {

@@ -5,6 +5,9 @@ use super::fields::{self, Kind};
 use serde_json::{Map, Value as Json, json};
 use toml::{Table, Value};
 
+/// Texts that may be written as TOML's tables and lists.
+const TABLES: [&str; 2] = ["load.arrivals", "load.stages"];
+
 /// The scenario `text` with the `values` of the form laid over it. An error is a sentence.
 pub fn write(text: &str, values: Option<&Json>) -> Result<String, String> {
     let mut table = parsed(text)?;
@@ -21,7 +24,7 @@ pub fn write(text: &str, values: Option<&Json>) -> Result<String, String> {
             Kind::Classes => classes(given, before.as_ref()).map_err(wrong)?,
             Kind::Number => number(given).map_err(wrong)?,
             Kind::Distribution => to_toml(given).map_err(wrong)?,
-            Kind::Text if field.key == "load.arrivals" => to_toml(given).map_err(wrong)?,
+            Kind::Text if TABLES.contains(&field.key) => to_toml(given).map_err(wrong)?,
             Kind::Text | Kind::Choice(_) => plain(given).map(Value::String),
         };
         put(&mut table, &path, value)?;

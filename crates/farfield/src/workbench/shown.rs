@@ -189,7 +189,8 @@ fn charts(view: &View) -> Vec<String> {
     // The end of the measured part is the end of the axis; of a run that ends by count it is not known yet.
     let aside = view.figures.summary.as_ref().and_then(|summary| summary.set_aside.as_ref());
     let aside = aside.map_or_else(Vec::new, SetAsideSummary::spans);
-    let seconds = Seconds { until: until.min(3600.0), warm_up, measured_to: f64::INFINITY, aside: &aside };
+    let seconds =
+        Seconds { until: until.min(3600.0), warm_up, measured_to: f64::INFINITY, aside: &aside, edges: &[] };
     let second = || Axis::linear("second of the run");
     let line = |name: &str, value: &dyn Fn(&SeriesRow) -> Option<f64>| {
         let points = rows.iter().filter_map(|row| Some((row.second as f64, value(row)?)));

@@ -10,5 +10,6 @@ mod planes;
 mod planted;
 mod rebuilt;
 mod set_aside;
+mod stages;
 mod tls;
 mod truth;

@@ -22,6 +22,11 @@ pub struct RisingLoad {
 impl RisingLoad {
     /// Of the plan's model of load.
     pub fn of(plan: &RunPlan) -> Result<RisingLoad, Problem> {
+        if !plan.load().stages().is_empty() {
+            return Err(Problem::usage(
+                "a search raises one load, and load.stages are several: leave them out",
+            ));
+        }
         let (arrivals, unit) = match plan.load() {
             LoadModel::Closed { users, .. } => {
                 let (key, own) = ("load.users".to_owned(), f64::from(users.get()));

@@ -155,7 +155,7 @@ fn lengths(asked: &Asked, read: &RunPlan, points: &[Point]) -> Result<Option<Len
     let mut settings = points.iter().flat_map(|point| &point.settings);
     let is_varied = settings.any(|Setting { key, .. }| key.starts_with("run.") || key == "run");
     let is_stationary = match read.load() {
-        LoadModel::Closed { .. } => true,
+        LoadModel::Closed { stages, .. } => stages.is_none(),
         LoadModel::Open { arrivals, .. } | LoadModel::Hybrid { arrivals, .. } => arrivals.is_stationary(),
         LoadModel::Overload(_) => false,
     };

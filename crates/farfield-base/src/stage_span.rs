@@ -1,0 +1,35 @@
+//! A stage of a load as a part of a run, in which figures are counted by themselves.
+
+use crate::Window;
+use crate::time::{Duration, Instant};
+
+/// A stage on the run's clock: `[from, to)`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StageSpan {
+    /// Its name.
+    pub name: String,
+    /// The course of the load in it, in words: `0 to 100 users`.
+    pub course: String,
+    /// Its begin.
+    pub from: Instant,
+    /// Its end.
+    pub to: Instant,
+}
+
+impl StageSpan {
+    /// Its part in the measured part of a run; `None` if it has none.
+    pub fn within(&self, window: Window) -> Option<StageSpan> {
+        let (from, to) = (self.from.max(window.measure_from), self.to.min(window.measure_to));
+        (from < to).then(|| StageSpan { from, to, ..self.clone() })
+    }
+
+    /// True if `instant` is in it.
+    pub fn contains(&self, instant: Instant) -> bool {
+        self.from <= instant && instant < self.to
+    }
+
+    /// Its length up to `until`.
+    pub fn lasted(&self, until: Instant) -> Duration {
+        self.to.min(until).since(self.from)
+    }
+}

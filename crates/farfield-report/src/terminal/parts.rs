@@ -1,0 +1,60 @@
+//! Tables of parts of a run that have names: the stages of its load, and the classes of its clients.
+
+use super::{LABEL, end_table, fit, or_dash, quantile, row};
+use crate::figures::{count, percent, rate, time};
+use farfield_measure::Quantile;
+use farfield_measure::summary::{ClassSummary, StageSummary};
+
+/// Stages, and classes of clients, that have a line each; a line counts the others.
+const LINES_EACH: usize = 8;
+
+/// A line for each stage of the load, the first ones first, and a blank line behind them; nothing where it
+/// has none.
+pub(super) fn stages(stages: &[StageSummary]) -> Vec<String> {
+    if stages.is_empty() {
+        return Vec::new();
+    }
+    let names = ["ends at", "rate", "errors", "p50", "p99", "max"].map(str::to_owned);
+    let mut lines = vec![row("stage", names, "requests")];
+    lines.extend(stages.iter().take(LINES_EACH).map(stage_row));
+    end_table(lines, stages.len().saturating_sub(LINES_EACH))
+}
+
+/// A line for each class of clients, the first ones first, and a blank line behind them; nothing where all
+/// clients are of one class.
+pub(super) fn classes(classes: &[ClassSummary]) -> Vec<String> {
+    if classes.len() < 2 {
+        return Vec::new();
+    }
+    let names = ["share", "errors", "p50", "p99", "connect", "rate"].map(str::to_owned);
+    let mut lines = vec![row("class", names, "requests")];
+    lines.extend(classes.iter().take(LINES_EACH).map(class_row));
+    end_table(lines, classes.len().saturating_sub(LINES_EACH))
+}
+
+fn stage_row(stage: &StageSummary) -> String {
+    let StageSummary { name, to_ns, steady, .. } = stage;
+    let response = &steady.times.response;
+    let columns = [
+        time(*to_ns),
+        or_dash(steady.rates.map(|rates| rates.succeeded_per_s), rate),
+        or_dash(steady.error_share, percent),
+        quantile(response, Quantile::P50),
+        quantile(response, Quantile::P99),
+        or_dash(response.as_ref().map(|times| times.max_ns), time),
+    ];
+    row(&fit(name, LABEL - 1), columns, &count(steady.requests))
+}
+
+fn class_row(class: &ClassSummary) -> String {
+    let ClassSummary { name, share, steady, pages: _ } = class;
+    let columns = [
+        or_dash(*share, percent),
+        or_dash(steady.error_share, percent),
+        quantile(&steady.times.response, Quantile::P50),
+        quantile(&steady.times.response, Quantile::P99),
+        quantile(&steady.times.connect, Quantile::P50),
+        or_dash(steady.rates.map(|rates| rates.succeeded_per_s), rate),
+    ];
+    row(&fit(name, LABEL - 1), columns, &count(steady.requests))
+}

@@ -1,0 +1,66 @@
+//! The stages of a load, each counted as the measured part of a run that consists of it alone.
+
+use super::Recount;
+use super::expected::Expected;
+use super::part::{Counted, Which};
+use crate::set_aside::SetAside;
+use farfield_base::{Instant, StageSpan, Window};
+use serde_json::Value;
+
+/// The stages that a scenario asked for; without one, those that the summary `said` has.
+pub fn stages(said: &Value, asked: Option<&[StageSpan]>) -> Vec<StageSpan> {
+    if let Some(asked) = asked {
+        return asked.to_vec();
+    }
+    let rows = said.get("stages").and_then(Value::as_array).into_iter().flatten();
+    let word = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
+    let at = |row: &Value, key: &str| Instant::from_ns(row[key].as_u64().unwrap_or(0));
+    let stage = |row: &Value| StageSpan {
+        name: word(row, "name"),
+        course: word(row, "course"),
+        from: at(row, "from_ns"),
+        to: at(row, "to_ns"),
+    };
+    rows.map(stage).collect()
+}
+
+impl<'a> Recount<'a> {
+    /// The stage as a run of its own; `None` if it has no part in the measured part.
+    fn stage(&self, stage: &StageSpan) -> Option<Recount<'a>> {
+        let [measure_from, measure_to] = [self.from, self.to].map(Instant::from_ns);
+        let inside = stage.within(Window { measure_from, measure_to })?;
+        Some(Recount {
+            from: inside.from.as_ns(),
+            to: inside.to.as_ns(),
+            ended_early: self.ended_early && stage.to > measure_to,
+            classes: Vec::new(),
+            states: Vec::new(),
+            stages: Vec::new(),
+            aside: SetAside::default(),
+            ..*self
+        })
+    }
+
+    /// The requests of the stage of this name.
+    pub(super) fn counted_of_stage(&self, name: &str) -> Option<Counted> {
+        let stage = self.stages.iter().find(|stage| stage.name == name)?;
+        Some(Counted::part(&self.stage(stage)?, Which::Steady, None))
+    }
+
+    pub(super) fn expected_stages(&self) -> Expected {
+        let one = |stage: &StageSpan| {
+            let own = self.stage(stage)?;
+            Some(Expected::record([
+                ("name", Expected::word(&stage.name)),
+                ("course", Expected::word(&stage.course)),
+                ("from_ns", Expected::Count(own.from)),
+                ("to_ns", Expected::Count(own.to)),
+                ("steady", Counted::part(&own, Which::Steady, None).expected(&own, None)),
+            ]))
+        };
+        match self.stages.is_empty() {
+            true => Expected::Nothing,
+            false => Expected::List(self.stages.iter().filter_map(one).collect()),
+        }
+    }
+}
