@@ -11,9 +11,10 @@ mod wiki;
 use books::Reader;
 use common::{Ended, alone};
 use farfield_base::{Outcome, Sample};
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
-use wiki::Wiki;
+use std::sync::{Arc, Mutex};
+use wiki::{Original, Wiki};
 
 /// The example that users are given: readers who log in, search, read and write.
 const SCENARIO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/application.toml");
@@ -22,19 +23,25 @@ const READERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/appl
 /// The states of its sessions, by number.
 const STATES: [&str; 7] = ["login-form", "login", "search", "read", "edit", "save", "history"];
 
-/// A wiki and its readers.
+/// A wiki and its readers, alone on the machine.
 struct Library {
+    // Fields are dropped in their order: nothing runs any more once others may begin.
     wiki: Wiki,
     readers: Vec<Reader>,
+    _original: Arc<Mutex<Option<Original>>>,
+    _alone: File,
 }
 
 impl Library {
     /// `None`, and `test` is skipped, where a part of it is not installed.
     fn new(test: &str) -> Option<Library> {
-        let wiki = Wiki::new(test, Path::new(READERS))?;
+        // Held while others are waited for, so that they leave it.
+        let original = Original::shared();
+        let alone = alone();
+        let wiki = Wiki::new(test, &original, Path::new(READERS))?;
         let readers = fs::read_to_string(READERS).expect("the example's readers");
         wiki.place.write("application-users.csv", &readers);
-        Some(Library { wiki, readers: books::readers(&readers) })
+        Some(Library { wiki, readers: books::readers(&readers), _original: original, _alone: alone })
     }
 
     /// The example, with each of `changes` made to it, which must find its place, and `more` behind it.
@@ -114,7 +121,6 @@ fn all_is_stored(library: &Library, ended: &Ended) {
 
 #[test]
 fn readers_log_in_search_read_and_write() {
-    let _alone = alone();
     let Some(library) = Library::new("readers_log_in_search_read_and_write") else { return };
     let served = library.wiki.serve();
     let ended = library.wiki.place.run(&format!("{SCENARIO} --target {} {AT_ONCE}", served.url)).exits(0);
@@ -130,7 +136,6 @@ fn readers_log_in_search_read_and_write() {
 #[test]
 fn readers_far_away_do_the_same() {
     let test = "readers_far_away_do_the_same";
-    let _alone = alone();
     if !common::wan::may_build(test) {
         return;
     }
@@ -175,7 +180,6 @@ impl Library {
 /// Each way of not honouring a dependency fails where it was not honoured, and nothing is stored.
 #[test]
 fn dependencies_that_are_not_honoured_fail() {
-    let _alone = alone();
     let Some(library) = Library::new("dependencies_that_are_not_honoured_fail") else { return };
     let served = library.wiki.serve();
 

@@ -4,13 +4,14 @@
 //! namespace. Nothing of the machine's own configuration is read but the folder of PHP's modules, and nothing
 //! of it is changed.
 
-use crate::common::{Place, Process, poll, skip};
+use crate::common::{Place, Process, Signal, poll, skip};
 use std::fs::{self, File};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// The folder of Debian's package.
 const WIKI: &str = "/usr/share/mediawiki";
@@ -29,6 +30,7 @@ pub struct Wiki {
 }
 
 /// Programs of a wiki, by their paths.
+#[derive(Clone)]
 struct Programs {
     apache: PathBuf,
     php: PathBuf,
@@ -65,48 +67,93 @@ impl Programs {
     }
 }
 
-impl Wiki {
-    /// Sets up a wiki with an account and a book for each row of `users`; `None`, and `test` is skipped,
-    /// where a part of it is not installed.
-    pub fn new(test: &str, users: &Path) -> Option<Wiki> {
-        let programs = Programs::find(test)?;
-        let place = Place::new();
-        let home = place.path("").to_str().expect("a plain path").trim_end_matches('/').to_owned();
-        let mut wiki = Wiki { database: None, place, programs, home };
+/// A wiki as it was set up, with its database stopped: tests drive copies of it, as setting one up takes
+/// seconds.
+pub struct Original(Wiki);
+
+impl Original {
+    /// The place of the one that all tests share that hold it at a time, which goes with the last of them.
+    pub fn shared() -> Arc<Mutex<Option<Original>>> {
+        static SHARED: Mutex<Weak<Mutex<Option<Original>>>> = Mutex::new(Weak::new());
+        let mut shared = SHARED.lock().expect("nothing panics with it");
+        shared.upgrade().unwrap_or_else(|| {
+            let new = Arc::new(Mutex::new(None));
+            *shared = Arc::downgrade(&new);
+            new
+        })
+    }
+
+    /// Sets up a wiki with an account and a book for each row of `users`.
+    fn new(programs: Programs, users: &Path) -> Original {
+        let mut wiki = Wiki::nowhere(programs);
+        let mut install = Command::new(&wiki.programs.database_install);
+        install
+            .args(wiki.database_words())
+            .args(["--auth-root-authentication-method=normal", "--skip-test-db"]);
+        wiki.finish(install);
         wiki.start_database();
         wiki.install();
         wiki.populate(users);
+        let mut database = wiki.database.take().expect("it was started");
+        database.signal(Signal::TERM);
+        assert!(database.wait().success(), "the database ended: {}", wiki.read("database.log"));
+        Original(wiki)
+    }
+}
+
+impl Wiki {
+    /// A copy of `original`, which is set up first where it is not there yet; `None`, and `test` is skipped,
+    /// where a part of it is not installed.
+    pub fn new(test: &str, original: &Mutex<Option<Original>>, users: &Path) -> Option<Wiki> {
+        let programs = Programs::find(test)?;
+        let mut original = original.lock().unwrap_or_else(PoisonError::into_inner);
+        let Original(original) = original.get_or_insert_with(|| Original::new(programs.clone(), users));
+        let mut wiki = Wiki::nowhere(programs);
+        let mut copy = Command::new("cp");
+        copy.arg("-a").args(["database", "cache"].map(|folder| original.place.path(folder))).arg(&wiki.home);
+        wiki.finish(copy);
+        wiki.configure("LocalSettings.php", include_str!("LocalSettings.php"));
+        wiki.start_database();
         Some(wiki)
     }
 
-    fn start_database(&mut self) {
+    /// A wiki of which there is nothing yet.
+    fn nowhere(programs: Programs) -> Wiki {
+        let place = Place::new();
+        let home = place.path("").to_str().expect("a plain path").trim_end_matches('/').to_owned();
+        Wiki { database: None, place, programs, home }
+    }
+
+    /// Arguments of the database's programs.
+    fn database_words(&self) -> Vec<String> {
         let config = self.configure("database.cnf", include_str!("database.cnf"));
-        let config = format!("--defaults-file={}", config.display());
-        let mut words = vec![config.as_str()];
+        let mut words = vec![format!("--defaults-file={}", config.display())];
         if rustix::process::geteuid().is_root() {
             // It refuses to run as root without this.
-            words.push("--user=root");
+            words.push("--user=root".to_owned());
         }
-        let mut install = Command::new(&self.programs.database_install);
-        install.args(&words).args(["--auth-root-authentication-method=normal", "--skip-test-db"]);
-        self.finish(install);
+        words
+    }
+
+    fn start_database(&mut self) {
         let mut database = Command::new(&self.programs.database);
-        database.args(&words).stdout(self.output("database")).stderr(self.output("database"));
+        database.args(self.database_words());
+        database.stdout(self.output("database")).stderr(self.output("database"));
         let mut process = Process::start(&mut database, &self.place);
         poll("the database to listen", || {
             assert!(process.ended().is_none(), "the database ended: {}", self.read("database.log"));
             std::os::unix::net::UnixStream::connect(self.place.path("database.socket")).ok()
         });
         self.database = Some(process);
-        self.ask(
-            "create user wiki@localhost identified by 'wiki'; create database wiki character set binary; \
-             grant all on wiki.* to wiki@localhost",
-        );
     }
 
     /// The tables, by the wiki's own installer, and then the test's settings in the place of those that it
     /// wrote.
     fn install(&self) {
+        self.ask(
+            "create user wiki@localhost identified by 'wiki'; create database wiki character set binary; \
+             grant all on wiki.* to wiki@localhost",
+        );
         let cache = self.place.path("cache");
         fs::create_dir(&cache).expect("own folder");
         // Apache's processes give up their rights, and write there.
