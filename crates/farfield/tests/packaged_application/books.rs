@@ -26,7 +26,7 @@ pub fn readers(csv: &str) -> Vec<Reader> {
 #[track_caller]
 pub fn lines_of(wiki: &Wiki, book: &Reader) -> Vec<String> {
     let title = book.book.replace(' ', "_");
-    let added = added(wiki, book, &title);
+    let added = added(&wiki.ask(TEXTS), book, &title);
     let lines: Vec<String> = added.lines().skip(1).map(str::to_owned).collect();
     let revised = wiki.ask(REVISIONS).into_iter().filter_map(|revision| {
         let (name, page) = revision.split_once('\t')?;
@@ -40,10 +40,9 @@ pub fn lines_of(wiki: &Wiki, book: &Reader) -> Vec<String> {
     lines
 }
 
-/// The text that was written at the end of a book.
+/// The text that was written at the end of a book, by the rows of [`TEXTS`].
 #[track_caller]
-fn added(wiki: &Wiki, book: &Reader, title: &str) -> String {
-    let texts = wiki.ask(TEXTS);
+fn added(texts: &[String], book: &Reader, title: &str) -> String {
     let text = texts.iter().find_map(|row| row.strip_prefix(&format!("{title}\t")));
     let text = from_hex(text.unwrap_or_else(|| panic!("no text of {title}")));
     let shelved = BOOK.replace("{word}", &book.word);
@@ -55,14 +54,14 @@ fn added(wiki: &Wiki, book: &Reader, title: &str) -> String {
 /// book to be as it was, with one more line at its end for each revision, all of different sessions.
 #[track_caller]
 pub fn written(wiki: &Wiki, readers: &[Reader]) -> Vec<usize> {
-    let revisions = wiki.ask(REVISIONS);
+    let (revisions, texts) = (wiki.ask(REVISIONS), wiki.ask(TEXTS));
     let mut sessions: Vec<u64> = Vec::new();
     let mut counts = Vec::new();
     for reader in readers {
         let title = reader.book.replace(' ', "_");
         let of_reader = format!("{}\t{title}", reader.name);
         let count = revisions.iter().filter(|revision| **revision == of_reader).count();
-        let text = added(wiki, reader, &title);
+        let text = added(&texts, reader, &title);
         let line = format!("\n* lent to {} in session ", reader.name);
         let [nothing, of_book @ ..] = &*text.split(&line).collect::<Vec<_>>() else { unreachable!("split") };
         assert_eq!((*nothing, of_book.len()), ("", count), "{title}: {text}");

@@ -13,10 +13,15 @@ struct Read<'a> {
 }
 
 impl Read<'_> {
-    /// The values of `field` in the packets that match `filter`.
-    fn values(&self, filter: &str, field: &str) -> Vec<String> {
-        // A packet may have several.
-        self.lines(filter, &[field]).iter().flat_map(|line| line.split(',')).map(str::to_owned).collect()
+    /// The values of each of `fields` in the packets that match `filter`.
+    fn values<const N: usize>(&self, filter: &str, fields: [&str; N]) -> [Vec<String>; N] {
+        let lines = self.lines(filter, &fields);
+        std::array::from_fn(|at| {
+            let columns = lines.iter().map(|line| line.split('\t').nth(at).expect("a column for each field"));
+            // A packet may have several, or none.
+            let values = columns.flat_map(|column| column.split(',')).filter(|value| !value.is_empty());
+            values.map(str::to_owned).collect()
+        })
     }
 
     /// The kinds and lengths of the frames of HTTP/3 in the packets that match `filter`.
@@ -64,17 +69,17 @@ fn is_read(ended: &Ended, http: &str) {
         _ => ["http.request.method", "http.response.code", "http.content_length"],
     };
     let read = Read { ended, keys: "keys.log" };
-    assert_eq!(read.values(asked, asked), vec!["GET"; samples.len()], "HTTP/{http}");
-    assert_eq!(read.values(answered, answered), vec!["200"; samples.len()], "HTTP/{http}");
-    assert_eq!(read.values(length, length), vec!["1000"; samples.len()], "HTTP/{http}");
+    let any = format!("{asked} || {answered} || {length}");
+    let values = read.values(&any, [asked, answered, length]);
+    assert_eq!(values, ["GET", "200", "1000"].map(|value| vec![value; samples.len()]), "HTTP/{http}");
     // Warnings and errors; what is worth a note or a remark begins below (PI_WARN is 6 << 20).
     // Findings of tshark on TCP alone are the kernel's affair, such as segments that a busy machine sends
     // again, or the RST of a closed socket to a server that says goodbye as well.
     let of_tcp = "tcp.analysis.flags || tcp.flags.reset == 1 || tcp.options.sack_le";
     let wrong = format!("_ws.malformed || (tls && _ws.expert.severity >= 0x600000 && !({of_tcp}))");
-    assert_eq!(read.values(&wrong, "frame.number"), [""; 0], "HTTP/{http}");
+    assert_eq!(read.lines(&wrong, &["frame.number"]), [""; 0], "HTTP/{http}");
     // Without the secrets there is nothing to be read.
-    assert_eq!(Read { ended, keys: "none.log" }.values(answered, answered), [""; 0]);
+    assert_eq!(Read { ended, keys: "none.log" }.lines(answered, &[answered]), [""; 0]);
 }
 
 /// Holds the frames of HTTP/3 that tshark reads against so many requests. It does not decode QPACK.
@@ -89,7 +94,7 @@ fn are_frames_read(ended: &Ended, requests: usize) {
     // The socket of a client that has said goodbye is closed, and an ICMP error quotes the beginning of what
     // comes after that, which tshark cannot decrypt.
     let wrong = "!icmp && (_ws.malformed || ((quic || http3) && _ws.expert.severity >= 0x600000))";
-    assert_eq!(read.values(wrong, "frame.number"), [""; 0]);
+    assert_eq!(read.lines(wrong, &["frame.number"]), [""; 0]);
     assert_eq!(Read { ended, keys: "none.log" }.frames("http3"), []);
 }
 

@@ -138,27 +138,40 @@ fn tshark_finds_nothing_wrong() {
     ] {
         let ended = run(&place, name, set);
         let samples = ended.samples();
-        let count = |filter: &str| {
+        // The values of `fields` in each of the packets that match `filter`.
+        let packets = |filter: &str, fields: &[&str]| {
             let mut tshark = Command::new("tshark");
-            tshark.arg("-r").arg(ended.directory.join("capture.pcapng")).args(["-Y", filter]);
+            tshark.arg("-r").arg(ended.directory.join("capture.pcapng")).args(["-Y", filter, "-T", "fields"]);
+            fields.iter().for_each(|field| _ = tshark.args(["-e", field]));
             let output = tshark.output().expect("tshark");
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-            output.stdout.iter().filter(|byte| **byte == b'\n').count()
+            let text = String::from_utf8(output.stdout).expect("text");
+            text.lines()
+                .map(|line| line.split('\t').map(str::to_owned).collect())
+                .collect::<Vec<Vec<String>>>()
         };
+        let [kinds, data, certificates, alerts] =
+            ["tls.handshake.type", "tls.app_data", "tls.handshake.certificate", "tls.alert_message.desc"];
         // Warnings and errors; what is worth a note or a remark begins below (PI_WARN is 6 << 20).
-        assert_eq!(count("_ws.malformed || _ws.expert.severity >= 0x600000"), 0, "{name}");
+        let wrong = "_ws.malformed || _ws.expert.severity >= 0x600000";
+        let rows = packets(wrong, &["frame.number"]);
+        assert_eq!(rows, [[""; 0]; 0], "{name}");
         let opened = samples.iter().filter(|sample| sample.connected.instant().is_some()).count();
+        let rows = packets("tls", &[kinds, data, certificates, alerts]);
+        let having = |column: usize| rows.iter().filter(|row| !row[column].is_empty()).count();
+        let with = |column: usize, value: &str| {
+            rows.iter().filter(|row| row[column].split(',').any(|one| one == value)).count()
+        };
         if name == "refused" {
             assert!(samples.iter().any(|sample| sample.outcome == Outcome::TlsIncompatible));
-            assert!(count("tls.alert_message.desc == 70") >= opened);
+            assert!(with(3, "70") >= opened);
             continue;
         }
-        let hellos = count("tls.handshake.type == 1");
+        let hellos = with(0, "1");
         let a_connection = if name == "insists" { 2 } else { 1 };
         assert!(hellos >= opened * a_connection, "{name}: {hellos} for {opened} connections");
-        assert!(count("tls.app_data") >= opened, "{name}");
-        let certificates = count("tls.handshake.certificate");
-        assert_eq!(certificates > 0, name == "older", "certificates of TLS 1.3 are encrypted");
+        assert!(having(1) >= opened, "{name}");
+        assert_eq!(having(2) > 0, name == "older", "certificates of TLS 1.3 are encrypted");
     }
 }
 
