@@ -145,7 +145,7 @@ impl<L: Level> Stages<L> {
     pub fn emptiness(&self, from: L) -> Option<String> {
         let before = std::iter::once(from).chain(self.0.iter().map(|stage| stage.to));
         let happens = |(before, stage): (L, &Stage<L>)| {
-            !stage.lasts.is_zero() && !(before.is_none() && stage.to.is_none())
+            !(stage.lasts.is_zero() || before.is_none() && stage.to.is_none())
         };
         let example = L::EXAMPLE;
         (!before.zip(&self.0).any(happens)).then(|| {

@@ -52,7 +52,7 @@ fn pages_are_ended() {
     scene.server = Server { service: ms(400), ..Server::default() };
     scene.length = Duration::from_secs(2);
     let stage = scene.play();
-    // Three pages each, of 420, 410 and 410 ms: the third is due at 830 ms and over after the last stage began.
+    // Three pages each, of 420, 410 and 410 ms: the third is due at 830 ms, and over in the last stage.
     assert_eq!(stage.count(Outcome::Ok), 9);
     let last = stage.samples.iter().map(|own| own.done).max().expect("a page");
     assert!(last > at(1_000) && last < at(1_300), "{last:?}");

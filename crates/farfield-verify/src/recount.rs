@@ -323,8 +323,8 @@ impl<'a> Recount<'a> {
     }
 
     /// Lengths, of which the first two are believed, as an early end is: another length of either counts
-    /// everything else otherwise. The run does not end before its last request; one that is open then ends with it, or with
-    /// its worker, and others may be late.
+    /// everything else otherwise. The run does not end before its last request; one that is open then ends
+    /// with it, or with its worker, and others may be late.
     fn phases(&self, said: &Value) -> Expected {
         let last = self.samples.iter().map(|own| own.done.as_ns()).max().unwrap_or(0);
         let low = last.saturating_sub(self.to) as f64;

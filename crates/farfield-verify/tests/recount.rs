@@ -317,7 +317,7 @@ fn a_checkpoint_is_not_judged() {
     assert_eq!(recount(&said, evidence(&scene)), None);
 }
 
-/// What happens exactly on an edge of the measured part: its first instant is in it, and its last one only if
+/// Instants on the edges of the measured part: its first instant is in it, and its last one only if
 /// the run was over before the end that was asked for. A run whose requests are periodic has many of them.
 #[test]
 fn instants_on_the_edges_are_counted_once() {

@@ -21,8 +21,8 @@ keyed! {
         rate: Option<String> => "load.arrivals",
         /// Users, or their rate, over time: 1m:100,5m:100,1m:0 or 1m:50/s,1m:0/s; one level if absent
         ///
-        /// Each stage is a time and the level at its end, reached along a straight line; 0s:100 is a step. All
-        /// stages are measured, and each has figures of its own.
+        /// Each stage is a time and the level at its end, reached along a straight line; 0s:100 is a step.
+        /// All stages are measured, and each has figures of its own.
         #[arg(long, value_name = "STAGES", allow_hyphen_values = true)]
         stages: Option<String> => "load.stages",
         /// Length of the measured part; a number is of seconds
