@@ -23,6 +23,8 @@ use std::fmt;
 
 /// Limit of stages: figures are kept of each.
 pub const STAGES_MAX: usize = 50;
+/// Limit of a level of users, of each of whom a worker knows when it comes and goes.
+pub(crate) const USERS_MAX: u32 = 10_000_000;
 /// Limit of their time together.
 const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
 
@@ -45,9 +47,10 @@ impl Level for u32 {
     const EXAMPLE: &'static str = "100";
 
     fn read(text: &str) -> Result<u32, String> {
-        let problem =
-            || format!("`{text}` is no number of users; write a whole number from 0, such as `100`");
-        text.parse().map_err(|_| problem())
+        let users = text.parse().ok().filter(|users| *users <= USERS_MAX);
+        users.ok_or_else(|| {
+            format!("`{text}` is no number of users; write a whole number from 0 to {USERS_MAX}")
+        })
     }
 
     fn is_none(self) -> bool {

@@ -3,7 +3,7 @@
 use super::{ClosedSpec, HybridSpec, OpenSpec, at_least_one, five_pages, no_time, ten};
 use crate::arrival::{ArrivalSpec, Spacing};
 use crate::distribution::{CountsSpec, TimesSpec};
-use crate::stages::Stages;
+use crate::stages::{Stages, USERS_MAX};
 use farfield_base::{Duration, Rate};
 use serde::{Deserialize, Deserializer};
 use std::num::NonZeroU32;
@@ -23,10 +23,10 @@ impl TryFrom<Closed> for ClosedSpec {
     type Error = String;
 
     fn try_from(Closed { users, stages, think, active_off, ramp }: Closed) -> Result<ClosedSpec, String> {
-        let (least, usual) = if stages.is_some() { (0, 0) } else { (1, ten().get()) };
+        let (least, usual, most) =
+            if stages.is_some() { (0, 0, USERS_MAX) } else { (1, ten().get(), u32::MAX) };
         let count = |given: i64| {
-            let users = u32::try_from(given).ok().filter(|users| *users >= least);
-            let most = u32::MAX;
+            let users = u32::try_from(given).ok().filter(|users| (least..=most).contains(users));
             users.ok_or_else(|| format!("`users` is {given}; write a whole number from {least} to {most}"))
         };
         let users = users.map_or(Ok(usual), count)?;

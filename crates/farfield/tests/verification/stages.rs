@@ -158,6 +158,8 @@ fn stages_that_cannot_be_run_are_refused_with_their_line() {
     let place = Place::new();
     for (load, said) in [
         ("model = 'closed'\nstages = [{ for = '1m', to = -5 }]", "`-5` is no number of users"),
+        ("model = 'closed'\nstages = '1m:4000000000'", "`4000000000` is no number of users"),
+        ("model = 'closed'\nusers = 4000000000\nstages = '1m:0'", "`users` is 4000000000"),
         ("model = 'closed'\nstages = [{ to = 5 }]", "a stage has no `for`"),
         ("model = 'closed'\nstages = [{ for = '1m' }]", "a stage has no `to`"),
         ("model = 'closed'\nstages = []", "`stages` is empty"),
