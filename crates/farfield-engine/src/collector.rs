@@ -323,7 +323,7 @@ impl<'a> Collector<'a> {
         let written = match (self.samples_refused.take(), &self.stats.interrupted) {
             (Some(error), _) => Err(error),
             // The file of a run that was ended early holds all rows, and is not marked as complete.
-            (None, Some(_)) => samples.checkpoint(),
+            (None, Some(_)) => samples.end_early(),
             (None, None) => samples.complete(),
         };
         let (kept, left_out) = (samples.kept(), samples.left_out());

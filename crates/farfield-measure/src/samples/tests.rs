@@ -294,6 +294,38 @@ impl SampleFile for Watched {
     }
 }
 
+/// Checkpoints are made by the clock on the wall: a run in virtual time that is ended early leaves the same
+/// bytes on a busy machine.
+#[test]
+fn a_file_that_ends_early_does_not_show_its_checkpoints() {
+    let rows = BATCH_ROWS as u64 * 3 + 777;
+    let samples: Vec<Sample> = (0..rows).map(sample).collect();
+    let ended = |pieces: &[usize], checkpoints: bool| {
+        let mut writer = writer(Keep::All);
+        let mut rest = &samples[..];
+        for length in pieces.iter().cycle() {
+            let (piece, later) = rest.split_at((*length).min(rest.len()));
+            writer.write(piece).unwrap();
+            if checkpoints {
+                writer.checkpoint().unwrap();
+            }
+            rest = later;
+            if rest.is_empty() {
+                break;
+            }
+        }
+        writer.end_early().unwrap();
+        writer.file().clone()
+    };
+    let at_once = ended(&[samples.len()], false);
+    let file = SamplesFile::open(in_memory(&at_once)).unwrap();
+    assert_eq!((file.is_complete(), file.is_torn()), (false, false));
+    assert_eq!(read_samples(&at_once).unwrap(), samples);
+    for pieces in [&[5_000_usize][..], &[20_000, 1, 9_000], &[samples.len()]] {
+        assert!(ended(pieces, true) == at_once, "{pieces:?}");
+    }
+}
+
 /// Whenever a kill strikes, also between two writes and in the midst of one, the file is whole, with the
 /// rows of the last checkpoint; and how often it was written leaves no trace in it.
 #[test]

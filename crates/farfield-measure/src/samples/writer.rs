@@ -234,13 +234,23 @@ impl<F: SampleFile> SamplesWriter<F> {
 
     /// Completes the file like `finish`, and keeps the writer for its counts.
     pub fn complete(&mut self) -> Result<(), SamplesWriteError> {
+        self.settle(true)
+    }
+
+    /// Writes what is left of a run that was ended early, and does not mark the file as complete. Like that
+    /// of a complete one, its bytes depend on the samples alone, and not on when checkpoints were made.
+    pub fn end_early(&mut self) -> Result<(), SamplesWriteError> {
+        self.settle(false)
+    }
+
+    fn settle(&mut self, complete: bool) -> Result<(), SamplesWriteError> {
         if self.failed {
             return Ok(());
         }
         self.or_stop(|writer| {
             writer.absorb_batch()?;
             writer.batch.clear();
-            writer.settle_group(true).map(drop)
+            writer.settle_group(complete).map(drop)
         })
     }
 
