@@ -132,6 +132,9 @@ fn workers_share_a_load_without_changing_it() {
         "{ model = 'open', arrivals = '300/s' }",
         "{ model = 'hybrid', arrivals = '30/s', think = { distribution = 'weibull', shape = 0.7, scale = '60ms' } }",
         "{ model = 'overload', descriptors = 10, timeout = '100ms' }",
+        "{ model = 'closed', stages = '2s:11,1s:2,0s:7,3s:7', think = { distribution = 'exponential', mean = '80ms' } }",
+        "{ model = 'open', stages = '4s:300/s,2s:0/s' }",
+        "{ model = 'hybrid', stages = '4s:60/s,2s:0/s', think = '60ms' }",
     ] {
         let mut scene = Scene::of(load);
         scene.policy = toml::from_str("policy = 'one-request'").expect("a policy");

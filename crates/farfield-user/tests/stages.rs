@@ -111,28 +111,6 @@ fn a_page_outlasts_the_gap() {
     assert_eq!(users[&0].len(), users[&1].len());
 }
 
-#[test]
-fn workers_share_stages_without_changing_them() {
-    for load in [
-        "{ model = 'closed', stages = '2s:11,1s:2,0s:7,3s:7', think = { distribution = 'exponential', mean = '80ms' } }",
-        "{ model = 'open', stages = '4s:300/s,2s:0/s' }",
-        "{ model = 'hybrid', stages = '4s:30/s,2s:0/s', think = '60ms' }",
-    ] {
-        let mut scene = Scene::of(load);
-        scene.length = Duration::from_secs(6);
-        scene.policy = toml::from_str("policy = 'one-request'").expect("a policy");
-        let life = |sample: &Sample| (sample.due, sample.done, sample.user, sample.request);
-        let mut alone: Vec<_> = scene.play().samples.iter().map(life).collect();
-        let shares = (0..3).map(|worker| scene.play_share(worker, 3));
-        let mut together: Vec<_> =
-            shares.flat_map(|stage| stage.samples).map(|sample| life(&sample)).collect();
-        alone.sort();
-        together.sort();
-        assert!(alone.len() > 300, "{load}");
-        assert!(alone == together, "{load}: {} and {} samples", alone.len(), together.len());
-    }
-}
-
 /// The n-th of evenly spaced arrivals comes where the area below the line is n + ½.
 #[test]
 fn arrivals_follow_the_line() {

@@ -254,17 +254,15 @@ pub(super) fn stages(page: &mut String, summary: &Summary) {
         let part = &stage.steady;
         let errors = part.error_share.map(|share| (share, part.error_share_interval));
         let mut cells = named(&stage.name, part.requests, errors, part.times.response.as_ref());
-        let from = time(stage.from_ns);
-        let to = time(stage.to_ns);
         let dash = || "–".to_owned();
         let rate = part.rates.map_or_else(dash, |rates| rate(rates.succeeded_per_s));
-        let place = [escaped(&stage.course).to_string(), format!("{from} to {to}"), rate];
+        let place = [escaped(&stage.course).to_string(), time(stage.to_ns), rate];
         cells.splice(1..1, place);
         cells
     };
     let rows: Vec<Vec<String>> = summary.stages.iter().map(row).collect();
     let mut head = NAMED.to_vec();
-    head.splice(1..1, ["load", "in the run", "ok per s"]);
+    head.splice(1..1, ["load", "ends at", "rate"]);
     table(page, &head, &rows);
 }
 

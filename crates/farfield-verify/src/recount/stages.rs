@@ -5,6 +5,7 @@ use super::expected::Expected;
 use super::part::{Counted, Which};
 use crate::set_aside::SetAside;
 use farfield_base::{Instant, StageSpan, Window};
+use farfield_traffic::stages::STAGES_MAX;
 use serde_json::Value;
 
 /// The stages that a scenario asked for; without one, those that the summary `said` has.
@@ -21,7 +22,8 @@ pub fn stages(said: &Value, asked: Option<&[StageSpan]>) -> Vec<StageSpan> {
         from: at(row, "from_ns"),
         to: at(row, "to_ns"),
     };
-    rows.map(stage).collect()
+    // A summary from elsewhere may name any number, each of which would count all samples.
+    rows.take(STAGES_MAX).map(stage).collect()
 }
 
 impl<'a> Recount<'a> {
