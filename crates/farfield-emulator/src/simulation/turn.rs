@@ -26,12 +26,25 @@ struct Report {
     /// The first window in which it has something to do.
     next: AtomicU64,
     done: AtomicBool,
+    /// True if packets for it lie in boxes, for the window after.
+    fed: AtomicBool,
 }
 
 impl Report {
     fn set(&self, next: u64, done: bool) {
         self.next.store(next, Ordering::Relaxed);
         self.done.store(done, Ordering::Relaxed);
+    }
+
+    /// Repeats the report of the window before `k` and returns true, if by that there is nothing to do in
+    /// `k`: a light load leaves most partitions idle in most windows. Else what lies in boxes is to be taken.
+    fn repeats(&self, before: &Report, k: u64) -> bool {
+        let next = before.next.load(Ordering::Relaxed);
+        if before.fed.swap(false, Ordering::Relaxed) || next <= k {
+            return false;
+        }
+        self.set(next, before.done.load(Ordering::Relaxed));
+        true
     }
 }
 
@@ -186,34 +199,42 @@ impl<T: Tap> Machine<'_, T> {
     }
 
     fn turn_hub(&self, k: u64, now: &Handover, before: &Handover) {
+        if now.reports[HUB].repeats(&before.reports[HUB], k) {
+            return;
+        }
         let hub = &mut *lock(&self.hub);
         for from in &before.up {
             hub.links.take(&mut lock(from));
         }
         hub.links.take(&mut lock(&before.back));
         let did = hub.run(self.windows.hub_end(k), self.remote);
-        let sent = self.deal(&mut hub.links, &now.down, &now.away);
+        let sent = self.deal(&mut hub.links, now, &now.down, (&now.away, FAR));
         let next = if did > 0 || sent { k + 1 } else { self.windows.of_hub(hub.links.next_at()) };
         now.reports[HUB].set(next, true);
     }
 
     fn turn_far(&self, k: u64, now: &Handover, before: &Handover) {
         let Some(far) = &self.far else { return now.reports[FAR].set(u64::MAX, true) };
+        if now.reports[FAR].repeats(&before.reports[FAR], k) {
+            return;
+        }
         let far = &mut *lock(far);
         far.take(&mut lock(&before.away));
         let did = far.run(self.windows.far_end(k), self.remote);
-        let sent = self.deal(far, &now.far_down, &now.back);
+        let sent = self.deal(far, now, &now.far_down, (&now.back, HUB));
         let next = if did > 0 || sent { k + 1 } else { self.windows.of_far(far.next_at()) };
         now.reports[FAR].set(next, true);
     }
 
     /// Puts packets that have left shared links into the boxes of the partitions of their clients, or, where
-    /// there are more shared links before them, into `other`; returns whether there were any.
+    /// there are more shared links before them, into that of `other`, which has its report's index; returns
+    /// whether there were any.
     fn deal<O: Copy>(
         &self,
         links: &mut Links<O>,
+        now: &Handover,
         boxes: &[Mutex<Vec<Crossing>>],
-        other: &Mutex<Vec<Crossing>>,
+        (other, other_report): (&Mutex<Vec<Crossing>>, usize),
     ) -> bool {
         if links.side.transit.crossings.is_empty() {
             return false;
@@ -224,17 +245,25 @@ impl<T: Tap> Machine<'_, T> {
         let mut other = lock(other);
         let partitions = self.partitions.len() as u32;
         for crossing in crossings.drain(..) {
-            if links.side.is_beyond(&crossing.flight) {
-                boxes[crossing.shard(partitions) as usize].push(crossing);
+            let fed = if links.side.is_beyond(&crossing.flight) {
+                let partition = crossing.shard(partitions) as usize;
+                boxes[partition].push(crossing);
+                partition + FIRST_PARTITION
             } else {
                 other.push(crossing);
-            }
+                other_report
+            };
+            now.reports[fed].fed.store(true, Ordering::Relaxed);
         }
         links.side.transit.crossings = crossings;
         true
     }
 
     fn turn_partition(&self, number: usize, k: u64, now: &Handover, before: &Handover) {
+        let report = &now.reports[number + FIRST_PARTITION];
+        if report.repeats(&before.reports[number + FIRST_PARTITION], k) {
+            return;
+        }
         let partition = &mut *lock(&self.partitions[number]);
         partition.take(&mut lock(&before.down[number]));
         partition.take(&mut lock(&before.far_down[number]));
@@ -246,9 +275,10 @@ impl<T: Tap> Machine<'_, T> {
         if sent {
             // The box was emptied in the window before.
             std::mem::swap(crossings, &mut lock(&now.up[number]));
+            now.reports[HUB].fed.store(true, Ordering::Relaxed);
         }
         let next = if did > 0 || sent { k + 1 } else { self.windows.of_client(partition.next_at()) };
-        now.reports[number + FIRST_PARTITION].set(next, partition.is_done());
+        report.set(next, partition.is_done());
     }
 
     /// The window after `k`, the same for every thread; none if the simulation is over.
