@@ -6,7 +6,8 @@
 //! minimum, maximum, mean and standard deviation do not come from bins: they are exact. A time above
 //! [`Histogram::TOP`] is counted at the top and as [clamped](Histogram::clamped).
 //!
-//! Recording is constant time and allocates nothing: all bins (304 KiB) are there from the start. Merging
+//! Recording is constant time and allocates with the first time alone: all bins (304 KiB) are there from then
+//! on. Merging
 //! is integer addition, hence associative to the last bit.
 
 use crate::quantile::Quantile;
@@ -19,13 +20,18 @@ use std::sync::LazyLock;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Sparse", into = "Sparse")]
 pub struct Histogram {
-    bins: Hdr<u64>,
+    /// Absent before the first time.
+    bins: Option<Box<Hdr<u64>>>,
     min_ns: u64,
     max_ns: u64,
     sum_ns: u128,
     squares: u128,
     clamped: u64,
 }
+
+/// No times, in the bins that all histograms have: a run has dozens, which copy it at once.
+static EMPTY: LazyLock<Hdr<u64>> =
+    LazyLock::new(|| Hdr::new_with_bounds(1, Histogram::TOP.as_ns(), 3).expect("bounds that HDR takes"));
 
 impl Default for Histogram {
     fn default() -> Histogram {
@@ -37,34 +43,43 @@ impl Histogram {
     /// The longest time that is recorded exactly: 24 hours.
     pub const TOP: Duration = Duration::from_secs(24 * 3600);
 
-    /// An empty histogram, with all its bins.
+    /// An empty histogram.
     pub fn new() -> Histogram {
-        // A run has dozens: bins are copied at once, and not set to zero one by one.
-        static EMPTY: LazyLock<Hdr<u64>> = LazyLock::new(|| {
-            Hdr::new_with_bounds(1, Histogram::TOP.as_ns(), 3).expect("bounds that HDR takes")
-        });
-        Histogram { bins: EMPTY.clone(), min_ns: u64::MAX, max_ns: 0, sum_ns: 0, squares: 0, clamped: 0 }
+        Histogram { bins: None, min_ns: u64::MAX, max_ns: 0, sum_ns: 0, squares: 0, clamped: 0 }
     }
 
     /// Counts `time`.
     pub fn record(&mut self, time: Duration) {
+        self.record_many(time, 1);
+    }
+
+    /// Counts `time` so many times.
+    pub fn record_many(&mut self, time: Duration, count: u64) {
+        if count == 0 {
+            return;
+        }
         let ns = time.as_ns().min(Histogram::TOP.as_ns());
-        self.clamped += u64::from(time > Histogram::TOP);
-        self.bins.saturating_record(ns);
+        self.clamped += if time > Histogram::TOP { count } else { 0 };
+        let bins = self.bins.get_or_insert_with(|| Box::new(EMPTY.clone()));
+        match count {
+            1 => bins.saturating_record(ns),
+            _ => bins.saturating_record_n(ns, count),
+        }
         self.min_ns = self.min_ns.min(ns);
         self.max_ns = self.max_ns.max(ns);
-        self.sum_ns += u128::from(ns);
-        self.squares = self.squares.saturating_add(u128::from(ns) * u128::from(ns));
+        self.sum_ns += u128::from(ns) * u128::from(count);
+        let square = u128::from(ns) * u128::from(ns);
+        self.squares = self.squares.saturating_add(square.saturating_mul(count.into()));
     }
 
     /// Times recorded.
     pub fn count(&self) -> u64 {
-        self.bins.len()
+        self.bins().len()
     }
 
     /// True if no time was recorded.
     pub fn is_empty(&self) -> bool {
-        self.bins.is_empty()
+        self.bins.is_none()
     }
 
     /// Times above [`Histogram::TOP`], which count as the top.
@@ -125,10 +140,10 @@ impl Histogram {
         let mut times = vec![None; ranks.len()];
         let mut waiting = ascending.into_iter().skip_while(|place| ranks[*place] == 0).peekable();
         let mut seen = 0;
-        for bin in self.bins.iter_recorded() {
+        for bin in self.bins().iter_recorded() {
             seen += bin.count_since_last_iteration();
             while let Some(place) = waiting.next_if(|place| ranks[*place] <= seen) {
-                let upper_end = self.bins.highest_equivalent(bin.value_iterated_to());
+                let upper_end = self.bins().highest_equivalent(bin.value_iterated_to());
                 times[place] = Some(Duration::from_ns(upper_end.min(self.max_ns)));
             }
             if waiting.peek().is_none() {
@@ -144,8 +159,8 @@ impl Histogram {
     pub fn counts_up_to(&self, bounds: &[Duration], pause: &dyn Fn()) -> Vec<u64> {
         let mut counts = Vec::with_capacity(bounds.len());
         let mut seen = 0;
-        for bin in self.bins.iter_recorded() {
-            let upper_end = self.bins.highest_equivalent(bin.value_iterated_to()).min(self.max_ns);
+        for bin in self.bins().iter_recorded() {
+            let upper_end = self.bins().highest_equivalent(bin.value_iterated_to()).min(self.max_ns);
             while bounds.get(counts.len()).is_some_and(|bound| bound.as_ns() < upper_end) {
                 counts.push(seen);
                 pause();
@@ -169,19 +184,21 @@ impl Histogram {
     /// The lower end of the bin of a time that was recorded: below it by less than 0.1 %, and not below the
     /// shortest.
     pub fn lower_end(&self, time: Duration) -> Duration {
-        Duration::from_ns(self.bins.lowest_equivalent(time.as_ns()).max(self.min_ns))
+        Duration::from_ns(self.bins().lowest_equivalent(time.as_ns()).max(self.min_ns))
     }
 
     /// The bins alone, for the interval log.
     pub(crate) fn bins(&self) -> &Hdr<u64> {
-        &self.bins
+        self.bins.as_deref().unwrap_or(&EMPTY)
     }
 }
 
 /// Adds all that `other` has recorded.
 impl Merge for Histogram {
     fn merge(&mut self, other: &Histogram) {
-        self.bins.add(&other.bins).expect("all histograms have the same bins");
+        let Some(others) = &other.bins else { return };
+        let bins = self.bins.get_or_insert_with(|| Box::new(EMPTY.clone()));
+        bins.add(&**others).expect("all histograms have the same bins");
         self.min_ns = self.min_ns.min(other.min_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
         self.sum_ns += other.sum_ns;
@@ -221,7 +238,7 @@ impl From<Histogram> for Sparse {
             sum_ns: words(histogram.sum_ns),
             squares: words(histogram.squares),
             clamped: histogram.clamped,
-            bins: histogram.bins.iter_recorded().map(stored).collect(),
+            bins: histogram.bins().iter_recorded().map(stored).collect(),
         }
     }
 }
@@ -232,7 +249,8 @@ impl TryFrom<Sparse> for Histogram {
     fn try_from(sparse: Sparse) -> Result<Histogram, String> {
         let mut histogram = Histogram::new();
         for (ns, count) in sparse.bins {
-            histogram.bins.record_n(ns, count).map_err(|_| format!("{ns} ns lies outside a histogram"))?;
+            let bins = histogram.bins.get_or_insert_with(|| Box::new(EMPTY.clone()));
+            bins.record_n(ns, count).map_err(|_| format!("{ns} ns lies outside a histogram"))?;
         }
         histogram.min_ns = sparse.min_ns;
         histogram.max_ns = sparse.max_ns;
