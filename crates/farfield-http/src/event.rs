@@ -1,6 +1,7 @@
 //! Events of a client's connection, whatever the version of HTTP: whoever makes something of replies does it
 //! once, for all of them.
 
+use crate::events::EventFormat;
 use crate::http1::{self, Framing, Reply};
 #[cfg(feature = "http2")]
 use crate::{http2, http3};
@@ -66,12 +67,14 @@ pub struct Head {
     pub length: Option<u64>,
     /// It sets a cookie: users that keep none, or find none here, need not look through the fields for them.
     pub sets_cookie: bool,
+    /// The format of its body, if the parts of that are events and no content coding hides them.
+    pub events: Option<EventFormat>,
 }
 
 impl From<http1::Head> for Head {
     fn from(head: http1::Head) -> Head {
         let length = if let Framing::Length(bytes) = head.framing { Some(bytes) } else { None };
-        Head { status: head.status, length, sets_cookie: head.sets_cookie }
+        Head { status: head.status, length, sets_cookie: head.sets_cookie, events: head.events }
     }
 }
 

@@ -17,9 +17,9 @@ mod request;
 mod scan;
 
 pub use fields::Fields;
-#[cfg(feature = "http2")]
-pub(crate) use head::Length;
 pub use head::{Answering, Framing, Head};
+#[cfg(feature = "http2")]
+pub(crate) use head::{Length, Media};
 pub use known_head::KnownHead;
 pub use malformed::Malformed;
 pub use reply::{Event, Limits, Reply, ReplyReader};

@@ -16,6 +16,7 @@ mod allowance;
 #[cfg(feature = "http2")]
 mod compression;
 mod event;
+mod events;
 pub mod http1;
 #[cfg(feature = "http2")]
 pub mod http2;
@@ -32,4 +33,5 @@ pub mod quic;
 pub mod tls;
 
 pub use event::{Body, Event, Head, StreamError};
+pub use events::{EventFormat, EventReader};
 pub use farfield_base::{Detail, Outcome};

@@ -1,8 +1,8 @@
 //! The head of a reply: from its bytes to what the reader must know to go on (RFC 9112, 4 to 6 and 9.3).
 //!
-//! httparse finds the lines. Of the fields only four matter here, Connection, Content-Length,
-//! Transfer-Encoding and Set-Cookie; all others are passed over by the length of their name. Nothing is
-//! allocated.
+//! httparse finds the lines. Of the fields only six matter here, Connection, Content-Length,
+//! Transfer-Encoding, Content-Type, Content-Encoding and Set-Cookie; all others are passed over by the length
+//! of their name. Nothing is allocated.
 //!
 //! Tolerance, and its limits:
 //! - a bare LF ends a line as CRLF does (RFC 9112, 2.2: MAY), and a reason phrase may be absent with its
@@ -14,6 +14,7 @@
 //! - HTTP/1.2 to HTTP/1.9 are read as HTTP/1.1, the highest minor version known here (RFC 9110, 2.5).
 
 use super::{Malformed, Version};
+use crate::events::EventFormat;
 use httparse::{ParserConfig, Response, Status};
 use std::mem::MaybeUninit;
 
@@ -62,6 +63,8 @@ pub struct Head {
     pub framing: Framing,
     /// It sets a cookie: users that keep none, or find none here, need not look through the fields for them.
     pub sets_cookie: bool,
+    /// The format of its body, if the parts of that are events and no content coding hides them.
+    pub events: Option<EventFormat>,
 }
 
 /// Reads one head, interim or final, that begins with the first of `bytes`: the bytes it has, and what it
@@ -123,17 +126,26 @@ fn parse_into<'b>(
     let fields = Fields::of(response.headers);
     let framing = fields.framing(status, answering)?;
     let persistent = fields.persistent(status, version, framing);
-    let sets_cookie = fields.sets_cookie;
-    Ok(Some((length, Head { status, version, persistent, framing, sets_cookie })))
+    let (sets_cookie, events) = (fields.sets_cookie, fields.media.events());
+    Ok(Some((length, Head { status, version, persistent, framing, sets_cookie, events })))
 }
 
-/// The fields of a head on the connection and the body's length, and on cookies.
+/// The fields of a head on the connection and the body's length, on its events and on cookies.
 struct Fields {
     close: bool,
     keep_alive: bool,
     length: Length,
     coding: Coding,
     sets_cookie: bool,
+    media: Media,
+}
+
+/// The fields on the format of a body.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Media {
+    format: Option<EventFormat>,
+    /// It is compressed, or coded otherwise.
+    is_coded: bool,
 }
 
 /// The value of Content-Length.
@@ -166,12 +178,15 @@ impl Fields {
             length: Length::Absent,
             coding: Coding::Absent,
             sets_cookie: false,
+            media: Media::default(),
         };
         for header in headers {
             let is = |name: &str| header.name.eq_ignore_ascii_case(name);
             match header.name.len() {
                 10 if is("connection") => fields.absorb_connection(header.value),
                 10 if is("set-cookie") => fields.sets_cookie = true,
+                12 if is("content-type") => fields.media.note_type(header.value),
+                16 if is("content-encoding") => fields.media.note_encoding(header.value),
                 14 if is("content-length") => {
                     fields.length = fields.length.and_field(header.value);
                 }
@@ -228,6 +243,22 @@ impl Fields {
             self.coding != Coding::Absent && (self.length != Length::Absent || version == Version::Http10);
         // RFC 9110, 15.2.2: after 101 the connection speaks another protocol.
         kept && !suspicious && framing != Framing::UntilClose && status != 101
+    }
+}
+
+impl Media {
+    pub(crate) fn note_type(&mut self, value: &[u8]) {
+        self.format = EventFormat::of_content_type(value);
+    }
+
+    pub(crate) fn note_encoding(&mut self, value: &[u8]) {
+        let hides = |coding: &[u8]| !coding.is_empty() && !coding.eq_ignore_ascii_case(b"identity");
+        self.is_coded |= list(value).any(hides);
+    }
+
+    /// The format of the body's events, if they can be seen.
+    pub(crate) fn events(self) -> Option<EventFormat> {
+        self.format.filter(|_| !self.is_coded)
     }
 }
 

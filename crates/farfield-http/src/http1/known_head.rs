@@ -78,6 +78,7 @@ mod tests {
         persistent: true,
         framing: Framing::Length(2),
         sets_cookie: false,
+        events: None,
     };
 
     #[test]

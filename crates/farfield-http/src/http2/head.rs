@@ -5,7 +5,7 @@
 
 use super::hpack::{Decoder, HpackError, Scratch};
 use crate::Head;
-use crate::http1::{Fields, Length, Limits, Malformed};
+use crate::http1::{Fields, Length, Limits, Malformed, Media};
 use crate::http3::qpack::{self, QpackError};
 use farfield_base::{Detail, Rule};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -181,6 +181,7 @@ impl Heads {
             status: None,
             length: Length::Absent,
             sets_cookie: false,
+            media: Media::default(),
             fields: 0,
             coding,
             wrong: None,
@@ -237,6 +238,7 @@ struct Collector<'a> {
     status: Option<u16>,
     length: Length,
     sets_cookie: bool,
+    media: Media,
     /// Beside the status.
     fields: u16,
     coding: Coding,
@@ -273,6 +275,8 @@ impl Collector<'_> {
         match name {
             b"content-length" => self.length = self.length.and_field(value),
             b"set-cookie" => self.sets_cookie = true,
+            b"content-type" => self.media.note_type(value),
+            b"content-encoding" => self.media.note_encoding(value),
             _ => {}
         }
         self.fields += 1;
@@ -326,7 +330,8 @@ impl Collector<'_> {
                 return Err(Malformed::BadLength);
             }
         };
-        Ok(Head { status, length, sets_cookie: self.sets_cookie })
+        let events = self.media.events();
+        Ok(Head { status, length, sets_cookie: self.sets_cookie, events })
     }
 }
 
