@@ -3,14 +3,16 @@
 //! A user notes each session that it begins, each that ends, and each request of a session that failed, with
 //! the check that failed and what came instead. Of a request outside of sessions a failure is noted if more
 //! is known of it than its outcome. Notes travel beside samples and are folded like them. Of the first
-//! failures alone request and reply are kept; what is kept of one is bounded.
+//! failures alone request and reply are kept; what is kept of one is bounded. Events of streams are noted as
+//! they come, since a stream may have no end.
 
 use crate::cause::Detail;
+use crate::event_stats::ReplyEvent;
 use crate::outcome::Outcome;
 use crate::time::Instant;
 use std::sync::Arc;
 
-/// Something that happened in a session.
+/// Something that happened in a session, or in a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Note {
     /// A session began.
@@ -19,6 +21,8 @@ pub enum Note {
     Ended(SessionEnd),
     /// A request failed: one of a session, or one of whose failure more is known than its outcome.
     Failed(Box<SessionFailure>),
+    /// Events of a stream came.
+    Event(ReplyEvent),
 }
 
 /// The beginning of a session.
@@ -108,6 +112,7 @@ impl Note {
             Note::Begun(SessionBegin { due, user, session }) => (*due, *user, *session),
             Note::Ended(SessionEnd { at, begin, .. }) => (*at, begin.user, begin.session),
             Note::Failed(failure) => (failure.at, failure.user, failure.session),
+            Note::Event(event) => (event.at, event.user, event.connection),
         }
     }
 }

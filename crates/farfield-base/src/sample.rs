@@ -4,6 +4,7 @@
 //! them, and nothing on the way formats or drops one. A failed request is data like any other: what became
 //! of it is its [`Outcome`], and whose fault that was is the outcome's [`Fault`](crate::Fault).
 
+use crate::event_stats::EventStats;
 use crate::http_stats::HttpStats;
 use crate::outcome::Outcome;
 use crate::time::{Duration, Instant};
@@ -59,6 +60,10 @@ pub struct Sample {
     pub body_bytes: u64,
     /// All bytes of the reply: heads, framing and body.
     pub reply_bytes: u64,
+    /// The longest time in the midst of the reply in which nothing of it came: no event where it is a stream
+    /// of [events](Sample::events), else no byte of its body. Where the reply did not end, the time from the
+    /// last of it to `done` is one of these. Zero where no head came, or all at once.
+    pub longest_gap: Duration,
     /// The user, by number; in an open load, the arrival.
     pub user: u32,
     /// The connection, counted over the run; [`Sample::NO_CONNECTION`] if none was ever begun.
@@ -79,6 +84,8 @@ pub struct Sample {
     pub tls: Option<TlsStats>,
     /// The version of HTTP of its connection, and its stream.
     pub http: HttpStats,
+    /// The events of its reply, if that is a stream of events.
+    pub events: Option<EventStats>,
     /// Its place in the user's page.
     pub page: PagePart,
     /// The user's session, counted over the run; [`Sample::NO_SESSION`] where users are in no sessions.
@@ -233,6 +240,7 @@ impl Sample {
         done: Instant::ZERO,
         body_bytes: 0,
         reply_bytes: 0,
+        longest_gap: Duration::ZERO,
         user: 0,
         connection: Sample::NO_CONNECTION,
         number: 0,
@@ -243,6 +251,7 @@ impl Sample {
         tcp: None,
         tls: None,
         http: HttpStats::UNKNOWN,
+        events: None,
         page: PagePart::Untracked,
         session: Sample::NO_SESSION,
     };
@@ -250,6 +259,17 @@ impl Sample {
     /// Response time: from due to done. What a user who wanted the object then has waited.
     pub fn response_time(&self) -> Duration {
         self.done.since(self.due)
+    }
+
+    /// True if its user left its reply, a stream that went on: what lasted as long as the user stayed is no
+    /// time of the server's.
+    pub fn is_left(&self) -> bool {
+        self.events.is_some_and(|events| events.left)
+    }
+
+    /// The response time of a success that the server ended: not if its user left before.
+    pub fn success_time(&self) -> Option<Duration> {
+        (self.outcome == Outcome::Ok && !self.is_left()).then(|| self.response_time())
     }
 
     /// Service time: from sent to done, if it was sent.
@@ -277,6 +297,11 @@ impl Sample {
         self.first_byte.instant().map(|first| self.done.since(first))
     }
 
+    /// First-event time: from due to the first event of the reply, if one came.
+    pub fn first_event_time(&self) -> Option<Duration> {
+        Some({ self.events?.first }.instant()?.since(self.due))
+    }
+
     /// True if its instants are in the order in which they can only have happened: due, sent, first byte,
     /// last byte, and those of its connection between the first two.
     pub fn is_ordered(&self) -> bool {
@@ -290,7 +315,8 @@ impl Sample {
             _ if in_quic => [self.connect_begun, self.sent, self.connected, secured, self.first_byte],
             _ => [self.connect_begun, self.connected, self.sent, secured, self.first_byte],
         };
-        let happened = steps.into_iter().filter_map(Stamp::instant).chain([self.done]);
+        let events = self.events.map_or([Stamp::NEVER; 2], |events| [events.first, events.last]);
+        let happened = steps.into_iter().chain(events).filter_map(Stamp::instant).chain([self.done]);
         happened
             .scan(self.due, |before, at| Some(std::mem::replace(before, at) <= at))
             .all(|in_order| in_order)

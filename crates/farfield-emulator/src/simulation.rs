@@ -36,7 +36,7 @@ use farfield_base::{Instant, LoadCounts, NetworkDrops, Opened, Sample, Tenths, W
 use farfield_http::tls::Sessions;
 use farfield_http::tls::model::Offer;
 use farfield_traffic::load::LoadModel;
-use farfield_user::{Itinerary, Plan, Policy, SessionLimits};
+use farfield_user::{EventPolicy, Itinerary, Plan, Policy, SessionLimits};
 pub use sink::{Batch, Remote, Sink, Standing};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -55,6 +55,8 @@ pub struct Simulation {
     pub itinerary: Itinerary,
     /// The policy of their connections.
     pub policy: Policy,
+    /// Their policy towards replies that come in pieces.
+    pub events: EventPolicy,
     /// TLS of their connections, to a server that has it too; absent where the scheme is http.
     pub tls: Option<Arc<Offer>>,
     /// The seed of all random streams.
@@ -206,6 +208,7 @@ impl Simulation {
             load: self.load.clone(),
             itinerary: self.itinerary.for_worker(),
             policy: self.policy.clone(),
+            events: self.events,
             tls: self.tls.clone().map(Sessions::Modelled),
             seed: self.seed,
             worker: partition,

@@ -104,7 +104,10 @@ impl Transport for ClientSide {
         self.records.samples.push(sample);
     }
 
-    fn note(&mut self, note: Note) {
+    fn note(&mut self, mut note: Note) {
+        if let Note::Event(event) = &mut note {
+            event.class = self.class_of(event.user);
+        }
         self.records.notes.push(note);
     }
 }

@@ -28,6 +28,7 @@ impl Cut {
             load: simulation.load.clone(),
             itinerary: simulation.itinerary.for_worker(),
             policy: simulation.policy.clone(),
+            events: simulation.events,
             tls: None,
             seed: simulation.seed,
             worker,

@@ -38,6 +38,7 @@ fn it_is_the_model_of_the_simulated_plane() {
         load: simulation.load,
         itinerary: simulation.itinerary,
         policy: simulation.policy.clone(),
+        events: simulation.events,
         tls: None,
         seed: simulation.seed,
         worker: 0,

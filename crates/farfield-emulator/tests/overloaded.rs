@@ -40,6 +40,7 @@ impl Slow {
             load: simulation.load.clone(),
             itinerary: simulation.itinerary.for_worker(),
             policy: simulation.policy.clone(),
+            events: simulation.events,
             tls: None,
             seed: simulation.seed,
             worker: 0,

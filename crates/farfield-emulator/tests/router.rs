@@ -156,6 +156,7 @@ fn a_real_host_has_a_seat_beside_users() {
         load: simulation.load,
         itinerary: simulation.itinerary,
         policy: simulation.policy.clone(),
+        events: simulation.events,
         tls: None,
         seed: simulation.seed,
         worker: 0,

@@ -15,14 +15,18 @@ use crate::run_directory::{DiskSamples, Reserve, RunDirectory, RunDirectoryError
 use crate::sample_channel::{Chunk, ChunkReturn, LiveCounts, give_back};
 use crate::set_aside::Gate;
 use crate::sockets::PeerBook;
-use farfield_base::{Duration, Instant, Note, Opened, Sample};
+use farfield_base::{Duration, Instant, Note, Opened, ReplyEvent, Sample};
+use farfield_measure::events::{EVENTS_FILE, EventsWriter};
 use farfield_measure::samples::{Keep, SamplesWriteError, SamplesWriter};
 use farfield_measure::summary::SummaryContext;
+use farfield_measure::table::ParquetError;
 use farfield_measure::{EngineStats, Fold, MonitorLog, Summary, Threshold};
 pub(crate) use pace::Pace;
 pub(crate) use processor::CollectorProcessor;
 use reports::Reports;
 pub(crate) use side_files::{HISTOGRAMS, SERIES, SideFiles};
+use std::fs::File;
+use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -65,8 +69,29 @@ pub(crate) struct RunFiles {
     pub keep: Keep,
     /// Reserved space for the result on a disk that samples have filled.
     pub reserve: Reserve,
+    /// Writer of events of streams, once there are any that are kept.
+    pub events: Option<EventsWriter<File>>,
+    /// The disk took no more of them.
+    pub events_refused: bool,
     /// Writer of the series and histograms during the run; `None` if it could not be started.
     pub side_files: Option<SideFiles>,
+}
+
+impl RunFiles {
+    /// Writes events of a stream, where samples are kept. After an error it writes none.
+    fn write_event(&mut self, event: &ReplyEvent) -> Result<(), RunDirectoryError> {
+        if self.keep != Keep::All || self.events_refused {
+            return Ok(());
+        }
+        let refuse = |error: ParquetError| self.directory.refused(EVENTS_FILE, io::Error::other(error));
+        if self.events.is_none() {
+            let file = self.directory.begin(EVENTS_FILE)?;
+            self.events = Some(EventsWriter::begin(file).map_err(refuse)?);
+        }
+        let written = self.events.as_mut().map_or(Ok(()), |events| events.write(event)).map_err(refuse);
+        self.events_refused = written.is_err();
+        written
+    }
 }
 
 pub(crate) struct Collector<'a> {
@@ -263,9 +288,24 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Folds events of sessions.
+    /// Folds events of sessions and of replies, and writes the latter.
     pub fn note(&mut self, notes: &[Note]) {
-        notes.iter().for_each(|note| self.fold.note(note));
+        for note in notes {
+            let Note::Event(event) = note else {
+                self.fold.note(note);
+                continue;
+            };
+            match &mut self.gate {
+                None => self.fold.note(note),
+                Some(gate) => gate.take_event(event, &mut self.fold),
+            }
+            if let Some(files) = &mut self.files
+                && let Err(error) = files.write_event(event)
+            {
+                files.reserve.release();
+                self.directory_refused.get_or_insert(error);
+            }
+        }
     }
 
     /// Records that the disk takes no more samples, and releases the reserved space for the result.
@@ -319,7 +359,12 @@ impl<'a> Collector<'a> {
     /// Ends the samples file, and records how many samples it lacks.
     pub fn finish_samples(&mut self) -> Option<RunDirectory> {
         // The side files are written again at the end; what their thread still holds is dropped.
-        let RunFiles { directory, mut samples, keep, .. } = self.files.take()?;
+        let RunFiles { directory, mut samples, keep, events, events_refused, .. } = self.files.take()?;
+        if let Some(events) = events.filter(|_| !events_refused)
+            && let Err(error) = events.finish()
+        {
+            self.directory_refused.get_or_insert(directory.refused(EVENTS_FILE, io::Error::other(error)));
+        }
         let written = match (self.samples_refused.take(), &self.stats.interrupted) {
             (Some(error), _) => Err(error),
             // The file of a run that was ended early holds all rows, and is not marked as complete.

@@ -38,7 +38,7 @@ use farfield_os::signals::LeftToOthers;
 use farfield_testbed::{NetworkWatch, RunningServer};
 use farfield_traffic::Distribution;
 use farfield_traffic::load::LoadModel;
-use farfield_user::{Itinerary, Policy, SessionLimits};
+use farfield_user::{EventPolicy, Itinerary, Policy, SessionLimits};
 use std::io;
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -61,6 +61,8 @@ pub struct Settings<P = Plane> {
     pub itinerary: Itinerary,
     /// The users' policy of connections.
     pub policy: Policy,
+    /// Their policy towards replies that come in pieces.
+    pub events: EventPolicy,
     /// TLS of their connections; absent where the scheme is http.
     pub tls: Option<tls::Settings>,
     /// Seed of all random streams.
@@ -312,7 +314,15 @@ fn begin_files(output: &Output, heading: &Heading, started: u64) -> Result<RunFi
     let samples = SamplesWriter::create(directory.samples()?, label, output.keep, Some(output.budget))?;
     let reserve = directory.reserve()?;
     let side_files = SideFiles::start(Duration::from_secs(started)).ok();
-    Ok(RunFiles { directory, samples, keep: output.keep, reserve, side_files })
+    Ok(RunFiles {
+        directory,
+        samples,
+        keep: output.keep,
+        reserve,
+        events: None,
+        events_refused: false,
+        side_files,
+    })
 }
 
 impl Settings<PreparedPlane> {
@@ -325,6 +335,7 @@ impl Settings<PreparedPlane> {
             load: self.load,
             itinerary: self.itinerary,
             policy: self.policy,
+            events: self.events,
             tls: self.tls,
             seed: self.seed,
             requests_max: self.requests_max,
@@ -369,6 +380,7 @@ impl Settings {
             .naming_states(self.itinerary.states())
             .naming_paths(PathNames::of(self.itinerary.targets()))
             .ignoring_unfinished(self.ignores_unfinished)
+            .counting_stalls(self.events.stall)
             .in_stages(self.load.stages())
             .with_arriving_sessions(self.heading.load == LoadKind::Hybrid)
             .setting_aside(self.set_aside.map(|_| self.duration));

@@ -86,6 +86,11 @@ impl RunDirectory {
         self.folder.path()
     }
 
+    /// The error of writing the file `name`.
+    pub fn refused(&self, name: &str, source: io::Error) -> RunDirectoryError {
+        self.refuse(name)(source)
+    }
+
     fn refuse(&self, name: impl AsRef<Path>) -> impl Fn(io::Error) -> RunDirectoryError {
         let path = self.path().join(name);
         move |source| RunDirectoryError { path: path.clone(), source }

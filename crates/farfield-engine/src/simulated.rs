@@ -62,7 +62,7 @@ pub(crate) fn run(
     let classes: Vec<String> = plane.network.plan.classes.iter().map(|class| class.name.clone()).collect();
     let fold = Fold::of_classes(phases.window, &classes).naming_states(settings.itinerary.states());
     let fold = fold.naming_paths(PathNames::of(settings.itinerary.targets()));
-    let fold = fold.ignoring_unfinished(settings.ignores_unfinished);
+    let fold = fold.ignoring_unfinished(settings.ignores_unfinished).counting_stalls(settings.events.stall);
     let fold = fold.in_stages(settings.load.stages());
     let fold = fold.with_arriving_sessions(settings.heading.load == LoadKind::Hybrid);
     // Nothing disturbs virtual time.
@@ -219,6 +219,7 @@ fn simulation(settings: &Settings, plane: &SimulatedPlane, phases: Phases) -> Si
         load: settings.load.clone(),
         itinerary: settings.itinerary.for_worker(),
         policy: settings.policy.clone(),
+        events: settings.events,
         tls: model.tls.as_ref().map(|tls| Arc::clone(&tls.offer)),
         seed: settings.seed,
         requests_max: settings.requests_max,

@@ -247,6 +247,7 @@ impl Workers<'_> {
             load: settings.load.clone(),
             itinerary: settings.itinerary.for_worker(),
             policy: settings.policy.clone(),
+            events: settings.events,
             tls: settings.tls.clone().map(|tls| tls::Sessions::Encrypted(self.at_work(tls))),
             seed: settings.seed,
             worker: number,

@@ -18,7 +18,7 @@ pub mod interval;
 mod times;
 
 use crate::timing::{Timing, Timings};
-use farfield_base::{Duration, Instant, Merge, Outcome, Sample};
+use farfield_base::{Duration, Instant, Merge, Outcome, ReplyEvent, Sample};
 use interval::{NoInterval, NoIntervalReason, Series, TimeIntervals};
 use std::collections::BTreeMap;
 use times::TimeBatches;
@@ -99,22 +99,25 @@ impl Batches {
     pub fn record(&mut self, sample: &Sample, ignores_unfinished: bool) {
         let batch = self.record_outcome(sample, ignores_unfinished);
         if sample.outcome == Outcome::Ok {
-            for timing in [Timing::Response, Timing::Service, Timing::Reply, Timing::Transfer] {
+            for timing in Timing::OF_SUCCESS {
                 if let Some(time) = timing.of(sample) {
-                    self.times.of_mut(timing).record(batch, time.as_ns());
+                    self.times.of_mut(timing).record(batch, time.as_ns(), 1);
                 }
             }
         }
+        if let Some(time) = sample.first_event_time() {
+            self.times.first_event.record(batch, time.as_ns(), 1);
+        }
         if let Some(time) = sample.connect_time() {
-            self.times.connect.record(batch, time.as_ns());
+            self.times.connect.record(batch, time.as_ns(), 1);
         }
     }
 
     /// Counts a request as [`Batches::record`] does, but of its times only the response time.
     pub fn record_response(&mut self, sample: &Sample, ignores_unfinished: bool) {
         let batch = self.record_outcome(sample, ignores_unfinished);
-        if sample.outcome == Outcome::Ok {
-            self.times.response.record(batch, sample.response_time().as_ns());
+        if let Some(time) = sample.success_time() {
+            self.times.response.record(batch, time.as_ns(), 1);
         }
     }
 
@@ -139,6 +142,16 @@ impl Batches {
         if succeeded {
             add(&mut self.succeeded, batch, 1);
         }
+    }
+
+    /// Counts the gap before an event of a stream, if there was one before it, and none before those
+    /// alongside.
+    pub fn record_event(&mut self, event: &ReplyEvent, at: Instant) {
+        let batch = self.batch(at);
+        if let Some(gap) = event.gap {
+            self.times.event_gap.record(batch, gap.as_ns(), 1);
+        }
+        self.times.event_gap.record(batch, 0, event.alongside);
     }
 
     /// The intervals of one of the times.

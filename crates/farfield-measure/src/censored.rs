@@ -50,7 +50,8 @@ pub fn age(timing: Timing, sample: &Sample) -> Option<Duration> {
         Timing::Connect if sample.connected.instant().is_none() => sample.connect_begun.instant(),
         Timing::Reply if sample.first_byte.instant().is_none() => sample.sent.instant(),
         Timing::Transfer => sample.first_byte.instant(),
-        Timing::Connect | Timing::Reply => None,
+        Timing::FirstEvent if sample.first_event_time().is_none() => sample.events.map(|_| sample.due),
+        Timing::Connect | Timing::Reply | Timing::FirstEvent | Timing::EventGap => None,
     };
     from.map(|from| over.since(from))
 }
@@ -59,7 +60,7 @@ pub fn age(timing: Timing, sample: &Sample) -> Option<Duration> {
 mod tests {
     use super::*;
     use crate::fold::scene::sample;
-    use farfield_base::Stamp;
+    use farfield_base::{EventStats, Instant, Stamp};
 
     /// The progress of a request determines which of its times are still open.
     #[test]
@@ -67,10 +68,15 @@ mod tests {
         let ages = |sample: &Sample| Timing::ALL.map(|timing| age(timing, sample).map(Duration::as_ns));
         // Due and connecting at 100, established and sent at 110, first byte at 150, open at 200.
         let open = Sample { outcome: Outcome::Unfinished, ..sample(100, 200) };
-        assert_eq!(ages(&open), [Some(100), Some(90), None, None, Some(50)]);
+        assert_eq!(ages(&open), [Some(100), Some(90), None, None, Some(50), None, None]);
         let silent = Sample { first_byte: Stamp::NEVER, ..open };
-        assert_eq!(ages(&silent), [Some(100), Some(90), None, Some(90), None]);
+        assert_eq!(ages(&silent), [Some(100), Some(90), None, Some(90), None, None, None]);
         let connecting = Sample { connected: Stamp::NEVER, sent: Stamp::NEVER, ..silent };
-        assert_eq!(ages(&connecting), [Some(100), None, Some(100), None, None]);
+        assert_eq!(ages(&connecting), [Some(100), None, Some(100), None, None, None, None]);
+        let stream = Sample { events: Some(EventStats::NONE), ..open };
+        assert_eq!(ages(&stream)[5..], [Some(100), None], "its first event is still to come");
+        let at = Stamp::at(Instant::from_ns(160));
+        let events = Some(EventStats { events: 1, first: at, last: at, left: false });
+        assert_eq!(ages(&Sample { events, ..open })[5..], [None, None]);
     }
 }

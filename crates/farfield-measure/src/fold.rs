@@ -31,7 +31,7 @@ use crate::settling::Settling;
 use crate::stages::Stages;
 use crate::states::States;
 use crate::unanswered::Unanswered;
-use farfield_base::{Duration, Instant, Note, Sample, StageSpan, Tenths, Window};
+use farfield_base::{Duration, Instant, Note, ReplyEvent, Sample, StageSpan, Tenths, Window};
 
 pub use phase::{EventCounts, PhaseStats};
 
@@ -141,7 +141,7 @@ impl Fold {
     /// Sets the stages of the load, of which none have seconds that are set aside: each is counted
     /// separately. Takes about 1.5 MiB more for each, and 0.7 MiB at most for batches.
     pub fn in_stages(self, stages: &[StageSpan]) -> Fold {
-        Fold { stages: Stages::new(stages, self.window, self.steady.ignores_unfinished), ..self }
+        Fold { stages: Stages::new(stages, self.window, &self.steady), ..self }
     }
 
     /// Sets whether sessions arrive by themselves.
@@ -153,6 +153,14 @@ impl Fold {
     pub fn ignoring_unfinished(mut self, ignored: bool) -> Fold {
         for part in [&mut self.warm_up, &mut self.steady].into_iter().chain(&mut self.classes) {
             part.ignores_unfinished = ignored;
+        }
+        self
+    }
+
+    /// Sets the longest time in which nothing comes in the midst of a reply that is no stall.
+    pub fn counting_stalls(mut self, above: Duration) -> Fold {
+        for part in [&mut self.warm_up, &mut self.steady].into_iter().chain(&mut self.classes) {
+            part.streams.stall = Some(above);
         }
         self
     }
@@ -199,6 +207,7 @@ impl Fold {
     /// Counts `sample` in what describes the run as it went, whatever is set aside.
     pub fn record_course(&mut self, sample: &Sample) {
         self.stages.record(sample);
+        self.count_stream(sample);
         self.reuse.record(sample);
         self.handshakes.record(sample, self.window);
         self.series.record(sample);
@@ -226,7 +235,51 @@ impl Fold {
             Note::Begun(begin) => self.sessions.begun(begin, self.window),
             Note::Ended(end) => self.sessions.ended(end, self.window),
             Note::Failed(failure) => self.failures.note(failure, self.window),
+            Note::Event(event) => {
+                self.note_event_course(event);
+                self.note_event_figures(event);
+            }
         }
+    }
+
+    /// Counts the sample's reply, if that is a stream, in the parts in which it was on its way.
+    fn count_stream(&mut self, sample: &Sample) {
+        if sample.events.is_none() {
+            return;
+        }
+        let warm_up = Window { measure_from: Instant::ZERO, measure_to: self.window.measure_from };
+        self.warm_up.count_stream(sample, warm_up);
+        self.steady.count_stream(sample, self.window);
+        if let Some(class) = self.classes.get_mut(usize::from(sample.class)) {
+            class.count_stream(sample, self.window);
+        }
+    }
+
+    /// Counts events of a stream in the figures of the part in which they came. Where seconds may be set aside,
+    /// theirs is [decided](Self::set_aside).
+    pub fn note_event_figures(&mut self, event: &ReplyEvent) {
+        if event.at < self.window.measure_from {
+            return self.warm_up.note_event(event, Duration::ZERO);
+        }
+        if !self.window.contains(event.at) {
+            return;
+        }
+        let mut before = Duration::ZERO;
+        if let Some(aside) = &self.aside {
+            if aside.contains(event.at) {
+                return;
+            }
+            before = aside.before(event.at);
+        }
+        self.steady.note_event(event, before);
+        if let Some(class) = self.classes.get_mut(usize::from(event.class)) {
+            class.note_event(event, before);
+        }
+    }
+
+    /// Counts events of a stream in what describes the run as it went, whatever is set aside.
+    pub fn note_event_course(&mut self, event: &ReplyEvent) {
+        self.stages.note_event(event);
     }
 
     /// The measured part goes on until `end`, which is not earlier than before.

@@ -90,7 +90,8 @@ fn lines<'a>(fold: &'a Fold, stats: &'a EngineStats, until: Instant) -> Vec<Line
     let part = |name: &str, part: &'a PhaseStats, span| {
         let of =
             |(timing, times): (Timing, &'a Histogram)| line(format!("{name}.{}", timing.name()), times, span);
-        part.times.iter().map(of).collect::<Vec<_>>()
+        let is_there = |(timing, times): &(Timing, &Histogram)| !timing.is_of_events() || !times.is_empty();
+        part.times.iter().filter(is_there).map(of).collect::<Vec<_>>()
     };
     let mut lines = part("warm-up", fold.warm_up(), warm_up);
     lines.extend(part("steady", fold.steady(), steady));

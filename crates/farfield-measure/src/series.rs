@@ -18,7 +18,7 @@ use crate::bins::{Bins, Packed};
 use crate::quantile::Quantile;
 use crate::rows::Rows;
 use crate::table::{self, TableError, begin_differences, optional};
-use farfield_base::{Fault, Instant, Merge, Outcome, Sample};
+use farfield_base::{Fault, Instant, Merge, Sample};
 use parquet::data_type::Int64Type;
 use parquet::errors::ParquetError;
 use parquet::file::reader::ChunkReader;
@@ -142,8 +142,7 @@ impl Series {
         second.ended[fault_place(sample.outcome.fault())] += 1;
         second.body_bytes += sample.body_bytes;
         second.reply_bytes += sample.reply_bytes;
-        if sample.outcome == Outcome::Ok {
-            let response = sample.response_time();
+        if let Some(response) = sample.success_time() {
             second.response_sum_ns += u128::from(response.as_ns());
             second.response_max_ns = second.response_max_ns.max(response.as_ns());
             let done = index(sample.done);

@@ -12,7 +12,7 @@
 
 use crate::histogram::Histogram;
 use crate::summary::TimingSummary;
-use farfield_base::{Duration, Instant, Outcome, Sample, Stamp, Window};
+use farfield_base::{Duration, EventStats, Instant, Outcome, Sample, Stamp, Window};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -111,8 +111,8 @@ impl SetAside {
     pub(crate) fn count(&mut self, sample: &Sample) {
         self.requests += 1;
         self.failed += u64::from(sample.outcome != Outcome::Ok);
-        if sample.outcome == Outcome::Ok {
-            self.response.record(sample.response_time());
+        if let Some(time) = sample.success_time() {
+            self.response.record(time);
         }
     }
 
@@ -154,6 +154,7 @@ pub(crate) fn earlier(sample: &Sample, by: Duration) -> Sample {
         sent: stamp(sample.sent),
         first_byte: stamp(sample.first_byte),
         done: at(sample.done),
+        events: sample.events.map(|own| EventStats { first: stamp(own.first), last: stamp(own.last), ..own }),
         ..*sample
     }
 }

@@ -20,7 +20,7 @@
 //! warm-up. What is [set aside](crate::set_aside) is in these numbers.
 
 use crate::batches::{add, add_all, halve};
-use farfield_base::{Duration, Instant, Merge, Outcome, Sample, Window};
+use farfield_base::{Duration, Instant, Merge, Sample, Window};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -77,8 +77,8 @@ impl Default for Settling {
 impl Settling {
     /// Counts a request, if it was successful.
     pub fn record(&mut self, sample: &Sample) {
-        if sample.outcome == Outcome::Ok {
-            self.add(sample.due, sample.response_time());
+        if let Some(time) = sample.success_time() {
+            self.add(sample.due, time);
         }
     }
 

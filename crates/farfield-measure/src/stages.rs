@@ -5,7 +5,7 @@
 
 use crate::batches::MeasuredPart;
 use crate::fold::PhaseStats;
-use farfield_base::{Duration, Instant, Sample, StageSpan, Window};
+use farfield_base::{Duration, Instant, ReplyEvent, Sample, StageSpan, Window};
 
 farfield_base::mergeable! {
     /// Counts by stage. Those that merge are of the same stages.
@@ -34,14 +34,15 @@ impl Stage<'_> {
 }
 
 impl Stages {
-    /// The stages that have a part in `window`, without counts; unfinished requests are no errors if
-    /// `ignoring_unfinished`.
-    pub(crate) fn new(stages: &[StageSpan], window: Window, ignoring_unfinished: bool) -> Stages {
+    /// The stages that have a part in `window`, without counts; unfinished requests and stalls are as in the
+    /// `whole`.
+    pub(crate) fn new(stages: &[StageSpan], window: Window, whole: &PhaseStats) -> Stages {
         let spans: Vec<StageSpan> = stages.iter().filter_map(|stage| stage.within(window)).collect();
         let part = |span: &StageSpan| {
             let own = Window { measure_from: span.from, measure_to: span.to };
             let mut part = PhaseStats::steady(own);
-            part.ignores_unfinished = ignoring_unfinished;
+            part.ignores_unfinished = whole.ignores_unfinished;
+            part.streams.stall = whole.streams.stall;
             part
         };
         Stages { parts: spans.iter().map(part).collect(), spans }
@@ -58,6 +59,15 @@ impl Stages {
                 part.record(sample);
             }
             part.count_events(sample, Duration::ZERO, |at| span.contains(at));
+            part.count_stream(sample, Window { measure_from: span.from, measure_to: span.to });
+        }
+    }
+
+    /// Counts events of a stream, in the stage in which they came.
+    pub(crate) fn note_event(&mut self, event: &ReplyEvent) {
+        let place = self.spans.partition_point(|span| span.to <= event.at);
+        if self.spans.get(place).is_some_and(|span| span.contains(event.at)) {
+            self.parts[place].note_event(event, Duration::ZERO);
         }
     }
 

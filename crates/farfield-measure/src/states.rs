@@ -98,9 +98,7 @@ impl States {
         state.batches.record_response(sample, ignores_unfinished);
         state.outcomes.add(sample.outcome);
         state.statuses.record(sample);
-        if sample.outcome == Outcome::Ok
-            && let Some(time) = Timing::Response.of(sample)
-        {
+        if let Some(time) = sample.success_time() {
             state.response.record(time);
         }
         let ignored = ignores_unfinished && sample.outcome == Outcome::Unfinished;

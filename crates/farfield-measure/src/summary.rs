@@ -12,6 +12,7 @@ mod session;
 mod timing;
 mod warnings;
 
+pub use crate::stream_counts::{EventsSummary, StallsSummary};
 pub use estimate::{EstimateSummary, EstimatedQuantile, EstimatedTime};
 pub use network::{NetworkSummary, ProgramSummary};
 pub use part::{

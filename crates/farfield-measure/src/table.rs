@@ -6,7 +6,7 @@ use crate::parquet_bounds::{self, OutOfBounds};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{ByteArray, DataType};
-use parquet::errors::ParquetError;
+pub use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaDataReader;
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use parquet::file::reader::{ChunkReader, FileReader, RowGroupReader, SerializedFileReader};

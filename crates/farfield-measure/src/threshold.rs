@@ -85,6 +85,7 @@ enum Metric {
     Errors,
     Rate(Flow),
     Requests,
+    Stalls,
     Outcome(Outcome),
     Status(Codes, Unit),
 }
@@ -110,6 +111,7 @@ enum Flow {
     Succeeded,
     Sent,
     Offered,
+    Events,
 }
 
 /// A number found, or one that the true number is above.
@@ -176,14 +178,14 @@ impl Threshold {
     pub fn fits_states(&self) -> bool {
         match self.metric {
             Metric::Time(_, timing) => timing == Timing::Response,
-            Metric::Rate(_) => false,
+            Metric::Rate(_) | Metric::Stalls => false,
             Metric::Errors | Metric::Requests | Metric::Outcome(_) | Metric::Status(..) => true,
         }
     }
 
     /// True if its metric can be measured of a path.
     pub fn fits_paths(&self) -> bool {
-        !matches!(self.metric, Metric::Time(..) | Metric::Rate(_))
+        !matches!(self.metric, Metric::Time(..) | Metric::Rate(_) | Metric::Stalls)
     }
 
     /// True if it says how many requests of all may end how: its metric is `errors` or an outcome, or it
@@ -193,7 +195,7 @@ impl Threshold {
         let judges = match self.metric {
             Metric::Errors | Metric::Outcome(_) => true,
             Metric::Status(codes, _) => codes.are_no_successes() && !self.comparison.holds(0.0, self.limit),
-            Metric::Time(..) | Metric::Rate(_) | Metric::Requests => false,
+            Metric::Time(..) | Metric::Rate(_) | Metric::Requests | Metric::Stalls => false,
         };
         self.scope.is_none() && judges
     }
@@ -207,6 +209,7 @@ impl Threshold {
             | Metric::Errors
             | Metric::Rate(_)
             | Metric::Requests
+            | Metric::Stalls
             | Metric::Outcome(_)
             | Metric::Status(..) => false,
         }
@@ -280,6 +283,7 @@ impl Metric {
             Metric::Time(..)
             | Metric::Rate(_)
             | Metric::Requests
+            | Metric::Stalls
             | Metric::Outcome(_)
             | Metric::Status(..) => None,
         }
@@ -295,10 +299,12 @@ impl Metric {
                     Flow::Succeeded => steady.events.succeeded,
                     Flow::Sent => steady.events.sent,
                     Flow::Offered => steady.events.offered,
+                    Flow::Events => steady.streams.events,
                 };
                 (!elapsed.is_zero()).then(|| Measured::exactly(events as f64 / elapsed.as_secs_f64()))
             }
             Metric::Requests => Some(Measured::exactly(steady.requests() as f64)),
+            Metric::Stalls => Some(Measured::exactly(steady.streams.stalled as f64)),
             Metric::Outcome(outcome) => Some(Measured::exactly(steady.count(outcome) as f64)),
             Metric::Status(codes, unit) => codes.measure(unit, &steady.statuses),
         }
@@ -312,7 +318,7 @@ impl Metric {
         ignores_unfinished: bool,
     ) -> Option<Measured> {
         match self {
-            Metric::Time(..) | Metric::Rate(_) => None,
+            Metric::Time(..) | Metric::Rate(_) | Metric::Stalls => None,
             Metric::Errors => PhaseStats::error_share_of(outcomes, ignores_unfinished).map(Measured::exactly),
             Metric::Requests => Some(Measured::exactly(outcomes.sum() as f64)),
             Metric::Outcome(outcome) => Some(Measured::exactly(outcomes.of(outcome) as f64)),
@@ -335,7 +341,7 @@ impl Metric {
             Metric::Time(..) => Unit::Ns,
             Metric::Errors => Unit::Share,
             Metric::Rate(_) => Unit::PerSecond,
-            Metric::Requests | Metric::Outcome(_) => Unit::Count,
+            Metric::Requests | Metric::Stalls | Metric::Outcome(_) => Unit::Count,
             Metric::Status(_, unit) => unit,
         }
     }
@@ -382,6 +388,8 @@ impl Metric {
             "sent" => Ok(Metric::Rate(Flow::Sent)),
             "offered" => Ok(Metric::Rate(Flow::Offered)),
             "requests" => Ok(Metric::Requests),
+            "event-rate" => Ok(Metric::Rate(Flow::Events)),
+            "stalls" => Ok(Metric::Stalls),
             name => {
                 let known = Outcome::ALL.into_iter().find(|outcome| outcome.name() == name);
                 known.map(Metric::Outcome).ok_or_else(unknown)

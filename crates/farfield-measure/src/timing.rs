@@ -1,10 +1,11 @@
-//! The five times of a request, under the same names everywhere: fold, summary, thresholds, histogram logs.
+//! The times of a request and of the events of its reply, under the same names everywhere: fold, summary,
+//! thresholds, histogram logs.
 
 use farfield_base::{Duration, Merge, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One of the five times.
+/// One of the times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timing {
     /// From due to done: what a user who wanted the object then has waited.
@@ -17,12 +18,32 @@ pub enum Timing {
     Reply,
     /// From the first byte of the reply to its last.
     Transfer,
+    /// From due to the first event, for replies that are streams of events.
+    FirstEvent,
+    /// From one event of a stream to the next. A request has many of these, or none: they are counted as
+    /// they come ([`Fold::note`](crate::fold::Fold::note)).
+    EventGap,
 }
 
 impl Timing {
     /// All of them, in the order of reports.
-    pub const ALL: [Timing; 5] =
-        [Timing::Response, Timing::Service, Timing::Connect, Timing::Reply, Timing::Transfer];
+    pub const ALL: [Timing; 7] = [
+        Timing::Response,
+        Timing::Service,
+        Timing::Connect,
+        Timing::Reply,
+        Timing::Transfer,
+        Timing::FirstEvent,
+        Timing::EventGap,
+    ];
+
+    /// Times that a request has if it succeeded. Of the others it has each to which it came.
+    pub const OF_SUCCESS: [Timing; 4] = [Timing::Response, Timing::Service, Timing::Reply, Timing::Transfer];
+
+    /// True if only replies with events have it: most runs have none.
+    pub const fn is_of_events(self) -> bool {
+        matches!(self, Timing::FirstEvent | Timing::EventGap)
+    }
 
     /// The name in every output.
     pub const fn name(self) -> &'static str {
@@ -32,23 +53,29 @@ impl Timing {
             Timing::Connect => "connect",
             Timing::Reply => "reply",
             Timing::Transfer => "transfer",
+            Timing::FirstEvent => "first-event",
+            Timing::EventGap => "event-gap",
         }
     }
 
-    /// The time of `sample`, as far as it came to it.
+    /// The time of `sample`, as far as it came to it. What lasted until its user left has none.
     pub fn of(self, sample: &Sample) -> Option<Duration> {
         match self {
+            Timing::Response | Timing::Service | Timing::Transfer if sample.is_left() => None,
             Timing::Response => Some(sample.response_time()),
             Timing::Service => sample.service_time(),
             Timing::Connect => sample.connect_time(),
             Timing::Reply => sample.reply_time(),
             Timing::Transfer => sample.transfer_time(),
+            Timing::FirstEvent => sample.first_event_time(),
+            Timing::EventGap => None,
         }
     }
 }
 
-/// One `T` for each of the five times.
+/// One `T` for each of the times.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(bound = "T: JsonSchema + Default + Serialize")]
 pub struct Timings<T> {
     /// From due to done.
     pub response: T,
@@ -60,6 +87,12 @@ pub struct Timings<T> {
     pub reply: T,
     /// From the first byte of the reply to its last.
     pub transfer: T,
+    /// From due to the first event, of streams of events.
+    #[serde(default)]
+    pub first_event: T,
+    /// From one event of a stream to the next.
+    #[serde(default)]
+    pub event_gap: T,
 }
 
 impl<T: Merge> Merge for Timings<T> {
@@ -77,6 +110,8 @@ impl<T> Timings<T> {
             Timing::Connect => &self.connect,
             Timing::Reply => &self.reply,
             Timing::Transfer => &self.transfer,
+            Timing::FirstEvent => &self.first_event,
+            Timing::EventGap => &self.event_gap,
         }
     }
 
@@ -88,6 +123,8 @@ impl<T> Timings<T> {
             Timing::Connect => &mut self.connect,
             Timing::Reply => &mut self.reply,
             Timing::Transfer => &mut self.transfer,
+            Timing::FirstEvent => &mut self.first_event,
+            Timing::EventGap => &mut self.event_gap,
         }
     }
 
@@ -109,6 +146,8 @@ impl<T> Timings<T> {
             connect: turn(Timing::Connect, &self.connect),
             reply: turn(Timing::Reply, &self.reply),
             transfer: turn(Timing::Transfer, &self.transfer),
+            first_event: turn(Timing::FirstEvent, &self.first_event),
+            event_gap: turn(Timing::EventGap, &self.event_gap),
         }
     }
 }

@@ -18,7 +18,8 @@ mod text;
 use crate::figures::{bytes_rate, count, from_to, percent, rate, reach, three_digits, time};
 use farfield_measure::engine_stats::ServerLimits;
 use farfield_measure::summary::{
-    EstimateSummary, EstimatedTime, NetworkSummary, OutcomeCount, PartSummary, PathSummary, TimingSummary,
+    EstimateSummary, EstimatedTime, EventsSummary, NetworkSummary, OutcomeCount, PartSummary, PathSummary,
+    StallsSummary, TimingSummary,
 };
 use farfield_measure::verdict::{CheckState, Disturbed};
 use farfield_measure::{Heading, Quantile, Summary, ThresholdResult};
@@ -191,20 +192,50 @@ fn measured(summary: &Summary) -> Vec<String> {
     };
     lines.push(times_head("time"));
     let times = summary.steady.times.iter();
+    let times = times.filter(|(timing, times)| !timing.is_of_events() || times.is_some());
     // Nothing of an invalid run is to be believed.
     let disturbed = summary.verdict.disturbed.as_ref().filter(|_| summary.verdict.valid);
+    let below = lines.len() + 1;
     lines.extend(times.map(|(timing, times)| marked_row(timing.name(), times.as_ref(), disturbed)));
     // Right below the response times: how uncertain they are, and what corrects them.
     let response = summary.steady.times.response.as_ref();
     let estimate =
         summary.steady.estimates.response.as_ref().map(|estimate| estimate_row(estimate, response));
-    let below = lines.len() - summary.steady.times.iter().count() + 1;
     lines.splice(below..below, response.and_then(interval_row).into_iter().chain(estimate));
     lines.extend(
         disturbed
             .map(|_| labelled("", "* may be farfield's own time: stalls, or the host, can have moved it")),
     );
+    lines.extend(summary.steady.events.as_ref().map(events_row));
+    lines.extend(summary.steady.stalls.as_ref().map(stalls_row));
     lines
+}
+
+/// Streams of events and their rate.
+fn events_row(events: &EventsSummary) -> String {
+    let per_s = events.events_per_s.map_or_else(String::new, |per_s| format!(" ({})", rate(per_s)));
+    let left = match events.left {
+        0 => String::new(),
+        left => format!(", {} left by their users", count(left)),
+    };
+    let text = format!("{} in {}{per_s}{left}", count(events.events), of_streams(events.streams));
+    labelled("events", &text)
+}
+
+fn of_streams(streams: u64) -> String {
+    format!("{} {}", count(streams), if streams == 1 { "stream" } else { "streams" })
+}
+
+/// Replies in the midst of which nothing came for long.
+fn stalls_row(stalls: &StallsSummary) -> String {
+    let replies = if stalls.replies == 1 { "reply" } else { "replies" };
+    let text = format!(
+        "{} {replies} paused for more than {}, {} at most",
+        count(stalls.replies),
+        time(stalls.limit_ns),
+        time(stalls.longest_ns)
+    );
+    labelled("stalls", &text)
 }
 
 /// The reach of the 95 % intervals of the response times; where none has one, how long a run would need to be

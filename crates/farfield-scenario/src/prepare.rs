@@ -108,6 +108,7 @@ impl RunPlan {
             load,
             itinerary,
             policy: scenario.connections.clone(),
+            events: scenario.events,
             tls,
             seed: Seed(scenario.seed),
             requests_max: scenario.run.requests.map(Into::into),

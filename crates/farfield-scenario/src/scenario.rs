@@ -19,7 +19,7 @@ use farfield_measure::{Threshold, VerdictLimits};
 use farfield_origin::OriginConfig;
 use farfield_traffic::session::SessionSpec;
 use farfield_traffic::{LoadSpec, RequestSetSpec};
-use farfield_user::Policy;
+use farfield_user::{EventPolicy, Policy};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::num::{NonZeroU32, NonZeroU64};
@@ -62,6 +62,8 @@ pub struct Scenario {
     pub session: Option<SessionSpec>,
     /// Use of connections.
     pub connections: Policy,
+    /// Replies that come in pieces.
+    pub events: EventPolicy,
     /// TLS, where the target's scheme is https.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsSpec>,
@@ -205,6 +207,7 @@ impl Default for Scenario {
             requests: None,
             session: None,
             connections: Policy::default(),
+            events: EventPolicy::default(),
             tls: None,
             sockets: SocketsSpec::default(),
             network: None,

@@ -13,7 +13,9 @@ use farfield_base::{Instant, Sample, Window};
 use farfield_traffic::session::SessionSpec;
 use farfield_traffic::{LoadSpec, RequestSetSpec};
 use farfield_user::HttpVersion;
-use farfield_user::{ConnectionKey, Itinerary, Plan, Policy, Population, Target, Transport, Wake};
+use farfield_user::{
+    ConnectionKey, EventPolicy, Itinerary, Plan, Policy, Population, Target, Transport, Wake,
+};
 use std::collections::VecDeque;
 
 const REQUESTS: u64 = 3_000_000;
@@ -113,6 +115,7 @@ fn requests_per_s(kind: &str) -> (f64, Bytes) {
         load: load.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),
         itinerary: itinerary(kind),
         policy: Policy::default(),
+        events: EventPolicy::default(),
         tls: None,
         seed: Seed(1),
         worker: 0,

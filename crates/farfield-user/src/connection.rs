@@ -5,6 +5,7 @@ use crate::any_protocol::AnyProtocol;
 use crate::exchange::{Exchange, Job};
 use crate::expect::Withheld;
 use crate::pool::Idle;
+use crate::progress::Progress;
 use crate::slots::{ConnectionSlot, DescriptorSlot, UserSlot};
 use farfield_base::{HttpStats, Instant, Outcome, Sample, SpokenVersion, Stamp, TcpStats, TlsStats};
 use farfield_http::http1::{Answering, Reply};
@@ -126,7 +127,16 @@ impl Connection {
         self.requests += 1;
         self.repeats &= job.again;
         let (sent, first_byte) = (Stamp::NEVER, Stamp::NEVER);
-        self.in_flight.push(Exchange { job, sent, first_byte, processed: false, number, answering });
+        let progress = Progress::NONE;
+        self.in_flight.push(Exchange {
+            job,
+            sent,
+            first_byte,
+            processed: false,
+            number,
+            answering,
+            progress,
+        });
     }
 
     /// True if nothing of a reply to `exchange` came, so that it may be sent again elsewhere: the connection
@@ -162,6 +172,9 @@ impl Connection {
         outcome: Outcome,
     ) -> Sample {
         let done = exchange.end_at(done);
+        let mut exchange = *exchange;
+        exchange.progress.give_up(done);
+        let exchange = &exchange;
         let mut sample = Sample { outcome, ..self.sample(exchange, user, done) };
         if let Some(so_far) = self.so_far(exchange) {
             (sample.status, sample.body_bytes) = (so_far.status, so_far.body_bytes);
@@ -196,6 +209,8 @@ impl Connection {
             tcp: self.tcp,
             tls: if first { self.secured } else { None },
             http: self.http_of(exchange, done),
+            longest_gap: exchange.progress.longest_gap(),
+            events: exchange.progress.events(),
             ..Sample::EMPTY
         }
     }

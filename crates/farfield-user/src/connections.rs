@@ -7,6 +7,7 @@
 use crate::book::HttpVersion;
 use crate::buffers::Buffers;
 use crate::connection::{Connection, State};
+use crate::event_policy::EventPolicy;
 use crate::load::Worker;
 use crate::plan::Plan;
 use crate::policy::{Policy, Reuse};
@@ -30,6 +31,7 @@ use std::sync::Arc;
 pub(crate) struct Connections {
     pub table: Table,
     pub policy: Policy,
+    pub events: EventPolicy,
     /// The version of HTTP that users speak.
     pub version: HttpVersion,
     pub clients: Clients,
@@ -153,6 +155,7 @@ impl Connections {
             begun: 0,
             requests_sent: 0,
             is_deadline_armed: false,
+            events: plan.events,
             policy,
         }
     }

@@ -1,5 +1,6 @@
 //! Requests that users want, and those of them that are bound to a connection.
 
+use crate::progress::Progress;
 use crate::slots::PendingSlot;
 use farfield_base::{Instant, Stamp};
 use farfield_http::http1::Answering;
@@ -42,6 +43,7 @@ pub(crate) struct Exchange {
     /// Number of the request on its connection, from 0.
     pub number: u32,
     pub answering: Answering,
+    pub progress: Progress,
 }
 
 impl Exchange {
@@ -67,7 +69,8 @@ impl Exchange {
     /// The end of the request, which was handed on with the instant `at`: what ended it may have been read
     /// before the request was sent, or before other bytes of its reply, and handed on behind that.
     pub fn end_at(&self, at: Instant) -> Instant {
-        [self.sent, self.first_byte].into_iter().filter_map(Stamp::instant).fold(at, Instant::max)
+        let before = [self.sent, self.first_byte, self.progress.heard()];
+        before.into_iter().filter_map(Stamp::instant).fold(at, Instant::max)
     }
 }
 
@@ -81,7 +84,9 @@ mod tests {
         let job = Job { request: 0, pending: None, due: at(1), again: false, refusals: 0, first: true };
         let (sent, first_byte) = (Stamp::at(at(10)), Stamp::NEVER);
         let answering = Answering::Other;
-        let mut exchange = Exchange { job, sent, first_byte, processed: false, number: 1, answering };
+        let progress = Progress::NONE;
+        let mut exchange =
+            Exchange { job, sent, first_byte, processed: false, number: 1, answering, progress };
         assert_eq!(exchange.answered_at(at(9), false), None, "it was not sent by then");
         assert_eq!(exchange.answered_at(at(20), false), Some(at(20)));
         exchange.first_byte = Stamp::at(at(20));

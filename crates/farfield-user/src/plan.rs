@@ -1,5 +1,6 @@
 //! The plan of a population: the load, the itinerary, and the limits that its users keep.
 
+use crate::event_policy::EventPolicy;
 use crate::itinerary::Itinerary;
 use crate::policy::Policy;
 use farfield_base::random::Seed;
@@ -16,6 +17,8 @@ pub struct Plan {
     pub itinerary: Itinerary,
     /// The policy of their connections.
     pub policy: Policy,
+    /// The policy towards replies that come in pieces.
+    pub events: EventPolicy,
     /// TLS of their connections; absent where the scheme is http.
     pub tls: Option<tls::Sessions>,
     /// The seed of all random streams.

@@ -56,6 +56,7 @@ impl<T: Transport> Reaction<'_, T> {
             Wake::Idle => self.egress().close_idle(),
             Wake::Quic(key) => self.handle_quic_timer(key),
             Wake::Alternative(key) => self.handle_attempt(key),
+            Wake::Leave(key) => self.leave_streams(key),
             Wake::Continue(key) => self.egress().end_waiting_for_word(key),
             Wake::Load { item, turn } => self.begin_load(due, item, turn),
             Wake::Start { user } => self.begin_load(due, user, 0),

@@ -125,7 +125,12 @@ impl<T: Transport> Reaction<'_, T> {
     fn handle_head(&mut self, key: ConnectionKey, number: u32, head: Head, taken: &[u8]) {
         let looks_for_alternatives = self.connections.looks_for_alternatives();
         let Some(connection) = self.connections.table.find(key) else { return };
-        let Some(exchange) = note_reply_begun(&mut connection.in_flight, number, self.now) else { return };
+        if note_reply_begun(&mut connection.in_flight, number, self.now).is_none() {
+            return;
+        }
+        self.begin_progress(key, number, head.events);
+        let Some(connection) = self.connections.table.find(key) else { return };
+        let Some(exchange) = exchange_of(&mut connection.in_flight, number).copied() else { return };
         if exchange.job.pending.is_none() && !looks_for_alternatives {
             return;
         }
@@ -150,6 +155,7 @@ impl<T: Transport> Reaction<'_, T> {
             let slot = connection.user;
             self.at(exchange.end_at(self.now)).receive_body(slot, exchange.job, body);
         }
+        self.note_progress(key, number, body);
     }
 
     /// Bytes of the body of a reply came to a user in a session: what they embed is asked for.

@@ -76,8 +76,9 @@ impl<T: Transport> Reaction<'_, T> {
     pub(crate) fn complete(&mut self, slot: ConnectionSlot, reply: Reply, unasked: bool) {
         let max = self.connections.policy.requests_max();
         let connection = self.connections.table.at_mut(slot);
-        let exchange = connection.in_flight.remove(0);
-        let user = connection.user;
+        let mut exchange = connection.in_flight.remove(0);
+        let (user, serial) = (connection.user, connection.serial);
+        let last = exchange.progress.finish(self.now);
         let mut sample = connection.sample(&exchange, self.users[user].number, self.now);
         sample.status = reply.status;
         sample.body_bytes = reply.body_bytes;
@@ -97,6 +98,9 @@ impl<T: Transport> Reaction<'_, T> {
             self.egress().give_back(slot);
         } else {
             self.connections.table.start_limit(slot, self.now);
+        }
+        if let Some(came) = last {
+            self.note_events((self.users[user].number, serial), &exchange, self.now, came);
         }
         let outcome = if unasked { Outcome::Unasked } else { Outcome::of_status(reply.status) };
         self.settle((user, exchange.job), (Some(reply.status), outcome.into()), sample);
@@ -221,7 +225,15 @@ impl<T: Transport> Reaction<'_, T> {
             let connection = self.egress().drop_connection(slot);
             for exchange in &connection.in_flight {
                 let User { number, session, .. } = self.users[connection.user];
-                let sample = connection.sample_unfinished(exchange, number, self.now, Outcome::Unfinished);
+                let mut sample =
+                    connection.sample_unfinished(exchange, number, self.now, Outcome::Unfinished);
+                // A stream goes on for ever, if it may: that it is left open is no failure.
+                if let Some(events) = &mut sample.events
+                    && events.events > 0
+                {
+                    events.left = true;
+                    sample.outcome = Outcome::of_status(sample.status);
+                }
                 self.counters.in_system.leave(self.now);
                 record(
                     self.transport,

@@ -12,7 +12,7 @@
 //! unless nothing at all has come on it since the request was sent: then it takes no more requests.
 
 use crate::egress::Egress;
-use crate::exchange::Job;
+use crate::exchange::{Exchange, Job};
 use crate::protocol::place_of;
 use crate::reaction::Reaction;
 use crate::slots::ConnectionSlot;
@@ -77,9 +77,16 @@ impl<T: Transport> Reaction<'_, T> {
     ) {
         let connection = self.connections.table.at_mut(key.slot);
         let Some(place) = place_of(&connection.in_flight, number) else { return };
-        let exchange = connection.in_flight.remove(place);
-        let user = connection.user;
+        let mut exchange = connection.in_flight.remove(place);
+        let (user, serial) = (connection.user, connection.serial);
         let done = exchange.end_at(self.now);
+        let last = match failure {
+            None => exchange.progress.finish(done),
+            Some(_) => {
+                exchange.progress.give_up(done);
+                None
+            }
+        };
         let mut sample = connection.sample(&exchange, self.users[user].number, done);
         sample.status = reply.status;
         sample.body_bytes = reply.body_bytes;
@@ -90,6 +97,9 @@ impl<T: Transport> Reaction<'_, T> {
         let ending = failure.unwrap_or_else(|| Outcome::of_status(reply.status).into());
         connection.protocol.forget(exchange.number);
         self.at(done).egress().end_if_unused(key.slot);
+        if let Some(came) = last {
+            self.note_events((self.users[user].number, serial), &exchange, done, came);
+        }
         self.at(done).settle((user, exchange.job), (status, ending), sample);
     }
 
@@ -98,10 +108,15 @@ impl<T: Transport> Reaction<'_, T> {
         let key = self.connections.table.key(slot);
         self.connections.table.unwatch(slot);
         while let Some(connection) = self.connections.table.find(key) {
-            let Some(oldest) = connection.in_flight.first() else { return };
-            // One that waits for the server to allow a stream has waited since it was due.
+            // One that waits for the server to allow a stream has waited since it was due. A stream of events
+            // has all of its limit again with each of them.
             let secured = connection.secured.map_or(Instant::ZERO, |tls| tls.secured);
-            let sent = oldest.sent.instant().unwrap_or_else(|| oldest.job.due.max(secured));
+            let from = |own: &Exchange| {
+                let sent = own.sent.instant().unwrap_or_else(|| own.job.due.max(secured));
+                own.progress.last_event().map_or(sent, |event| event.max(sent))
+            };
+            let Some(oldest) = connection.in_flight.iter().min_by_key(|own| from(own)) else { return };
+            let sent = from(oldest);
             if sent + self.connections.policy.request_timeout() > self.now {
                 self.connections.table.watch(slot, sent);
                 self.connections.flush_streams(self.transport, self.now, slot);

@@ -63,6 +63,8 @@ pub enum Wake {
     Quic(ConnectionKey),
     /// An attempt at HTTP/3 has taken long, if it is not over.
     Alternative(ConnectionKey),
+    /// Users may have stayed with streams on the connection for as long as they do.
+    Leave(ConnectionKey),
     /// Content may have waited for the server's word for as long as it is to.
     Continue(ConnectionKey),
 }

@@ -14,7 +14,7 @@ use farfield_tcp::Config;
 use farfield_traffic::load::LoadSpec;
 use farfield_traffic::request::{RequestSet, RequestSetSpec};
 use farfield_user::HttpVersion;
-use farfield_user::{Itinerary, Policy, Target};
+use farfield_user::{EventPolicy, Itinerary, Policy, Target};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -162,6 +162,7 @@ impl Scene {
             load: document.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),
             itinerary: Itinerary::pages(requests, &target).expect("requests that can be written"),
             policy: self.policy.clone(),
+            events: EventPolicy::default(),
             tls: self.tls.clone(),
             seed: Seed(1),
             requests_max: None,

@@ -3,7 +3,7 @@
 
 use super::SharedSeconds;
 use crate::machine::{MachineSeconds, ServerHere, Worked};
-use farfield_base::{Instant, Sample};
+use farfield_base::{Instant, ReplyEvent, Sample};
 use farfield_measure::Fold;
 use farfield_measure::set_aside::Disturbance;
 use std::collections::BTreeMap;
@@ -26,7 +26,21 @@ pub(crate) struct Gate {
     begun: bool,
     /// Seconds before this are decided.
     decided: u64,
-    waiting: BTreeMap<u64, Vec<Sample>>,
+    waiting: BTreeMap<u64, Waiting>,
+}
+
+/// What waits for its second to be decided.
+#[derive(Default)]
+struct Waiting {
+    samples: Vec<Sample>,
+    events: Vec<ReplyEvent>,
+}
+
+impl Waiting {
+    fn count(self, fold: &mut Fold) {
+        self.samples.iter().for_each(|sample| fold.record_figures(sample));
+        self.events.iter().for_each(|event| fold.note_event_figures(event));
+    }
 }
 
 impl Gate {
@@ -80,8 +94,21 @@ impl Gate {
         fold.record_course(sample);
         let second = self.shared.second(sample.due);
         match second {
-            Some(second) if second >= self.decided => self.waiting.entry(second).or_default().push(*sample),
+            Some(second) if second >= self.decided => {
+                self.waiting.entry(second).or_default().samples.push(*sample);
+            }
             _ => fold.record_figures(sample),
+        }
+    }
+
+    /// Counts events of a stream, now or when their second is decided.
+    pub fn take_event(&mut self, event: &ReplyEvent, fold: &mut Fold) {
+        fold.note_event_course(event);
+        match self.shared.second(event.at) {
+            Some(second) if second >= self.decided => {
+                self.waiting.entry(second).or_default().events.push(*event);
+            }
+            _ => fold.note_event_figures(event),
         }
     }
 
@@ -100,16 +127,14 @@ impl Gate {
             if found != 0 {
                 fold.set_aside(self.decided, found);
             }
-            for sample in self.waiting.remove(&self.decided).unwrap_or_default() {
-                fold.record_figures(&sample);
-            }
+            self.waiting.remove(&self.decided).unwrap_or_default().count(fold);
             self.decided += 1;
         }
         if decided > self.decided {
             // Beyond the end of the load.
             self.decided = decided;
             let later = std::mem::take(&mut self.waiting);
-            later.into_values().flatten().for_each(|sample| fold.record_figures(&sample));
+            later.into_values().for_each(|waiting| waiting.count(fold));
         }
     }
 

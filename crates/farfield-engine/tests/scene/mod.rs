@@ -20,7 +20,7 @@ use farfield_tcp::Config;
 use farfield_testbed::{Command, Ready, RunningServer, ServerSpec, Testbed, TestbedSpec};
 use farfield_traffic::{LoadSpec, RequestSetSpec, RequestSpec};
 use farfield_user::HttpVersion;
-use farfield_user::{Itinerary, Policy, Target};
+use farfield_user::{EventPolicy, Itinerary, Policy, Target};
 use std::fs;
 use std::net::Ipv4Addr;
 use std::num::NonZeroU32;
@@ -198,6 +198,7 @@ impl Scene {
             load: load.resolve(nothing).expect("a load"),
             itinerary: Itinerary::pages(requests, &target).expect("a book"),
             policy: self.policy.clone(),
+            events: EventPolicy::default(),
             tls: None,
             seed: Seed(1),
             requests_max: None,

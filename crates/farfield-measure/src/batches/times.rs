@@ -40,18 +40,21 @@ struct Bin {
 }
 
 impl TimeBatches {
-    /// Counts a time in `batch`. Allocates when a bin or a batch has its first.
-    pub fn record(&mut self, batch: usize, ns: u64) {
+    /// Counts a time in `batch`, so many times. Allocates when a bin or a batch has its first.
+    pub fn record(&mut self, batch: usize, ns: u64, count: u32) {
+        if count == 0 {
+            return;
+        }
         let index = finest_index(ns);
         let place = match self.places.get(joined_index(index, self.joined)) {
             Some(&place) if place != NONE => usize::from(place),
             _ => self.open(index),
         };
-        add(&mut self.bins[place].counts, batch, 1);
+        add(&mut self.bins[place].counts, batch, count);
         if self.sums_ns.len() <= batch {
             self.sums_ns.resize(batch + 1, 0);
         }
-        self.sums_ns[batch] = self.sums_ns[batch].saturating_add(ns);
+        self.sums_ns[batch] = self.sums_ns[batch].saturating_add(ns.saturating_mul(count.into()));
     }
 
     /// Makes one batch of two.

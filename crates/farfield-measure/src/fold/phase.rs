@@ -7,8 +7,9 @@ use crate::http::HttpCounts;
 use crate::kaplan_meier::Estimate;
 use crate::outcomes::OutcomeCounts;
 use crate::statuses::StatusCounts;
+use crate::stream_counts::StreamCounts;
 use crate::timing::{Timing, Timings};
-use farfield_base::{Duration, Instant, Outcome, Sample, Stamp, Window};
+use farfield_base::{Duration, Instant, Outcome, ReplyEvent, Sample, Stamp, Window};
 
 farfield_base::mergeable! {
     /// Events of one phase, each counted if it happened in that phase.
@@ -53,6 +54,8 @@ farfield_base::mergeable! {
         pub redirects: u64,
         /// Events in this phase.
         pub events: EventCounts,
+        /// Replies that come in pieces.
+        pub streams: StreamCounts,
         /// Ages of the censored requests due in this part, in each of their times that had begun.
         pub censored: Timings<CensoredAges>,
         /// Ages, from due to the end of the run, of the requests due in this part that were still open
@@ -121,15 +124,19 @@ impl PhaseStats {
         self.begun += u64::from(sample.begun().is_some());
         if sample.outcome == Outcome::Ok {
             self.redirects += u64::from(matches!(sample.status, 301 | 302 | 303 | 307 | 308));
-            for timing in [Timing::Response, Timing::Service, Timing::Reply, Timing::Transfer] {
+            for timing in Timing::OF_SUCCESS {
                 if let Some(time) = timing.of(sample) {
                     self.times.of_mut(timing).record(time);
                 }
             }
         }
+        if let Some(time) = sample.first_event_time() {
+            self.times.first_event.record(time);
+        }
         if let Some(time) = sample.connect_time() {
             self.times.connect.record(time);
         }
+        self.streams.record(sample);
         self.waited_ns += u128::from(sample.response_time().as_ns());
         if let Some(batches) = &mut self.batches {
             batches.record(sample, self.ignores_unfinished);
@@ -168,6 +175,25 @@ impl PhaseStats {
         {
             let done = Instant::from_ns(sample.done.as_ns() - aside.as_ns());
             batches.record_completed(done, sample.outcome == Outcome::Ok);
+        }
+    }
+}
+
+impl PhaseStats {
+    /// Counts the sample's reply, if it is a stream that was on its way in this `part` of the run.
+    pub(crate) fn count_stream(&mut self, sample: &Sample, part: Window) {
+        self.streams.count_stream(sample, part);
+    }
+
+    /// Counts events of a stream, which came in this part, of which so much before is set `aside`.
+    pub(crate) fn note_event(&mut self, event: &ReplyEvent, aside: Duration) {
+        self.streams.count(event);
+        if let Some(gap) = event.gap {
+            self.times.event_gap.record(gap);
+        }
+        self.times.event_gap.record_many(Duration::ZERO, event.alongside.into());
+        if let Some(batches) = &mut self.batches {
+            batches.record_event(event, Instant::from_ns(event.at.as_ns() - aside.as_ns()));
         }
     }
 }

@@ -44,6 +44,11 @@ pub(super) struct Batch {
     stream: Optional<i32>,
     stalled_us: Optional<i32>,
     http_version: Optional<i32>,
+    longest_gap: Optional<i64>,
+    first_event: Optional<i64>,
+    last_event: Optional<i64>,
+    events: Optional<i32>,
+    left: Optional<i32>,
 }
 
 /// A column with nulls: the values that are there, and for each row whether it has one.
@@ -128,6 +133,19 @@ impl Batch {
         } else {
             self.of_streams().into_iter().for_each(|column| column.extend_absent(rows));
         }
+        self.longest_gap.extend(all().map(gap));
+        if all().any(|s| s.events.is_some()) {
+            let events = || all().map(|s| s.events);
+            self.first_event.extend(events().map(|events| at(events?.first)));
+            self.last_event.extend(events().map(|events| at(events?.last)));
+            self.events.extend(events().map(|events| events.map(|events| events.events.cast_signed())));
+            self.left.extend(events().map(|events| events.map(|events| events.left.into())));
+        } else {
+            let times = [&mut self.first_event, &mut self.last_event];
+            times.into_iter().for_each(|column| column.extend_absent(rows));
+            let counts = [&mut self.events, &mut self.left];
+            counts.into_iter().for_each(|column| column.extend_absent(rows));
+        }
     }
 
     fn of_tcp(&mut self) -> [&mut Optional<i32>; 4] {
@@ -156,6 +174,9 @@ impl Batch {
             &mut self.sent,
             &mut self.first_byte,
             &mut self.secured,
+            &mut self.longest_gap,
+            &mut self.first_event,
+            &mut self.last_event,
         ];
         stamps.into_iter().for_each(|column| column.truncate(rows));
         let ids = [&mut self.user, &mut self.number, &mut self.request, &mut self.class, &mut self.status];
@@ -163,7 +184,13 @@ impl Batch {
         self.of_tcp().into_iter().for_each(|column| column.truncate(rows));
         self.of_tls().into_iter().for_each(|column| column.truncate(rows));
         self.of_streams().into_iter().for_each(|column| column.truncate(rows));
-        let numbers = [&mut self.connection, &mut self.session, &mut self.http_version];
+        let numbers = [
+            &mut self.connection,
+            &mut self.session,
+            &mut self.http_version,
+            &mut self.events,
+            &mut self.left,
+        ];
         numbers.into_iter().for_each(|column| column.truncate(rows));
         self.page.truncate(rows);
         self.outcome.truncate(rows);
@@ -172,6 +199,11 @@ impl Batch {
 
 pub(super) fn at(stamp: Stamp) -> Option<i64> {
     stamp.instant().map(|instant| instant.as_ns() as i64)
+}
+
+/// The longest gap, if there was any.
+pub(super) fn gap(sample: &Sample) -> Option<i64> {
+    (!sample.longest_gap.is_zero()).then_some(sample.longest_gap.as_ns() as i64)
 }
 
 pub(super) fn connection(sample: &Sample) -> Option<i32> {
@@ -242,6 +274,12 @@ impl Encoder {
         put_optional::<Int64Type>(&mut columns, pause, &batch.secured)?;
         let of_tls = [&batch.tls_version, &batch.tls_resumed, &batch.tls_early];
         for column in of_tls.into_iter().chain([&batch.stream, &batch.stalled_us, &batch.http_version]) {
+            put_optional::<Int32Type>(&mut columns, pause, column)?;
+        }
+        for column in [&batch.longest_gap, &batch.first_event, &batch.last_event] {
+            put_optional::<Int64Type>(&mut columns, pause, column)?;
+        }
+        for column in [&batch.events, &batch.left] {
             put_optional::<Int32Type>(&mut columns, pause, column)?;
         }
         let metadata = columns.close()?;

@@ -3,7 +3,7 @@
 //! Names, units and nulls are those of `samples.parquet`, which is written by [`batch`](super::batch)
 //! instead: a column at a time.
 
-use super::batch::{at, connection, session};
+use super::batch::{at, connection, gap, session};
 use farfield_base::Sample;
 
 /// One value of a row.
@@ -21,7 +21,7 @@ pub enum Cell {
 pub type Column = (&'static str, fn(&Sample) -> Cell);
 
 /// All columns, in the order of the file.
-pub const COLUMNS: [Column; 28] = [
+pub const COLUMNS: [Column; 33] = [
     ("due_ns", |s| Cell::Number(s.due.as_ns() as i64)),
     ("connect_begun_ns", |s| at(s.connect_begun).into()),
     ("connected_ns", |s| at(s.connected).into()),
@@ -50,6 +50,11 @@ pub const COLUMNS: [Column; 28] = [
     ("stream", |s| s.http.stream().map(i64::from).into()),
     ("stalled_us", |s| s.http.stalled_us().map(i64::from).into()),
     ("http_version", |s| s.http.version().map(|version| i64::from(version.code())).into()),
+    ("longest_gap_ns", |s| gap(s).into()),
+    ("first_event_ns", |s| s.events.and_then(|events| at(events.first)).into()),
+    ("last_event_ns", |s| s.events.and_then(|events| at(events.last)).into()),
+    ("events", |s| s.events.map(|events| i64::from(events.events)).into()),
+    ("left", |s| s.events.map(|events| i64::from(events.left)).into()),
 ];
 
 impl From<Option<i64>> for Cell {

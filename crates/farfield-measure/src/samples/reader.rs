@@ -6,8 +6,8 @@ use super::schema::{
 use super::{Keep, RunLabel};
 use crate::parquet_bounds::{self, OutOfBounds};
 use farfield_base::{
-    Bytes, EarlyData, HttpStats, Instant, Outcome, PagePart, Sample, SpokenVersion, Stamp, TcpStats,
-    TlsStats, TlsVersion,
+    Bytes, Duration, EarlyData, EventStats, HttpStats, Instant, Outcome, PagePart, Sample, SpokenVersion,
+    Stamp, TcpStats, TlsStats, TlsVersion,
 };
 use parquet::basic::{Encoding, Repetition};
 use parquet::column::page::Page;
@@ -203,6 +203,11 @@ impl<R: ChunkReader + 'static> SamplesFile<R> {
         let mut stalled_us = columns.since::<Int32Type>(5)?;
         let mut http_version =
             if version < 7 { of_streams(&stream) } else { columns.optional::<Int32Type>()? };
+        let mut longest_gap = columns.since::<Int64Type>(8)?;
+        let mut first_event = columns.since::<Int64Type>(8)?;
+        let mut last_event = columns.since::<Int64Type>(8)?;
+        let mut events = columns.since::<Int32Type>(8)?;
+        let mut left = columns.since::<Int32Type>(8)?;
         let mut row = || -> Option<Result<Sample, SamplesError>> {
             Some(sample(Row {
                 due: due.next()?,
@@ -233,6 +238,11 @@ impl<R: ChunkReader + 'static> SamplesFile<R> {
                 stream: stream.next()?,
                 stalled_us: stalled_us.next()?,
                 http_version: http_version.next()?,
+                longest_gap: longest_gap.next()?,
+                first_event: first_event.next()?,
+                last_event: last_event.next()?,
+                events: events.next()?,
+                left: left.next()?,
             }))
         };
         std::iter::from_fn(&mut row).collect()
@@ -301,6 +311,11 @@ struct Row {
     stream: Option<i32>,
     stalled_us: Option<i32>,
     http_version: Option<i32>,
+    longest_gap: Option<i64>,
+    first_event: Option<i64>,
+    last_event: Option<i64>,
+    events: Option<i32>,
+    left: Option<i32>,
 }
 
 fn sample(row: Row) -> Result<Sample, SamplesError> {
@@ -327,6 +342,8 @@ fn sample(row: Row) -> Result<Sample, SamplesError> {
         tcp: tcp(&row)?,
         tls: tls(&row)?,
         http: http(&row)?,
+        longest_gap: Duration::from_ns(row.longest_gap.unwrap_or(0) as u64),
+        events: events(&row)?,
         page: page(row.page)?,
         session: row.session.map_or(Sample::NO_SESSION, |session| session as u32),
     })
@@ -386,6 +403,26 @@ fn http(row: &Row) -> Result<HttpStats, SamplesError> {
         let found = format!("{} beside stream {}", text(row.http_version), text(row.stream));
         SamplesError::Value { column: "http_version", found }
     })
+}
+
+fn events(row: &Row) -> Result<Option<EventStats>, SamplesError> {
+    let Some(events) = row.events.map(i32::cast_unsigned) else { return Ok(None) };
+    let wrong = |column, found: Option<i64>| {
+        let found = found.map_or("nothing".to_owned(), |found| found.to_string());
+        SamplesError::Value { column, found }
+    };
+    let stamp = |column, found: Option<i64>| match found {
+        Some(ns) if events > 0 => Ok(Stamp::at(Instant::from_ns(ns as u64))),
+        None if events == 0 => Ok(Stamp::NEVER),
+        found => Err(wrong(column, found)),
+    };
+    let left = match row.left {
+        Some(0) => false,
+        Some(1) => true,
+        found => return Err(wrong("left", found.map(i64::from))),
+    };
+    let first = stamp("first_event_ns", row.first_event)?;
+    Ok(Some(EventStats { events, first, last: stamp("last_event_ns", row.last_event)?, left }))
 }
 
 fn outcome(name: &ByteArray) -> Result<Outcome, SamplesError> {

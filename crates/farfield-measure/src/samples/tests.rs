@@ -6,8 +6,8 @@ use super::reader::in_memory;
 use super::writer::{BATCH_ROWS, GROUP_ROWS};
 use super::*;
 use farfield_base::{
-    Bytes, EarlyData, HttpStats, Instant, Outcome, PagePart, Sample, SpokenVersion, Stamp, TcpStats,
-    TlsStats, TlsVersion,
+    Bytes, Duration, EarlyData, EventStats, HttpStats, Instant, Outcome, PagePart, Sample, SpokenVersion,
+    Stamp, TcpStats, TlsStats, TlsVersion,
 };
 use proptest::prelude::*;
 use std::cell::Cell;
@@ -67,9 +67,26 @@ fn sample(place: u64) -> Sample {
             2 => HttpStats::of_http3(place % 7 * 4, (place % 9) as u32),
             _ => HttpStats::of(SpokenVersion::ALL[(place % 4) as usize]),
         },
+        longest_gap: Duration::from_ns(place % 4 * 1_000),
+        events: match place % 6 {
+            0 => Some(EventStats::NONE),
+            1 => {
+                let (first, last) = (at(310_000), at(310_000 + place));
+                Some(EventStats { events: place as u32 + 1, first, last, left: place.is_multiple_of(4) })
+            }
+            _ => None,
+        },
         page: PagePart::ALL[(place % 5) as usize],
         session: if place.is_multiple_of(11) { Sample::NO_SESSION } else { (place / 30) as u32 },
     }
+}
+
+fn any_event_stats() -> impl Strategy<Value = Option<EventStats>> {
+    let last = |ns: u64| Stamp::at(Instant::from_ns(ns % u64::MAX));
+    let counted = (1u32.., any_word(), any_word(), any::<bool>())
+        .prop_map(move |(events, a, b, left)| EventStats { events, first: last(a), last: last(b), left });
+    let none = any::<bool>().prop_map(|left| EventStats { left, ..EventStats::NONE });
+    prop::option::of(prop_oneof![counted, none])
 }
 
 fn any_tcp_stats() -> impl Strategy<Value = Option<TcpStats>> {
@@ -138,11 +155,15 @@ prop_compose! {
         tls in any_tls_stats(),
         http in any_http_stats(),
         page in prop::sample::select(PagePart::ALL.to_vec()),
+        longest_gap in any_word(),
+        events in any_event_stats(),
     ) -> Sample {
         let (due, done) = (Instant::from_ns(due), Instant::from_ns(done));
+        let longest_gap = Duration::from_ns(longest_gap);
         Sample {
             due, connect_begun, connected, sent, first_byte, done, body_bytes, reply_bytes,
             user, connection, number, request, class, status, outcome, tcp, tls, http, page, session,
+            longest_gap, events,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::fold::scene::sample;
-use farfield_base::Stamp;
+use farfield_base::{Outcome, Stamp};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use proptest::prelude::*;
 

@@ -11,6 +11,7 @@ use crate::pages::PageTimes;
 use crate::stages::Stage;
 use crate::states::StateCount;
 use crate::statuses::StatusCounts;
+use crate::stream_counts::{EventsSummary, StallsSummary};
 use crate::timing::{Timing, Timings};
 use farfield_base::{Duration, Instant, Outcome};
 use schemars::JsonSchema;
@@ -195,6 +196,12 @@ pub struct PartSummary {
     /// there were none.
     #[serde(default)]
     pub unfinished: Option<TimingSummary>,
+    /// Replies that are streams of events; null if there were none.
+    #[serde(default)]
+    pub events: Option<EventsSummary>,
+    /// Replies in the midst of which nothing came for long; null if there were none.
+    #[serde(default)]
+    pub stalls: Option<StallsSummary>,
     /// Outcomes of the requests; only those that occurred.
     pub outcomes: Vec<OutcomeCount>,
     /// Status codes of replies to them, in order; only those that occurred.
@@ -227,6 +234,8 @@ impl PartSummary {
             }),
             estimates: EstimateSummary::of_all(part, pause),
             unfinished: part.unfinished.histogram().and_then(TimingSummary::of),
+            events: EventsSummary::of(&part.streams, measured.lasted),
+            stalls: StallsSummary::of(&part.streams),
             outcomes: OutcomeCount::of_all(&part.outcomes, of_outcome),
             statuses: StatusCount::of_all(&part.statuses),
         }

@@ -20,7 +20,7 @@ use farfield_tcp::{Config, Flags, Segment};
 use farfield_testbed::gateway::AddressMap;
 use farfield_traffic::load::LoadSpec;
 use farfield_traffic::request::RequestSetSpec;
-use farfield_user::{HttpVersion, Itinerary, Plan, Policy, SessionLimits, Target};
+use farfield_user::{EventPolicy, HttpVersion, Itinerary, Plan, Policy, SessionLimits, Target};
 use farfield_wire::{IcmpError, IpPacket, VnetHeader};
 use serde::Deserialize;
 use std::collections::VecDeque;
@@ -302,6 +302,7 @@ fn users() -> Plan {
         load: document.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),
         itinerary: Itinerary::pages(requests, &target).expect("requests that can be written"),
         policy: Policy::default(),
+        events: EventPolicy::default(),
         tls: None,
         seed: Seed(1),
         worker: 0,

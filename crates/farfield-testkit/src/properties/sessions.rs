@@ -9,7 +9,9 @@ use farfield_traffic::session::template::Template;
 use farfield_traffic::session::{Session, SessionSpec};
 use farfield_traffic::{LoadSpec, RequestSetSpec};
 use farfield_user::HttpVersion;
-use farfield_user::{ConnectionKey, Failure, Itinerary, Plan, Policy, Population, Target, Transport, Wake};
+use farfield_user::{
+    ConnectionKey, EventPolicy, Failure, Itinerary, Plan, Policy, Population, Target, Transport, Wake,
+};
 use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
@@ -72,6 +74,7 @@ fn population(itinerary: Itinerary, load: &str) -> Population {
         load: load.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),
         itinerary,
         policy: Policy::default(),
+        events: EventPolicy::default(),
         tls: None,
         seed: Seed(1),
         worker: 0,

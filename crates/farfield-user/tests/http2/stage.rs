@@ -12,7 +12,8 @@ use farfield_net::Wheel;
 use farfield_traffic::session::SessionSpec;
 use farfield_traffic::{LoadSpec, RequestSetSpec};
 use farfield_user::{
-    Backlog, ConnectionKey, HttpVersion, Itinerary, Plan, Population, SessionLimits, Target, Transport, Wake,
+    Backlog, ConnectionKey, EventPolicy, HttpVersion, Itinerary, Plan, Population, SessionLimits, Target,
+    Transport, Wake,
 };
 use h2::server::{Connection, SendResponse, handshake};
 use h2::{Reason, RecvStream};
@@ -409,6 +410,7 @@ fn play_itinerary(policy: &str, itinerary: Result<Itinerary, RequestError>, serv
         load: document.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),
         itinerary: itinerary.expect("requests that can be written"),
         policy: toml::from_str(policy).expect("a policy"),
+        events: EventPolicy::default(),
         tls: None,
         seed: Seed(1),
         worker: 0,

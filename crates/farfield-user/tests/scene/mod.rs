@@ -16,7 +16,8 @@ use farfield_traffic::session::{Session, SessionSpec};
 use farfield_traffic::{LoadSpec, RequestSetSpec};
 use farfield_user::HttpVersion;
 use farfield_user::{
-    ConnectionKey, Failure, Itinerary, Plan, Policy, Population, SessionLimits, Target, Transport, Wake,
+    ConnectionKey, EventPolicy, Failure, Itinerary, Plan, Policy, Population, SessionLimits, Target,
+    Transport, Wake,
 };
 use std::collections::BTreeMap;
 
@@ -40,6 +41,10 @@ pub struct Server {
     pub script: Option<fn(&str) -> String>,
     /// Bytes of the pieces that a reply comes in, at instants a millisecond apart; whole if absent.
     pub pieces: Option<usize>,
+    /// The piece, from 0, before which it pauses for longer, and for how much.
+    pub stall: Option<(usize, Duration)>,
+    /// Pieces of a reply that it sends; all if absent.
+    pub pieces_most: Option<usize>,
     /// Bytes behind each reply that no request asked for, and the delay after it; at once in the reply's own
     /// piece.
     pub behind: Option<(Duration, &'static str)>,
@@ -63,6 +68,8 @@ impl Default for Server {
             reply: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
             script: None,
             pieces: None,
+            stall: None,
+            pieces_most: None,
             behind: None,
             resets: false,
             greeting: None,
@@ -145,9 +152,10 @@ impl Stage {
             None => {}
         }
         let pieces = reply.chunks(server.pieces.unwrap_or(usize::MAX));
-        for (number, piece) in pieces.enumerate() {
+        for (number, piece) in pieces.enumerate().take(server.pieces_most.unwrap_or(usize::MAX)) {
             let event = Event::Bytes(key, piece.to_vec(), server.resets);
-            self.wheel.schedule(back + ms(number as u64), event);
+            let stall = server.stall.filter(|(before, _)| number >= *before).map(|(_, longer)| longer);
+            self.wheel.schedule(back + ms(number as u64) + stall.unwrap_or_default(), event);
         }
         if server.resets {
             self.wires.get_mut(&key.serial).expect("it is there").closed = true;
@@ -226,6 +234,7 @@ pub struct Scene {
     /// Itinerary of the users, in place of all of these.
     pub itinerary: Option<Itinerary>,
     pub policy: Policy,
+    pub events: EventPolicy,
     pub server: Server,
     /// Machines that users act on, in turn.
     pub machines: u32,
@@ -255,6 +264,7 @@ impl Scene {
             replay: None,
             itinerary: None,
             policy: Policy::default(),
+            events: EventPolicy::default(),
             server: Server::default(),
             machines: 1,
             length: Duration::from_secs(10),
@@ -312,6 +322,7 @@ impl Scene {
             load: self.load.clone(),
             itinerary: itinerary.expect("requests that can be written"),
             policy: self.policy.clone(),
+            events: self.events,
             tls: None,
             seed: Seed(1),
             worker,

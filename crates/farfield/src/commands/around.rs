@@ -101,6 +101,7 @@ fn of_part(itinerary: Itinerary, settings: &Settings, address: SocketAddr) -> Se
         load: LoadModel::recorded(vec![Instant::ZERO]),
         itinerary,
         policy: settings.policy.clone(),
+        events: settings.events,
         tls: settings.tls.clone(),
         seed: settings.seed,
         requests_max: None,

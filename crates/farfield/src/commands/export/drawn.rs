@@ -9,7 +9,9 @@ use farfield_base::{Duration, Instant, Outcome, PagePart, Sample, Window};
 use farfield_engine::Settings;
 use farfield_engine::plane::PreparedPlane;
 use farfield_traffic::load::LoadModel;
-use farfield_user::{ConnectionKey, Itinerary, Plan, Policy, Population, SessionLimits, Transport, Wake};
+use farfield_user::{
+    ConnectionKey, EventPolicy, Itinerary, Plan, Policy, Population, SessionLimits, Transport, Wake,
+};
 use std::collections::BTreeMap;
 use std::num::NonZeroU16;
 
@@ -92,6 +94,7 @@ pub fn sessions(settings: &Settings<PreparedPlane>) -> Result<Vec<DrawnSession>,
         load,
         itinerary: settings.itinerary.for_worker(),
         // One after the other: what a page embeds comes in its order.
+        events: EventPolicy::default(),
         policy: Policy {
             parallel: NonZeroU16::MIN,
             requests_per_connection: None,

@@ -21,7 +21,7 @@ pub const EVIDENCE_FILE: &str = "evidence.json";
 /// The question, as it was asked.
 pub const QUESTION_FILE: &str = "question.toml";
 /// Files of a run that are evidence where they are there; samples are if the question keeps them.
-const FILES: [&str; 7] = [
+const FILES: [&str; 8] = [
     "summary.json",
     DESIGN_FILE,
     "scenario.toml",
@@ -29,6 +29,7 @@ const FILES: [&str; 7] = [
     "series.parquet",
     "histograms.hlog",
     "samples.parquet",
+    "events.parquet",
 ];
 /// The version of the list.
 const VERSION: u32 = 1;
