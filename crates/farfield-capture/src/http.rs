@@ -9,3 +9,4 @@ mod reader;
 
 pub(crate) use conversation::{Conversation, HttpCounts, HttpLimits};
 pub(crate) use head::begins;
+pub(crate) use reader::Body;

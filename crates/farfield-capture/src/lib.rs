@@ -31,6 +31,7 @@
 //! | `sent` | [`Transaction::request_first`] | the packet that first carried the request's first byte |
 //! | `first_byte` | [`Transaction::reply_first`] | the packet that made the final reply's first byte readable |
 //! | `done` | [`Transaction::reply_last`] | the packet that made the reply's last byte readable |
+//! | `events` | [`Transaction::events`] | the packets that made the last bytes of events readable |
 //!
 //! For bytes of a *request* the first packet that carried them counts, even if it was lost later and sent
 //! again: the client had written them by then. For bytes of a *reply* the packet counts that makes them
@@ -46,6 +47,7 @@
 
 mod connection;
 mod duplicate;
+mod events;
 mod file;
 mod http;
 mod http2;
@@ -67,6 +69,7 @@ mod tracked;
 mod transaction;
 
 pub use connection::{Connection, Direction, End, Side};
+pub use events::ReplyEvents;
 pub use instant::UnixNs;
 pub use limits::{InterfaceSeen, Limits};
 pub use options::{Options, ServerFilter};

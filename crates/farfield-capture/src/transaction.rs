@@ -1,5 +1,6 @@
 //! A transaction of HTTP: a request and its final reply.
 
+use crate::events::ReplyEvents;
 use crate::instant::UnixNs;
 
 /// The end of a transaction, as far as it is known.
@@ -72,6 +73,8 @@ pub struct Transaction {
     /// All bytes of the reply: heads (those of replies 1xx too), framing and body; over HTTP/2 those of the
     /// stream's HEADERS, CONTINUATION and DATA.
     pub reply_bytes: u64,
+    /// Events of the reply, if it has any and all bytes of its body are known up to the last.
+    pub events: Option<ReplyEvents>,
     /// Its end, as far as it is known.
     pub state: TransactionState,
 }

@@ -4,6 +4,7 @@
 //! a mean. Findings that disagree make a verification fail; the others say what limits it.
 
 mod another;
+mod events;
 mod load;
 mod record;
 mod summary;
@@ -77,6 +78,7 @@ pub(crate) fn all(sides: Sides<'_>, found: &Verification, asked: Option<&Asked>)
     findings.extend(record::outcomes(judged));
     findings.extend(timing::shifted(judged, is_off));
     findings.extend(timing::times(judged, is_off));
+    findings.extend(events::events(judged));
     findings.extend(summary::recounted(judged));
     findings.extend(load::omission(judged));
     findings.extend(load::arrivals(judged));

@@ -56,6 +56,9 @@ pub fn at_clients(
         transaction.request_last = sent(transaction.request_last);
         transaction.reply_first = transaction.reply_first.map(&received);
         transaction.reply_last = transaction.reply_last.map(&received);
+        if let Some(events) = &mut transaction.events {
+            (events.first, events.last) = (received(events.first), received(events.last));
+        }
     }
     Some(moved)
 }

@@ -26,7 +26,7 @@ pub use expected::Difference;
 use crate::run::Asked;
 use crate::set_aside::SetAside;
 use expected::Expected;
-use farfield_base::{Outcome, PagePart, Sample, StageSpan};
+use farfield_base::{Outcome, PagePart, ReplyEvent, Sample, StageSpan};
 use farfield_traffic::LoadModel;
 use part::{Counted, Which};
 use serde_json::Value;
@@ -81,6 +81,8 @@ pub const LEFT_OUT: [(&str, &str); 29] = [
 pub struct Evidence<'a> {
     /// All samples of the run.
     pub samples: &'a [Sample],
+    /// Events of replies that are streams, if the run kept them.
+    pub events: Option<&'a [ReplyEvent]>,
     /// The scenario's demands, if they are known.
     pub asked: Option<&'a Asked>,
     /// The name of the capture that is compared, if it is one of the run's own that was read to its end, and
@@ -129,6 +131,7 @@ pub fn recount(said: &Value, evidence: Evidence<'_>) -> Option<Recounted> {
 /// Facts of the run that counting needs.
 pub(crate) struct Recount<'a> {
     samples: &'a [Sample],
+    events: Option<&'a [ReplyEvent]>,
     /// The measured part, in nanoseconds.
     from: u64,
     to: u64,
@@ -146,6 +149,8 @@ pub(crate) struct Recount<'a> {
     has_succeeded: bool,
     /// The summary has intervals of outcomes, and of the rates of what was offered and came.
     has_newer: bool,
+    /// The longest gap in the midst of a reply that is no stall, where it is known.
+    stall_ns: Option<u64>,
     /// The mean length of sessions, where they arrive by themselves.
     session_ns: Option<u64>,
     /// Names of the classes and states that are counted by themselves.
@@ -191,6 +196,7 @@ impl<'a> Recount<'a> {
         };
         let mut recount = Recount {
             samples: evidence.samples,
+            events: evidence.events,
             from,
             to,
             aside: SetAside::of(said),
@@ -204,6 +210,10 @@ impl<'a> Recount<'a> {
                 .is_some_and(|statuses| !statuses.is_empty()),
             has_succeeded: at(said, &["schema_version"]).and_then(Value::as_u64).is_none_or(|own| own >= 3),
             has_newer: at(said, &["steady", "rates", "offered_interval_per_s"]).is_some(),
+            stall_ns: evidence
+                .asked
+                .map(|asked| asked.stall_ns)
+                .or_else(|| at(said, &["steady", "stalls", "limit_ns"])?.as_u64()),
             session_ns: at(said, &["heading", "load"])
                 .filter(|load| load.as_str() == Some("hybrid"))
                 .and_then(|_| at(said, &["sessions", "mean_length_ns"])?.as_u64()),
@@ -258,7 +268,8 @@ impl<'a> Recount<'a> {
         let own: Vec<&Sample> = self.samples.iter().filter(|own| self.is_aside(own)).collect();
         let all = own.len() as u64 + kept;
         let ok = || own.iter().filter(|own| own.outcome == Outcome::Ok);
-        let response = ok().map(|own| own.done.as_ns().saturating_sub(own.due.as_ns()));
+        let response =
+            ok().filter(|own| !own.is_left()).map(|own| own.done.as_ns().saturating_sub(own.due.as_ns()));
         Expected::record([
             ("asked_ns", Expected::Open),
             ("left_ns", Expected::Count(self.left())),
@@ -283,6 +294,15 @@ impl<'a> Recount<'a> {
         match which {
             Which::WarmUp => sample.due.as_ns() < self.from && ns < self.from,
             Which::Steady => self.is_measured(ns) && !self.is_aside(sample),
+        }
+    }
+
+    /// True if events of a stream came in the part.
+    fn came(&self, which: Which, event: &ReplyEvent) -> bool {
+        let at = event.at.as_ns();
+        match which {
+            Which::WarmUp => at < self.from,
+            Which::Steady => self.is_measured(at) && !self.aside.contains(at),
         }
     }
 

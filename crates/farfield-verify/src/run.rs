@@ -6,7 +6,7 @@
 use crate::paths::PathDelay;
 use crate::set_aside::SetAside;
 use farfield_base::random::Seed;
-use farfield_base::{Instant, Opened, Window};
+use farfield_base::{Instant, Opened, ReplyEvent, Window};
 use farfield_traffic::LoadModel;
 use serde_json::Value;
 
@@ -24,6 +24,8 @@ pub struct RunRecord {
     /// The connections that the run began; without them connections are matched by the order and the
     /// instants of their handshakes.
     pub connections: Option<Vec<Opened>>,
+    /// The events of replies that are streams, of a run that kept them.
+    pub events: Option<Vec<ReplyEvent>>,
     /// The summary as its document stands, if it is to be judged.
     pub summary: Option<Value>,
     /// The name of the capture in the run directory; `None` of somebody else's.
@@ -64,6 +66,8 @@ pub struct Asked {
     pub seed: Seed,
     /// The connection policy.
     pub policy: AskedPolicy,
+    /// The longest gap in the midst of a reply that is no stall, in nanoseconds.
+    pub stall_ns: u64,
     /// The scenario's sessions have think times and lengths of their own, so that those of the model of load
     /// say nothing.
     pub own_sessions: bool,

@@ -8,6 +8,8 @@
 //! | transfer | `done` − `first_byte` | last packet of the reply − its first |
 //! | service | `done` − `sent` | last packet of the reply − first packet of the request |
 //! | response | `done` − `due` | last packet of the reply − `due`, by the run's clock |
+//! | first-event | `events.first` − `sent` | packet that completes the first event − first packet of the request |
+//! | event-gap | `longest_gap` | the longest time between packets that complete events |
 //!
 //! The reply and the transfer time are those of Hashemian, Krishnamurthy and Arlitt 2011, figure 2; the sum
 //! that the study calls response time is the service time here. `due` is in no packet.
@@ -33,17 +35,23 @@ pub enum TimeKind {
     Service,
     /// From when the request was due to the reply's end.
     Response,
+    /// From sending to the first event of the reply, of streams of events.
+    FirstEvent,
+    /// The longest time from one event of the reply to the next.
+    EventGap,
 }
 
 impl TimeKind {
     /// All of them.
-    pub const ALL: [TimeKind; 6] = [
+    pub const ALL: [TimeKind; 8] = [
         TimeKind::Connect,
         TimeKind::Tls,
         TimeKind::Reply,
         TimeKind::Transfer,
         TimeKind::Service,
         TimeKind::Response,
+        TimeKind::FirstEvent,
+        TimeKind::EventGap,
     ];
 
     /// True if it is of a connection, so that only the first request on it has it.
@@ -60,6 +68,8 @@ impl TimeKind {
             TimeKind::Transfer => "transfer",
             TimeKind::Service => "service",
             TimeKind::Response => "response",
+            TimeKind::FirstEvent => "first-event",
+            TimeKind::EventGap => "event-gap",
         }
     }
 
@@ -70,6 +80,8 @@ impl TimeKind {
         let sent = sample.sent.instant().map(|at| at.as_ns());
         let first_byte = sample.first_byte.instant().map(|at| at.as_ns());
         match self {
+            // What lasted until its user left is no time of the reply's.
+            TimeKind::Transfer | TimeKind::Service | TimeKind::Response if sample.is_left() => None,
             TimeKind::Connect => {
                 between(sample.connect_begun.instant()?.as_ns(), sample.connected.instant()?.as_ns())
             }
@@ -81,6 +93,10 @@ impl TimeKind {
             TimeKind::Transfer => between(first_byte?, done),
             TimeKind::Service => between(sent?, done),
             TimeKind::Response => between(sample.due.as_ns(), done),
+            TimeKind::FirstEvent => between(sent?, { sample.events?.first }.instant()?.as_ns()),
+            TimeKind::EventGap => {
+                sample.events.filter(|events| events.events > 1).map(|_| sample.longest_gap.as_ns() as i64)
+            }
         }
     }
 
@@ -97,6 +113,10 @@ impl TimeKind {
             TimeKind::Transfer => between(first?, last?),
             TimeKind::Service => between(transaction.request_first.0, last?),
             TimeKind::Response => None,
+            TimeKind::FirstEvent => between(transaction.request_first.0, transaction.events?.first.0),
+            TimeKind::EventGap => {
+                transaction.events.filter(|events| events.count > 1).map(|own| own.longest_gap_ns as i64)
+            }
         }
     }
 }

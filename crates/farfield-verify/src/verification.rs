@@ -16,7 +16,7 @@ use crate::policy::{self, PolicyStats};
 use crate::run::{Asked, RunRecord};
 use crate::times::{TimeKind, is_answered};
 use farfield_base::{Outcome, Sample, SpokenVersion};
-use farfield_capture::{Capture, End};
+use farfield_capture::{Capture, End, Transaction};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -164,6 +164,10 @@ pub struct ReplyCounts {
     /// Matched samples of complete replies with another number of bytes than the packets: of the body or,
     /// over HTTP/1, of all.
     pub other_bytes: u64,
+    /// Matched samples of complete replies with another number of events than the packets, or of a stream
+    /// that its user left with more of them.
+    #[serde(default)]
+    pub other_events: u64,
     /// Matched samples of a cut, missing or late reply where packets show a complete one in time.
     pub failed_but_complete: u64,
 }
@@ -342,6 +346,7 @@ fn reply_counts(sides: Sides<'_>) -> ReplyCounts {
                 let other = sample.body_bytes != transaction.body_bytes
                     || is_http1 && sample.reply_bytes != transaction.reply_bytes;
                 counts.other_bytes += u64::from(other);
+                counts.other_events += u64::from(has_other_events(sample, transaction));
             }
             TransactionState::Complete => counts.failed_but_complete += u64::from(failed),
             TransactionState::Unanswered | TransactionState::Truncated => {
@@ -349,12 +354,22 @@ fn reply_counts(sides: Sides<'_>) -> ReplyCounts {
                 // nowhere unless something behind it was captured.
                 let connection = &sides.capture.connections[transaction.connection as usize];
                 let may_be_lost = sides.capture.limits.reported_drops > 0 && connection.end == End::Open;
-                counts.ok_but_incomplete += u64::from(is_answered(sample.outcome) && !may_be_lost);
+                let is_whole = is_answered(sample.outcome) && !sample.is_left();
+                counts.ok_but_incomplete += u64::from(is_whole && !may_be_lost);
+                counts.other_events += u64::from(has_other_events(sample, transaction));
             }
             TransactionState::Lossy | TransactionState::NotHttp => {}
         }
     }
     counts
+}
+
+/// True if packets show another number of events than the sample: fewer, of a stream that its user left, since
+/// more may have been on their way.
+fn has_other_events(sample: &Sample, transaction: &Transaction) -> bool {
+    let (Some(own), Some(packets)) = (sample.events, transaction.events) else { return false };
+    let own_count = u64::from(own.events);
+    if own.left { own_count > packets.count } else { own_count != packets.count }
 }
 
 fn tcp_counts(sides: Sides<'_>) -> TcpCounts {

@@ -176,7 +176,12 @@ fn summary(scene: &Scene) -> Value {
 }
 
 fn evidence(scene: &Scene) -> Evidence<'_> {
-    Evidence { samples: &scene.samples, asked: Some(&scene.asked), capture: Some(("capture.pcapng", 1_234)) }
+    Evidence {
+        samples: &scene.samples,
+        events: scene.run.events.as_deref(),
+        asked: Some(&scene.asked),
+        capture: Some(("capture.pcapng", 1_234)),
+    }
 }
 
 /// Places of all numbers below a value, as JSON pointers, each with its path.

@@ -6,7 +6,8 @@
 //! packets acknowledge. What was inferred in this way is `Lossy`.
 
 use super::head::{self, RequestLine};
-use super::reader::{Framing, Owner, Reader};
+use super::reader::{Body, Framing, Owner, Reader};
+use crate::events::EventBody;
 use crate::instant::UnixNs;
 use crate::stream::{Next, Piece, StreamOffset};
 use crate::transaction::{Transaction, TransactionState};
@@ -46,6 +47,7 @@ struct Exchange {
     status: u16,
     body_bytes: u64,
     reply_bytes: u64,
+    events: EventBody,
     pipelined: bool,
     lossy: bool,
     not_http: bool,
@@ -187,6 +189,7 @@ impl Conversation {
             status: exchange.status,
             body_bytes: exchange.body_bytes,
             reply_bytes: exchange.reply_bytes,
+            events: exchange.events.end(exchange.reply_last.filter(|_| exchange.reply_done)),
             state,
         })
     }
@@ -219,6 +222,7 @@ impl Shared {
             status: 0,
             body_bytes: 0,
             reply_bytes: 0,
+            events: EventBody::default(),
             pipelined,
             lossy: self.doubtful,
             not_http: false,
@@ -288,7 +292,7 @@ impl Owner for Requests<'_> {
         }
     }
 
-    fn body(&mut self, _count: u64) {
+    fn body(&mut self, _body: Body<'_>, _at: UnixNs) {
         if let Some(exchange) = self.last() {
             exchange.awaits_word = false;
         }
@@ -385,9 +389,13 @@ impl Owner for Replies<'_> {
         }
     }
 
-    fn body(&mut self, count: u64) {
+    fn body(&mut self, body: Body<'_>, at: UnixNs) {
         if let Some(exchange) = self.0.current() {
-            exchange.body_bytes += count;
+            exchange.body_bytes += body.count();
+            match body {
+                Body::Known(bytes) => exchange.events.take(bytes, at),
+                Body::Unknown(_) => exchange.events.lose(),
+            }
         }
     }
 
@@ -412,7 +420,10 @@ impl Owner for Replies<'_> {
             exchange.lossy |= framing == Framing::Unknown;
             match framing {
                 Framing::Interim => (exchange.reply_first, exchange.reply_last) = (None, None),
-                _ => exchange.status = status,
+                _ => {
+                    exchange.status = status;
+                    exchange.events = EventBody::of(fields.media);
+                }
             }
         }
         if framing == Framing::Tunnel {

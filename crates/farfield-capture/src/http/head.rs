@@ -8,6 +8,7 @@
 //! farfield-http reads the lines of replies with httparse as well. What it makes of their fields is written
 //! a second time here, and the tests hold each against heads whose meaning is known as they are made.
 
+use crate::events::Media;
 use httparse::{EMPTY_HEADER, Error, Header, ParserConfig, Request, Response, Status};
 
 /// Fields for which there is room on the stack.
@@ -27,6 +28,8 @@ pub(crate) struct Fields {
     pub coded: bool,
     /// Lengths that contradict each other or are no numbers.
     pub contradictory: bool,
+    /// `Content-Type` and `Content-Encoding`.
+    pub media: Media,
     /// `Expect: 100-continue`: content may wait for the server's word (RFC 9110, section 10.1.1).
     pub expects: bool,
 }
@@ -241,6 +244,10 @@ impl Fields {
                 if let Some(last) = list(header.value).filter(|coding| !coding.is_empty()).last() {
                     fields.chunked = last.eq_ignore_ascii_case(b"chunked");
                 }
+            } else if is("content-type") {
+                fields.media.note_type(header.value);
+            } else if is("content-encoding") {
+                fields.media.note_encoding(header.value);
             } else if is("expect") {
                 fields.expects = header.value.trim_ascii().eq_ignore_ascii_case(b"100-continue");
             }

@@ -25,14 +25,32 @@ pub(crate) enum Framing {
     Unknown,
 }
 
+/// Bytes of a body.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Body<'a> {
+    Known(&'a [u8]),
+    /// So many, of which only the number is known.
+    Unknown(u64),
+}
+
+impl Body<'_> {
+    /// Number of bytes.
+    pub fn count(self) -> u64 {
+        match self {
+            Body::Known(bytes) => bytes.len() as u64,
+            Body::Unknown(count) => count,
+        }
+    }
+}
+
 /// The receiver of messages and their parts.
 pub(crate) trait Owner {
     /// A message begins at `at`.
     fn begin(&mut self, at: UnixNs);
     /// `count` bytes more of the message.
     fn took(&mut self, count: u64, at: UnixNs);
-    /// `count` of them were body.
-    fn body(&mut self, count: u64);
+    /// These of them were body.
+    fn body(&mut self, body: Body<'_>, at: UnixNs);
     /// Its head.
     fn head(&mut self, head: &[u8]) -> Framing;
     /// The beginning of its head, the rest of which is not known.
@@ -153,14 +171,14 @@ impl Reader {
                 Phase::Between(blank) => self.handle_between(bytes, blank, at, owner),
                 Phase::Head => self.handle_head(bytes, at, head_max, owner),
                 Phase::Body(left) => {
-                    let count = left.min(bytes.len() as u64);
-                    self.take_body(left, count, at, owner);
-                    count as usize
+                    let count = left.min(bytes.len() as u64) as usize;
+                    self.take_body(left, Body::Known(&bytes[..count]), at, owner);
+                    count
                 }
                 Phase::Chunked(state) => self.handle_chunked(state, bytes, at, owner),
                 Phase::UntilClose => {
                     owner.took(bytes.len() as u64, at);
-                    owner.body(bytes.len() as u64);
+                    owner.body(Body::Known(bytes), at);
                     bytes.len()
                 }
                 Phase::Lost => return owner.lost(bytes.len() as u64, at),
@@ -249,10 +267,11 @@ impl Reader {
         }
     }
 
-    /// Takes `count` bytes of a body of which `left` are left.
-    fn take_body(&mut self, left: u64, count: u64, at: UnixNs, owner: &mut impl Owner) {
+    /// Takes bytes of a body of which `left` are left.
+    fn take_body(&mut self, left: u64, body: Body<'_>, at: UnixNs, owner: &mut impl Owner) {
+        let count = body.count();
         owner.took(count, at);
-        owner.body(count);
+        owner.body(body, at);
         self.phase = Phase::Body(left - count);
         if count == left {
             owner.end(at);
@@ -270,10 +289,11 @@ impl Reader {
         let step = state.step(bytes);
         self.phase = Phase::Chunked(state);
         match step {
-            Step::Taken { bytes, body } => {
-                owner.took(bytes as u64, at);
-                owner.body(body);
-                bytes
+            Step::Taken { bytes: taken, body } => {
+                owner.took(taken as u64, at);
+                // A step takes data alone, or none.
+                owner.body(Body::Known(&bytes[..body as usize]), at);
+                taken
             }
             Step::Ended { bytes } => {
                 owner.took(bytes as u64, at);
@@ -291,16 +311,18 @@ impl Reader {
     /// Takes `count` bytes of which only the number is known.
     fn handle_unknown(&mut self, count: u64, at: UnixNs, owner: &mut impl Owner) {
         match self.phase {
-            Phase::Body(left) if count <= left => return self.take_body(left, count, at, owner),
+            Phase::Body(left) if count <= left => {
+                return self.take_body(left, Body::Unknown(count), at, owner);
+            }
             Phase::Body(left) => {
                 owner.lossy();
-                self.take_body(left, left, at, owner);
+                self.take_body(left, Body::Unknown(left), at, owner);
                 owner.lost(count - left, at);
             }
             Phase::Chunked(mut state) => {
                 if state.pass(count) {
                     owner.took(count, at);
-                    owner.body(count);
+                    owner.body(Body::Unknown(count), at);
                     self.phase = Phase::Chunked(state);
                     return;
                 }
@@ -308,7 +330,7 @@ impl Reader {
             }
             Phase::UntilClose => {
                 owner.took(count, at);
-                owner.body(count);
+                owner.body(Body::Unknown(count), at);
                 return;
             }
             Phase::Head => {

@@ -3,7 +3,8 @@
 
 use super::frames::{Frame, Frames, HEADER, Owner};
 use super::hpack::{Decoder, Head};
-use crate::http::{HttpCounts, HttpLimits};
+use crate::events::EventBody;
+use crate::http::{Body, HttpCounts, HttpLimits};
 use crate::instant::UnixNs;
 use crate::stream::Piece;
 use crate::transaction::{Transaction, TransactionState};
@@ -38,6 +39,7 @@ struct Exchange {
     status: u16,
     body_bytes: u64,
     reply_bytes: u64,
+    events: EventBody,
     pipelined: bool,
     lossy: bool,
     not_http: bool,
@@ -180,6 +182,7 @@ impl Conversation {
             status: exchange.status,
             body_bytes: exchange.body_bytes,
             reply_bytes: exchange.reply_bytes,
+            events: exchange.events.end(exchange.reply_last.filter(|_| exchange.reply_done)),
             state,
         })
     }
@@ -290,7 +293,7 @@ struct Requests<'a> {
 impl Owner for Requests<'_> {
     fn data_begins(&mut self, _frame: &Frame) {}
 
-    fn data(&mut self, frame: &Frame, _count: u64) {
+    fn data(&mut self, frame: &Frame, _content: Body<'_>) {
         if let Some(exchange) = self.shared.find(frame.stream) {
             exchange.request_last = exchange.request_last.max(frame.last);
         }
@@ -368,10 +371,15 @@ impl Owner for Replies<'_> {
         }
     }
 
-    fn data(&mut self, frame: &Frame, count: u64) {
+    fn data(&mut self, frame: &Frame, content: Body<'_>) {
         if let Some(exchange) = self.shared.find(frame.stream) {
-            exchange.body_bytes += count;
-            Replies::took(exchange, frame, count);
+            exchange.body_bytes += content.count();
+            match content {
+                Body::Known(bytes) if frame.flags & PADDED == 0 => exchange.events.take(bytes, frame.last),
+                // What of it is padding is known at its end.
+                _ => exchange.events.lose(),
+            }
+            Replies::took(exchange, frame, content.count());
         }
     }
 
@@ -403,6 +411,7 @@ impl Owner for Replies<'_> {
                     0 => {}
                     status => {
                         exchange.status = status;
+                        exchange.events = EventBody::of(head.media);
                         exchange.reply_first.get_or_insert(block.first);
                     }
                 }

@@ -1,7 +1,8 @@
 //! Frames of one direction of HTTP/2 (RFC 9113, section 4.1), cut out of a direction of TCP.
 //!
-//! The content of DATA is only counted, so that it may be missing; other frames are collected whole.
+//! The content of DATA is handed on as it comes, so that it may be missing; other frames are collected whole.
 
+use crate::http::Body;
 use crate::instant::UnixNs;
 use crate::stream::Next;
 
@@ -39,8 +40,8 @@ pub(super) struct Frame {
 pub(super) trait Owner {
     /// The header of a DATA frame.
     fn data_begins(&mut self, frame: &Frame);
-    /// `count` bytes more of a DATA frame's content, of which not all may be body.
-    fn data(&mut self, frame: &Frame, count: u64);
+    /// More of a DATA frame's content, of which not all may be body.
+    fn data(&mut self, frame: &Frame, content: Body<'_>);
     /// Bytes of it were never captured.
     fn lossy(&mut self, frame: &Frame);
     /// A frame is whole. Of DATA, `content` is empty or begins with the length of the padding.
@@ -110,7 +111,7 @@ impl Frames {
             return self.lose(owner);
         }
         frame.last = frame.last.max(at);
-        owner.data(&frame, count);
+        owner.data(&frame, Body::Unknown(count));
         if is_missing {
             owner.lossy(&frame);
         }
@@ -163,7 +164,7 @@ impl Frames {
                         if self.awaits_padding(&frame) {
                             self.buffer.push(bytes[0]);
                         }
-                        owner.data(&frame, count as u64);
+                        owner.data(&frame, Body::Known(&bytes[..count]));
                     } else {
                         self.buffer.extend_from_slice(&bytes[..count]);
                     }

@@ -8,6 +8,7 @@
 //! public.
 
 use super::huffman;
+use crate::events::Media;
 use std::collections::VecDeque;
 
 /// Bytes that an entry of the table takes beside its strings (section 4.1).
@@ -99,6 +100,7 @@ pub(crate) struct Head {
     pub method: Vec<u8>,
     pub path: Vec<u8>,
     pub status: u16,
+    pub media: Media,
 }
 
 impl Default for Decoder {
@@ -178,6 +180,8 @@ impl Head {
             b":status" => {
                 self.status = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok()).unwrap_or(0);
             }
+            b"content-type" => self.media.note_type(value),
+            b"content-encoding" => self.media.note_encoding(value),
             _ => {}
         }
     }
@@ -368,7 +372,7 @@ mod tests {
                 let fields =
                     [(":method", &**method), (":path", path), (":status", &status_text), (&other_name, "y")];
                 let block = other.encode(fields.map(|(name, value)| (name.as_bytes(), value.as_bytes())));
-                let known = Head { method: method.clone().into(), path: path.clone().into(), status: *status };
+                let known = Head { method: method.clone().into(), path: path.clone().into(), status: *status, media: crate::events::Media::default() };
                 prop_assert_eq!(own.read(&block), Some(known));
             }
         }

@@ -3,7 +3,8 @@
 
 use super::frames::{Event, Frames};
 use super::qpack;
-use crate::http::HttpLimits;
+use crate::events::EventBody;
+use crate::http::{Body, HttpLimits};
 use crate::instant::UnixNs;
 use crate::stream::Piece;
 use crate::transaction::{Transaction, TransactionState};
@@ -34,6 +35,7 @@ struct Exchange {
     status: u16,
     body_bytes: u64,
     reply_bytes: u64,
+    events: EventBody,
     pipelined: bool,
     lossy: bool,
     not_http: bool,
@@ -66,6 +68,7 @@ impl Exchange {
             status: 0,
             body_bytes: 0,
             reply_bytes: 0,
+            events: EventBody::default(),
             pipelined,
             lossy: false,
             not_http: false,
@@ -107,19 +110,28 @@ impl Exchange {
                 self.reply_bytes += count;
                 self.reply_last = self.reply_last.max(Some(at));
             }
-            Event::Body(count) => self.body_bytes += count,
-            Event::Section(first, section) => match qpack::read(section).map(|head| head.status) {
-                // Another head follows.
-                Some(100..200) => (self.reply_first, self.reply_last) = (None, None),
-                // Trailers.
-                Some(0) => {}
-                Some(status) => {
-                    self.status = status;
-                    self.reply_first.get_or_insert(first);
-                    self.reply_last = self.reply_last.max(Some(at));
+            Event::Body(body) => {
+                self.body_bytes += body.count();
+                match body {
+                    Body::Known(bytes) => self.events.take(bytes, at),
+                    Body::Unknown(_) => self.events.lose(),
                 }
-                None => self.not_http = true,
-            },
+            }
+            Event::Section(first, section) => {
+                match qpack::read(section).map(|head| (head.status, head.media)) {
+                    // Another head follows.
+                    Some((100..200, _)) => (self.reply_first, self.reply_last) = (None, None),
+                    // Trailers.
+                    Some((0, _)) => {}
+                    Some((status, media)) => {
+                        self.status = status;
+                        self.events = EventBody::of(media);
+                        self.reply_first.get_or_insert(first);
+                        self.reply_last = self.reply_last.max(Some(at));
+                    }
+                    None => self.not_http = true,
+                }
+            }
             Event::Lossy | Event::Lost => self.lossy = true,
             Event::End => {
                 self.reply_done = true;
@@ -225,6 +237,7 @@ impl Conversation {
             target: exchange.target,
             status: exchange.status,
             body_bytes: exchange.body_bytes,
+            events: exchange.events.end(exchange.reply_last.filter(|_| exchange.reply_done)),
             reply_bytes: exchange.reply_bytes,
             state,
         })

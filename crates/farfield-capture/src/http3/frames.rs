@@ -1,5 +1,6 @@
 //! Frames of one direction of a request's stream (RFC 9114, section 7).
 
+use crate::http::Body;
 use crate::instant::UnixNs;
 use crate::stream::Next;
 
@@ -11,8 +12,8 @@ const HEADERS: u64 = 1;
 pub(super) enum Event<'a> {
     /// So many bytes of a frame that counts, its header included.
     Bytes(u64),
-    /// So many bytes of the body.
-    Body(u64),
+    /// Bytes of the body.
+    Body(Body<'a>),
     /// A field section, and when its first byte was there.
     Section(UnixNs, &'a [u8]),
     /// Bytes of it were never captured; what follows can be read.
@@ -73,7 +74,7 @@ impl Frames {
                 Phase::Content { kind: DATA, left } if count <= *left => {
                     *left -= count;
                     hand_on(Event::Bytes(count));
-                    hand_on(Event::Body(count));
+                    hand_on(Event::Body(Body::Unknown(count)));
                     hand_on(Event::Lossy);
                     self.end_frame(hand_on);
                 }
@@ -126,7 +127,7 @@ impl Frames {
                     match *kind {
                         DATA => {
                             hand_on(Event::Bytes(count));
-                            hand_on(Event::Body(count));
+                            hand_on(Event::Body(Body::Known(content)));
                         }
                         HEADERS => {
                             hand_on(Event::Bytes(count));

@@ -26,6 +26,10 @@ fn of_table(index: usize) -> Option<(&'static [u8], &'static [u8])> {
         26 => (b":status", b"304"),
         27 => (b":status", b"404"),
         28 => (b":status", b"503"),
+        42 => (b"content-encoding", b"br"),
+        43 => (b"content-encoding", b"gzip"),
+        // None of their values is a stream of events.
+        44..=54 => (b"content-type", b"text/plain"),
         63 => (b":status", b"100"),
         64 => (b":status", b"204"),
         65 => (b":status", b"206"),
@@ -190,7 +194,7 @@ mod tests {
             }));
             let mut section = Vec::new();
             qpack::encode_stateless(&mut section, fields).expect("a section");
-            let known = Head { method: method.into(), path: path.into(), status };
+            let known = Head { method: method.into(), path: path.into(), status, media: crate::events::Media::default() };
             prop_assert_eq!(read(&section), Some(known));
         }
     }

@@ -223,12 +223,13 @@ pub(super) fn outcomes(judged: Judged<'_>) -> Option<Finding> {
         (replies.ok_but_incomplete, "are answered where packets show no complete reply"),
         (replies.other_status, "have another status than the packets"),
         (replies.other_bytes, "have another length than the packets"),
+        (replies.other_events, "have another number of events than the packets"),
         (replies.failed_but_complete, "failed where packets show a complete reply"),
     ];
     let all: u64 = kinds.iter().map(|(count, _)| count).sum();
     // Replies that both sides read whole are the same, or wrong; how a connection ended they can see
     // differently.
-    if all <= allowed && replies.other_status + replies.other_bytes == 0 {
+    if all <= allowed && replies.other_status + replies.other_bytes + replies.other_events == 0 {
         return None;
     }
     let words: Vec<String> =

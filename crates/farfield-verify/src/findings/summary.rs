@@ -14,6 +14,7 @@ pub(super) fn recounted(judged: Judged<'_>) -> Vec<Finding> {
     let file = sides.run.capture_file.as_deref().filter(|_| limits.cut_short.is_none());
     let evidence = Evidence {
         samples: sides.samples,
+        events: sides.run.events.as_deref(),
         asked: judged.asked,
         capture: file.map(|file| (file, limits.packets)),
     };

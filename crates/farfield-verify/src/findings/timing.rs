@@ -147,9 +147,9 @@ impl Way {
     /// ends of a transfer and of a handshake of TLS come by that way.
     fn shift_ns(self, time: TimeKind) -> i64 {
         match time {
-            TimeKind::Connect | TimeKind::Reply | TimeKind::Service => self.shift_ns,
+            TimeKind::Connect | TimeKind::Reply | TimeKind::Service | TimeKind::FirstEvent => self.shift_ns,
             TimeKind::Response => self.shift_ns / 2,
-            TimeKind::Tls | TimeKind::Transfer => 0,
+            TimeKind::Tls | TimeKind::Transfer | TimeKind::EventGap => 0,
         }
     }
 }

@@ -5,7 +5,7 @@ use super::Recount;
 use super::batches::{Division, NoInterval, TimesByBatch};
 use super::expected::Expected;
 use super::times::{Estimate, Intervals, Sorted, either};
-use farfield_base::{Outcome, Sample};
+use farfield_base::{Outcome, ReplyEvent, Sample};
 use std::collections::BTreeMap;
 
 /// Part of a run.
@@ -17,8 +17,8 @@ pub enum Which {
     Steady,
 }
 
-/// The five times, by name.
-pub const TIMES: [&str; 5] = ["response", "service", "connect", "reply", "transfer"];
+/// The times, by name.
+pub const TIMES: [&str; 6] = ["response", "service", "connect", "reply", "transfer", "first_event"];
 
 /// The time `name` of a sample in nanoseconds, as far as it came to it.
 fn time_of(name: &str, sample: &Sample) -> Option<u64> {
@@ -26,7 +26,10 @@ fn time_of(name: &str, sample: &Sample) -> Option<u64> {
     let (done, sent) = (sample.done.as_ns(), at(sample.sent));
     // Instants that lie the wrong way round have no time between them.
     let span = |from: u64, to: u64| to.saturating_sub(from);
+    let left = sample.events.is_some_and(|events| events.left);
     match name {
+        "response" | "service" | "transfer" if left => None,
+        "first_event" => Some(span(sample.due.as_ns(), at(sample.events?.first)?)),
         "response" => Some(span(sample.due.as_ns(), done)),
         "service" => Some(span(sent?, done)),
         "connect" => Some(span(at(sample.connect_begun)?, at(sample.connected)?)),
@@ -44,6 +47,7 @@ fn age_of(name: &str, sample: &Sample) -> Option<u64> {
         "connect" if at(sample.connected).is_none() => at(sample.connect_begun),
         "reply" if at(sample.first_byte).is_none() => at(sample.sent),
         "transfer" => at(sample.first_byte),
+        "first_event" => sample.events.filter(|own| own.events == 0).map(|_| sample.due.as_ns()),
         _ => None,
     };
     since.map(|since| sample.done.as_ns().saturating_sub(since))
@@ -76,6 +80,41 @@ pub struct TimeCounts {
     pub batches: Result<TimesByBatch, NoInterval>,
 }
 
+impl TimeCounts {
+    fn expected(&self, of: &Recount<'_>) -> Expected {
+        let intervals = if of.has_intervals {
+            Intervals::Of(self.batches.as_ref().map_err(|none| *none))
+        } else {
+            Intervals::Unjudged
+        };
+        self.seen.expected(intervals)
+    }
+}
+
+/// Instants of a part beside those at which its requests were due, since its beginning.
+#[derive(Clone, Copy, Default)]
+struct Ends<'a> {
+    completed: &'a [u64],
+    succeeded: &'a [u64],
+    latest_event: Option<u64>,
+}
+
+/// The gaps before the events that came in a part.
+fn gaps(of: &Recount<'_>, came: &[&ReplyEvent], division: Division, has_batches: bool) -> TimeCounts {
+    let mut values: Vec<(u64, u64)> = Vec::new();
+    for own in came {
+        let at = of.since(own.at.as_ns(), own.at.as_ns());
+        values.extend(own.gap.map(|gap| (at, gap.as_ns())));
+        values.extend((0..own.alongside).map(|_| (at, 0)));
+    }
+    let refused = match has_batches {
+        true => division.beside_sessions(of.session_ns),
+        false => Some(NoInterval::because("not-kept")),
+    };
+    let batches = refused.map_or_else(|| TimesByBatch::of(division, &values), Err);
+    TimeCounts { seen: Sorted::of(values.iter().map(|(_, ns)| *ns)), estimate: None, batches }
+}
+
 /// A time of the requests `due`, of which `judged` count where unfinished ones may be ignored; without
 /// intervals for the reason in `refused`.
 fn time_counts(
@@ -88,7 +127,7 @@ fn time_counts(
 ) -> TimeCounts {
     use Outcome::{ConnectTimedOut, TimedOut, Unfinished};
     let since = |own: &Sample| of.since(own.due.as_ns(), own.due.as_ns());
-    let of_ok = |own: &&&Sample| name == "connect" || own.outcome == Outcome::Ok;
+    let of_ok = |own: &&&Sample| matches!(name, "connect" | "first_event") || own.outcome == Outcome::Ok;
     let value = |own: &&Sample| Some((since(own), time_of(name, own)?));
     let values: Vec<(u64, u64)> = due.iter().filter(of_ok).filter_map(value).collect();
     let is_open = |own: &&&&Sample| matches!(own.outcome, Unfinished | TimedOut | ConnectTimedOut);
@@ -113,6 +152,67 @@ pub struct Events {
     pub reply_bytes: u64,
 }
 
+/// Replies that come in pieces.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Streams {
+    streams: u64,
+    left: u64,
+    /// Replies that stalled, where it is known how long a stall is.
+    pub stalled: Option<u64>,
+    longest_ns: u64,
+}
+
+impl Streams {
+    /// Of the `samples` of a part or of a class in it, some of which are `due` in it.
+    fn of(of: &Recount<'_>, samples: &[&Sample], due: &[&Sample], which: Which) -> Streams {
+        let (from, to) = match which {
+            Which::WarmUp => (0, of.from),
+            Which::Steady => (of.from, of.to),
+        };
+        let is_last = |ns: u64| of.ended_early && ns == to;
+        let is_before = |ns: u64| ns < to || which == Which::Steady && is_last(ns);
+        let is_in = |own: &Sample| is_before(own.due.as_ns()) && own.done.as_ns() >= from;
+        let streams = samples.iter().filter_map(|own| own.events.filter(|_| is_in(own)));
+        let left = streams.clone().filter(|events| events.left).count() as u64;
+        let gaps = || due.iter().map(|own| own.longest_gap.as_ns());
+        Streams {
+            streams: streams.count() as u64,
+            left,
+            stalled: of.stall_ns.map(|stall| gaps().filter(|gap| *gap > stall).count() as u64),
+            longest_ns: gaps().max().unwrap_or(0),
+        }
+    }
+
+    /// With so many events in so long a part, where that is known.
+    fn expected(self, events: Option<u64>, lasted_ns: u64) -> Expected {
+        if self.streams == 0 && events.unwrap_or(0) == 0 {
+            return Expected::Nothing;
+        }
+        let per_s = |events: u64| (lasted_ns > 0).then(|| events as f64 / (lasted_ns as f64 / 1e9));
+        Expected::record([
+            ("streams", Expected::Count(self.streams)),
+            ("left", Expected::Count(self.left)),
+            ("events", events.map_or(Expected::Open, Expected::Count)),
+            (
+                "events_per_s",
+                events.map_or(Expected::Open, |events| Expected::near_or_nothing(per_s(events))),
+            ),
+        ])
+    }
+
+    fn expected_stalls(self, stall_ns: Option<u64>) -> Expected {
+        match (stall_ns, self.stalled) {
+            (Some(_), Some(0)) => Expected::Nothing,
+            (Some(limit), Some(stalled)) => Expected::record([
+                ("limit_ns", Expected::Count(limit)),
+                ("replies", Expected::Count(stalled)),
+                ("longest_ns", Expected::Count(self.longest_ns)),
+            ]),
+            _ => Expected::Open,
+        }
+    }
+}
+
 /// All that is counted of a part, a class or a state.
 pub struct Counted {
     pub requests: u64,
@@ -126,9 +226,13 @@ pub struct Counted {
     offered_interval: Result<[f64; 2], NoInterval>,
     completed_interval: Result<[f64; 2], NoInterval>,
     pub events: Events,
+    pub streams: Streams,
     pub succeeded_interval: Result<[f64; 2], NoInterval>,
     pub lasted_ns: u64,
     pub times: BTreeMap<&'static str, TimeCounts>,
+    /// Gaps between events of streams, and the number of these; `None` where they were not kept.
+    pub gaps: Option<TimeCounts>,
+    pub reply_events: Option<u64>,
     unfinished: Sorted,
 }
 
@@ -164,9 +268,19 @@ impl Counted {
             Which::WarmUp => of.from,
             Which::Steady => of.left(),
         };
-        let mut counted =
-            Counted::requests(of, &due, &TIMES, lasted_ns, which == Which::Steady, [&completed, &succeeded]);
+        let streams = Streams::of(of, &samples().collect::<Vec<_>>(), &due, which);
+        let came = of.events.map(|events| {
+            let own = events.iter().filter(|own| class.is_none_or(|class| own.class == class));
+            own.filter(|own| of.came(which, own)).collect::<Vec<_>>()
+        });
+        let steady = which == Which::Steady;
+        let latest = came.iter().flatten().map(|own| of.since(own.at.as_ns(), own.at.as_ns())).max();
+        let ends = Ends { completed: &completed, succeeded: &succeeded, latest_event: latest };
+        let (division, mut counted) = Counted::requests(of, &due, &TIMES, lasted_ns, steady, ends);
+        counted.gaps = came.as_deref().map(|came| gaps(of, came, division, steady));
+        counted.reply_events = came.map(|came| came.iter().map(|own| own.events()).sum());
         counted.events = events;
+        counted.streams = streams;
         counted
     }
 
@@ -175,7 +289,7 @@ impl Counted {
         let own = of.samples.iter().filter(|own| own.request == number);
         let due: Vec<&Sample> = own.filter(|own| of.is_due(Which::Steady, own)).collect();
         // A state that was never asked for has no batches.
-        Counted::requests(of, &due, &["response"], of.left(), !due.is_empty(), [&[], &[]])
+        Counted::requests(of, &due, &["response"], of.left(), !due.is_empty(), Ends::default()).1
     }
 
     fn requests(
@@ -184,10 +298,11 @@ impl Counted {
         names: &[&'static str],
         lasted_ns: u64,
         has_batches: bool,
-        [completed, succeeded]: [&[u64]; 2],
-    ) -> Counted {
+        Ends { completed, succeeded, latest_event }: Ends<'_>,
+    ) -> (Division, Counted) {
         let since = |own: &Sample| of.since(own.due.as_ns(), own.due.as_ns());
-        let latest = due.iter().map(|own| since(own)).chain(completed.iter().copied()).max();
+        let latest = due.iter().map(|own| since(own)).chain(completed.iter().copied()).chain(latest_event);
+        let latest = latest.max();
         let division = Division::of(lasted_ns, latest.unwrap_or(0));
         let none = NoInterval::because("not-kept");
         let mut outcomes: BTreeMap<u8, u64> = BTreeMap::new();
@@ -232,7 +347,7 @@ impl Counted {
         let open = due.iter().filter(|own| own.outcome == Outcome::Unfinished);
         let unfinished = Sorted::of(open.filter_map(|own| age_of("response", own)));
         let share = failed.len() as f64 / judged.len() as f64;
-        Counted {
+        let counted = Counted {
             requests: due.len() as u64,
             begun: due.iter().filter(|own| own.begun().is_some()).count() as u64,
             outcomes,
@@ -243,11 +358,15 @@ impl Counted {
             offered_interval: if ignored { Err(none) } else { rate_of(&dues) },
             completed_interval: rate_of(completed),
             events: Events::default(),
+            streams: Streams::default(),
             succeeded_interval: rate_of(succeeded),
             lasted_ns,
             times,
+            gaps: None,
+            reply_events: None,
             unfinished,
-        }
+        };
+        (division, counted)
     }
 
     /// Requests that ended so.
@@ -266,7 +385,9 @@ impl Counted {
         let estimates = self.times.iter().map(|(name, counts)| {
             (*name, counts.estimate.as_ref().map_or(Expected::Nothing, Estimate::expected))
         });
-        let times = self.times.keys().map(|name| (*name, self.time(of, name)));
+        let times = self.times.keys().map(|name| (*name, self.expected_time(of, name)));
+        let gaps = self.gaps.as_ref().map_or(Expected::Open, |gaps| gaps.expected(of));
+        let times = times.chain([("event_gap", gaps)]);
         Expected::record([
             ("requests", Expected::Count(self.requests)),
             ("begun", Expected::Count(self.begun)),
@@ -277,6 +398,8 @@ impl Counted {
             ("times", Expected::Record(times.collect())),
             ("estimates", Expected::Record(estimates.collect())),
             ("unfinished", self.unfinished.expected(of.without_intervals())),
+            ("events", self.streams.expected(self.reply_events, self.lasted_ns)),
+            ("stalls", self.streams.expected_stalls(of.stall_ns)),
             ("outcomes", self.outcomes(of)),
             ("statuses", self.statuses(of)),
         ])
@@ -295,20 +418,19 @@ impl Counted {
             ("error_share", Expected::near_or_nothing(self.error_share)),
             ("error_share_interval", error_interval),
             ("no_error_share_interval", no_error_interval),
-            ("response", self.time(of, "response")),
+            ("response", self.expected_time(of, "response")),
             ("outcomes", self.outcomes(of)),
             ("statuses", self.statuses(of)),
         ])
     }
 
-    fn time(&self, of: &Recount<'_>, name: &str) -> Expected {
-        let counts = &self.times[name];
-        let intervals = if of.has_intervals {
-            Intervals::Of(counts.batches.as_ref().map_err(|none| *none))
-        } else {
-            Intervals::Unjudged
-        };
-        counts.seen.expected(intervals)
+    fn expected_time(&self, of: &Recount<'_>, name: &str) -> Expected {
+        self.times[name].expected(of)
+    }
+
+    /// The time of this field of a summary.
+    pub fn time(&self, field: &str) -> Option<&TimeCounts> {
+        if field == "event_gap" { self.gaps.as_ref() } else { self.times.get(field) }
     }
 
     fn rates(&self, of: &Recount<'_>, scheduled: Option<u64>) -> Expected {

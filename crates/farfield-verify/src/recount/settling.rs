@@ -31,7 +31,7 @@ struct Stretch {
 /// The record that a summary should have. One by an older farfield lacks it, and where a run did not go to
 /// its end it is null.
 pub(super) fn expected(recount: &Recount<'_>, said: Option<&Value>, is_complete: bool) -> Expected {
-    let ok = || recount.samples.iter().filter(|own| own.outcome == Outcome::Ok);
+    let ok = || recount.samples.iter().filter(|own| own.outcome == Outcome::Ok && !own.is_left());
     let last = ok().map(|own| own.due.as_ns()).max().unwrap_or(0);
     let mut length = SHORTEST_NS;
     while last / length >= STRETCHES {

@@ -116,6 +116,7 @@ impl Scene {
                 set_aside: SetAside::default(),
                 end: window.measure_to,
                 start: RunStart::Exact(START),
+                events: None,
                 connections: Some(Vec::new()),
                 summary: None,
                 capture_file: None,
@@ -129,6 +130,7 @@ impl Scene {
                 load,
                 seed,
                 policy: AskedPolicy { requests_max, parallel: 1, depth: 1, shares: false },
+                stall_ns: 500_000_000,
                 own_sessions: false,
                 mix: vec![1.0],
                 paths: Vec::new(),
@@ -219,6 +221,7 @@ impl Scene {
             status: 200,
             body_bytes: 1_000,
             reply_bytes: 1_200,
+            events: None,
             state: TransactionState::Complete,
         });
         let connection = &mut self.capture.connections[connection as usize];

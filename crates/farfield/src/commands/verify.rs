@@ -9,10 +9,11 @@ use crate::flags::{Format, VerifyFlags};
 use crate::output;
 use crate::problem::Problem;
 use farfield_base::random::Seed;
-use farfield_base::{Duration, Instant, Sample, Window};
+use farfield_base::{Duration, Instant, ReplyEvent, Sample, Window};
 use farfield_capture::{Capture, Options, Secrets, ServerFilter};
 use farfield_engine::PlaneKind;
 use farfield_files::{Folder, open_regular, open_stream};
+use farfield_measure::events::{self, EVENTS_FILE};
 use farfield_measure::samples::{Keep, SamplesFile};
 use farfield_measure::verdict::CaptureAgreement;
 use farfield_measure::{Summary, connections};
@@ -49,6 +50,9 @@ const CLOCK_SET_NS: u64 = 1_000_000;
 /// Samples beyond which the check at the end of a run is left to the command: about half a kilobyte of
 /// memory each, and as much for each connection.
 const SAMPLES_AT_END: u64 = 5_000_000;
+
+/// Events of streams beyond which they are not looked at: each takes some 100 bytes of memory.
+const EVENTS_MAX: u64 = 20_000_000;
 
 /// A capture's origin: who took it, and at which place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -306,6 +310,18 @@ fn read_capture(
     farfield_capture::read(BufReader::new(file), &options).map_err(|error| unreadable(path, error))
 }
 
+/// The events of the run's streams; `None` where it left none, or more than can be looked at.
+fn read_events(directory: &Path) -> Result<Option<Vec<ReplyEvent>>, Problem> {
+    let path = directory.join(EVENTS_FILE);
+    let events = match directory::open(&path) {
+        Ok(file) => events::read_parquet(file).map_err(|error| unreadable(&path, error))?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(unreadable(&path, error)),
+    };
+    let count: u64 = events.iter().map(ReplyEvent::events).sum();
+    Ok(Some(events).filter(|_| count <= EVENTS_MAX))
+}
+
 /// The run's record of itself.
 fn record(
     directory: &Path,
@@ -332,6 +348,7 @@ fn record(
         end: last.max(window.measure_to),
         start: start(summary, origin),
         connections,
+        events: read_events(directory)?,
         set_aside: said.as_ref().map(SetAside::of).unwrap_or_default(),
         summary: None,
         capture_file: origin.file().map(str::to_owned),
@@ -415,6 +432,7 @@ fn asked(plan: &RunPlan, is_secured: bool) -> Asked {
             },
             shares: policy.policy == Reuse::SharedPool || inherits && policy.policy != Reuse::OneRequest,
         },
+        stall_ns: scenario.events.stall.as_ns(),
         own_sessions: scenario.session.is_some(),
         mix: if scenario.session.is_some() { Vec::new() } else { mix },
         paths: path_delays(scenario),

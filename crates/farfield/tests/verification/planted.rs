@@ -131,7 +131,7 @@ fn is_counted_again(run: &Ended) {
     let (samples, summary) = (run.samples(), run.summary());
     assert!(samples.len() > 20, "{}", samples.len());
     let said = serde_json::to_value(&summary).expect("names are strings");
-    let evidence = Evidence { samples: &samples, asked: None, capture: None };
+    let evidence = Evidence { samples: &samples, events: None, asked: None, capture: None };
     let found = recount(&said, evidence).expect("a run that has ended");
     assert_eq!((found.differences, found.unread), (Vec::new(), Vec::new()));
     // The drain ends with the last request, or when users who think have nothing more to do.

@@ -21,7 +21,7 @@ fn aside(ended: &Ended) -> SetAsideSummary {
 fn is_counted_again(ended: &Ended) {
     let (samples, said) =
         (ended.samples(), serde_json::to_value(ended.summary()).expect("names are strings"));
-    let evidence = Evidence { samples: &samples, asked: None, capture: None };
+    let evidence = Evidence { samples: &samples, events: None, asked: None, capture: None };
     let found = recount(&said, evidence).expect("a run that has ended");
     assert_eq!((found.differences, found.unread), (Vec::new(), Vec::new()));
     // Without what is set aside nothing agrees.
