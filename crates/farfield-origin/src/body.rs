@@ -1,12 +1,13 @@
 //! Bodies of replies: whole pages, and any number of filler bytes out of one static buffer.
 //!
-//! Nothing is allocated or copied here: every frame is a slice of what is there already.
+//! Nothing is allocated or copied here, but for events: every frame is a slice of what is there already.
 
+use crate::events::EventBody;
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 /// The body of a reply.
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub(crate) enum ReplyBody {
     Filler(Filler),
     /// Filler of a length that is not announced: chunked in HTTP/1.1, ended by the close in 1.0.
     Chunked(Filler),
+    /// Events, each when it is due.
+    Events(Box<EventBody>),
 }
 
 /// The rest of a body of filler.
@@ -58,13 +61,14 @@ impl Body for ReplyBody {
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
+        context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let data = match &mut *self {
             ReplyBody::Empty => None,
             ReplyBody::Whole(bytes) => Some(std::mem::take(bytes)).filter(|bytes| !bytes.is_empty()),
             ReplyBody::Filler(filler) => filler.next(FILLER.len()),
             ReplyBody::Chunked(filler) => filler.next(CHUNK),
+            ReplyBody::Events(events) => ready!(events.poll_next(context)),
         };
         Poll::Ready(data.map(|data| Ok(Frame::data(data))))
     }
@@ -74,6 +78,7 @@ impl Body for ReplyBody {
             ReplyBody::Empty => true,
             ReplyBody::Whole(bytes) => bytes.is_empty(),
             ReplyBody::Filler(filler) | ReplyBody::Chunked(filler) => filler.position == filler.length,
+            ReplyBody::Events(events) => events.is_over(),
         }
     }
 
@@ -82,7 +87,7 @@ impl Body for ReplyBody {
             ReplyBody::Empty => SizeHint::with_exact(0),
             ReplyBody::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
             ReplyBody::Filler(filler) => SizeHint::with_exact(filler.length - filler.position),
-            ReplyBody::Chunked(_) => SizeHint::default(),
+            ReplyBody::Chunked(_) | ReplyBody::Events(_) => SizeHint::default(),
         }
     }
 }

@@ -28,7 +28,12 @@ impl Clock {
     /// Waits until `instant`: never less, usually some tens of microseconds more.
     pub(crate) async fn reach(&self, instant: Instant) {
         if self.now() < instant {
-            Timer::at(self.start + std::time::Duration::from_nanos(instant.as_ns())).await;
+            self.timer(instant).await;
         }
+    }
+
+    /// A timer that ends at `instant`.
+    pub(crate) fn timer(&self, instant: Instant) -> Timer {
+        Timer::at(self.start + std::time::Duration::from_nanos(instant.as_ns()))
     }
 }

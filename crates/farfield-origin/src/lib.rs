@@ -14,6 +14,7 @@ mod body;
 mod clock;
 mod config;
 mod connections;
+mod events;
 mod failures;
 pub mod fault;
 mod http3;

@@ -10,11 +10,13 @@
 //! | `/bytes/N` | N bytes (`1024`, `64KiB`), at most [`MAX_BODY`] |
 //! | `/chunked/N` | N bytes in the chunked coding (HTTP/1.0: ended by the close) |
 //! | `/delay/MS` | an empty reply after MS milliseconds (`0.5`) or any time with its unit (`20us`), at most [`MAX_DELAY`] |
+//! | `/events/N/GAP` | an event stream of N events (0: without end), one each GAP, a time as of `/delay`; `/events/N/GAP/PAUSE` pauses for so much longer before the one in the middle |
 //! | `/status/CODE` | an empty reply with that status, 200 to 599 |
 //! | `/echo-length` and all below | how many bytes the request's body had |
 //!
 //! The method does not matter, except that HEAD gets no body; a request's body is read on every path.
 
+use crate::events::EventPlan;
 use farfield_base::{Bytes, Duration};
 use hyper::StatusCode;
 
@@ -39,6 +41,8 @@ pub(crate) enum Route {
     Chunked(u64),
     /// An empty reply, so much later.
     Delay(Duration),
+    /// A stream of events.
+    Events(EventPlan),
     /// An empty reply with this status.
     Status(StatusCode),
     /// The length of the request's body.
@@ -75,6 +79,7 @@ impl Route {
             ("bytes", Some(size)) => body_length(size).map(Route::Bytes).ok_or(BAD_SIZE),
             ("chunked", Some(size)) => body_length(size).map(Route::Chunked).ok_or(BAD_SIZE),
             ("delay", Some(time)) => delay(time).map(Route::Delay).ok_or(BAD_DELAY),
+            ("events", Some(plan)) => events(plan).map(Route::Events).ok_or(BAD_EVENTS),
             ("status", Some(code)) => status(code).map(Route::Status).ok_or(BAD_STATUS),
             _ => Err(Refusal::Unknown),
         }
@@ -85,6 +90,10 @@ const BAD_SIZE: Refusal =
     Refusal::Parameter("Not a size from 0 to 1GiB; ask for one such as /bytes/1024 or /chunked/64KiB.\n");
 const BAD_DELAY: Refusal =
     Refusal::Parameter("Not a time from 0 to 1h; ask for milliseconds such as /delay/0.5, or /delay/20us.\n");
+const BAD_EVENTS: Refusal = Refusal::Parameter(
+    "Not a stream of events; ask for a number of them and a time between two such as /events/20/50, with a pause in the \
+     middle as in /events/20/50/600, or without end as in /events/0/100. Times are at most 1h.\n",
+);
 const BAD_STATUS: Refusal =
     Refusal::Parameter("Not a final status, 200 to 599; ask for one such as /status/404.\n");
 
@@ -139,6 +148,16 @@ fn body_length(size: &str) -> Option<u64> {
     (length <= MAX_BODY.0).then_some(length)
 }
 
+fn events(plan: &str) -> Option<EventPlan> {
+    let mut parts = plan.split('/');
+    let count = parts.next()?.parse().ok()?;
+    let gap = delay(parts.next()?)?;
+    let pause = parts.next().map_or(Some(Duration::ZERO), delay)?;
+    // Without any time between them, events without end would be all that the server does.
+    let is_endless = count == 0 && gap < Duration::from_ms(1);
+    (parts.next().is_none() && !is_endless).then_some(EventPlan { count, gap, pause })
+}
+
 fn delay(time: &str) -> Option<Duration> {
     let delay = match time.parse::<f64>() {
         Ok(ms) if ms >= 0.0 => Duration::from_secs_f64(ms / 1e3),
@@ -172,6 +191,9 @@ mod tests {
         check("/delay/250", Route::Delay(Duration::from_ms(250)));
         check("/delay/0.05", Route::Delay(Duration::from_us(50)));
         check("/delay/20us", Route::Delay(Duration::from_us(20)));
+        let [gap, pause] = [Duration::from_ms(50), Duration::from_ms(600)];
+        check("/events/20/50", Route::Events(EventPlan { count: 20, gap, pause: Duration::ZERO }));
+        check("/events/0/50ms/0.6s", Route::Events(EventPlan { count: 0, gap, pause }));
         check("/status/404", Route::Status(StatusCode::NOT_FOUND));
         check("/echo-length", Route::EchoLength);
         check("/echo-length/any/where", Route::EchoLength);
@@ -191,6 +213,12 @@ mod tests {
             "/bytes/1025MiB",
             "/bytes/99999999999999999999",
             "/chunked/x",
+            "/events/",
+            "/events/20",
+            "/events/-1/50",
+            "/events/20/50/600/1",
+            "/events/20/2h",
+            "/events/0/0.5",
             "/delay/",
             "/delay/-1",
             "/delay/NaN",

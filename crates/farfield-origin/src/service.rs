@@ -7,6 +7,7 @@
 use crate::body::ReplyBody;
 use crate::clock::Clock;
 use crate::config::OriginConfig;
+use crate::events::EventBody;
 use crate::failures::Failures;
 use crate::fault::Faults;
 use crate::queue::ServiceQueue;
@@ -97,6 +98,7 @@ const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 const BINARY: HeaderValue = HeaderValue::from_static("application/octet-stream");
 const STYLE_SHEET: HeaderValue = HeaderValue::from_static("text/css");
+const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 const SCRIPT: HeaderValue = HeaderValue::from_static("text/javascript");
 const IMAGE: HeaderValue = HeaderValue::from_static("image/png");
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
@@ -222,6 +224,9 @@ impl Service {
             Route::Bytes(length) => found(BINARY, ReplyBody::filler(length)),
             Route::Chunked(length) => found(BINARY, ReplyBody::chunked(length)),
             Route::Delay(_) => found(TEXT, ReplyBody::Empty),
+            Route::Events(plan) => {
+                found(EVENTS, ReplyBody::Events(Box::new(EventBody::begin(plan, self.clock))))
+            }
             Route::Status(status) => Ok(reply(status, TEXT, ReplyBody::Empty)),
             Route::EchoLength => found(TEXT, ReplyBody::Whole(format!("{received}\n").into())),
         }

@@ -203,6 +203,7 @@ const INDEX_HEAD: &str = r#"<!doctype html>
 <li><a href="/bytes/64KiB">/bytes/N</a>: N bytes
 <li><a href="/chunked/64KiB">/chunked/N</a>: N bytes in the chunked coding
 <li><a href="/delay/100">/delay/MS</a>: an empty reply after MS milliseconds
+<li><a href="/events/20/50/600">/events/N/GAP/PAUSE</a>: N server-sent events, GAP milliseconds apart, with a PAUSE in the middle
 <li><a href="/status/404">/status/CODE</a>: an empty reply with that status
 <li>/echo-length: how many bytes the request's body had
 </ul>
