@@ -1,9 +1,10 @@
 //! `events.parquet`: the events of replies that are streams, in the order in which they came to the
 //! collector.
 //!
-//! A row is what ended within one piece of a stream, such as a chunk: an event, and those `alongside` it. Columns:
-//! `at_ns` in nanoseconds since the start of the run; `gap_ns`, the time from the event before, null for the
-//! first of its stream; `alongside`; `user`, `connection`, `number`, `request` and `class` as in the samples.
+//! A row is what ended within one piece of a stream, such as a chunk: an event, and those `alongside` it.
+//! Columns: `at_ns` in nanoseconds since the start of the run; `gap_ns`, the time from the event before, null
+//! for the first of its stream; `alongside`; `user`, `connection`, `number`, `request` and `class` as in the
+//! samples.
 //!
 //! Rows are written 65,536 at a time, and the file is whole when the run has ended: unlike the samples, a run
 //! that was killed leaves none that can be read.
@@ -50,6 +51,11 @@ impl<W: Write + Send> EventsWriter<W> {
     pub fn write(&mut self, event: &ReplyEvent) -> Result<(), ParquetError> {
         self.rows.push(*event);
         if self.rows.len() == GROUP_ROWS { self.flush() } else { Ok(()) }
+    }
+
+    /// Bytes that were written so far.
+    pub fn bytes(&self) -> u64 {
+        self.file.bytes_written() as u64
     }
 
     /// Ends the file.

@@ -255,8 +255,8 @@ impl Fold {
         }
     }
 
-    /// Counts events of a stream in the figures of the part in which they came. Where seconds may be set aside,
-    /// theirs is [decided](Self::set_aside).
+    /// Counts events of a stream in the figures of the part in which they came. Where seconds may be set
+    /// aside, theirs is [decided](Self::set_aside).
     pub fn note_event_figures(&mut self, event: &ReplyEvent) {
         if event.at < self.window.measure_from {
             return self.warm_up.note_event(event, Duration::ZERO);

@@ -21,6 +21,7 @@ mod markdown;
 pub mod page;
 pub mod runs;
 mod secrets;
+mod streams;
 pub mod sweep;
 pub mod terminal;
 pub mod verification;

@@ -16,10 +16,10 @@ mod states;
 mod text;
 
 use crate::figures::{bytes_rate, count, from_to, percent, rate, reach, three_digits, time};
+use crate::streams::{events_in_words, stalls_in_words};
 use farfield_measure::engine_stats::ServerLimits;
 use farfield_measure::summary::{
-    EstimateSummary, EstimatedTime, EventsSummary, NetworkSummary, OutcomeCount, PartSummary, PathSummary,
-    StallsSummary, TimingSummary,
+    EstimateSummary, EstimatedTime, NetworkSummary, OutcomeCount, PartSummary, PathSummary, TimingSummary,
 };
 use farfield_measure::verdict::{CheckState, Disturbed};
 use farfield_measure::{Heading, Quantile, Summary, ThresholdResult};
@@ -206,36 +206,10 @@ fn measured(summary: &Summary) -> Vec<String> {
         disturbed
             .map(|_| labelled("", "* may be farfield's own time: stalls, or the host, can have moved it")),
     );
-    lines.extend(summary.steady.events.as_ref().map(events_row));
-    lines.extend(summary.steady.stalls.as_ref().map(stalls_row));
+    let events = summary.steady.events.as_ref().map(|own| labelled("events", &events_in_words(own)));
+    let stalls = summary.steady.stalls.as_ref().map(|own| labelled("stalls", &stalls_in_words(own)));
+    lines.extend(events.into_iter().chain(stalls));
     lines
-}
-
-/// Streams of events and their rate.
-fn events_row(events: &EventsSummary) -> String {
-    let per_s = events.events_per_s.map_or_else(String::new, |per_s| format!(" ({})", rate(per_s)));
-    let left = match events.left {
-        0 => String::new(),
-        left => format!(", {} left by their users", count(left)),
-    };
-    let text = format!("{} in {}{per_s}{left}", count(events.events), of_streams(events.streams));
-    labelled("events", &text)
-}
-
-fn of_streams(streams: u64) -> String {
-    format!("{} {}", count(streams), if streams == 1 { "stream" } else { "streams" })
-}
-
-/// Replies in the midst of which nothing came for long.
-fn stalls_row(stalls: &StallsSummary) -> String {
-    let replies = if stalls.replies == 1 { "reply" } else { "replies" };
-    let text = format!(
-        "{} {replies} paused for more than {}, {} at most",
-        count(stalls.replies),
-        time(stalls.limit_ns),
-        time(stalls.longest_ns)
-    );
-    labelled("stalls", &text)
 }
 
 /// The reach of the 95 % intervals of the response times; where none has one, how long a run would need to be

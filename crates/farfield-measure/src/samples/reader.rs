@@ -204,10 +204,7 @@ impl<R: ChunkReader + 'static> SamplesFile<R> {
         let mut http_version =
             if version < 7 { of_streams(&stream) } else { columns.optional::<Int32Type>()? };
         let mut longest_gap = columns.since::<Int64Type>(8)?;
-        let mut first_event = columns.since::<Int64Type>(8)?;
-        let mut last_event = columns.since::<Int64Type>(8)?;
-        let mut events = columns.since::<Int32Type>(8)?;
-        let mut left = columns.since::<Int32Type>(8)?;
+        let mut events = columns.events()?;
         let mut row = || -> Option<Result<Sample, SamplesError>> {
             Some(sample(Row {
                 due: due.next()?,
@@ -239,10 +236,7 @@ impl<R: ChunkReader + 'static> SamplesFile<R> {
                 stalled_us: stalled_us.next()?,
                 http_version: http_version.next()?,
                 longest_gap: longest_gap.next()?,
-                first_event: first_event.next()?,
-                last_event: last_event.next()?,
                 events: events.next()?,
-                left: left.next()?,
             }))
         };
         std::iter::from_fn(&mut row).collect()
@@ -312,10 +306,34 @@ struct Row {
     stalled_us: Option<i32>,
     http_version: Option<i32>,
     longest_gap: Option<i64>,
-    first_event: Option<i64>,
-    last_event: Option<i64>,
+    events: EventRow,
+}
+
+/// The columns of one row on events.
+struct EventRow {
+    first: Option<i64>,
+    last: Option<i64>,
     events: Option<i32>,
     left: Option<i32>,
+}
+
+/// The columns on events, of a row group.
+struct EventColumns {
+    first: IntoIter<Option<i64>>,
+    last: IntoIter<Option<i64>>,
+    events: IntoIter<Option<i32>>,
+    left: IntoIter<Option<i32>>,
+}
+
+impl EventColumns {
+    fn next(&mut self) -> Option<EventRow> {
+        Some(EventRow {
+            first: self.first.next()?,
+            last: self.last.next()?,
+            events: self.events.next()?,
+            left: self.left.next()?,
+        })
+    }
 }
 
 fn sample(row: Row) -> Result<Sample, SamplesError> {
@@ -343,7 +361,7 @@ fn sample(row: Row) -> Result<Sample, SamplesError> {
         tls: tls(&row)?,
         http: http(&row)?,
         longest_gap: Duration::from_ns(row.longest_gap.unwrap_or(0) as u64),
-        events: events(&row)?,
+        events: events(&row.events)?,
         page: page(row.page)?,
         session: row.session.map_or(Sample::NO_SESSION, |session| session as u32),
     })
@@ -405,7 +423,7 @@ fn http(row: &Row) -> Result<HttpStats, SamplesError> {
     })
 }
 
-fn events(row: &Row) -> Result<Option<EventStats>, SamplesError> {
+fn events(row: &EventRow) -> Result<Option<EventStats>, SamplesError> {
     let Some(events) = row.events.map(i32::cast_unsigned) else { return Ok(None) };
     let wrong = |column, found: Option<i64>| {
         let found = found.map_or("nothing".to_owned(), |found| found.to_string());
@@ -421,8 +439,8 @@ fn events(row: &Row) -> Result<Option<EventStats>, SamplesError> {
         Some(1) => true,
         found => return Err(wrong("left", found.map(i64::from))),
     };
-    let first = stamp("first_event_ns", row.first_event)?;
-    Ok(Some(EventStats { events, first, last: stamp("last_event_ns", row.last_event)?, left }))
+    let first = stamp("first_event_ns", row.first)?;
+    Ok(Some(EventStats { events, first, last: stamp("last_event_ns", row.last)?, left }))
 }
 
 fn outcome(name: &ByteArray) -> Result<Outcome, SamplesError> {
@@ -461,6 +479,16 @@ impl<R: ChunkReader + 'static> GroupReader<'_, R> {
         let mut values = values.into_iter();
         let value = |level| if level == 0 { None } else { values.next() };
         Ok(present.into_iter().map(value).collect::<Vec<_>>().into_iter())
+    }
+
+    /// The columns on events, which are one behind another.
+    fn events(&mut self) -> Result<EventColumns, SamplesError> {
+        Ok(EventColumns {
+            first: self.since::<Int64Type>(8)?,
+            last: self.since::<Int64Type>(8)?,
+            events: self.since::<Int32Type>(8)?,
+            left: self.since::<Int32Type>(8)?,
+        })
     }
 
     /// The next column, which files have since version `first`; nulls in an earlier one.

@@ -2,6 +2,7 @@
 
 use crate::figures::{by_status, bytes_rate, count, from_to, percent, rate, time};
 use crate::markdown::{code, plain};
+use crate::streams::{events_in_words, stalls_in_words};
 use crate::terminal::quantity;
 use farfield_measure::summary::{PathSummary, QuantileSummary, TimingSummary};
 use farfield_measure::verdict::{Check, CheckState, Disturbed};
@@ -136,6 +137,12 @@ fn times(text: &mut String, summary: &Summary) {
         }
     }
     text.push('\n');
+    let events = steady.events.as_ref().map(|own| format!("Events: {}. ", events_in_words(own)));
+    let stalls = steady.stalls.as_ref().map(|own| format!("Stalls: {}.", stalls_in_words(own)));
+    if events.is_some() || stalls.is_some() {
+        let words = [events, stalls].into_iter().flatten().collect::<String>();
+        let _ = writeln!(text, "{}\n", words.trim_end());
+    }
     if disturbed.is_some() {
         text.push_str("\\* may be farfield's own time: stalls, or the host, can have moved it.\n\n");
     }

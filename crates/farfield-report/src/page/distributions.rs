@@ -26,7 +26,7 @@ pub(super) fn charts(page: &mut String, run: &RunDirectory) {
         Ok(intervals) => intervals,
         Err(why) => return missing(page, &why),
     };
-    let times: Vec<&Interval> = ["response", "service", "connect"]
+    let times: Vec<&Interval> = ["response", "service", "connect", "first-event", "event-gap"]
         .iter()
         .filter_map(|time| intervals.iter().find(|interval| interval.tag == format!("steady.{time}")))
         .filter(|interval| !interval.bins.is_empty())

@@ -1,0 +1,37 @@
+//! Replies that come in pieces, in words: the same in the terminal, on the page and in Markdown.
+
+use crate::figures::{count, rate, time};
+use farfield_measure::summary::{EventsSummary, StallsSummary};
+
+/// Streams of events and their rate: `1,600 in 100 streams (533/s), 3 left by their users`.
+pub(crate) fn events_in_words(events: &EventsSummary) -> String {
+    let per_s = events.events_per_s.map_or_else(String::new, |per_s| format!(" ({})", rate(per_s)));
+    let left = match events.left {
+        0 => String::new(),
+        left => format!(", {} left by their users", count(left)),
+    };
+    let streams = if events.streams == 1 { "stream" } else { "streams" };
+    format!("{} in {} {streams}{per_s}{left}", count(events.events), count(events.streams))
+}
+
+/// Replies in the midst of which nothing came for long: `3 replies paused for more than 500ms, …`.
+pub(crate) fn stalls_in_words(stalls: &StallsSummary) -> String {
+    let replies = if stalls.replies == 1 { "reply" } else { "replies" };
+    let (limit, longest) = (time(stalls.limit_ns), time(stalls.longest_ns));
+    format!("{} {replies} paused for more than {limit}, {longest} at most", count(stalls.replies))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_a_stream_and_two_are_streams() {
+        let events = EventsSummary { streams: 1, left: 0, events: 3, events_per_s: None };
+        assert_eq!(events_in_words(&events), "3 in 1 stream");
+        let more = EventsSummary { streams: 2, left: 1, events: 1_600, events_per_s: Some(533.0) };
+        assert_eq!(events_in_words(&more), "1,600 in 2 streams (533/s), 1 left by their users");
+        let stalls = StallsSummary { limit_ns: 500_000_000, replies: 1, longest_ns: 612_000_000 };
+        assert_eq!(stalls_in_words(&stalls), "1 reply paused for more than 500ms, 612ms at most");
+    }
+}
