@@ -71,27 +71,53 @@ pub(crate) struct RunFiles {
     pub reserve: Reserve,
     /// Writer of events of streams, once there are any that are kept.
     pub events: Option<EventsWriter<File>>,
-    /// The disk took no more of them.
+    /// Bytes that the file of events may have.
+    pub events_budget: u64,
+    /// No more of them are kept.
     pub events_refused: bool,
     /// Writer of the series and histograms during the run; `None` if it could not be started.
     pub side_files: Option<SideFiles>,
 }
 
 impl RunFiles {
-    /// Writes events of a stream, where samples are kept. After an error it writes none.
-    fn write_event(&mut self, event: &ReplyEvent) -> Result<(), RunDirectoryError> {
+    /// Writes events of a stream, where all samples are kept. A file that the disk does not take, or that
+    /// outgrows the budget, is removed: a part of it would be taken for all.
+    fn write_event(&mut self, event: &ReplyEvent) -> Result<(), EventsRefused> {
         if self.keep != Keep::All || self.events_refused {
             return Ok(());
         }
-        let refuse = |error: ParquetError| self.directory.refused(EVENTS_FILE, io::Error::other(error));
-        if self.events.is_none() {
-            let file = self.directory.begin(EVENTS_FILE)?;
-            self.events = Some(EventsWriter::begin(file).map_err(refuse)?);
+        let written = self.try_write_event(event);
+        if written.is_err() {
+            (self.events, self.events_refused) = (None, true);
+            // One that cannot be removed is left as it is: no reader takes a file without an end.
+            let _ = self.directory.remove(EVENTS_FILE);
         }
-        let written = self.events.as_mut().map_or(Ok(()), |events| events.write(event)).map_err(refuse);
-        self.events_refused = written.is_err();
         written
     }
+
+    fn try_write_event(&mut self, event: &ReplyEvent) -> Result<(), EventsRefused> {
+        let refuse = |error: ParquetError| self.directory.refused(EVENTS_FILE, io::Error::other(error));
+        let events = match &mut self.events {
+            Some(events) => events,
+            None => {
+                let file = self.directory.begin(EVENTS_FILE)?;
+                self.events.insert(EventsWriter::begin(file).map_err(refuse)?)
+            }
+        };
+        events.write(event).map_err(refuse)?;
+        if events.bytes() > self.events_budget { Err(EventsRefused::Budget) } else { Ok(()) }
+    }
+}
+
+/// Why events are not kept any more.
+#[derive(Debug, thiserror::Error)]
+enum EventsRefused {
+    /// The file has outgrown the disk budget.
+    #[error("the disk budget is spent")]
+    Budget,
+    /// The disk refuses.
+    #[error(transparent)]
+    Disk(#[from] RunDirectoryError),
 }
 
 pub(crate) struct Collector<'a> {
@@ -303,7 +329,12 @@ impl<'a> Collector<'a> {
                 && let Err(error) = files.write_event(event)
             {
                 files.reserve.release();
-                self.directory_refused.get_or_insert(error);
+                match error {
+                    EventsRefused::Disk(error) => drop(self.directory_refused.get_or_insert(error)),
+                    EventsRefused::Budget => self.stats.warnings.push(format!(
+                        "the disk budget is spent: there is no {EVENTS_FILE}, and events are in no file"
+                    )),
+                }
             }
         }
     }

@@ -320,6 +320,7 @@ fn begin_files(output: &Output, heading: &Heading, started: u64) -> Result<RunFi
         keep: output.keep,
         reserve,
         events: None,
+        events_budget: output.budget.0,
         events_refused: false,
         side_files,
     })

@@ -1,7 +1,7 @@
 //! Events of replies as they come, and users who leave a stream that goes on: after a time, after a number of
 //! events, or at the end of the run.
 //!
-//! What a user has left counts as its reply. Over HTTP/1 the connection is closed, and over HTTP/2 and HTTP/3
+//! A stream that was left counts as a reply. Over HTTP/1 the connection is closed, and over HTTP/2 and HTTP/3
 //! the stream is cancelled (RFC 9113 section 8.1, RFC 9114 section 4.1.1).
 
 use crate::exchange::Exchange;
@@ -11,7 +11,7 @@ use crate::reaction::Reaction;
 use crate::transport::{ConnectionKey, Transport, Wake};
 use farfield_base::{Instant, Note, ReplyEvent};
 use farfield_http::EventFormat;
-use farfield_http::http1::Reply;
+use farfield_http::http1::{Answering, Reply};
 
 impl<T: Transport> Reaction<'_, T> {
     /// The head of the reply to request `number` came, with a body of this format, if that is one of events.
@@ -20,6 +20,7 @@ impl<T: Transport> Reaction<'_, T> {
         let Some(connection) = self.connections.table.find(key) else { return };
         let Some(exchange) = exchange_of(&mut connection.in_flight, number) else { return };
         let at = exchange.end_at(self.now);
+        let format = format.filter(|_| exchange.answering != Answering::Head);
         exchange.progress.begin(at, format, events.by);
         if let Some(stay) = events.leave_after.filter(|_| exchange.progress.events().is_some()) {
             let begun = exchange.first_byte.instant().unwrap_or(at);

@@ -108,8 +108,8 @@ fn events_that_come_together_have_no_gap_between_them() {
     assert_eq!(stage.samples[0].longest_gap, Duration::ZERO);
 }
 
-/// A stream that goes on is left after a number of events, or a time, and that is its reply; its connection is
-/// used no more, and what follows goes over another.
+/// A stream that goes on is left after a number of events, or a time, and that is its reply; its connection
+/// is used no more, and what follows goes over another.
 #[test]
 fn users_leave_a_stream_that_goes_on() {
     // The time counts from the first byte of the head.
@@ -166,7 +166,7 @@ fn a_stream_times_out_by_its_silence() {
     assert_eq!(sample.longest_gap, ms(200), "nothing came for as long as it was waited for");
 }
 
-/// What is seen depends on the user's number alone: three workers together see what one does.
+/// Everything seen depends on the user's number alone: three workers together see what one does.
 #[test]
 fn workers_share_streams() {
     let mut scene = Scene::of("{ model = 'open', arrivals = '40/s' }");

@@ -11,6 +11,7 @@
 //! so that whoever adds a field must choose.
 
 mod batches;
+mod checks;
 mod connections;
 mod expected;
 mod part;
@@ -518,56 +519,6 @@ impl<'a> Recount<'a> {
         let value = ns as f64 / lasted;
         Expected::Near { value, by: 0.05 * value }
     }
-
-    /// The verdict's own sum, and the checks that samples decide.
-    fn verdict(&self, said: &Value, steady: &Counted) -> Expected {
-        let checks = at(said, &["verdict", "checks"]).and_then(Value::as_array);
-        let checks = checks.map_or(&[][..], Vec::as_slice);
-        let is_failed = |check: &Value| check.get("state").and_then(Value::as_str) == Some("failed");
-        let valid = !checks.iter().any(is_failed);
-        let check = |check: &Value| {
-            let name = check.get("name").and_then(Value::as_str).unwrap_or_default();
-            let is_skipped = at(check, &["measured"]).is_none();
-            let measured = if is_skipped { Expected::Open } else { self.check(name, said, steady) };
-            Expected::record([("measured", measured), ("state", state(check))])
-        };
-        let checks = checks.iter().map(check).collect();
-        Expected::record([("valid", Expected::Flag(valid)), ("checks", Expected::List(checks))])
-    }
-
-    /// Value that the check `name` should have measured.
-    fn check(&self, name: &str, said: &Value, steady: &Counted) -> Expected {
-        let open = steady.count(Outcome::Unfinished);
-        match name {
-            "something-measured" => Expected::near(steady.requests as f64),
-            "something-succeeded" => {
-                let ended = (steady.requests - open).max(1);
-                Expected::near(steady.count(Outcome::Ok) as f64 / ended as f64)
-            }
-            "littles-law" => {
-                let counted = at(said, &["generator", "in_system_mean"]).and_then(Value::as_f64);
-                let lasted = (self.to - self.from) as f64;
-                let sampled = self.residence().0 as f64 / lasted;
-                counted.filter(|counted| counted * lasted >= 1.0).map_or(Expected::Open, |counted| {
-                    Expected::Near { value: (counted - sampled).abs() / counted, by: 1e-6 }
-                })
-            }
-            "unfinished" if open == 0 => Expected::near(0.0),
-            _ => Expected::Open,
-        }
-    }
-}
-
-/// The state of a check by its number and its limit, unless it does not apply.
-fn state(check: &Value) -> Expected {
-    let word = |name: &str| check.get(name).and_then(Value::as_str).unwrap_or_default();
-    let number = |name: &str| check.get(name).and_then(Value::as_f64);
-    let (Some(measured), Some(limit)) = (number("measured"), number("limit")) else { return Expected::Open };
-    if word("state") == "skipped" {
-        return Expected::Open;
-    }
-    let passes = if word("what").starts_with("At least") { measured >= limit } else { measured <= limit };
-    Expected::word(if passes { "passed" } else { "failed" })
 }
 
 /// Arrivals of the measured part.

@@ -59,6 +59,11 @@ impl TimeKind {
         matches!(self, TimeKind::Connect | TimeKind::Tls)
     }
 
+    /// True if only replies with events have it.
+    pub const fn is_of_events(self) -> bool {
+        matches!(self, TimeKind::FirstEvent | TimeKind::EventGap)
+    }
+
     /// The name in every output.
     pub const fn name(self) -> &'static str {
         match self {

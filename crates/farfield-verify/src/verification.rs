@@ -364,8 +364,8 @@ fn reply_counts(sides: Sides<'_>) -> ReplyCounts {
     counts
 }
 
-/// True if packets show another number of events than the sample: fewer, of a stream that its user left, since
-/// more may have been on their way.
+/// True if packets show another number of events than the sample: fewer, of a stream that its user left,
+/// since more may have been on their way.
 fn has_other_events(sample: &Sample, transaction: &Transaction) -> bool {
     let (Some(own), Some(packets)) = (sample.events, transaction.events) else { return false };
     let own_count = u64::from(own.events);

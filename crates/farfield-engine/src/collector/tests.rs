@@ -95,3 +95,41 @@ fn a_worker_that_never_reports_is_left_out() {
     });
     assert_eq!(seen, [(at(5000), at(5000))]);
 }
+
+/// Events of a stream are in a file as long as the disk budget has room for them; a part of them is in none.
+#[test]
+fn a_file_of_events_that_outgrows_the_budget_is_removed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let directory = RunDirectory::create_new(&folder.path().join("run")).expect("a directory");
+    let label = farfield_measure::samples::RunLabel { scenario: String::new(), seed: 1 };
+    let file = directory.samples().expect("a file");
+    let mut files = RunFiles {
+        samples: SamplesWriter::create(file, label, Keep::All, None).expect("a file"),
+        reserve: directory.reserve().expect("space"),
+        directory,
+        keep: Keep::All,
+        events: None,
+        events_budget: 1_000,
+        events_refused: false,
+        side_files: None,
+    };
+    let path = files.directory.path().join(EVENTS_FILE);
+    let event = |number: u64| ReplyEvent {
+        at: at(number),
+        gap: (number > 0).then(|| Duration::from_ms(1)),
+        alongside: 0,
+        user: 0,
+        connection: 0,
+        number: 0,
+        request: 0,
+        class: 0,
+    };
+    let written = (0..200_000).map(|number| files.write_event(&event(number)));
+    let refused: Vec<String> = written.filter_map(|written| Some(written.err()?.to_string())).collect();
+    assert_eq!(refused, ["the disk budget is spent"], "once");
+    assert!(!path.exists());
+    files.keep = Keep::None;
+    (files.events_refused, files.events_budget) = (false, u64::MAX);
+    files.write_event(&event(0)).expect("nothing is kept");
+    assert!(!path.exists());
+}

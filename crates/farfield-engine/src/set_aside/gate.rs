@@ -29,7 +29,7 @@ pub(crate) struct Gate {
     waiting: BTreeMap<u64, Waiting>,
 }
 
-/// What waits for its second to be decided.
+/// Samples and events that wait for their second to be decided.
 #[derive(Default)]
 struct Waiting {
     samples: Vec<Sample>,

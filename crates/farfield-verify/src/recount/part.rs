@@ -369,6 +369,11 @@ impl Counted {
         (division, counted)
     }
 
+    /// True if some replies are streams of events.
+    pub fn has_streams(&self) -> bool {
+        self.streams.streams > 0
+    }
+
     /// Requests that ended so.
     pub fn count(&self, outcome: Outcome) -> u64 {
         self.outcomes.get(&outcome.code()).copied().unwrap_or(0)
