@@ -31,6 +31,7 @@ pub const FOR_TESTS: &[Tool] = &[
     Tool { program: "wrk", package: "wrk" },
     Tool { program: "httperf", package: "httperf" },
     Tool { program: "python3", package: "python3" },
+    Tool { program: "node", package: "nodejs" },
     Tool { program: "chromium", package: "chromium" },
     Tool { program: "chromedriver", package: "chromium-driver" },
     Tool { program: "prometheus", package: "prometheus" },

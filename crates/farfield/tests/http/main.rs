@@ -11,3 +11,4 @@ mod http3;
 mod http3_wan;
 mod proxies;
 mod servers;
+mod streams;
