@@ -17,6 +17,7 @@
 mod connection;
 mod connections;
 mod core;
+mod events;
 mod fixed;
 mod http;
 mod http2;
@@ -31,6 +32,7 @@ mod time_wait;
 mod work;
 
 pub(crate) use self::core::Core;
+pub use events::StreamedReply;
 pub use fixed::FixedReply;
 pub use objects::{Known, Objects};
 pub(crate) use output::{Alarm, Sent};
@@ -74,6 +76,8 @@ pub struct ServerPlan {
     pub objects: Arc<Objects>,
     /// Bytes of the body of a reply, drawn from a stream of each request's own.
     pub reply: Distribution,
+    /// Events of which the reply to every other path consists, over HTTP/1, in place of such a body.
+    pub events: Option<StreamedReply>,
     /// Bytes of a reply that TCP holds unacknowledged at most before more is written (`SO_SNDBUF`).
     pub send_buffer: u32,
     /// TLS of its connections; absent where the scheme is http.
@@ -107,6 +111,7 @@ impl ServerPlan {
             requests_max: None,
             objects: Arc::default(),
             reply: Bytes(1024).into(),
+            events: None,
             send_buffer: 256 * 1024,
             tls: None,
             streams: ServerSettings::default(),

@@ -5,7 +5,7 @@ use crate::sockets::{PeerBook, Sources};
 use farfield_base::{Bytes, Duration};
 use farfield_emulator::capture::CapturePlan;
 use farfield_emulator::layout::{Places, RoundTrips};
-use farfield_emulator::server::{Objects, ServerPlan, Workers};
+use farfield_emulator::server::{Objects, ServerPlan, StreamedReply, Workers};
 use farfield_emulator::{ClientId, NetworkPlan};
 use farfield_http::http2::server::ServerSettings;
 use farfield_http::tls::model::{Offer, Terms};
@@ -337,6 +337,8 @@ pub struct ServerModel {
     pub linger: Duration,
     /// Body size of a reply to any other path, in bytes.
     pub reply_size: Distribution,
+    /// Events of which it consists in place of such a body.
+    pub events: Option<StreamedReply>,
     /// Streams that a client may have open at once on a connection of HTTP/2 or HTTP/3.
     pub streams: u32,
     /// TLS of its connections; absent where the scheme is http.
@@ -357,6 +359,7 @@ impl ServerModel {
             workers: self.workers,
             objects: Arc::clone(&self.objects),
             reply: self.reply_size.clone(),
+            events: self.events.clone(),
             tls: self.tls.as_ref().map(|tls| Arc::clone(&tls.terms)),
             streams: ServerSettings { streams_max: self.streams, ..ServerSettings::default() },
             ..ServerPlan::events(NonZeroU32::MIN)

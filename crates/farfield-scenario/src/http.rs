@@ -59,6 +59,14 @@ impl Scenario {
     /// other version.
     pub(crate) fn check_http(&self) -> Result<(), Mistake> {
         let policy = self.connections.policy;
+        let streams = self.simulated.as_ref().is_some_and(|model| model.events.is_some());
+        if self.plane == PlaneKind::Simulated
+            && streams
+            && !matches!(self.http, HttpVersion::Http11 | HttpVersion::Auto)
+        {
+            let sentence = "the model of a server streams over HTTP/1.1 alone; leave `http` out, or write http = \"1.1\"";
+            return Err(Mistake::at("simulated.events", sentence));
+        }
         if self.http == HttpVersion::Auto && self.chooses_version() {
             return self.check_auto();
         }

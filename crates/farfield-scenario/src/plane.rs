@@ -11,6 +11,7 @@ use farfield_base::Duration;
 use farfield_emulator::Servers;
 use farfield_emulator::capture::CapturePlan;
 use farfield_emulator::layout::{Block, nearest_multiple};
+use farfield_emulator::server::StreamedReply;
 use farfield_engine::observe;
 use farfield_engine::plane::{
     BesideProgram, Capture, EmulatedNetwork, KernelCapture, ModelServer, Plane, PlaneKind, ServerModel,
@@ -123,6 +124,18 @@ impl Scenario {
             keep_alive_timeout: spec.keep_alive_timeout,
             linger: spec.linger,
             reply_size: resolve("reply-size", &spec.reply_size.0)?,
+            events: match &spec.events {
+                Some(events) => {
+                    let gap = resolve("events.gap", &events.gap)?;
+                    if gap.mean() <= 0.0 {
+                        let sentence =
+                            "events without any time between them are no stream; write gap = \"20ms\"";
+                        return Err(Mistake::at("simulated.events.gap", sentence));
+                    }
+                    Some(StreamedReply { count: events.count, gap })
+                }
+                None => None,
+            },
             streams: spec.streams.get(),
             tls: self.model_tls()?,
         })

@@ -31,6 +31,9 @@ pub struct SimulatedSpec {
     pub service_time: TimesSpec,
     /// Size of a reply's body, but for objects of the requested site, which have their own.
     pub reply_size: SizesSpec,
+    /// Event streams in place of bodies of that size, over HTTP/1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub events: Option<StreamedReplySpec>,
     /// Streams that a client may have open at once on a connection of HTTP/2 or HTTP/3.
     pub streams: NonZeroU32,
     /// TLS of its connections; plain HTTP if absent.
@@ -39,6 +42,17 @@ pub struct SimulatedSpec {
     /// Fixed replies.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reply: Vec<ReplySpec>,
+}
+
+/// `[simulated.events]`: event streams of the model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct StreamedReplySpec {
+    /// Number of events of a reply; without end if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<NonZeroU32>,
+    /// The time before each of them.
+    pub gap: TimesSpec,
 }
 
 /// The thing that a worker of the model holds while it serves.
@@ -105,6 +119,7 @@ impl Default for SimulatedSpec {
             linger: Duration::ZERO,
             service_time: Duration::from_us(100).into(),
             reply_size: SizesSpec(DistributionSpec::constant(Amount::Size(kibibyte))),
+            events: None,
             streams: NonZeroU32::new(ServerSettings::default().streams_max).expect("not 0"),
             tls: None,
             reply: Vec::new(),

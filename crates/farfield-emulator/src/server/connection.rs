@@ -1,12 +1,13 @@
 //! A connection of the server: its TCP, what it has read, and where it is between the SYN and the close.
 
+use super::events::Streaming;
 use super::http::{Ask, Keeping, Reading, Replies, piece};
 use super::http2::Multiplexer;
 use super::setup::ServerSetup;
 use super::{Objects, ServerPlan};
 use crate::slots::ClientId;
 use bytes::Bytes;
-use farfield_base::Instant;
+use farfield_base::{Duration, Instant};
 use farfield_http::http2::server::{RequestHeads, ServerSettings, begins_http2};
 use farfield_http::tls::model::{ServerSession, Terms};
 use farfield_tcp::Segment;
@@ -49,6 +50,8 @@ pub(crate) struct Connection {
     pub idle_alarm_at: Instant,
     /// Bytes of the present reply that are not written yet.
     pub unwritten: u64,
+    /// The event stream that is being sent.
+    pub streaming: Option<Box<Streaming>>,
     pub reading: Reading,
     /// The session between TCP and what is read, where the scheme is https.
     pub tls: Option<Box<ServerSession>>,
@@ -56,6 +59,17 @@ pub(crate) struct Connection {
     pub asks: SmallVec<[Ask; 1]>,
     /// Streams, where the client speaks HTTP/2.
     pub http2: Option<Box<Multiplexer>>,
+}
+
+/// The beginning of a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReplyBegun {
+    /// There is none, or the connection takes none.
+    Nothing,
+    /// The rest of it is to be written.
+    WritesOn,
+    /// Its first event is due so much later.
+    Stream(Duration),
 }
 
 /// A server's means of reading requests.
@@ -90,6 +104,7 @@ impl Connection {
             idle_until: Instant::MAX,
             idle_alarm_at: Instant::MAX,
             unwritten: 0,
+            streaming: None,
             reading: Reading::default(),
             tls: None,
             asks: SmallVec::new(),
@@ -117,13 +132,13 @@ impl Connection {
         whole
     }
 
-    /// Begins with the reply to the next request, if there is one; true if it is to be written on.
-    pub fn begin_reply(&mut self, setup: &ServerSetup, replies: &mut Replies) -> bool {
+    /// Begins with the reply to the next request, if there is one.
+    pub fn begin_reply(&mut self, setup: &ServerSetup, replies: &mut Replies) -> ReplyBegun {
         self.busy = false;
         if self.asks.is_empty() {
-            return false;
+            return ReplyBegun::Nothing;
         }
-        let Ask { known, fixed, mut keeping, head_only, malformed } = self.asks.remove(0);
+        let Ask { known, fixed, mut keeping, head_only, malformed, stream } = self.asks.remove(0);
         self.answered += 1;
         if setup.ends_after(self.answered) || malformed || (self.peer_finished && self.asks.is_empty()) {
             keeping = Keeping::Close;
@@ -131,14 +146,20 @@ impl Connection {
         self.closing = keeping == Keeping::Close;
         let size = known.map_or(0, |known| known.size);
         let (first, rest) = match fixed {
+            None if stream.is_some() => (Streaming::head(keeping), 0),
             Some(number) => (setup.plan.objects.reply(number, keeping, head_only), 0),
             None => replies.begin(size, keeping, head_only, malformed),
         };
         if self.write(first).is_err() {
-            return false;
+            return ReplyBegun::Nothing;
+        }
+        if let (Some(reply), Some(number), false) = (&setup.plan.events, stream, head_only) {
+            let (streaming, first) = Streaming::begin(setup, reply, number);
+            self.streaming = Some(streaming.into());
+            return ReplyBegun::Stream(first);
         }
         self.unwritten = rest;
-        true
+        ReplyBegun::WritesOn
     }
 
     /// Writes as much of the reply as TCP may hold; true if that is all of it.

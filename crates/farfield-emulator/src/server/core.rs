@@ -141,6 +141,7 @@ impl Core {
             Alarm::Timers(queue) => self.handle_timers(now, queue),
             Alarm::Idles(queue) => self.handle_idles(now, queue),
             Alarm::Served(owner) => self.served(now, owner),
+            Alarm::Event(owner) => self.stream_on(now, owner),
             Alarm::StreamServed(owner, stream) => self.stream_served(now, owner, stream),
             Alarm::QuicAnswered(owner) => self.quic_answered(now, owner),
             Alarm::QuicServed(owner, number) => self.quic_served(now, owner, number),

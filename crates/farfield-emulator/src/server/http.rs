@@ -19,6 +19,8 @@ pub(crate) struct Ask {
     /// HEAD.
     pub head_only: bool,
     pub malformed: bool,
+    /// The number of the request, if the reply is a stream of events: known once a worker begins with it.
+    pub stream: Option<u64>,
 }
 
 /// The fate of the connection after the reply, as far as the request says (RFC 9112 §9.3).
@@ -144,13 +146,26 @@ fn head_of(bytes: &[u8], objects: &Objects) -> Option<(usize, Ask, u64)> {
 
 impl Ask {
     /// Bytes that are no request, and end their connection.
-    const MALFORMED: Ask =
-        Ask { known: None, fixed: None, keeping: Keeping::Close, head_only: false, malformed: true };
+    const MALFORMED: Ask = Ask {
+        known: None,
+        fixed: None,
+        keeping: Keeping::Close,
+        head_only: false,
+        malformed: true,
+        stream: None,
+    };
 
     /// A request for `path`, after which the connection is kept.
     pub fn of(method: &str, path: &str, objects: &Objects) -> Ask {
         let (known, fixed) = (objects.of(path), objects.reply_to(method, path));
-        Ask { known, fixed, keeping: Keeping::Keep, head_only: method == "HEAD", malformed: false }
+        Ask {
+            known,
+            fixed,
+            keeping: Keeping::Keep,
+            head_only: method == "HEAD",
+            malformed: false,
+            stream: None,
+        }
     }
 }
 
@@ -256,6 +271,7 @@ mod tests {
             keeping: Keeping::Keep,
             head_only: false,
             malformed: false,
+            stream: None,
         };
         let second = Ask { known: None, keeping: Keeping::Close, ..first };
         assert_eq!(read(&[text]), [first, second]);

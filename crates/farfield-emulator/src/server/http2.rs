@@ -172,7 +172,10 @@ impl Core {
 impl Connection {
     /// True if a request of it is being read, served, or replied to.
     pub fn is_at_work(&self) -> bool {
-        self.busy || self.unwritten > 0 || self.http2.as_ref().is_some_and(|own| !own.is_idle())
+        self.busy
+            || self.unwritten > 0
+            || self.streaming.is_some()
+            || self.http2.as_ref().is_some_and(|own| !own.is_idle())
     }
 
     /// Replies to a request that was served; true if that is all of the reply.

@@ -17,6 +17,8 @@ pub(crate) enum Alarm {
     Timer(Owner<ServedSlot>),
     /// The connection's request has been served.
     Served(Owner<ServedSlot>),
+    /// An event of the connection's stream is due.
+    Event(Owner<ServedSlot>),
     /// A request on a stream of the connection has been served.
     StreamServed(Owner<ServedSlot>, StreamId),
     /// A handshake of QUIC has been answered.

@@ -1,6 +1,6 @@
 //! Workers: who accepts, who serves, and when a connection is closed.
 
-use super::connection::ConnectionStage;
+use super::connection::{ConnectionStage, ReplyBegun};
 use super::core::Core;
 use super::http::Ask;
 use super::output::{Alarm, ServerOutput};
@@ -91,6 +91,8 @@ impl ServiceStart<'_> {
         let mut rng = self.setup.seed.stream(Purpose::Server, number);
         let service = self.setup.plan.service.sample_duration(&mut rng);
         let Some(ask) = ask else { return service };
+        let is_stream = self.setup.plan.events.is_some() && ask.known.is_none() && ask.fixed.is_none();
+        ask.stream = is_stream.then_some(number);
         let mut drawn = || self.setup.plan.reply.sample(&mut rng).max(0.0).round() as u64;
         let known = ask.known.unwrap_or_else(|| Known { size: drawn(), cost: Duration::ZERO });
         ask.known = Some(known);
@@ -127,7 +129,7 @@ impl Core {
             self.release(now, slot);
             return;
         }
-        if connection.closing {
+        if connection.closing || connection.streaming.is_some() {
             return;
         }
         if connection.http2.is_some() {
@@ -210,9 +212,13 @@ impl Core {
     }
 
     fn reply(&mut self, now: Instant, slot: ServedSlot) {
-        let Core { setup, connections, http, .. } = self;
-        if connections[slot].begin_reply(setup, &mut http.replies) {
-            self.write_on(now, slot);
+        let Core { setup, connections, http, output, .. } = self;
+        match connections[slot].begin_reply(setup, &mut http.replies) {
+            ReplyBegun::Nothing => {}
+            ReplyBegun::WritesOn => self.write_on(now, slot),
+            ReplyBegun::Stream(first) => {
+                output.alarms.push((now + first, Alarm::Event(connections.owner_of(slot))));
+            }
         }
     }
 

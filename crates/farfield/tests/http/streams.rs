@@ -197,3 +197,51 @@ fn another_file_of_events_is_found() {
     let ended = place.farfield(&format!("verify {}", own.directory.display())).exits(3);
     assert!(ended.stdout.contains("events-wrong"), "{}", ended.stdout);
 }
+
+/// A model of a server that streams, in virtual time: first events and gaps are as theory has them, and
+/// packets show the same instants, to the nanosecond; one thread and three leave the same files.
+#[test]
+fn a_model_streams_in_virtual_time() {
+    let place = Place::new();
+    place.write(
+        "s.toml",
+        "plane = 'simulated'\n[load]\nmodel = 'closed'\nusers = 12\nthink = '30ms'\n\
+         [run]\nwarm-up = '1s'\nduration = '4s'\n[network]\nclients = 12\nrtt = '40ms'\n\
+         [simulated]\nservice-time = '2ms'\nworkers = 12\nevents = { count = 10, gap = '25ms' }\n\
+         [capture]\ngateway = true\n",
+    );
+    let ended = place.run("s.toml -d 4s --warm-up 1s").exits(0);
+    let steady = ended.summary().steady;
+    let (first, gap) = (steady.times.first_event.expect("events"), steady.times.event_gap.expect("gaps"));
+    // A round trip, the service and the gap before the first event, on a connection that is there.
+    assert_eq!([first.min_ns, first.max_ns], [67_000_000; 2]);
+    assert_eq!([gap.min_ns, gap.max_ns], [25_000_000; 2]);
+    assert_eq!(steady.stalls, None);
+    let found = agreement(&place, &ended);
+    let compared = compared(&found);
+    assert!(compared[0] > 100 && compared[0] == compared[1], "{compared:?}");
+    for errors in found.times.iter().filter(|errors| errors.time.is_of_events()) {
+        assert_eq!((errors.max_absolute_ns, errors.constant_ns), (Some(0), Some(0)), "{errors:?}");
+    }
+    // Gaps that vary, and users who leave a stream without end.
+    place.write(
+        "endless.toml",
+        "plane = 'simulated'\nseed = 3\n[load]\nmodel = 'open'\narrivals = '20/s'\n[events]\nleave-at = 12\n\
+         [run]\nwarm-up = '0s'\nduration = '3s'\n[network]\nclients = 20\nrtt = '30ms'\n\
+         [simulated.events]\ngap = { distribution = 'exponential', mean = '20ms' }\n",
+    );
+    let of = |shards: &str| place.run(&format!("endless.toml -d 3s --warm-up 0s --shards {shards}")).exits(0);
+    let (one, three) = (of("1"), of("3"));
+    let samples = one.samples();
+    assert!(samples.len() > 30 && samples.iter().all(|own| own.is_left() && own.outcome == Outcome::Ok));
+    let mean = one.summary().steady.times.event_gap.expect("gaps").mean_ns as f64 / 1e6;
+    assert!((17.0..23.0).contains(&mean), "{mean} ms for 20");
+    for name in [EVENTS_FILE, "samples.parquet"] {
+        let read = |ended: &Ended| fs::read(ended.directory.join(name)).expect(name);
+        assert!(read(&one) == read(&three), "{name}");
+    }
+    for (words, says) in [("--http 2", "over HTTP/1.1 alone"), ("--set simulated.events.gap=0s", "no stream")]
+    {
+        place.farfield(&format!("run s.toml {words}")).exits(2).says(&["simulated.events", says]);
+    }
+}
