@@ -53,7 +53,7 @@ fn nothing_is_found_where_nothing_was_planted() {
             // Two delays of 4 µs in the mean are all that lies between the two.
             // The closed scene opens its connections before the measured part.
             let Some(mean) = errors.mean_absolute_ns else {
-                assert!(errors.time.is_of_connection(), "{errors:?}");
+                assert!(errors.time.is_of_connection() || errors.time.is_of_events(), "{errors:?}");
                 continue;
             };
             assert!(mean < 10_000.0, "{errors:?}");

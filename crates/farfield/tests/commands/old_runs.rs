@@ -123,7 +123,7 @@ fn what_cannot_be_read_is_named_and_the_rest_is_shown() {
     let mut newer = whole_samples.clone();
     newer[at] = b'9';
     for (bytes, says) in [
-        (&newer[..], "its samples are of version 9, and this farfield reads up to 7"),
+        (&newer[..], "its samples are of version 9, and this farfield reads up to 8"),
         (&whole_samples[..whole_samples.len() / 2], "this is no samples file"),
         (b"PAR1", "this is no samples file"),
     ] {

@@ -50,9 +50,17 @@ fn printed(sample: &Sample) -> String {
     let text = |value: Option<u32>| value.map_or(String::new(), |value| value.to_string());
     let version = sample.http.version().map(|version| version.code().into());
     let http = [sample.http.stream(), sample.http.stalled_us(), version].map(text).join(",");
+    let gap = match sample.longest_gap.as_ns() {
+        0 => String::new(),
+        ns => (ns as i64).to_string(),
+    };
+    let events = sample.events.map_or(",,,".to_owned(), |own| {
+        format!("{},{},{},{}", at(own.first), at(own.last), { own.events }, u8::from(own.left))
+    });
     format!(
         "{due},{connect_begun},{connected},{sent},{first_byte},{done},{body_bytes},{reply_bytes},\
-         {user},{connection},{number},{request},{class},{status},{outcome},{tcp},{page},{session},{tls},{http}\n"
+         {user},{connection},{number},{request},{class},{status},{outcome},{tcp},{page},{session},{tls},{http},\
+         {gap},{events}\n"
     )
 }
 
