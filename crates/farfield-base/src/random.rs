@@ -41,6 +41,13 @@ impl Seed {
         mix.absorb(number);
         Pcg64Mcg::new((u128::from(mix.next()) << 64) | u128::from(mix.next()))
     }
+
+    /// The seed of a part of the run that has this name.
+    pub fn of(self, name: &str) -> Seed {
+        let mut mix = SplitMix(self.0);
+        name.bytes().for_each(|byte| mix.absorb(byte.into()));
+        Seed(mix.next())
+    }
 }
 
 /// SplitMix64 (Steele, Lea and Flood 2014, figure 15), here to spread seeds, not to draw from.

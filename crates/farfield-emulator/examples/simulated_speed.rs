@@ -26,7 +26,7 @@ use farfield_tcp::Config;
 use farfield_traffic::load::LoadSpec;
 use farfield_traffic::request::RequestSetSpec;
 use farfield_user::HttpVersion;
-use farfield_user::{EventPolicy, Itinerary, Policy, Target};
+use farfield_user::{EventPolicy, Flow, Itinerary, Policy, Target};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -125,8 +125,10 @@ fn simulation(network: NetworkPlan, document: &str, length: Duration, shards: u3
     Simulation {
         network: Arc::new(network),
         server: Arc::new(server),
-        load: document.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),
-        itinerary: Itinerary::pages(requests, &target).expect("requests"),
+        flows: Flow::only(
+            document.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),
+            Itinerary::pages(requests, &target).expect("requests"),
+        ),
         policy: document.policy,
         events: EventPolicy::default(),
         tls: None,

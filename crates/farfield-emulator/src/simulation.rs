@@ -35,8 +35,7 @@ use farfield_base::random::Seed;
 use farfield_base::{Instant, LoadCounts, NetworkDrops, Opened, Sample, Tenths, Window};
 use farfield_http::tls::Sessions;
 use farfield_http::tls::model::Offer;
-use farfield_traffic::load::LoadModel;
-use farfield_user::{EventPolicy, Itinerary, Plan, Policy, SessionLimits};
+use farfield_user::{EventPolicy, Flow, Plan, Policy, SessionLimits};
 pub use sink::{Batch, Remote, Sink, Standing};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -49,10 +48,8 @@ pub struct Simulation {
     pub network: Arc<NetworkPlan>,
     /// The server.
     pub server: Arc<ServerPlan>,
-    /// The model of load: when users act.
-    pub load: LoadModel,
-    /// The itinerary of users.
-    pub itinerary: Itinerary,
+    /// The flows of users, one at least and [`Flow::MOST`] at most.
+    pub flows: Vec<Flow>,
     /// The policy of their connections.
     pub policy: Policy,
     /// Their policy towards replies that come in pieces.
@@ -205,8 +202,7 @@ impl Simulation {
             total / u64::from(partitions) + u64::from(u64::from(partition) < total % u64::from(partitions))
         };
         Plan {
-            load: self.load.clone(),
-            itinerary: self.itinerary.for_worker(),
+            flows: self.flows.iter().map(Flow::for_worker).collect(),
             policy: self.policy.clone(),
             events: self.events,
             tls: self.tls.clone().map(Sessions::Modelled),

@@ -25,8 +25,7 @@ impl Cut {
         let network = &simulation.network;
         let directory = Arc::new(Directory::new(network));
         let users = |worker| Plan {
-            load: simulation.load.clone(),
-            itinerary: simulation.itinerary.for_worker(),
+            flows: simulation.flows.clone(),
             policy: simulation.policy.clone(),
             events: simulation.events,
             tls: None,

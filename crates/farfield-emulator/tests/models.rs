@@ -35,8 +35,7 @@ fn it_is_the_model_of_the_simulated_plane() {
     let simulation = scene.simulation();
     let network = Arc::new(scene.network());
     let users = Plan {
-        load: simulation.load,
-        itinerary: simulation.itinerary,
+        flows: simulation.flows,
         policy: simulation.policy.clone(),
         events: simulation.events,
         tls: None,

@@ -37,8 +37,7 @@ impl Slow {
         let network = &simulation.network;
         let directory = Arc::new(Directory::new(network));
         let users = Plan {
-            load: simulation.load.clone(),
-            itinerary: simulation.itinerary.for_worker(),
+            flows: simulation.flows.clone(),
             policy: simulation.policy.clone(),
             events: simulation.events,
             tls: None,

@@ -153,8 +153,7 @@ fn a_real_host_has_a_seat_beside_users() {
     let network = Arc::new(scene.network());
     let [host, other] = [0, 1].map(|number| network.addresses(ClientId::new(number)));
     let users = Plan {
-        load: simulation.load,
-        itinerary: simulation.itinerary,
+        flows: simulation.flows,
         policy: simulation.policy.clone(),
         events: simulation.events,
         tls: None,

@@ -28,7 +28,7 @@ pub(crate) fn add_up(
     let (mut lateness, mut turns) = (Histogram::new(), Histogram::new());
     // A load by count is over with its last request.
     let load_over = if window.ends_by_count() { until } else { window.measure_to };
-    let expected = settings.load.expected_arrivals(window.measure_from, load_over);
+    let expected = settings.expected_arrivals(window.measure_from, load_over);
     let mut area = 0;
     for worker in finished {
         if let Some(network) = &worker.network {
@@ -58,9 +58,10 @@ pub(crate) fn add_up(
     let LoadCounts { scheduled, begun, dropped, .. } = counts;
     let later = [counts.newcomers_later, counts.begun_later];
     let arrivals = Arrivals { expected, scheduled, begun, dropped };
-    stats.arrivals = settings.load.has_arrivals().then_some(arrivals);
+    stats.arrivals = settings.flows.iter().any(|flow| flow.load.has_arrivals()).then_some(arrivals);
     let half_s = window.measure_to.since(window.measure_from).as_secs_f64() / 2.0;
-    let asked = settings.load.users_max().is_some() && settings.visitors_bound.is_none();
+    let asked = settings.flows.iter().any(|flow| flow.load.users_max().is_some())
+        && settings.visitors_bound.is_none();
     stats.warnings.extend(lost_datagrams(stats.datagrams_lost));
     // The cause of all other symptoms of such a run, so the first warning.
     stats.warnings.splice(0..0, connection_storm(later, half_s, asked));
@@ -355,7 +356,7 @@ pub(crate) fn too_few_sessions(settings: &Settings, fold: &Fold) -> Option<Strin
 /// The warning that no session was completed, with its remedy.
 pub(crate) fn no_session_completed(settings: &Settings, fold: &Fold) -> Option<String> {
     let WholeRun { begun, completed, broken_off } = fold.sessions().whole_run();
-    if begun == 0 || completed > 0 || !settings.itinerary.sessions_end() {
+    if begun == 0 || completed > 0 || !settings.flows.iter().any(|flow| flow.itinerary.sessions_end()) {
         return None;
     }
     let open = begun - broken_off;

@@ -10,11 +10,11 @@ use crate::environment;
 use crate::memory::{Headroom, MemoryBounds};
 use crate::own_limits::{OwnLimits, TasksLeft};
 use crate::plane::{Plane, PlaneKind, PreparedPlane, Server};
-use crate::run::Settings;
+use crate::run::{Settings, expected_arrivals};
 use farfield_base::{Bytes, Instant};
 use farfield_measure::samples::Keep;
 use farfield_traffic::load::LoadModel;
-use farfield_user::{HttpVersion, Reuse};
+use farfield_user::{Flow, HttpVersion, Reuse};
 use std::num::NonZeroU32;
 use std::path::Path;
 
@@ -166,7 +166,8 @@ pub fn check(settings: &Settings<PreparedPlane>) -> Result<(), Lack> {
     let watches = u64::from(settings.plane.kind() == PlaneKind::Emulated);
     let threads = u64::from(settings.workers.get()) + THREADS_BESIDE + watches;
     threads_suffice(threads, OwnLimits::find().tasks_left())?;
-    let users = settings.load.users().map_or(0, |users| users.get().into());
+    let users = settings.flows.iter().filter_map(|flow| flow.load.users());
+    let users = users.map(|users| u64::from(users.get())).sum();
     let holds = holds_connections(settings);
     if let Plane::Sockets(sockets) = &settings.plane
         && holds
@@ -178,7 +179,7 @@ pub fn check(settings: &Settings<PreparedPlane>) -> Result<(), Lack> {
         }
     }
     let protocol_bytes = match holds && real {
-        true => protocol_bytes(settings.tls.is_some(), settings.itinerary.version()),
+        true => protocol_bytes(settings.tls.is_some(), settings.flows[0].itinerary.version()),
         false => 0,
     };
     let each = user_bytes(&settings.plane, holds) + protocol_bytes;
@@ -232,7 +233,7 @@ fn threads_suffice(threads: u64, left: Option<TasksLeft>) -> Result<(), Lack> {
 /// Refuses a rate that no machine could offer; a number of requests that is offered all at once has none.
 fn rate_suffices(settings: &Settings<PreparedPlane>) -> Result<(), Lack> {
     let length = settings.warm_up + settings.duration;
-    let expected = settings.load.expected_arrivals(Instant::ZERO, Instant::ZERO + length);
+    let expected = expected_arrivals(&settings.flows, Instant::ZERO, Instant::ZERO + length);
     let (Some(expected), false) = (expected, length.is_zero()) else { return Ok(()) };
     let arrivals = settings.requests_max.map_or(expected, |most| expected.min(most as f64));
     rate_fits(arrivals / length.as_secs_f64(), settings.workers)
@@ -256,17 +257,20 @@ fn protocol_bytes(over_tls: bool, version: HttpVersion) -> u64 {
     }
 }
 
-/// Bounds the visitors of an open load that has no bound, by half of the free memory, and returns the bound.
-/// At a server that does not keep up, or does not answer at all, their number would grow until requests time
-/// out.
-pub fn bound_visitors(load: &mut LoadModel, over_tls: bool) -> Option<NonZeroU32> {
-    let users_max = load.users_max_mut()?;
-    if users_max.is_some() {
-        return None;
-    }
+/// Bounds the visitors of open loads that have no bound, by half of the free memory together, and returns the
+/// bound of each. At a server that does not keep up, or does not answer at all, their number would grow until
+/// requests time out.
+pub fn bound_visitors<'a>(
+    loads: impl IntoIterator<Item = &'a mut LoadModel>,
+    over_tls: bool,
+) -> Option<NonZeroU32> {
+    let mut unbound: Vec<_> = loads.into_iter().filter_map(LoadModel::users_max_mut).collect();
+    unbound.retain(|users_max| users_max.is_none());
     let each = VISITOR_BYTES + u64::from(over_tls) * VISITOR_SESSION_BYTES;
-    *users_max = visitors(MemoryBounds::find().headroom().map(|headroom| headroom.free), each);
-    *users_max
+    let free = || MemoryBounds::find().headroom().map(|headroom| headroom.free);
+    let bound = (!unbound.is_empty()).then(|| visitors(free(), each * unbound.len() as u64)).flatten();
+    unbound.into_iter().for_each(|users_max| *users_max = bound);
+    bound
 }
 
 /// The visitors that half of the `free` memory holds, of so many bytes each.
@@ -280,7 +284,8 @@ fn visitors(free: Option<u64>, each: u64) -> Option<NonZeroU32> {
 /// True if each user has a connection at all times: it is kept open, or the user never thinks.
 fn holds_connections(settings: &Settings<PreparedPlane>) -> bool {
     let kept = matches!(settings.policy.policy, Reuse::Persistent | Reuse::Pipelined | Reuse::Multiplexed);
-    settings.load.holds_connections(kept)
+    let holds = |flow: &Flow| flow.load.users().is_some() && flow.load.holds_connections(kept);
+    settings.flows.iter().any(holds)
 }
 
 fn descriptors_suffice(connections: u64, available: u64, limit: Option<u64>) -> Result<(), Lack> {
@@ -342,7 +347,8 @@ fn in_words(bytes: u64) -> String {
 /// fit.
 pub fn disk<P>(settings: &Settings<P>, keep: Keep, budget: Bytes, directory: &Path) -> Option<String> {
     let end = Instant::ZERO + settings.warm_up + settings.duration;
-    let samples = settings.load.expected_pages(Instant::ZERO, end)?;
+    let pages = settings.flows.iter().filter_map(|flow| flow.load.expected_pages(Instant::ZERO, end));
+    let samples = pages.reduce(|sum, own| sum + own)?;
     let samples = settings.requests_max.map_or(samples, |most| samples.min(most as f64));
     let share = match keep {
         Keep::All => 1.0,
@@ -410,11 +416,11 @@ mod tests {
         assert_eq!(visitors(Some(1024 * MIB), secure).map(NonZeroU32::get), Some(8_000));
         let arrivals = || ArrivalProcess::recorded(Vec::new());
         let mut load = LoadModel::Open { arrivals: arrivals(), users_max: None };
-        let bound = bound_visitors(&mut load, false);
+        let bound = bound_visitors([&mut load], false);
         assert!(matches!(load, LoadModel::Open { users_max, .. } if bound.is_some() && users_max == bound));
         // A bound that was asked for stays.
         let mut load = LoadModel::Open { arrivals: arrivals(), users_max: NonZeroU32::new(7) };
-        assert_eq!(bound_visitors(&mut load, false), None);
+        assert_eq!(bound_visitors([&mut load], false), None);
         assert!(matches!(load, LoadModel::Open { users_max, .. } if users_max == NonZeroU32::new(7)));
     }
 

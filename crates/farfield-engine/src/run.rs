@@ -28,6 +28,7 @@ use farfield_base::{Bytes, Duration, Instant, Window};
 use farfield_http::tls;
 use farfield_measure::paths::PathNames;
 use farfield_measure::samples::{Keep, RunLabel, SamplesWriter};
+use farfield_measure::states::StateNames;
 use farfield_measure::summary::{LoadKind, SummaryContext};
 use farfield_measure::{Fold, Heading, Summary, Threshold, VerdictLimits};
 use farfield_monitor::{MonitorSettings, RunningMonitors};
@@ -38,7 +39,7 @@ use farfield_os::signals::LeftToOthers;
 use farfield_testbed::{NetworkWatch, RunningServer};
 use farfield_traffic::Distribution;
 use farfield_traffic::load::LoadModel;
-use farfield_user::{EventPolicy, Itinerary, Policy, SessionLimits};
+use farfield_user::{EventPolicy, Flow, Policy, SessionLimits};
 use std::io;
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -55,10 +56,8 @@ const LEAD: Duration = Duration::from_ms(20);
 /// Settings of a run. `P` is the plane: set up, or [prepared](PreparedPlane) and yet to be set up.
 #[derive(Debug)]
 pub struct Settings<P = Plane> {
-    /// The model of load: when users act.
-    pub load: LoadModel,
-    /// The users' actions.
-    pub itinerary: Itinerary,
+    /// The flows of users, one at least and [`Flow::MOST`] at most: when they act, and what they do.
+    pub flows: Vec<Flow>,
     /// The users' policy of connections.
     pub policy: Policy,
     /// Their policy towards replies that come in pieces.
@@ -283,6 +282,14 @@ fn start_programs<'a>(
     emulated.beside.start(network, directory, processors, clock, stop).map(Some)
 }
 
+/// The mean number of arrivals of all of `flows` whose users arrive, from `from` to `to`, if it is known of
+/// each of them, and of one at least.
+pub(crate) fn expected_arrivals(flows: &[Flow], from: Instant, to: Instant) -> Option<f64> {
+    let mut arriving = flows.iter().filter(|flow| flow.load.has_arrivals()).peekable();
+    arriving.peek()?;
+    arriving.map(|flow| flow.load.expected_arrivals(from, to)).sum()
+}
+
 /// The summary's context beside the measurements.
 pub(crate) fn summary_context(settings: &Settings) -> SummaryContext<'_> {
     SummaryContext {
@@ -333,8 +340,7 @@ impl Settings<PreparedPlane> {
     /// If the machine does not allow the plane, or the server does not get ready in time.
     pub fn set_up(self, directory: &Path) -> Result<Settings, SetUpError> {
         Ok(Settings {
-            load: self.load,
-            itinerary: self.itinerary,
+            flows: self.flows,
             policy: self.policy,
             events: self.events,
             tls: self.tls,
@@ -377,14 +383,8 @@ impl Settings {
         files: Option<RunFiles>,
         pace: Pace,
     ) -> Collector<'_> {
-        let fold = Fold::of_classes(window, &self.plane.classes())
-            .naming_states(self.itinerary.states())
-            .naming_paths(PathNames::of(self.itinerary.targets()))
-            .ignoring_unfinished(self.ignores_unfinished)
-            .counting_stalls(self.events.stall)
-            .in_stages(self.load.stages())
-            .with_arriving_sessions(self.heading.load == LoadKind::Hybrid)
-            .setting_aside(self.set_aside.map(|_| self.duration));
+        let fold =
+            self.fold(window, &self.plane.classes()).setting_aside(self.set_aside.map(|_| self.duration));
         let mut collector = Collector::new(fold, workers, summary_context(self), &self.aborts, files, pace)
             .on_processor(self.plane.collector_processor())
             .counting_by(self.plane.peers());
@@ -395,12 +395,36 @@ impl Settings {
         collector
     }
 
+    /// An empty fold of a run whose measured part is `window`, with all that its requests are named by.
+    pub(crate) fn fold(&self, window: Window, classes: &[String]) -> Fold {
+        let (states, places) = Flow::states(&self.flows);
+        let named = self.flows.iter().zip(Flow::requests(&self.flows));
+        let named = named.map(|(flow, requests)| (flow.name.to_string(), requests)).collect();
+        let stages = match &self.flows[..] {
+            [only] => only.load.stages(),
+            _ => &[],
+        };
+        Fold::of_classes(window, classes)
+            .in_flows(if self.flows.len() > 1 { named } else { Vec::new() })
+            .naming_states(StateNames::new(states, places))
+            .naming_paths(PathNames::of_some(Flow::targets(&self.flows)))
+            .ignoring_unfinished(self.ignores_unfinished)
+            .counting_stalls(self.events.stall)
+            .in_stages(stages)
+            .with_arriving_sessions(self.heading.load == LoadKind::Hybrid)
+    }
+
+    /// The mean number of arrivals of all flows whose users arrive, from `from` to `to`, if it is known.
+    pub(crate) fn expected_arrivals(&self, from: Instant, to: Instant) -> Option<f64> {
+        expected_arrivals(&self.flows, from, to)
+    }
+
     /// True if users over sockets ask again as soon as they are answered: nothing is scheduled that could
     /// show a worker's lateness. In an emulated network packets show it.
     fn asks_at_once(&self) -> bool {
         let thinks = |think: &Distribution| think.mean() > 0.0;
-        let is_closed = matches!(&self.load, LoadModel::Closed { think, .. } if !thinks(think));
-        is_closed && matches!(self.plane, Plane::Sockets(_))
+        let asks = |flow: &Flow| matches!(&flow.load, LoadModel::Closed { think, .. } if !thinks(think));
+        self.flows.iter().all(asks) && matches!(self.plane, Plane::Sockets(_))
     }
 
     /// The record of disturbed seconds of `window`, if they are set aside.

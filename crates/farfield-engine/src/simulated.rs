@@ -19,9 +19,7 @@ use farfield_emulator::simulation::{
 use farfield_emulator::{CaptureFilter, ClientId, Packet};
 use farfield_files::create_private;
 use farfield_measure::engine_stats::WorkerStats;
-use farfield_measure::paths::PathNames;
-use farfield_measure::summary::LoadKind;
-use farfield_measure::{Fold, Histogram, RunClock, Summary};
+use farfield_measure::{Histogram, RunClock, Summary};
 use farfield_os::clock::Clock;
 use farfield_wire::pcapng::{Direction, Interface, InterfaceId, LinkType, PacketMetadata, Writer};
 use std::fs::File;
@@ -60,13 +58,9 @@ pub(crate) fn run(
         (tap, captured) = (Some(begun), Some(ended));
     }
     let classes: Vec<String> = plane.network.plan.classes.iter().map(|class| class.name.clone()).collect();
-    let fold = Fold::of_classes(phases.window, &classes).naming_states(settings.itinerary.states());
-    let fold = fold.naming_paths(PathNames::of(settings.itinerary.targets()));
-    let fold = fold.ignoring_unfinished(settings.ignores_unfinished).counting_stalls(settings.events.stall);
-    let fold = fold.in_stages(settings.load.stages());
-    let fold = fold.with_arriving_sessions(settings.heading.load == LoadKind::Hybrid);
     // Nothing disturbs virtual time.
-    let fold = fold.setting_aside(settings.set_aside.map(|_| settings.duration));
+    let fold =
+        settings.fold(phases.window, &classes).setting_aside(settings.set_aside.map(|_| settings.duration));
     let mut collector =
         Collector::new(fold, 0, summary_context(settings), &settings.aborts, files, Pace::alone());
     collector.stats.plane = settings.plane.kind().name().to_owned();
@@ -216,8 +210,7 @@ fn simulation(settings: &Settings, plane: &SimulatedPlane, phases: Phases) -> Si
     Simulation {
         network: Arc::clone(&plane.network.plan),
         server: Arc::new(server),
-        load: settings.load.clone(),
-        itinerary: settings.itinerary.for_worker(),
+        flows: settings.flows.clone(),
         policy: settings.policy.clone(),
         events: settings.events,
         tls: model.tls.as_ref().map(|tls| Arc::clone(&tls.offer)),

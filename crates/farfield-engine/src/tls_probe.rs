@@ -77,10 +77,10 @@ impl fmt::Display for Refusal {
 /// If no handshake can succeed.
 pub fn check(settings: &Settings) -> Result<(), Box<Refusal>> {
     let Some(tls) = &settings.tls else { return Ok(()) };
-    let in_datagrams = settings.itinerary.version() == HttpVersion::Http3;
+    let in_datagrams = settings.flows[0].itinerary.version() == HttpVersion::Http3;
     let patience = settings.policy.request_timeout().min(PATIENCE);
     let request = settings.policy.proxy.as_ref();
-    let request = request.map(|proxy| proxy.tunnel_request(settings.itinerary.host(), true));
+    let request = request.map(|proxy| proxy.tunnel_request(settings.flows[0].itinerary.host(), true));
     let probe = |address| {
         let server = match &request {
             Some(request) => Server::Behind { proxy: address, request },

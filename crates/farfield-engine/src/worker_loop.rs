@@ -137,7 +137,7 @@ impl WorkerLoop {
             turns,
             counts,
             last_received: population.last_received(),
-            received: population.received().clone(),
+            received: population.received(),
             in_system_area,
             stalls,
             opened: Vec::new(),

@@ -26,7 +26,7 @@ use farfield_os::clock::{Clock, library_now, thread_cpu, unix_seconds};
 use farfield_os::socket::unix_address;
 use farfield_testbed::Testbed;
 use farfield_testbed::gateway::Queue;
-use farfield_user::{Plan, Population};
+use farfield_user::{Flow, Plan, Population};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -244,8 +244,7 @@ impl Workers<'_> {
         let (settings, workers) = (self.settings, self.settings.workers.get());
         let part = |max| share(max, number.into(), workers.into());
         Plan {
-            load: settings.load.clone(),
-            itinerary: settings.itinerary.for_worker(),
+            flows: settings.flows.iter().map(Flow::for_worker).collect(),
             policy: settings.policy.clone(),
             events: settings.events,
             tls: settings.tls.clone().map(|tls| tls::Sessions::Encrypted(self.at_work(tls))),

@@ -21,6 +21,7 @@ pub mod engine_stats;
 pub mod events;
 mod failing;
 pub mod failures;
+pub mod flows;
 pub mod fold;
 pub mod handshakes;
 pub mod histogram;

@@ -20,6 +20,9 @@ pub struct PathNames {
     of_request: Vec<u16>,
 }
 
+/// The place of a request that is counted under no path.
+const NO_PATH: u16 = u16::MAX;
+
 impl PathNames {
     /// Upper bound on paths counted separately: the first ones.
     pub const MAX: usize = 1_000;
@@ -28,9 +31,18 @@ impl PathNames {
 
     /// Of the targets of requests, in the order of their numbers. Equal paths are one.
     pub fn of<'a>(targets: impl IntoIterator<Item = &'a str>) -> PathNames {
+        PathNames::of_some(targets.into_iter().map(Some))
+    }
+
+    /// As [`of`](Self::of); requests without a target are counted under no path.
+    pub fn of_some<'a>(targets: impl IntoIterator<Item = Option<&'a str>>) -> PathNames {
         let mut known: BTreeMap<String, u16> = BTreeMap::new();
         let mut paths = PathNames::default();
         for target in targets {
+            let Some(target) = target else {
+                paths.of_request.push(NO_PATH);
+                continue;
+            };
             let path = without_query(target);
             let place = match known.get(path.as_str()) {
                 Some(place) => *place,
@@ -122,7 +134,8 @@ impl Paths {
 
     /// Counts a `sample` of the measured part.
     pub fn record(&mut self, sample: &Sample) {
-        let Some(place) = self.known.of_request.get(sample.request as usize) else { return };
+        let place = self.known.of_request.get(sample.request as usize);
+        let Some(place) = place.filter(|place| **place != NO_PATH) else { return };
         self.counted.get_mut(usize::from(*place)).unwrap_or(&mut self.further).add(sample);
     }
 

@@ -14,11 +14,51 @@ use crate::statuses::StatusCounts;
 use crate::timing::Timing;
 use farfield_base::{Instant, Outcome, Sample};
 
+/// The names of states, by number, and the requests that are theirs.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct StateNames {
+    names: Vec<String>,
+    /// Rows of states: the number of the request of the first, and how many there are.
+    rows: Vec<(u32, usize)>,
+}
+
+impl StateNames {
+    /// The states of these `names`, in rows each of whose states has the request behind the one before it:
+    /// of each row the number of its first request, and how many states it has.
+    pub fn new(names: Vec<String>, rows: Vec<(u32, usize)>) -> StateNames {
+        StateNames { names, rows }
+    }
+
+    /// The names, by number.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The number of the state that has this request.
+    fn state_of(&self, request: u32) -> Option<usize> {
+        let mut before = 0;
+        for (first, states) in &self.rows {
+            match request.checked_sub(*first) {
+                Some(nth) if (nth as usize) < *states => return Some(before + nth as usize),
+                _ => before += states,
+            }
+        }
+        None
+    }
+}
+
+impl From<Vec<String>> for StateNames {
+    /// The states of one row: the number of each is that of its request.
+    fn from(names: Vec<String>) -> StateNames {
+        StateNames { rows: vec![(0, names.len())], names }
+    }
+}
+
 farfield_base::mergeable! {
     /// The states of a run.
     #[derive(Debug, Clone, Default, PartialEq)]
     pub struct States {
-        names: Vec<String> => same,
+        names: StateNames => same,
         /// The beginning of the measured part.
         from: Instant => same,
         /// By number; nothing as long as a state was not asked for.
@@ -82,18 +122,18 @@ impl States {
     /// Upper bound on states counted separately: the first ones.
     pub const MAX: usize = 100;
 
-    /// States with these names, by number: [`Sample::request`] is a state's where it is one of these
-    /// numbers. The measured part begins at `from`.
-    pub fn named(mut names: Vec<String>, from: Instant) -> States {
-        let left_out = names.len().saturating_sub(States::MAX);
-        names.truncate(States::MAX);
-        States { counted: vec![None; names.len()], names, from, left_out }
+    /// States with these names, of a measured part that begins at `from`.
+    pub fn named(mut names: StateNames, from: Instant) -> States {
+        let left_out = names.names.len().saturating_sub(States::MAX);
+        names.names.truncate(States::MAX);
+        States { counted: vec![None; names.names.len()], names, from, left_out }
     }
 
     /// Counts a `sample` of the measured part, if it is a state's. The ages of unfinished ones count unless
     /// they are ignored.
     pub fn record(&mut self, sample: &Sample, ignores_unfinished: bool) {
-        let Some(state) = self.counted.get_mut(sample.request as usize) else { return };
+        let state = self.names.state_of(sample.request);
+        let Some(state) = state.and_then(|state| self.counted.get_mut(state)) else { return };
         let state = state.get_or_insert_with(|| Box::new(StateCount::new(self.from)));
         state.batches.record_response(sample, ignores_unfinished);
         state.outcomes.add(sample.outcome);
@@ -112,7 +152,7 @@ impl States {
 
     /// The states in order, each with its name; nothing for one that was not asked for.
     pub fn counted(&self) -> impl ExactSizeIterator<Item = (&str, Option<&StateCount>)> {
-        self.names.iter().map(String::as_str).zip(self.counted.iter().map(Option::as_deref))
+        self.names.names.iter().map(String::as_str).zip(self.counted.iter().map(Option::as_deref))
     }
 
     /// The counts of the state of this name; empty if it was not asked for, and `None` if it is not counted
@@ -188,7 +228,7 @@ mod tests {
 
     #[test]
     fn too_many_states_are_left_out_and_counted() {
-        let states = States::named((0..130).map(|n| n.to_string()).collect(), Instant::ZERO);
+        let states = States::named((0..130).map(|n| n.to_string()).collect::<Vec<_>>().into(), Instant::ZERO);
         assert_eq!((states.counted().len(), states.left_out()), (States::MAX, 30));
     }
 }

@@ -16,7 +16,8 @@ pub use crate::stream_counts::{EventsSummary, StallsSummary};
 pub use estimate::{EstimateSummary, EstimatedQuantile, EstimatedTime};
 pub use network::{NetworkSummary, ProgramSummary};
 pub use part::{
-    ClassSummary, OutcomeCount, PagesSummary, PartSummary, Rates, StageSummary, StateSummary, StatusCount,
+    ClassSummary, FlowSummary, OutcomeCount, PagesSummary, PartSummary, Rates, StageSummary, StateSummary,
+    StatusCount,
 };
 pub use path::PathSummary;
 pub use session::{BrokenOffIn, FailureSummary, SessionsSummary};
@@ -56,6 +57,8 @@ pub enum LoadKind {
     Hybrid,
     /// D descriptors keep trying to connect (S-Client).
     Overload,
+    /// Several flows of users, each with a load of its own.
+    Flows,
 }
 
 /// Properties of a model of load that the verdict asks for.
@@ -65,7 +68,7 @@ impl LoadKind {
     pub fn is_closed(self) -> bool {
         match self {
             LoadKind::Closed => true,
-            LoadKind::Open | LoadKind::Hybrid | LoadKind::Overload => false,
+            LoadKind::Open | LoadKind::Hybrid | LoadKind::Overload | LoadKind::Flows => false,
         }
     }
 
@@ -73,7 +76,7 @@ impl LoadKind {
     pub fn has_users_who_arrive(self) -> bool {
         match self {
             LoadKind::Open | LoadKind::Hybrid => true,
-            LoadKind::Closed | LoadKind::Overload => false,
+            LoadKind::Closed | LoadKind::Overload | LoadKind::Flows => false,
         }
     }
 
@@ -82,7 +85,7 @@ impl LoadKind {
     pub fn is_overload(self) -> bool {
         match self {
             LoadKind::Overload => true,
-            LoadKind::Closed | LoadKind::Open | LoadKind::Hybrid => false,
+            LoadKind::Closed | LoadKind::Open | LoadKind::Hybrid | LoadKind::Flows => false,
         }
     }
 }
@@ -214,6 +217,9 @@ pub struct Summary {
     /// The measured part of each class of clients; empty where there are no classes.
     #[serde(default)]
     pub classes: Vec<ClassSummary>,
+    /// The measured part of each flow of users; empty where there are no several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<FlowSummary>,
     /// The stages of the load, as far as they lie in the measured part; empty where it has none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageSummary>,
@@ -341,6 +347,7 @@ impl Summary {
                 phases.steady_ns,
             ),
             classes: ClassSummary::of_all(fold, measured, ended, pause),
+            flows: FlowSummary::of_all(fold, measured, ended, pause),
             stages: StageSummary::of_all(fold, (measured, until), ended, pause),
             warm_up: PartSummary::of(fold.warm_up(), warm_up, ended, pause),
             pages: fold.pages().map(|pages| PagesSummary::of(pages, fold.pages_unfinished(None))),

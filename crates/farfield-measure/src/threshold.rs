@@ -4,7 +4,7 @@
 //! part. Their table is in docs/metrics.md, which `farfield help metrics` reads.
 //!
 //! With a class of clients behind it, `p99{dsl}` or `errors{dsl}`, a metric is of the requests of that class
-//! alone; with a stage of the load, `p99{plateau}`, of the requests that were due in it; with a state of
+//! alone; with a flow of users, `p99{checkout}`, of that flow's; with a stage of the load, `p99{plateau}`, of the requests that were due in it; with a state of
 //! sessions, `p99{login}`, of the requests of that state. Of a state there are the
 //! response time, `errors`, `requests`, the outcomes and the status codes. With a path behind it,
 //! `status.404{/cart}`, it is of the requests for that path, of which there are all these but times.
@@ -159,6 +159,18 @@ impl Threshold {
         self.scope.as_deref()
     }
 
+    /// The same of the part of this name, where it is of the whole run.
+    pub fn of(mut self, part: &str) -> Threshold {
+        if self.scope.is_none()
+            && let Some(at) = comparison_at(&self.text)
+        {
+            let (metric, rest) = self.text.split_at(at);
+            self.text = format!("{}{{{part}}}{rest}", metric.trim_end());
+            self.scope = Some(part.to_owned());
+        }
+        self
+    }
+
     /// True if it wants a number below its limit, or at it.
     pub fn is_upper_limit(&self) -> bool {
         matches!(self.comparison, Comparison::Less | Comparison::AtMost)
@@ -221,8 +233,8 @@ impl Threshold {
         if let Some(stage) = fold.stages().stage(name) {
             return self.metric.measure(stage.part, stage.span.lasted(until));
         }
-        match fold.class(name) {
-            Some(class) => self.metric.measure(class, elapsed),
+        match fold.class(name).or_else(|| fold.flows().flow(name)) {
+            Some(part) => self.metric.measure(part, elapsed),
             None => {
                 let ignores_unfinished = fold.steady().ignores_unfinished();
                 if let Some(path) = fold.paths().path(name) {
@@ -245,8 +257,8 @@ impl Threshold {
                 measured = stage.measured(measured, until);
                 stage.part
             }
-            Some(name) => match fold.class(name) {
-                Some(class) => class,
+            Some(name) => match fold.class(name).or_else(|| fold.flows().flow(name)) {
+                Some(part) => part,
                 None => {
                     let state = fold.states().state(name)?;
                     // A number that is estimated with censored times has none.

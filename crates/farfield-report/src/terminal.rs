@@ -3,7 +3,7 @@
 //! First what the run was, then whether it may be believed, then what it measured, then how the generator
 //! did. Every line has its place; what may grow without bound (failed checks, outcomes, thresholds) is cut to
 //! the room that is left and ends in how many more there are. Blank lines between sections go first when room
-//! is short. Only pages, sessions, their states and failures, stages of the load, classes of clients
+//! is short. Only pages, sessions, their states and failures, flows, stages of the load, classes of clients
 //! where there are several, and warnings, which nobody should have to look for elsewhere, are lines more.
 
 mod addresses;
@@ -79,6 +79,7 @@ pub fn render(summary: &Summary, look: Look<'_>) -> String {
     let tables = [
         pages(summary),
         sessions::lines(summary.sessions.as_ref()),
+        parts::flows(&summary.flows),
         parts::stages(&summary.stages),
         states::table(&summary.states),
         sessions::failures(summary),

@@ -4,6 +4,7 @@ use crate::figures::{count, percent, three_digits};
 use crate::terminal::{GREEN, LABEL, Look, RED, indented, labelled, paint};
 use farfield_verify::clock::ClockRelation;
 use farfield_verify::errors::TimeErrors;
+use farfield_verify::load::FoundLoad;
 use farfield_verify::{Finding, TimeKind, Verification};
 
 /// The verification as text: lines of at most 80 columns, with a line end after each.
@@ -140,6 +141,25 @@ fn row(errors: &TimeErrors) -> String {
 }
 
 fn load(found: &Verification) -> Vec<String> {
+    let mut lines = of_users(&found.load);
+    for flow in &found.flows {
+        let own = of_users(&flow.load);
+        if !own.is_empty() {
+            lines.push(labelled("flow", &flow.name));
+            lines.extend(own);
+        }
+    }
+    let (policy, requests) = (&found.policy, &found.requests_per_connection);
+    if let Some(mean) = requests.mean {
+        let shared = format!("{} with several users", count(policy.shared));
+        let carried = format!("{} requests each, at most {}", three_digits(mean), count(requests.max.into()));
+        lines.push(labelled("connections", &format!("{carried}; {shared}")));
+    }
+    lines
+}
+
+/// The load of the users of one flow.
+fn of_users(found: &FoundLoad) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(arrivals) = &found.arrivals {
         let late = arrivals.lateness.mean_ns.map(|ns| format!(", {} late", time(ns)));
@@ -159,12 +179,6 @@ fn load(found: &Verification) -> Vec<String> {
         let [mean, asked] =
             [lengths.mean, lengths.asked_mean].map(|n| n.map_or("-".to_owned(), three_digits));
         lines.push(labelled("sessions", &format!("{mean} pages in the mean, asked for {asked}")));
-    }
-    let (policy, requests) = (&found.policy, &found.requests_per_connection);
-    if let Some(mean) = requests.mean {
-        let shared = format!("{} with several users", count(policy.shared));
-        let carried = format!("{} requests each, at most {}", three_digits(mean), count(requests.max.into()));
-        lines.push(labelled("connections", &format!("{carried}; {shared}")));
     }
     lines
 }

@@ -56,6 +56,15 @@ impl Activity {
         }
     }
 
+    /// How many of its requests are told apart.
+    pub fn request_count(&self) -> u32 {
+        match self {
+            Activity::Sessions(session) => session.requests(),
+            Activity::Recording(replay) => replay.requests.requests().len() as u32,
+            Activity::Requests(requests) => requests.requests().len() as u32,
+        }
+    }
+
     fn in_words(&self) -> Option<String> {
         match self {
             Activity::Sessions(session) => Some(format!("sessions of {} states", session.states.len())),

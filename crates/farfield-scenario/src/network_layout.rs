@@ -203,7 +203,7 @@ impl<'a, 'l> Laying<'a, 'l> {
     }
 
     fn clients(&self) -> NonZeroU32 {
-        let users = self.scenario.load.users().map_or(USUAL_CLIENTS, NonZeroU32::get);
+        let users = self.scenario.users().map_or(USUAL_CLIENTS, NonZeroU32::get);
         let users = users.saturating_add(self.spec.program.len() as u32);
         let usual =
             users.checked_next_multiple_of(self.scenario.dealt_over(self.spec).get()).unwrap_or(users);

@@ -6,6 +6,7 @@
 use crate::activity::{Activity, Asked};
 use crate::document::Document;
 use crate::error::ScenarioError;
+use crate::flow::FlowScenario;
 use crate::inputs::Inputs;
 use crate::mistake::Mistake;
 use crate::overlay::Overlay;
@@ -17,8 +18,10 @@ use farfield_engine::plane::BesideProgram;
 use farfield_engine::{Plane, PlaneKind};
 use farfield_monitor::MonitorSettings;
 use farfield_testbed::live::{LiveError, Location};
+use farfield_traffic::RequestSetSpec;
 use farfield_traffic::file::Load;
 use farfield_traffic::load::LoadModel;
+use farfield_traffic::session::SessionSpec;
 use farfield_traffic::site::Site;
 use farfield_user::Policy;
 use std::path::Path;
@@ -38,18 +41,44 @@ pub struct RunPlan {
 /// The parts of a run that a scenario's tables describe.
 #[derive(Debug)]
 pub(crate) struct Parts {
-    /// The model of load.
-    pub load: LoadModel,
+    /// The flows of users, one at least.
+    pub flows: Vec<PlannedFlow>,
     /// The site that is requested, if one is.
     pub site: Option<Site>,
     /// The plane that carries the bytes.
     pub plane: PlannedPlane,
-    /// The requests.
-    pub asked: Asked,
     /// TLS to the server, if users talk it.
     pub tls: Option<PlannedTls>,
     /// The settings of the monitor; its port is not known yet.
     pub monitor: Option<MonitorSettings>,
+}
+
+/// The users of one kind: when they act, and what they ask for.
+#[derive(Debug)]
+pub(crate) struct PlannedFlow {
+    /// Their name; empty where there is one kind alone.
+    pub name: String,
+    /// The model of load.
+    pub load: LoadModel,
+    /// The requests.
+    pub asked: Asked,
+    /// How many of them are told apart.
+    pub request_count: u32,
+}
+
+/// What a scenario asks of the users of one kind.
+#[derive(Debug, Clone, Copy)]
+pub struct AskedOfFlow<'a> {
+    /// Their name; empty where there is one kind alone.
+    pub name: &'a str,
+    /// The model of load.
+    pub load: &'a LoadModel,
+    /// Their requests, as written.
+    pub requests: Option<&'a RequestSetSpec>,
+    /// Their session, as written.
+    pub session: Option<&'a SessionSpec>,
+    /// How many of their requests are told apart.
+    pub request_count: u32,
 }
 
 impl RunPlan {
@@ -122,9 +151,23 @@ impl RunPlan {
         }
     }
 
-    /// The model of load.
-    pub fn load(&self) -> &LoadModel {
-        &self.parts.load
+    /// The model of load, of each flow of users: one at least.
+    pub fn loads(&self) -> impl ExactSizeIterator<Item = &LoadModel> {
+        self.parts.flows.iter().map(|flow| &flow.load)
+    }
+
+    /// What is asked of the users of each flow: one at least.
+    pub fn flows(&self) -> impl Iterator<Item = AskedOfFlow<'_>> {
+        let scenario = &self.scenario;
+        self.parts.flows.iter().enumerate().map(move |(nth, flow)| {
+            let own = scenario.flow.get(nth).filter(|own| own.requests.is_some() || own.session.is_some());
+            let (requests, session) = match own {
+                Some(own) => (own.requests.as_ref(), own.session.as_ref()),
+                None => (scenario.requests.as_ref(), scenario.session.as_ref()),
+            };
+            let PlannedFlow { name, load, request_count, .. } = flow;
+            AskedOfFlow { name, load, requests, session, request_count: *request_count }
+        })
     }
 
     /// Clients and links, on a plane that has them.
@@ -163,19 +206,40 @@ impl Parts {
     /// once, without think times.
     fn of(scenario: &Scenario, once: bool, load_file: &mut Load<'_>) -> Result<Parts, Mistake> {
         scenario.check_measured_part()?;
-        scenario.check_sessions()?;
+        scenario.check_flows()?;
         scenario.check_http()?;
-        let load = scenario.load.resolve(load_file).map_err(|error| Mistake::in_file("load", &error))?;
+        let flows = scenario.flows();
+        for flow in &flows {
+            flow.scenario.check_sessions().map_err(|mistake| flow.locate(mistake))?;
+        }
         let site = scenario.asked_site(load_file)?;
         let plane = scenario.plan_plane(load_file, site.as_ref())?;
         let tls = scenario.plan_tls(load_file)?;
-        let mut activity = scenario.activity(load_file, site.as_ref())?;
+        let planned = |flow: &FlowScenario| {
+            let planned = PlannedFlow::of(flow, site.as_ref(), once, load_file);
+            planned.map_err(|mistake| flow.locate(mistake))
+        };
+        let flows = flows.iter().map(planned).collect::<Result<Vec<_>, Mistake>>()?;
+        let monitor = if once { None } else { scenario.monitor.resolve(scenario.plane)? };
+        Ok(Parts { flows, site, plane, tls, monitor })
+    }
+}
+
+impl PlannedFlow {
+    fn of(
+        flow: &FlowScenario,
+        site: Option<&Site>,
+        once: bool,
+        load_file: &mut Load<'_>,
+    ) -> Result<PlannedFlow, Mistake> {
+        let FlowScenario { name, scenario, .. } = flow;
+        let load = scenario.load.resolve(load_file).map_err(|error| Mistake::in_file("load", &error))?;
+        let mut activity = scenario.activity(load_file, site)?;
         if let (true, Activity::Sessions(session)) = (once, &mut activity) {
             session.go_once();
         }
-        let asked = scenario.asked(activity)?;
-        let monitor = if once { None } else { scenario.monitor.resolve(scenario.plane)? };
-        Ok(Parts { load, site, plane, asked, tls, monitor })
+        let request_count = activity.request_count();
+        Ok(PlannedFlow { name: name.clone(), load, asked: scenario.asked(activity)?, request_count })
     }
 }
 
@@ -183,7 +247,7 @@ impl Scenario {
     /// Checks that there is a measured part.
     fn check_measured_part(&self) -> Result<(), Mistake> {
         let nothing = "a measured part of 0s measures nothing; write how long to measure, such as 10s";
-        let stages = self.load.stages_last();
+        let stages = self.stages_last();
         if let Some(stages) = stages.filter(|stages| *stages <= self.run.warm_up) {
             let message = format!("the stages are over after {stages}: write a shorter warm-up, or none");
             return Err(Mistake::at("run.warm-up", message));
@@ -209,7 +273,7 @@ impl Scenario {
             let alone = "it is for `run.set-aside = true`, without which run.duration is the whole of the measured part";
             return run.duration_max.map_or(Ok(()), |_| Err(Mistake::at("run.duration-max", alone)));
         }
-        if self.load.stages_last().is_some() {
+        if self.stages_last().is_some() {
             let message = "seconds are set aside of a load that stays the same, and as much longer is measured: stages of \
                            load.stages begin and end when they do";
             return Err(Mistake::at("run.set-aside", message));
@@ -230,13 +294,16 @@ impl Scenario {
     /// Decides who asks for the sessions of a recording, where the document leaves it open.
     fn play_recording(&mut self, document: &Document) {
         if let Some(replay) = self.session.as_mut().and_then(|session| session.replay.as_mut()) {
-            replay.in_turn.get_or_insert(document.has_load());
+            replay.in_turn.get_or_insert(document.has_load() || !self.flow.is_empty());
+        }
+        for replay in self.flow.iter_mut().filter_map(|flow| flow.session.as_mut()?.replay.as_mut()) {
+            replay.in_turn.get_or_insert(true);
         }
     }
 
     /// Measures all stages of a load that has some, but for the warm-up and the length that the document has.
     fn measure_stages(&mut self, document: &Document) {
-        let Some(stages) = self.load.stages_last() else { return };
+        let Some(stages) = self.stages_last() else { return };
         if !document.contains_below("run", "warm-up") {
             self.run.warm_up = Duration::ZERO;
         }

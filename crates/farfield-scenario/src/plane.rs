@@ -19,9 +19,9 @@ use farfield_engine::plane::{
 };
 use farfield_testbed::gateway::Device;
 use farfield_testbed::live::Location;
-use farfield_traffic::DistributionSpec;
 use farfield_traffic::file::Load;
 use farfield_traffic::site::Site;
+use farfield_traffic::{DistributionSpec, LoadSpec};
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -323,7 +323,7 @@ impl Scenario {
     /// The S-Client's T must exceed the largest round trip (Banga and Druschel 1999, section 4.2), or
     /// attempts are dropped whose answer is on its way. Here the round trip is known.
     fn check_timeout(&self, largest: Duration) -> Result<(), Mistake> {
-        let (key, timeout) = match self.load.attempt_timeout() {
+        let (key, timeout) = match self.loads().filter_map(LoadSpec::attempt_timeout).min() {
             Some(timeout) => ("load.timeout", Some(timeout)),
             None => ("connections.abandon-after", self.connections.abandon_after),
         };
@@ -341,11 +341,11 @@ impl Scenario {
 
     /// Descriptors stay on one shard with the clients that their attempts are of.
     fn check_descriptors(&self, shards: NonZeroU32) -> Result<(), Mistake> {
-        let Some(descriptors) = self.load.descriptors() else { return Ok(()) };
-        let (descriptors, shards) = (descriptors.get(), shards.get());
-        if descriptors.is_multiple_of(shards) {
+        let shards = shards.get();
+        let mut all = self.loads().filter_map(LoadSpec::descriptors).map(NonZeroU32::get);
+        let Some(descriptors) = all.find(|all| !all.is_multiple_of(shards)) else {
             return Ok(());
-        }
+        };
         let nearest = nearest_multiple(descriptors, shards);
         Err(Mistake::at(
             "load.descriptors",

@@ -9,6 +9,7 @@ mod servers;
 use crate::activity::Encoded;
 use crate::http::HttpVersion;
 use crate::inputs::{self, Inputs};
+use crate::plan::PlannedFlow;
 use crate::plan::{Parts, RunPlan};
 use crate::plane::{LaidOut, PlannedPlane};
 use crate::tls::PlannedTls;
@@ -28,7 +29,7 @@ use farfield_origin::{Origin, OriginConfig};
 use farfield_os::processors;
 use farfield_testbed::reach::ReachError;
 use farfield_traffic::load::LoadModel;
-use farfield_user::{Itinerary, SessionLimits};
+use farfield_user::{Flow, Itinerary, SessionLimits};
 use servers::{Found, warning_of_capture};
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
@@ -61,7 +62,7 @@ impl RunPlan {
     /// If the server is not found, or the machine lacks something.
     pub fn prepare(self, started_at: String) -> Result<Prepared, ScenarioError> {
         let RunPlan { mut scenario, parts, inputs, location, .. } = self;
-        let Parts { mut load, site, mut plane, asked, tls, monitor } = parts;
+        let Parts { flows: planned, site, mut plane, tls, monitor } = parts;
         scenario.name_folders(inputs.folder());
         let built_in = scenario.built_in(site.as_ref())?;
         let found = match (&mut plane, location) {
@@ -70,7 +71,6 @@ impl RunPlan {
         };
         let AskedAt { address, peers, not_asked, origin } = scenario.asked_at(&plane, &built_in.config)?;
         let tls = tls.map(PlannedTls::prepare).transpose()?;
-        let itinerary = scenario.itinerary(asked.encoded, address)?;
         scenario.fill_in(&plane);
         let way_in = found.as_ref().and_then(|found| scenario.warning_of_way_in(found));
         let mut plane = scenario.prepare_plane(plane, address, &built_in.config, found)?;
@@ -83,30 +83,26 @@ impl RunPlan {
             Plane::Simulated(simulated) => of_network(&simulated.network),
         };
         let mut warnings = match plane {
-            Plane::Sockets(_) => scenario.warnings(&load, address)?,
+            Plane::Sockets(_) => scenario.warnings(&planned, address)?,
             Plane::Emulated(_) | Plane::Simulated(_) => Vec::new(),
         };
         warnings.extend(scenario.warnings_of_tls());
         warnings.extend(way_in);
         warnings.extend(not_asked);
         warnings.extend(built_in.left_out);
-        warnings.extend(asked.warnings);
-        let paths = PathNames::of(itinerary.targets());
+        let PreparedFlows { mut flows, is_recorded, in_words, warnings: of_flows } =
+            scenario.prepare_flows(planned, address, farthest(&plane))?;
+        warnings.extend(of_flows);
+        let paths = PathNames::of_some(Flow::targets(&flows));
         scenario.check_paths(&paths).map_err(ScenarioError::invalid)?;
-        let starts = itinerary.starts();
-        let is_recorded = starts.is_some();
-        if let Some(starts) = starts {
-            load = LoadModel::recorded(starts);
-        } else {
-            scenario.spread_users(&mut load, farthest(&plane));
-        }
-        let heading = scenario.heading(is_recorded, asked.in_words, &plane, origin.as_ref(), started_at);
+        let heading = scenario.heading(is_recorded, in_words, &plane, origin.as_ref(), started_at);
         // A simulation takes the same memory on every machine, and watches it while it runs.
         let real = plane.kind() != PlaneKind::Simulated;
-        let visitors_bound = real.then(|| preflight::bound_visitors(&mut load, tls.is_some())).flatten();
+        let visitors_bound = real
+            .then(|| preflight::bound_visitors(flows.iter_mut().map(|flow| &mut flow.load), tls.is_some()));
+        let visitors_bound = visitors_bound.flatten();
         let settings = Settings {
-            load,
-            itinerary,
+            flows,
             policy: scenario.connections.clone(),
             events: scenario.events,
             tls,
@@ -124,7 +120,7 @@ impl RunPlan {
             ignores_unfinished: scenario.run.unfinished == super::Unfinished::Ignore,
             heading,
             limits: scenario.verdict.clone(),
-            thresholds: scenario.thresholds.iter().chain(&scenario.aborts).cloned().collect(),
+            thresholds: scenario.all_thresholds(),
             aborts: scenario.aborts.clone(),
             output: None,
             monitor: monitor.map(|monitor| MonitorSettings { port: Some(address.port()), ..monitor }),
@@ -144,6 +140,30 @@ impl Scenario {
                 activity.itinerary(&target).map_err(ScenarioError::invalid)
             }
         }
+    }
+
+    /// The flows of users, once the server's address is known and clients are at most `farthest` from it.
+    fn prepare_flows(
+        &mut self,
+        planned: Vec<PlannedFlow>,
+        address: SocketAddr,
+        farthest: Duration,
+    ) -> Result<PreparedFlows, ScenarioError> {
+        let mut prepared = PreparedFlows::default();
+        for (number, PlannedFlow { name, mut load, asked, .. }) in planned.into_iter().enumerate() {
+            let itinerary = self.itinerary(asked.encoded, address)?;
+            match itinerary.starts() {
+                Some(starts) => {
+                    load = LoadModel::recorded(starts);
+                    prepared.is_recorded = true;
+                }
+                None => self.spread_users(number, &mut load, farthest),
+            }
+            prepared.in_words = prepared.in_words.or(asked.in_words);
+            prepared.warnings.extend(asked.warnings);
+            prepared.flows.push(Flow { name: name.into(), load, itinerary });
+        }
+        Ok(prepared)
     }
 
     fn session_limits(&self) -> SessionLimits {
@@ -276,7 +296,7 @@ impl Scenario {
 
     /// Warnings about the path to the server: the S-Client's T must exceed the largest round trip (Banga and
     /// Druschel 1999, section 4.2), or attempts are dropped whose answer is on its way.
-    fn warnings(&self, load: &LoadModel, address: SocketAddr) -> Result<Vec<String>, ScenarioError> {
+    fn warnings(&self, flows: &[PlannedFlow], address: SocketAddr) -> Result<Vec<String>, ScenarioError> {
         if let Some(unix) = &self.connections.unix_socket {
             farfield_testbed::reach::probe_unix(unix).map_err(ScenarioError::unavailable)?;
             return Ok(self.unused());
@@ -295,7 +315,8 @@ impl Scenario {
                  add it there (`ip address add`)"
             )));
         }
-        let timeout = load.attempt_timeout().or(self.connections.abandon_after);
+        let timeout = flows.iter().filter_map(|flow| flow.load.attempt_timeout()).min();
+        let timeout = timeout.or(self.connections.abandon_after);
         let mut warnings = self.unused();
         warnings.extend(self.target.as_ref().and_then(|target| self.unmatched(target)));
         let Some(timeout) = timeout else { return Ok(warnings) };
@@ -318,6 +339,17 @@ impl Scenario {
         let tables = self.ignored.join("], [");
         vec![format!("ignored on the sockets plane, where packets take the kernel's own path: [{tables}]")]
     }
+}
+
+/// The flows of users of a run, and what its result says of them.
+#[derive(Default)]
+struct PreparedFlows {
+    flows: Vec<Flow>,
+    /// Sessions begin when they were recorded.
+    is_recorded: bool,
+    /// What is asked for.
+    in_words: Option<String>,
+    warnings: Vec<String>,
 }
 
 /// Workers and processors of a plane with a network.

@@ -15,15 +15,16 @@ const A_USER: Duration = Duration::from_us(50);
 const LONGEST: Duration = Duration::from_secs(60);
 
 impl Scenario {
-    /// Chooses the ramp of a closed load that has none, in the model and in the scenario that is kept.
-    /// `farthest` is the largest round trip.
-    pub(crate) fn spread_users(&mut self, load: &mut LoadModel, farthest: Duration) {
+    /// Chooses the ramp of the closed load of flow `number` that has none, in the model and in the scenario
+    /// that is kept. `farthest` is the largest round trip.
+    pub(crate) fn spread_users(&mut self, number: usize, load: &mut LoadModel, farthest: Duration) {
+        let written = self.flow.get_mut(number).map_or(&mut self.load, |flow| &mut flow.load);
         match load {
             // Stages say when users begin.
             LoadModel::Closed { stages: Some(_), .. } => {}
             LoadModel::Closed { users, think, ramp, .. } => {
                 let chosen = || spread(users.get(), think.mean(), farthest);
-                if let LoadSpec::Closed(spec) = &mut self.load {
+                if let LoadSpec::Closed(spec) = written {
                     *ramp = *spec.ramp.get_or_insert_with(chosen);
                 }
             }

@@ -4,6 +4,7 @@
 //! [`RunPlan`](crate::RunPlan).
 
 use crate::elsewhere::ConnectTo;
+use crate::flow::FlowSpec;
 use crate::http::HttpVersion;
 use crate::inputs::hex;
 use crate::monitor::MonitorSpec;
@@ -54,6 +55,9 @@ pub struct Scenario {
     pub run: RunSpec,
     /// The model of load.
     pub load: LoadSpec,
+    /// Flows of users, each with a load of its own, in place of the one above.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flow: Vec<FlowSpec>,
     /// Requests; for the target's own path, or the built-in server's pages, if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<RequestSetSpec>,
@@ -204,6 +208,7 @@ impl Default for Scenario {
             monitor: MonitorSpec::default(),
             run: RunSpec::default(),
             load: LoadSpec::default(),
+            flow: Vec::new(),
             requests: None,
             session: None,
             connections: Policy::default(),

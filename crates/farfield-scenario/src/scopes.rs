@@ -1,6 +1,7 @@
 //! Thresholds of a class of clients, of a state of sessions or of a path, checked when the scenario is read.
 
 use super::Scenario;
+use super::flow::FlowScenario;
 use super::mistake::Mistake;
 use farfield_base::{Instant, Window};
 use farfield_engine::PlaneKind;
@@ -12,10 +13,8 @@ impl Scenario {
     /// Checks that each threshold of a class or a state names one that there is, of which its metric can be
     /// measured.
     pub(crate) fn check_scopes(&self, classes: &[&str]) -> Result<(), Mistake> {
-        let states: Vec<&str> = match &self.session {
-            Some(session) => session.state.iter().map(|state| state.name.as_str()).collect(),
-            None => Vec::new(),
-        };
+        let states = self.state_names();
+        let states: Vec<&str> = states.iter().map(String::as_str).collect();
         for (key, list) in [("thresholds", &self.thresholds), ("aborts", &self.aborts)] {
             for threshold in list {
                 self.check_scope(threshold, classes, &states)
@@ -27,6 +26,14 @@ impl Scenario {
 
     fn check_scope(&self, threshold: &Threshold, classes: &[&str], states: &[&str]) -> Result<(), String> {
         let Some(name) = threshold.scope() else { return Ok(()) };
+        if self.flow.iter().any(|flow| flow.name == name) {
+            return match classes.contains(&name) {
+                true => {
+                    Err(format!("`{name}` is a flow, and a class of clients; give one of both another name"))
+                }
+                false => Ok(()),
+            };
+        }
         let stages = self.stage_names();
         if stages.iter().any(|stage| stage == name) {
             return match classes.contains(&name) || states.contains(&name) {
@@ -66,8 +73,24 @@ impl Scenario {
         Ok(())
     }
 
-    /// The names of the stages that lie in the measured part.
+    /// The names of the states of sessions, each behind the name of its flow where there are flows.
+    fn state_names(&self) -> Vec<String> {
+        let of_flow = |FlowScenario { name, scenario, .. }: FlowScenario| {
+            let states = scenario.session.into_iter().flat_map(|session| session.state);
+            let named = move |state: &str| match name.is_empty() {
+                true => state.to_owned(),
+                false => format!("{name}/{state}"),
+            };
+            states.map(move |state| named(state.name.as_str())).collect::<Vec<_>>()
+        };
+        self.flows().into_iter().flat_map(of_flow).collect()
+    }
+
+    /// The names of the stages that lie in the measured part; of flows none are counted.
     fn stage_names(&self) -> Vec<String> {
+        if !self.flow.is_empty() {
+            return Vec::new();
+        }
         let measure_from = Instant::ZERO + self.run.warm_up;
         let window = Window { measure_from, measure_to: measure_from + self.run.measured_part() };
         let spans = self.load.stage_spans();
@@ -108,6 +131,10 @@ impl Scenario {
         match states {
             [] => there.push("there is no `[[session.state]]`".to_owned()),
             states => there.push(format!("the states are {}", listed(states))),
+        }
+        if !self.flow.is_empty() {
+            let flows: Vec<&str> = self.flow.iter().map(|flow| flow.name.as_str()).collect();
+            there.push(format!("the flows are {}", listed(&flows)));
         }
         match &self.stage_names()[..] {
             [] => {}

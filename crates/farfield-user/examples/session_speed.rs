@@ -14,7 +14,7 @@ use farfield_traffic::session::SessionSpec;
 use farfield_traffic::{LoadSpec, RequestSetSpec};
 use farfield_user::HttpVersion;
 use farfield_user::{
-    ConnectionKey, EventPolicy, Itinerary, Plan, Policy, Population, Target, Transport, Wake,
+    ConnectionKey, EventPolicy, Flow, Itinerary, Plan, Policy, Population, Target, Transport, Wake,
 };
 use std::collections::VecDeque;
 
@@ -112,8 +112,10 @@ fn requests_per_s(kind: &str) -> (f64, Bytes) {
     let load: Document = toml::from_str(&load).expect("a load");
     let end = Instant::from_ns(1 << 40);
     let mut population = Population::new(Plan {
-        load: load.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),
-        itinerary: itinerary(kind),
+        flows: Flow::only(
+            load.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),
+            itinerary(kind),
+        ),
         policy: Policy::default(),
         events: EventPolicy::default(),
         tls: None,

@@ -8,8 +8,7 @@ use crate::book::HttpVersion;
 use crate::buffers::Buffers;
 use crate::connection::{Connection, State};
 use crate::event_policy::EventPolicy;
-use crate::load::Worker;
-use crate::plan::Plan;
+use crate::plan::Share;
 use crate::policy::{Policy, Reuse};
 use crate::pool::Pools;
 use crate::protocol::Reading;
@@ -43,8 +42,8 @@ pub(crate) struct Connections {
     pub reading: Option<ConnectionKey>,
     /// Attempts to connect that are dropped if still unanswered at the instant, the oldest first.
     pub unanswered: VecDeque<(Instant, ConnectionKey)>,
-    worker: Worker,
-    begun: u32,
+    /// The number of the next connection, and the distance to the one behind it.
+    serials: (u32, u32),
     requests_sent: u64,
     is_deadline_armed: bool,
 }
@@ -80,7 +79,7 @@ impl Readers {
 }
 
 impl Clients {
-    fn of(plan: &Plan) -> Clients {
+    fn of(plan: &Share) -> Clients {
         let version = plan.itinerary.version();
         let tls = plan.tls.as_ref();
         let tunnel = plan.policy.proxy.as_ref().filter(|_| tls.is_some() || !version.has_absolute_form());
@@ -134,7 +133,7 @@ fn quic_client(
 impl Connections {
     /// No connections as yet of a `plan` whose users make one request each, on a connection of its own, or
     /// not.
-    pub fn of(plan: &Plan, is_single: bool) -> Connections {
+    pub fn of(plan: &Share, is_single: bool) -> Connections {
         let policy = plan.policy.clone();
         let readers = Readers {
             limits: policy.limits(),
@@ -151,8 +150,7 @@ impl Connections {
             pools: (policy.policy == Reuse::SharedPool && !is_single).then(Pools::default),
             reading: None,
             unanswered: VecDeque::new(),
-            worker: Worker { number: plan.worker, workers: plan.workers },
-            begun: 0,
+            serials: plan.serials,
             requests_sent: 0,
             is_deadline_armed: false,
             events: plan.events,
@@ -162,8 +160,8 @@ impl Connections {
 
     /// A connection of a user's that is to be opened, with the next number of this worker's.
     pub fn next(&mut self, user: UserSlot, descriptor: Option<DescriptorSlot>) -> Connection {
-        let serial = self.begun.wrapping_mul(self.worker.workers).wrapping_add(self.worker.number);
-        self.begun = self.begun.wrapping_add(1);
+        let (serial, distance) = self.serials;
+        self.serials.0 = serial.wrapping_add(distance);
         Connection::new(serial, user, descriptor)
     }
 

@@ -5,7 +5,7 @@ use crate::connection::{Attempt, Connection, State};
 use crate::egress::Egress;
 use crate::exchange::Job;
 use crate::reaction::Reaction;
-use crate::slots::{ConnectionSlot, DescriptorSlot, UserSlot};
+use crate::slots::{ConnectionSlot, DescriptorSlot, FlowNumber, UserSlot};
 use crate::transport::{ConnectionKey, Transport, Wake};
 use farfield_base::{Outcome, SpokenVersion, Stamp};
 
@@ -141,7 +141,7 @@ impl<T: Transport> Egress<'_, T> {
             && let Some(limit) = self.connections.policy.abandon_after
         {
             if self.connections.unanswered.is_empty() {
-                self.transport.wake_at(self.now + limit, Wake::Unanswered);
+                self.transport.wake_at(self.now + limit, Wake::Unanswered(FlowNumber::default()));
             }
             self.connections.unanswered.push_back((self.now + limit, key));
         }
@@ -152,7 +152,10 @@ impl<T: Transport> Egress<'_, T> {
     /// Asks to be woken when a time limit ends that begins now.
     pub(crate) fn arm_deadline(&mut self) {
         if self.connections.arm_deadline() {
-            self.transport.wake_at(self.now + self.connections.policy.request_timeout(), Wake::Deadline);
+            self.transport.wake_at(
+                self.now + self.connections.policy.request_timeout(),
+                Wake::Deadline(FlowNumber::default()),
+            );
         }
     }
 
@@ -274,7 +277,7 @@ impl<T: Transport> Reaction<'_, T> {
         if self.connections.table.len() > 0 || next.is_some() {
             // A limit that begins from now on ends after this wake.
             self.connections.arm_deadline();
-            self.transport.wake_at(next.unwrap_or(self.now) + timeout, Wake::Deadline);
+            self.transport.wake_at(next.unwrap_or(self.now) + timeout, Wake::Deadline(FlowNumber::default()));
         }
     }
 
@@ -283,7 +286,7 @@ impl<T: Transport> Reaction<'_, T> {
     pub(crate) fn abandon_unanswered(&mut self) {
         while let Some((limit, key)) = self.connections.unanswered.front().copied() {
             if limit > self.now && self.connections.is_connecting(key) {
-                self.transport.wake_at(limit, Wake::Unanswered);
+                self.transport.wake_at(limit, Wake::Unanswered(FlowNumber::default()));
                 return;
             }
             // Abandoning may begin the next attempt, which goes to the back: the wake is on its way then.

@@ -109,6 +109,15 @@ impl Itinerary {
         requests.iter().map(|request| request.path.as_str())
     }
 
+    /// The number of requests that are told apart.
+    pub fn requests(&self) -> u32 {
+        match self {
+            Itinerary::Pages(pages) => pages.requests.requests().len() as u32,
+            Itinerary::Replays(replays) => replays.pages.requests.requests().len() as u32,
+            Itinerary::Sessions(sessions) => sessions.requests(),
+        }
+    }
+
     /// True if users act in sessions.
     pub fn has_sessions(&self) -> bool {
         matches!(self, Itinerary::Sessions(_) | Itinerary::Replays(_))

@@ -6,6 +6,8 @@
 //! [`Policy`] over how many connections, and the [`Itinerary`] says what they ask for and holds the bytes of
 //! it.
 //!
+//! Users of several kinds are several [flows](Flow) of one population, each with its load and its itinerary.
+//!
 //! Every request ends as one [`Sample`](farfield_base::Sample), whatever became of it.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
@@ -19,6 +21,7 @@ mod buffers;
 mod connection;
 mod connections;
 mod counters;
+mod crowd;
 mod dispatch;
 mod driver;
 mod early;
@@ -26,6 +29,8 @@ mod egress;
 mod event_policy;
 mod exchange;
 mod expect;
+mod flow;
+mod flow_transport;
 pub mod gauge;
 mod held;
 mod http1;
@@ -71,6 +76,7 @@ mod withhold;
 pub use book::{Book, HttpVersion, Target};
 pub use event_policy::{EventPolicy, EventsBy};
 pub use farfield_base::UnixAddress;
+pub use flow::Flow;
 pub use itinerary::Itinerary;
 pub use outgoing::Outgoing;
 pub use plan::{Plan, SessionLimits};
@@ -78,5 +84,5 @@ pub use policy::{Addresses, Policy, Reuse};
 pub use population::Population;
 pub use proxy::Proxy;
 pub use session::trace::{TRACED_BODY_BYTES, TraceEvent, TraceRole, TracedReply, TracedRequest};
-pub use slots::{ConnectionSlot, UserSlot};
+pub use slots::{ConnectionSlot, FlowNumber, UserSlot};
 pub use transport::{Backlog, ConnectionKey, Datagrams, Failure, Transport, Wake};

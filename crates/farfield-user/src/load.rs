@@ -15,7 +15,7 @@ mod open;
 mod overload;
 
 use crate::itinerary::Itinerary;
-use crate::plan::Plan;
+use crate::plan::Share;
 use crate::policy::Reuse;
 use crate::slots::{DescriptorSlot, UserSlot};
 use crate::transport::{ConnectionKey, Wake};
@@ -178,7 +178,7 @@ impl Worker {
 }
 
 /// The model of a plan's load, before the run.
-pub(crate) fn model_of(plan: &Plan) -> Box<dyn Model> {
+pub(crate) fn model_of(plan: &Share) -> Box<dyn Model> {
     let worker = Worker { number: plan.worker, workers: plan.workers };
     let stream = plan.seed.stream(Purpose::Arrivals, 0);
     match plan.load.clone() {

@@ -2,7 +2,7 @@
 //! is left.
 
 use crate::load::{Model, Worker, model_of};
-use crate::plan::Plan;
+use crate::plan::Share;
 use crate::silence::Silence;
 use crate::transport::Transport;
 use crate::user::User;
@@ -43,7 +43,7 @@ fn own_sessions(most: Option<u64>, worker: Worker, users: Option<NonZeroU32>) ->
 
 impl OfferedLoad {
     /// The load of `plan`, before the run.
-    pub fn of(plan: &Plan) -> OfferedLoad {
+    pub fn of(plan: &Share) -> OfferedLoad {
         let model = model_of(plan);
         let worker = Worker { number: plan.worker, workers: plan.workers };
         OfferedLoad {

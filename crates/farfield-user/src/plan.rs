@@ -1,6 +1,7 @@
-//! The plan of a population: the load, the itinerary, and the limits that its users keep.
+//! The plan of a population: everything that is decided before the run.
 
 use crate::event_policy::EventPolicy;
+use crate::flow::{Flow, Tag};
 use crate::itinerary::Itinerary;
 use crate::policy::Policy;
 use farfield_base::random::Seed;
@@ -11,10 +12,8 @@ use farfield_traffic::load::LoadModel;
 /// The parameters of a population.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// The model of load: when users act.
-    pub load: LoadModel,
-    /// The itinerary of users.
-    pub itinerary: Itinerary,
+    /// The flows of users, one at least and [`Flow::MOST`] at most.
+    pub flows: Vec<Flow>,
     /// The policy of their connections.
     pub policy: Policy,
     /// The policy towards replies that come in pieces.
@@ -29,9 +28,10 @@ pub struct Plan {
     pub workers: u32,
     /// The measured part of the run.
     pub window: Window,
-    /// Requests after which this worker's users begin no more pages.
+    /// Requests after which this worker's users begin no more pages, in each flow.
     pub requests_max: Option<u64>,
-    /// The number of sessions, and whether those that are open at the end of the load may finish.
+    /// The number of sessions in each flow, and whether those that are open at the end of the load may
+    /// finish.
     pub sessions: SessionLimits,
 }
 
@@ -42,4 +42,52 @@ pub struct SessionLimits {
     pub most: Option<u64>,
     /// The longest time that sessions which are open at the end of the load may go on.
     pub finish: Duration,
+}
+
+/// One flow of a plan, as if it were alone: the parameters of one worker's share of its users.
+#[derive(Debug)]
+pub(crate) struct Share {
+    pub load: LoadModel,
+    pub itinerary: Itinerary,
+    pub policy: Policy,
+    pub events: EventPolicy,
+    pub tls: Option<tls::Sessions>,
+    pub seed: Seed,
+    pub worker: u32,
+    pub workers: u32,
+    /// The number of this worker's first connection, and the distance from each to the next.
+    pub serials: (u32, u32),
+    pub window: Window,
+    pub requests_max: Option<u64>,
+    pub sessions: SessionLimits,
+}
+
+impl Plan {
+    /// The share of each flow, with what tells it from the others.
+    ///
+    /// Users are dealt out to workers by their numbers in the run, as clients of a network are: user k of a
+    /// flow whose first has the number n is this worker's if n + k is.
+    pub(crate) fn into_shares(self) -> Vec<(Tag, Share)> {
+        let tags = Tag::of_all(&self.flows);
+        let Plan { flows, policy, events, tls, seed, worker, workers, window, requests_max, sessions } = self;
+        let share = |(flow, tag): (Flow, Tag)| {
+            let ahead = tag.first_user % workers;
+            let share = Share {
+                load: flow.load,
+                itinerary: flow.itinerary,
+                policy: policy.clone(),
+                events,
+                tls: tls.clone(),
+                seed: tag.seed(seed, &flow.name),
+                worker: (worker + workers - ahead) % workers,
+                workers,
+                serials: tag.serials(worker, workers),
+                window,
+                requests_max,
+                sessions,
+            };
+            (tag, share)
+        };
+        flows.into_iter().zip(tags).map(share).collect()
+    }
 }

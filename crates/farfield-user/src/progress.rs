@@ -68,9 +68,16 @@ impl Progress {
         self.count(at, events)
     }
 
-    /// The body ended at `at`; returns the event that this ends, if there is one.
+    /// True if its body is read for events, each of which has an end of its own.
+    pub fn is_stream(&self) -> bool {
+        matches!(self.parts, Parts::Events(_))
+    }
+
+    /// The body ended at `at`; returns the event that this ends, if there is one. What its user has left goes
+    /// on: the beginning of an event that had come by then is none.
     pub fn finish(&mut self, at: Instant) -> Option<Came> {
         match &mut self.parts {
+            _ if self.events.left => None,
             Parts::Bytes => {
                 self.hear(at);
                 None
@@ -165,6 +172,17 @@ mod tests {
         assert_eq!([{ events.first }, { events.last }], [at(60), at(80)].map(Stamp::at));
         progress.give_up(at(300));
         assert_eq!(progress.longest_gap(), Duration::from_ms(220), "nothing came since");
+    }
+
+    #[test]
+    fn the_beginning_of_an_event_is_none_where_its_user_leaves() {
+        let mut progress = Progress::NONE;
+        progress.begin(at(10), Some(EventFormat::Lines), EventsBy::Type);
+        assert_eq!(progress.take(at(20), b"{\"a\":1}\n{\"b"), Some(Came { gap: None, events: 1 }));
+        let mut left = progress;
+        left.leave(at(20));
+        assert_eq!(left.finish(at(20)), None);
+        assert!(progress.finish(at(30)).is_some(), "the end of the body ends a line");
     }
 
     #[test]

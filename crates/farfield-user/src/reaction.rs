@@ -51,9 +51,9 @@ impl<T: Transport> Reaction<'_, T> {
     /// Handles a wake that was asked for with [`Transport::wake_at`] for `due`.
     pub fn handle_wake(&mut self, due: Instant, wake: Wake) {
         match wake {
-            Wake::Deadline => self.end_overdue(),
-            Wake::Unanswered => self.abandon_unanswered(),
-            Wake::Idle => self.egress().close_idle(),
+            Wake::Deadline(_) => self.end_overdue(),
+            Wake::Unanswered(_) => self.abandon_unanswered(),
+            Wake::Idle(_) => self.egress().close_idle(),
             Wake::Quic(key) => self.handle_quic_timer(key),
             Wake::Alternative(key) => self.handle_attempt(key),
             Wake::Leave(key) => self.leave_streams(key),

@@ -185,6 +185,11 @@ impl Sessions {
         self.session.states.iter().map(|state| state.name.clone()).collect()
     }
 
+    /// The number of requests that are told apart: of states, and of what they embed.
+    pub(crate) fn requests(&self) -> u32 {
+        self.session.requests()
+    }
+
     /// True if sessions end by themselves: a choice among states goes on for ever.
     pub(crate) fn end(&self) -> bool {
         self.session.clicks.is_some() || !matches!(self.session.route, StatePath::Choice { .. })

@@ -229,6 +229,7 @@ impl<T: Transport> Reaction<'_, T> {
                     connection.sample_unfinished(exchange, number, self.now, Outcome::Unfinished);
                 // A stream goes on for ever, if it may: that it is left open is no failure.
                 if let Some(events) = &mut sample.events
+                    && exchange.progress.is_stream()
                     && events.events > 0
                 {
                     events.left = true;

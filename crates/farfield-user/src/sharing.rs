@@ -3,7 +3,7 @@
 use crate::connection::{Connection, State};
 use crate::egress::Egress;
 use crate::pool::{Idle, Pools};
-use crate::slots::{ConnectionSlot, UserSlot};
+use crate::slots::{ConnectionSlot, FlowNumber, UserSlot};
 use crate::transport::{Transport, Wake};
 
 impl<T: Transport> Egress<'_, T> {
@@ -19,7 +19,10 @@ impl<T: Transport> Egress<'_, T> {
             return;
         }
         if pools.put(stay, self.connections.table.key(slot)) {
-            self.transport.wake_at(self.now + self.connections.policy.pool_keep_alive, Wake::Idle);
+            self.transport.wake_at(
+                self.now + self.connections.policy.pool_keep_alive,
+                Wake::Idle(FlowNumber::default()),
+            );
         }
         self.users[user].connections.retain(|own| *own != slot);
         self.connections.table.at_mut(slot).idle = Some(stay);
@@ -48,7 +51,7 @@ impl<T: Transport> Egress<'_, T> {
             let stays =
                 connection.and_then(|connection| connection.idle).is_some_and(|idle| idle.since == since);
             if stays && until > self.now {
-                return self.transport.wake_at(until, Wake::Idle);
+                return self.transport.wake_at(until, Wake::Idle(FlowNumber::default()));
             }
             if stays {
                 self.drop_connection(key.slot);

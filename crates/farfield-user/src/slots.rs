@@ -21,3 +21,7 @@ index_type! {
     /// A pending request in the table of a worker's sessions.
     pub(crate) struct PendingSlot;
 }
+
+/// The number of a flow of users, from 0; that of the first until the flow's transport says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FlowNumber(pub(crate) u8);

@@ -1,6 +1,6 @@
 //! The interface between users and the plane that carries them.
 
-use crate::slots::{ConnectionSlot, UserSlot};
+use crate::slots::{ConnectionSlot, FlowNumber, UserSlot};
 use bytes::Bytes;
 use farfield_base::{Detail, Ending, Instant, Note, Outcome, Rule, Sample, TcpStats};
 use std::net::SocketAddr;
@@ -27,7 +27,7 @@ pub enum Wake {
         /// Distinguishes the wake from those for earlier load of the item, which are stale.
         turn: u32,
     },
-    /// A user of a closed load begins for the first time.
+    /// A user of a closed load begins.
     Start {
         /// The user's number among the users of the whole run.
         user: u32,
@@ -53,12 +53,12 @@ pub enum Wake {
         /// The user's turn when it failed.
         turn: u32,
     },
-    /// The oldest request on its way may have come to its time limit.
-    Deadline,
-    /// The oldest attempt to connect may have gone unanswered for too long.
-    Unanswered,
-    /// The connection that has been idle in a pool for longest may have come to its end.
-    Idle,
+    /// The oldest request on its way of a flow may have come to its time limit.
+    Deadline(FlowNumber),
+    /// The oldest attempt to connect of a flow may have gone unanswered for too long.
+    Unanswered(FlowNumber),
+    /// The connection of a flow that has been idle in a pool for longest may have come to its end.
+    Idle(FlowNumber),
     /// A timer of the QUIC connection may have come to its end.
     Quic(ConnectionKey),
     /// An attempt at HTTP/3 has taken long, if it is not over.

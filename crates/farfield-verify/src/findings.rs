@@ -80,10 +80,7 @@ pub(crate) fn all(sides: Sides<'_>, found: &Verification, asked: Option<&Asked>)
     findings.extend(timing::times(judged, is_off));
     findings.extend(events::events(judged));
     findings.extend(summary::recounted(judged));
-    findings.extend(load::omission(judged));
-    findings.extend(load::arrivals(judged));
-    findings.extend(load::quantities(judged));
-    findings.extend(load::mix(judged));
+    findings.extend(load::all(judged));
     findings.extend(load::policy(judged));
     findings
 }

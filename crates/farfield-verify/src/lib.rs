@@ -39,7 +39,7 @@ pub mod verification;
 
 pub use findings::Finding;
 pub use paths::PathDelay;
-pub use run::{Asked, AskedPolicy, RunRecord, RunStart};
+pub use run::{Asked, AskedFlow, AskedPolicy, RunRecord, RunStart};
 pub use set_aside::SetAside;
 pub use times::TimeKind;
 pub use verification::{AgreementLimits, Verification, Verified, schema, verify};

@@ -12,7 +12,7 @@
 
 use crate::distribution::{Distribution, distance};
 use crate::errors::Sides;
-use crate::run::Asked;
+use crate::run::{Asked, AskedFlow, FlowPlace};
 use crate::times::is_answered;
 use farfield_base::random::{Purpose, Seed};
 use farfield_base::{Instant, PagePart, Sample};
@@ -95,11 +95,66 @@ pub struct AskedQuantity {
     pub distance: Option<f64>,
 }
 
+/// What was found of the load of all users, or of those of one flow.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FoundLoad {
+    /// Arrivals; null for loads without.
+    pub arrivals: Option<ArrivalStats>,
+    /// Think times in nanoseconds; null where they are not judged.
+    pub think_times: Option<AskedQuantity>,
+    /// Pages of sessions; null where they are not judged.
+    pub session_lengths: Option<AskedQuantity>,
+    /// Shares of requests.
+    pub mix: Vec<RequestShare>,
+}
+
+/// What was found of the load of one flow.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FlowLoad {
+    /// The flow's name.
+    pub name: String,
+    /// Its load.
+    #[serde(flatten)]
+    pub load: FoundLoad,
+}
+
+/// A flow with its place in the samples, held against these and the packets.
+#[derive(Debug, Clone, Copy)]
+struct Held<'a> {
+    sides: Sides<'a>,
+    asked: &'a Asked,
+    flow: &'a AskedFlow,
+    place: FlowPlace,
+}
+
+/// The load of all users where they are of one flow, else that of each.
+pub(crate) fn found(sides: Sides<'_>, asked: Option<&Asked>) -> (FoundLoad, Vec<FlowLoad>) {
+    let Some(asked) = asked else {
+        let mix = mix(sides, FlowPlace::WHOLE, &[]);
+        return (FoundLoad { mix, ..FoundLoad::default() }, Vec::new());
+    };
+    let of_flow = |(flow, place)| {
+        let held = Held { sides, asked, flow, place };
+        let load = FoundLoad {
+            arrivals: arrivals(held),
+            think_times: think_times(held),
+            session_lengths: session_lengths(held),
+            mix: mix(sides, place, &flow.mix),
+        };
+        FlowLoad { name: flow.name.clone(), load }
+    };
+    let mut found: Vec<FlowLoad> = asked.flows.iter().zip(asked.places()).map(of_flow).collect();
+    match found.len() {
+        1 => (found.remove(0).load, Vec::new()),
+        _ => (FoundLoad::default(), found),
+    }
+}
+
 /// The first request of each arrival: the index of its sample, by the arrival's number.
-fn firsts(samples: &[Sample]) -> BTreeMap<u32, usize> {
+fn firsts(samples: &[Sample], place: FlowPlace) -> BTreeMap<u32, usize> {
     let mut firsts: BTreeMap<u32, usize> = BTreeMap::new();
-    for (at, sample) in samples.iter().enumerate() {
-        let first = firsts.entry(sample.user).or_insert(at);
+    for (at, sample) in samples.iter().enumerate().filter(|(_, sample)| place.has(sample.request)) {
+        let first = firsts.entry(sample.user.wrapping_sub(place.first_user)).or_insert(at);
         if sample.due < samples[*first].due {
             *first = at;
         }
@@ -108,14 +163,14 @@ fn firsts(samples: &[Sample]) -> BTreeMap<u32, usize> {
 }
 
 /// The arrivals; `None` for loads without.
-pub fn arrivals(sides: Sides<'_>, asked: &Asked) -> Option<ArrivalStats> {
+fn arrivals(Held { sides, asked, flow, place }: Held<'_>) -> Option<ArrivalStats> {
     let (LoadModel::Open { arrivals: process, .. } | LoadModel::Hybrid { arrivals: process, .. }) =
-        &asked.load
+        &flow.load
     else {
         return None;
     };
     let end = sides.run.end;
-    let drawn = process.start(asked.seed.stream(Purpose::Arrivals, 0));
+    let drawn = process.start(asked.seed_of(flow).stream(Purpose::Arrivals, 0));
     let schedule: Vec<Instant> = drawn.take_while(|at| *at < end).collect();
     let measured = |at: Instant| sides.is_measured(at.as_ns() as i64);
     let mut stats = ArrivalStats {
@@ -125,7 +180,7 @@ pub fn arrivals(sides: Sides<'_>, asked: &Asked) -> Option<ArrivalStats> {
     let transactions: BTreeMap<u32, u32> =
         sides.matching.pairs.iter().map(|pair| (pair.sample, pair.transaction)).collect();
     let (mut lateness, mut response, mut acts, mut moved) = (Vec::new(), Vec::new(), Vec::new(), 0.0);
-    for (number, at) in firsts(sides.samples) {
+    for (number, at) in firsts(sides.samples, place) {
         let sample = &sides.samples[at];
         let Some(asked_at) = schedule.get(number as usize).filter(|at| measured(**at)) else { continue };
         if sample.due != *asked_at {
@@ -189,35 +244,43 @@ fn gaps(process: &ArrivalProcess, acts: &[i64]) -> Option<GapStats> {
 /// Think times in nanoseconds; `None` where the scenario has none of its own kind, and where the measured
 /// part is shorter than ten of them, so that only short ones would be seen, or packets were captured far
 /// from the users.
-pub fn think_times(sides: Sides<'_>, asked: &Asked) -> Option<AskedQuantity> {
-    let (LoadModel::Closed { think, .. } | LoadModel::Hybrid { think, .. }) = &asked.load else {
+fn think_times(held: Held<'_>) -> Option<AskedQuantity> {
+    let Held { sides, asked, flow, place } = held;
+    let (LoadModel::Closed { think, .. } | LoadModel::Hybrid { think, .. }) = &flow.load else {
         return None;
     };
     let window = sides.run.window;
     let mean_ns = think.mean() * 1e9;
     let length = window.measure_to.min(sides.run.end).since(window.measure_from).as_ns() as f64;
-    if sides.matching.at_gateway || asked.own_sessions || asked.policy.depth > 1 || mean_ns * 10.0 > length {
+    if sides.matching.at_gateway || flow.own_sessions || asked.policy.depth > 1 || mean_ns * 10.0 > length {
         return None;
     }
     // Think times that began later than this may not have ended in the run.
     let until = window.measure_to.min(sides.run.end).as_ns() as f64 - 5.0 * mean_ns;
     let stays = |user: u32, ended: i64| {
-        let LoadModel::Closed { stages: Some(stages), .. } = &asked.load else { return true };
+        let LoadModel::Closed { stages: Some(stages), .. } = &flow.load else { return true };
         // Users whose stage is over leave while they think.
         let at = Instant::from_ns(ended.max(0) as u64);
-        let leaves = stages.course.stay(user, at).map_or(at, |stay| stay.until);
+        let leaves =
+            stages.course.stay(user.wrapping_sub(place.first_user), at).map_or(at, |stay| stay.until);
         ended as f64 + 5.0 * mean_ns < leaves.as_ns() as f64
     };
-    let found = thought(sides, window.measure_from.as_ns() as i64, until as i64, &stays);
+    let found = thought(held, window.measure_from.as_ns() as i64, until as i64, &stays);
     let found: Vec<f64> = found.into_iter().map(|ns| ns as f64).collect();
     Some(quantity(think, found, 1e9))
 }
 
 /// Times between the pages of each user whose beginning lies between two instants, by the packets, and of
 /// which it is known by the user and that beginning that the user `stays`.
-fn thought(sides: Sides<'_>, from: i64, until: i64, stays: &dyn Fn(u32, i64) -> bool) -> Vec<i64> {
-    let mut pairs: Vec<_> = sides.matching.pairs.iter().collect();
+fn thought(
+    Held { sides, place, .. }: Held<'_>,
+    from: i64,
+    until: i64,
+    stays: &dyn Fn(u32, i64) -> bool,
+) -> Vec<i64> {
     let sample = |at: u32| &sides.samples[at as usize];
+    let pairs = sides.matching.pairs.iter().filter(|pair| place.has(sample(pair.sample).request));
+    let mut pairs: Vec<_> = pairs.collect();
     pairs.sort_by_key(|pair| (sample(pair.sample).user, sample(pair.sample).due));
     let mut found = Vec::new();
     for of_user in pairs.chunk_by(|a, b| sample(a.sample).user == sample(b.sample).user) {
@@ -246,9 +309,9 @@ fn thought(sides: Sides<'_>, from: i64, until: i64, stays: &dyn Fn(u32, i64) -> 
 
 /// Pages of each session that began early enough to have ended; `None` where the scenario has none of its
 /// own kind.
-pub fn session_lengths(sides: Sides<'_>, asked: &Asked) -> Option<AskedQuantity> {
-    let LoadModel::Hybrid { requests, think, .. } = &asked.load else { return None };
-    if asked.own_sessions {
+fn session_lengths(Held { sides, flow, place, .. }: Held<'_>) -> Option<AskedQuantity> {
+    let LoadModel::Hybrid { requests, think, .. } = &flow.load else { return None };
+    if flow.own_sessions {
         return None;
     }
     let window = sides.run.window;
@@ -257,7 +320,8 @@ pub fn session_lengths(sides: Sides<'_>, asked: &Asked) -> Option<AskedQuantity>
     let mut pages: BTreeMap<u32, (Instant, u64)> = BTreeMap::new();
     for pair in &sides.matching.pairs {
         let sample = &sides.samples[pair.sample as usize];
-        if sample.page == PagePart::Untracked || sample.page.begins() {
+        let begins = sample.page == PagePart::Untracked || sample.page.begins();
+        if begins && place.has(sample.request) {
             let session = pages.entry(sample.user).or_insert((sample.due, 0));
             *session = (session.0.min(sample.due), session.1 + 1);
         }
@@ -313,16 +377,21 @@ pub struct RequestShare {
 const REQUESTS: usize = 1_000;
 
 /// The mix of requests, those of the lowest index first; at most 1,000 of them.
-pub fn mix(sides: Sides<'_>, asked: Option<&Asked>) -> Vec<RequestShare> {
+fn mix(sides: Sides<'_>, place: FlowPlace, asked: &[f64]) -> Vec<RequestShare> {
     let mut targets: BTreeMap<u32, BTreeMap<&str, u64>> = BTreeMap::new();
+    let mut all: u64 = 0;
     for pair in &sides.matching.pairs {
         let request = sides.samples[pair.sample as usize].request;
+        if !place.has(request) {
+            continue;
+        }
+        all += 1;
         let target = sides.capture.transactions[pair.transaction as usize].target.as_str();
         if targets.len() < REQUESTS || targets.contains_key(&request) {
             *targets.entry(request).or_default().entry(target).or_default() += 1;
         }
     }
-    let all = sides.matching.pairs.len().max(1) as f64;
+    let all = all.max(1) as f64;
     let share = |(request, targets): (u32, BTreeMap<&str, u64>)| {
         let count: u64 = targets.values().sum();
         let (target, most) = targets.into_iter().max_by_key(|(_, count)| *count).unwrap_or_default();
@@ -332,7 +401,7 @@ pub fn mix(sides: Sides<'_>, asked: Option<&Asked>) -> Vec<RequestShare> {
             count,
             other_targets: count - most,
             share: count as f64 / all,
-            asked: asked.and_then(|asked| asked.mix.get(request as usize).copied()),
+            asked: asked.get((request - place.first_request) as usize).copied(),
         }
     };
     targets.into_iter().map(share).collect()

@@ -14,6 +14,7 @@ mod batches;
 mod checks;
 mod connections;
 mod expected;
+mod flows;
 mod part;
 mod sessions;
 mod settling;
@@ -24,12 +25,12 @@ mod times;
 
 pub use expected::Difference;
 
-use crate::run::Asked;
+use crate::run::{Asked, AskedFlow, FlowPlace};
 use crate::set_aside::SetAside;
 use expected::Expected;
 use farfield_base::{Outcome, PagePart, ReplyEvent, Sample, StageSpan};
 use farfield_traffic::LoadModel;
-use part::{Counted, Which};
+use part::{Counted, Which, Whose};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use times::{Intervals, Sorted};
@@ -157,6 +158,7 @@ pub(crate) struct Recount<'a> {
     /// Names of the classes and states that are counted by themselves.
     classes: Vec<String>,
     states: Vec<String>,
+    flows: Vec<(String, FlowPlace)>,
     stages: Vec<StageSpan>,
 }
 
@@ -220,7 +222,14 @@ impl<'a> Recount<'a> {
                 .and_then(|_| at(said, &["sessions", "mean_length_ns"])?.as_u64()),
             classes: names_of(said, "classes"),
             states: names_of(said, "states"),
-            stages: stages::stages(said, evidence.asked.map(|asked| asked.load.stages())),
+            flows: flows::flows(said, evidence.asked),
+            stages: stages::stages(
+                said,
+                evidence.asked.map(|asked| match &asked.flows[..] {
+                    [only] => only.load.stages(),
+                    _ => &[],
+                }),
+            ),
         };
         // The scenario's `run.unfinished`, as the share of errors shows it where it matters.
         let due = recount.samples.iter().filter(|own| recount.is_due(Which::Steady, own));
@@ -311,9 +320,12 @@ impl<'a> Recount<'a> {
     fn expected(&self, said: &Value, evidence: Evidence<'_>) -> Expected {
         let asked = evidence.asked;
         let (warm_up, steady) =
-            (Counted::part(self, Which::WarmUp, None), Counted::part(self, Which::Steady, None));
+            (Counted::part(self, Which::WarmUp, Whose::All), Counted::part(self, Which::Steady, Whose::All));
         let arrivals = asked.and_then(|asked| self.arrivals(asked));
-        let is_open = asked.is_some_and(|asked| matches!(asked.load, LoadModel::Open { .. }));
+        let is_open = asked.is_some_and(|asked| match &asked.flows[..] {
+            [only] => matches!(only.load, LoadModel::Open { .. }),
+            _ => false,
+        });
         // Without a scenario it is not known what was offered.
         let sets_aside = at(said, &["set_aside"]).is_some();
         let scheduled = arrivals.map(|arrivals| arrivals.scheduled).filter(|_| is_open && !sets_aside);
@@ -327,6 +339,7 @@ impl<'a> Recount<'a> {
             ("thresholds", threshold::expected(self, said.get("thresholds").unwrap_or(&Value::Null))),
             ("steady", steady.expected(self, scheduled)),
             ("classes", self.classes(&steady)),
+            ("flows", self.expected_flows(&steady)),
             ("stages", self.expected_stages()),
             ("warm_up", warm_up.expected(self, None)),
             ("pages", self.pages(None)),
@@ -372,7 +385,7 @@ impl<'a> Recount<'a> {
 
     fn classes(&self, steady: &Counted) -> Expected {
         let class = |(number, name): (usize, &String)| {
-            let own = Counted::part(self, Which::Steady, Some(number as u16));
+            let own = Counted::part(self, Which::Steady, Whose::Class(number as u16));
             let share = own.requests as f64 / steady.requests as f64;
             Expected::record([
                 ("name", Expected::word(name)),
@@ -385,7 +398,7 @@ impl<'a> Recount<'a> {
     }
 
     fn states(&self) -> Expected {
-        let state = |number: usize| Counted::state(self, number as u32).expected_of_state(self);
+        let state = |place| Counted::state(self, self.request_of_state(place)).expected_of_state(self);
         Expected::List((0..self.states.len()).map(state).collect())
     }
 
@@ -450,11 +463,22 @@ impl<'a> Recount<'a> {
 
     /// The arrivals of the measured part by the first request of each; `None` for loads without.
     fn arrivals(&self, asked: &Asked) -> Option<ArrivalCounts> {
-        if !matches!(asked.load, LoadModel::Open { .. } | LoadModel::Hybrid { .. }) {
+        let arrives =
+            |flow: &AskedFlow| matches!(flow.load, LoadModel::Open { .. } | LoadModel::Hybrid { .. });
+        // Attempts of an S-Client are scheduled as well, and have no count here.
+        let is_counted = |flow: &AskedFlow| arrives(flow) || matches!(flow.load, LoadModel::Closed { .. });
+        if !asked.flows.iter().any(arrives) || !asked.flows.iter().all(is_counted) {
             return None;
         }
+        let flows: Vec<FlowPlace> = asked
+            .flows
+            .iter()
+            .zip(asked.places())
+            .filter(|(flow, _)| arrives(flow))
+            .map(|(_, place)| place)
+            .collect();
         let mut firsts: BTreeMap<u32, &Sample> = BTreeMap::new();
-        for sample in self.samples {
+        for sample in self.samples.iter().filter(|own| flows.iter().any(|flow| flow.has(own.request))) {
             let first = firsts.entry(sample.user).or_insert(sample);
             if sample.due < first.due {
                 *first = sample;
@@ -476,7 +500,10 @@ impl<'a> Recount<'a> {
         let arrivals = match (arrivals, asked) {
             (Some(counts), Some(asked)) => {
                 let instant = farfield_base::Instant::from_ns;
-                let expected = asked.load.expected_arrivals(instant(self.from), instant(self.to));
+                let arriving = asked.flows.iter().filter(|flow| flow.load.has_arrivals());
+                let of_flow =
+                    |flow: &AskedFlow| flow.load.expected_arrivals(instant(self.from), instant(self.to));
+                let expected: Option<f64> = arriving.map(of_flow).sum();
                 let expected = match expected {
                     // The run may have ended before its measured part.
                     Some(expected) if self.ended_early => {
@@ -536,7 +563,8 @@ fn mean_ns(us: u64, count: u64) -> Expected {
 
 fn heading(asked: Option<&Asked>) -> Expected {
     let Some(asked) = asked else { return Expected::record([("seed", Expected::Open)]) };
-    let load = match asked.load {
+    let load = match &asked.flows[0].load {
+        _ if asked.flows.len() > 1 => "flows",
         LoadModel::Closed { .. } => "closed",
         LoadModel::Open { .. } => "open",
         LoadModel::Hybrid { .. } => "hybrid",

@@ -57,25 +57,89 @@ pub enum RunStart {
     Unknown,
 }
 
-/// Demands of a scenario: load, seed, connection policy and mix.
+/// Demands of a scenario: loads, seed, connection policy and mixes.
 #[derive(Debug, Clone)]
 pub struct Asked {
-    /// The model of load.
-    pub load: LoadModel,
-    /// The seed, from which the arrivals that were asked for are drawn again.
+    /// The flows of users, one at least.
+    pub flows: Vec<AskedFlow>,
+    /// The seed.
     pub seed: Seed,
     /// The connection policy.
     pub policy: AskedPolicy,
     /// The longest gap in the midst of a reply that is no stall, in nanoseconds.
     pub stall_ns: u64,
+    /// The paths between clients and gateway, by class, where these are delays and nothing else, in virtual
+    /// time; empty where they are more.
+    pub paths: Vec<PathDelay>,
+}
+
+/// Demands on the users of one flow.
+#[derive(Debug, Clone)]
+pub struct AskedFlow {
+    /// Its name; empty where there are no others.
+    pub name: String,
+    /// The model of load.
+    pub load: LoadModel,
     /// The scenario's sessions have think times and lengths of their own, so that those of the model of load
     /// say nothing.
     pub own_sessions: bool,
     /// Shares of the requests of the request set, in order; empty where they depend on replies or pages.
     pub mix: Vec<f64>,
-    /// The paths between clients and gateway, by class, where these are delays and nothing else, in virtual
-    /// time; empty where they are more.
-    pub paths: Vec<PathDelay>,
+    /// How many numbers its requests have in samples: behind those of the flows before it.
+    pub requests: u32,
+}
+
+/// Where a flow is in the samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FlowPlace {
+    pub first_request: u32,
+    pub requests: u32,
+    /// The number of its first user.
+    pub first_user: u32,
+}
+
+impl FlowPlace {
+    /// All of the samples.
+    pub const WHOLE: FlowPlace = FlowPlace { first_request: 0, requests: u32::MAX, first_user: 0 };
+
+    /// True if a request of this number is the flow's.
+    pub fn has(self, request: u32) -> bool {
+        request.checked_sub(self.first_request).is_some_and(|nth| nth < self.requests)
+    }
+}
+
+impl Asked {
+    /// The seed of a flow, from which what was asked of it is drawn again.
+    pub(crate) fn seed_of(&self, flow: &AskedFlow) -> Seed {
+        if flow.name.is_empty() { self.seed } else { self.seed.of(&flow.name) }
+    }
+
+    /// The place of each flow: requests one behind another, users of closed loads one behind another, and
+    /// behind all of these 2²⁷ numbers for each load whose users arrive.
+    pub(crate) fn places(&self) -> Vec<FlowPlace> {
+        if let [_] = &self.flows[..] {
+            return vec![FlowPlace::WHOLE];
+        }
+        let closed = |flow: &AskedFlow| match &flow.load {
+            LoadModel::Closed { users, .. } => Some(users.get()),
+            _ => None,
+        };
+        let place = |(nth, flow): (usize, &AskedFlow)| {
+            let before = &self.flows[..nth];
+            let users_before: u32 = before.iter().filter_map(closed).sum();
+            let all_closed: u32 = self.flows.iter().filter_map(closed).sum();
+            let arriving = before.iter().filter(|flow| closed(flow).is_none()).count() as u32;
+            FlowPlace {
+                first_request: before.iter().map(|flow| flow.requests).sum(),
+                requests: flow.requests,
+                first_user: match closed(flow) {
+                    Some(_) => users_before,
+                    None => all_closed.wrapping_add(arriving << 27),
+                },
+            }
+        };
+        self.flows.iter().enumerate().map(place).collect()
+    }
 }
 
 /// The connection policy that was asked for.

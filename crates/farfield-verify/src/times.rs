@@ -99,8 +99,10 @@ impl TimeKind {
             TimeKind::Service => between(sent?, done),
             TimeKind::Response => between(sample.due.as_ns(), done),
             TimeKind::FirstEvent => between(sent?, { sample.events?.first }.instant()?.as_ns()),
+            // Of a stream that was left, the gap before that is one, whose end no packet shows.
             TimeKind::EventGap => {
-                sample.events.filter(|events| events.events > 1).map(|_| sample.longest_gap.as_ns() as i64)
+                let events = sample.events.filter(|events| events.events > 1 && !events.left);
+                events.map(|_| sample.longest_gap.as_ns() as i64)
             }
         }
     }

@@ -9,7 +9,7 @@ use crate::concurrency::{self, ConnectionsAt, RequestsPerConnection};
 use crate::errors::{self, Sides, TimeErrors};
 use crate::findings::{self, Finding};
 use crate::frame::Frame;
-use crate::load::{self, ArrivalStats, AskedQuantity, RequestShare};
+use crate::load::{self, FlowLoad, FoundLoad};
 use crate::matching::{self, Matching, SampleCause, TransactionCause};
 use crate::paths;
 use crate::policy::{self, PolicyStats};
@@ -201,14 +201,12 @@ pub struct Verification {
     pub requests_per_connection: RequestsPerConnection,
     /// The connection policy.
     pub policy: PolicyStats,
-    /// Arrivals; null for loads without.
-    pub arrivals: Option<ArrivalStats>,
-    /// Think times in nanoseconds; null where they are not judged.
-    pub think_times: Option<AskedQuantity>,
-    /// Pages of sessions; null where they are not judged.
-    pub session_lengths: Option<AskedQuantity>,
-    /// Shares of requests.
-    pub mix: Vec<RequestShare>,
+    /// The load, where its users are of one flow.
+    #[serde(flatten)]
+    pub load: FoundLoad,
+    /// The load of each flow of users, where there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<FlowLoad>,
     /// Matters that could not be judged, and why.
     pub notes: Vec<String>,
 }
@@ -252,6 +250,7 @@ pub fn verify(
     let by_paths = at_clients.is_some();
     let capture = at_clients.as_ref().unwrap_or(capture);
     let sides = Sides { samples, capture, run, frame: &frame, matching: &matching };
+    let (load, flows) = load::found(sides, asked);
     let mut verification = Verification {
         schema_version: SCHEMA_VERSION,
         agrees: true,
@@ -266,10 +265,8 @@ pub fn verify(
         connections: concurrency::over_time(sides),
         requests_per_connection: concurrency::requests_per_connection(sides),
         policy: policy::policy(sides, asked.map(|asked| &asked.policy)),
-        arrivals: asked.and_then(|asked| load::arrivals(sides, asked)),
-        think_times: asked.and_then(|asked| load::think_times(sides, asked)),
-        session_lengths: asked.and_then(|asked| load::session_lengths(sides, asked)),
-        mix: load::mix(sides, asked),
+        load,
+        flows,
         notes: Vec::new(),
     };
     verification.findings = findings::all(sides, &verification, asked);
@@ -343,8 +340,13 @@ fn reply_counts(sides: Sides<'_>) -> ReplyCounts {
                 counts.other_status += u64::from(sample.status != transaction.status);
                 let is_http1 =
                     matches!(sample.http.version(), Some(SpokenVersion::Http10 | SpokenVersion::Http11));
-                let other = sample.body_bytes != transaction.body_bytes
-                    || is_http1 && sample.reply_bytes != transaction.reply_bytes;
+                // What its user left may have come whole while, or because, it was being left.
+                let differs = |own: u64, packets: u64| match sample.is_left() {
+                    true => own > packets,
+                    false => own != packets,
+                };
+                let other = differs(sample.body_bytes, transaction.body_bytes)
+                    || is_http1 && differs(sample.reply_bytes, transaction.reply_bytes);
                 counts.other_bytes += u64::from(other);
                 counts.other_events += u64::from(has_other_events(sample, transaction));
             }

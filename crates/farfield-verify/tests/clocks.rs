@@ -92,7 +92,7 @@ fn a_second_clock_is_a_second_clock() {
             let wrong = if ppm == 0.0 { &["clock-offset"][..] } else { &[] };
             assert_eq!(names(&found), wrong, "{offset}: {:?}", found.findings);
             assert_eq!(found.matched.requests, scene.samples.len() as u64, "{offset}");
-            let late = found.arrivals.expect("an open load").lateness.p50_ns.expect("arrivals");
+            let late = found.load.arrivals.expect("an open load").lateness.p50_ns.expect("arrivals");
             assert!((0..200_000).contains(&late), "{offset}: {late} ns: the frame is the run's");
         }
     }

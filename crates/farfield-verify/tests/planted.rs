@@ -117,7 +117,7 @@ fn another_machines_clock_is_aligned() {
         let relation = found.clocks.estimate.expect("an estimate");
         assert!((relation.drift_ppm - 60.0).abs() < 2.0, "{relation:?}");
         assert_eq!(found.findings.iter().filter(|f| f.disagrees).count(), 0, "{:?}", found.findings);
-        let late = found.arrivals.expect("an open load").lateness.p50_ns.expect("arrivals");
+        let late = found.load.arrivals.expect("an open load").lateness.p50_ns.expect("arrivals");
         assert!((0..200_000).contains(&late), "{late} ns: the frame is the run's");
     }
 }
@@ -217,7 +217,7 @@ fn coordinated_omission_is_named_with_what_users_waited() {
     let found = omits.verify();
     assert!(names(&found).contains(&"coordinated-omission"), "{:#?}", found.findings);
     assert!(names(&found).contains(&"arrivals-late"), "{:#?}", found.findings);
-    let arrivals = found.arrivals.as_ref().expect("an open load");
+    let arrivals = found.load.arrivals.as_ref().expect("an open load");
     // 25 ms more in the mean than the samples say.
     let omitted = arrivals.response.mean_ns.expect("replies")
         - of(&found, TimeKind::Response).samples.mean_ns.expect("samples");
@@ -357,7 +357,9 @@ fn connections_that_the_policy_does_not_allow_are_named() {
 #[test]
 fn think_times_that_were_not_asked_for_are_named() {
     let mut scene = closed();
-    let farfield_traffic::LoadModel::Closed { think, .. } = &mut scene.asked.load else { unreachable!() };
+    let farfield_traffic::LoadModel::Closed { think, .. } = &mut scene.asked.flows[0].load else {
+        unreachable!()
+    };
     let mean = farfield_traffic::distribution::Exponential::with_mean(0.13).expect("a mean");
     *think = farfield_traffic::Distribution::Exponential(mean);
     assert_eq!(names(&scene.verify()), ["think-times"]);

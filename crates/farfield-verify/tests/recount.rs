@@ -74,7 +74,7 @@ fn scene() -> Scene {
     .expect("stages");
     let arrivals = ArrivalSpec::along(stages, Spacing::Poisson).expect("arrivals");
     let arrivals = arrivals.resolve(&mut |_| unreachable!("no file")).expect("no file");
-    scene.asked.load = LoadModel::Open { arrivals, users_max: None };
+    scene.asked.flows[0].load = LoadModel::Open { arrivals, users_max: None };
     scene.run.end = Instant::from_ns(END);
     scene.run.window.measure_from = Instant::from_ns(200_000_000);
     scene.run.window.measure_to = Instant::from_ns(1_950_000_000);
@@ -87,7 +87,7 @@ fn summary(scene: &Scene) -> Value {
     let window = scene.run.window;
     let mut fold = Fold::of_classes(window, &CLASSES.map(str::to_owned))
         .naming_states(STATES.map(str::to_owned).to_vec())
-        .in_stages(scene.asked.load.stages());
+        .in_stages(scene.asked.flows[0].load.stages());
     scene.samples.iter().for_each(|sample| fold.record(sample));
     for session in scene.samples.chunk_by(|a, b| a.session == b.session) {
         let begin = SessionBegin { due: session[0].due, user: session[0].user, session: session[0].session };
@@ -151,7 +151,7 @@ fn summary(scene: &Scene) -> Value {
     let mut stats = EngineStats {
         in_system_ns: fold.residence().total_ns as u64,
         arrivals: Some(Arrivals {
-            expected: scene.asked.load.expected_arrivals(window.measure_from, window.measure_to),
+            expected: scene.asked.flows[0].load.expected_arrivals(window.measure_from, window.measure_to),
             scheduled,
             begun: scheduled,
             dropped: 0,
@@ -374,7 +374,7 @@ fn instants_on_the_edges_are_counted_once() {
 fn unfinished_requests_may_be_left_out() {
     let scene = scene();
     let window = scene.run.window;
-    let mut fold = Fold::new(window).ignoring_unfinished(true).in_stages(scene.asked.load.stages());
+    let mut fold = Fold::new(window).ignoring_unfinished(true).in_stages(scene.asked.flows[0].load.stages());
     scene.samples.iter().for_each(|sample| fold.record(sample));
     let mut said = summary(&scene);
     let heading: Heading = serde_json::from_value(said["heading"].clone()).expect("a heading");

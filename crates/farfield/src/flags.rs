@@ -189,6 +189,9 @@ pub struct TryFlags {
     /// Scenario file, with a `[session]` of states
     #[arg(value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
     pub scenario: String,
+    /// The flow whose session is tried; the first with states if absent
+    #[arg(long, value_name = "NAME")]
+    pub flow: Option<String>,
     /// Show whole heads and bodies, up to 4000 characters of each
     #[arg(long)]
     pub trace: bool,

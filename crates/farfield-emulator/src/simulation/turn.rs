@@ -343,7 +343,7 @@ impl<T: Tap> Machine<'_, T> {
             whole.counts.merge(&partition.shard.counts());
             whole.connects += partition.shard.connects();
             whole.opened.extend(partition.shard.take_opened());
-            whole.received.merge(partition.shard.population().received());
+            whole.received.merge(&partition.shard.population().received());
             whole.drops.merge(&partition.shard.drops());
             whole.events += partition.events;
             whole.packet_events += partition.packet_events;

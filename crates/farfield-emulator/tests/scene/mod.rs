@@ -14,7 +14,7 @@ use farfield_tcp::Config;
 use farfield_traffic::load::LoadSpec;
 use farfield_traffic::request::{RequestSet, RequestSetSpec};
 use farfield_user::HttpVersion;
-use farfield_user::{EventPolicy, Itinerary, Policy, Target};
+use farfield_user::{EventPolicy, Flow, Itinerary, Policy, Target};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -159,8 +159,10 @@ impl Scene {
         Simulation {
             network: Arc::new(self.network()),
             server: Arc::new(self.server.clone()),
-            load: document.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),
-            itinerary: Itinerary::pages(requests, &target).expect("requests that can be written"),
+            flows: Flow::only(
+                document.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),
+                Itinerary::pages(requests, &target).expect("requests that can be written"),
+            ),
             policy: self.policy.clone(),
             events: EventPolicy::default(),
             tls: self.tls.clone(),

@@ -20,7 +20,7 @@ use farfield_tcp::Config;
 use farfield_testbed::{Command, Ready, RunningServer, ServerSpec, Testbed, TestbedSpec};
 use farfield_traffic::{LoadSpec, RequestSetSpec, RequestSpec};
 use farfield_user::HttpVersion;
-use farfield_user::{EventPolicy, Itinerary, Policy, Target};
+use farfield_user::{EventPolicy, Flow, Itinerary, Policy, Target};
 use std::fs;
 use std::net::Ipv4Addr;
 use std::num::NonZeroU32;
@@ -195,8 +195,10 @@ impl Scene {
             started_at: String::new(),
         };
         Settings {
-            load: load.resolve(nothing).expect("a load"),
-            itinerary: Itinerary::pages(requests, &target).expect("a book"),
+            flows: Flow::only(
+                load.resolve(nothing).expect("a load"),
+                Itinerary::pages(requests, &target).expect("a book"),
+            ),
             policy: self.policy.clone(),
             events: EventPolicy::default(),
             tls: None,

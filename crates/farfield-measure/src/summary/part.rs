@@ -17,6 +17,7 @@ use farfield_base::{Duration, Instant, Outcome};
 use schemars::JsonSchema;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
+use std::ops::Range;
 
 /// Number of requests with one outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -298,6 +299,40 @@ impl ClassSummary {
                 .map(|pages| PagesSummary::of(pages, fold.pages_unfinished(Some(place)))),
         };
         fold.classes().enumerate().map(class).collect()
+    }
+}
+
+/// The measured part of one flow of users.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FlowSummary {
+    /// Its name.
+    pub name: String,
+    /// Its part of all requests that were due; null if none was.
+    pub share: Option<f64>,
+    /// The number of the first of its requests in samples.
+    pub first_request: u32,
+    /// How many numbers of requests it has.
+    pub requests: u32,
+    /// Its measurements.
+    pub steady: PartSummary,
+}
+
+impl FlowSummary {
+    pub(super) fn of_all(
+        fold: &Fold,
+        measured: MeasuredPart,
+        ended: bool,
+        pause: &dyn Fn(),
+    ) -> Vec<FlowSummary> {
+        let all = fold.steady().requests();
+        let flow = |(name, requests, part): (&str, Range<u32>, &PhaseStats)| FlowSummary {
+            name: name.to_owned(),
+            share: (all > 0).then(|| part.requests() as f64 / all as f64),
+            first_request: requests.start,
+            requests: requests.end - requests.start,
+            steady: PartSummary::of(part, measured, ended, pause),
+        };
+        fold.flows().iter().map(flow).collect()
     }
 }
 

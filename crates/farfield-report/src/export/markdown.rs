@@ -22,6 +22,7 @@ pub fn render(summary: &Summary) -> String {
     statuses(&mut text, summary);
     paths(&mut text, summary);
     failures(&mut text, summary);
+    flows(&mut text, summary);
     stages(&mut text, summary);
     classes(&mut text, summary);
     if let Some(bottleneck) = &summary.bottleneck {
@@ -258,6 +259,25 @@ fn failures(text: &mut String, summary: &Summary) {
     if !summary.failures.is_empty() {
         text.push('\n');
     }
+}
+
+/// The flows of users.
+fn flows(text: &mut String, summary: &Summary) {
+    if summary.flows.is_empty() {
+        return;
+    }
+    let headings = "flow | ok per s | mean | p50 | p90 | p99 | p99.9 | max | requests | errors";
+    let _ = writeln!(text, "| {headings} |\n| --- |{}", " ---: |".repeat(9));
+    for flow in summary.flows.iter().take(ROWS) {
+        let part = &flow.steady;
+        let times = part.times.response.as_ref().map_or_else(|| " – |".repeat(6), columns);
+        let errors = part.error_share.map_or_else(|| "–".to_owned(), percent);
+        let ok = part.rates.map_or_else(|| "–".to_owned(), |rates| rate(rates.succeeded_per_s));
+        let (name, requests) = (code(&flow.name), count(part.requests));
+        let _ = writeln!(text, "| {name} | {ok} |{times} {requests} | {errors} |");
+    }
+    text.push('\n');
+    more(text, summary.flows.len(), "flows");
 }
 
 /// The stages of the load.

@@ -247,6 +247,26 @@ pub(super) fn classes(page: &mut String, summary: &Summary) {
     table(page, &NAMED, &rows);
 }
 
+/// The flows of users.
+pub(super) fn flows(page: &mut String, summary: &Summary) {
+    if summary.flows.is_empty() {
+        return;
+    }
+    page.push_str("<h2>Flows of users</h2>\n");
+    let row = |flow: &farfield_measure::summary::FlowSummary| {
+        let part = &flow.steady;
+        let errors = part.error_share.map(|share| (share, part.error_share_interval));
+        let mut cells = named(&flow.name, part.requests, errors, part.times.response.as_ref());
+        let rate = |rates: farfield_measure::summary::Rates| rate(rates.succeeded_per_s);
+        cells.insert(1, part.rates.map_or_else(|| "–".to_owned(), rate));
+        cells
+    };
+    let rows: Vec<Vec<String>> = summary.flows.iter().map(row).collect();
+    let mut head = NAMED.to_vec();
+    head.insert(1, "rate");
+    table(page, &head, &rows);
+}
+
 /// The stages of the load, each with the course of the load in it.
 pub(super) fn stages(page: &mut String, summary: &Summary) {
     if summary.stages.is_empty() {

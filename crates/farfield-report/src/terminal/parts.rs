@@ -1,9 +1,9 @@
-//! Tables of parts of a run that have names: the stages of its load, and the classes of its clients.
+//! Tables of parts of a run that have names: the flows of its users, the stages of its load, and the classes of its clients.
 
 use super::{LABEL, end_table, fit, or_dash, quantile, row};
 use crate::figures::{count, percent, rate, time};
 use farfield_measure::Quantile;
-use farfield_measure::summary::{ClassSummary, StageSummary};
+use farfield_measure::summary::{ClassSummary, FlowSummary, StageSummary};
 
 /// Stages, and classes of clients, that have a line each; a line counts the others.
 const LINES_EACH: usize = 8;
@@ -18,6 +18,18 @@ pub(super) fn stages(stages: &[StageSummary]) -> Vec<String> {
     let mut lines = vec![row("stage", names, "requests")];
     lines.extend(stages.iter().take(LINES_EACH).map(stage_row));
     end_table(lines, stages.len().saturating_sub(LINES_EACH))
+}
+
+/// A line for each flow of users, the first ones first, and a blank line behind them; nothing where there are
+/// no several.
+pub(super) fn flows(flows: &[FlowSummary]) -> Vec<String> {
+    if flows.is_empty() {
+        return Vec::new();
+    }
+    let names = ["rate", "errors", "p50", "p90", "p99", "max"].map(str::to_owned);
+    let mut lines = vec![row("flow", names, "requests")];
+    lines.extend(flows.iter().take(LINES_EACH).map(flow_row));
+    end_table(lines, flows.len().saturating_sub(LINES_EACH))
 }
 
 /// A line for each class of clients, the first ones first, and a blank line behind them; nothing where all
@@ -40,6 +52,20 @@ fn stage_row(stage: &StageSummary) -> String {
         or_dash(steady.rates.map(|rates| rates.succeeded_per_s), rate),
         or_dash(steady.error_share, percent),
         quantile(response, Quantile::P50),
+        quantile(response, Quantile::P99),
+        or_dash(response.as_ref().map(|times| times.max_ns), time),
+    ];
+    row(&fit(name, LABEL - 1), columns, &count(steady.requests))
+}
+
+fn flow_row(flow: &FlowSummary) -> String {
+    let FlowSummary { name, steady, .. } = flow;
+    let response = &steady.times.response;
+    let columns = [
+        or_dash(steady.rates.map(|rates| rates.succeeded_per_s), rate),
+        or_dash(steady.error_share, percent),
+        quantile(response, Quantile::P50),
+        quantile(response, Quantile::P90),
         quantile(response, Quantile::P99),
         or_dash(response.as_ref().map(|times| times.max_ns), time),
     ];

@@ -1,6 +1,7 @@
 //! The heading of a run in its result: its server, its load, in words.
 
 use crate::Scenario;
+use crate::flow::FlowScenario;
 use farfield_base::{Duration, Rate};
 use farfield_engine::plane::{EmulatedNetwork, Plane, PlaneKind, PreparedPlane};
 use farfield_measure::{Heading, LoadKind};
@@ -40,6 +41,7 @@ impl Scenario {
         };
         let (load, load_words) = match is_recorded {
             true => (LoadKind::Hybrid, "hybrid, sessions as recorded".to_owned()),
+            false if !self.flow.is_empty() => (LoadKind::Flows, self.flows_in_words()),
             false => in_words(&self.load, self.session.as_ref().and_then(|session| session.think.as_ref())),
         };
         Heading {
@@ -53,6 +55,15 @@ impl Scenario {
             path: Some(self.path_in_words(network)),
             started_at,
         }
+    }
+
+    /// The load of each flow, in words.
+    fn flows_in_words(&self) -> String {
+        let of_flow = |FlowScenario { name, scenario, .. }: FlowScenario| {
+            let think = scenario.session.as_ref().and_then(|session| session.think.as_ref());
+            format!("{name}: {}", in_words(&scenario.load, think).1)
+        };
+        self.flows().into_iter().map(of_flow).collect::<Vec<_>>().join("; ")
     }
 
     /// The server and the number of clients, in words, on a plane with a network.

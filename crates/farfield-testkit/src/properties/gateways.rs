@@ -20,7 +20,7 @@ use farfield_tcp::{Config, Flags, Segment};
 use farfield_testbed::gateway::AddressMap;
 use farfield_traffic::load::LoadSpec;
 use farfield_traffic::request::RequestSetSpec;
-use farfield_user::{EventPolicy, HttpVersion, Itinerary, Plan, Policy, SessionLimits, Target};
+use farfield_user::{EventPolicy, Flow, HttpVersion, Itinerary, Plan, Policy, SessionLimits, Target};
 use farfield_wire::{IcmpError, IpPacket, VnetHeader};
 use serde::Deserialize;
 use std::collections::VecDeque;
@@ -299,8 +299,10 @@ fn users() -> Plan {
     };
     let end = Instant::ZERO + Duration::from_secs(3_600);
     Plan {
-        load: document.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),
-        itinerary: Itinerary::pages(requests, &target).expect("requests that can be written"),
+        flows: Flow::only(
+            document.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),
+            Itinerary::pages(requests, &target).expect("requests that can be written"),
+        ),
         policy: Policy::default(),
         events: EventPolicy::default(),
         tls: None,

@@ -10,7 +10,7 @@ use farfield_traffic::session::{Session, SessionSpec};
 use farfield_traffic::{LoadSpec, RequestSetSpec};
 use farfield_user::HttpVersion;
 use farfield_user::{
-    ConnectionKey, EventPolicy, Failure, Itinerary, Plan, Policy, Population, Target, Transport, Wake,
+    ConnectionKey, EventPolicy, Failure, Flow, Itinerary, Plan, Policy, Population, Target, Transport, Wake,
 };
 use std::collections::VecDeque;
 use std::io;
@@ -44,7 +44,7 @@ impl Transport for Stage {
     fn close(&mut self, _connection: ConnectionKey) {}
     fn abandon(&mut self, _connection: ConnectionKey) {}
     fn wake_at(&mut self, _at: Instant, wake: Wake) {
-        if !matches!(wake, Wake::Deadline | Wake::Unanswered) {
+        if !matches!(wake, Wake::Deadline(_) | Wake::Unanswered(_)) {
             self.events.push_back(Event::Wake(wake));
         }
     }
@@ -71,8 +71,7 @@ fn population(itinerary: Itinerary, load: &str) -> Population {
     }
     let load: Document = toml::from_str(&format!("load = {load}")).expect("a load");
     Population::new(Plan {
-        load: load.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),
-        itinerary,
+        flows: Flow::only(load.load.resolve(&mut |_| unreachable!("no files")).expect("a load"), itinerary),
         policy: Policy::default(),
         events: EventPolicy::default(),
         tls: None,

@@ -12,8 +12,8 @@ use farfield_net::Wheel;
 use farfield_traffic::session::SessionSpec;
 use farfield_traffic::{LoadSpec, RequestSetSpec};
 use farfield_user::{
-    Backlog, ConnectionKey, EventPolicy, HttpVersion, Itinerary, Plan, Population, SessionLimits, Target,
-    Transport, Wake,
+    Backlog, ConnectionKey, EventPolicy, Flow, HttpVersion, Itinerary, Plan, Population, SessionLimits,
+    Target, Transport, Wake,
 };
 use h2::server::{Connection, SendResponse, handshake};
 use h2::{Reason, RecvStream};
@@ -407,8 +407,10 @@ fn play_itinerary(policy: &str, itinerary: Result<Itinerary, RequestError>, serv
     let document: Document = toml::from_str("load = { model = 'closed', users = 1 }").expect("a load");
     let end = Instant::ZERO + Duration::from_secs(1);
     let mut population = Population::new(Plan {
-        load: document.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),
-        itinerary: itinerary.expect("requests that can be written"),
+        flows: Flow::only(
+            document.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),
+            itinerary.expect("requests that can be written"),
+        ),
         policy: toml::from_str(policy).expect("a policy"),
         events: EventPolicy::default(),
         tls: None,

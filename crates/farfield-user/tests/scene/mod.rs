@@ -16,7 +16,7 @@ use farfield_traffic::session::{Session, SessionSpec};
 use farfield_traffic::{LoadSpec, RequestSetSpec};
 use farfield_user::HttpVersion;
 use farfield_user::{
-    ConnectionKey, EventPolicy, Failure, Itinerary, Plan, Policy, Population, SessionLimits, Target,
+    ConnectionKey, EventPolicy, Failure, Flow, Itinerary, Plan, Policy, Population, SessionLimits, Target,
     Transport, Wake,
 };
 use std::collections::BTreeMap;
@@ -233,6 +233,10 @@ pub struct Scene {
     pub replay: Option<Replay>,
     /// Itinerary of the users, in place of all of these.
     pub itinerary: Option<Itinerary>,
+    /// Name of these users among others, as a flow.
+    pub name: &'static str,
+    /// Flows behind this one, of which only load and itinerary matter.
+    pub beside: Vec<Scene>,
     pub policy: Policy,
     pub events: EventPolicy,
     pub server: Server,
@@ -263,6 +267,8 @@ impl Scene {
             session: None,
             replay: None,
             itinerary: None,
+            name: "",
+            beside: Vec::new(),
             policy: Policy::default(),
             events: EventPolicy::default(),
             server: Server::default(),
@@ -296,14 +302,8 @@ impl Scene {
         scene
     }
 
-    /// Plays it on one worker.
-    pub fn play(&self) -> Stage {
-        self.play_share(0, 1)
-    }
-
-    /// Plays one worker's share.
-    pub fn play_share(&self, worker: u32, workers: u32) -> Stage {
-        let end = Instant::ZERO + self.length;
+    /// These users as a flow.
+    fn flow(&self) -> Flow {
         let authorization = self.authorization.clone();
         let target = Target {
             host: "server".into(),
@@ -318,9 +318,26 @@ impl Scene {
             (None, Some(session), None) => Itinerary::sessions(session.clone(), &target),
             (None, None, None) => Itinerary::pages(self.requests.clone(), &target),
         };
+        let itinerary = itinerary.expect("requests that can be written");
+        Flow { name: self.name.into(), load: self.load.clone(), itinerary }
+    }
+
+    /// The number of its requests that are told apart.
+    pub fn requests_told_apart(&self) -> u32 {
+        self.flow().itinerary.requests()
+    }
+
+    /// Plays it on one worker.
+    pub fn play(&self) -> Stage {
+        self.play_share(0, 1)
+    }
+
+    /// Plays one worker's share.
+    pub fn play_share(&self, worker: u32, workers: u32) -> Stage {
+        let end = Instant::ZERO + self.length;
+        let flows = std::iter::once(self).chain(&self.beside).map(Scene::flow).collect();
         let mut population = Population::new(Plan {
-            load: self.load.clone(),
-            itinerary: itinerary.expect("requests that can be written"),
+            flows,
             policy: self.policy.clone(),
             events: self.events,
             tls: None,

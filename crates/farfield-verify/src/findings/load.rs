@@ -1,7 +1,7 @@
 //! Findings about the load: arrivals, think times, sessions, requests, and the connection policy.
 
 use super::{Finding, Judged, percent, time};
-use crate::load::{AskedQuantity, GapStats};
+use crate::load::{AskedQuantity, FoundLoad, GapStats};
 
 /// A²: exceeded once in 100,000 by exponential gaps, so that no run in hundreds is called one of others: 6.0
 /// is exceeded once in 1,000, 3.857 once in 100 (D'Agostino and Stephens 1986, table 4.2), and the tail is
@@ -10,9 +10,29 @@ const ANDERSON_DARLING: f64 = 10.3;
 /// Distances of distribution functions below this are of no consequence, however significant.
 const DISTANCE: f64 = 0.05;
 
+/// What is wrong with the load: of all users, or of each flow.
+pub(super) fn all(judged: Judged<'_>) -> Vec<Finding> {
+    let of = |load: &FoundLoad| {
+        let mut findings: Vec<Finding> = omission(judged, load).into_iter().collect();
+        findings.extend(arrivals(judged, load));
+        findings.extend(quantities(judged, load));
+        findings.extend(mix(load));
+        findings
+    };
+    let mut findings = of(&judged.found.load);
+    for flow in &judged.found.flows {
+        let named = |finding: Finding| Finding {
+            evidence: format!("flow `{}`: {}", flow.name, finding.evidence),
+            ..finding
+        };
+        findings.extend(of(&flow.load).into_iter().map(named));
+    }
+    findings
+}
+
 /// `due` that is not the instant that was asked for.
-pub(super) fn omission(judged: Judged<'_>) -> Option<Finding> {
-    let arrivals = judged.found.arrivals.as_ref().filter(|arrivals| arrivals.due_moved > 0)?;
+fn omission(judged: Judged<'_>, load: &FoundLoad) -> Option<Finding> {
+    let arrivals = load.arrivals.as_ref().filter(|arrivals| arrivals.due_moved > 0)?;
     let moved = arrivals.due_moved_mean_ns.unwrap_or(0.0);
     let response = judged.found.times.iter().find(|errors| errors.time == crate::TimeKind::Response);
     let said = response.and_then(|errors| errors.samples.mean_ns).unwrap_or(0.0);
@@ -47,8 +67,8 @@ pub(super) fn omission(judged: Judged<'_>) -> Option<Finding> {
 
 /// Arrivals that were not made as asked. Where packets are within the limit of the instants that were asked
 /// for, their gaps are those of the process that drew these, which is tested by itself.
-pub(super) fn arrivals(judged: Judged<'_>) -> Vec<Finding> {
-    let Some(arrivals) = &judged.found.arrivals else { return Vec::new() };
+fn arrivals(judged: Judged<'_>, load: &FoundLoad) -> Vec<Finding> {
+    let Some(arrivals) = &load.arrivals else { return Vec::new() };
     let limit = judged.found.limits.error_ns as f64;
     let is_late = arrivals.lateness.mean_ns.is_some_and(|late| late.abs() > limit);
     let mut findings = Vec::new();
@@ -107,9 +127,9 @@ fn correlated(gaps: &GapStats, whose: &str) -> Option<Finding> {
 }
 
 /// Think times and lengths of sessions that are not those asked for.
-pub(super) fn quantities(judged: Judged<'_>) -> Vec<Finding> {
+fn quantities(judged: Judged<'_>, load: &FoundLoad) -> Vec<Finding> {
     let mut findings = Vec::new();
-    if let Some(think) = &judged.found.think_times
+    if let Some(think) = &load.think_times
         && differs(think, 0.05, judged.found.limits.error_ns.max(1_000_000) as f64)
     {
         findings.push(Finding::disagreement(
@@ -123,7 +143,7 @@ pub(super) fn quantities(judged: Judged<'_>) -> Vec<Finding> {
             "use more workers, or see the verdict's lateness",
         ));
     }
-    if let Some(lengths) = &judged.found.session_lengths
+    if let Some(lengths) = &load.session_lengths
         && lengths.count >= 100
         && differs(lengths, 0.1, 0.0)
     {
@@ -151,9 +171,9 @@ fn differs(found: &AskedQuantity, share: f64, slack: f64) -> bool {
 }
 
 /// Requests that are not those asked for.
-pub(super) fn mix(judged: Judged<'_>) -> Option<Finding> {
-    let all = judged.found.matched.requests as f64;
-    let off = judged.found.mix.iter().filter_map(|row| {
+fn mix(load: &FoundLoad) -> Option<Finding> {
+    let all = load.mix.iter().map(|row| row.count).sum::<u64>() as f64;
+    let off = load.mix.iter().filter_map(|row| {
         let asked = row.asked?;
         let error = 4.0 * (asked * (1.0 - asked) / all.max(1.0)).sqrt() + 0.02;
         let off = (row.share - asked).abs();

@@ -5,6 +5,7 @@ use super::Recount;
 use super::batches::{Division, NoInterval, TimesByBatch};
 use super::expected::Expected;
 use super::times::{Estimate, Intervals, Sorted, either};
+use crate::run::FlowPlace;
 use farfield_base::{Outcome, ReplyEvent, Sample};
 use std::collections::BTreeMap;
 
@@ -15,6 +16,27 @@ pub enum Which {
     WarmUp,
     /// The measured part.
     Steady,
+}
+
+/// Requests that are counted by themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// All.
+    All,
+    /// Those of a class of clients.
+    Class(u16),
+    /// Those of a flow of users.
+    Flow(FlowPlace),
+}
+
+impl Whose {
+    fn has(self, class: u16, request: u32) -> bool {
+        match self {
+            Whose::All => true,
+            Whose::Class(own) => own == class,
+            Whose::Flow(place) => place.has(request),
+        }
+    }
 }
 
 /// The times, by name.
@@ -237,9 +259,9 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// Counts a part, of the class `class` if one is named.
-    pub fn part(of: &Recount<'_>, which: Which, class: Option<u16>) -> Counted {
-        let samples = || of.samples.iter().filter(move |own| class.is_none_or(|class| own.class == class));
+    /// Counts a part, of all requests or of those of a class or a flow.
+    pub fn part(of: &Recount<'_>, which: Which, whose: Whose) -> Counted {
+        let samples = || of.samples.iter().filter(move |own| whose.has(own.class, own.request));
         let due: Vec<&Sample> = samples().filter(|own| of.is_due(which, own)).collect();
         let mut events = Events::default();
         let (mut completed, mut succeeded) = (Vec::new(), Vec::new());
@@ -270,7 +292,7 @@ impl Counted {
         };
         let streams = Streams::of(of, &samples().collect::<Vec<_>>(), &due, which);
         let came = of.events.map(|events| {
-            let own = events.iter().filter(|own| class.is_none_or(|class| own.class == class));
+            let own = events.iter().filter(|own| whose.has(own.class, own.request));
             own.filter(|own| of.came(which, own)).collect::<Vec<_>>()
         });
         let steady = which == Which::Steady;

@@ -2,7 +2,7 @@
 
 use super::Recount;
 use super::expected::Expected;
-use super::part::{Counted, Which};
+use super::part::{Counted, Which, Whose};
 use crate::set_aside::SetAside;
 use farfield_base::{Instant, StageSpan, Window};
 use farfield_traffic::stages::STAGES_MAX;
@@ -37,6 +37,7 @@ impl<'a> Recount<'a> {
             ended_early: self.ended_early && stage.to > measure_to,
             classes: Vec::new(),
             states: Vec::new(),
+            flows: Vec::new(),
             stages: Vec::new(),
             aside: SetAside::default(),
             ..*self
@@ -46,7 +47,7 @@ impl<'a> Recount<'a> {
     /// The requests of the stage of this name.
     pub(super) fn counted_of_stage(&self, name: &str) -> Option<Counted> {
         let stage = self.stages.iter().find(|stage| stage.name == name)?;
-        Some(Counted::part(&self.stage(stage)?, Which::Steady, None))
+        Some(Counted::part(&self.stage(stage)?, Which::Steady, Whose::All))
     }
 
     pub(super) fn expected_stages(&self) -> Expected {
@@ -57,7 +58,7 @@ impl<'a> Recount<'a> {
                 ("course", Expected::word(&stage.course)),
                 ("from_ns", Expected::Count(own.from)),
                 ("to_ns", Expected::Count(own.to)),
-                ("steady", Counted::part(&own, Which::Steady, None).expected(&own, None)),
+                ("steady", Counted::part(&own, Which::Steady, Whose::All).expected(&own, None)),
             ]))
         };
         match self.stages.is_empty() {

@@ -2,7 +2,7 @@
 
 use super::Recount;
 use super::expected::Expected;
-use super::part::{Counted, Which};
+use super::part::{Counted, Which, Whose};
 use farfield_base::{Duration, Outcome, Rate, Share};
 use serde_json::Value;
 
@@ -139,11 +139,15 @@ fn one(of: &Recount<'_>, text: &str) -> Option<Expected> {
         return None;
     }
     let counted = match written.scope {
-        None => Counted::part(of, Which::Steady, None),
+        None => Counted::part(of, Which::Steady, Whose::All),
+        Some(scope) if let Some(flow) = of.counted_of_flow(scope) => flow,
         Some(scope) if let Some(stage) = of.counted_of_stage(scope) => stage,
         Some(scope) => match of.classes.iter().position(|class| class == scope) {
-            Some(class) => Counted::part(of, Which::Steady, Some(class as u16)),
-            None => Counted::state(of, of.states.iter().position(|state| state == scope)? as u32),
+            Some(class) => Counted::part(of, Which::Steady, Whose::Class(class as u16)),
+            None => {
+                let place = of.states.iter().position(|state| state == scope)?;
+                Counted::state(of, of.request_of_state(place))
+            }
         },
     };
     let found = measure(&written, &counted);

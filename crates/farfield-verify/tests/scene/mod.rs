@@ -12,7 +12,8 @@ use farfield_traffic::distribution::Exponential;
 use farfield_traffic::load::LoadModel;
 use farfield_traffic::{ArrivalProcess, ArrivalSpec, Distribution};
 use farfield_verify::{
-    AgreementLimits, Asked, AskedPolicy, RunRecord, RunStart, SetAside, Verification, Verified, verify,
+    AgreementLimits, Asked, AskedFlow, AskedPolicy, RunRecord, RunStart, SetAside, Verification, Verified,
+    verify,
 };
 use serde_json::Value;
 use std::num::NonZeroU32;
@@ -127,12 +128,16 @@ impl Scene {
                 gateway_is_first: false,
             },
             asked: Asked {
-                load,
+                flows: vec![AskedFlow {
+                    name: String::new(),
+                    load,
+                    own_sessions: false,
+                    mix: vec![1.0],
+                    requests: 1,
+                }],
                 seed,
                 policy: AskedPolicy { requests_max, parallel: 1, depth: 1, shares: false },
                 stall_ns: 500_000_000,
-                own_sessions: false,
-                mix: vec![1.0],
                 paths: Vec::new(),
             },
         }
@@ -242,7 +247,7 @@ impl Scene {
     pub fn summary(&self) -> Value {
         let mut fold = Fold::new(self.run.window);
         self.samples.iter().for_each(|sample| fold.record(sample));
-        let (load, kind) = match self.asked.load {
+        let (load, kind) = match self.asked.flows[0].load {
             LoadModel::Open { .. } => ("open", LoadKind::Open),
             _ => ("closed", LoadKind::Closed),
         };
@@ -260,7 +265,7 @@ impl Scene {
         let window = self.run.window;
         let scheduled = fold.steady().requests();
         let arrivals = Arrivals {
-            expected: self.asked.load.expected_arrivals(window.measure_from, window.measure_to),
+            expected: self.asked.flows[0].load.expected_arrivals(window.measure_from, window.measure_to),
             scheduled,
             begun: scheduled,
             dropped: 0,

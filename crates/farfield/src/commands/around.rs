@@ -11,7 +11,7 @@ use farfield_engine::Settings;
 use farfield_engine::plane::{Plane, SocketsPlane};
 use farfield_engine::sockets::Sources;
 use farfield_traffic::load::LoadModel;
-use farfield_user::{Itinerary, SessionLimits, TraceEvent};
+use farfield_user::{Flow, Itinerary, SessionLimits, TraceEvent};
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -29,6 +29,21 @@ pub(super) struct Played {
     pub completed: bool,
 }
 
+impl Played {
+    /// Puts itself behind what was played before it; true if it was not completed.
+    fn join_to(self, all: &mut Option<Played>) -> bool {
+        let failed = !self.completed;
+        match all {
+            None => *all = Some(self),
+            Some(before) => {
+                before.text.push_str(&self.text);
+                before.completed &= self.completed;
+            }
+        }
+        failed
+    }
+}
+
 /// The run's server, and the extent of the messages shown.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ServerShown {
@@ -43,19 +58,29 @@ pub(super) fn set_up(
     shown: ServerShown,
     stop: &Arc<AtomicBool>,
 ) -> Result<Option<Played>, Problem> {
-    let [Some(part), _] = settings.itinerary.around_run() else { return Ok(None) };
-    let (played, values) = play(part, settings, shown, stop)?;
-    if stop.load(Ordering::Relaxed) {
-        return Err(Problem::interrupted("interrupted in the set-up; the run was not begun"));
+    let mut all: Option<Played> = None;
+    for flow in 0..settings.flows.len() {
+        let [Some(part), _] = settings.flows[flow].itinerary.around_run() else { continue };
+        let (played, values) = play(part, settings, shown, stop)?;
+        if stop.load(Ordering::Relaxed) {
+            return Err(Problem::interrupted("interrupted in the set-up; the run was not begun"));
+        }
+        settings.flows[flow].itinerary.give(&values);
+        if played.join_to(&mut all) {
+            break;
+        }
     }
-    settings.itinerary.give(&values);
-    Ok(Some(played))
+    Ok(all)
 }
 
 /// Runs the tear-down of a run, if it has one, even if the run was interrupted.
 pub(super) fn tear_down(settings: &Settings, shown: ServerShown) -> Result<Option<Played>, Problem> {
-    let [_, Some(part)] = settings.itinerary.around_run() else { return Ok(None) };
-    play(part, settings, shown, &Arc::default()).map(|(played, _)| Some(played))
+    let mut all: Option<Played> = None;
+    for flow in &settings.flows {
+        let [_, Some(part)] = flow.itinerary.around_run() else { continue };
+        play(part, settings, shown, &Arc::default())?.0.join_to(&mut all);
+    }
+    Ok(all)
 }
 
 /// The values of variables, by number.
@@ -98,8 +123,7 @@ fn of_part(itinerary: Itinerary, settings: &Settings, address: SocketAddr) -> Se
         Plane::Simulated(plane) => Plane::Simulated(plane.clone()),
     };
     Settings {
-        load: LoadModel::recorded(vec![Instant::ZERO]),
-        itinerary,
+        flows: Flow::only(LoadModel::recorded(vec![Instant::ZERO]), itinerary),
         policy: settings.policy.clone(),
         events: settings.events,
         tls: settings.tls.clone(),

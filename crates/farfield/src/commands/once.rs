@@ -15,7 +15,7 @@ use farfield_engine::plane::PreparedPlane;
 use farfield_engine::{PlaneKind, Settings, descriptors, interrupt, preflight};
 use farfield_scenario::{Overlay, Prepared};
 use farfield_traffic::load::LoadModel;
-use farfield_user::TraceEvent;
+use farfield_user::{Itinerary, TraceEvent};
 use narrator::{End, Narrator};
 use std::num::NonZeroU32;
 use std::sync::atomic::Ordering;
@@ -25,9 +25,6 @@ use std::thread;
 /// Runs one session of the scenario that the flags name.
 pub fn once(flags: &TryFlags) -> Result<Exit, Problem> {
     let mut plan = super::run::read(Some(&flags.scenario), &flags.overlay())?;
-    if plan.scenario().session.as_ref().is_none_or(|session| session.replay.is_some()) {
-        return Err(no_session());
-    }
     // Before anything that makes threads: a process of several cannot enter a user namespace.
     plan.gain_privilege().map_err(Problem::forbidden)?;
     let stop =
@@ -38,6 +35,7 @@ pub fn once(flags: &TryFlags) -> Result<Exit, Problem> {
     for warning in &settings.warnings {
         output::put_error(format_args!("warning: {warning}\n"));
     }
+    keep_one_flow(&mut settings, flags.flow.as_deref())?;
     of_one_session(&mut settings);
     preflight::check(&settings).map_err(Problem::failed)?;
     super::run::announce(&settings.plane, false)?;
@@ -53,12 +51,12 @@ pub fn once(flags: &TryFlags) -> Result<Exit, Problem> {
         }
     }
     // The trace is for this session; the tear-down needs the itinerary without it.
-    let mut itinerary = settings.itinerary.clone();
+    let mut itinerary = settings.flows[0].itinerary.clone();
     let (sender, events) = channel();
     let way = settings.policy.proxy.as_ref().map(|proxy| format!(" through the proxy {proxy}"));
     let target = format!("{}{}", settings.heading.target, way.unwrap_or_default());
     let mut narrator = Narrator::new(&target, flags.trace);
-    if !settings.itinerary.trace(sender) {
+    if !settings.flows[0].itinerary.trace(sender) {
         return Err(no_session());
     }
     let printer = thread::spawn(move || {
@@ -68,7 +66,7 @@ pub fn once(flags: &TryFlags) -> Result<Exit, Problem> {
     // The senders are dropped with the run, which ends the printer.
     let run = farfield_engine::run(&settings, &stop, |_| {});
     // The printer ends when the last sender is dropped.
-    std::mem::swap(&mut settings.itinerary, &mut itinerary);
+    std::mem::swap(&mut settings.flows[0].itinerary, &mut itinerary);
     drop(itinerary);
     let narrator = printer.join().map_err(|_| Problem::failed("the printer of the session ended early"))?;
     run.map_err(Problem::failed)?;
@@ -88,6 +86,25 @@ pub fn once(flags: &TryFlags) -> Result<Exit, Problem> {
     })
 }
 
+/// Keeps the flow of this name, or the first that has sessions of states.
+fn keep_one_flow(settings: &mut Settings<PreparedPlane>, name: Option<&str>) -> Result<(), Problem> {
+    let flows = &mut settings.flows;
+    if let Some(name) = name {
+        let names: Vec<String> = flows.iter().map(|flow| format!("`{}`", flow.name)).collect();
+        flows.retain(|flow| &*flow.name == name);
+        if flows.is_empty() {
+            let there = match names.len() {
+                1 => "the scenario has no [[flow]]".to_owned(),
+                _ => format!("the flows are {}", names.join(", ")),
+            };
+            return Err(Problem::usage(format!("--flow {name}: there is no such flow; {there}")));
+        }
+    }
+    flows.retain(|flow| matches!(flow.itinerary, Itinerary::Sessions(_)));
+    flows.truncate(1);
+    if flows.is_empty() { Err(no_session()) } else { Ok(()) }
+}
+
 fn no_session() -> Problem {
     Problem::usage(
         "the scenario has no session of states to try; write `[[session.state]]`, or ask once with \
@@ -97,7 +114,9 @@ fn no_session() -> Problem {
 
 /// One session that begins at once, for as long as it takes.
 fn of_one_session(settings: &mut Settings<PreparedPlane>) {
-    settings.load = LoadModel::recorded(vec![Instant::ZERO]);
+    for flow in &mut settings.flows {
+        flow.load = LoadModel::recorded(vec![Instant::ZERO]);
+    }
     (settings.warm_up, settings.duration, settings.drain) = (Duration::ZERO, LONGEST, Duration::ZERO);
     if settings.plane.kind() == PlaneKind::Sockets {
         settings.workers = NonZeroU32::MIN;

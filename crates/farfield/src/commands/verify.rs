@@ -18,12 +18,13 @@ use farfield_measure::samples::{Keep, SamplesFile};
 use farfield_measure::verdict::CaptureAgreement;
 use farfield_measure::{Summary, connections};
 use farfield_report::{Look, RunDirectory, directory};
-use farfield_scenario::{HttpVersion, RunPlan, Scenario};
+use farfield_scenario::{AskedOfFlow, HttpVersion, RunPlan, Scenario};
+use farfield_traffic::RequestSetSpec;
 use farfield_traffic::request::Order;
 use farfield_user::Reuse;
 use farfield_verify::{
-    AgreementLimits, Asked, AskedPolicy, Finding, PathDelay, RunRecord, RunStart, SetAside, Verification,
-    tables,
+    AgreementLimits, Asked, AskedFlow, AskedPolicy, Finding, PathDelay, RunRecord, RunStart, SetAside,
+    Verification, tables,
 };
 use serde_json::Value;
 use std::fmt::Display;
@@ -408,8 +409,8 @@ fn asked(plan: &RunPlan, is_secured: bool) -> Asked {
     let scenario = plan.scenario();
     let policy = &scenario.connections;
     // Visitors of an open load inherit the connections of earlier ones.
-    let inherits = matches!(plan.load(), farfield_traffic::LoadModel::Open { .. });
-    let mix = match &scenario.requests {
+    let inherits = plan.loads().any(|load| matches!(load, farfield_traffic::LoadModel::Open { .. }));
+    let mix_of = |requests: Option<&RequestSetSpec>| match requests {
         Some(set) if set.order() == Order::Weighted && set.site().is_none() && set.file().is_none() => {
             let alone = set.requests().iter().all(|request| request.embedded.is_empty());
             let weights = set.requests().iter().map(|request| request.weight.as_f64());
@@ -418,8 +419,15 @@ fn asked(plan: &RunPlan, is_secured: bool) -> Asked {
         }
         _ => Vec::new(),
     };
+    let flow = |flow: AskedOfFlow<'_>| AskedFlow {
+        name: flow.name.to_owned(),
+        load: flow.load.clone(),
+        own_sessions: flow.session.is_some(),
+        mix: if flow.session.is_some() { Vec::new() } else { mix_of(flow.requests) },
+        requests: flow.request_count,
+    };
     Asked {
-        load: plan.load().clone(),
+        flows: plan.flows().map(flow).collect(),
         seed: Seed(scenario.seed),
         policy: AskedPolicy {
             requests_max: policy.requests_max(),
@@ -433,8 +441,6 @@ fn asked(plan: &RunPlan, is_secured: bool) -> Asked {
             shares: policy.policy == Reuse::SharedPool || inherits && policy.policy != Reuse::OneRequest,
         },
         stall_ns: scenario.events.stall.as_ns(),
-        own_sessions: scenario.session.is_some(),
-        mix: if scenario.session.is_some() { Vec::new() } else { mix },
         paths: path_delays(scenario),
     }
 }

@@ -86,10 +86,10 @@ fn a_simulated_run_agrees_to_the_nanosecond() {
     }
     let clocks = found.clocks.estimate.expect("an estimate");
     assert_eq!((clocks.offset_ns, clocks.offset_error_ns), (0.0, 0.0), "{clocks:?}");
-    let arrivals = found.arrivals.expect("a hybrid load");
+    let arrivals = found.load.arrivals.expect("a hybrid load");
     assert_eq!((arrivals.begun, arrivals.due_moved), (arrivals.asked, 0));
     assert!(arrivals.gaps.and_then(|gaps| gaps.anderson_darling).expect("Poisson") < 6.0);
-    assert_eq!(found.session_lengths.expect("sessions").mean, Some(3.0));
+    assert_eq!(found.load.session_lengths.expect("sessions").mean, Some(3.0));
     let open = found.connections.iter().map(|at| (at.in_use, at.in_use_samples));
     // Half a round trip earlier at the gateway, for the few that begin or end at a second.
     assert!(open.clone().all(|(packets, samples)| packets.abs_diff(samples) <= 3), "{:?}", found.connections);
@@ -194,7 +194,7 @@ fn a_run_on_sockets_agrees_with_the_kernels_packets() {
     assert!(found.clocks.same && found.matched.requests > 300, "{:?}", found.matched);
     let clocks = found.clocks.estimate.expect("an estimate");
     assert!(clocks.offset_ns.abs() < clocks.offset_error_ns + 1e6, "{clocks:?}");
-    let arrivals = found.arrivals.expect("an open load");
+    let arrivals = found.load.arrivals.expect("an open load");
     assert_eq!((arrivals.due_moved, arrivals.begun), (0, arrivals.asked));
     assert_eq!(found.replies, Default::default(), "statuses, bytes and ends are those of the packets");
 }
@@ -232,7 +232,7 @@ fn a_capture_by_tcpdump_is_aligned_and_matched() {
     let response =
         found.times.iter().find(|errors| errors.time == TimeKind::Response).expect("all are listed");
     assert!(response.mean_absolute_ns.is_some(), "response times are judged");
-    assert_eq!(found.arrivals.as_ref().map(|arrivals| arrivals.due_moved), Some(0));
+    assert_eq!(found.load.arrivals.as_ref().map(|arrivals| arrivals.due_moved), Some(0));
     let wrong =
         names(&found).into_iter().filter(|name| !name.ends_with("-times") && !name.starts_with("arrivals"));
     assert_eq!(wrong.collect::<Vec<_>>(), Vec::<&str>::new(), "{}", ended.stdout);

@@ -2,6 +2,7 @@
 
 use super::*;
 use farfield_base::Duration;
+use farfield_user::FlowNumber;
 
 /// Between replies the clock is read for wakes only if one may be due, and no wake that is scheduled
 /// meanwhile is missed.
@@ -12,7 +13,7 @@ fn a_wake_may_be_due_from_when_it_was_asked_for() {
     assert!(transport.may_be_due(at(0)), "it has not looked yet");
     assert_eq!(transport.look_ahead(), Instant::MAX);
     assert!(!transport.may_be_due(at(1_000_000)));
-    transport.wake_at(at(9), Wake::Deadline);
+    transport.wake_at(at(9), Wake::Deadline(FlowNumber::default()));
     transport.wake_at(at(5), Wake::Load { item: 0, turn: 0 });
     transport.wake_at(at(7), Wake::Load { item: 0, turn: 0 });
     assert!(!transport.may_be_due(at(4)) && transport.may_be_due(at(5)));
@@ -27,10 +28,10 @@ fn a_wake_may_be_due_from_when_it_was_asked_for() {
 fn a_wake_in_the_past_keeps_its_instant() {
     let at = |ms| Instant::ZERO + Duration::from_ms(ms);
     let mut transport = transport();
-    transport.wake_at(at(9), Wake::Deadline);
-    assert_eq!(transport.pop_due(at(10)), Some((at(9), Wake::Deadline)));
-    transport.wake_at(at(4), Wake::Idle);
-    assert_eq!(transport.pop_due(at(10)), Some((at(4), Wake::Idle)));
+    transport.wake_at(at(9), Wake::Deadline(FlowNumber::default()));
+    assert_eq!(transport.pop_due(at(10)), Some((at(9), Wake::Deadline(FlowNumber::default()))));
+    transport.wake_at(at(4), Wake::Idle(FlowNumber::default()));
+    assert_eq!(transport.pop_due(at(10)), Some((at(4), Wake::Idle(FlowNumber::default()))));
 }
 
 fn transport() -> SocketsTransport {

@@ -22,12 +22,18 @@ pub struct RisingLoad {
 impl RisingLoad {
     /// Of the plan's model of load.
     pub fn of(plan: &RunPlan) -> Result<RisingLoad, Problem> {
-        if !plan.load().stages().is_empty() {
+        let mut loads = plan.loads();
+        let (Some(load), 0) = (loads.next(), loads.len()) else {
+            return Err(Problem::usage(
+                "a search raises one load, and each [[flow]] has its own: search with a scenario of one of them",
+            ));
+        };
+        if !load.stages().is_empty() {
             return Err(Problem::usage(
                 "a search raises one load, and load.stages are several: leave them out",
             ));
         }
-        let (arrivals, unit) = match plan.load() {
+        let (arrivals, unit) = match load {
             LoadModel::Closed { users, .. } => {
                 let (key, own) = ("load.users".to_owned(), f64::from(users.get()));
                 return Ok(RisingLoad { key, unit: "users", whole: true, own });

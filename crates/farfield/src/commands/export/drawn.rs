@@ -10,7 +10,7 @@ use farfield_engine::Settings;
 use farfield_engine::plane::PreparedPlane;
 use farfield_traffic::load::LoadModel;
 use farfield_user::{
-    ConnectionKey, EventPolicy, Itinerary, Plan, Policy, Population, SessionLimits, Transport, Wake,
+    ConnectionKey, EventPolicy, Flow, Itinerary, Plan, Policy, Population, SessionLimits, Transport, Wake,
 };
 use std::collections::BTreeMap;
 use std::num::NonZeroU16;
@@ -77,22 +77,23 @@ pub enum Undrawable {
 /// # Errors
 /// If they depend on replies.
 pub fn sessions(settings: &Settings<PreparedPlane>) -> Result<Vec<DrawnSession>, Undrawable> {
-    if matches!(settings.itinerary, Itinerary::Sessions(_)) {
-        return Err(Undrawable::States);
-    }
-    let mut load = settings.load.clone();
-    match &mut load {
-        LoadModel::Open { users_max, .. } | LoadModel::Hybrid { users_max, .. } => *users_max = None,
-        LoadModel::Closed { .. } => return Err(Undrawable::Closed),
-        LoadModel::Overload(_) => return Err(Undrawable::Overload),
+    let mut flows: Vec<Flow> = settings.flows.iter().map(Flow::for_worker).collect();
+    for flow in &mut flows {
+        if matches!(flow.itinerary, Itinerary::Sessions(_)) {
+            return Err(Undrawable::States);
+        }
+        match &mut flow.load {
+            LoadModel::Open { users_max, .. } | LoadModel::Hybrid { users_max, .. } => *users_max = None,
+            LoadModel::Closed { .. } => return Err(Undrawable::Closed),
+            LoadModel::Overload(_) => return Err(Undrawable::Overload),
+        }
     }
     let window = Window {
         measure_from: Instant::ZERO,
         measure_to: Instant::ZERO + settings.warm_up + settings.duration,
     };
     let mut population = Population::new(Plan {
-        load,
-        itinerary: settings.itinerary.for_worker(),
+        flows,
         // One after the other: what a page embeds comes in its order.
         events: EventPolicy::default(),
         policy: Policy {
@@ -117,9 +118,9 @@ pub fn sessions(settings: &Settings<PreparedPlane>) -> Result<Vec<DrawnSession>,
         server.now = at;
         match event {
             Event::Wake(
-                Wake::Deadline
-                | Wake::Idle
-                | Wake::Unanswered
+                Wake::Deadline(_)
+                | Wake::Idle(_)
+                | Wake::Unanswered(_)
                 | Wake::Quic(_)
                 | Wake::Alternative(_)
                 | Wake::Continue(_),

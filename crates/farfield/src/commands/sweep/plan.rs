@@ -154,11 +154,11 @@ fn lengths(asked: &Asked, read: &RunPlan, points: &[Point]) -> Result<Option<Len
     let ends_by_count = run.requests.is_some() || run.sessions.is_some();
     let mut settings = points.iter().flat_map(|point| &point.settings);
     let is_varied = settings.any(|Setting { key, .. }| key.starts_with("run.") || key == "run");
-    let is_stationary = match read.load() {
+    let is_stationary = read.loads().all(|load| match load {
         LoadModel::Closed { stages, .. } => stages.is_none(),
         LoadModel::Open { arrivals, .. } | LoadModel::Hybrid { arrivals, .. } => arrivals.is_stationary(),
         LoadModel::Overload(_) => false,
-    };
+    });
     let has_length = !ends_by_count && !is_varied && is_stationary;
     Ok(has_length.then_some(LengthPlan {
         own: run.duration,
