@@ -2084,12 +2084,16 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__try)
-            opts="-x -k -h --trace --target --plane --proxy --cacert --insecure --cert --key --seed --set --help"
+            opts="-x -k -h --flow --trace --target --plane --proxy --cacert --insecure --cert --key --seed --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --flow)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --target)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

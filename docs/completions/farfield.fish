@@ -328,6 +328,7 @@ csv\t'A row for each run, as CSV'"
 complete -c farfield -n "__fish_farfield_using_subcommand experiment" -l list -d 'List the questions that are built in'
 complete -c farfield -n "__fish_farfield_using_subcommand experiment" -s q -l quiet -d 'Print no progress'
 complete -c farfield -n "__fish_farfield_using_subcommand experiment" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c farfield -n "__fish_farfield_using_subcommand try" -l flow -d 'The flow whose session is tried; the first with states if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand try" -l target -d 'URL of the server; the scenario\'s or the built-in server if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand try" -l plane -d 'Carrier of the traffic: sockets, emulated or simulated [default: sockets]' -r -f -a "sockets\t''
 emulated\t''

@@ -287,6 +287,7 @@ Register-ArgumentCompleter -Native -CommandName 'farfield' -ScriptBlock {
             break
         }
         'farfield;try' {
+            [CompletionResult]::new('--flow', '--flow', [CompletionResultType]::ParameterName, 'The flow whose session is tried; the first with states if absent')
             [CompletionResult]::new('--target', '--target', [CompletionResultType]::ParameterName, 'URL of the server; the scenario''s or the built-in server if absent')
             [CompletionResult]::new('--plane', '--plane', [CompletionResultType]::ParameterName, 'Carrier of the traffic: sockets, emulated or simulated [default: sockets]')
             [CompletionResult]::new('-x', '-x', [CompletionResultType]::ParameterName, 'Connect to the proxy at URL, `http://[user:password@]host:port`, as curl does: it is asked for http in absolute form, and for a tunnel (CONNECT) for https; no proxy if absent')

@@ -400,12 +400,12 @@ impl Settings {
         let (states, places) = Flow::states(&self.flows);
         let named = self.flows.iter().zip(Flow::requests(&self.flows));
         let named = named.map(|(flow, requests)| (flow.name.to_string(), requests)).collect();
-        let stages = match &self.flows[..] {
-            [only] => only.load.stages(),
-            _ => &[],
+        let (stages, named) = match &self.flows[..] {
+            [only] if only.name.is_empty() => (only.load.stages(), Vec::new()),
+            _ => (&[][..], named),
         };
         Fold::of_classes(window, classes)
-            .in_flows(if self.flows.len() > 1 { named } else { Vec::new() })
+            .in_flows(named)
             .naming_states(StateNames::new(states, places))
             .naming_paths(PathNames::of_some(Flow::targets(&self.flows)))
             .ignoring_unfinished(self.ignores_unfinished)

@@ -66,7 +66,8 @@ mod tests {
         let empty = || Fold::new(window(50, 300)).in_flows(flows.clone());
         // In the warm-up, three in the measured part, one with a number that no flow has, one beyond.
         let all = [(0, 10, 20), (2, 60, 70), (3, 70, 80), (3, 100, 310), (9, 80, 90), (0, 300, 301)];
-        let samples = all.map(|(request, due, done)| Sample { request, ..sample(due, done) });
+        const MS: u64 = 1_000_000;
+        let samples = all.map(|(request, due, done)| Sample { request, ..sample(due * MS, done * MS) });
         let mut whole = empty();
         samples.iter().for_each(|sample| whole.record(sample));
         let expected = [("browse", 1, 1), ("none", 0, 0), ("api", 2, 1)];

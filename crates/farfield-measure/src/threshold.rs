@@ -3,11 +3,12 @@
 //! A threshold is a metric, a comparison and a value of the metric's kind. All metrics are of the steady
 //! part. Their table is in docs/metrics.md, which `farfield help metrics` reads.
 //!
-//! With a class of clients behind it, `p99{dsl}` or `errors{dsl}`, a metric is of the requests of that class
-//! alone; with a flow of users, `p99{checkout}`, of that flow's; with a stage of the load, `p99{plateau}`, of the requests that were due in it; with a state of
-//! sessions, `p99{login}`, of the requests of that state. Of a state there are the
-//! response time, `errors`, `requests`, the outcomes and the status codes. With a path behind it,
-//! `status.404{/cart}`, it is of the requests for that path, of which there are all these but times.
+//! With a class of clients behind it, `p99{dsl}` or `errors{dsl}`, a metric is of the requests of that
+//! class alone; with a flow of users, `p99{checkout}`, of that flow's; with a stage of the load,
+//! `p99{plateau}`, of the requests that were due in it; with a state of sessions, `p99{login}`, of the
+//! requests of that state. Of a state there are the response time, `errors`, `requests`, the outcomes and
+//! the status codes. With a path behind it, `status.404{/cart}`, it is of the requests for that path, of
+//! which there are all these but times.
 //!
 //! Percentiles, the mean and the maximum count requests that timed out or were unfinished at the end of the
 //! run by their ages: they are those of the [estimate](crate::kaplan_meier). Where such a metric is only
@@ -159,7 +160,7 @@ impl Threshold {
         self.scope.as_deref()
     }
 
-    /// The same of the part of this name, where it is of the whole run.
+    /// Itself of the part of this name, where it is of the whole run.
     pub fn of(mut self, part: &str) -> Threshold {
         if self.scope.is_none()
             && let Some(at) = comparison_at(&self.text)

@@ -56,7 +56,7 @@ impl Activity {
         }
     }
 
-    /// How many of its requests are told apart.
+    /// The number of its requests that are distinguished.
     pub fn request_count(&self) -> u32 {
         match self {
             Activity::Sessions(session) => session.requests(),

@@ -5,6 +5,7 @@
 //! flows can share them.
 
 use super::Scenario;
+use super::document::Document;
 use super::mistake::Mistake;
 use farfield_base::Duration;
 use farfield_measure::Threshold;
@@ -84,10 +85,10 @@ impl Scenario {
         own.into_iter().chain(self.flow.iter().map(|flow| &flow.load))
     }
 
-    /// The users of all flows whose number is known.
-    pub(crate) fn users(&self) -> Option<NonZeroU32> {
-        let known = self.loads().filter_map(LoadSpec::users);
-        known.reduce(|sum, users| sum.saturating_add(users.get()))
+    /// The users of all flows, of whom each flow whose users arrive has this many.
+    pub(crate) fn users(&self, arriving: u32) -> u32 {
+        let users = self.loads().map(|load| load.users().map_or(arriving, NonZeroU32::get));
+        users.fold(0, u32::saturating_add)
     }
 
     /// The time that the stages of a load take, the longest if several have some.
@@ -105,7 +106,7 @@ impl Scenario {
         own.chain(self.flow.iter().flat_map(of_flow)).collect()
     }
 
-    /// Refuses flows that cannot be told apart, and what is not to be had of several.
+    /// Refuses flows that cannot be distinguished, and what is not to be had of several.
     pub(crate) fn check_flows(&self) -> Result<(), Mistake> {
         if self.flow.is_empty() {
             return Ok(());
@@ -140,14 +141,89 @@ impl Scenario {
                 return Err(at("thresholds", sentence));
             }
         }
-        let of_all =
-            "ends a run by a number that would be each flow's; with flows write how long, `run.duration`";
-        if self.run.requests.is_some() {
-            return Err(Mistake::at("run.requests", of_all));
+        let counted =
+            [("run.requests", self.run.requests.is_some()), ("run.sessions", self.run.sessions.is_some())];
+        match counted.into_iter().find(|(_, written)| *written) {
+            Some((key, _)) => {
+                let sentence = "each flow would end by itself, at this number; with flows write how long, `run.duration`";
+                Err(Mistake::at(key, sentence))
+            }
+            None => Ok(()),
         }
-        if self.run.sessions.is_some() {
-            return Err(Mistake::at("run.sessions", of_all));
+    }
+
+    /// Refuses a load, which the `document` has, beside flows that have their own.
+    pub(crate) fn check_load_beside_flows(&self, document: &Document) -> Result<(), Mistake> {
+        match !self.flow.is_empty() && document.has_load() {
+            true => {
+                let sentence = "each `[[flow]]` has a load of its own; write it there, and leave this out";
+                Err(Mistake::at("load", sentence))
+            }
+            false => Ok(()),
         }
-        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::from_text;
+    use crate::overlay::Overlay;
+    use crate::plan::RunPlan;
+    use std::path::Path;
+
+    const TWO: &str = "[[flow]]\nname = 'a'\nload = { users = 3 }\n[[flow]]\nname = 'b'\n\
+                       load = { model = 'open', arrivals = '5/s' }\nthresholds = ['p99 < 1s']\n\
+                       requests = { request = [{ path = '/x' }, { path = '/y' }] }\n";
+
+    fn read(text: &str, flags: &Overlay) -> Result<RunPlan, String> {
+        from_text(text, Some(Path::new("s.toml")), flags).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn flows_share_what_they_do_not_write() {
+        let text = format!("requests = {{ request = [{{ path = '/z' }}] }}\n{TWO}");
+        let plan = read(&text, &Overlay::default()).expect(&text);
+        let flows: Vec<_> = plan.flows().collect();
+        let of = |nth: usize| (flows[nth].name, flows[nth].request_count, flows[nth].session.is_some());
+        assert_eq!([of(0), of(1)], [("a", 1, false), ("b", 2, false)]);
+        let thresholds: Vec<String> =
+            plan.scenario().all_thresholds().into_iter().map(String::from).collect();
+        assert_eq!(thresholds, ["p99{b}< 1s"]);
+        assert_eq!(plan.scenario().users(1000), 1003);
+        // A kept scenario has the default load as well, and is read again.
+        let kept = plan.scenario().to_toml();
+        assert_eq!(read(&kept, &Overlay::default()).expect(&kept).scenario(), plan.scenario());
+    }
+
+    #[test]
+    fn mistakes_in_flows_are_reported_with_file_line_and_key() {
+        let check = |text: &str, parts: &[&str]| {
+            let sentence = read(text, &Overlay::default()).map(|_| ()).expect_err(text);
+            for part in parts {
+                assert!(sentence.contains(part), "`{part}` is not in: {sentence}");
+            }
+        };
+        let flow = |rest: &str| format!("[[flow]]\nname = 'a'\n{rest}\n");
+        check(&format!("load = {{ users = 2 }}\n{TWO}"), &["s.toml:1: load: ", "[[flow]]"]);
+        check(&format!("run.requests = 9\n{TWO}"), &["s.toml:1: run.requests: ", "run.duration"]);
+        check(&format!("run.sessions = 9\n{TWO}"), &["s.toml:1: run.sessions: "]);
+        check(&format!("{TWO}{}", flow("")), &["s.toml:10: flow[2].name: ", "`a` already"]);
+        check("[[flow]]\nname = ''", &["s.toml:2: flow[0].name: "]);
+        check("[[flow]]\nname = 'a/b'", &["s.toml:2: flow[0].name: "]);
+        check(&format!("[[flow]]\nname = '{}'", "x".repeat(41)), &["s.toml:2: flow[0].name: "]);
+        check("[[flow]]\nload = { users = 2 }", &["s.toml:", "name"]);
+        check(&flow("load = { model = 'open', arrivals = '-1/s' }"), &["s.toml:3: flow[0].load", "-1/s"]);
+        let session = "session = { state = [{ name = 'x', path = '/${no}' }] }";
+        check(&flow(session), &["s.toml:3: flow[0].session.state[0].path: ", "${no}"]);
+        let open = format!("load = {{ model = 'open', arrivals = '5/s' }}\n{session}");
+        check(&flow(&open), &["s.toml:3: flow[0].load.model: ", "hybrid"]);
+        check(&flow("requests = { site = {} }"), &["s.toml:3: flow[0].requests"]);
+        check(&flow("thresholds = ['p99{b}<1s']"), &["s.toml:3: flow[0].thresholds", "at the top"]);
+        check(&format!("thresholds = ['p99{{c}}<1s']\n{TWO}"), &["s.toml:1: thresholds", "`a`, `b`"]);
+        let many: String = (0..17).map(|nth| format!("[[flow]]\nname = 'f{nth}'\n")).collect();
+        check(&many, &["flow: ", "17", "16"]);
+        let flags = Overlay::default().with("load.think", "--think", "1s");
+        let sentence = read(TWO, &flags).map(|_| ()).expect_err("a load of flags");
+        assert!(sentence.starts_with("--think: each `[[flow]]`"), "{sentence}");
     }
 }

@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// The default round trip of clients.
 const USUAL_RTT: Duration = Duration::from_ms(50);
 
-/// The default number of clients, where the load has no number of users.
+/// The default number of clients, of a load that has no number of users.
 const USUAL_CLIENTS: u32 = 1000;
 
 /// A network being laid out.
@@ -203,7 +203,7 @@ impl<'a, 'l> Laying<'a, 'l> {
     }
 
     fn clients(&self) -> NonZeroU32 {
-        let users = self.scenario.users().map_or(USUAL_CLIENTS, NonZeroU32::get);
+        let users = self.scenario.users(USUAL_CLIENTS);
         let users = users.saturating_add(self.spec.program.len() as u32);
         let usual =
             users.checked_next_multiple_of(self.scenario.dealt_over(self.spec).get()).unwrap_or(users);

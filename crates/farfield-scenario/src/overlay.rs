@@ -292,10 +292,22 @@ pub fn lay_over(document: &mut Table, settings: &[Setting]) -> Result<(), Scenar
             run.entry("warm-up").or_insert_with(|| Value::from("0s"));
         }
     }
-    if let Some(load) = document.get_mut("load").and_then(Value::as_table_mut) {
-        load.entry("model").or_insert_with(|| Value::from("closed"));
+    if let Some(load) = document.get_mut("load") {
+        name_model(load);
+    }
+    for flow in document.get_mut("flow").and_then(Value::as_array_mut).into_iter().flatten() {
+        if let Some(load) = flow.get_mut("load") {
+            name_model(load);
+        }
     }
     Ok(())
+}
+
+/// Makes a `load` that names no model a closed one.
+fn name_model(load: &mut Value) {
+    if let Some(load) = load.as_table_mut() {
+        load.entry("model").or_insert_with(|| Value::from("closed"));
+    }
 }
 
 #[cfg(test)]

@@ -62,11 +62,11 @@ pub(crate) struct PlannedFlow {
     pub load: LoadModel,
     /// The requests.
     pub asked: Asked,
-    /// How many of them are told apart.
+    /// The number of them that are distinguished.
     pub request_count: u32,
 }
 
-/// What a scenario asks of the users of one kind.
+/// Demands of a scenario on the users of one kind.
 #[derive(Debug, Clone, Copy)]
 pub struct AskedOfFlow<'a> {
     /// Their name; empty where there is one kind alone.
@@ -77,7 +77,7 @@ pub struct AskedOfFlow<'a> {
     pub requests: Option<&'a RequestSetSpec>,
     /// Their session, as written.
     pub session: Option<&'a SessionSpec>,
-    /// How many of their requests are told apart.
+    /// The number of their requests that are distinguished.
     pub request_count: u32,
 }
 
@@ -87,6 +87,8 @@ impl RunPlan {
         document.lay_over(flags)?;
         let says_warm_up = document.contains_below("run", "warm-up");
         let mut scenario = scenario_of(&mut document, flags)?;
+        let beside = scenario.check_load_beside_flows(&document);
+        beside.map_err(|mistake| document.locate(&mistake))?;
         let mut inputs = Inputs::beside(document.folder());
         let parts = Parts::of(&scenario, flags.once, &mut |path: &Path| inputs.read(path));
         let mut parts = parts.map_err(|mistake| document.locate(&mistake))?;
@@ -156,7 +158,7 @@ impl RunPlan {
         self.parts.flows.iter().map(|flow| &flow.load)
     }
 
-    /// What is asked of the users of each flow: one at least.
+    /// Demands on the users of each flow: one at least.
     pub fn flows(&self) -> impl Iterator<Item = AskedOfFlow<'_>> {
         let scenario = &self.scenario;
         self.parts.flows.iter().enumerate().map(move |(nth, flow)| {

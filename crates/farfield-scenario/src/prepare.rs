@@ -159,7 +159,10 @@ impl Scenario {
                 }
                 None => self.spread_users(number, &mut load, farthest),
             }
-            prepared.in_words = prepared.in_words.or(asked.in_words);
+            prepared.in_words = match self.flow.len() {
+                0 => asked.in_words,
+                flows => Some(format!("{flows} flow{}", if flows == 1 { "" } else { "s" })),
+            };
             prepared.warnings.extend(asked.warnings);
             prepared.flows.push(Flow { name: name.into(), load, itinerary });
         }
@@ -347,7 +350,7 @@ struct PreparedFlows {
     flows: Vec<Flow>,
     /// Sessions begin when they were recorded.
     is_recorded: bool,
-    /// What is asked for.
+    /// The requests in words.
     in_words: Option<String>,
     warnings: Vec<String>,
 }

@@ -8,6 +8,7 @@
 use crate::Scenario;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
+use std::collections::BTreeMap;
 use toml::{Table, Value};
 
 /// A key and a value that nothing has.
@@ -33,19 +34,91 @@ impl Step {
     }
 }
 
-/// The schema, in which a key that `described` knows has its words.
+/// The schema, in which a key that `described` knows has its words. Parts that stand in it more than once are
+/// definitions.
 pub fn schema(described: &dyn Fn(&str) -> Option<String>) -> Json {
-    let mut schema = Probe { described }.table(&[], DEPTH_MAX).unwrap_or_else(|| json!({ "type": "object" }));
+    let mut schema = whole(described);
+    share(&mut schema);
     schema["$schema"] = "http://json-schema.org/draft-07/schema#".into();
     schema["title"] = "A scenario of farfield".into();
     schema
+}
+
+/// The schema with all of its parts in their places.
+fn whole(described: &dyn Fn(&str) -> Option<String>) -> Json {
+    Probe { described }.table(&[], DEPTH_MAX).unwrap_or_else(|| json!({ "type": "object" }))
+}
+
+/// Bytes of JSON of the smallest part that becomes a definition.
+const SHARED_MIN: usize = 300;
+
+/// Makes definitions of the parts of `schema` that stand in it more than once, the largest ones.
+fn share(schema: &mut Json) {
+    let mut parts: BTreeMap<String, usize> = BTreeMap::new();
+    count(schema, &mut parts);
+    let mut names: BTreeMap<String, String> = BTreeMap::new();
+    let mut definitions = Map::new();
+    refer(schema, "", &parts, &mut names, &mut definitions);
+    if !definitions.is_empty() {
+        schema["definitions"] = Json::Object(definitions);
+    }
+}
+
+/// Counts equal parts, by their text.
+fn count(schema: &Json, parts: &mut BTreeMap<String, usize>) {
+    if schema.is_object() {
+        let text = schema.to_string();
+        if text.len() >= SHARED_MIN {
+            *parts.entry(text).or_default() += 1;
+        }
+    }
+    let inner: Vec<&Json> = match schema {
+        Json::Object(own) => own.values().collect(),
+        Json::Array(own) => own.iter().collect(),
+        _ => Vec::new(),
+    };
+    inner.into_iter().for_each(|inner| count(inner, parts));
+}
+
+/// Puts references in place of parts that stand in the schema more than once; `key` names what is found.
+fn refer(
+    schema: &mut Json,
+    key: &str,
+    parts: &BTreeMap<String, usize>,
+    names: &mut BTreeMap<String, String>,
+    definitions: &mut Map<String, Json>,
+) {
+    let text = schema.is_object().then(|| schema.to_string());
+    let shared = text.filter(|text| parts.get(text).is_some_and(|times| *times > 1));
+    if let Some(text) = &shared
+        && let Some(name) = names.get(text)
+    {
+        *schema = json!({ "$ref": format!("#/definitions/{name}") });
+        return;
+    }
+    match schema {
+        Json::Object(own) => {
+            for (name, inner) in own.iter_mut() {
+                let is_word = matches!(&**name, "properties" | "items" | "anyOf");
+                refer(inner, if is_word { key } else { name }, parts, names, definitions);
+            }
+        }
+        Json::Array(own) => own.iter_mut().for_each(|inner| refer(inner, key, parts, names, definitions)),
+        _ => {}
+    }
+    if let Some(text) = shared {
+        let name = format!("{key}-{}", definitions.len() + 1);
+        let part = std::mem::replace(schema, json!({ "$ref": format!("#/definitions/{name}") }));
+        definitions.insert(name.clone(), part);
+        names.insert(text, name);
+    }
 }
 
 /// The keys of scenarios, from the outermost table inwards, with dots; those of a list's members as those of
 /// a table. The parameters of distributions are values and no keys.
 pub fn keys() -> Vec<String> {
     let mut found = Vec::new();
-    collect(&schema(&|_| None), "", &mut found);
+    collect(&whole(&|_| None), "", &mut found);
     found.sort();
     found.dedup();
     found
@@ -74,7 +147,10 @@ impl Probe<'_> {
     fn at(&self, path: &[Step], depth: usize) -> Json {
         let mut schema =
             self.table(path, depth).or_else(|| self.list(path, depth)).unwrap_or_else(|| leaf(path));
-        if let Some(words) = (self.described)(&dotted(path)) {
+        // A flow has what a scenario without flows has.
+        let key = dotted(path);
+        let key = key.strip_prefix("flow.").filter(|rest| rest.contains('.')).unwrap_or(&key);
+        if let Some(words) = (self.described)(key) {
             schema["description"] = words.into();
         }
         schema
@@ -225,6 +301,32 @@ mod tests {
             assert!(keys.iter().any(|own| own == key), "{key}: {keys:?}");
         }
         assert!(keys.len() > 150, "{}", keys.len());
+    }
+
+    /// With the definitions in their places it is the schema that it was.
+    #[test]
+    fn parts_that_stand_in_it_twice_are_definitions() {
+        fn resolved(part: &Json, definitions: &Json) -> Json {
+            match part {
+                Json::Object(own) => match own.get("$ref").and_then(Json::as_str) {
+                    Some(name) => {
+                        let name = name.rsplit('/').next().unwrap_or_default();
+                        resolved(&definitions[name], definitions)
+                    }
+                    None => own.iter().map(|(key, own)| (key.clone(), resolved(own, definitions))).collect(),
+                },
+                Json::Array(own) => own.iter().map(|own| resolved(own, definitions)).collect(),
+                other => other.clone(),
+            }
+        }
+        let mut shared = whole(&|key| (key == "load.users").then(|| "a number".to_owned()));
+        let before = shared.clone();
+        share(&mut shared);
+        let definitions = shared.as_object_mut().and_then(|own| own.remove("definitions")).expect("some");
+        assert_eq!(resolved(&shared, &definitions), before);
+        let [small, large] =
+            [shared.to_string() + &definitions.to_string(), before.to_string()].map(|own| own.len());
+        assert!(small * 3 < large, "{small} of {large}");
     }
 
     #[test]

@@ -26,11 +26,11 @@ const ARRIVALS: u32 = 1 << 27;
 /// Users of one kind.
 #[derive(Debug, Clone)]
 pub struct Flow {
-    /// Its name; empty where there are no others.
+    /// Its name; empty where users are of one kind, without one.
     pub name: Box<str>,
     /// When its users act.
     pub load: LoadModel,
-    /// What they ask for.
+    /// Their requests.
     pub itinerary: Itinerary,
 }
 
@@ -60,16 +60,16 @@ impl Flow {
         flows.iter().map(range).collect()
     }
 
-    /// The names of the states of sessions, by number, each behind the name of its flow where there are
-    /// several; and for each flow that has some the number of its first request, which is of its first state.
+    /// The names of the states of sessions, by number, each behind the name of its flow, if it has
+    /// one; and for each flow that has some the number of its first request, which is of its first state.
     pub fn states(flows: &[Flow]) -> (Vec<String>, Vec<(u32, usize)>) {
         let (mut names, mut places) = (Vec::new(), Vec::new());
         for (flow, requests) in flows.iter().zip(Flow::requests(flows)) {
             let own = flow.itinerary.states();
             places.push((requests.start, own.len()));
-            names.extend(own.into_iter().map(|state| match flows.len() {
-                1 => state,
-                _ => format!("{}/{state}", flow.name),
+            names.extend(own.into_iter().map(|state| match flow.name.is_empty() {
+                true => state,
+                false => format!("{}/{state}", flow.name),
             }));
         }
         (names, places)
@@ -88,7 +88,7 @@ impl Flow {
     }
 }
 
-/// What tells a flow from the others of its run.
+/// The place of a flow among those of its run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tag {
     /// The flow's number, from 0.

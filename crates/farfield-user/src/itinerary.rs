@@ -109,7 +109,7 @@ impl Itinerary {
         requests.iter().map(|request| request.path.as_str())
     }
 
-    /// The number of requests that are told apart.
+    /// The number of requests that are distinguished.
     pub fn requests(&self) -> u32 {
         match self {
             Itinerary::Pages(pages) => pages.requests.requests().len() as u32,

@@ -185,7 +185,7 @@ impl Sessions {
         self.session.states.iter().map(|state| state.name.clone()).collect()
     }
 
-    /// The number of requests that are told apart: of states, and of what they embed.
+    /// The number of requests that are distinguished: of states, and of what they embed.
     pub(crate) fn requests(&self) -> u32 {
         self.session.requests()
     }

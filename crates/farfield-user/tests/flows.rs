@@ -3,6 +3,7 @@
 mod scene;
 
 use farfield_base::{Note, Outcome, Sample};
+use farfield_user::Reuse;
 use scene::{Scene, Stage};
 use std::collections::BTreeSet;
 
@@ -57,7 +58,7 @@ fn own(stage: &Stage, first: u32, requests: u32) -> Vec<Sample> {
 /// A flow does the same beside any others and in any place among them.
 #[test]
 fn a_flow_does_what_it_does_alone() {
-    let requests = |scene: &Scene| scene.requests_told_apart();
+    let requests = |scene: &Scene| scene.distinct_requests();
     for scene in [browse, api, pay] {
         let alone = own(&scene().play(), 0, requests(&scene()));
         assert!(alone.len() > 20, "{}", alone.len());
@@ -74,7 +75,12 @@ fn a_flow_does_what_it_does_alone() {
 /// Three workers make the samples of one, whatever the numbers of users before a flow.
 #[test]
 fn workers_share_flows() {
-    let all = || beside(vec![browse(), api(), pay()]);
+    let all = || {
+        let mut all = beside(vec![browse(), api(), pay()]);
+        // A visitor goes on with a connection of its worker's.
+        all.policy.policy = Reuse::OneRequest;
+        all
+    };
     let rows = |stages: &[Stage]| {
         let mut rows: Vec<_> = stages
             .iter()
@@ -100,11 +106,8 @@ fn workers_share_flows() {
 #[test]
 fn numbers_are_of_one_flow_each() {
     let stage = beside(vec![browse(), api(), pay()]).play();
-    let flow = |request: u32| match request {
-        0..4 => 0,
-        4..6 => 1,
-        _ => 2,
-    };
+    let [of_browse, of_api] = [browse(), api()].map(|scene| scene.distinct_requests());
+    let flow = |request: u32| u32::from(request >= of_browse) + u32::from(request >= of_browse + of_api);
     fn distinct<T: Ord + Copy>(rows: &[(T, u32)]) -> bool {
         let pairs: BTreeSet<(T, u32)> = rows.iter().copied().collect();
         let keys: BTreeSet<T> = rows.iter().map(|(key, _)| *key).collect();

@@ -95,7 +95,7 @@ pub struct AskedQuantity {
     pub distance: Option<f64>,
 }
 
-/// What was found of the load of all users, or of those of one flow.
+/// Measurements of the load of all users, or of those of one flow.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FoundLoad {
     /// Arrivals; null for loads without.
@@ -108,7 +108,7 @@ pub struct FoundLoad {
     pub mix: Vec<RequestShare>,
 }
 
-/// What was found of the load of one flow.
+/// Measurements of the load of one flow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowLoad {
     /// The flow's name.
@@ -144,8 +144,8 @@ pub(crate) fn found(sides: Sides<'_>, asked: Option<&Asked>) -> (FoundLoad, Vec<
         FlowLoad { name: flow.name.clone(), load }
     };
     let mut found: Vec<FlowLoad> = asked.flows.iter().zip(asked.places()).map(of_flow).collect();
-    match found.len() {
-        1 => (found.remove(0).load, Vec::new()),
+    match &found[..] {
+        [only] if only.name.is_empty() => (found.remove(0).load, Vec::new()),
         _ => (FoundLoad::default(), found),
     }
 }

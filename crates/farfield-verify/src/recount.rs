@@ -225,10 +225,7 @@ impl<'a> Recount<'a> {
             flows: flows::flows(said, evidence.asked),
             stages: stages::stages(
                 said,
-                evidence.asked.map(|asked| match &asked.flows[..] {
-                    [only] => only.load.stages(),
-                    _ => &[],
-                }),
+                evidence.asked.map(|asked| asked.only_load().map_or(&[][..], LoadModel::stages)),
             ),
         };
         // The scenario's `run.unfinished`, as the share of errors shows it where it matters.
@@ -322,10 +319,8 @@ impl<'a> Recount<'a> {
         let (warm_up, steady) =
             (Counted::part(self, Which::WarmUp, Whose::All), Counted::part(self, Which::Steady, Whose::All));
         let arrivals = asked.and_then(|asked| self.arrivals(asked));
-        let is_open = asked.is_some_and(|asked| match &asked.flows[..] {
-            [only] => matches!(only.load, LoadModel::Open { .. }),
-            _ => false,
-        });
+        let only_load = asked.and_then(Asked::only_load);
+        let is_open = matches!(only_load, Some(LoadModel::Open { .. }));
         // Without a scenario it is not known what was offered.
         let sets_aside = at(said, &["set_aside"]).is_some();
         let scheduled = arrivals.map(|arrivals| arrivals.scheduled).filter(|_| is_open && !sets_aside);
@@ -563,12 +558,12 @@ fn mean_ns(us: u64, count: u64) -> Expected {
 
 fn heading(asked: Option<&Asked>) -> Expected {
     let Some(asked) = asked else { return Expected::record([("seed", Expected::Open)]) };
-    let load = match &asked.flows[0].load {
-        _ if asked.flows.len() > 1 => "flows",
-        LoadModel::Closed { .. } => "closed",
-        LoadModel::Open { .. } => "open",
-        LoadModel::Hybrid { .. } => "hybrid",
-        LoadModel::Overload(_) => "overload",
+    let load = match asked.only_load() {
+        None => "flows",
+        Some(LoadModel::Closed { .. }) => "closed",
+        Some(LoadModel::Open { .. }) => "open",
+        Some(LoadModel::Hybrid { .. }) => "hybrid",
+        Some(LoadModel::Overload(_)) => "overload",
     };
     Expected::record([("seed", Expected::Count(asked.seed.0)), ("load", Expected::word(load))])
 }

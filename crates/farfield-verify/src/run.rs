@@ -76,7 +76,7 @@ pub struct Asked {
 /// Demands on the users of one flow.
 #[derive(Debug, Clone)]
 pub struct AskedFlow {
-    /// Its name; empty where there are no others.
+    /// Its name; empty where users are of one kind, without one.
     pub name: String,
     /// The model of load.
     pub load: LoadModel,
@@ -85,7 +85,7 @@ pub struct AskedFlow {
     pub own_sessions: bool,
     /// Shares of the requests of the request set, in order; empty where they depend on replies or pages.
     pub mix: Vec<f64>,
-    /// How many numbers its requests have in samples: behind those of the flows before it.
+    /// The number of its requests that samples distinguish, behind those of the flows before it.
     pub requests: u32,
 }
 
@@ -109,6 +109,14 @@ impl FlowPlace {
 }
 
 impl Asked {
+    /// The load of users who are of one kind, without a name.
+    pub(crate) fn only_load(&self) -> Option<&LoadModel> {
+        match &self.flows[..] {
+            [only] if only.name.is_empty() => Some(&only.load),
+            _ => None,
+        }
+    }
+
     /// The seed of a flow, from which what was asked of it is drawn again.
     pub(crate) fn seed_of(&self, flow: &AskedFlow) -> Seed {
         if flow.name.is_empty() { self.seed } else { self.seed.of(&flow.name) }

@@ -311,7 +311,7 @@ pub struct FlowSummary {
     pub share: Option<f64>,
     /// The number of the first of its requests in samples.
     pub first_request: u32,
-    /// How many numbers of requests it has.
+    /// The number of its requests that are distinguished.
     pub requests: u32,
     /// Its measurements.
     pub steady: PartSummary,

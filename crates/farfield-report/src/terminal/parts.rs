@@ -1,4 +1,5 @@
-//! Tables of parts of a run that have names: the flows of its users, the stages of its load, and the classes of its clients.
+//! Tables of parts of a run that have names: the flows of its users, the stages of its load, and the
+//! classes of its clients.
 
 use super::{LABEL, end_table, fit, or_dash, quantile, row};
 use crate::figures::{count, percent, rate, time};

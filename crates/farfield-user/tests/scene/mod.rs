@@ -322,8 +322,8 @@ impl Scene {
         Flow { name: self.name.into(), load: self.load.clone(), itinerary }
     }
 
-    /// The number of its requests that are told apart.
-    pub fn requests_told_apart(&self) -> u32 {
+    /// The number of its requests that are distinguished.
+    pub fn distinct_requests(&self) -> u32 {
         self.flow().itinerary.requests()
     }
 

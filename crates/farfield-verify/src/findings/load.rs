@@ -10,7 +10,7 @@ const ANDERSON_DARLING: f64 = 10.3;
 /// Distances of distribution functions below this are of no consequence, however significant.
 const DISTANCE: f64 = 0.05;
 
-/// What is wrong with the load: of all users, or of each flow.
+/// Findings about the load: of all users, or of each flow.
 pub(super) fn all(judged: Judged<'_>) -> Vec<Finding> {
     let of = |load: &FoundLoad| {
         let mut findings: Vec<Finding> = omission(judged, load).into_iter().collect();

@@ -3,7 +3,7 @@
 use super::Recount;
 use super::expected::Expected;
 use super::part::{Counted, Which, Whose};
-use crate::run::{Asked, FlowPlace};
+use crate::run::{Asked, AskedFlow, FlowPlace};
 use serde_json::Value;
 
 /// Flows of a summary at most.
@@ -13,8 +13,13 @@ const FLOWS_MAX: usize = 16;
 /// there are no several.
 pub fn flows(said: &Value, asked: Option<&Asked>) -> Vec<(String, FlowPlace)> {
     if let Some(asked) = asked {
-        let named = asked.flows.iter().map(|flow| flow.name.clone()).zip(asked.places());
-        return if asked.flows.len() > 1 { named.collect() } else { Vec::new() };
+        if asked.only_load().is_some() {
+            return Vec::new();
+        }
+        // One flow has all requests, of which its own are as many as it asks for.
+        let place = |(place, flow): (FlowPlace, &AskedFlow)| FlowPlace { requests: flow.requests, ..place };
+        let places = asked.places().into_iter().zip(&asked.flows).map(place);
+        return asked.flows.iter().map(|flow| flow.name.clone()).zip(places).collect();
     }
     let rows = said.get("flows").and_then(Value::as_array).into_iter().flatten();
     let number = |row: &Value, key: &str| row[key].as_u64().map_or(0, |number| number as u32);

@@ -94,7 +94,7 @@ fn keep_one_flow(settings: &mut Settings<PreparedPlane>, name: Option<&str>) -> 
         flows.retain(|flow| &*flow.name == name);
         if flows.is_empty() {
             let there = match names.len() {
-                1 => "the scenario has no [[flow]]".to_owned(),
+                1 if names[0] == "``" => "the scenario has no [[flow]]".to_owned(),
                 _ => format!("the flows are {}", names.join(", ")),
             };
             return Err(Problem::usage(format!("--flow {name}: there is no such flow; {there}")));
@@ -102,7 +102,13 @@ fn keep_one_flow(settings: &mut Settings<PreparedPlane>, name: Option<&str>) -> 
     }
     flows.retain(|flow| matches!(flow.itinerary, Itinerary::Sessions(_)));
     flows.truncate(1);
-    if flows.is_empty() { Err(no_session()) } else { Ok(()) }
+    match (flows.is_empty(), name) {
+        (true, Some(name)) => Err(Problem::usage(format!(
+            "--flow {name}: it has no session of states to try; write `session` in it, or try another"
+        ))),
+        (true, None) => Err(no_session()),
+        (false, _) => Ok(()),
+    }
 }
 
 fn no_session() -> Problem {

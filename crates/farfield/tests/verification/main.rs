@@ -5,6 +5,7 @@ mod common;
 
 mod accuracy;
 mod captures;
+mod flows;
 mod http2;
 mod planes;
 mod planted;
