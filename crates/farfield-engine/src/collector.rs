@@ -328,9 +328,12 @@ impl<'a> Collector<'a> {
             if let Some(files) = &mut self.files
                 && let Err(error) = files.write_event(event)
             {
-                files.reserve.release();
                 match error {
-                    EventsRefused::Disk(error) => drop(self.directory_refused.get_or_insert(error)),
+                    EventsRefused::Disk(error) => {
+                        files.reserve.release();
+                        self.directory_refused.get_or_insert(error);
+                    }
+                    // The file is gone, and with it the space that it took.
                     EventsRefused::Budget => self.stats.warnings.push(format!(
                         "the disk budget is spent: there is no {EVENTS_FILE}, and events are in no file"
                     )),

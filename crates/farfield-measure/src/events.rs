@@ -90,9 +90,18 @@ impl<W: Write + Send> EventsWriter<W> {
 ///
 /// # Errors
 /// If it is damaged, or lacks a column.
-pub fn read_parquet<R: ChunkReader + 'static>(from: R) -> Result<Vec<ReplyEvent>, TableError> {
-    let mut events = Vec::new();
+///
+/// `None` if there are more than `most`, which are not read to their end.
+pub fn read_parquet<R: ChunkReader + 'static>(
+    from: R,
+    most: u64,
+) -> Result<Option<Vec<ReplyEvent>>, TableError> {
+    let (mut events, mut count) = (Vec::new(), 0_u64);
     table::read(from, |group| {
+        count = count.saturating_add(group.metadata().num_rows().max(0).cast_unsigned());
+        if count > most {
+            return Ok(());
+        }
         let at = table::column::<Int64Type>(group, "at_ns")?;
         let gap = table::column::<Int64Type>(group, "gap_ns")?;
         let alongside = numbers(group, "alongside")?;
@@ -102,6 +111,7 @@ pub fn read_parquet<R: ChunkReader + 'static>(from: R) -> Result<Vec<ReplyEvent>
         let request = numbers(group, "request")?;
         let class = numbers(group, "class")?;
         for row in 0..at.len() {
+            count = count.saturating_add(alongside[row].into());
             events.push(ReplyEvent {
                 at: Instant::from_ns(at[row].ok_or(TableError::Column("at_ns"))?.cast_unsigned()),
                 gap: gap[row].map(|ns| Duration::from_ns(ns.cast_unsigned())),
@@ -115,7 +125,7 @@ pub fn read_parquet<R: ChunkReader + 'static>(from: R) -> Result<Vec<ReplyEvent>
         }
         Ok(())
     })?;
-    Ok(events)
+    Ok(Some(events).filter(|_| count <= most))
 }
 
 /// The values of a column in which every row has one.
@@ -152,7 +162,10 @@ mod tests {
             let mut writer = EventsWriter::begin(&mut file).unwrap();
             events.iter().for_each(|event| writer.write(event).unwrap());
             writer.finish().unwrap();
-            assert!(read_parquet(Bytes::from(file)).unwrap() == events, "{count} rows");
+            let all: u64 = events.iter().map(ReplyEvent::events).sum();
+            let read = |most| read_parquet(Bytes::from(file.clone()), most).unwrap();
+            assert!(read(all).as_ref() == Some(&events), "{count} rows");
+            assert!(all == 0 || read(all - 1).is_none(), "{count} rows");
         }
     }
 
@@ -160,8 +173,8 @@ mod tests {
     fn what_is_no_such_file_is_refused() {
         let mut series = Vec::new();
         crate::series::write_parquet([crate::series::SeriesRow::default()], &mut series).unwrap();
-        let refused = read_parquet(Bytes::from(series)).unwrap_err();
+        let refused = read_parquet(Bytes::from(series), 9).unwrap_err();
         assert!(matches!(refused, TableError::Column("at_ns")), "{refused}");
-        read_parquet(Bytes::from(b"PAR1".to_vec())).unwrap_err();
+        read_parquet(Bytes::from(b"PAR1".to_vec()), 9).unwrap_err();
     }
 }

@@ -23,7 +23,7 @@ use farfield_traffic::file::Load;
 use farfield_traffic::load::LoadModel;
 use farfield_traffic::session::SessionSpec;
 use farfield_traffic::site::Site;
-use farfield_user::Policy;
+use farfield_user::{EventPolicy, EventsBy, Policy};
 use std::path::Path;
 
 /// A scenario that was read, with all that it describes.
@@ -208,6 +208,7 @@ impl Parts {
     /// once, without think times.
     fn of(scenario: &Scenario, once: bool, load_file: &mut Load<'_>) -> Result<Parts, Mistake> {
         scenario.check_measured_part()?;
+        scenario.check_events()?;
         scenario.check_flows()?;
         scenario.check_http()?;
         let flows = scenario.flows();
@@ -257,6 +258,27 @@ impl Scenario {
         match self.run.duration {
             Duration::ZERO => Err(Mistake::at("run.duration", nothing)),
             _ => self.check_set_aside(),
+        }
+    }
+
+    /// Checks that users can see something of streams before they leave, and that they are looked for.
+    fn check_events(&self) -> Result<(), Mistake> {
+        let EventPolicy { by, stall, leave_after, leave_at } = self.events;
+        if stall.is_zero() {
+            let nothing = "with 0s every reply stalls; write a time such as 500ms";
+            return Err(Mistake::at("events.stall", nothing));
+        }
+        if leave_after.is_some_and(Duration::is_zero) {
+            let nothing = "a user who leaves at once sees no event; write a time such as 10s";
+            return Err(Mistake::at("events.leave-after", nothing));
+        }
+        let leaves = [("events.leave-after", leave_after.is_some()), ("events.leave-at", leave_at.is_some())];
+        match leaves.into_iter().find(|(_, written)| *written && by == EventsBy::None) {
+            Some((key, _)) => {
+                let nothing = "with `events.by = \"none\"` no reply has events to leave; write another, or leave this out";
+                Err(Mistake::at(key, nothing))
+            }
+            None => Ok(()),
         }
     }
 
@@ -331,7 +353,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn seconds_that_cannot_be_set_aside_are_refused_with_their_line() {
+    fn what_cannot_be_had_is_refused_with_its_line() {
         for (text, words) in [
             (
                 "plane = 'emulated'\n[run]\nset-aside = true\n",
@@ -346,6 +368,9 @@ mod tests {
                 "s.toml:4: run.duration-max: the longest measured part, 8s, is shorter",
             ),
             ("[run]\nduration-max = '1h'\n", "s.toml:2: run.duration-max: it is for `run.set-aside = true`"),
+            ("[events]\nstall = '0s'\n", "s.toml:2: events.stall: with 0s every reply stalls"),
+            ("[events]\nleave-after = '0s'\n", "s.toml:2: events.leave-after: a user who leaves at once"),
+            ("[events]\nby = 'none'\nleave-at = 3\n", "s.toml:3: events.leave-at: with `events.by"),
         ] {
             let read = from_text(text, Some(Path::new("s.toml")), &Overlay::default());
             let sentence = read.expect_err(text).to_string();

@@ -8,7 +8,7 @@ use crate::slots::{ConnectionSlot, DescriptorSlot, UserSlot};
 use crate::transport::{ConnectionKey, Transport};
 use crate::user::User;
 use crate::users::Following;
-use farfield_base::{Detail, Ending, Fault, Instant, Outcome, PagePart, Sample};
+use farfield_base::{Detail, Ending, Fault, Instant, Outcome, PagePart, Sample, Stamp};
 use farfield_http::http1::Reply;
 use std::sync::Arc;
 
@@ -89,10 +89,19 @@ impl<T: Transport> Reaction<'_, T> {
         let kept = reply.persistent && exchange.number + 1 < max && is_whole;
         let unasked = unasked && kept;
         self.counters.load.unasked += u64::from(unasked);
+        let mut unserved = None;
         if unasked || !kept {
-            // The server said that it would read no further, so those behind were not served.
-            let gone = self.egress().drop_connection(slot);
-            self.users.put_back(self.counters, gone.user, &gone.in_flight);
+            let mut gone = self.egress().drop_connection(slot);
+            // The server said that it would read no further, so those behind were not served. Where the user
+            // left, it said nothing, and may have read them.
+            let left = exchange.progress.events().is_some_and(|events| events.left);
+            let itinerary = &self.users.itinerary;
+            let goes_again =
+                |own: &Exchange| !left || own.sent == Stamp::NEVER || itinerary.is_idempotent(&own.job);
+            let (again, failing): (Vec<_>, Vec<_>) = gone.in_flight.iter().copied().partition(goes_again);
+            self.users.put_back(self.counters, gone.user, &again);
+            gone.in_flight = failing.into();
+            unserved = Some(gone).filter(|gone| !gone.in_flight.is_empty());
         } else if connection.in_flight.is_empty() {
             self.connections.table.stop_limit(slot);
             self.egress().give_back(slot);
@@ -103,6 +112,9 @@ impl<T: Transport> Reaction<'_, T> {
             self.note_events((self.users[user].number, serial), &exchange, self.now, came);
         }
         let outcome = if unasked { Outcome::Unasked } else { Outcome::of_status(reply.status) };
+        if let Some(gone) = unserved {
+            self.fail_exchanges(&gone, &Outcome::ClosedUnanswered.into());
+        }
         self.settle((user, exchange.job), (Some(reply.status), outcome.into()), sample);
     }
 

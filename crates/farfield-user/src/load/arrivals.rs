@@ -37,9 +37,9 @@ impl Arrivals {
         self.next.map_or(0, |(number, _)| number)
     }
 
-    /// True once there are no more.
+    /// True once there are no more. Stages last as long as they were asked to, be the last arrival over.
     pub fn are_over(&self) -> bool {
-        self.next.is_none()
+        self.next.is_none() && self.process.stages().is_empty()
     }
 
     /// Takes the next arrival, if it is due before `end`.

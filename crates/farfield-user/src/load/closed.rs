@@ -21,8 +21,6 @@ pub(super) struct Closed {
     think: Distribution,
     active_off: Option<Distribution>,
     presence: Presence,
-    /// This worker's users who will not come back.
-    gone: u32,
 }
 
 /// Times at which users are there.
@@ -64,7 +62,7 @@ impl Closed {
         active_off: Option<Distribution>,
         presence: Presence,
     ) -> Closed {
-        Closed { worker, users, think, active_off, presence, gone: 0 }
+        Closed { worker, users, think, active_off, presence }
     }
 
     /// The place of user `user` among this worker's.
@@ -82,9 +80,8 @@ impl Model for Closed {
                 }
                 Presence::InStages(stages) => stages.stays[self.place(user)].from,
             };
-            match at {
-                Instant::MAX => self.gone += 1,
-                at => wake_at(at, Wake::Start { user }),
+            if at != Instant::MAX {
+                wake_at(at, Wake::Start { user });
             }
         }
     }
@@ -110,8 +107,12 @@ impl Model for Closed {
         }
     }
 
+    /// Stages last as long as they were asked to, be all users gone.
     fn is_over(&self, _users: usize) -> bool {
-        self.gone == self.worker.share(self.users.get())
+        match &self.presence {
+            Presence::Always(_) => self.worker.share(self.users.get()) == 0,
+            Presence::InStages(_) => false,
+        }
     }
 
     fn users(&self) -> Option<NonZeroU32> {
@@ -162,7 +163,6 @@ impl Model for Closed {
                 next
             }
         };
-        self.gone += u32::from(next.is_none());
         next.map(|stay| (stay.from.max(now), Wake::Start { user }))
     }
 }

@@ -314,13 +314,21 @@ fn read_capture(
 /// The events of the run's streams; `None` where it left none, or more than can be looked at.
 fn read_events(directory: &Path) -> Result<Option<Vec<ReplyEvent>>, Problem> {
     let path = directory.join(EVENTS_FILE);
-    let events = match directory::open(&path) {
-        Ok(file) => events::read_parquet(file).map_err(|error| unreadable(&path, error))?,
+    let file = match directory::open(&path) {
+        Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(unreadable(&path, error)),
     };
-    let count: u64 = events.iter().map(ReplyEvent::events).sum();
-    Ok(Some(events).filter(|_| count <= EVENTS_MAX))
+    match events::read_parquet(file, EVENTS_MAX) {
+        Ok(events) => Ok(events),
+        // A run that was killed leaves a file without an end; its samples and packets can be read.
+        Err(error) => {
+            output::put_error(format_args!(
+                "warning: {EVENTS_FILE} cannot be read, and events are not compared one by one: {error}\n"
+            ));
+            Ok(None)
+        }
+    }
 }
 
 /// The run's record of itself.

@@ -47,7 +47,9 @@ impl Streaming {
 }
 
 fn events(ended: &Ended) -> Vec<ReplyEvent> {
-    read_parquet(File::open(ended.directory.join(EVENTS_FILE)).expect("a file of events")).expect("events")
+    read_parquet(File::open(ended.directory.join(EVENTS_FILE)).expect("a file of events"), u64::MAX)
+        .expect("events")
+        .expect("no more than that")
 }
 
 /// The run's check against its packets, which agree; events are among what was compared.
