@@ -166,16 +166,16 @@ pub fn check(settings: &Settings<PreparedPlane>) -> Result<(), Lack> {
     let watches = u64::from(settings.plane.kind() == PlaneKind::Emulated);
     let threads = u64::from(settings.workers.get()) + THREADS_BESIDE + watches;
     threads_suffice(threads, OwnLimits::find().tasks_left())?;
-    let users = settings.flows.iter().filter_map(|flow| flow.load.users());
-    let users = users.map(|users| u64::from(users.get())).sum();
-    let holds = holds_connections(settings);
+    let users = users_of(settings, |_| true);
+    let holding = users_of(settings, |flow| holds_connections(settings, flow));
+    let holds = holding > 0;
     if let Plane::Sockets(sockets) = &settings.plane
         && holds
     {
         let available = descriptors::for_connections().saturating_sub(YET_TO_OPEN);
-        descriptors_suffice(users, available, descriptors::limits().soft)?;
+        descriptors_suffice(holding, available, descriptors::limits().soft)?;
         if sockets.unix.is_none() {
-            ports_suffice(users, sockets.sources.count(), local_ports())?;
+            ports_suffice(holding, sockets.sources.count(), local_ports())?;
         }
     }
     let protocol_bytes = match holds && real {
@@ -281,11 +281,16 @@ fn visitors(free: Option<u64>, each: u64) -> Option<NonZeroU32> {
     NonZeroU32::new(rounded.clamp(*VISITORS.start(), *VISITORS.end()) as u32)
 }
 
-/// True if each user has a connection at all times: it is kept open, or the user never thinks.
-fn holds_connections(settings: &Settings<PreparedPlane>) -> bool {
+/// The users of the flows that `are` some, whose number is known.
+fn users_of(settings: &Settings<PreparedPlane>, are: impl Fn(&Flow) -> bool) -> u64 {
+    let users = settings.flows.iter().filter(|flow| are(flow)).filter_map(|flow| flow.load.users());
+    users.map(|users| u64::from(users.get())).sum()
+}
+
+/// True if each user of a flow has a connection at all times: it is kept open, or the user never thinks.
+fn holds_connections(settings: &Settings<PreparedPlane>, flow: &Flow) -> bool {
     let kept = matches!(settings.policy.policy, Reuse::Persistent | Reuse::Pipelined | Reuse::Multiplexed);
-    let holds = |flow: &Flow| flow.load.users().is_some() && flow.load.holds_connections(kept);
-    settings.flows.iter().any(holds)
+    flow.load.users().is_some() && flow.load.holds_connections(kept)
 }
 
 fn descriptors_suffice(connections: u64, available: u64, limit: Option<u64>) -> Result<(), Lack> {

@@ -1,5 +1,6 @@
 //! The activity of users: sessions of states, a recording, or pages of a set of requests.
 
+use super::flow::FlowScenario;
 use super::mistake::Mistake;
 use super::{Scenario, Url};
 use farfield_base::random::Seed;
@@ -119,7 +120,8 @@ impl Scenario {
     fn requests(&self, load: &mut Load<'_>, site: Option<&Site>) -> Result<RequestSet, Mistake> {
         let seed = Seed(self.seed);
         let spec = self.requests_or_default();
-        let requests = match site {
+        // Users of one flow may ask for a list where others go through the site.
+        let requests = match site.filter(|_| spec.site().is_some()) {
             Some(site) => spec.resolve_over(site, load, seed),
             None => spec.resolve_for(load, seed, self.target.as_ref().map(Url::authority).as_deref()),
         };
@@ -192,10 +194,11 @@ impl Scenario {
             .expect("a site has pages, and few")
     }
 
-    /// Refuses sessions beside requests, or under a load that has no users who wait, and bounds on sessions
-    /// where users are in none.
-    pub fn check_sessions(&self) -> Result<(), Mistake> {
-        let has_sessions = self.session.is_some() || self.load.has_sessions();
+    /// Refuses bounds on sessions where users are in none.
+    pub fn check_bounds_on_sessions(&self) -> Result<(), Mistake> {
+        let in_sessions =
+            |flow: &FlowScenario| flow.scenario.session.is_some() || flow.scenario.load.has_sessions();
+        let has_sessions = self.flows().iter().any(in_sessions);
         let keys = [
             ("run.sessions", self.run.sessions.is_some()),
             ("run.finish-sessions", !self.run.finish_sessions.is_zero()),
@@ -203,6 +206,11 @@ impl Scenario {
         if let (false, Some((key, _))) = (has_sessions, keys.into_iter().find(|(_, written)| *written)) {
             return Err(Mistake::at(key, "users are in no sessions; write `[session]`, or a `hybrid` load"));
         }
+        Ok(())
+    }
+
+    /// Refuses sessions beside requests, or under a load that has no users who wait.
+    pub fn check_sessions(&self) -> Result<(), Mistake> {
         if self.session.is_none() {
             return Ok(());
         }

@@ -10,6 +10,7 @@ use super::mistake::Mistake;
 use farfield_base::Duration;
 use farfield_measure::Threshold;
 use farfield_traffic::session::SessionSpec;
+use farfield_traffic::session::data::DataOrder;
 use farfield_traffic::{LoadSpec, RequestSetSpec};
 use farfield_user::Flow;
 use serde::{Deserialize, Serialize};
@@ -141,6 +142,7 @@ impl Scenario {
                 return Err(at("thresholds", sentence));
             }
         }
+        self.check_what_flows_share()?;
         let counted =
             [("run.requests", self.run.requests.is_some()), ("run.sessions", self.run.sessions.is_some())];
         match counted.into_iter().find(|(_, written)| *written) {
@@ -150,6 +152,49 @@ impl Scenario {
             }
             None => Ok(()),
         }
+    }
+
+    /// Refuses of loads and sessions what is once a run, and cannot be each flow's.
+    fn check_what_flows_share(&self) -> Result<(), Mistake> {
+        let of_top = self.flow.iter().filter(|flow| flow.requests.is_none() && flow.session.is_none());
+        let sharing = of_top.count();
+        if let Some(session) = self.session.as_ref().filter(|_| sharing > 1) {
+            let once = [
+                ("session.set-up", !session.set_up.is_empty()),
+                ("session.tear-down", !session.tear_down.is_empty()),
+            ];
+            if let Some((key, _)) = once.into_iter().find(|(_, written)| *written) {
+                let sentence =
+                    "it is once a run, and several flows share the session; write it in a flow of its own";
+                return Err(Mistake::at(key, sentence));
+            }
+            if let Some(place) = session.data.iter().position(|data| data.order == DataOrder::Unique) {
+                let sentence = "each flow goes through the rows by itself, and several share the session; write a file for each";
+                return Err(Mistake::at(format!("session.data[{place}].order"), sentence));
+            }
+        }
+        let begins_as_recorded = |session: &SessionSpec| {
+            session.replay.as_ref().is_some_and(|replay| replay.in_turn == Some(false))
+        };
+        if sharing > 0 && self.session.as_ref().is_some_and(begins_as_recorded) {
+            return Err(Mistake::at(
+                "session.replay.in-turn",
+                "users of flows begin as their loads say; leave it out",
+            ));
+        }
+        for (number, flow) in self.flow.iter().enumerate() {
+            let at = |key: &str, sentence: &str| Err(Mistake::at(format!("flow[{number}].{key}"), sentence));
+            if flow.session.as_ref().is_some_and(begins_as_recorded) {
+                return at("session.replay.in-turn", "users of flows begin as their loads say; leave it out");
+            }
+            if matches!(flow.load, LoadSpec::Overload(_)) {
+                return at(
+                    "load.model",
+                    "an overload is judged by other checks than the rest; run it by itself, or write `open`",
+                );
+            }
+        }
+        Ok(())
     }
 
     /// Refuses a load, which the `document` has, beside flows that have their own.
@@ -169,6 +214,7 @@ mod tests {
     use crate::from_text;
     use crate::overlay::Overlay;
     use crate::plan::RunPlan;
+    use farfield_base::{Duration, Instant};
     use std::path::Path;
 
     const TWO: &str = "[[flow]]\nname = 'a'\nload = { users = 3 }\n[[flow]]\nname = 'b'\n\
@@ -195,6 +241,21 @@ mod tests {
         assert_eq!(read(&kept, &Overlay::default()).expect(&kept).scenario(), plan.scenario());
     }
 
+    /// `--set` and `--vary` name a flow by its name.
+    #[test]
+    fn flags_reach_into_a_flow() {
+        let flags = Overlay::default().with("flow.b.load.arrivals", "--set", "80/s");
+        let plan = read(TWO, &flags).expect(TWO);
+        let rates: Vec<Option<f64>> = plan
+            .loads()
+            .map(|load| load.expected_arrivals(Instant::ZERO, Instant::ZERO + Duration::from_secs(1)))
+            .collect();
+        assert_eq!(rates, [None, Some(80.0)]);
+        let flags = Overlay::default().with("flow.c.load.arrivals", "--set", "80/s");
+        let sentence = read(TWO, &flags).map(|_| ()).expect_err("there is no such flow");
+        assert!(sentence.contains("flow"), "{sentence}");
+    }
+
     #[test]
     fn mistakes_in_flows_are_reported_with_file_line_and_key() {
         let check = |text: &str, parts: &[&str]| {
@@ -219,6 +280,15 @@ mod tests {
         check(&flow(&open), &["s.toml:3: flow[0].load.model: ", "hybrid"]);
         check(&flow("requests = { site = {} }"), &["s.toml:3: flow[0].requests"]);
         check(&flow("thresholds = ['p99{b}<1s']"), &["s.toml:3: flow[0].thresholds", "at the top"]);
+        check(
+            &flow("load = { model = 'overload', descriptors = 9, timeout = '1s' }"),
+            &["flow[0].load.model: "],
+        );
+        let network = "plane = 'simulated'\nnetwork = { class = [{ name = 'a', rtt = '9ms' }, { name = 'c', rtt = '9ms' }] }\n";
+        check(&format!("{network}{TWO}"), &["s.toml:4: flow[0].name: ", "class"]);
+        let state = "session = { state = [{ name = 'x', path = '/x' }], set-up = ['x'] }\n";
+        let sharing = "[[flow]]\nname = 'a'\n[[flow]]\nname = 'b'\n";
+        check(&format!("{state}{sharing}"), &["s.toml:1: session.set-up: ", "once a run"]);
         check(&format!("thresholds = ['p99{{c}}<1s']\n{TWO}"), &["s.toml:1: thresholds", "`a`, `b`"]);
         let many: String = (0..17).map(|nth| format!("[[flow]]\nname = 'f{nth}'\n")).collect();
         check(&many, &["flow: ", "17", "16"]);

@@ -265,6 +265,14 @@ pub fn lay_over(document: &mut Table, settings: &[Setting]) -> Result<(), Scenar
         }
         let (last, tables) = setting.path.split_last().expect("a path has a key");
         let mut table = &mut *document;
+        let mut tables = tables;
+        // Flows are named: `flow.api.load.arrivals`.
+        if let [list, name, inner @ ..] = tables
+            && list == "flow"
+            && let Some(place) = place_of_flow(table, name)
+        {
+            (table, tables) = (flow_at(table, place).expect("it was found there"), inner);
+        }
         for name in tables {
             let entry = table.entry(name.clone()).or_insert_with(|| Value::Table(Table::new()));
             table = entry.as_table_mut().ok_or_else(|| {
@@ -301,6 +309,16 @@ pub fn lay_over(document: &mut Table, settings: &[Setting]) -> Result<(), Scenar
         }
     }
     Ok(())
+}
+
+/// The place of the flow of this name.
+fn place_of_flow(document: &Table, name: &str) -> Option<usize> {
+    let flows = document.get("flow")?.as_array()?;
+    flows.iter().position(|flow| flow.get("name").and_then(Value::as_str) == Some(name))
+}
+
+fn flow_at(document: &mut Table, place: usize) -> Option<&mut Table> {
+    document.get_mut("flow")?.as_array_mut()?.get_mut(place)?.as_table_mut()
 }
 
 /// Makes a `load` that names no model a closed one.

@@ -13,7 +13,7 @@ use crate::overlay::Overlay;
 use crate::plane::PlannedPlane;
 use crate::scenario::{OF_A_NETWORK, Scenario};
 use crate::tls::PlannedTls;
-use farfield_base::Duration;
+use farfield_base::{Duration, Window};
 use farfield_engine::plane::BesideProgram;
 use farfield_engine::{Plane, PlaneKind};
 use farfield_monitor::MonitorSettings;
@@ -211,6 +211,7 @@ impl Parts {
         scenario.check_events()?;
         scenario.check_flows()?;
         scenario.check_http()?;
+        scenario.check_bounds_on_sessions()?;
         let flows = scenario.flows();
         for flow in &flows {
             flow.scenario.check_sessions().map_err(|mistake| flow.locate(mistake))?;
@@ -331,7 +332,8 @@ impl Scenario {
         if !document.contains_below("run", "warm-up") {
             self.run.warm_up = Duration::ZERO;
         }
-        if !document.contains_below("run", "duration") {
+        // A number of requests or sessions brings a length that stands for none.
+        if !document.contains_below("run", "duration") || self.run.duration == Window::BY_COUNT {
             self.run.duration = stages - self.run.warm_up;
         }
     }

@@ -49,6 +49,8 @@ fn whole(described: &dyn Fn(&str) -> Option<String>) -> Json {
     Probe { described }.table(&[], DEPTH_MAX).unwrap_or_else(|| json!({ "type": "object" }))
 }
 
+/// The word whose value is no schema, but has one for each key.
+const PROPERTIES: &str = "properties";
 /// Bytes of JSON of the smallest part that becomes a definition.
 const SHARED_MIN: usize = 300;
 
@@ -72,12 +74,18 @@ fn count(schema: &Json, parts: &mut BTreeMap<String, usize>) {
             *parts.entry(text).or_default() += 1;
         }
     }
-    let inner: Vec<&Json> = match schema {
-        Json::Object(own) => own.values().collect(),
-        Json::Array(own) => own.iter().collect(),
-        _ => Vec::new(),
-    };
-    inner.into_iter().for_each(|inner| count(inner, parts));
+    match schema {
+        Json::Object(own) => {
+            for (name, inner) in own {
+                match inner.as_object().filter(|_| name == PROPERTIES) {
+                    Some(keys) => keys.values().for_each(|inner| count(inner, parts)),
+                    None => count(inner, parts),
+                }
+            }
+        }
+        Json::Array(own) => own.iter().for_each(|inner| count(inner, parts)),
+        _ => {}
+    }
 }
 
 /// Puts references in place of parts that stand in the schema more than once; `key` names what is found.
@@ -99,8 +107,12 @@ fn refer(
     match schema {
         Json::Object(own) => {
             for (name, inner) in own.iter_mut() {
-                let is_word = matches!(&**name, "properties" | "items" | "anyOf");
-                refer(inner, if is_word { key } else { name }, parts, names, definitions);
+                match inner.as_object_mut().filter(|_| name == PROPERTIES) {
+                    Some(keys) => keys
+                        .iter_mut()
+                        .for_each(|(name, inner)| refer(inner, name, parts, names, definitions)),
+                    None => refer(inner, key, parts, names, definitions),
+                }
             }
         }
         Json::Array(own) => own.iter_mut().for_each(|inner| refer(inner, key, parts, names, definitions)),
@@ -147,10 +159,7 @@ impl Probe<'_> {
     fn at(&self, path: &[Step], depth: usize) -> Json {
         let mut schema =
             self.table(path, depth).or_else(|| self.list(path, depth)).unwrap_or_else(|| leaf(path));
-        // A flow has what a scenario without flows has.
-        let key = dotted(path);
-        let key = key.strip_prefix("flow.").filter(|rest| rest.contains('.')).unwrap_or(&key);
-        if let Some(words) = (self.described)(key) {
+        if let Some(words) = (self.described)(&dotted(path)) {
             schema["description"] = words.into();
         }
         schema
@@ -319,9 +328,17 @@ mod tests {
                 other => other.clone(),
             }
         }
+        /// Keys called `$ref`, which nothing has.
+        fn has_such_a_key(part: &Json) -> bool {
+            let keys = part.get(PROPERTIES).and_then(Json::as_object);
+            keys.is_some_and(|keys| keys.contains_key("$ref"))
+                || part.as_object().is_some_and(|own| own.values().any(has_such_a_key))
+                || part.as_array().is_some_and(|own| own.iter().any(has_such_a_key))
+        }
         let mut shared = whole(&|key| (key == "load.users").then(|| "a number".to_owned()));
         let before = shared.clone();
         share(&mut shared);
+        assert!(!has_such_a_key(&shared));
         let definitions = shared.as_object_mut().and_then(|own| own.remove("definitions")).expect("some");
         assert_eq!(resolved(&shared, &definitions), before);
         let [small, large] =

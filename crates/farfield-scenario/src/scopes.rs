@@ -13,6 +13,13 @@ impl Scenario {
     /// Checks that each threshold of a class or a state names one that there is, of which its metric can be
     /// measured.
     pub(crate) fn check_scopes(&self, classes: &[&str]) -> Result<(), Mistake> {
+        if let Some(number) = self.flow.iter().position(|flow| classes.contains(&flow.name.as_str())) {
+            let sentence = format!(
+                "`{}` is a flow, and a class of clients; give one of both another name",
+                self.flow[number].name
+            );
+            return Err(Mistake::at(format!("flow[{number}].name"), sentence));
+        }
         let states = self.state_names();
         let states: Vec<&str> = states.iter().map(String::as_str).collect();
         for (key, list) in [("thresholds", &self.thresholds), ("aborts", &self.aborts)] {
@@ -27,12 +34,7 @@ impl Scenario {
     fn check_scope(&self, threshold: &Threshold, classes: &[&str], states: &[&str]) -> Result<(), String> {
         let Some(name) = threshold.scope() else { return Ok(()) };
         if self.flow.iter().any(|flow| flow.name == name) {
-            return match classes.contains(&name) {
-                true => {
-                    Err(format!("`{name}` is a flow, and a class of clients; give one of both another name"))
-                }
-                false => Ok(()),
-            };
+            return Ok(());
         }
         let stages = self.stage_names();
         if stages.iter().any(|stage| stage == name) {

@@ -75,12 +75,16 @@ pub(super) fn set_up(
 
 /// Runs the tear-down of a run, if it has one, even if the run was interrupted.
 pub(super) fn tear_down(settings: &Settings, shown: ServerShown) -> Result<Option<Played>, Problem> {
-    let mut all: Option<Played> = None;
+    let (mut all, mut failed) = (None, None);
     for flow in &settings.flows {
         let [_, Some(part)] = flow.itinerary.around_run() else { continue };
-        play(part, settings, shown, &Arc::default())?.0.join_to(&mut all);
+        match play(part, settings, shown, &Arc::default()) {
+            Ok((played, _)) => drop(played.join_to(&mut all)),
+            // The others are torn down all the same.
+            Err(problem) => failed = failed.or(Some(problem)),
+        }
     }
-    Ok(all)
+    failed.map_or(Ok(all), Err)
 }
 
 /// The values of variables, by number.

@@ -32,6 +32,12 @@ pub fn tables() -> Vec<(String, String)> {
 
 /// The page's description of a key; of one in an inner table, at least that of such keys, or of the table.
 pub fn described(help: &BTreeMap<String, String>, key: &str) -> Option<String> {
+    // A flow has what the tables of these names have.
+    if let Some(rest) = key.strip_prefix("flow.")
+        && rest.contains('.')
+    {
+        return described(help, rest);
+    }
     let (outer, last) = (key.split('.').next().unwrap_or(key), key.rsplit('.').next().unwrap_or(key));
     let inner = || help.get(&format!("{outer}.{last}")).filter(|_| outer != last);
     let table = || tables().into_iter().find(|(name, _)| name == key).map(|(_, title)| title);

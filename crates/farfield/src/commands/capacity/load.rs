@@ -22,8 +22,8 @@ pub struct RisingLoad {
 impl RisingLoad {
     /// Of the plan's model of load.
     pub fn of(plan: &RunPlan) -> Result<RisingLoad, Problem> {
-        let mut loads = plan.loads();
-        let (Some(load), 0) = (loads.next(), loads.len()) else {
+        let is_flow = !plan.scenario().flow.is_empty();
+        let Some(load) = plan.loads().next().filter(|_| !is_flow) else {
             return Err(Problem::usage(
                 "a search raises one load, and each [[flow]] has its own: search with a scenario of one of them",
             ));
