@@ -209,10 +209,16 @@ fn difference(ours: &[Logged], theirs: &[Logged], path: &str) -> Option<String> 
     let [ours, theirs] = [ours, theirs].map(|log| gaps(log, path));
     assert!(ours.len() > 50 && theirs.len() > 50, "{path}: {} and {}", ours.len(), theirs.len());
     let mean = |gaps: &[f64]| gaps.iter().sum::<f64>() / gaps.len() as f64;
+    let squared_error = |gaps: &[f64]| {
+        let mean = mean(gaps);
+        let squares: f64 = gaps.iter().map(|gap| (gap - mean).powi(2)).sum();
+        squares / (gaps.len() - 1) as f64 / gaps.len() as f64
+    };
     // Locust's users take a few milliseconds of the one processor that they all share.
     let apart = mean(&theirs) - mean(&ours);
-    if !(-0.01..0.03).contains(&apart) {
-        return Some(format!("{path}: {apart} s apart in the mean"));
+    let error = (squared_error(&ours) + squared_error(&theirs)).sqrt();
+    if !(-0.01 - 4.0 * error..0.03 + 4.0 * error).contains(&apart) {
+        return Some(format!("{path}: {apart} s apart in the mean, with a standard error of {error} s"));
     }
     // Times of one value are the value itself and what a machine adds, whose distributions differ.
     let [n, m] = [ours.len(), theirs.len()].map(|count| count as f64);
