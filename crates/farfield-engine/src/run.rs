@@ -29,7 +29,7 @@ use farfield_http::tls;
 use farfield_measure::paths::PathNames;
 use farfield_measure::samples::{Keep, RunLabel, SamplesWriter};
 use farfield_measure::states::StateNames;
-use farfield_measure::summary::{LoadKind, SummaryContext};
+use farfield_measure::summary::SummaryContext;
 use farfield_measure::{Fold, Heading, Summary, Threshold, VerdictLimits};
 use farfield_monitor::{MonitorSettings, RunningMonitors};
 use farfield_os::allocator;
@@ -404,6 +404,9 @@ impl Settings {
             [only] if only.name.is_empty() => (only.load.stages(), Vec::new()),
             _ => (&[][..], named),
         };
+        // Intervals take batches that are longer than sessions, which tie requests together.
+        let arrives = |flow: &Flow| matches!(flow.load, LoadModel::Hybrid { .. });
+        let sessions_arrive = self.flows.iter().any(arrives);
         Fold::of_classes(window, classes)
             .in_flows(named)
             .naming_states(StateNames::new(states, places))
@@ -411,7 +414,7 @@ impl Settings {
             .ignoring_unfinished(self.ignores_unfinished)
             .counting_stalls(self.events.stall)
             .in_stages(stages)
-            .with_arriving_sessions(self.heading.load == LoadKind::Hybrid)
+            .with_arriving_sessions(sessions_arrive)
     }
 
     /// The mean number of arrivals of all flows whose users arrive, from `from` to `to`, if it is known.

@@ -218,7 +218,10 @@ impl<'a> Recount<'a> {
                 .map(|asked| asked.stall_ns)
                 .or_else(|| at(said, &["steady", "stalls", "limit_ns"])?.as_u64()),
             session_ns: at(said, &["heading", "load"])
-                .filter(|load| load.as_str() == Some("hybrid"))
+                .filter(|load| match load.as_str() {
+                    Some("flows") => evidence.asked.is_some_and(Asked::has_hybrid_flow),
+                    load => load == Some("hybrid"),
+                })
                 .and_then(|_| at(said, &["sessions", "mean_length_ns"])?.as_u64()),
             classes: names_of(said, "classes"),
             states: names_of(said, "states"),

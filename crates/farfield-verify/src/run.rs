@@ -117,6 +117,11 @@ impl Asked {
         }
     }
 
+    /// True if sessions of a flow arrive.
+    pub(crate) fn has_hybrid_flow(&self) -> bool {
+        self.flows.iter().any(|flow| matches!(flow.load, LoadModel::Hybrid { .. }))
+    }
+
     /// The seed of a flow, from which what was asked of it is drawn again.
     pub(crate) fn seed_of(&self, flow: &AskedFlow) -> Seed {
         if flow.name.is_empty() { self.seed } else { self.seed.of(&flow.name) }
