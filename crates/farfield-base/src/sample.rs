@@ -5,6 +5,7 @@
 //! of it is its [`Outcome`], and whose fault that was is the outcome's [`Fault`](crate::Fault).
 
 use crate::event_stats::EventStats;
+use crate::host::HostNumber;
 use crate::http_stats::HttpStats;
 use crate::outcome::Outcome;
 use crate::time::{Duration, Instant};
@@ -74,6 +75,8 @@ pub struct Sample {
     pub request: u32,
     /// The class of client, from 0.
     pub class: u16,
+    /// The host that was asked.
+    pub host: HostNumber,
     /// The reply's status, 0 if no head came.
     pub status: u16,
     /// Outcome of the request.
@@ -246,6 +249,7 @@ impl Sample {
         number: 0,
         request: 0,
         class: 0,
+        host: HostNumber::TARGET,
         status: 0,
         outcome: Outcome::Unfinished,
         tcp: None,

@@ -127,7 +127,7 @@ fn simulation(network: NetworkPlan, document: &str, length: Duration, shards: u3
         server: Arc::new(server),
         flows: Flow::only(
             document.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),
-            Itinerary::pages(requests, &target).expect("requests"),
+            Itinerary::pages(requests, &[target]).expect("requests"),
         ),
         policy: document.policy,
         events: EventPolicy::default(),

@@ -22,8 +22,8 @@ use crate::records::UserRecords;
 use crate::slots::{ClientId, ClientSlot, SharedLinkId};
 use crate::transit::{Crossing, Departure, SideEvent, Transit};
 use bytes::Bytes;
-use farfield_base::Instant;
 use farfield_base::random::Seed;
+use farfield_base::{HostNumber, Instant};
 use farfield_net::loss::Memory;
 use farfield_net::{Closure, Fate, Mtu};
 use farfield_tcp::Segment;
@@ -101,15 +101,31 @@ impl ClientSide {
         self.set_out_as(packet, client, false);
     }
 
-    /// Sends a segment from port `port` of a client to the server.
-    pub fn send_segment(&mut self, client: ClientSlot, port: u16, segment: &Segment, payload: &Bytes) {
-        let flight = Flight::segment((client, true), self.is_v6(client), port, segment, payload);
-        if let Some(flight) = flight.filter(|_| !self.edge.is_captured()) {
-            return self.set_out(flight);
+    /// The number of the server that users on a client ask for `host`.
+    pub fn server_for(&self, client: ClientSlot, host: HostNumber) -> u16 {
+        self.transit.plan.server_for(self.hosts.clients[client].class, host)
+    }
+
+    /// Sends a segment from port `port` of a client to a server.
+    pub fn send_segment(
+        &mut self,
+        (client, server): (ClientSlot, u16),
+        port: u16,
+        segment: &Segment,
+        payload: &Bytes,
+    ) {
+        // A flight is for the server of its client's users.
+        if !self.edge.is_captured() && server == self.server_for(client, HostNumber::TARGET) {
+            let flight = Flight::segment((client, true), self.is_v6(client), port, segment, payload);
+            if let Some(flight) = flight {
+                return self.set_out(flight);
+            }
         }
-        let destination_port = self.port_of_server(client);
+        let plan = &self.transit.plan;
+        let (addresses, destination_port) =
+            (plan.addresses_to(self.id_of(client), server), plan.server(server).port);
         let tcp = Tcp { source_port: port, destination_port, segment: *segment, payload: payload.clone() };
-        self.send_up(client, Packet::tcp(self.addresses(client), tcp));
+        self.send_up(client, Packet::tcp(addresses, tcp));
     }
 
     /// True if a client's address is of IPv6.

@@ -21,7 +21,7 @@ use crate::packet::{Packet, Udp};
 use crate::slots::{ClientSlot, SocketSlot};
 use crate::upcalls::Upcall;
 use bytes::Bytes;
-use farfield_base::Instant;
+use farfield_base::{HostNumber, Instant};
 use farfield_net::loss::Memory;
 use farfield_user::{ConnectionKey, Failure};
 use farfield_wire::{Ecn, IcmpError, Quote};
@@ -36,7 +36,8 @@ const DATA_MAX: usize = 65_535 - 20 - 8;
 pub(crate) struct DatagramSocket {
     client: ClientSlot,
     port: u16,
-    /// The port of the server's that it is connected to.
+    /// The number of the server that it is connected to, and the port there.
+    server: u16,
     server_port: u16,
     key: ConnectionKey,
     /// Something has come from the server.
@@ -109,13 +110,13 @@ impl DatagramSockets {
 }
 
 impl EmulatedHosts {
-    /// Opens a datagram socket of a client, connected to `server_port`, for its user; returns its port. The
-    /// user is called if the client has no port left.
+    /// Opens a datagram socket of a client, connected to a port of a server, for its user; returns its port.
+    /// The user is called if the client has no port left.
     pub fn open_datagram_socket(
         &mut self,
         key: ConnectionKey,
         client: ClientSlot,
-        server_port: u16,
+        (server, server_port): (u16, u16),
     ) -> Option<u16> {
         let slot = SocketSlot::at(self.datagrams.sockets.vacant_key());
         let Some(port) = self.clients[client].take_port(PortKind::Udp, slot) else {
@@ -126,6 +127,7 @@ impl EmulatedHosts {
         self.datagrams.insert(DatagramSocket {
             client,
             port,
+            server,
             server_port,
             key,
             is_heard: false,
@@ -158,7 +160,7 @@ impl EmulatedHosts {
         None
     }
 
-    /// An ICMP error about a datagram that the client sent to `server`, the address of its users' server.
+    /// An ICMP error about a datagram that the client sent to `server`, the address of its socket's server.
     pub fn receive_udp_complaint(
         &mut self,
         client: ClientSlot,
@@ -183,19 +185,20 @@ impl EmulatedHosts {
 }
 
 impl ClientSide {
-    /// Opens a datagram socket of the client that `user` acts on, to another port of the server's than the
+    /// Opens a datagram socket of the client that `user` acts on to a host, to another of its ports than the
     /// usual one where one is named.
     pub fn open_datagram_socket(
         &mut self,
         key: ConnectionKey,
         user: u32,
-        server_port: Option<u16>,
+        (host, server_port): (HostNumber, Option<u16>),
     ) -> Instant {
         self.records.connects += 1;
         let client = self.hosts.clients.present_of(user);
-        let server_port = server_port.unwrap_or(self.port_of_server(client));
-        if let Some(port) = self.hosts.open_datagram_socket(key, client, server_port) {
-            self.note_opened(key, user, client, (port, server_port));
+        let server = self.server_for(client, host);
+        let server_port = server_port.unwrap_or(self.transit.plan.server(server).port);
+        if let Some(port) = self.hosts.open_datagram_socket(key, client, (server, server_port)) {
+            self.note_opened(key, user, (client, server), (port, server_port));
         }
         self.transit.now
     }
@@ -204,10 +207,10 @@ impl ClientSide {
     pub fn send_row(&mut self, key: ConnectionKey, ecn: Ecn, size: usize, row: &Bytes) -> Instant {
         let datagrams = &self.hosts.datagrams;
         let slot = datagrams.of(key).filter(|_| !self.hosts.is_over);
-        if let Some(DatagramSocket { client, port, server_port, .. }) =
+        if let Some(DatagramSocket { client, port, server, server_port, .. }) =
             slot.map(|slot| &datagrams.sockets[slot.index()])
         {
-            let (client, ports) = (*client, (*port, *server_port));
+            let (client, ports) = ((*client, *server), (*port, *server_port));
             for from in (0..row.len()).step_by(size.max(1)) {
                 let payload = row.slice(from..(from + size.max(1)).min(row.len()));
                 self.send_datagram(client, ports, ecn, &payload);
@@ -218,7 +221,7 @@ impl ClientSide {
 
     fn send_datagram(
         &mut self,
-        client: ClientSlot,
+        (client, server): (ClientSlot, u16),
         (port, destination_port): (u16, u16),
         ecn: Ecn,
         payload: &Bytes,
@@ -227,19 +230,32 @@ impl ClientSide {
             self.transit.drops.too_big += 1;
             return;
         }
-        // A flight is for the usual port.
-        if !self.edge.is_captured() && destination_port == self.port_of_server(client) {
+        // A flight is for the usual port of the usual server.
+        let is_usual = server == self.server_for(client, HostNumber::TARGET)
+            && destination_port == self.port_of_server(client);
+        if !self.edge.is_captured() && is_usual {
             let flight = Flight::datagram((client, true), self.is_v6(client), port, ecn, payload);
             return self.set_out(flight);
         }
         let udp = Udp { source_port: port, destination_port, payload: payload.clone() };
-        self.send_up(client, Packet::udp(self.addresses(client), ecn, udp));
+        let addresses = self.transit.plan.addresses_to(self.id_of(client), server);
+        self.send_up(client, Packet::udp(addresses, ecn, udp));
+    }
+
+    /// The address of the server that the datagram socket on a client's `port` is connected to, or of its
+    /// users' server where there is no such socket.
+    pub fn server_of_datagrams(&self, client: ClientSlot, port: u16) -> IpAddr {
+        let slot = self.hosts.clients[client].socket((PortKind::Udp, port));
+        let socket = slot.and_then(|slot| self.hosts.datagrams.sockets.get(slot.index()));
+        let usual = || self.server_for(client, HostNumber::TARGET);
+        let server = socket.map_or_else(usual, |socket| socket.server);
+        self.transit.plan.addresses_to(self.id_of(client), server).destination()
     }
 
     /// A datagram, in a `packet` where it is not one as the plan has them.
     pub fn receive_datagram(&mut self, client: ClientSlot, packet: Option<&Packet>, ecn: Ecn, udp: Udp) {
-        let server = self.addresses(client).destination();
-        let is_of_server = packet.is_none_or(|packet| packet.addresses.source() == server);
+        let source = packet.map_or(self.addresses(client).destination(), |packet| packet.addresses.source());
+        let is_of_server = source == self.server_of_datagrams(client, udp.destination_port);
         let unwanted = if is_of_server { self.hosts.deliver_datagram(client, ecn, udp) } else { Some(udp) };
         let Some(udp) = unwanted else { return };
         let own = Packet::udp(self.addresses(client).reversed(), ecn, udp);

@@ -65,13 +65,14 @@ impl EmulatedHosts {
         (client, losses)
     }
 
-    /// Opens a connection of a client for its user; the user is called if the client has no port left.
+    /// Opens a connection of a client to a server for its user; the user is called if the client has no port
+    /// left.
     pub fn open_tcp(
         &mut self,
         plan: &NetworkPlan,
         now: Instant,
         key: ConnectionKey,
-        client: ClientSlot,
+        (client, server): (ClientSlot, u16),
     ) -> Option<SocketSlot> {
         let slot = self.tcp.next_slot();
         let Some(port) = self.clients[client].take_port(PortKind::Tcp, slot) else {
@@ -80,7 +81,7 @@ impl EmulatedHosts {
         };
         let class = usize::from(self.clients[client].class);
         let tcp = Connection::open(Arc::clone(&plan.classes[class].tcp), self.numbers(now, client, port));
-        Some(self.tcp.open(key, tcp, client, port))
+        Some(self.tcp.open(key, tcp, (client, server), port))
     }
 
     /// The numbers that a connection begins with: a clock of 4 µs and a hash of its ends (RFC 9293 §3.4.1),

@@ -11,7 +11,7 @@ pub use host_ways::HostWays;
 
 use crate::cross_traffic::CrossFlow;
 use crate::slots::{ClientId, SharedLinkId};
-use farfield_base::Instant;
+use farfield_base::{HostNumber, Instant};
 use farfield_net::{LinkModel, NodeKind};
 use farfield_tcp::Config;
 use farfield_wire::Addresses;
@@ -63,6 +63,8 @@ pub struct OtherServers {
     pub ways: Vec<Box<[u32]>>,
     /// The server of the users of each class; the first where a class has none.
     pub of_classes: Vec<u16>,
+    /// The server of each host that users ask beside the target, from number 1 on.
+    pub of_hosts: Vec<u16>,
 }
 
 /// The server's addresses.
@@ -185,7 +187,12 @@ impl NetworkPlan {
 
     /// Addresses of what users on a client send to their server.
     pub fn addresses(&self, client: ClientId) -> Addresses {
-        let servers = self.servers_of(self.clients[client.index()].class);
+        self.addresses_to(client, self.number_of_server(self.clients[client.index()].class))
+    }
+
+    /// Addresses of what users on a client send to server `number`.
+    pub fn addresses_to(&self, client: ClientId, number: u16) -> Addresses {
+        let servers = self.server(number);
         match self.address(client) {
             IpAddr::V4(source) => Addresses::V4 { source, destination: servers.v4 },
             IpAddr::V6(source) => Addresses::V6 { source, destination: servers.v6 },
@@ -200,6 +207,14 @@ impl NetworkPlan {
     /// The number of the server of a class's users.
     pub fn number_of_server(&self, class: u16) -> u16 {
         self.others.of_classes.get(usize::from(class)).copied().unwrap_or(0)
+    }
+
+    /// The number of the server that users of a class ask for `host`.
+    pub fn server_for(&self, class: u16, host: HostNumber) -> u16 {
+        match host.index().checked_sub(1) {
+            None => self.number_of_server(class),
+            Some(beside) => self.others.of_hosts.get(beside).copied().unwrap_or(0),
+        }
     }
 
     /// The server of a class's users.

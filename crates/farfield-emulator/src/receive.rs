@@ -4,11 +4,11 @@
 use crate::client::PortKind;
 use crate::client_side::ClientSide;
 use crate::datagrams::Complaint;
-use crate::forward::Forward;
 use crate::icmp;
 use crate::packet::{Carried, Packet, Tcp, Udp};
 use crate::slots::ClientSlot;
 use bytes::Bytes;
+use farfield_base::HostNumber;
 use farfield_tcp::reply_to_stray;
 use farfield_wire::{
     Icmpv4Repr, Icmpv6Repr, IpPacket, Protocol, Quote, Reassembled, Transport, Unreachable, Unreachablev6,
@@ -49,7 +49,8 @@ impl ClientSide {
         let waiting = self.hosts.tcp.time_waits.answer(now, client, port, &tcp.segment, class.tcp.time_wait);
         if let Some(segment) = waiting.unwrap_or_else(|| reply_to_stray(&tcp.segment)) {
             let Some(packet) = packet else {
-                return self.send_segment(client, port, &segment, &Bytes::new());
+                let server = self.server_for(client, HostNumber::TARGET);
+                return self.send_segment((client, server), port, &segment, &Bytes::new());
             };
             let (source_port, destination_port) = (port, tcp.source_port);
             let reply = Tcp { source_port, destination_port, segment, payload: Bytes::new() };
@@ -120,7 +121,7 @@ impl ClientSide {
     fn receive_error(&mut self, client: ClientSlot, quote: &[u8], complaint: Complaint) {
         let Some(quote) = Quote::parse(quote) else { return };
         if quote.protocol == Protocol::UDP {
-            let server = self.addresses(client).destination();
+            let server = self.server_of_datagrams(client, quote.source_port);
             return self.hosts.receive_udp_complaint(client, server, &quote, complaint);
         }
         let port = (PortKind::Tcp, quote.source_port);

@@ -205,7 +205,7 @@ impl Simulation {
             flows: self.flows.iter().map(Flow::for_worker).collect(),
             policy: self.policy.clone(),
             events: self.events,
-            tls: self.tls.clone().map(Sessions::Modelled),
+            tls: vec![self.tls.clone().map(Sessions::Modelled)],
             seed: self.seed,
             worker: partition,
             workers: partitions,

@@ -19,6 +19,8 @@ use std::ops::{Index, IndexMut};
 pub(crate) struct TcpSocket {
     pub tcp: Connection,
     pub client: ClientSlot,
+    /// The number of its server.
+    pub server: u16,
     pub port: u16,
     /// Distinguishes its timers from those of an earlier connection in its slot.
     serial: u32,
@@ -60,12 +62,19 @@ impl TcpSockets {
     }
 
     /// Adds a connection from port `port` of a client.
-    pub fn open(&mut self, key: ConnectionKey, tcp: Connection, client: ClientSlot, port: u16) -> SocketSlot {
+    pub fn open(
+        &mut self,
+        key: ConnectionKey,
+        tcp: Connection,
+        (client, server): (ClientSlot, u16),
+        port: u16,
+    ) -> SocketSlot {
         let serial = self.begun;
         self.begun = serial.wrapping_add(1);
         let socket = SocketSlot::at(self.table.insert(TcpSocket {
             tcp,
             client,
+            server,
             port,
             serial,
             key: Some(key),

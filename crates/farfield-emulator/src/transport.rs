@@ -2,14 +2,13 @@
 
 use crate::client_event::ClientEvent;
 use crate::client_side::ClientSide;
-use crate::forward::Forward;
 use crate::hosts::stats_of;
 use crate::slots::{ClientSlot, SocketSlot};
 use crate::tcp_sockets::ClientAlarm;
 use crate::timeout_queue::{Front, Owner, TimerExpiry};
 use crate::transit::SideEvent;
 use bytes::Bytes;
-use farfield_base::{Instant, Note, Opened, Sample, TcpStats};
+use farfield_base::{HostNumber, Instant, Note, Opened, Sample, TcpStats};
 use farfield_tcp::Transmit;
 use farfield_user::{Backlog, ConnectionKey, Datagrams, Transport, Wake};
 use farfield_wire::Ecn;
@@ -25,12 +24,13 @@ impl Transport for ClientSide {
         self.hosts.clients.first_of(user).index() as u32
     }
 
-    fn connect(&mut self, key: ConnectionKey, user: u32) -> Instant {
+    fn connect(&mut self, key: ConnectionKey, user: u32, host: HostNumber) -> Instant {
         self.records.connects += 1;
         let (now, client) = (self.transit.now, self.hosts.clients.present_of(user));
-        if let Some(slot) = self.hosts.open_tcp(&self.transit.plan, now, key, client) {
-            let ports = (self.hosts.tcp[slot].port, self.port_of_server(client));
-            self.note_opened(key, user, client, ports);
+        let server = self.server_for(client, host);
+        if let Some(slot) = self.hosts.open_tcp(&self.transit.plan, now, key, (client, server)) {
+            let ports = (self.hosts.tcp[slot].port, self.transit.plan.server(server).port);
+            self.note_opened(key, user, (client, server), ports);
             self.flush(slot);
         }
         now
@@ -55,8 +55,13 @@ impl Transport for ClientSide {
         Backlog { handed, kept }
     }
 
-    fn open_datagrams(&mut self, key: ConnectionKey, user: u32, port: Option<u16>) -> Instant {
-        self.open_datagram_socket(key, user, port)
+    fn open_datagrams(
+        &mut self,
+        key: ConnectionKey,
+        user: u32,
+        (host, port): (HostNumber, Option<u16>),
+    ) -> Instant {
+        self.open_datagram_socket(key, user, (host, port))
     }
 
     fn send_datagrams(&mut self, key: ConnectionKey, datagrams: Datagrams<'_>) -> Instant {
@@ -119,8 +124,8 @@ impl ClientSide {
         while let Some(Transmit { segment, payload }) = self.hosts.tcp[slot].tcp.poll_transmit(now) {
             let socket = &self.hosts.tcp[slot];
             let payload = if payload.is_empty() { Bytes::new() } else { socket.tcp.payload_bytes(payload) };
-            let (client, source_port) = (socket.client, socket.port);
-            self.send_segment(client, source_port, &segment, &payload);
+            let (client, server, source_port) = (socket.client, socket.server, socket.port);
+            self.send_segment((client, server), source_port, &segment, &payload);
         }
         let alarm = self.hosts.settle(now, slot);
         self.set_alarm(alarm);
@@ -157,12 +162,12 @@ impl ClientSide {
         &mut self,
         key: ConnectionKey,
         user: u32,
-        client: ClientSlot,
+        (client, server): (ClientSlot, u16),
         (port, port_of_server): (u16, u16),
     ) {
         let ClientSide { transit, hosts, records, .. } = self;
         records.note_opened(|| {
-            let addresses = transit.plan.addresses(hosts.clients[client].number);
+            let addresses = transit.plan.addresses_to(hosts.clients[client].number, server);
             Opened {
                 connection: key.serial,
                 user,

@@ -28,7 +28,7 @@ impl Cut {
             flows: simulation.flows.clone(),
             policy: simulation.policy.clone(),
             events: simulation.events,
-            tls: None,
+            tls: Vec::new(),
             seed: simulation.seed,
             worker,
             workers: count,

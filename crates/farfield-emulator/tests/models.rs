@@ -38,7 +38,7 @@ fn it_is_the_model_of_the_simulated_plane() {
         flows: simulation.flows,
         policy: simulation.policy.clone(),
         events: simulation.events,
-        tls: None,
+        tls: Vec::new(),
         seed: simulation.seed,
         worker: 0,
         workers: 1,

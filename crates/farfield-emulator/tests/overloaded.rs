@@ -40,7 +40,7 @@ impl Slow {
             flows: simulation.flows.clone(),
             policy: simulation.policy.clone(),
             events: simulation.events,
-            tls: None,
+            tls: Vec::new(),
             seed: simulation.seed,
             worker: 0,
             workers: 1,

@@ -29,7 +29,7 @@ fn what_is_sent_again_goes_where_nobody_is_closing() {
         secure: false,
         proxy: None,
     };
-    simulation.flows[0].itinerary = Itinerary::pages(page, &target).expect("requests that can be written");
+    simulation.flows[0].itinerary = Itinerary::pages(page, &[target]).expect("requests that can be written");
     let played = simulate(&simulation).expect("a network");
     assert!(played.counts.resent > 1000, "{} sent again of {}", played.counts.resent, played.samples.len());
     assert_eq!(with(&played, Outcome::ClosedUnanswered), 0);

@@ -156,7 +156,7 @@ fn a_real_host_has_a_seat_beside_users() {
         flows: simulation.flows,
         policy: simulation.policy.clone(),
         events: simulation.events,
-        tls: None,
+        tls: Vec::new(),
         seed: simulation.seed,
         worker: 0,
         workers: 1,
@@ -202,6 +202,7 @@ fn packets_go_to_the_server_that_they_are_for() {
         RoutePlan { up: route.up.iter().map(far).collect(), down: route.down.iter().map(far).collect() };
     network.routes.push(to_second);
     network.others = OtherServers {
+        of_hosts: Vec::new(),
         servers: vec![second],
         ways: vec![[0, 0].into(), [1, 1].into()],
         of_classes: Vec::new(),

@@ -50,10 +50,15 @@ impl Captures {
         match &settings.plane {
             Plane::Sockets(sockets) => {
                 let begin = |capture: KernelCapture| {
-                    let servers = match &sockets.peers {
+                    let mut servers = match &sockets.peers {
                         Some(peers) => peers.addresses().to_vec(),
                         None => vec![sockets.target],
                     };
+                    for host in &settings.hosts {
+                        if !servers.contains(&host.address) {
+                            servers.push(host.address);
+                        }
+                    }
                     PacketCapture::begin(capture.settings(servers, &directory.join(CAPTURE)))
                 };
                 let packets = sockets.capture.map(begin).transpose()?;

@@ -52,7 +52,7 @@ pub use environment::Environment;
 pub use observe::{CaptureError, CaptureReport, CaptureSettings, PacketCapture};
 pub use placement::Placement;
 pub use plane::{Plane, PlaneKind};
-pub use run::{Output, RunError, Settings, run, run_with_clocks};
+pub use run::{HostSettings, Output, RunError, Settings, run, run_with_clocks};
 pub use run_directory::{RunDirectory, RunDirectoryError};
 pub use sample_channel::LiveCounts;
 pub use sockets::Sources;

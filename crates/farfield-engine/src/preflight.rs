@@ -179,7 +179,10 @@ pub fn check(settings: &Settings<PreparedPlane>) -> Result<(), Lack> {
         }
     }
     let protocol_bytes = match holds && real {
-        true => protocol_bytes(settings.tls.is_some(), settings.flows[0].itinerary.version()),
+        true => protocol_bytes(
+            settings.tls_by_host().any(|tls| tls.is_some()),
+            settings.flows[0].itinerary.version(),
+        ),
         false => 0,
     };
     let each = user_bytes(&settings.plane, holds) + protocol_bytes;

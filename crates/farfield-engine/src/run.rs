@@ -41,6 +41,7 @@ use farfield_traffic::Distribution;
 use farfield_traffic::load::LoadModel;
 use farfield_user::{EventPolicy, Flow, Policy, SessionLimits};
 use std::io;
+use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::Arc;
@@ -62,8 +63,10 @@ pub struct Settings<P = Plane> {
     pub policy: Policy,
     /// Their policy towards replies that come in pieces.
     pub events: EventPolicy,
-    /// TLS of their connections; absent where the scheme is http.
+    /// TLS of their connections to the target; absent where the scheme is http.
     pub tls: Option<tls::Settings>,
+    /// The hosts that they ask beside the target, fewer than [`HostNumber::MOST`].
+    pub hosts: Vec<HostSettings>,
     /// Seed of all random streams.
     pub seed: Seed,
     /// Number of requests after which no more are begun.
@@ -103,6 +106,17 @@ pub struct Settings<P = Plane> {
     pub monitor: Option<MonitorSettings>,
     /// Warnings for the summary.
     pub warnings: Vec<String>,
+}
+
+/// A host that users ask beside the target.
+#[derive(Debug, Clone)]
+pub struct HostSettings {
+    /// Its name in results.
+    pub name: String,
+    /// Its address.
+    pub address: SocketAddr,
+    /// TLS of the connections to it; absent where its scheme is http.
+    pub tls: Option<tls::Settings>,
 }
 
 /// Output of a run on disk.
@@ -333,6 +347,13 @@ fn begin_files(output: &Output, heading: &Heading, started: u64) -> Result<RunFi
     })
 }
 
+impl<P> Settings<P> {
+    /// TLS of the connections to each host, by its number.
+    pub(crate) fn tls_by_host(&self) -> impl Iterator<Item = Option<&tls::Settings>> {
+        std::iter::once(self.tls.as_ref()).chain(self.hosts.iter().map(|host| host.tls.as_ref()))
+    }
+}
+
 impl Settings<PreparedPlane> {
     /// Sets up the plane. A server that it starts logs into `directory`.
     ///
@@ -344,6 +365,7 @@ impl Settings<PreparedPlane> {
             policy: self.policy,
             events: self.events,
             tls: self.tls,
+            hosts: self.hosts,
             seed: self.seed,
             requests_max: self.requests_max,
             sessions: self.sessions,

@@ -8,7 +8,7 @@
 
 use crate::Settings;
 use crate::plane::Plane;
-use farfield_base::{Detail, Duration, Instant, Outcome};
+use farfield_base::{Detail, Duration, HostNumber, Instant, Outcome};
 use farfield_http::quic;
 use farfield_http::tls::{self, Sessions};
 use farfield_os::clock::{Clock, library_now, unix_seconds};
@@ -71,38 +71,50 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Shakes hands with the server of a run that is set up, if its users talk TLS.
+/// Shakes hands with the hosts of a run that is set up, with which users talk TLS.
 ///
 /// # Errors
 /// If no handshake can succeed.
 pub fn check(settings: &Settings) -> Result<(), Box<Refusal>> {
-    let Some(tls) = &settings.tls else { return Ok(()) };
-    let in_datagrams = settings.flows[0].itinerary.version() == HttpVersion::Http3;
+    let itinerary = &settings.flows[0].itinerary;
+    let in_datagrams = itinerary.version() == HttpVersion::Http3;
     let patience = settings.policy.request_timeout().min(PATIENCE);
-    let request = settings.policy.proxy.as_ref();
-    let request = request.map(|proxy| proxy.tunnel_request(settings.flows[0].itinerary.host(), true));
-    let probe = |address| {
+    let numbers = (0..=settings.hosts.len()).map(HostNumber::at);
+    let names: Vec<&str> = numbers.map(|number| itinerary.host(number)).collect();
+    let (proxy, own) = (settings.policy.proxy.as_ref(), settings.tls.as_ref());
+    let probe = |number: usize, tls: &tls::Settings, address: SocketAddr| {
+        let request = proxy.map(|proxy| proxy.tunnel_request(names[number], true));
         let server = match &request {
             Some(request) => Server::Behind { proxy: address, request },
             None => Server::Ip(address),
         };
         shake_hands(tls, server, in_datagrams, patience)
     };
+    let beside = settings
+        .hosts
+        .iter()
+        .enumerate()
+        .filter_map(|(place, host)| Some((place + 1, host.tls.as_ref()?, host.address)));
+    let of_target = |address| match own {
+        Some(tls) => probe(0, tls, address),
+        None => Ok(()),
+    };
     match &settings.plane {
-        Plane::Sockets(plane) => match &plane.peers {
-            _ if plane.unix.is_some() => {
-                plane.unix.iter().try_for_each(|unix| shake_hands(tls, Server::Unix(unix), false, patience))
+        Plane::Sockets(plane) => {
+            match (&plane.unix, &plane.peers, &settings.tls) {
+                (Some(unix), _, Some(tls)) => shake_hands(tls, Server::Unix(unix), false, patience)?,
+                (None, Some(peers), Some(_)) => at_once(&peers.addresses(), &of_target)?,
+                _ => of_target(plane.target)?,
             }
-            Some(peers) => at_once(&peers.addresses(), &probe),
-            None => probe(plane.target),
-        },
+            beside.into_iter().try_for_each(|(number, tls, address)| probe(number, tls, address))
+        }
         Plane::Emulated(emulated) => {
             let plan = &emulated.network.plan;
             let has_v4 = plan.classes.iter().any(|class| class.first_address.is_ipv4());
             let ip = if has_v4 { IpAddr::V4(plan.servers.v4) } else { IpAddr::V6(plan.servers.v6) };
             let server = SocketAddr::new(ip, plan.servers.port);
             // Where no thread can be made inside, the run says so.
-            emulated.testbed.inside(|| probe(server)).unwrap_or(Ok(()))
+            emulated.testbed.inside(|| of_target(server)).unwrap_or(Ok(()))
         }
         Plane::Simulated(_) => Ok(()),
     }

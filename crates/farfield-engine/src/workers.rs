@@ -183,7 +183,8 @@ impl Workers<'_> {
         samples: SampleSender,
     ) -> Result<sockets::worker::Worker, RunError> {
         // A handshake is several writes, which Nagle's algorithm would hold back as well.
-        let no_delay = self.settings.policy.requests_max() > 1 || self.settings.tls.is_some();
+        let no_delay =
+            self.settings.policy.requests_max() > 1 || self.settings.tls_by_host().any(|tls| tls.is_some());
         let open_max = descriptors::for_connections() / u64::from(self.settings.workers.get());
         let (target, sources) = (plane.target, plane.sources.clone());
         let transport = SocketsTransport::new(clock, target, sources, no_delay, open_max, samples)
@@ -191,7 +192,8 @@ impl Workers<'_> {
         let peers = plane.peers.as_ref().map(|book| Peers::new(Arc::clone(book), number));
         let unix = plane.unix.as_ref().map(unix_address).transpose();
         let unix = unix.map_err(|errno| RunError::Worker(errno.into()))?;
-        let transport = transport.spread_over(peers).with_unix_socket(unix);
+        let hosts = self.settings.hosts.iter().map(|host| host.address).collect();
+        let transport = transport.spread_over(peers).with_unix_socket(unix).beside(hosts);
         let transport = if self.captures.any() { transport.noting_connections() } else { transport };
         let course = match self.seconds {
             Some(shared) => self.course(clock).watched(shared, number as usize),
@@ -247,7 +249,10 @@ impl Workers<'_> {
             flows: settings.flows.iter().map(Flow::for_worker).collect(),
             policy: settings.policy.clone(),
             events: settings.events,
-            tls: settings.tls.clone().map(|tls| tls::Sessions::Encrypted(self.at_work(tls))),
+            tls: settings
+                .tls_by_host()
+                .map(|tls| tls.map(|tls| tls::Sessions::Encrypted(self.at_work(tls.clone()))))
+                .collect(),
             seed: settings.seed,
             worker: number,
             workers,

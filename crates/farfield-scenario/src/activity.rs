@@ -48,12 +48,12 @@ pub enum Encoded {
 }
 
 impl Activity {
-    /// The requests of a run, for `target`.
-    pub fn itinerary(self, target: &Target) -> Result<Itinerary, RequestError> {
+    /// The requests of a run, for these hosts, of which the target is the first.
+    pub fn itinerary(self, hosts: &[Target]) -> Result<Itinerary, RequestError> {
         match self {
-            Activity::Sessions(session) => Itinerary::sessions(*session, target),
-            Activity::Recording(replay) => Itinerary::replays(replay, target),
-            Activity::Requests(requests) => Itinerary::pages(requests, target),
+            Activity::Sessions(session) => Itinerary::sessions(*session, hosts),
+            Activity::Recording(replay) => Itinerary::replays(replay, hosts),
+            Activity::Requests(requests) => Itinerary::pages(requests, hosts),
         }
     }
 
@@ -137,9 +137,9 @@ impl Scenario {
             _ => Mistake::at(key, error),
         };
         let encoded = match self.host() {
-            Some(host) => Encoded::Whole(activity.itinerary(&self.http_target(host)).map_err(refuse)?),
+            Some(host) => Encoded::Whole(activity.itinerary(&self.http_targets(host)).map_err(refuse)?),
             None => {
-                let stand_in = self.http_target("localhost".to_owned());
+                let stand_in = self.http_targets("localhost".to_owned());
                 activity.clone().itinerary(&stand_in).map_err(refuse)?;
                 Encoded::ForBuiltIn(activity)
             }

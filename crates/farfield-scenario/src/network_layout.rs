@@ -52,6 +52,7 @@ impl<'a, 'l> Laying<'a, 'l> {
             (None, None) => self.classes(),
         }?;
         servers::assign(&mut layout, self.spec)?;
+        layout.network.others.of_hosts = self.scenario.servers_of_hosts();
         cross_traffic::add(&mut layout, &self.spec.cross_traffic)?;
         Ok(layout)
     }

@@ -7,6 +7,7 @@ use crate::activity::{Activity, Asked};
 use crate::document::Document;
 use crate::error::ScenarioError;
 use crate::flow::FlowScenario;
+use crate::host::PlannedHosts;
 use crate::inputs::Inputs;
 use crate::mistake::Mistake;
 use crate::overlay::Overlay;
@@ -49,6 +50,8 @@ pub(crate) struct Parts {
     pub plane: PlannedPlane,
     /// TLS to the server, if users talk it.
     pub tls: Option<PlannedTls>,
+    /// The hosts that users ask beside it.
+    pub hosts: PlannedHosts,
     /// The settings of the monitor; its port is not known yet.
     pub monitor: Option<MonitorSettings>,
 }
@@ -196,6 +199,7 @@ fn scenario_of(document: &mut Document, flags: &Overlay) -> Result<Scenario, Sce
     if !named && let Some(stem) = document.stem() {
         scenario.name = stem;
     }
+    scenario.name_hosts();
     scenario.measure_stages(document);
     scenario.play_recording(document);
     let timeout = Policy::request_timeout_for(scenario.run.duration);
@@ -211,6 +215,7 @@ impl Parts {
         scenario.check_events()?;
         scenario.check_flows()?;
         scenario.check_http()?;
+        scenario.check_hosts()?;
         scenario.check_bounds_on_sessions()?;
         let flows = scenario.flows();
         for flow in &flows {
@@ -219,13 +224,14 @@ impl Parts {
         let site = scenario.asked_site(load_file)?;
         let plane = scenario.plan_plane(load_file, site.as_ref())?;
         let tls = scenario.plan_tls(load_file)?;
+        let hosts = scenario.plan_hosts(load_file)?;
         let planned = |flow: &FlowScenario| {
             let planned = PlannedFlow::of(flow, site.as_ref(), once, load_file);
             planned.map_err(|mistake| flow.locate(mistake))
         };
         let flows = flows.iter().map(planned).collect::<Result<Vec<_>, Mistake>>()?;
         let monitor = if once { None } else { scenario.monitor.resolve(scenario.plane)? };
-        Ok(Parts { flows, site, plane, tls, monitor })
+        Ok(Parts { flows, site, plane, tls, hosts, monitor })
     }
 }
 

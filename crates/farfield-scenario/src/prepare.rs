@@ -62,7 +62,7 @@ impl RunPlan {
     /// If the server is not found, or the machine lacks something.
     pub fn prepare(self, started_at: String) -> Result<Prepared, ScenarioError> {
         let RunPlan { mut scenario, parts, inputs, location, .. } = self;
-        let Parts { flows: planned, site, mut plane, tls, monitor } = parts;
+        let Parts { flows: planned, site, mut plane, tls, hosts, monitor } = parts;
         scenario.name_folders(inputs.folder());
         let built_in = scenario.built_in(site.as_ref())?;
         let found = match (&mut plane, location) {
@@ -71,6 +71,7 @@ impl RunPlan {
         };
         let AskedAt { address, peers, not_asked, origin } = scenario.asked_at(&plane, &built_in.config)?;
         let tls = tls.map(PlannedTls::prepare).transpose()?;
+        let hosts = scenario.prepare_hosts(hosts)?;
         scenario.fill_in(&plane);
         let way_in = found.as_ref().and_then(|found| scenario.warning_of_way_in(found));
         let mut plane = scenario.prepare_plane(plane, address, &built_in.config, found)?;
@@ -106,6 +107,7 @@ impl RunPlan {
             policy: scenario.connections.clone(),
             events: scenario.events,
             tls,
+            hosts,
             seed: Seed(scenario.seed),
             requests_max: scenario.run.requests.map(Into::into),
             sessions: scenario.session_limits(),
@@ -136,8 +138,8 @@ impl Scenario {
         match encoded {
             Encoded::Whole(itinerary) => Ok(itinerary),
             Encoded::ForBuiltIn(activity) => {
-                let target = self.http_target(address.to_string());
-                activity.itinerary(&target).map_err(ScenarioError::invalid)
+                let hosts = self.http_targets(address.to_string());
+                activity.itinerary(&hosts).map_err(ScenarioError::invalid)
             }
         }
     }

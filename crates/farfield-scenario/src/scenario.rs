@@ -5,6 +5,7 @@
 
 use crate::elsewhere::ConnectTo;
 use crate::flow::FlowSpec;
+use crate::host::HostSpec;
 use crate::http::HttpVersion;
 use crate::inputs::hex;
 use crate::monitor::MonitorSpec;
@@ -40,6 +41,9 @@ pub struct Scenario {
     /// The server to drive; the built-in one if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<Url>,
+    /// The hosts that users ask beside the target.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub host: Vec<HostSpec>,
     /// The version of HTTP that users speak.
     pub http: HttpVersion,
     /// The plane that carries the bytes.
@@ -201,6 +205,7 @@ impl Default for Scenario {
             note: None,
             seed: 1,
             target: None,
+            host: Vec::new(),
             http: HttpVersion::default(),
             plane: PlaneKind::default(),
             thresholds: Vec::new(),

@@ -172,6 +172,7 @@ impl Scenario {
                                     [simulated.tls], or remove this table";
                     Err(Mistake::at("tls", sentence))
                 }
+                (Some(_), _) if self.host.iter().any(|host| host.url.is_secure()) => Ok(None),
                 (Some(_), _) => {
                     let sentence = "it is about https, and the target's scheme is http; write https:// or remove this table";
                     Err(Mistake::at("tls", sentence))
@@ -191,8 +192,14 @@ impl Scenario {
         }
         let name = spec.server_name.clone();
         let name = name.or_else(|| self.target.as_ref().map(|url| url.host().to_owned()));
+        self.tls_to(name.unwrap_or_else(|| BUILT_IN_NAME.to_owned()), load).map(Some)
+    }
+
+    /// TLS to a host that users ask for by `name`.
+    pub(crate) fn tls_to(&self, name: String, load: &mut Load<'_>) -> Result<PlannedTls, Mistake> {
+        let spec = self.tls.clone().unwrap_or_default();
         let planned = PlannedTls {
-            name: name.unwrap_or_else(|| BUILT_IN_NAME.to_owned()),
+            name,
             trust: spec.trust(load)?,
             versions: spec.versions.iter().map(|version| version.of_session()).collect(),
             groups: spec.groups()?,
@@ -204,12 +211,13 @@ impl Scenario {
         // All but the system's roots is checked now.
         let trust = planned.trust.clone().unwrap_or(Trust::Anyone);
         planned.settings(trust).map_err(|error| Mistake::at(error_key(&error), &error))?;
-        Ok(Some(planned))
+        Ok(planned)
     }
 
     /// Warnings about the trust that the result rests on.
     pub(crate) fn warnings_of_tls(&self) -> Vec<String> {
-        let unverified = self.is_secure() && self.tls.as_ref().is_some_and(|tls| !tls.verify);
+        let is_secure = self.is_secure() || self.host.iter().any(|host| host.url.is_secure());
+        let unverified = is_secure && self.tls.as_ref().is_some_and(|tls| !tls.verify);
         let warning = "certificates are not verified (`--insecure`, tls.verify = false): whatever answered may not be the \
                        server";
         unverified.then(|| warning.to_owned()).into_iter().collect()

@@ -9,7 +9,7 @@
 
 use bytes::Bytes;
 use farfield_base::random::Seed;
-use farfield_base::{Instant, Sample, Window};
+use farfield_base::{HostNumber, Instant, Sample, Window};
 use farfield_traffic::session::SessionSpec;
 use farfield_traffic::{LoadSpec, RequestSetSpec};
 use farfield_user::HttpVersion;
@@ -39,7 +39,7 @@ struct Mirror {
 }
 
 impl Transport for Mirror {
-    fn connect(&mut self, connection: ConnectionKey, _user: u32) -> Instant {
+    fn connect(&mut self, connection: ConnectionKey, _user: u32, _host: HostNumber) -> Instant {
         self.events.push_back(Event::Connected(connection));
         Instant::ZERO
     }
@@ -84,7 +84,7 @@ fn itinerary(kind: &str) -> Itinerary {
         "pages" => {
             let spec: RequestSetSpec = toml::from_str("[[request]]\npath = '/a'").expect("requests");
             let set = spec.resolve(&mut |_| unreachable!("no files"), Seed(1)).expect("requests");
-            return Itinerary::pages(set, &target).expect("a request");
+            return Itinerary::pages(set, &[target]).expect("a request");
         }
         "fixed" => "cookies = false\npath = { a = 1 }\n[[state]]\nname = 'a'\npath = '/a'".to_owned(),
         _ => format!(
@@ -100,7 +100,7 @@ fn itinerary(kind: &str) -> Itinerary {
     let spec: SessionSpec = toml::from_str(&text).expect("a session");
     let mut users = |_: &std::path::Path| Ok(b"name\nann lee\nbob\n".to_vec());
     let session = spec.resolve(&mut users, Seed(1)).expect("a session");
-    Itinerary::sessions(session, &target).expect("requests")
+    Itinerary::sessions(session, &[target]).expect("requests")
 }
 
 fn requests_per_s(kind: &str) -> (f64, Bytes) {
@@ -118,7 +118,7 @@ fn requests_per_s(kind: &str) -> (f64, Bytes) {
         ),
         policy: Policy::default(),
         events: EventPolicy::default(),
-        tls: None,
+        tls: Vec::new(),
         seed: Seed(1),
         worker: 0,
         workers: 1,

@@ -18,7 +18,7 @@ use crate::egress::Egress;
 use crate::reaction::Reaction;
 use crate::slots::{ConnectionSlot, UserSlot};
 use crate::transport::{ConnectionKey, Transport, Wake};
-use farfield_base::{Duration, Instant, Outcome, SpokenVersion};
+use farfield_base::{Duration, HostNumber, Instant, Outcome, SpokenVersion};
 use smallvec::SmallVec;
 
 /// The time after which a connection of TCP is opened beside an attempt.
@@ -27,19 +27,21 @@ const SLOW: Duration = Duration::from_ms(300);
 const GIVES_UP: Duration = Duration::from_secs(10);
 
 impl<T: Transport> Egress<'_, T> {
-    /// A session was secured, and the server chose `spoken`.
-    pub(crate) fn note_version(&mut self, slot: UserSlot, spoken: SpokenVersion) {
-        if self.connections.version == HttpVersion::Auto {
-            let profile = self.users[slot].profile.get_or_insert_default();
-            profile.multiplexes = Some(spoken == SpokenVersion::Http2);
+    /// A session with `host` was secured, which chose `spoken`.
+    pub(crate) fn note_version(&mut self, slot: UserSlot, host: HostNumber, spoken: SpokenVersion) {
+        if self.connections.host(host).version == HttpVersion::Auto {
+            self.users[slot].profiles.of_mut(host).multiplexes = Some(spoken == SpokenVersion::Http2);
         }
     }
 
-    /// The port of the alternative that the user's next connection tries.
-    pub(crate) fn alternative(&self, slot: UserSlot) -> Option<u16> {
+    /// The port of the alternative that the user's next connection to `host` tries.
+    pub(crate) fn alternative(&self, slot: UserSlot, host: HostNumber) -> Option<u16> {
         let user = &self.users[slot];
-        let port = user.profile.as_ref()?.alternative(self.now)?;
-        let is_tried = user.connections.iter().any(|at| self.connections.table.at(*at).attempt.is_some());
+        let port = user.profiles.of(host)?.alternative(self.now)?;
+        let is_tried = user.connections.iter().any(|at| {
+            let connection = self.connections.table.at(*at);
+            connection.host == host && connection.attempt.is_some()
+        });
         (!is_tried).then_some(port)
     }
 
@@ -57,14 +59,15 @@ impl<T: Transport> Egress<'_, T> {
         if connection.attempt.take().is_none() {
             return;
         }
-        let user = connection.user;
+        let (user, host) = (connection.user, connection.host);
         self.counters.load.alternatives.secured += 1;
         let user = &mut self.users[user];
-        if let Some(profile) = &mut user.profile {
-            profile.note_success();
-        }
+        user.profiles.of_mut(host).note_success();
         let is_rival = |at: &&ConnectionSlot| {
             let connection = self.connections.table.at(**at);
+            if connection.host != host {
+                return false;
+            }
             let is_unsent = connection.in_flight.iter().all(|exchange| exchange.sent.instant().is_none());
             connection.state != State::Open && connection.attempt.is_none() && is_unsent
         };
@@ -114,16 +117,14 @@ impl<T: Transport> Reaction<'_, T> {
     pub(crate) fn fall_back(&mut self, slot: ConnectionSlot, outcome: Outcome) {
         let connection = self.connections.table.at_mut(slot);
         connection.attempt = None;
-        let user = connection.user;
+        let (user, host) = (connection.user, connection.host);
         let counts = &mut self.counters.load.alternatives;
         match outcome {
             Outcome::ConnectRefused | Outcome::Unreachable => counts.refused += 1,
             Outcome::ConnectTimedOut | Outcome::TimedOut => counts.unanswered += 1,
             _ => counts.failed += 1,
         }
-        if let Some(profile) = &mut self.users[user].profile {
-            profile.note_failure(self.now);
-        }
+        self.users[user].profiles.of_mut(host).note_failure(self.now);
         if outcome == Outcome::TimedOut {
             // The time limit of its request, which has none left for another connection.
             return self.lose(slot, outcome);

@@ -1,13 +1,15 @@
 //! The bytes of every request of the scenario, encoded once before the run.
 
 use crate::expect::{check_expectation, is_expectation};
+use crate::host::{self, HostName};
 use crate::proxy::Proxy;
 use bytes::Bytes;
-use farfield_base::SpokenVersion;
+use farfield_base::{HostNumber, SpokenVersion};
 use farfield_http::http1::{Answering, RequestError, RequestHead, Version};
 use farfield_http::http2::{self, CommonFields, RequestBlock};
 use farfield_http::http3;
 use farfield_traffic::request::{Request, RequestSet};
+use std::sync::Arc;
 
 /// A version of HTTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +76,7 @@ impl HttpVersion {
     }
 }
 
-/// The server that requests are for.
+/// A host that requests are for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     /// The Host field: name or address, with the port where it is not the scheme's own.
@@ -125,13 +127,13 @@ impl Target {
 #[derive(Debug, Clone)]
 pub struct Book {
     entries: Vec<Entry>,
-    version: HttpVersion,
-    host: Box<str>,
+    hosts: Arc<[HostName]>,
 }
 
 /// One request: its bytes, and what may answer it.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
+    pub host: HostNumber,
     forms: Forms,
     pub answering: Answering,
     /// The bytes at its end that wait for the server's word, if it asks for that.
@@ -168,48 +170,40 @@ pub(crate) struct Http2Request {
 }
 
 impl Book {
-    /// Encodes all of `set` for `target`.
+    /// Encodes all of `set` for its hosts: a path for the target, the first of `targets`, and a URL for that
+    /// of them which it is of.
     ///
     /// # Errors
-    /// A request that cannot be written as HTTP of the target's version.
-    pub fn encode(set: &RequestSet, target: &Target) -> Result<Book, RequestError> {
-        let headers: Vec<_> = set.requests().iter().map(|request| headers(request, target)).collect();
-        for (request, headers) in set.requests().iter().zip(&headers) {
-            check_expectation(headers, !request.body.is_empty())?;
+    /// A request that cannot be written as HTTP of its host's version, or is of none of the hosts.
+    pub fn encode(set: &RequestSet, targets: &[Target]) -> Result<Book, RequestError> {
+        let hosts = HostName::of_all(targets);
+        let placed = set.requests().iter().map(|request| Placed::of(request, &hosts, targets));
+        let placed = placed.collect::<Result<Vec<Placed<'_>>, RequestError>>()?;
+        for own in &placed {
+            check_expectation(&own.headers, !own.request.body.is_empty())?;
         }
-        let requests = || set.requests().iter().zip(&headers);
-        let heads: Vec<_> = match target.version.may_have_streams() {
-            true => requests().map(|(request, headers)| head_for_streams(request, headers, target)).collect(),
-            false => Vec::new(),
+        // Connections lead to one host each, and so do the fields that their requests have in common.
+        let common = |host: usize| {
+            let own = placed.iter().filter(|own| own.host.index() == host);
+            let heads: Vec<_> = match hosts[host].version.may_have_streams() {
+                true => own.map(Placed::head_for_streams).collect(),
+                false => Vec::new(),
+            };
+            CommonFields::of(&heads)
         };
-        let common = CommonFields::of(&heads)?;
-        let forms = requests().enumerate().map(|(place, (request, headers))| {
-            let http1 = |version| {
-                let encode = |persistent| http1_bytes(request, headers, target, version, persistent);
-                Ok::<_, RequestError>(Http1Request { persistent: encode(true)?, last: encode(false)? })
-            };
-            let http2 = || {
-                let body = Bytes::copy_from_slice(&request.body);
-                Ok::<_, RequestError>(Box::new(Http2Request { block: heads[place].encode(&common)?, body }))
-            };
-            let http3 = || http3::encode_request(&heads[place], &request.body);
-            let may_be = |version| target.version.may_be(version);
-            Ok(Forms {
-                http1: target.version.of_http1().map(http1).transpose()?,
-                http2: may_be(SpokenVersion::Http2).then(http2).transpose()?,
-                http3: may_be(SpokenVersion::Http3).then(http3).transpose()?,
+        let common = (0..hosts.len()).map(common).collect::<Result<Vec<_>, _>>()?;
+        let entry = |own: &Placed<'_>| {
+            Ok(Entry {
+                host: own.host,
+                forms: own.forms(&common[own.host.index()])?,
+                answering: Answering::method(own.request.method.as_str()),
+                expecting_bytes: expecting_bytes(own.request),
+                idempotent: own.request.method.is_idempotent(),
+                safe: own.request.method.is_safe(),
             })
-        });
-        let forms = forms.collect::<Result<Vec<Forms>, RequestError>>()?;
-        let entry = |(request, forms): (&Request, Forms)| Entry {
-            forms,
-            answering: Answering::method(request.method.as_str()),
-            expecting_bytes: expecting_bytes(request),
-            idempotent: request.method.is_idempotent(),
-            safe: request.method.is_safe(),
         };
-        let entries = set.requests().iter().zip(forms).map(entry).collect();
-        Ok(Book { entries, version: target.version, host: target.host.as_str().into() })
+        let entries = placed.iter().map(entry).collect::<Result<Vec<Entry>, RequestError>>()?;
+        Ok(Book { entries, hosts })
     }
 
     /// A copy in memory of its own, so that workers do not meet on reference counts.
@@ -233,17 +227,12 @@ impl Book {
             Entry { forms, ..entry.clone() }
         };
         let entries = self.entries.iter().map(own).collect();
-        Book { entries, version: self.version, host: self.host.clone() }
+        Book { entries, hosts: Arc::clone(&self.hosts) }
     }
 
-    /// The server's name or address, with the port where it is not the scheme's own.
-    pub(crate) fn host(&self) -> &str {
-        &self.host
-    }
-
-    /// The version that the requests are encoded for.
-    pub(crate) fn version(&self) -> HttpVersion {
-        self.version
+    /// The hosts that requests are for, by number.
+    pub(crate) fn hosts(&self) -> &[HostName] {
+        &self.hosts
     }
 
     /// The bytes of a request of HTTP/1, for a connection that is kept or not.
@@ -267,17 +256,98 @@ impl Book {
     }
 }
 
-/// The fields of a request that are its own or the target's.
-fn headers(request: &Request, target: &Target) -> Vec<(String, String)> {
-    let own = request.headers.iter();
-    let mut headers: Vec<(String, String)> = own
-        .clone()
-        .map(|(name, value)| {
-            (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+/// A request at its host.
+#[derive(Debug)]
+struct Placed<'a> {
+    request: &'a Request,
+    host: HostNumber,
+    target: &'a Target,
+    /// The path there.
+    path: &'a str,
+    /// The fields that are its own or the target's.
+    headers: Vec<(String, String)>,
+}
+
+impl<'a> Placed<'a> {
+    fn of(
+        request: &'a Request,
+        hosts: &[HostName],
+        targets: &'a [Target],
+    ) -> Result<Placed<'a>, RequestError> {
+        let (host, path) =
+            host::place(hosts, &request.path).ok_or_else(|| RequestError::Target(request.path.clone()))?;
+        let target = &targets[host.index()];
+        let own = request.headers.iter();
+        let mut headers: Vec<(String, String)> = own
+            .clone()
+            .map(|(name, value)| {
+                (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+            })
+            .collect();
+        headers.extend(target.credentials_beside(own.map(|(name, _)| name.as_str())));
+        Ok(Placed { request, host, target, path, headers })
+    }
+
+    /// Its bytes for each version that may be spoken.
+    fn forms(&self, common: &CommonFields) -> Result<Forms, RequestError> {
+        let http1 = |version| {
+            let encode = |persistent| self.http1_bytes(version, persistent);
+            Ok::<_, RequestError>(Http1Request { persistent: encode(true)?, last: encode(false)? })
+        };
+        let http2 = || {
+            let body = Bytes::copy_from_slice(&self.request.body);
+            let block = self.head_for_streams().encode(common)?;
+            Ok::<_, RequestError>(Box::new(Http2Request { block, body }))
+        };
+        let http3 = || http3::encode_request(&self.head_for_streams(), &self.request.body);
+        let version = self.target.version;
+        Ok(Forms {
+            http1: version.of_http1().map(http1).transpose()?,
+            http2: version.may_be(SpokenVersion::Http2).then(http2).transpose()?,
+            http3: version.may_be(SpokenVersion::Http3).then(http3).transpose()?,
         })
-        .collect();
-    headers.extend(target.credentials_beside(own.map(|(name, _)| name.as_str())));
-    headers
+    }
+
+    /// Bytes of the body, if the request has one or its method is expected to have one.
+    fn body_length(&self) -> Option<u64> {
+        let Request { method, body, .. } = self.request;
+        let carries_body = !body.is_empty() || ["POST", "PUT", "PATCH"].contains(&method.as_str());
+        carries_body.then_some(body.len() as u64)
+    }
+
+    /// Head and body in HTTP/1.
+    fn http1_bytes(&self, version: Version, persistent: bool) -> Result<Bytes, RequestError> {
+        let method = self.request.method.as_str();
+        let head = RequestHead {
+            method,
+            target: self.path,
+            host: &self.target.host,
+            version,
+            persistent,
+            headers: &self.headers,
+            body_length: self.body_length(),
+        };
+        let mut bytes = head.encode()?;
+        if let Some(prefix) = self.target.absolute_prefix() {
+            let from = method.len() + 1;
+            // OPTIONS about the server as a whole has no path in this form (RFC 9112 section 3.2.4).
+            let to = from + usize::from(self.path == "*");
+            bytes.splice(from..to, prefix.into_bytes());
+        }
+        bytes.extend_from_slice(&self.request.body);
+        Ok(Bytes::from(bytes))
+    }
+
+    fn head_for_streams(&self) -> http2::RequestHead<'_> {
+        http2::RequestHead {
+            method: self.request.method.as_str(),
+            scheme: self.target.scheme(),
+            authority: &self.target.host,
+            target: self.path,
+            headers: &self.headers,
+            body_length: self.body_length(),
+        }
+    }
 }
 
 /// Bytes of the body, if the request asks for the server's word before them.
@@ -285,54 +355,4 @@ fn expecting_bytes(request: &Request) -> u32 {
     let mut headers = request.headers.iter();
     let expects = headers.any(|(name, value)| is_expectation(name.as_str().as_bytes(), value.as_bytes()));
     if expects { u32::try_from(request.body.len()).unwrap_or(u32::MAX) } else { 0 }
-}
-
-/// Bytes of the body, if the request has one or its method is expected to have one.
-fn body_length(request: &Request) -> Option<u64> {
-    let carries_body =
-        !request.body.is_empty() || ["POST", "PUT", "PATCH"].contains(&request.method.as_str());
-    carries_body.then_some(request.body.len() as u64)
-}
-
-/// Head and body in HTTP/1.
-fn http1_bytes(
-    request: &Request,
-    headers: &[(String, String)],
-    target: &Target,
-    version: Version,
-    persistent: bool,
-) -> Result<Bytes, RequestError> {
-    let head = RequestHead {
-        method: request.method.as_str(),
-        target: &request.path,
-        host: &target.host,
-        version,
-        persistent,
-        headers,
-        body_length: body_length(request),
-    };
-    let mut bytes = head.encode()?;
-    if let Some(prefix) = target.absolute_prefix() {
-        let from = request.method.as_str().len() + 1;
-        // OPTIONS about the server as a whole has no path in this form (RFC 9112 section 3.2.4).
-        let to = from + usize::from(request.path == "*");
-        bytes.splice(from..to, prefix.into_bytes());
-    }
-    bytes.extend_from_slice(&request.body);
-    Ok(Bytes::from(bytes))
-}
-
-fn head_for_streams<'a>(
-    request: &'a Request,
-    headers: &'a [(String, String)],
-    target: &'a Target,
-) -> http2::RequestHead<'a> {
-    http2::RequestHead {
-        method: request.method.as_str(),
-        scheme: target.scheme(),
-        authority: &target.host,
-        target: &request.path,
-        headers,
-        body_length: body_length(request),
-    }
 }

@@ -7,7 +7,9 @@ use crate::expect::Withheld;
 use crate::pool::Idle;
 use crate::progress::Progress;
 use crate::slots::{ConnectionSlot, DescriptorSlot, UserSlot};
-use farfield_base::{HttpStats, Instant, Outcome, Sample, SpokenVersion, Stamp, TcpStats, TlsStats};
+use farfield_base::{
+    HostNumber, HttpStats, Instant, Outcome, Sample, SpokenVersion, Stamp, TcpStats, TlsStats,
+};
 use farfield_http::http1::{Answering, Reply};
 use farfield_http::tls::Session;
 use smallvec::SmallVec;
@@ -50,6 +52,8 @@ pub(crate) enum Attempt {
 pub(crate) struct Connection {
     pub serial: u32,
     pub user: UserSlot,
+    /// The host that it leads to.
+    pub host: HostNumber,
     /// The descriptor of an S-Client that waits for the connection.
     pub descriptor: Option<DescriptorSlot>,
     pub state: State,
@@ -93,10 +97,15 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub fn new(serial: u32, user: UserSlot, descriptor: Option<DescriptorSlot>) -> Connection {
+    pub fn new(
+        serial: u32,
+        (user, host): (UserSlot, HostNumber),
+        descriptor: Option<DescriptorSlot>,
+    ) -> Connection {
         Connection {
             serial,
             user,
+            host,
             descriptor,
             state: State::Connecting,
             idle: None,
@@ -202,6 +211,7 @@ impl Connection {
             first_byte: exchange.first_byte,
             done,
             user,
+            host: self.host,
             connection: self.serial,
             number: exchange.number,
             request: exchange.job.request,

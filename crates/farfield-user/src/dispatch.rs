@@ -7,7 +7,7 @@ use crate::exchange::Job;
 use crate::reaction::Reaction;
 use crate::slots::{ConnectionSlot, DescriptorSlot, FlowNumber, UserSlot};
 use crate::transport::{ConnectionKey, Transport, Wake};
-use farfield_base::{Outcome, SpokenVersion, Stamp};
+use farfield_base::{HostNumber, Outcome, SpokenVersion, Stamp};
 
 impl<T: Transport> Egress<'_, T> {
     /// Sends what waits: over connections that are idle, as far as the policy allows over new ones, and then,
@@ -16,7 +16,7 @@ impl<T: Transport> Egress<'_, T> {
     pub(crate) fn pump(&mut self, slot: UserSlot) {
         self.dispatch(slot);
         let mut place = 0;
-        while self.connections.version.may_have_streams()
+        while self.connections.may_have_streams()
             && let Some(connection) = self.users.find(slot).and_then(|user| user.connections.get(place))
         {
             if self.connections.reading != Some(self.connections.table.key(*connection)) {
@@ -27,54 +27,82 @@ impl<T: Transport> Egress<'_, T> {
     }
 
     fn dispatch(&mut self, slot: UserSlot) {
+        // Hosts whose connections take no more, so that what waits for them waits on.
+        let mut full = 0_u32;
+        let mut place = 0;
         // The user may have left while a completed page was looked after.
         while let Some(user) = self.users.find(slot) {
-            let Some(&job) = user.waiting.front() else { return };
-            let parallel = self.connections.parallel(user);
-            let takes_place = |at: &&ConnectionSlot| {
-                let connection = self.connections.table.at(**at);
-                !connection.protocol.is_over() && connection.attempt != Some(Attempt::Overtaken)
-            };
-            let open = user.connections.iter().filter(takes_place).count();
-            let at_once =
-                |at: &ConnectionSlot| open >= parallel || self.connections.table.at(*at).in_flight.is_empty();
-            if let Some(connection) = self.ready_connection(slot, job.again).filter(at_once) {
-                self.bind(connection, job);
-                self.send_last_bound(connection);
-            } else if open < parallel {
-                // Requests that are sent again take no connection that was idle; see `ready_connection`.
-                let idle = if job.again { None } else { self.take_idle(slot) };
-                match idle {
-                    Some(connection) => {
-                        self.bind(connection, job);
-                        self.send_last_bound(connection);
-                    }
-                    None => {
-                        self.open(slot, job, None);
-                    }
-                }
-            } else if let Some(idle) = self.idle_connection(slot) {
-                self.drop_connection(idle);
-                self.open(slot, job, None);
-            } else {
-                return self.watch_waiting(slot);
+            let Some(&job) = user.waiting.get(place) else { break };
+            let host = self.users.itinerary.host_of(&job);
+            if full & 1 << host.0 != 0 {
+                place += 1;
+                continue;
             }
-            self.users[slot].waiting.pop_front();
+            if self.send_or_wait(slot, host, job) {
+                self.users[slot].waiting.remove(place);
+                continue;
+            }
+            full |= 1 << host.0;
+            place += 1;
+            if self.connections.hosts.len() == 1 {
+                break;
+            }
+        }
+        if full != 0 {
+            self.watch_waiting(slot);
         }
     }
 
-    /// The user's open connection with the fewest requests on it, if any takes one more. What is sent `again`
+    /// Sends a request of the user's to `host`, or opens a connection for it; false if it has to wait.
+    fn send_or_wait(&mut self, slot: UserSlot, host: HostNumber, job: Job) -> bool {
+        let user = &self.users[slot];
+        let parallel = self.connections.parallel(user, host);
+        let takes_place = |at: &&ConnectionSlot| {
+            let connection = self.connections.table.at(**at);
+            connection.host == host
+                && !connection.protocol.is_over()
+                && connection.attempt != Some(Attempt::Overtaken)
+        };
+        let open = user.connections.iter().filter(takes_place).count();
+        let at_once =
+            |at: &ConnectionSlot| open >= parallel || self.connections.table.at(*at).in_flight.is_empty();
+        if let Some(connection) = self.ready_connection(slot, host, job.again).filter(at_once) {
+            self.bind(connection, job);
+            self.send_last_bound(connection);
+        } else if open < parallel {
+            // Requests that are sent again take no connection that was idle; see `ready_connection`.
+            let idle = if job.again { None } else { self.take_idle(slot, host) };
+            match idle {
+                Some(connection) => {
+                    self.bind(connection, job);
+                    self.send_last_bound(connection);
+                }
+                None => {
+                    self.open(slot, job, None);
+                }
+            }
+        } else if let Some(idle) = self.idle_connection(slot, host) {
+            self.drop_connection(idle);
+            self.open(slot, job, None);
+        } else {
+            return false;
+        }
+        true
+    }
+
+    /// The user's open connection to `host` with the fewest requests on it, if any takes one more. What is sent `again`
     /// is not sent a third time (RFC 9112 section 9.3.1), so it takes no connection that was idle when the
     /// other one failed: the server may be closing that as well. It takes a new one, or one that has answered
     /// what was sent again before it. Nothing goes behind it before it is answered: it may be what the server
     /// closes for (section 9.3.2); on streams replies do not wait for each other.
-    fn ready_connection(&self, slot: UserSlot, again: bool) -> Option<ConnectionSlot> {
+    fn ready_connection(&self, slot: UserSlot, host: HostNumber, again: bool) -> Option<ConnectionSlot> {
         let max = self.connections.policy.requests_max();
         let takes_more = |connection: &&ConnectionSlot| {
             let connection = self.connections.table.at(**connection);
             let takes_more =
                 connection.withheld.is_none() && connection.protocol.takes_more(&connection.in_flight);
-            let open = connection.state == State::Open && !connection.ending && takes_more;
+            let is_there = connection.host == host && connection.state == State::Open;
+            let open = is_there && !connection.ending && takes_more;
             let suits = !again || connection.repeats && connection.in_flight.is_empty();
             open && suits
                 && connection.in_flight.len() < self.connections.depth(connection)
@@ -89,12 +117,13 @@ impl<T: Transport> Egress<'_, T> {
         connections.min_by_key(rank).copied()
     }
 
-    /// An open connection of the user's that nothing is asked on, though the server lets it.
-    fn idle_connection(&self, slot: UserSlot) -> Option<ConnectionSlot> {
+    /// An open connection of the user's to `host` that nothing is asked on, though the server lets it.
+    fn idle_connection(&self, slot: UserSlot, host: HostNumber) -> Option<ConnectionSlot> {
         let idle = |connection: &&ConnectionSlot| {
             let connection = self.connections.table.at(**connection);
             let waits = connection.protocol.waits_for_room();
-            connection.state == State::Open && connection.in_flight.is_empty() && !waits
+            let is_there = connection.host == host && connection.state == State::Open;
+            is_there && connection.in_flight.is_empty() && !waits
         };
         self.users[slot].connections.iter().find(idle).copied()
     }
@@ -117,10 +146,11 @@ impl<T: Transport> Egress<'_, T> {
         job: Job,
         descriptor: Option<DescriptorSlot>,
     ) -> ConnectionKey {
-        let alternative = if descriptor.is_none() { self.alternative(slot) } else { None };
-        let mut connection = self.connections.next(slot, descriptor);
+        let host = self.users.itinerary.host_of(&job);
+        let alternative = if descriptor.is_none() { self.alternative(slot, host) } else { None };
+        let mut connection = self.connections.next(slot, host, descriptor);
         connection.spoken = match alternative {
-            None => self.connections.version.of_connections(),
+            None => self.connections.host(host).version.of_connections(),
             Some(_) => Some(SpokenVersion::Http3),
         };
         let is_quic = connection.spoken == Some(SpokenVersion::Http3);
@@ -130,7 +160,7 @@ impl<T: Transport> Egress<'_, T> {
         user.connections.push(key.slot);
         let number = user.number;
         let begun = match is_quic {
-            false => self.transport.connect(key, number),
+            false => self.transport.connect(key, number, host),
             true => self.begin_quic(key, number, alternative),
         };
         self.connections.table.at_mut(key.slot).connect_begun = begun;

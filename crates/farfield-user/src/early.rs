@@ -35,12 +35,13 @@ impl Connections {
             return false;
         };
         let (room, job, user) = (session.early_room(), exchange.job, connection.user);
+        let host = connection.host;
         let waits = users.itinerary.expecting_bytes(&job) > 0;
         if room == 0 || waits || job.again || job.refusals > 0 || !users.itinerary.is_safe(&job) {
             return false;
         }
         // A server takes early data only for the protocol that the ticket is of (RFC 8446 section 4.2.10).
-        let Some(spoken) = connection.spoken.or_else(|| users.remembered(user)) else { return false };
+        let Some(spoken) = connection.spoken.or_else(|| users.remembered(user, host)) else { return false };
         let connection = self.table.at_mut(slot);
         let (Some(session), Some(exchange)) = (&mut connection.tls, connection.in_flight.first()) else {
             return false;

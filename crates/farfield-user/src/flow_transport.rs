@@ -3,7 +3,7 @@
 use crate::flow::Tag;
 use crate::transport::{Backlog, ConnectionKey, Datagrams, Transport, Wake};
 use bytes::Bytes;
-use farfield_base::{Instant, Note, Sample, TcpStats};
+use farfield_base::{HostNumber, Instant, Note, Sample, TcpStats};
 use std::net::SocketAddr;
 
 /// The population's transport, as the flow of a tag sees it.
@@ -14,8 +14,8 @@ pub(crate) struct FlowTransport<'a, T> {
 }
 
 impl<T: Transport> Transport for FlowTransport<'_, T> {
-    fn connect(&mut self, connection: ConnectionKey, user: u32) -> Instant {
-        self.of_all.connect(self.tag.key(connection), self.tag.user(user))
+    fn connect(&mut self, connection: ConnectionKey, user: u32, host: HostNumber) -> Instant {
+        self.of_all.connect(self.tag.key(connection), self.tag.user(user), host)
     }
 
     fn send(&mut self, connection: ConnectionKey, bytes: &Bytes) -> Instant {
@@ -26,8 +26,13 @@ impl<T: Transport> Transport for FlowTransport<'_, T> {
         self.of_all.backlog(self.tag.key(connection))
     }
 
-    fn open_datagrams(&mut self, connection: ConnectionKey, user: u32, port: Option<u16>) -> Instant {
-        self.of_all.open_datagrams(self.tag.key(connection), self.tag.user(user), port)
+    fn open_datagrams(
+        &mut self,
+        connection: ConnectionKey,
+        user: u32,
+        to: (HostNumber, Option<u16>),
+    ) -> Instant {
+        self.of_all.open_datagrams(self.tag.key(connection), self.tag.user(user), to)
     }
 
     fn send_datagrams(&mut self, connection: ConnectionKey, datagrams: Datagrams<'_>) -> Instant {

@@ -6,6 +6,7 @@
 
 use crate::book::{Book, Http2Request, HttpVersion, Target};
 use crate::exchange::Job;
+use crate::host::HostName;
 use crate::pages::Pages;
 use crate::replay::Replays;
 use crate::session::trace::TraceEvent;
@@ -14,7 +15,7 @@ use crate::slots::PendingSlot;
 use crate::user::User;
 use bytes::Bytes;
 use farfield_base::random::Stream;
-use farfield_base::{Ending, Instant, LoadCounts, Note, Outcome};
+use farfield_base::{Ending, HostNumber, Instant, LoadCounts, Note, Outcome};
 use farfield_http::Head;
 use farfield_http::http1::{Answering, Fields, RequestError};
 use farfield_http::http2::RequestBlock;
@@ -36,19 +37,22 @@ pub enum Itinerary {
 }
 
 impl Itinerary {
-    /// The pages of `requests`, encoded for `target`. Refuses a request that cannot be written as HTTP.
-    pub fn pages(requests: RequestSet, target: &Target) -> Result<Itinerary, RequestError> {
-        Ok(Itinerary::Pages(Box::new(Pages::new(requests, target)?)))
+    /// The pages of `requests`, encoded for their hosts: the target, and others. Refuses a request that cannot
+    /// be written as HTTP, or whose URL is of none of them.
+    pub fn pages(requests: RequestSet, hosts: &[Target]) -> Result<Itinerary, RequestError> {
+        Ok(Itinerary::Pages(Box::new(Pages::new(requests, hosts)?)))
     }
 
-    /// Sessions on `target`. Refuses a request that cannot be written as HTTP.
-    pub fn sessions(session: Session, target: &Target) -> Result<Itinerary, RequestError> {
-        Sessions::new(session, target).map(|sessions| Itinerary::Sessions(Box::new(sessions)))
+    /// Sessions on these hosts: the target, and others. Refuses a request that cannot be written as HTTP, or
+    /// whose URL is of none of them.
+    pub fn sessions(session: Session, hosts: &[Target]) -> Result<Itinerary, RequestError> {
+        Sessions::new(session, hosts).map(|sessions| Itinerary::Sessions(Box::new(sessions)))
     }
 
-    /// The sessions of a recording, on `target`. Refuses a request that cannot be written as HTTP.
-    pub fn replays(replay: Replay, target: &Target) -> Result<Itinerary, RequestError> {
-        let pages = Pages::new(replay.requests, target)?;
+    /// The sessions of a recording, on these hosts: the target, and others. Refuses a request that cannot be
+    /// written as HTTP, or whose URL is of none of them.
+    pub fn replays(replay: Replay, hosts: &[Target]) -> Result<Itinerary, RequestError> {
+        let pages = Pages::new(replay.requests, hosts)?;
         let (sessions, timing) = (replay.sessions.into(), replay.timing);
         Ok(Itinerary::Replays(Box::new(Replays { pages, sessions, timing })))
     }
@@ -252,21 +256,33 @@ impl Itinerary {
         [book.http3(job.request).clone(), Bytes::new()]
     }
 
-    /// The server's name or address, with the port where it is not the scheme's own.
-    pub fn host(&self) -> &str {
+    /// The hosts that requests are for, by number.
+    pub(crate) fn hosts(&self) -> &[HostName] {
         match self {
-            Itinerary::Sessions(sessions) => sessions.host(),
-            Itinerary::Pages(pages) => pages.book.host(),
-            Itinerary::Replays(replays) => replays.pages.book.host(),
+            Itinerary::Sessions(sessions) => sessions.hosts(),
+            Itinerary::Pages(pages) => pages.book.hosts(),
+            Itinerary::Replays(replays) => replays.pages.book.hosts(),
         }
     }
 
-    /// The version that requests are written for.
+    /// The host's name or address, with the port where it is not the scheme's own.
+    pub fn host(&self, number: HostNumber) -> &str {
+        &self.hosts()[number.index()].authority
+    }
+
+    /// The version that requests to the target are written for.
     pub fn version(&self) -> HttpVersion {
+        self.hosts()[HostNumber::TARGET.index()].version
+    }
+
+    /// The host that the request is for.
+    pub(crate) fn host_of(&self, job: &Job) -> HostNumber {
         match self {
-            Itinerary::Sessions(sessions) => sessions.version(),
-            Itinerary::Pages(pages) => pages.book.version(),
-            Itinerary::Replays(replays) => replays.pages.book.version(),
+            Itinerary::Sessions(sessions) => {
+                job.pending.map_or(HostNumber::TARGET, |at| sessions.host_of(at))
+            }
+            Itinerary::Pages(pages) => pages.book.entry(job.request).host,
+            Itinerary::Replays(replays) => replays.pages.book.entry(job.request).host,
         }
     }
 

@@ -33,6 +33,7 @@ mod flow;
 mod flow_transport;
 pub mod gauge;
 mod held;
+mod host;
 mod http1;
 mod http2;
 mod http3;

@@ -25,8 +25,8 @@ impl Pages {
         Pages { requests, book, embed: self.embed, failed: Vec::new() }
     }
 
-    pub(crate) fn new(requests: RequestSet, target: &Target) -> Result<Pages, RequestError> {
-        let book = Book::encode(&requests, target)?;
+    pub(crate) fn new(requests: RequestSet, hosts: &[Target]) -> Result<Pages, RequestError> {
+        let book = Book::encode(&requests, hosts)?;
         let embed = requests.pages().iter().any(|page| !page.embedded.is_empty());
         Ok(Pages { requests, book, embed, failed: Vec::new() })
     }

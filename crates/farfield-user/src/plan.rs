@@ -18,8 +18,8 @@ pub struct Plan {
     pub policy: Policy,
     /// The policy towards replies that come in pieces.
     pub events: EventPolicy,
-    /// TLS of their connections; absent where the scheme is http.
-    pub tls: Option<tls::Sessions>,
+    /// TLS of the connections to each host, by its number; absent where its scheme is http.
+    pub tls: Vec<Option<tls::Sessions>>,
     /// The seed of all random streams.
     pub seed: Seed,
     /// This worker's number, from 0.
@@ -51,7 +51,7 @@ pub(crate) struct Share {
     pub itinerary: Itinerary,
     pub policy: Policy,
     pub events: EventPolicy,
-    pub tls: Option<tls::Sessions>,
+    pub tls: Vec<Option<tls::Sessions>>,
     pub seed: Seed,
     pub worker: u32,
     pub workers: u32,

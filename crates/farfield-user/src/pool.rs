@@ -14,7 +14,7 @@
 
 use crate::slots::ConnectionSlot;
 use crate::transport::ConnectionKey;
-use farfield_base::Instant;
+use farfield_base::{HostNumber, Instant};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The stay of a connection in a pool.
@@ -22,42 +22,48 @@ use std::collections::{BTreeMap, VecDeque};
 pub(crate) struct Idle {
     /// The machine whose pool holds it.
     pub machine: u32,
+    /// The host that it leads to.
+    pub host: HostNumber,
     pub since: Instant,
 }
 
 /// The pools of all machines.
 #[derive(Debug, Default)]
 pub(crate) struct Pools {
-    /// Idle connections by machine, the one that became idle last at the end.
-    idle: BTreeMap<u32, Vec<ConnectionSlot>>,
+    /// Idle connections by machine and host, the one that became idle last at the end.
+    idle: BTreeMap<(u32, HostNumber), Vec<ConnectionSlot>>,
     /// Beginnings of stays, the oldest first, be the stay over or not.
     stays: VecDeque<(Instant, ConnectionKey)>,
 }
 
 impl Pools {
-    /// The number of idle connections of a machine.
-    pub fn count(&self, machine: u32) -> usize {
-        self.idle.get(&machine).map_or(0, Vec::len)
+    /// The number of idle connections of a machine to a host.
+    pub fn count(&self, machine: u32, host: HostNumber) -> usize {
+        self.idle.get(&(machine, host)).map_or(0, Vec::len)
     }
 
     /// Puts a connection into the pool of `stay`; whether none was in any, so that none is waited for.
     pub fn put(&mut self, stay: Idle, key: ConnectionKey) -> bool {
-        self.idle.entry(stay.machine).or_default().push(key.slot);
+        self.idle.entry((stay.machine, stay.host)).or_default().push(key.slot);
         let is_first = self.stays.is_empty();
         self.stays.push_back((stay.since, key));
         is_first
     }
 
-    /// Takes the connection out of a machine's pool that became idle last of those that `suits` it.
-    pub fn take(&mut self, machine: u32, suits: impl Fn(&ConnectionSlot) -> bool) -> Option<ConnectionSlot> {
-        let pool = self.idle.get_mut(&machine)?;
+    /// Takes the connection to a host out of a machine's pool that became idle last of those that `suits` it.
+    pub fn take(
+        &mut self,
+        (machine, host): (u32, HostNumber),
+        suits: impl Fn(&ConnectionSlot) -> bool,
+    ) -> Option<ConnectionSlot> {
+        let pool = self.idle.get_mut(&(machine, host))?;
         let place = pool.iter().rposition(suits)?;
         Some(pool.remove(place))
     }
 
     /// Takes a connection out of its pool.
     pub fn forget(&mut self, idle: Idle, slot: ConnectionSlot) {
-        if let Some(pool) = self.idle.get_mut(&idle.machine) {
+        if let Some(pool) = self.idle.get_mut(&(idle.machine, idle.host)) {
             pool.retain(|held| *held != slot);
         }
     }

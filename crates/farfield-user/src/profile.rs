@@ -1,14 +1,41 @@
-//! The profile of a user's browser: what it remembers of the server's versions of HTTP.
+//! The profile of a user's browser: what it remembers of hosts' versions of HTTP.
 
 use crate::alt_svc::Named;
-use farfield_base::{Duration, Instant};
+use farfield_base::{Duration, HostNumber, Instant};
+use smallvec::SmallVec;
 
 /// The time for which an alternative is not tried again after it failed.
 const BROKEN: Duration = Duration::from_secs(300);
 /// The doublings of that time at most: two days.
 const DOUBLINGS_MAX: u32 = 9;
 
-/// Memory that a user's browser has of the server.
+/// Memory of all hosts that said something.
+#[derive(Debug, Default)]
+pub(crate) struct Profiles(Option<Box<SmallVec<[(HostNumber, Profile); 1]>>>);
+
+impl Profiles {
+    /// Memory of `host`, if there is any.
+    pub fn of(&self, host: HostNumber) -> Option<&Profile> {
+        self.0.as_ref()?.iter().find(|(own, _)| *own == host).map(|(_, profile)| profile)
+    }
+
+    /// Memory of `host`, which is empty at first.
+    pub fn of_mut(&mut self, host: HostNumber) -> &mut Profile {
+        let all = self.0.get_or_insert_default();
+        let place = all.iter().position(|(own, _)| *own == host).unwrap_or_else(|| {
+            all.push((host, Profile::default()));
+            all.len() - 1
+        });
+        &mut all[place].1
+    }
+
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        self.0 = None;
+    }
+}
+
+/// Memory that a user's browser has of one host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Profile {
     /// True if its connections of TCP have streams, once one was secured.

@@ -59,19 +59,21 @@ impl Connections {
 
     /// Lets go of what the connection has in common with others; nothing more is sent on it.
     pub(crate) fn release_quic(&mut self, slot: ConnectionSlot) {
-        if let (Some(client), Some(own)) = (&mut self.clients.http3, self.table.at_mut(slot).protocol.http3())
-        {
+        let connection = self.table.at_mut(slot);
+        let client = &mut self.hosts[connection.host.index()].http3;
+        if let (Some(client), Some(own)) = (client, connection.protocol.http3()) {
             client.release(&mut own.core.quic);
         }
     }
 }
 
 impl<T: Transport> Egress<'_, T> {
-    /// Begins a connection of QUIC for the user of this number, to another port of the server's where one is
+    /// Begins a connection of QUIC for the user of this number, to another port of its host's where one is
     /// named; returns when its socket was opened.
     pub(crate) fn begin_quic(&mut self, key: ConnectionKey, user: u32, port: Option<u16>) -> Instant {
-        let at = self.transport.open_datagrams(key, user, port);
-        let Some(client) = &mut self.connections.clients.http3 else { return at };
+        let host = self.connections.table.at(key.slot).host;
+        let at = self.transport.open_datagrams(key, user, (host, port));
+        let Some(client) = &mut self.connections.hosts[host.index()].http3 else { return at };
         let begun = client.begin(at.max(self.now), user);
         let connection = self.connections.table.at_mut(key.slot);
         connection.protocol = AnyProtocol::Http3(Box::new(Http3::new(http3::Connection::new(
@@ -115,11 +117,9 @@ impl<T: Transport> Reaction<'_, T> {
         if !bytes.is_empty() {
             self.counters.note_received(self.now);
         }
-        let (Some(client), Some(connection)) =
-            (&mut self.connections.clients.http3, self.connections.table.find(key))
-        else {
-            return;
-        };
+        let Connections { table, hosts, .. } = &mut *self.connections;
+        let Some(connection) = table.find(key) else { return };
+        let Some(client) = &mut hosts[connection.host.index()].http3 else { return };
         let Some(own) = connection.protocol.http3() else { return };
         let now = own.hear(self.now);
         for datagram in bytes.chunks(segment_bytes.max(1)) {
@@ -163,11 +163,9 @@ impl<T: Transport> Reaction<'_, T> {
 
     /// A timer of a connection may have come to its end.
     pub(crate) fn handle_quic_timer(&mut self, key: ConnectionKey) {
-        let (Some(client), Some(connection)) =
-            (&mut self.connections.clients.http3, self.connections.table.find(key))
-        else {
-            return;
-        };
+        let Connections { table, hosts, .. } = &mut *self.connections;
+        let Some(connection) = table.find(key) else { return };
+        let Some(client) = &mut hosts[connection.host.index()].http3 else { return };
         let Some(own) = connection.protocol.http3() else { return };
         // An earlier wake was asked for since, and has come; or this one is stale.
         if own.wakes_at.is_none_or(|at| at > self.now) {

@@ -68,8 +68,11 @@ impl<T: Transport> Reaction<'_, T> {
     /// The connection is established.
     pub fn handle_connected(&mut self, key: ConnectionKey) {
         let Some(connection) = self.connections.table.find(key) else { return };
-        match &self.connections.clients.tunnel {
-            _ if connection.state != State::Connecting => {}
+        if connection.state != State::Connecting {
+            return;
+        }
+        let host = connection.host;
+        match &self.connections.host(host).tunnel {
             Some(_) => self.connections.begin_tunnel(self.transport, key),
             None => self.handle_reached(key),
         }
@@ -80,9 +83,9 @@ impl<T: Transport> Reaction<'_, T> {
         let Some(connection) = self.connections.table.find(key) else { return };
         connection.state = State::Open;
         connection.connected = Stamp::at(self.now);
-        let (user, descriptor) = (connection.user, connection.descriptor.take());
+        let (user, host, descriptor) = (connection.user, connection.host, connection.descriptor.take());
         self.connections.table.start_limit(key.slot, self.now);
-        match self.connections.clients.tls.is_some() {
+        match self.connections.host(host).tls.is_some() {
             true => self.egress().begin_securing(key),
             false => self.egress().begin_requests(key.slot),
         }
@@ -100,7 +103,7 @@ impl<T: Transport> Reaction<'_, T> {
         if self.connections.is_tunnelling(key) {
             return self.handle_tunnel(key, bytes);
         }
-        match self.connections.clients.tls.is_some() {
+        match self.connections.is_sealed(key) {
             true => self.handle_sealed(key, bytes),
             false => self.handle_plain(key, bytes),
         }

@@ -123,7 +123,8 @@ impl<T: Transport> Reaction<'_, T> {
 
     /// The head of the reply to request `number` came, in or behind the bytes `taken`.
     fn handle_head(&mut self, key: ConnectionKey, number: u32, head: Head, taken: &[u8]) {
-        let looks_for_alternatives = self.connections.looks_for_alternatives();
+        let Some(host) = self.connections.table.find(key).map(|own| own.host) else { return };
+        let looks_for_alternatives = self.connections.host(host).looks_for_alternatives();
         let Some(connection) = self.connections.table.find(key) else { return };
         if note_reply_begun(&mut connection.in_flight, number, self.now).is_none() {
             return;
@@ -136,8 +137,9 @@ impl<T: Transport> Reaction<'_, T> {
         }
         let (slot, at) = (connection.user, exchange.end_at(self.now));
         let fields = connection.protocol.fields(&self.connections.readers.heads, taken);
-        if looks_for_alternatives && let Some(named) = alternative_in(fields, self.users.itinerary.host()) {
-            self.users.note_alternative(self.counters, at, slot, named);
+        if looks_for_alternatives && let Some(named) = alternative_in(fields, self.users.itinerary.host(host))
+        {
+            self.users.note_alternative(self.counters, at, (slot, host), named);
         }
         if exchange.job.pending.is_some() {
             let fields =

@@ -20,9 +20,6 @@ impl Connections {
     pub(crate) fn say_goodbye<T: Transport>(&mut self, transport: &mut T, slot: ConnectionSlot) {
         self.send_goaway(transport, slot);
         self.close_quic(transport, slot);
-        if self.clients.tls.is_none() {
-            return;
-        }
         let key = self.table.key(slot);
         let connection = self.table.at_mut(slot);
         if let (Some(session), false) = (&mut connection.tls, connection.ending) {
@@ -35,11 +32,9 @@ impl Connections {
 impl<T: Transport> Egress<'_, T> {
     /// Begins the handshake on a connection that is established.
     pub(crate) fn begin_securing(&mut self, key: ConnectionKey) {
-        let (Some(client), Some(connection)) =
-            (&self.connections.clients.tls, self.connections.table.find(key))
-        else {
-            return;
-        };
+        let Connections { table, hosts, .. } = &mut *self.connections;
+        let Some(connection) = table.find(key) else { return };
+        let Some(client) = &hosts[connection.host.index()].tls else { return };
         let user = self.users[connection.user].number;
         let session = connection.tls.insert(client.begin(self.now, user));
         connection.state = State::Securing;
@@ -56,21 +51,19 @@ impl<T: Transport> Egress<'_, T> {
     /// back as a visitor that the server has not seen.
     pub(crate) fn forget_tickets(&mut self, slot: UserSlot) {
         let user = &mut self.users[slot];
-        user.profile = None;
-        self.connections.clients.forget(user.number);
+        user.profiles.clear();
+        self.connections.hosts.iter().for_each(|host| host.forget(user.number));
     }
 }
 
 impl<T: Transport> Reaction<'_, T> {
     /// Bytes came on a connection with a session.
     pub(crate) fn handle_sealed(&mut self, key: ConnectionKey, bytes: &[u8]) {
-        let (Some(client), Some(connection)) =
-            (&self.connections.clients.tls, self.connections.table.find(key))
-        else {
-            return;
-        };
+        let Connections { table, hosts, readers, buffers, .. } = &mut *self.connections;
+        let Some(connection) = table.find(key) else { return };
+        let Some(client) = &hosts[connection.host.index()].tls else { return };
         let Some(session) = &mut connection.tls else { return };
-        let mut plain = std::mem::take(&mut self.connections.readers.plain);
+        let mut plain = std::mem::take(&mut readers.plain);
         let received = session.receive(client, self.now, bytes, &mut plain);
         if connection.state == State::Securing {
             self.counters.count_handshake(self.now, || session.take_spent());
@@ -79,16 +72,16 @@ impl<T: Transport> Reaction<'_, T> {
         connection.ending |= closed;
         let secured = received.is_ok() && session.is_secured() && connection.state == State::Securing;
         if !secured {
-            connection.answers.count(self.connections.buffers.take_records(session));
-            self.connections.buffers.send_records(session, self.transport, key);
+            connection.answers.count(buffers.take_records(session));
+            buffers.send_records(session, self.transport, key);
         } else {
             // The end of the handshake goes with the request, unless that went before.
             connection.state = State::Open;
             connection.secured = Some(session.stats(self.now));
             let agreed = if session.speaks_http2() { SpokenVersion::Http2 } else { SpokenVersion::Http11 };
             let spoken = *connection.spoken.get_or_insert(agreed);
-            let user = connection.user;
-            self.egress().note_version(user, spoken);
+            let (user, host) = (connection.user, connection.host);
+            self.egress().note_version(user, host, spoken);
             self.connections.table.start_limit(key.slot, self.now);
             self.egress().go_on_behind_handshake(key.slot);
             self.egress().pump(user);

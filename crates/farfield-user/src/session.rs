@@ -31,14 +31,15 @@ mod way;
 
 pub(crate) use way::is_last;
 
-use crate::book::{HttpVersion, Target};
+use crate::book::Target;
+use crate::host::HostName;
 use crate::outgoing::Outgoing;
 use crate::slots::PendingSlot;
 use crate::user::User;
 use bytes::Bytes;
 use failure::{Failed, Failures};
 use farfield_base::random::Stream;
-use farfield_base::{Duration, Instant, LoadCounts, Note, Outcome};
+use farfield_base::{Duration, HostNumber, Instant, LoadCounts, Note, Outcome};
 use farfield_http::http1::{Answering, RequestError};
 use farfield_http::http2::RequestBlock;
 use farfield_traffic::distribution::Distribution;
@@ -124,9 +125,11 @@ impl Clone for Sessions {
 }
 
 impl Sessions {
-    /// Sessions on `target`. Refuses a request that cannot be written as HTTP.
-    pub fn new(session: Session, target: &Target) -> Result<Sessions, RequestError> {
-        let recipes = session.states.iter().map(|state| Recipe::of(state, target));
+    /// Sessions on these hosts, of which the target is the first. Refuses a request that cannot be written as
+    /// HTTP, or whose URL is of none of them.
+    pub fn new(session: Session, targets: &[Target]) -> Result<Sessions, RequestError> {
+        let hosts = HostName::of_all(targets);
+        let recipes = session.states.iter().map(|state| Recipe::of(state, &hosts, targets));
         Ok(Sessions {
             recipes: recipes.collect::<Result<_, _>>()?,
             form_parts: session.forms.iter().map(FormParts::fixed).collect(),
@@ -134,7 +137,7 @@ impl Sessions {
             check_names: session.states.iter().map(|state| CheckNames::of(state, &session)).collect(),
             failures: Failures::of(Arc::new(Mask::of(&session.environment))),
             embedding: Arc::new(page::embedding()),
-            writer: Writer::new(target, session.page_load == PageLoad::Browser)?,
+            writer: Writer::new(Arc::clone(&hosts), targets, session.page_load == PageLoad::Browser)?,
             pending: Slab::new(),
             bodies: Vec::new(),
             counts: LoadCounts::default(),
@@ -230,7 +233,8 @@ impl Sessions {
         let User { visit, rng, number, .. } = user;
         let visit = visit.as_mut().expect("the user is in a session");
         let state = &session.states[usize::from(visit.state)];
-        let base = visit.base.take().unwrap_or_else(|| Box::new(writer.server.page(visit.page())));
+        let base =
+            visit.base.take().unwrap_or_else(|| Box::new(writer.servers.at(visit.host).page(visit.page())));
         visit.turn_page();
         let jar = session.cookies.then_some((&visit.jar, now));
         let filling = Filling { visit, session, user: *number, rng };
@@ -262,7 +266,9 @@ impl Sessions {
         };
         if session.page_load == PageLoad::Browser {
             std::mem::swap(&mut visit.referer, &mut visit.location);
+            visit.referer_host = visit.host;
         }
+        visit.host = written.host;
         visit.location.clear();
         visit.location.push_str(written.target());
         let state = u32::from(visit.state);
@@ -323,26 +329,26 @@ impl Sessions {
 
     /// A request for a stream of HTTP/2: its block and its body.
     pub(crate) fn for_stream(&mut self, slot: PendingSlot) -> (RequestBlock, Bytes) {
-        let scheme = if self.writer.server.is_secure() { "https" } else { "http" };
         let written = &self.pending[slot.index()].written;
+        let scheme = self.writer.servers.at(written.host).scheme();
         written.for_stream(scheme, &mut self.block, &mut self.outgoing)
     }
 
     /// Bytes of a stream of HTTP/3 for a request: its head, and its body.
     pub(crate) fn for_http3(&mut self, slot: PendingSlot) -> [Bytes; 2] {
-        let scheme = if self.writer.server.is_secure() { "https" } else { "http" };
         let written = &self.pending[slot.index()].written;
+        let scheme = self.writer.servers.at(written.host).scheme();
         written.for_http3(scheme, &mut self.block, &mut self.outgoing)
     }
 
-    /// The server's name or address, with the port where it is not the scheme's own.
-    pub(crate) fn host(&self) -> &str {
-        &self.writer.host
+    /// The hosts that requests are for, by number.
+    pub(crate) fn hosts(&self) -> &[HostName] {
+        &self.writer.hosts
     }
 
-    /// The version that requests are written for.
-    pub(crate) fn version(&self) -> HttpVersion {
-        self.writer.version()
+    /// The host that a pending request is for.
+    pub(crate) fn host_of(&self, slot: PendingSlot) -> HostNumber {
+        self.pending[slot.index()].written.host
     }
 
     pub(crate) fn expecting_bytes(&self, slot: PendingSlot) -> usize {

@@ -8,7 +8,7 @@ use crate::slots::{ConnectionSlot, DescriptorSlot, UserSlot};
 use crate::transport::{ConnectionKey, Transport};
 use crate::user::User;
 use crate::users::Following;
-use farfield_base::{Detail, Ending, Fault, Instant, Outcome, PagePart, Sample, Stamp};
+use farfield_base::{Detail, Ending, Fault, HostNumber, Instant, Outcome, PagePart, Sample, Stamp};
 use farfield_http::http1::Reply;
 use std::sync::Arc;
 
@@ -41,7 +41,8 @@ impl<T: Transport> Reaction<'_, T> {
             // As after a connection that failed, the user does not go on at once: others might not let it,
             // either.
             self.users[slot].failed = true;
-            let sample = never_begun(job, self.users[slot].number, self.now, outcome);
+            let host = self.users.itinerary.host_of(&job);
+            let sample = never_begun((job, host), self.users[slot].number, self.now, outcome);
             self.transport.record(Sample {
                 page: PagePart::Whole,
                 session: self.users[slot].session,
@@ -261,7 +262,8 @@ impl<T: Transport> Reaction<'_, T> {
             .collect();
         for (number, session, job) in waiting {
             self.counters.in_system.leave(self.now);
-            let sample = never_begun(job, number, self.now, Outcome::Unfinished);
+            let host = self.users.itinerary.host_of(&job);
+            let sample = never_begun((job, host), number, self.now, Outcome::Unfinished);
             self.transport.record(Sample { page: self.users.page_left_open(job), session, ..sample });
         }
         self.users.clear();
@@ -275,6 +277,11 @@ fn record<T: Transport>(transport: &mut T, sample: Sample) {
 }
 
 /// The sample of a request that never reached a connection.
-pub(crate) fn never_begun(job: Job, user: u32, now: Instant, outcome: Outcome) -> Sample {
-    Sample { due: job.due, done: now, user, request: job.request, outcome, ..Sample::EMPTY }
+pub(crate) fn never_begun(
+    (job, host): (Job, HostNumber),
+    user: u32,
+    now: Instant,
+    outcome: Outcome,
+) -> Sample {
+    Sample { due: job.due, done: now, user, request: job.request, host, outcome, ..Sample::EMPTY }
 }

@@ -5,16 +5,18 @@ use crate::egress::Egress;
 use crate::pool::{Idle, Pools};
 use crate::slots::{ConnectionSlot, FlowNumber, UserSlot};
 use crate::transport::{Transport, Wake};
+use farfield_base::HostNumber;
 
 impl<T: Transport> Egress<'_, T> {
     /// Gives a connection of a user's, which is open and on which nothing is asked, to the pool of the user's
     /// machine, where users share connections.
     pub(crate) fn give_back(&mut self, slot: ConnectionSlot) {
-        let Connection { user, ending, .. } = *self.connections.table.at(slot);
+        let Connection { user, host, ending, .. } = *self.connections.table.at(slot);
         // Connections that the server closes are about to fail.
         let Some(pools) = self.connections.pools.as_mut().filter(|_| !ending) else { return };
-        let stay = Idle { machine: self.transport.machine_of(self.users[user].number), since: self.now };
-        if pools.count(stay.machine) >= usize::from(self.connections.policy.pool_idle) {
+        let machine = self.transport.machine_of(self.users[user].number);
+        let stay = Idle { machine, host, since: self.now };
+        if pools.count(machine, host) >= usize::from(self.connections.policy.pool_idle) {
             self.drop_connection(slot);
             return;
         }
@@ -28,14 +30,14 @@ impl<T: Transport> Egress<'_, T> {
         self.connections.table.at_mut(slot).idle = Some(stay);
     }
 
-    /// Makes the connection that became idle last in the pool of the user's machine the user's; `None` if
-    /// there is none that is open on both sides.
-    pub(crate) fn take_idle(&mut self, slot: UserSlot) -> Option<ConnectionSlot> {
+    /// Makes the connection to `host` that became idle last in the pool of the user's machine the user's;
+    /// `None` if there is none that is open on both sides.
+    pub(crate) fn take_idle(&mut self, slot: UserSlot, host: HostNumber) -> Option<ConnectionSlot> {
         let pools = self.connections.pools.as_mut()?;
         let user = &mut self.users[slot];
         let table = &self.connections.table;
         let is_open = |at: &ConnectionSlot| table.at(*at).state == State::Open && !table.at(*at).ending;
-        let taken = pools.take(self.transport.machine_of(user.number), is_open)?;
+        let taken = pools.take((self.transport.machine_of(user.number), host), is_open)?;
         user.connections.push(taken);
         let connection = self.connections.table.at_mut(taken);
         (connection.user, connection.idle) = (slot, None);

@@ -126,6 +126,7 @@ impl Table {
 mod tests {
     use super::*;
     use crate::slots::UserSlot;
+    use farfield_base::HostNumber;
     use proptest::prelude::*;
 
     proptest! {
@@ -134,7 +135,7 @@ mod tests {
         fn limits_end_in_the_order_they_began(steps in prop::collection::vec((0u32..8, any::<bool>()), 1..200)) {
             let mut table = Table::new();
             for serial in 0..8 {
-                table.insert(Connection::new(serial, UserSlot::new(0), None));
+                table.insert(Connection::new(serial, (UserSlot::new(0), HostNumber::TARGET), None));
             }
             let mut model: Vec<(ConnectionSlot, Instant)> = Vec::new();
             for (time, (slot, start)) in steps.into_iter().enumerate() {

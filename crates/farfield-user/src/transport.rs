@@ -2,7 +2,7 @@
 
 use crate::slots::{ConnectionSlot, FlowNumber, UserSlot};
 use bytes::Bytes;
-use farfield_base::{Detail, Ending, Instant, Note, Outcome, Rule, Sample, TcpStats};
+use farfield_base::{Detail, Ending, HostNumber, Instant, Note, Outcome, Rule, Sample, TcpStats};
 use std::net::SocketAddr;
 
 /// The key by which a transport knows a connection of a population.
@@ -159,8 +159,9 @@ pub struct Backlog {
 /// The plane, seen from a population. No call re-enters the population: what follows from one is handed in
 /// later by `handle_*`.
 pub trait Transport {
-    /// Begins to connect, as client `user` (which chooses the source address), and returns when that was.
-    fn connect(&mut self, connection: ConnectionKey, user: u32) -> Instant;
+    /// Begins to connect to `host`, as client `user` (which chooses the source address), and returns when
+    /// that was.
+    fn connect(&mut self, connection: ConnectionKey, user: u32, host: HostNumber) -> Instant;
 
     /// Hands all of `bytes` to the transport, which keeps what cannot go at once, and returns when that was.
     fn send(&mut self, connection: ConnectionKey, bytes: &Bytes) -> Instant;
@@ -171,8 +172,8 @@ pub trait Transport {
         Backlog::default()
     }
 
-    /// Opens a socket for datagrams to the server (UDP), as client `user`, and returns when that was; to its
-    /// port `port`, which it reaches, or the one that connections have if that is absent.
+    /// Opens a socket for datagrams to a host (UDP), as client `user`, and returns when that was: `to` its
+    /// port, which it reaches, or the one that connections have if that is absent.
     /// There is no handshake to wait for: datagrams can be sent at once, and what comes back is handed in
     /// with [`handle_datagrams`](crate::Population::handle_datagrams). An error that ICMP reports for the
     /// socket is handed in as a failure: port unreachable as [`Failure::Refused`], all others as
@@ -180,7 +181,12 @@ pub trait Transport {
     /// nothing.
     ///
     /// Planes that carry no datagrams refuse HTTP/3 before the run, and need not have this.
-    fn open_datagrams(&mut self, _connection: ConnectionKey, _user: u32, _port: Option<u16>) -> Instant {
+    fn open_datagrams(
+        &mut self,
+        _connection: ConnectionKey,
+        _user: u32,
+        _to: (HostNumber, Option<u16>),
+    ) -> Instant {
         unreachable!("HTTP/3 is refused on a plane that carries no datagrams")
     }
 

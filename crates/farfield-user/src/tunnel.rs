@@ -51,7 +51,8 @@ fn read_reply(reader: &mut ReplyReader, bytes: &[u8], limits: &Limits) -> Result
 impl Connections {
     /// Asks the proxy that the connection has reached for a tunnel.
     pub(crate) fn begin_tunnel<T: Transport>(&mut self, transport: &mut T, key: ConnectionKey) {
-        let (Some(request), Some(connection)) = (&self.clients.tunnel, self.table.find(key)) else { return };
+        let Some(connection) = self.table.find(key) else { return };
+        let Some(request) = &self.hosts[connection.host.index()].tunnel else { return };
         connection.state = State::Tunnelling;
         transport.send(key, request);
     }
@@ -59,7 +60,7 @@ impl Connections {
     /// True if a proxy was asked for a tunnel and has not opened it.
     pub(crate) fn is_tunnelling(&mut self, key: ConnectionKey) -> bool {
         let is_waiting = |connection: &mut Connection| connection.state == State::Tunnelling;
-        self.clients.tunnel.is_some() && self.table.find(key).is_some_and(is_waiting)
+        self.has_tunnels && self.table.find(key).is_some_and(is_waiting)
     }
 }
 

@@ -64,6 +64,7 @@ impl<T: Transport> Reaction<'_, T> {
         let mut rng = self.load.stream(u64::from(number));
         let request = self.users.itinerary.first_page(number, &mut rng);
         let job = Job { request, pending: None, due, again: false, refusals: 0, first: true };
-        self.transport.record(never_begun(job, number, self.now, outcome));
+        let host = self.users.itinerary.host_of(&job);
+        self.transport.record(never_begun((job, host), number, self.now, outcome));
     }
 }

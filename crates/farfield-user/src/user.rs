@@ -2,7 +2,7 @@
 
 use crate::exchange::Job;
 use crate::held::Held;
-use crate::profile::Profile;
+use crate::profile::Profiles;
 use crate::session::visit::Visit;
 use crate::slots::ConnectionSlot;
 use farfield_base::random::Stream;
@@ -48,8 +48,8 @@ pub(crate) struct User {
     pub connections: SmallVec<[ConnectionSlot; 2]>,
     /// Position in its session, if it is in one with dependencies.
     pub visit: Option<Box<Visit>>,
-    /// Memory of the server's versions of HTTP, where these are as browsers choose them.
-    pub profile: Option<Box<Profile>>,
+    /// Memory of hosts' versions of HTTP, where these are as browsers choose them.
+    pub profiles: Profiles,
     /// Its place among those whose requests wait for streams; see the module `waiting`.
     pub watched: Option<Instant>,
 }
@@ -72,7 +72,7 @@ impl User {
             failed: false,
             connections: SmallVec::new(),
             visit: None,
-            profile: None,
+            profiles: Profiles::default(),
             watched: None,
         }
     }

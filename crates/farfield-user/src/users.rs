@@ -15,7 +15,8 @@ use crate::transport::Transport;
 use crate::user::User;
 use farfield_base::random::Stream;
 use farfield_base::{
-    Ending, Instant, Note, Outcome, PagePart, Sample, SessionBegin, SessionEnd, SpokenVersion, Stamp,
+    Ending, HostNumber, Instant, Note, Outcome, PagePart, Sample, SessionBegin, SessionEnd, SpokenVersion,
+    Stamp,
 };
 use farfield_http::Head;
 use farfield_http::http1::Fields;
@@ -308,15 +309,21 @@ impl Users {
         self.waiting.first().map(|(from, slot)| (*slot, *from))
     }
 
-    /// The version that the user's connections of TCP had last.
-    pub fn remembered(&self, slot: UserSlot) -> Option<SpokenVersion> {
-        let multiplexes = self[slot].profile.as_ref()?.multiplexes?;
+    /// The version that the user's connections of TCP to `host` had last.
+    pub fn remembered(&self, slot: UserSlot, host: HostNumber) -> Option<SpokenVersion> {
+        let multiplexes = self[slot].profiles.of(host)?.multiplexes?;
         Some(if multiplexes { SpokenVersion::Http2 } else { SpokenVersion::Http11 })
     }
 
-    /// The head of a reply to the user says this of alternatives.
-    pub fn note_alternative(&mut self, counters: &mut Counters, now: Instant, slot: UserSlot, found: Named) {
-        self[slot].profile.get_or_insert_default().note_alternative(now, found);
+    /// The head of a reply of `host` to the user says this of alternatives.
+    pub fn note_alternative(
+        &mut self,
+        counters: &mut Counters,
+        now: Instant,
+        (slot, host): (UserSlot, HostNumber),
+        found: Named,
+    ) {
+        self[slot].profiles.of_mut(host).note_alternative(now, found);
         counters.load.alternatives.elsewhere += u64::from(found == Named::Elsewhere);
     }
 }

@@ -18,7 +18,7 @@ use farfield_base::Outcome;
 impl<T: Transport> Egress<'_, T> {
     /// A request of the user's finds no connection that takes it: watches it, unless the user is watched.
     pub(crate) fn watch_waiting(&mut self, slot: UserSlot) {
-        if !self.connections.version.may_have_streams() {
+        if !self.connections.may_have_streams() {
             return;
         }
         if self.users.watch_waiting(slot, self.now) {
@@ -45,7 +45,9 @@ impl<T: Transport> Reaction<'_, T> {
                     break;
                 }
                 user.waiting.pop_front();
-                let sample = never_begun(job, user.number, self.now, Outcome::TimedOut);
+                let number = user.number;
+                let host = self.users.itinerary.host_of(&job);
+                let sample = never_begun((job, host), number, self.now, Outcome::TimedOut);
                 self.settle((slot, job), (None, Outcome::TimedOut.into()), sample);
             }
         }

@@ -12,7 +12,7 @@ use crate::shared::SharedLinks;
 use crate::slots::SharedLinkId;
 use crate::transit::{Crossing, SideEvent};
 use farfield_base::random::Seed;
-use farfield_base::{Duration, Merge, NetworkDrops};
+use farfield_base::{Duration, HostNumber, Merge, NetworkDrops};
 use farfield_net::link::NoJitter;
 use farfield_net::{LinkModel, LinkSpec, NodeKind};
 use farfield_user::ConnectionSlot;
@@ -106,7 +106,7 @@ impl DatagramScene {
         };
         for user in 0..network.acting() as u32 {
             let key = stage.key(user);
-            stage.side(user).open_datagram_socket(key, user, None);
+            stage.side(user).open_datagram_socket(key, user, (HostNumber::TARGET, None));
         }
         stage
     }
@@ -116,7 +116,7 @@ impl DatagramScene {
         let key = self.key(user);
         let side = self.side(user);
         side.hosts.close_datagram_socket(key);
-        side.open_datagram_socket(key, user, Some(port));
+        side.open_datagram_socket(key, user, (HostNumber::TARGET, Some(port)));
     }
 
     /// The key of a user's socket; its slots are dense on each side.

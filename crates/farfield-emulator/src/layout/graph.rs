@@ -98,6 +98,7 @@ impl Graph<'_> {
         };
         let (routes, shared) = plans.finish();
         let others = OtherServers {
+            of_hosts: Vec::new(),
             ways: if ends.len() > 1 {
                 ways_between(&route_of, hosts.len(), routes.len())
             } else {

@@ -161,7 +161,7 @@ impl Scene {
             server: Arc::new(self.server.clone()),
             flows: Flow::only(
                 document.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),
-                Itinerary::pages(requests, &target).expect("requests that can be written"),
+                Itinerary::pages(requests, &[target]).expect("requests that can be written"),
             ),
             policy: self.policy.clone(),
             events: EventPolicy::default(),

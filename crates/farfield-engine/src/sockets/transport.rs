@@ -6,7 +6,7 @@ use crate::sockets::arrivals::Arrivals;
 use crate::sockets::peers::Peers;
 use crate::sockets::unsent::Unsent;
 use bytes::Bytes;
-use farfield_base::{Instant, Note, Opened, Sample};
+use farfield_base::{HostNumber, Instant, Note, Opened, Sample};
 use farfield_net::Wheel;
 use farfield_os::clock::Clock;
 use farfield_os::datagram_socket::{self, Received};
@@ -45,6 +45,8 @@ pub(crate) struct SocketsTransport {
     /// No wake is due before this instant.
     quiet_until: Instant,
     target: SocketAddr,
+    /// The addresses of the hosts beside the target, by number.
+    hosts: Vec<SocketAddr>,
     /// The addresses that connections go to in place of the target, if they are several or change.
     peers: Option<Peers>,
     /// The Unix socket that connections go to in place of the target.
@@ -127,6 +129,7 @@ impl SocketsTransport {
             cuts_rows: true,
             quiet_until: Instant::ZERO,
             target,
+            hosts: Vec::new(),
             peers: None,
             unix: None,
             sources,
@@ -148,6 +151,11 @@ impl SocketsTransport {
         SocketsTransport { peers, ..self }
     }
 
+    /// With hosts beside the target, at these addresses.
+    pub fn beside(self, hosts: Vec<SocketAddr>) -> SocketsTransport {
+        SocketsTransport { hosts, ..self }
+    }
+
     /// With connections to a Unix socket, if there is one.
     pub fn with_unix_socket(self, unix: Option<SocketAddrUnix>) -> SocketsTransport {
         SocketsTransport { unix, ..self }
@@ -160,11 +168,12 @@ impl SocketsTransport {
         }
     }
 
-    /// The server of the next connection, which has this serial.
-    fn next_server(&mut self, serial: u32) -> SocketAddr {
-        match &mut self.peers {
-            Some(peers) => peers.next(serial),
-            None => self.target,
+    /// The server of the next connection to `host`, which has this serial.
+    fn next_server(&mut self, serial: u32, host: HostNumber) -> SocketAddr {
+        match (host.index().checked_sub(1), &mut self.peers) {
+            (Some(beside), _) => self.hosts[beside],
+            (None, Some(peers)) => peers.next(serial),
+            (None, None) => self.target,
         }
     }
 
@@ -421,9 +430,9 @@ impl SocketsTransport {
 }
 
 impl Transport for SocketsTransport {
-    fn connect(&mut self, key: ConnectionKey, user: u32) -> Instant {
+    fn connect(&mut self, key: ConnectionKey, user: u32, host: HostNumber) -> Instant {
         self.connects += 1;
-        let server = self.next_server(key.serial);
+        let server = self.next_server(key.serial, host);
         let (begun, connected) = self.begin(key, user, server);
         self.last_sent = begun;
         if connected.is_ok() && self.opened.is_some() {
@@ -456,9 +465,14 @@ impl Transport for SocketsTransport {
         self.find(key).map(of).unwrap_or_default()
     }
 
-    fn open_datagrams(&mut self, key: ConnectionKey, user: u32, port: Option<u16>) -> Instant {
+    fn open_datagrams(
+        &mut self,
+        key: ConnectionKey,
+        user: u32,
+        (host, port): (HostNumber, Option<u16>),
+    ) -> Instant {
         self.connects += 1;
-        let mut target = self.next_server(key.serial);
+        let mut target = self.next_server(key.serial, host);
         target.set_port(port.unwrap_or(target.port()));
         let (begun, opened) = self.begin_datagrams(key, user, &target);
         self.last_sent = begun;

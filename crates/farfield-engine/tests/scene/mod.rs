@@ -197,11 +197,12 @@ impl Scene {
         Settings {
             flows: Flow::only(
                 load.resolve(nothing).expect("a load"),
-                Itinerary::pages(requests, &target).expect("a book"),
+                Itinerary::pages(requests, &[target]).expect("a book"),
             ),
             policy: self.policy.clone(),
             events: EventPolicy::default(),
             tls: None,
+            hosts: Vec::new(),
             seed: Seed(1),
             requests_max: None,
             sessions: farfield_user::SessionLimits::default(),

@@ -49,6 +49,7 @@ pub(super) struct Batch {
     last_event: Optional<i64>,
     events: Optional<i32>,
     left: Optional<i32>,
+    host: Vec<i32>,
 }
 
 /// A column with nulls: the values that are there, and for each row whether it has one.
@@ -103,6 +104,7 @@ impl Batch {
         self.request.extend(all().map(|s| s.request as i32));
         self.class.extend(all().map(|s| i32::from(s.class)));
         self.status.extend(all().map(|s| i32::from(s.status)));
+        self.host.extend(all().map(|s| i32::from(s.host.0)));
         self.outcome.extend(all().map(|s| s.outcome));
         self.page.extend(all().map(|s| i32::from(s.page.code())));
         self.session.extend(all().map(session));
@@ -193,6 +195,7 @@ impl Batch {
         ];
         numbers.into_iter().for_each(|column| column.truncate(rows));
         self.page.truncate(rows);
+        self.host.truncate(rows);
         self.outcome.truncate(rows);
     }
 }
@@ -282,6 +285,7 @@ impl Encoder {
         for column in [&batch.events, &batch.left] {
             put_optional::<Int32Type>(&mut columns, pause, column)?;
         }
+        put::<Int32Type>(&mut columns, pause, &batch.host)?;
         let metadata = columns.close()?;
         Ok(Pages { bytes: sink.into_inner()?, metadata })
     }

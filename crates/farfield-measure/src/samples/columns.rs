@@ -21,7 +21,7 @@ pub enum Cell {
 pub type Column = (&'static str, fn(&Sample) -> Cell);
 
 /// All columns, in the order of the file.
-pub const COLUMNS: [Column; 33] = [
+pub const COLUMNS: [Column; 34] = [
     ("due_ns", |s| Cell::Number(s.due.as_ns() as i64)),
     ("connect_begun_ns", |s| at(s.connect_begun).into()),
     ("connected_ns", |s| at(s.connected).into()),
@@ -55,6 +55,7 @@ pub const COLUMNS: [Column; 33] = [
     ("last_event_ns", |s| s.events.and_then(|events| at(events.last)).into()),
     ("events", |s| s.events.map(|events| i64::from(events.events)).into()),
     ("left", |s| s.events.map(|events| i64::from(events.left)).into()),
+    ("host", |s| Cell::Number(s.host.0.into())),
 ];
 
 impl From<Option<i64>> for Cell {

@@ -19,6 +19,7 @@
 //! | `retransmits`, `out_of_order` | uint16, null if not recorded | the same |
 //! | `srtt_us` | uint32, null also if none was measured | the same |
 //! | `session` | uint32, null if none | as in the sample |
+//! | `host` | uint8 | the number of the host that was asked, 0 for the target |
 //! | `page` | uint8 | the code of [`PagePart`](farfield_base::PagePart) |
 //! | `outcome` | string | [`Outcome::name`](farfield_base::Outcome::name) |
 //!

@@ -6,8 +6,8 @@ use super::schema::{
 use super::{Keep, RunLabel};
 use crate::parquet_bounds::{self, OutOfBounds};
 use farfield_base::{
-    Bytes, Duration, EarlyData, EventStats, HttpStats, Instant, Outcome, PagePart, Sample, SpokenVersion,
-    Stamp, TcpStats, TlsStats, TlsVersion,
+    Bytes, Duration, EarlyData, EventStats, HostNumber, HttpStats, Instant, Outcome, PagePart, Sample,
+    SpokenVersion, Stamp, TcpStats, TlsStats, TlsVersion,
 };
 use parquet::basic::{Encoding, Repetition};
 use parquet::column::page::Page;
@@ -205,6 +205,7 @@ impl<R: ChunkReader + 'static> SamplesFile<R> {
             if version < 7 { of_streams(&stream) } else { columns.optional::<Int32Type>()? };
         let mut longest_gap = columns.since::<Int64Type>(8)?;
         let mut events = columns.events()?;
+        let mut host = if version < 9 { of_target(rows) } else { columns.required::<Int32Type>()? };
         let mut row = || -> Option<Result<Sample, SamplesError>> {
             Some(sample(Row {
                 due: due.next()?,
@@ -237,6 +238,7 @@ impl<R: ChunkReader + 'static> SamplesFile<R> {
                 http_version: http_version.next()?,
                 longest_gap: longest_gap.next()?,
                 events: events.next()?,
+                host: host.next()?,
             }))
         };
         std::iter::from_fn(&mut row).collect()
@@ -262,6 +264,11 @@ fn has_columns(found: &Type, own: &Type) -> bool {
 /// Pages of files that know nothing of pages.
 fn untracked(rows: usize) -> IntoIter<i32> {
     vec![PagePart::Untracked.code().into(); rows].into_iter()
+}
+
+/// Hosts of files that know nothing of others than the target.
+fn of_target(rows: usize) -> IntoIter<i32> {
+    vec![HostNumber::TARGET.0.into(); rows].into_iter()
 }
 
 /// Early data of files that know nothing of it: there was none.
@@ -307,6 +314,7 @@ struct Row {
     http_version: Option<i32>,
     longest_gap: Option<i64>,
     events: EventRow,
+    host: i32,
 }
 
 /// The columns of one row on events.
@@ -356,6 +364,7 @@ fn sample(row: Row) -> Result<Sample, SamplesError> {
         request: row.request as u32,
         class: short("class", row.class)?,
         status: short("status", row.status)?,
+        host: host(row.host)?,
         outcome: outcome(&row.outcome)?,
         tcp: tcp(&row)?,
         tls: tls(&row)?,
@@ -365,6 +374,11 @@ fn sample(row: Row) -> Result<Sample, SamplesError> {
         page: page(row.page)?,
         session: row.session.map_or(Sample::NO_SESSION, |session| session as u32),
     })
+}
+
+fn host(number: i32) -> Result<HostNumber, SamplesError> {
+    let known = usize::try_from(number).ok().filter(|number| *number < HostNumber::MOST);
+    known.map(HostNumber::at).ok_or_else(|| SamplesError::Value { column: "host", found: number.to_string() })
 }
 
 fn page(code: i32) -> Result<PagePart, SamplesError> {

@@ -23,7 +23,7 @@ use parquet::schema::types::{ColumnPath, SchemaDescPtr, SchemaDescriptor};
 use std::sync::Arc;
 
 /// Version of the columns and of the key-value metadata; it changes when readers must change.
-pub(super) const VERSION: u32 = 8;
+pub(super) const VERSION: u32 = 9;
 
 pub(super) const KEY_VERSION: &str = "farfield.samples_version";
 pub(super) const KEY_SCENARIO: &str = "farfield.scenario";
@@ -33,7 +33,7 @@ pub(super) const KEY_LEFT_OUT: &str = "farfield.left_out";
 pub(super) const KEY_COMPLETE: &str = "farfield.complete";
 
 /// Columns in order: the version that brought each, and how Parquet has it. None ever went.
-const COLUMNS: [(u32, &str); 33] = [
+const COLUMNS: [(u32, &str); 34] = [
     (1, "required int64 due_ns"),
     (1, "optional int64 connect_begun_ns"),
     (1, "optional int64 connected_ns"),
@@ -67,6 +67,7 @@ const COLUMNS: [(u32, &str); 33] = [
     (8, "optional int64 last_event_ns"),
     (8, "optional int32 events (INTEGER(32, false))"),
     (8, "optional int32 left (INTEGER(8, false))"),
+    (9, "required int32 host (INTEGER(8, false))"),
 ];
 
 /// The columns, in order.

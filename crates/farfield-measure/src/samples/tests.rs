@@ -6,8 +6,8 @@ use super::reader::in_memory;
 use super::writer::{BATCH_ROWS, GROUP_ROWS};
 use super::*;
 use farfield_base::{
-    Bytes, Duration, EarlyData, EventStats, HttpStats, Instant, Outcome, PagePart, Sample, SpokenVersion,
-    Stamp, TcpStats, TlsStats, TlsVersion,
+    Bytes, Duration, EarlyData, EventStats, HostNumber, HttpStats, Instant, Outcome, PagePart, Sample,
+    SpokenVersion, Stamp, TcpStats, TlsStats, TlsVersion,
 };
 use proptest::prelude::*;
 use std::cell::Cell;
@@ -47,6 +47,7 @@ fn sample(place: u64) -> Sample {
         number: (place % 10) as u32,
         request: (place % 3) as u32,
         class: (place % 2) as u16,
+        host: HostNumber::at((place % 3) as usize),
         status: if answered { 200 } else { 0 },
         outcome: if answered { Outcome::Ok } else { Outcome::TimedOut },
         tcp: NonZeroU8::new((place % 4) as u8).map(|syn_tries| TcpStats {
@@ -150,6 +151,7 @@ prop_compose! {
         (user, connection, number, request) in (any_number(), any_number(), any_number(), any_number()),
         session in any_number(),
         (class, status) in any::<(u16, u16)>(),
+        host in 0..HostNumber::MOST,
         outcome in prop::sample::select(Outcome::ALL.to_vec()),
         tcp in any_tcp_stats(),
         tls in any_tls_stats(),
@@ -159,10 +161,11 @@ prop_compose! {
         events in any_event_stats(),
     ) -> Sample {
         let (due, done) = (Instant::from_ns(due), Instant::from_ns(done));
+        let host = HostNumber::at(host);
         let longest_gap = Duration::from_ns(longest_gap);
         Sample {
             due, connect_begun, connected, sent, first_byte, done, body_bytes, reply_bytes,
-            user, connection, number, request, class, status, outcome, tcp, tls, http, page, session,
+            user, connection, number, request, class, host, status, outcome, tcp, tls, http, page, session,
             longest_gap, events,
         }
     }

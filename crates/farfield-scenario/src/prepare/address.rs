@@ -1,9 +1,12 @@
 //! Address of the server that a run asks, the others of its name, and those of them that are not asked.
 
+use crate::host::{HostSpec, PlannedHosts};
 use crate::http::HttpVersion;
 use crate::plane::PlannedPlane;
+use crate::tls::PlannedTls;
 use crate::{Scenario, ScenarioError, Url};
-use farfield_engine::plane::Plane;
+use farfield_engine::HostSettings;
+use farfield_engine::plane::{Plane, PlaneKind};
 use farfield_engine::sockets::PeerBook;
 use farfield_origin::{Origin, OriginConfig};
 use farfield_testbed::reach;
@@ -52,6 +55,25 @@ impl Scenario {
                 at(SocketAddr::from((servers.v4, servers.port)))
             }
         })
+    }
+
+    /// The hosts beside the target, each with its address.
+    pub(super) fn prepare_hosts(&self, planned: PlannedHosts) -> Result<Vec<HostSettings>, ScenarioError> {
+        let others = self.network.as_ref().map(|network| self.other_servers(network)).unwrap_or_default();
+        let numbers = self.servers_of_hosts();
+        let prepare = |((host, tls), number): ((HostSpec, Option<PlannedTls>), u16)| {
+            let address = match self.plane {
+                PlaneKind::Sockets => self.looked_up(&host.url)?.address,
+                PlaneKind::Emulated | PlaneKind::Simulated => {
+                    let servers =
+                        usize::from(number).checked_sub(1).map_or(self.servers(), |place| others[place]);
+                    SocketAddr::from((servers.v4, servers.port))
+                }
+            };
+            let tls = tls.map(PlannedTls::prepare).transpose()?;
+            Ok(HostSettings { name: host.name(), address, tls })
+        };
+        planned.hosts.into_iter().zip(numbers).map(prepare).collect()
     }
 
     /// Looks up the host of `url`, or what stands for it.

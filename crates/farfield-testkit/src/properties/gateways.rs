@@ -301,11 +301,11 @@ fn users() -> Plan {
     Plan {
         flows: Flow::only(
             document.load.resolve(&mut |_| unreachable!("no files")).expect("a load"),
-            Itinerary::pages(requests, &target).expect("requests that can be written"),
+            Itinerary::pages(requests, &[target]).expect("requests that can be written"),
         ),
         policy: Policy::default(),
         events: EventPolicy::default(),
-        tls: None,
+        tls: Vec::new(),
         seed: Seed(1),
         worker: 0,
         workers: 1,

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use farfield_base::random::Seed;
-use farfield_base::{Duration, Instant, Outcome, Sample, Window};
+use farfield_base::{Duration, HostNumber, Instant, Outcome, Sample, Window};
 use farfield_traffic::session::data::DataSpec;
 use farfield_traffic::session::template::Template;
 use farfield_traffic::session::{Session, SessionSpec};
@@ -32,7 +32,7 @@ struct Stage {
 }
 
 impl Transport for Stage {
-    fn connect(&mut self, connection: ConnectionKey, _user: u32) -> Instant {
+    fn connect(&mut self, connection: ConnectionKey, _user: u32, _host: HostNumber) -> Instant {
         self.events.push_back(Event::Connected(connection));
         self.now
     }
@@ -74,7 +74,7 @@ fn population(itinerary: Itinerary, load: &str) -> Population {
         flows: Flow::only(load.load.resolve(&mut |_| unreachable!("no files")).expect("a load"), itinerary),
         policy: Policy::default(),
         events: EventPolicy::default(),
-        tls: None,
+        tls: Vec::new(),
         seed: Seed(1),
         worker: 0,
         workers: 1,
@@ -93,7 +93,7 @@ fn play_resolved(session: Session, replies: &[u8]) -> Vec<Bytes> {
         secure: false,
         proxy: None,
     };
-    let Ok(itinerary) = Itinerary::sessions(session, &target) else { return Vec::new() };
+    let Ok(itinerary) = Itinerary::sessions(session, &[target]) else { return Vec::new() };
     let mut population = population(itinerary, "{ model = 'closed', users = 1 }");
     let mut stage = Stage::default();
     population.start(&mut stage);
@@ -232,7 +232,7 @@ fn play_stream(stream: &[u8], size: usize, end: StreamEnd, think: &str) -> Optio
         secure: false,
         proxy: None,
     };
-    let itinerary = Itinerary::pages(requests, &target).expect("requests that can be written");
+    let itinerary = Itinerary::pages(requests, &[target]).expect("requests that can be written");
     let mut population =
         population(itinerary, &format!("{{ model = 'closed', users = 1, think = '{think}' }}"));
     let mut stage = Stage::default();

@@ -3,7 +3,7 @@
 //! Nothing of an object is kept but how long it is fresh and its validators: bodies are of no use here.
 
 use super::jar::date;
-use farfield_base::{Duration, Instant};
+use farfield_base::{Duration, HostNumber, Instant};
 use farfield_http::http1::Fields;
 
 /// Objects that a cache holds; the one kept first makes room.
@@ -112,10 +112,10 @@ impl Kept {
     }
 }
 
-/// The key of what is asked for: FNV-1a, of 64 bits.
-pub(crate) fn key(target: &str) -> u64 {
-    target
-        .bytes()
+/// The key of what is asked for of a host: FNV-1a, of 64 bits.
+pub(crate) fn key(host: HostNumber, target: &str) -> u64 {
+    std::iter::once(host.0)
+        .chain(target.bytes())
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 

@@ -1,13 +1,15 @@
 //! A user's cookies (RFC 6265).
 //!
-//! Users talk to one server over one scheme, so that a cookie's host is always the same: a Domain that is
-//! not the server's refuses the cookie, and so does Secure over plain HTTP, but from this machine itself, as
-//! browsers and curl have it. What is left is name, value, path and when it ends. Time is the run's; an
-//! Expires counts from the reply's own Date or, without one, is only distinguished from the past, by which
-//! servers delete. A jar takes a cookie's bytes and 40 more for each.
+//! A cookie goes to the host that set it, whatever its port and scheme, or to all hosts of its Domain, which
+//! must be that host's; Secure over plain HTTP refuses it, but from this machine itself, as browsers and curl
+//! have it. Time is the run's; an Expires counts from the reply's own Date or, without one, is only
+//! distinguished from the past, by which servers delete. A jar takes a cookie's bytes and 64 more for each.
+//!
+//! Not known are the public suffixes, under which anybody may have a name: a Domain of one label alone, such
+//! as `org`, is refused (section 5.3, step 5).
 
 use farfield_base::calendar::days_since_1970;
-use farfield_base::{Duration, Instant};
+use farfield_base::{Duration, HostNumber, Instant};
 use std::fmt;
 use std::net::IpAddr;
 
@@ -26,6 +28,9 @@ pub(crate) struct Jar {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Cookie {
+    scope: CookieScope,
+    /// It goes over TLS alone.
+    secure: bool,
     /// `name=value`, as it is sent.
     pair: Box<[u8]>,
     name_len: u16,
@@ -35,7 +40,68 @@ struct Cookie {
     ends: Instant,
 }
 
+/// The hosts that a cookie goes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum CookieScope {
+    /// All of the name of this one.
+    Host(HostNumber),
+    /// All of a domain, in lower case.
+    Domain(Box<str>),
+}
+
+/// A host as cookies know it: by its name, and not by its port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CookieHost {
+    /// Name or address, without the port, in lower case.
+    name: Box<str>,
+    /// The number of the first host of this name.
+    first: HostNumber,
+    /// The scheme is https.
+    secure: bool,
+    /// It is this machine: nobody listens on the way there (W3C Secure Contexts section 3.1).
+    is_here: bool,
+}
+
+impl CookieHost {
+    /// The only host there is, with this authority.
+    pub fn of(authority: &str, secure: bool) -> CookieHost {
+        let name = without_port(authority).trim_end_matches('.').to_ascii_lowercase();
+        let is_here = is_this_machine(&name);
+        CookieHost { name: name.into(), first: HostNumber::TARGET, secure, is_here }
+    }
+
+    /// The host behind others.
+    pub fn behind<'a>(&self, mut others: impl ExactSizeIterator<Item = &'a CookieHost>) -> CookieHost {
+        let own = others.len();
+        let first = others.position(|other| other.name == self.name).unwrap_or(own);
+        CookieHost { first: HostNumber::at(first), ..self.clone() }
+    }
+
+    /// True if cookies that are secure go there.
+    fn is_trusted(&self) -> bool {
+        self.secure || self.is_here
+    }
+}
+
+/// A request that cookies go with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked<'a, 't> {
+    pub host: &'a CookieHost,
+    /// Path and query.
+    pub target: &'t [u8],
+    pub now: Instant,
+}
+
 impl Cookie {
+    /// True if it goes to the host.
+    fn is_for(&self, host: &CookieHost) -> bool {
+        let is_in_scope = match &self.scope {
+            CookieScope::Host(first) => *first == host.first,
+            CookieScope::Domain(domain) => covers(domain, &host.name),
+        };
+        is_in_scope && (!self.secure || host.is_trusted())
+    }
+
     fn name(&self) -> &[u8] {
         &self.pair[..usize::from(self.name_len)]
     }
@@ -54,10 +120,8 @@ impl Cookie {
 pub(crate) struct Setter<'a> {
     /// The target that was asked for: path and query.
     pub target: &'a [u8],
-    /// The server's name or address, with or without a port.
-    pub host: &'a str,
-    /// The scheme is https.
-    pub secure: bool,
+    /// The host that was asked.
+    pub host: &'a CookieHost,
     /// Instant at which the reply's head came.
     pub now: Instant,
     /// The reply's Date, as it says.
@@ -130,7 +194,8 @@ impl Jar {
         if controls(name) || controls(value) {
             return Err(Refusal::Controls);
         }
-        let (mut path, mut max_age, mut expires) = (None, None, None);
+        let (mut path, mut max_age, mut expires, mut secure) = (None, None, None, false);
+        let mut scope = CookieScope::Host(setter.host.first);
         for part in parts {
             let (key, value) = match part.iter().position(|byte| *byte == b'=') {
                 Some(equals) => (part[..equals].trim_ascii(), part[equals + 1..].trim_ascii()),
@@ -141,12 +206,14 @@ impl Jar {
             match key.len() {
                 4 if is("path") => path = value.starts_with(b"/").then_some(value),
                 6 if is("domain") && !value.is_empty() => match text() {
-                    Some(domain) if covers(domain, setter.host) => {}
+                    Some(domain) if covers(domain, &setter.host.name) => {
+                        let domain = domain.strip_prefix('.').unwrap_or(domain).to_ascii_lowercase();
+                        scope = CookieScope::Domain(domain.into());
+                    }
                     _ => return Err(Refusal::OtherHost(String::from_utf8_lossy(value).into_owned())),
                 },
-                6 if is("secure") && !setter.secure && !is_this_machine(setter.host) => {
-                    return Err(Refusal::NotSecure);
-                }
+                6 if is("secure") && !setter.host.is_trusted() => return Err(Refusal::NotSecure),
+                6 if is("secure") => secure = true,
                 7 if is("max-age") => max_age = text().and_then(|text| text.parse::<i64>().ok()).or(max_age),
                 7 if is("expires") => expires = text().and_then(date).or(expires),
                 _ => {}
@@ -157,7 +224,10 @@ impl Jar {
             return Err(Refusal::TooLong(PATH_BYTES_MAX));
         }
         let ends = ending(max_age, expires, setter);
-        let same = |old: &&mut Cookie| old.name() == name && old.value() == value && old.path() == path;
+        let same = |old: &&mut Cookie| {
+            let is_same = old.name() == name && old.value() == value && old.path() == path;
+            is_same && old.scope == scope && old.secure == secure
+        };
         if let Some(known) = self.cookies.iter_mut().find(same)
             && ends > setter.now
         {
@@ -166,13 +236,15 @@ impl Jar {
         }
         let pair = [name, b"=", value].concat().into_boxed_slice();
         let path = (path != b"/").then(|| path.into());
-        self.put(Cookie { pair, name_len: name.len() as u16, path, ends }, setter.now);
+        self.put(Cookie { scope, secure, pair, name_len: name.len() as u16, path, ends }, setter.now);
         Ok(())
     }
 
-    /// A cookie of the same name and path is replaced, in its place (section 5.3, step 11).
+    /// A cookie of the same name, hosts and path is replaced, in its place (section 5.3, step 11).
     fn put(&mut self, cookie: Cookie, now: Instant) {
-        let same = |old: &Cookie| old.name() == cookie.name() && old.path == cookie.path;
+        let same = |old: &Cookie| {
+            old.name() == cookie.name() && old.path == cookie.path && old.scope == cookie.scope
+        };
         let place = self.cookies.iter().position(same);
         match (place, cookie.ends > now) {
             (Some(place), true) => self.cookies[place] = cookie,
@@ -190,14 +262,12 @@ impl Jar {
         }
     }
 
-    /// The `name=value` of each cookie that goes with a request for `target`, in the order of section 5.4.
-    pub fn pairs<'a, 't>(
-        &'a self,
-        target: &'t [u8],
-        now: Instant,
-    ) -> impl Iterator<Item = &'a [u8]> + use<'a, 't> {
-        let path = path_of(target);
-        let goes = move |cookie: &&Cookie| cookie.ends > now && path_matches(path, cookie.path());
+    /// The `name=value` of each cookie that goes with a request, in the order of section 5.4.
+    pub fn pairs<'a, 't>(&'a self, asked: Asked<'t, 't>) -> impl Iterator<Item = &'a [u8]> + use<'a, 't> {
+        let path = path_of(asked.target);
+        let goes = move |cookie: &&Cookie| {
+            cookie.ends > asked.now && cookie.is_for(asked.host) && path_matches(path, cookie.path())
+        };
         self.cookies.iter().filter(goes).map(|cookie| &*cookie.pair)
     }
 }
@@ -227,18 +297,15 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-/// True if the host is this machine by its name or address: nobody listens on the way there (W3C Secure
-/// Contexts section 3.1).
+/// True if the host, in lower case, is this machine by its name or address.
 fn is_this_machine(host: &str) -> bool {
-    let host = without_port(host).trim_end_matches('.').to_ascii_lowercase();
     host == "localhost"
         || host.ends_with(".localhost")
         || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// True if a Domain attribute covers the host (section 5.1.3), of which a port says nothing.
+/// True if a Domain attribute covers the host (section 5.1.3).
 fn covers(domain: &str, host: &str) -> bool {
-    let host = without_port(host);
     let domain = domain.strip_prefix('.').unwrap_or(domain);
     if host.eq_ignore_ascii_case(domain) {
         return true;
@@ -246,6 +313,7 @@ fn covers(domain: &str, host: &str) -> bool {
     let Some(split) = host.len().checked_sub(domain.len() + 1) else { return false };
     let is_name = host.parse::<IpAddr>().is_err();
     is_name
+        && domain.contains('.')
         && host.is_char_boundary(split)
         && host.as_bytes()[split] == b'.'
         && host[split + 1..].eq_ignore_ascii_case(domain)
@@ -324,35 +392,74 @@ mod tests {
         Instant::ZERO + Duration::from_secs(seconds)
     }
 
-    fn setter(target: &str) -> Setter<'_> {
-        Setter {
-            target: target.as_bytes(),
-            host: "www.shop.org:8080",
-            secure: false,
-            now: at(10),
-            date: Some(b"Sun, 06 Nov 1994 08:49:37 GMT"),
-        }
+    fn shop() -> CookieHost {
+        CookieHost::of("www.shop.org:8080", false)
+    }
+
+    fn setter<'a>(host: &'a CookieHost, target: &'a str) -> Setter<'a> {
+        Setter { target: target.as_bytes(), host, now: at(10), date: Some(b"Sun, 06 Nov 1994 08:49:37 GMT") }
     }
 
     fn jar(fields: &[(&str, &str)]) -> Jar {
         let mut jar = Jar::default();
-        fields.iter().for_each(|(target, field)| drop(jar.set(field.as_bytes(), setter(target))));
+        fields.iter().for_each(|(target, field)| drop(jar.set(field.as_bytes(), setter(&shop(), target))));
         jar
     }
 
     fn sent(jar: &Jar, target: &str, seconds: u64) -> String {
-        let pairs =
-            jar.pairs(target.as_bytes(), at(seconds)).map(|pair| String::from_utf8_lossy(pair).into_owned());
+        sent_to(&shop(), jar, target, seconds)
+    }
+
+    fn sent_to(host: &CookieHost, jar: &Jar, target: &str, seconds: u64) -> String {
+        let asked = Asked { host, target: target.as_bytes(), now: at(seconds) };
+        let pairs = jar.pairs(asked).map(|pair| String::from_utf8_lossy(pair).into_owned());
         pairs.collect::<Vec<_>>().join("; ")
+    }
+
+    /// Cookies are of names, and not of ports and schemes; a Domain takes them further, and Secure keeps them
+    /// back.
+    #[test]
+    fn cookies_go_to_the_hosts_that_they_are_for() {
+        let mut hosts: Vec<CookieHost> = Vec::new();
+        for (authority, secure) in [
+            ("shop.test", false),
+            ("shop.test", true),
+            ("API.shop.test:8443", true),
+            ("cdn.test", false),
+            ("www.api.shop.test", false),
+        ] {
+            let host = CookieHost::of(authority, secure).behind(hosts.iter());
+            hosts.push(host);
+        }
+        let mut jar = Jar::default();
+        for (host, field) in [
+            (0, "a=1"),
+            (1, "b=2; Secure"),
+            (2, "c=3; Domain=shop.test"),
+            (2, "d=4; domain=.Api.Shop.Test; secure"),
+            (3, "a=5"),
+        ] {
+            let set = jar.set(field.as_bytes(), setter(&hosts[host], "/"));
+            assert_eq!(set, Ok(()), "{field}");
+        }
+        for field in ["e=6; Domain=test", "e=6; Domain=api.shop.test"] {
+            assert!(jar.set(field.as_bytes(), setter(&hosts[0], "/")).is_err(), "{field}");
+        }
+        let sent: Vec<String> = hosts.iter().map(|host| sent_to(host, &jar, "/", 11)).collect();
+        assert_eq!(sent, ["a=1; c=3", "a=1; b=2; c=3", "c=3; d=4", "a=5", "c=3"]);
+        // The same name elsewhere is another cookie, and here the same one.
+        jar.set(b"a=7", setter(&hosts[1], "/")).expect("a cookie");
+        assert_eq!(sent_to(&hosts[0], &jar, "/", 11), "a=7; c=3");
+        assert_eq!(sent_to(&hosts[3], &jar, "/", 11), "a=5");
     }
 
     /// A server that sets cookies without end, each as long as it may be and longer.
     #[test]
     fn a_jar_takes_so_much_and_no_more() {
-        let mut own = Jar::default();
+        let (mut own, shop) = (Jar::default(), shop());
         for number in 0..10_000 {
             let (long, path) = ("v".repeat(BYTES_MAX - 5), "p".repeat(PATH_BYTES_MAX - 1));
-            let mut set = |field: String, target: &str| own.set(field.as_bytes(), setter(target));
+            let mut set = |field: String, target: &str| own.set(field.as_bytes(), setter(&shop, target));
             assert_eq!(set(format!("{number:05}={long}; Path=/{path}"), "/"), Ok(()));
             assert_eq!(set(format!("{number:05}={long}v"), "/"), Err(Refusal::TooLong(BYTES_MAX)));
             let too_long = Err(Refusal::TooLong(PATH_BYTES_MAX));
@@ -394,9 +501,10 @@ mod tests {
         assert_eq!(sent(&jar, "/", 15), "b=2; c=3; d=4");
         assert_eq!(sent(&jar, "/", 20), "c=3; d=4");
         let mut jar = jar;
-        let undated = Setter { date: None, ..setter("/") };
+        let shop = shop();
+        let undated = Setter { date: None, ..setter(&shop, "/") };
         for (field, setter) in [
-            ("d=; Max-Age=0", setter("/")),
+            ("d=; Max-Age=0", setter(&shop, "/")),
             ("c=x; expires=Thu, 01-Jan-1970 00:00:00 GMT", undated),
             ("e=x; expires=Wed, 31 Dec 2025 23:59:59 GMT", undated),
         ] {
@@ -423,18 +531,20 @@ mod tests {
             assert!(!jar(&[("/", field)]).is_empty(), "{field}");
         }
         assert!(
-            !covers("0.0.1", "127.0.0.1:80")
-                && covers("127.0.0.1", "127.0.0.1:80")
-                && covers("::1", "[::1]:80")
+            !covers("0.0.1", "127.0.0.1")
+                && covers("127.0.0.1", "127.0.0.1")
+                && covers("::1", without_port("[::1]:80"))
+                && !covers("org", "shop.org")
         );
     }
 
     #[test]
     fn a_secure_cookie_needs_a_secure_server() {
         let mut jar = Jar::default();
-        assert_eq!(jar.set(b"a=1; Secure", setter("/")), Err(Refusal::NotSecure));
-        assert_eq!(jar.set(b"a=1; Secure", Setter { secure: true, ..setter("/") }), Ok(()));
-        assert_eq!(sent(&jar, "/", 11), "a=1");
+        let secure = CookieHost::of("www.shop.org", true);
+        assert_eq!(jar.set(b"a=1; Secure", setter(&shop(), "/")), Err(Refusal::NotSecure));
+        assert_eq!(jar.set(b"a=1; Secure", setter(&secure, "/")), Ok(()));
+        assert_eq!((sent_to(&secure, &jar, "/", 11), sent(&jar, "/", 11)), ("a=1".into(), String::new()));
         for (host, is_kept) in [
             ("localhost", true),
             ("LOCALHOST:9101", true),
@@ -446,7 +556,8 @@ mod tests {
             ("192.0.2.1", false),
             ("notlocalhost", false),
         ] {
-            let set = Jar::default().set(b"a=1; Secure", Setter { host, ..setter("/") });
+            let host_of = CookieHost::of(host, false);
+            let set = Jar::default().set(b"a=1; Secure", setter(&host_of, "/"));
             assert_eq!(set.is_ok(), is_kept, "{host}");
         }
     }
@@ -481,10 +592,10 @@ mod tests {
         fn any_field_leaves_a_jar_that_can_be_sent(fields in prop::collection::vec("\\PC{0,40}|[a-c]=[a-z; =]{0,9}(; (path|max-age|expires|domain)=\\PC{0,12})?", 0..80)) {
             let mut jar = Jar::default();
             for field in &fields {
-                let _ = jar.set(field.as_bytes(), setter("/x"));
+                let _ = jar.set(field.as_bytes(), setter(&shop(), "/x"));
             }
             prop_assert!(jar.cookies.len() <= COOKIES_MAX);
-            for pair in jar.pairs(b"/x/y", at(11)) {
+            for pair in jar.pairs(Asked { host: &shop(), target: b"/x/y", now: at(11) }) {
                 prop_assert!(pair.contains(&b'=') && !pair.contains(&b';') && !pair.contains(&b'\n'));
             }
         }

@@ -19,7 +19,7 @@ use super::{PendingRequest, RequestRole, Sessions};
 use crate::exchange::Job;
 use crate::user::User;
 use farfield_base::random::Stream;
-use farfield_base::{Ending, Instant, KeptExchange, Outcome};
+use farfield_base::{Ending, HostNumber, Instant, KeptExchange, Outcome};
 use farfield_http::Head;
 use farfield_http::http1::Fields;
 use farfield_traffic::session::extract::Wanted;
@@ -71,8 +71,8 @@ pub(super) struct Intake {
 /// Target of a redirect.
 #[derive(Debug)]
 enum Onward {
-    /// There: path and query.
-    To(String),
+    /// There: a host, and path and query.
+    To(HostNumber, String),
     /// To where it is not followed, for this reason.
     Nowhere(Outcome),
 }
@@ -80,7 +80,7 @@ enum Onward {
 impl Onward {
     /// True if the user goes on there, so that this reply is of no more interest.
     fn is_followed(onward: &Option<Onward>) -> bool {
-        matches!(onward, Some(Onward::To(_)))
+        matches!(onward, Some(Onward::To(..)))
     }
 }
 
@@ -99,8 +99,8 @@ impl Sessions {
         let visit = user.visit.as_mut().expect("the user is in a session");
         if self.session.cookies && head.sets_cookie {
             let (cookies, date) = cookies(fields);
-            let (host, secure) = (&*self.writer.host, self.writer.server.is_secure());
-            let setter = Setter { target: written.target_bytes(), host, secure, now, date };
+            let host = self.writer.servers.at(written.host).cookie_host();
+            let setter = Setter { target: written.target_bytes(), host, now, date };
             keep(&cookies, setter, visit, self.tracer.as_ref());
         }
         let state = usize::from(visit.state);
@@ -123,12 +123,13 @@ impl Sessions {
             && matches!(head.status, 301 | 302 | 303 | 307 | 308)
             && let Some(location) = fields.named("location").last()
         {
-            let server = &self.writer.server;
-            let target = server.resolve(&server.page(written.target()), &String::from_utf8_lossy(location));
+            let servers = &self.writer.servers;
+            let base = servers.at(written.host).page(written.target());
+            let target = servers.resolve(&base, &String::from_utf8_lossy(location));
             intake.onward = Some(match target {
                 None => Onward::Nowhere(Outcome::RedirectElsewhere),
                 Some(_) if redirects == 0 => Onward::Nowhere(Outcome::RedirectLoop),
-                Some(target) => Onward::To(target),
+                Some((host, target)) => Onward::To(host, target),
             });
         }
         if Onward::is_followed(&intake.onward) {
@@ -187,8 +188,8 @@ impl Sessions {
             return;
         }
         let request = self.session.found(visit.state);
-        let mut base =
-            visit.base.take().unwrap_or_else(|| Box::new(self.writer.server.page(&visit.location)));
+        let page = || Box::new(self.writer.servers.at(visit.host).page(&visit.location));
+        let mut base = visit.base.take().unwrap_or_else(page);
         for named in named {
             match named {
                 Named::Base(href) => {
@@ -197,8 +198,8 @@ impl Sessions {
                     }
                 }
                 Named::Object(reference) => {
-                    if let Some(target) = self.writer.server.resolve(&base, &reference) {
-                        self.object(user, job, now, request, &target);
+                    if let Some((host, target)) = self.writer.servers.resolve(&base, &reference) {
+                        self.object(user, job, now, request, (host, &target));
                     }
                 }
             }
@@ -252,8 +253,9 @@ impl Sessions {
         };
         let state = &session.states[usize::from(visit.state)];
         let judged = match &intake.onward {
-            Some(Onward::To(target)) => {
-                self.redirect(user, job, now, &written, Redirect { status, target, left: redirects });
+            Some(Onward::To(host, target)) => {
+                let redirect = Redirect { status, host: *host, target, left: redirects };
+                self.redirect(user, job, now, &written, redirect);
                 self.recycle(intake);
                 return outcome;
             }
@@ -281,8 +283,10 @@ impl Sessions {
 
     /// Asks for the objects that a state embeds whatever its page says.
     fn objects_of(&mut self, state: &State, user: &mut User, job: Job, now: Instant) {
-        for (place, target) in state.embedded.iter().enumerate() {
-            self.object(user, job, now, state.embedded_first + place as u32, target);
+        let visit = user.visit.as_ref().expect("the user is in a session");
+        let (recipes, number) = (Arc::clone(&self.recipes), usize::from(visit.state));
+        for (place, (host, target)) in recipes[number].embedded.iter().enumerate() {
+            self.object(user, job, now, state.embedded_first + place as u32, (*host, target));
         }
     }
 
@@ -296,7 +300,8 @@ impl Sessions {
     ) -> Outcome {
         let visit = user.visit.as_mut().expect("the user is in a session");
         if let (Some(status @ (200 | 304)), Some(kept)) = (about.status, &intake.kept) {
-            visit.cache.keep(cache::key(written.target()), kept.clone(), status == 304);
+            let key = cache::key(written.host, written.target());
+            visit.cache.keep(key, kept.clone(), status == 304);
         }
         if about.outcome != Outcome::Ok {
             self.note_failed(about, &intake, written.target().into(), None);
@@ -327,12 +332,13 @@ impl Sessions {
         job: Job,
         now: Instant,
         written: &Written,
-        Redirect { status, target, left }: Redirect<'_>,
+        Redirect { status, host, target, left }: Redirect<'_>,
     ) {
         let visit = user.visit.as_mut().expect("the user is in a session");
         let jar = self.session.cookies.then_some((&visit.jar, now));
         let recipe = &self.recipes[usize::from(visit.state)];
-        let next = self.writer.redirected(written, recipe, (status, target), &visit.referer, jar);
+        let next = self.writer.redirected(written, recipe, (status, host, target), visit, jar);
+        visit.host = host;
         visit.location.clear();
         visit.location.push_str(target);
         let slot = self.pend(next, RequestRole::Main { redirects: left - 1 }, now);
@@ -340,9 +346,16 @@ impl Sessions {
     }
 
     /// Asks for what is embedded in the page, once, and not if the user has it fresh.
-    fn object(&mut self, user: &mut User, job: Job, now: Instant, request: u32, target: &str) {
+    fn object(
+        &mut self,
+        user: &mut User,
+        job: Job,
+        now: Instant,
+        request: u32,
+        (host, target): (HostNumber, &str),
+    ) {
         let visit = user.visit.as_mut().expect("the user is in a session");
-        let key = cache::key(target);
+        let key = cache::key(host, target);
         if visit.seen.len() >= OBJECTS_MAX {
             self.counts.objects_left_out += u64::from(!visit.seen.contains(&key));
             return;
@@ -356,7 +369,7 @@ impl Sessions {
         };
         let Ask::With(lines) = lines else { return };
         let jar = self.session.cookies.then_some((&visit.jar, now));
-        let written = self.writer.object(target, &lines, &visit.location, jar);
+        let written = self.writer.object((host, target), &lines, visit, jar);
         let slot = self.pend(written, RequestRole::Object, now);
         user.embed(job.led_to(request, Some(slot), now));
     }
@@ -506,6 +519,7 @@ impl Intake {
 /// A reply's redirect of the user, with the number of redirects that are left.
 struct Redirect<'a> {
     status: u16,
+    host: HostNumber,
     target: &'a str,
     left: u8,
 }

@@ -3,15 +3,17 @@
 
 use super::encoding::{Encoding, Entry, FileHeader};
 use super::form::Form;
-use super::jar::Jar;
+use super::jar::{Asked, Jar};
 use super::text::{Filling, TextContext};
-use super::urls::Server;
+use super::urls::{Server, Servers};
+use super::visit::Visit;
 use crate::book::HttpVersion;
 use crate::book::Target;
 use crate::expect::{check_expectation, is_expectation};
+use crate::host::{self, HostName};
 use crate::outgoing::Outgoing;
 use bytes::{Bytes, BytesMut};
-use farfield_base::Instant;
+use farfield_base::{HostNumber, Instant};
 use farfield_http::http1::{Answering, RequestError, RequestHead, Version};
 use farfield_http::http2::{self, CommonFields, RequestBlock};
 use farfield_http::http3;
@@ -19,6 +21,7 @@ use farfield_traffic::session::{FormOf, Piece, State, Text, UploadContent};
 use http::Method;
 use smallvec::SmallVec;
 use std::borrow::Cow;
+use std::sync::Arc;
 use url::Url;
 
 /// A request as it will be sent.
@@ -31,6 +34,8 @@ pub(crate) struct Written {
     /// Range of its target in `bytes`.
     target: (u32, u32),
     pub method: Method,
+    /// The host that it is for.
+    pub host: HostNumber,
     version: HttpVersion,
 }
 
@@ -121,17 +126,21 @@ impl Written {
 #[derive(Debug, Clone)]
 pub(crate) struct Recipe {
     method: Method,
+    /// The host of a path that does not begin with a value.
+    host: HostNumber,
     path: Option<Text>,
     /// The target, where it is the same each time.
     fixed_path: Option<Box<str>>,
-    /// The lines that are the same each time.
-    lines: Box<[u8]>,
+    /// The lines that are the same each time, for each host.
+    lines: Box<[Box<[u8]>]>,
     /// The others, each with `name: `.
     fields: Vec<(Box<[u8]>, Text)>,
     /// The state writes its own Cookie field.
     own_cookies: bool,
     own: Own,
     body: Option<Text>,
+    /// Objects that are fetched with the page.
+    pub embedded: Box<[(HostNumber, Box<str>)]>,
 }
 
 /// Fields that a state writes itself, among those that are written beside its own.
@@ -155,16 +164,12 @@ impl Own {
     }
 }
 
-/// Writer of requests: the server that they are for, and the memory that they are written in.
+/// Writer of requests: the hosts that they are for, and the memory that they are written in.
 #[derive(Debug, Clone)]
 pub(crate) struct Writer {
-    pub host: Box<str>,
-    pub server: Server,
-    version: HttpVersion,
-    /// Before the target of every request: scheme and host, in absolute form.
-    prefix: Box<str>,
-    /// The lines of a request without fields of its own.
-    lines: Box<[u8]>,
+    pub hosts: Arc<[HostName]>,
+    pub servers: Servers,
+    forms: Arc<[HostForm]>,
     /// Requests have the fields that those of browsers have.
     browser: bool,
     arena: BytesMut,
@@ -173,21 +178,71 @@ pub(crate) struct Writer {
     fields: Option<Vec<(String, String)>>,
 }
 
+/// The parts that all requests for a host have.
+#[derive(Debug)]
+struct HostForm {
+    version: HttpVersion,
+    /// Before the target of every request: scheme and host, in absolute form.
+    prefix: Box<str>,
+    /// The lines of a request without fields of its own.
+    lines: Box<[u8]>,
+    /// The Host field, and those of them that are credentials.
+    own_lines: Box<[u8]>,
+}
+
+impl HostForm {
+    fn of(target: &Target) -> Result<HostForm, RequestError> {
+        let credentials = target.credentials_beside(std::iter::empty());
+        let own_lines = [("Host".to_owned(), target.host.clone())].into_iter().chain(credentials);
+        let own_lines: String = own_lines.map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        Ok(HostForm {
+            version: target.version,
+            prefix: target.absolute_prefix().unwrap_or_default().into(),
+            lines: common_lines(target, &[], &[])?,
+            own_lines: own_lines.into_bytes().into(),
+        })
+    }
+}
+
+/// The host of a path, and the path there: a URL is of the host that it begins with, and all else of the
+/// target, but for what begins with a value.
+fn placed(path: &Text, hosts: &[HostName]) -> Result<(HostNumber, Text), RequestError> {
+    let Some(Piece::Plain(first)) = path.0.first() else { return Ok((HostNumber::TARGET, path.clone())) };
+    let (number, rest) = host::place(hosts, first).ok_or_else(|| RequestError::Target(first.to_string()))?;
+    let mut path = path.clone();
+    path.0[0] = Piece::Plain(rest.into());
+    Ok((number, path))
+}
+
 /// Bytes that are allocated at a time: a hundred requests or so.
 const ARENA_BYTES: usize = 64 * 1024;
 /// Bytes that most requests are shorter than.
 const REQUEST_BYTES: usize = 1024;
 
 impl Recipe {
-    /// A state's request for `target`. Refuses what cannot be written as HTTP.
-    pub fn of(state: &State, target: &Target) -> Result<Recipe, RequestError> {
+    /// A state's request, which is for one of `targets`, or for any where its path begins with a value.
+    /// Refuses what cannot be written as HTTP.
+    pub fn of(state: &State, hosts: &[HostName], targets: &[Target]) -> Result<Recipe, RequestError> {
+        let (host, path) = match &state.path {
+            Some(path) => {
+                let (host, path) = placed(path, hosts)?;
+                (host, Some(path))
+            }
+            None => (HostNumber::TARGET, None),
+        };
+        let embedded = state.embedded.iter().map(|url| {
+            let (host, path) = host::place(hosts, url).ok_or_else(|| RequestError::Target(url.clone()))?;
+            Ok((host, path.into()))
+        });
         let fixed = |(name, text): &(String, Text)| Some((name.clone(), text.constant()?.to_owned()));
         let constant: Vec<(String, String)> = state.headers.iter().filter_map(fixed).collect();
         let varying =
             |(name, text): &(String, Text)| text.constant().is_none().then(|| (name.clone(), text.clone()));
         let varying: Vec<(String, Text)> = state.headers.iter().filter_map(varying).collect();
         check_expectation(&constant, state.body.is_some() || state.form.is_some())?;
-        let lines = common_lines(target, &constant, &varying)?;
+        let lines = targets.iter().map(|target| common_lines(target, &constant, &varying));
+        let lines = lines.collect::<Result<_, RequestError>>()?;
+        let target = &targets[host.index()];
         // The method is checked with a path that is none of its business.
         RequestHead {
             method: state.method.as_str(),
@@ -201,9 +256,11 @@ impl Recipe {
         .encode()?;
         Ok(Recipe {
             method: state.method.clone(),
-            fixed_path: state.path.as_ref().and_then(Text::constant).map(Box::from),
-            path: state.path.clone(),
+            host,
+            fixed_path: path.as_ref().and_then(Text::constant).map(Box::from),
+            path,
             lines,
+            embedded: embedded.collect::<Result<_, RequestError>>()?,
             fields: varying
                 .into_iter()
                 .map(|(name, text)| (format!("{name}: ").into_bytes().into(), text))
@@ -285,20 +342,15 @@ fn check_for_http2(target: &Target, headers: &[(String, String)]) -> Result<(), 
 }
 
 impl Writer {
-    /// The version that requests are written for.
-    pub fn version(&self) -> HttpVersion {
-        self.version
-    }
-
-    /// A writer of requests for `target`, as a `browser` writes them or without its fields.
-    pub fn new(target: &Target, browser: bool) -> Result<Writer, RequestError> {
-        let no_host = || RequestError::Host(target.host.clone());
+    /// A writer of requests for `targets`, as a `browser` writes them or without its fields.
+    pub fn new(hosts: Arc<[HostName]>, targets: &[Target], browser: bool) -> Result<Writer, RequestError> {
+        let server = |target: &Target| {
+            Server::of(&target.host, target.secure).ok_or_else(|| RequestError::Host(target.host.clone()))
+        };
         Ok(Writer {
-            server: Server::of(&target.host, target.secure).ok_or_else(no_host)?,
-            host: target.host.as_str().into(),
-            version: target.version,
-            prefix: target.absolute_prefix().unwrap_or_default().into(),
-            lines: common_lines(target, &[], &[])?,
+            hosts,
+            servers: Servers::of(targets.iter().map(server).collect::<Result<_, _>>()?),
+            forms: targets.iter().map(HostForm::of).collect::<Result<_, _>>()?,
             browser,
             arena: BytesMut::new(),
             scratch: BytesMut::new(),
@@ -327,67 +379,75 @@ impl Writer {
         jar: Option<(&Jar, Instant)>,
     ) -> Option<Written> {
         let varying = recipe.path.as_ref().filter(|_| recipe.fixed_path.is_none());
-        let target = match varying {
-            Some(path) => Some(self.target(path, base, &mut filling)?),
-            None => None,
+        let (host, target) = match varying {
+            Some(path) => {
+                let (host, target) = self.target((path, recipe.host), base, &mut filling)?;
+                (host, Some(target))
+            }
+            None => (recipe.host, None),
         };
         self.scratch.clear();
         if let Some(body) = &recipe.body {
             filling.write(body, TextContext::Body, &mut self.scratch);
         }
         let target = target.as_deref().or(recipe.fixed_path.as_deref()).unwrap_or("/");
-        let at = self.recipe_head(&recipe.method, recipe, target.as_bytes(), &mut filling, jar);
+        let at = self.recipe_head(&recipe.method, recipe, (host, target.as_bytes()), &mut filling, jar);
         let body = std::mem::take(&mut self.scratch);
         let has_body = recipe.body.is_some() || matches!(recipe.method.as_str(), "POST" | "PUT" | "PATCH");
-        let written = self.finish(&recipe.method, at, has_body.then_some(&body[..]));
+        let written = self.finish(&recipe.method, (host, at), has_body.then_some(&body[..]));
         self.scratch = body;
         Some(written)
     }
 
-    /// The target of a path with holes on the page `base`. One that begins with a hole is a reference, as a
-    /// page has it; nothing if that leads to another server or is no matter of HTTP.
-    fn target(&mut self, path: &Text, base: &Url, filling: &mut Filling<'_>) -> Option<String> {
+    /// The target of a path with holes on the page `base`, and its host. One that begins with a hole is a
+    /// reference, as a page has it; nothing if that leads to none of the hosts or is no matter of HTTP.
+    fn target(
+        &mut self,
+        (path, host): (&Text, HostNumber),
+        base: &Url,
+        filling: &mut Filling<'_>,
+    ) -> Option<(HostNumber, String)> {
         self.scratch.clear();
         if !matches!(path.0.first(), Some(Piece::Value(..))) {
             filling.write(path, TextContext::Target, &mut self.scratch);
-            return Some(String::from_utf8_lossy(&self.scratch).into_owned());
+            return Some((host, String::from_utf8_lossy(&self.scratch).into_owned()));
         }
         filling.write_reference(path, &mut self.scratch);
-        self.server.resolve(base, &String::from_utf8_lossy(&self.scratch))
+        self.servers.resolve(base, &String::from_utf8_lossy(&self.scratch))
     }
 
-    /// Writes the request of an object that the page `referer` embeds, with these header `lines` and the
-    /// user's cookies.
+    /// Writes the request of an object that the user's page embeds, with these header `lines` and the user's
+    /// cookies.
     pub fn object(
         &mut self,
-        target: &str,
+        (host, target): (HostNumber, &str),
         lines: &[u8],
-        referer: &str,
+        visit: &Visit,
         jar: Option<(&Jar, Instant)>,
     ) -> Written {
-        self.begin(&Method::GET);
+        self.begin(&Method::GET, host);
         let start = self.arena.len();
         self.arena.extend_from_slice(target.as_bytes());
         let end = self.arena.len();
-        let own = std::mem::take(&mut self.lines);
-        self.end_line(&own);
-        self.lines = own;
+        let forms = Arc::clone(&self.forms);
+        self.end_line(host, &forms[host.index()].lines);
         self.arena.extend_from_slice(lines);
-        self.browser_lines(referer, Own::default());
+        self.browser_lines(host, (visit.host, &visit.location), Own::default());
         if let Some((jar, now)) = jar {
-            self.cookies(jar, (start, end), now);
+            self.cookies(jar, host, (start, end), now);
         }
-        self.finish(&Method::GET, (start, end), None)
+        self.finish(&Method::GET, (host, (start, end)), None)
     }
 
-    /// Writes the request that a redirect leads to (Fetch standard, section 4.5): with the state's own
-    /// fields, and with its body where it keeps its method.
+    /// Writes the request that a redirect leads to (Fetch standard, section 4.4): with the state's own
+    /// fields, less its credentials where it leads to another host, and with its body where it keeps its
+    /// method.
     pub fn redirected(
         &mut self,
         from: &Written,
         recipe: &Recipe,
-        (status, target): (u16, &str),
-        referer: &str,
+        (status, host, target): (u16, HostNumber, &str),
+        visit: &Visit,
         jar: Option<(&Jar, Instant)>,
     ) -> Written {
         let becomes_get = match status {
@@ -396,14 +456,17 @@ impl Writer {
             _ => false,
         };
         let method = if becomes_get { &Method::GET } else { &from.method };
-        self.begin(method);
+        self.begin(method, host);
         let start = self.arena.len();
         self.arena.extend_from_slice(target.as_bytes());
         let end = self.arena.len();
-        self.end_line(b"");
+        let leaves = host != from.host;
+        let forms = Arc::clone(&self.forms);
+        self.end_line(host, if leaves { &forms[host.index()].own_lines } else { b"" });
         for (name, line) in from.lines() {
             let left_out = match &name[..] {
-                b"cookie" => !recipe.own_cookies,
+                b"host" | b"authorization" | b"proxy-authorization" => leaves,
+                b"cookie" => leaves || !recipe.own_cookies,
                 b"referer" => !recipe.own.referer,
                 b"content-length" => true,
                 name => becomes_get && (name == b"expect" || name.starts_with(b"content-")),
@@ -413,13 +476,13 @@ impl Writer {
             }
         }
         if self.browser && !recipe.own.referer {
-            self.referer_line(referer);
+            self.referer_line(host, (visit.referer_host, &visit.referer));
         }
-        if let Some((jar, now)) = jar.filter(|_| !recipe.own_cookies) {
-            self.cookies(jar, (start, end), now);
+        if let Some((jar, now)) = jar.filter(|_| leaves || !recipe.own_cookies) {
+            self.cookies(jar, host, (start, end), now);
         }
         let has_body = from.has_length() && !becomes_get;
-        self.finish(method, (start, end), has_body.then(|| from.parts().1))
+        self.finish(method, (host, (start, end)), has_body.then(|| from.parts().1))
     }
 
     /// Writes a form of the page `base` as it is filled in, sent where it says or where the state does;
@@ -442,13 +505,13 @@ impl Writer {
             true => form.encoding.write(&entries, &mut body),
             false => Encoding::Url.write(&entries, &mut body),
         };
-        let mut target = match &recipe.path {
-            Some(path) => self.target(path, base, &mut filling)?,
+        let (host, mut target) = match &recipe.path {
+            Some(path) => self.target((path, recipe.host), base, &mut filling)?,
             // An action that is empty or absent is the page itself, whatever its base (WHATWG HTML section
             // 4.10.22.3).
             None => match form.action.as_deref().filter(|action| !action.is_empty()) {
-                Some(action) => self.server.resolve(base, action)?,
-                None => filling.visit.location.clone(),
+                Some(action) => self.servers.resolve(base, action)?,
+                None => (filling.visit.host, filling.visit.location.clone()),
             },
         };
         if !form.post {
@@ -457,11 +520,11 @@ impl Writer {
             target.push_str(std::str::from_utf8(&body).expect("an encoded form is ASCII"));
         }
         let method = if form.post { Method::POST } else { Method::GET };
-        let at = self.recipe_head(&method, recipe, target.as_bytes(), &mut filling, jar);
+        let at = self.recipe_head(&method, recipe, (host, target.as_bytes()), &mut filling, jar);
         if form.post && !recipe.own.content_type {
             self.arena.extend_from_slice(format!("Content-Type: {media_type}\r\n").as_bytes());
         }
-        Some(self.finish(&method, at, form.post.then_some(&body[..])))
+        Some(self.finish(&method, (host, at), form.post.then_some(&body[..])))
     }
 
     /// Writes the head of a state's request, with the state's own fields in place of those that it would have
@@ -470,48 +533,48 @@ impl Writer {
         &mut self,
         method: &Method,
         recipe: &Recipe,
-        target: &[u8],
+        (host, target): (HostNumber, &[u8]),
         filling: &mut Filling<'_>,
         jar: Option<(&Jar, Instant)>,
     ) -> (usize, usize) {
-        self.begin(method);
+        self.begin(method, host);
         let start = self.arena.len();
         self.arena.extend_from_slice(target);
         let end = self.arena.len();
-        self.end_line(&recipe.lines);
+        self.end_line(host, &recipe.lines[host.index()]);
         for (name, text) in &recipe.fields {
             self.arena.extend_from_slice(name);
             filling.write(text, TextContext::Field, &mut self.arena);
             self.arena.extend_from_slice(b"\r\n");
         }
-        self.browser_lines(&filling.visit.location, recipe.own);
+        self.browser_lines(host, (filling.visit.host, &filling.visit.location), recipe.own);
         if let Some((jar, now)) = jar.filter(|_| !recipe.own_cookies) {
-            self.cookies(jar, (start, end), now);
+            self.cookies(jar, host, (start, end), now);
         }
         (start, end)
     }
 
     /// Begins a request where the last one ended.
-    fn begin(&mut self, method: &Method) {
+    fn begin(&mut self, method: &Method, host: HostNumber) {
         debug_assert!(self.arena.is_empty(), "each request is split off");
         if self.arena.capacity() < REQUEST_BYTES {
             self.arena = BytesMut::with_capacity(ARENA_BYTES);
         }
         self.arena.extend_from_slice(method.as_str().as_bytes());
         self.arena.extend_from_slice(b" ");
-        self.arena.extend_from_slice(self.prefix.as_bytes());
+        self.arena.extend_from_slice(self.forms[host.index()].prefix.as_bytes());
     }
 
-    fn end_line(&mut self, lines: &[u8]) {
+    fn end_line(&mut self, host: HostNumber, lines: &[u8]) {
         self.arena.extend_from_slice(b" ");
-        self.arena.extend_from_slice(self.version.name().as_bytes());
+        self.arena.extend_from_slice(self.forms[host.index()].version.name().as_bytes());
         self.arena.extend_from_slice(b"\r\n");
         self.arena.extend_from_slice(lines);
     }
 
     /// The fields that a browser sends beside those that all requests have, but for the state's own. The
     /// codings are those that browsers ask for over HTTP without TLS.
-    fn browser_lines(&mut self, referer: &str, own: Own) {
+    fn browser_lines(&mut self, host: HostNumber, referer: (HostNumber, &str), own: Own) {
         if !self.browser {
             return;
         }
@@ -522,24 +585,30 @@ impl Writer {
             self.arena.extend_from_slice(b"Accept-Language: en-US,en;q=0.5\r\n");
         }
         if !own.referer {
-            self.referer_line(referer);
+            self.referer_line(host, referer);
         }
     }
 
-    /// Says that the request follows from the page `referer`, if there is one.
-    fn referer_line(&mut self, referer: &str) {
-        if !referer.is_empty() {
-            for part in ["Referer: ", self.server.origin(), referer, "\r\n"] {
-                self.arena.extend_from_slice(part.as_bytes());
-            }
+    /// Says that the request to `host` follows from a page, if there is one: to another host its host alone,
+    /// and nothing of a secure page to one that is not (`strict-origin-when-cross-origin`, the default of
+    /// browsers).
+    fn referer_line(&mut self, host: HostNumber, (of, page): (HostNumber, &str)) {
+        let leaves = host != of;
+        let servers = &self.servers;
+        if page.is_empty() || leaves && servers.at(of).is_secure() && !servers.at(host).is_secure() {
+            return;
+        }
+        for part in ["Referer: ", servers.at(of).origin(), if leaves { "/" } else { page }, "\r\n"] {
+            self.arena.extend_from_slice(part.as_bytes());
         }
     }
 
-    fn cookies(&mut self, jar: &Jar, (from, to): (usize, usize), now: Instant) {
+    fn cookies(&mut self, jar: &Jar, host: HostNumber, (from, to): (usize, usize), now: Instant) {
         if jar.is_empty() {
             return;
         }
-        let pairs: SmallVec<[&[u8]; 8]> = jar.pairs(&self.arena[from..to], now).collect();
+        let asked = Asked { host: self.servers.at(host).cookie_host(), target: &self.arena[from..to], now };
+        let pairs: SmallVec<[&[u8]; 8]> = jar.pairs(asked).collect();
         let mut before: &[u8] = b"Cookie: ";
         for pair in pairs {
             self.arena.extend_from_slice(before);
@@ -551,7 +620,12 @@ impl Writer {
         }
     }
 
-    fn finish(&mut self, method: &Method, target: (usize, usize), body: Option<&[u8]>) -> Written {
+    fn finish(
+        &mut self,
+        method: &Method,
+        (host, target): (HostNumber, (usize, usize)),
+        body: Option<&[u8]>,
+    ) -> Written {
         if let Some(body) = body {
             self.arena.extend_from_slice(b"Content-Length: ");
             self.arena.extend_from_slice(itoa::Buffer::new().format(body.len()).as_bytes());
@@ -565,7 +639,8 @@ impl Writer {
             line_at,
             target: (target.0 as u32, target.1 as u32),
             method: method.clone(),
-            version: self.version,
+            host,
+            version: self.forms[host.index()].version,
         }
     }
 }

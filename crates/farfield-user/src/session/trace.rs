@@ -258,7 +258,7 @@ impl Sessions {
             RequestRole::Main { .. } => TraceRole::Redirect,
         };
         let number = self.pending.vacant_key() as u32;
-        let url = [self.writer.server.origin(), written.target()].concat();
+        let url = [self.writer.servers.at(written.host).origin(), written.target()].concat();
         let (head, body) = written.parts();
         let request = TracedRequest {
             number,

@@ -1,19 +1,52 @@
-//! References in pages and heads, made into what is asked of the one server that users talk to (RFC 3986
-//! section 5).
+//! References in pages and heads, made into what is asked of the hosts that users talk to (RFC 3986 section 5).
 //!
 //! The `url` crate resolves them as browsers do (WHATWG URL, which is section 5 for what is well-formed).
-//! A URL that leads to another server, another port or another scheme is nothing that can be asked for here,
-//! and is not turned into something that can.
+//! A URL that leads to another name, another port or another scheme than those of a host is nothing that can
+//! be asked for here, and is not turned into something that can.
 
+use super::jar::CookieHost;
+use farfield_base::HostNumber;
+use std::sync::Arc;
 use url::{Position, Url};
 
-/// The server that users talk to.
+/// One host that users talk to.
 #[derive(Debug, Clone)]
 pub(crate) struct Server {
     /// Its root.
     root: Url,
+    cookie_host: CookieHost,
     /// The scheme, `://` and its name or address, with the port where that is not the scheme's own.
     origin: Box<str>,
+}
+
+/// The hosts that users talk to, by number.
+#[derive(Debug, Clone)]
+pub(crate) struct Servers(Arc<[Server]>);
+
+impl Servers {
+    pub fn of(mut hosts: Vec<Server>) -> Servers {
+        for place in 0..hosts.len() {
+            let (before, rest) = hosts.split_at_mut(place);
+            let before = before.iter().map(Server::cookie_host);
+            rest[0].cookie_host = rest[0].cookie_host.behind(before);
+        }
+        Servers(hosts.into())
+    }
+
+    /// A host.
+    pub fn at(&self, host: HostNumber) -> &Server {
+        &self.0[host.index()]
+    }
+
+    /// The host and the target to ask there when the page at `base` names `reference`; nothing if that is no
+    /// host's.
+    pub fn resolve(&self, base: &Url, reference: &str) -> Option<(HostNumber, String)> {
+        let url = base.join(reference).ok()?;
+        let target = |(place, host): (usize, &Server)| {
+            host.target(&url).map(|target| (HostNumber::at(place), target.to_owned()))
+        };
+        self.0.iter().enumerate().find_map(target)
+    }
 }
 
 impl Server {
@@ -23,7 +56,18 @@ impl Server {
         let scheme = if secure { "https" } else { "http" };
         let root = Url::parse(&format!("{scheme}://{host}/")).ok()?;
         let origin = root[..Position::BeforePath].into();
-        Some(Server { root, origin })
+        let cookie_host = CookieHost::of(host, secure);
+        Some(Server { root, origin, cookie_host })
+    }
+
+    /// The host as cookies know it.
+    pub fn cookie_host(&self) -> &CookieHost {
+        &self.cookie_host
+    }
+
+    /// The scheme's name.
+    pub fn scheme(&self) -> &str {
+        self.root.scheme()
     }
 
     /// The scheme, `://` and its name or address.
@@ -50,12 +94,6 @@ impl Server {
             && url.port_or_known_default() == self.root.port_or_known_default();
         here.then(|| &url[Position::BeforePath..Position::AfterQuery])
     }
-
-    /// The target to ask for when the page at `base` names `reference`.
-    pub fn resolve(&self, base: &Url, reference: &str) -> Option<String> {
-        let url = base.join(reference).ok()?;
-        self.target(&url).map(str::to_owned)
-    }
 }
 
 pub(crate) const HEX: &[u8; 16] = b"0123456789ABCDEF";
@@ -73,7 +111,8 @@ mod tests {
 
     fn resolve(base: &str, reference: &str, host: &str) -> Option<String> {
         let server = Server::of(host, false).expect("a host");
-        server.resolve(&server.page(base), reference)
+        let base = server.page(base);
+        Servers::of(vec![server]).resolve(&base, reference).map(|(_, target)| target)
     }
 
     fn resolved(reference: &str) -> Option<String> {
@@ -143,8 +182,10 @@ mod tests {
     #[test]
     fn a_secure_server_is_another_than_the_plain_one() {
         let server = Server::of("shop", true).expect("a host");
-        let to = |reference| server.resolve(&server.page("/a/b"), reference);
         assert_eq!(server.origin(), "https://shop");
+        let base = server.page("/a/b");
+        let servers = Servers::of(vec![server]);
+        let to = |reference| servers.resolve(&base, reference).map(|(_, target)| target);
         for (reference, expected) in [
             ("c", Some("/a/c")),
             ("https://shop/x", Some("/x")),

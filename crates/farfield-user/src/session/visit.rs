@@ -6,6 +6,7 @@
 use super::cache::Cache;
 use super::form::Form;
 use super::jar::Jar;
+use farfield_base::HostNumber;
 use farfield_traffic::session::path::Progress;
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
@@ -43,10 +44,12 @@ pub(crate) struct Visit {
     pub retries: u32,
     /// The page failed.
     pub failed: bool,
-    /// The target that was asked for last: path and query.
+    /// The target that was asked for last, path and query, and its host.
     pub location: String,
-    /// The page before, where requests name it.
+    pub host: HostNumber,
+    /// The page before, where requests name it, and its host.
     pub referer: String,
+    pub referer_host: HostNumber,
     pub jar: Jar,
     pub cache: Cache,
     /// Objects that the page has been seen to embed, by key.
@@ -76,7 +79,7 @@ impl Visit {
         self.base = None;
     }
 
-    /// The page that links stand on: what was asked for last or, before that, the server's root.
+    /// The page that links stand on: what was asked for last or, before that, the target's root.
     pub fn page(&self) -> &str {
         if self.location.is_empty() { "/" } else { &self.location }
     }

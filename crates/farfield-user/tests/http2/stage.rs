@@ -6,7 +6,7 @@
 
 use bytes::Bytes;
 use farfield_base::random::Seed;
-use farfield_base::{Duration, Instant, LoadCounts, Note, Outcome, Sample, Window};
+use farfield_base::{Duration, HostNumber, Instant, LoadCounts, Note, Outcome, Sample, Window};
 use farfield_http::http1::RequestError;
 use farfield_net::Wheel;
 use farfield_traffic::session::SessionSpec;
@@ -175,7 +175,7 @@ pub struct Stage {
 }
 
 impl Transport for Stage {
-    fn connect(&mut self, key: ConnectionKey, _user: u32) -> Instant {
+    fn connect(&mut self, key: ConnectionKey, _user: u32, _host: HostNumber) -> Instant {
         self.attempts += 1;
         self.wheel.schedule(self.now + self.server.rtt, Event::Connected(key));
         let pipe = Pipe::default();
@@ -389,14 +389,14 @@ fn target() -> Target {
 pub fn play(policy: &str, requests: &str, server: Server) -> Stage {
     let requests: RequestSetSpec = toml::from_str(requests).expect("requests");
     let requests = requests.resolve(&mut |_| unreachable!("no files"), Seed(1)).expect("requests");
-    play_itinerary(policy, Itinerary::pages(requests, &target()), server)
+    play_itinerary(policy, Itinerary::pages(requests, &[target()]), server)
 }
 
 /// Plays one user's sessions for a second.
 pub fn play_session(policy: &str, session: &str, server: Server) -> Stage {
     let session: SessionSpec = toml::from_str(session).expect("a session");
     let session = session.resolve(&mut |_| unreachable!("no files"), Seed(1)).expect("a session");
-    play_itinerary(policy, Itinerary::sessions(session, &target()), server)
+    play_itinerary(policy, Itinerary::sessions(session, &[target()]), server)
 }
 
 fn play_itinerary(policy: &str, itinerary: Result<Itinerary, RequestError>, server: Server) -> Stage {
@@ -413,7 +413,7 @@ fn play_itinerary(policy: &str, itinerary: Result<Itinerary, RequestError>, serv
         ),
         policy: toml::from_str(policy).expect("a policy"),
         events: EventPolicy::default(),
-        tls: None,
+        tls: Vec::new(),
         seed: Seed(1),
         worker: 0,
         workers: 1,

@@ -7,7 +7,7 @@
 
 use bytes::Bytes;
 use farfield_base::random::Seed;
-use farfield_base::{Duration, Instant, LoadCounts, Note, Outcome, Sample, Window};
+use farfield_base::{Duration, HostNumber, Instant, LoadCounts, Note, Outcome, Sample, Window};
 use farfield_net::Wheel;
 use farfield_traffic::load::LoadModel;
 use farfield_traffic::request::RequestSet;
@@ -172,7 +172,7 @@ impl Transport for Stage {
         user % self.machines
     }
 
-    fn connect(&mut self, key: ConnectionKey, _user: u32) -> Instant {
+    fn connect(&mut self, key: ConnectionKey, _user: u32, _host: HostNumber) -> Instant {
         self.attempts.push(self.now);
         self.wires.insert(key.serial, Wire::default());
         self.open_most = self.open_most.max(self.wires.len());
@@ -314,9 +314,9 @@ impl Scene {
         };
         let itinerary = match (&self.itinerary, &self.session, &self.replay) {
             (Some(itinerary), _, _) => Ok(itinerary.clone()),
-            (None, _, Some(replay)) => Itinerary::replays(replay.clone(), &target),
-            (None, Some(session), None) => Itinerary::sessions(session.clone(), &target),
-            (None, None, None) => Itinerary::pages(self.requests.clone(), &target),
+            (None, _, Some(replay)) => Itinerary::replays(replay.clone(), &[target]),
+            (None, Some(session), None) => Itinerary::sessions(session.clone(), &[target]),
+            (None, None, None) => Itinerary::pages(self.requests.clone(), &[target]),
         };
         let itinerary = itinerary.expect("requests that can be written");
         Flow { name: self.name.into(), load: self.load.clone(), itinerary }
@@ -340,7 +340,7 @@ impl Scene {
             flows,
             policy: self.policy.clone(),
             events: self.events,
-            tls: None,
+            tls: Vec::new(),
             seed: Seed(1),
             worker,
             workers,

@@ -105,13 +105,13 @@ fn a_session_that_is_broken_off_ends_with_its_last_states() {
 fn all_sessions_know_what_the_set_up_extracted() {
     let session = format!("think = '1h'\npath = ['b']\n{}", STATES.replace("/b'", "/b?${key}'"));
     let scene = scripted(ONE, &session, well);
-    let target = Target {
+    let target = [Target {
         host: "server".into(),
         version: HttpVersion::Http11,
         authorization: None,
         secure: false,
         proxy: None,
-    };
+    }];
     let mut itinerary =
         Itinerary::sessions(scene.session.clone().expect("a session"), &target).expect("requests");
     itinerary.give(&[None, Some((*b"k7").into())]);

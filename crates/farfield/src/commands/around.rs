@@ -131,6 +131,7 @@ fn of_part(itinerary: Itinerary, settings: &Settings, address: SocketAddr) -> Se
         policy: settings.policy.clone(),
         events: settings.events,
         tls: settings.tls.clone(),
+        hosts: settings.hosts.clone(),
         seed: settings.seed,
         requests_max: None,
         sessions: SessionLimits::default(),

@@ -5,7 +5,7 @@
 //! user's think times are the differences between its pages.
 
 use bytes::Bytes;
-use farfield_base::{Duration, Instant, Outcome, PagePart, Sample, Window};
+use farfield_base::{Duration, HostNumber, Instant, Outcome, PagePart, Sample, Window};
 use farfield_engine::Settings;
 use farfield_engine::plane::PreparedPlane;
 use farfield_traffic::load::LoadModel;
@@ -104,7 +104,7 @@ pub fn sessions(settings: &Settings<PreparedPlane>) -> Result<Vec<DrawnSession>,
             ..settings.policy.clone()
         },
         // Its server is made up, and nothing is sent.
-        tls: None,
+        tls: Vec::new(),
         seed: settings.seed,
         worker: 0,
         workers: 1,
@@ -200,7 +200,7 @@ impl DrawnRequest {
 }
 
 impl Transport for Server {
-    fn connect(&mut self, key: ConnectionKey, _user: u32) -> Instant {
+    fn connect(&mut self, key: ConnectionKey, _user: u32, _host: HostNumber) -> Instant {
         self.schedule(self.now, Event::Connected(key));
         self.now
     }

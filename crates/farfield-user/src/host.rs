@@ -1,0 +1,160 @@
+//! The hosts that users ask: what is known of each before the run, and the clients of TLS, HTTP/3 and proxies
+//! that connections to it are opened with.
+
+use crate::book::{HttpVersion, Target};
+use crate::plan::Share;
+use bytes::Bytes;
+use farfield_base::HostNumber;
+use farfield_base::random::Seed;
+use farfield_http::{quic, tls};
+use std::sync::Arc;
+
+/// A host as its requests name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HostName {
+    /// Its name or address, with the port where it is not the scheme's own.
+    pub authority: Box<str>,
+    /// The version that its requests are written for.
+    pub version: HttpVersion,
+    /// The scheme, `://` and the authority.
+    pub origin: Box<str>,
+}
+
+impl HostName {
+    /// The names of all `targets`, in their order.
+    pub fn of_all(targets: &[Target]) -> Arc<[HostName]> {
+        let name = |target: &Target| HostName {
+            authority: target.host.as_str().into(),
+            version: target.version,
+            origin: format!("{}://{}", target.scheme(), target.host).into(),
+        };
+        targets.iter().map(name).collect()
+    }
+}
+
+/// The host of a request for `target`, a path or a URL, and the path that it is asked for there: of a path the
+/// first of `hosts`; nothing of a URL that is of none.
+pub(crate) fn place<'a>(hosts: &[HostName], target: &'a str) -> Option<(HostNumber, &'a str)> {
+    if !target.contains("://") || target.starts_with('/') {
+        return Some((HostNumber::TARGET, target));
+    }
+    let at = |(place, host): (usize, &HostName)| {
+        let (origin, rest) = target.split_at_checked(host.origin.len())?;
+        let path = match rest.as_bytes().first() {
+            None => "/",
+            Some(b'/') => rest,
+            Some(_) => return None,
+        };
+        origin.eq_ignore_ascii_case(&host.origin).then_some((HostNumber::at(place), path))
+    };
+    hosts.iter().enumerate().find_map(at)
+}
+
+/// A host that connections lead to.
+#[derive(Debug)]
+pub(crate) struct Host {
+    /// The version of HTTP that users speak with it.
+    pub version: HttpVersion,
+    /// The client of connections of TCP; absent where the scheme is http.
+    pub tls: Option<tls::Client>,
+    /// The client of users who may speak HTTP/3.
+    pub http3: Option<quic::Client>,
+    /// The request for a tunnel through a proxy, where there is one to go through.
+    pub tunnel: Option<Bytes>,
+}
+
+impl Host {
+    /// All hosts of a flow, by number.
+    pub fn of_all(plan: &Share) -> Vec<Host> {
+        let names = plan.itinerary.hosts().iter();
+        names.enumerate().map(|(place, name)| Host::of(plan, place, name)).collect()
+    }
+
+    fn of(plan: &Share, place: usize, name: &HostName) -> Host {
+        let version = name.version;
+        let tls = plan.tls.get(place).and_then(Option::as_ref);
+        let tunnel = plan.policy.proxy.as_ref().filter(|_| tls.is_some() || !version.has_absolute_form());
+        let carries_quic = version == HttpVersion::Http3 || plan.policy.carries_datagrams();
+        Host {
+            version,
+            tunnel: tunnel.map(|proxy| proxy.tunnel_request(&name.authority, tls.is_some()).into()),
+            http3: quic_client(version, tls, (plan.seed, plan.worker, place)).filter(|_| carries_quic),
+            tls: tls.filter(|_| version != HttpVersion::Http3).map(tls::Client::new),
+        }
+    }
+
+    /// True if users look for alternatives in its replies.
+    pub fn looks_for_alternatives(&self) -> bool {
+        self.version == HttpVersion::Auto && self.http3.is_some()
+    }
+
+    /// Forgets the tickets of user `user`.
+    pub fn forget(&self, user: u32) {
+        if let Some(client) = &self.tls {
+            client.forget(user);
+        }
+        if let Some(client) = &self.http3 {
+            client.forget(user);
+        }
+    }
+}
+
+/// The client of HTTP/3, whose handshakes are those of `tls`, where the version may be that.
+///
+/// # Panics
+/// If it must be HTTP/3, without TLS, which whoever makes the plan checks. Without cryptography the numbers
+/// of QUIC follow from the run's seed, the worker's number and the host's.
+fn quic_client(
+    version: HttpVersion,
+    tls: Option<&tls::Sessions>,
+    (seed, worker, host): (Seed, u32, usize),
+) -> Option<quic::Client> {
+    match (version, tls) {
+        (HttpVersion::Http3, Some(tls::Sessions::Encrypted(settings))) => Some(quic::Client::new(settings)),
+        (HttpVersion::Http3, Some(tls::Sessions::Modelled(offer))) => {
+            let mut bytes = [0; quic::SEED_BYTES];
+            bytes[..8].copy_from_slice(&seed.0.to_le_bytes());
+            bytes[8..12].copy_from_slice(&worker.to_le_bytes());
+            bytes[12] = host as u8;
+            Some(quic::Client::modelled(Arc::clone(offer), bytes))
+        }
+        (HttpVersion::Http3, None) => unreachable!("HTTP/3 is refused without TLS"),
+        // QUIC has TLS 1.3 alone (RFC 9001 section 4.2).
+        (HttpVersion::Auto, Some(tls::Sessions::Encrypted(settings))) if settings.offers_tls13() => {
+            Some(quic::Client::new(settings))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_lead_to_their_hosts() {
+        let target = |host: &str, secure| Target {
+            host: host.into(),
+            version: HttpVersion::Http11,
+            authorization: None,
+            secure,
+            proxy: None,
+        };
+        let hosts =
+            HostName::of_all(&[target("shop", false), target("shop", true), target("api:8080", false)]);
+        for (url, expected) in [
+            ("/", Some((0, "/"))),
+            ("/go?to=http://api:8080/", Some((0, "/go?to=http://api:8080/"))),
+            ("*", Some((0, "*"))),
+            ("http://shop/a?b", Some((0, "/a?b"))),
+            ("HTTPS://SHOP", Some((1, "/"))),
+            ("http://api:8080/", Some((2, "/"))),
+            ("http://api:80801/", None),
+            ("http://api/", None),
+            ("http://shop.test/", None),
+        ] {
+            let found = place(&hosts, url).map(|(host, path)| (host.index(), path));
+            assert_eq!(found, expected, "{url}");
+        }
+    }
+}
