@@ -1,6 +1,7 @@
 //! Events of a reply that comes in pieces, such as an event stream: what its sample says of them, and what is
 //! noted of each.
 
+use crate::host::HostNumber;
 use crate::sample::Stamp;
 use crate::time::{Duration, Instant};
 
@@ -56,6 +57,8 @@ pub struct ReplyEvent {
     pub request: u32,
     /// The class of client, from 0.
     pub class: u16,
+    /// The host.
+    pub host: HostNumber,
 }
 
 impl ReplyEvent {

@@ -26,6 +26,7 @@ use ended::{FinishedRun, ReadingsBefore};
 use farfield_base::random::Seed;
 use farfield_base::{Bytes, Duration, Instant, Window};
 use farfield_http::tls;
+use farfield_measure::hosts::HostLabel;
 use farfield_measure::paths::PathNames;
 use farfield_measure::samples::{Keep, RunLabel, SamplesWriter};
 use farfield_measure::states::StateNames;
@@ -417,6 +418,16 @@ impl Settings {
         collector
     }
 
+    /// The labels of all hosts, by number; none where users ask the target alone.
+    fn host_labels(&self) -> Vec<HostLabel> {
+        if self.hosts.is_empty() {
+            return Vec::new();
+        }
+        let names = std::iter::once("target").chain(self.hosts.iter().map(|host| host.name.as_str()));
+        let urls = self.flows[0].itinerary.origins();
+        names.zip(urls).map(|(name, url)| HostLabel { name: name.to_owned(), url: url.to_owned() }).collect()
+    }
+
     /// An empty fold of a run whose measured part is `window`, with all that its requests are named by.
     pub(crate) fn fold(&self, window: Window, classes: &[String]) -> Fold {
         let (states, places) = Flow::states(&self.flows);
@@ -431,6 +442,7 @@ impl Settings {
         let sessions_arrive = self.flows.iter().any(arrives);
         Fold::of_classes(window, classes)
             .in_flows(named)
+            .at_hosts(self.host_labels())
             .naming_states(StateNames::new(states, places))
             .naming_paths(PathNames::of_some(Flow::targets(&self.flows)))
             .ignoring_unfinished(self.ignores_unfinished)

@@ -3,14 +3,14 @@
 //!
 //! A row is what ended within one piece of a stream, such as a chunk: an event, and those `alongside` it.
 //! Columns: `at_ns` in nanoseconds since the start of the run; `gap_ns`, the time from the event before, null
-//! for the first of its stream; `alongside`; `user`, `connection`, `number`, `request` and `class` as in the
-//! samples.
+//! for the first of its stream; `alongside`; `user`, `connection`, `number`, `request`, `class` and `host` as in
+//! the samples.
 //!
 //! Rows are written 65,536 at a time, and the file is whole when the run has ended: unlike the samples, a run
 //! that was killed leaves none that can be read.
 
 use crate::table::{self, TableError, begin_differences, optional, required};
-use farfield_base::{Duration, Instant, ReplyEvent};
+use farfield_base::{Duration, HostNumber, Instant, ReplyEvent};
 use parquet::data_type::{DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, RowGroupReader};
@@ -25,7 +25,8 @@ const SCHEMA: &str = "message events { required int64 at_ns; optional int64 gap_
                       required int32 connection (integer(32,false)); \
                       required int32 number (integer(32,false)); \
                       required int32 request (integer(32,false)); \
-                      required int32 class (integer(16,false)); }";
+                      required int32 class (integer(16,false)); \
+                      required int32 host (integer(8,false)); }";
 /// Rows whose columns are in memory at once.
 const GROUP_ROWS: usize = 1 << 16;
 
@@ -82,6 +83,7 @@ impl<W: Write + Send> EventsWriter<W> {
         required::<Int32Type, _, _>(&mut group, rows, |row| row.number.cast_signed())?;
         required::<Int32Type, _, _>(&mut group, rows, |row| row.request.cast_signed())?;
         required::<Int32Type, _, _>(&mut group, rows, |row| row.class.into())?;
+        required::<Int32Type, _, _>(&mut group, rows, |row| row.host.0.into())?;
         group.close().map(drop)
     }
 }
@@ -110,7 +112,10 @@ pub fn read_parquet<R: ChunkReader + 'static>(
         let number = numbers(group, "number")?;
         let request = numbers(group, "request")?;
         let class = numbers(group, "class")?;
+        // Files of before there were several have none.
+        let host = numbers(group, "host").unwrap_or_else(|_| vec![0; at.len()]);
         for row in 0..at.len() {
+            let host = usize::try_from(host[row]).ok().filter(|number| *number < HostNumber::MOST);
             count = count.saturating_add(alongside[row].into());
             events.push(ReplyEvent {
                 at: Instant::from_ns(at[row].ok_or(TableError::Column("at_ns"))?.cast_unsigned()),
@@ -121,6 +126,7 @@ pub fn read_parquet<R: ChunkReader + 'static>(
                 number: number[row],
                 request: request[row],
                 class: u16::try_from(class[row]).map_err(|_| TableError::Column("class"))?,
+                host: HostNumber::at(host.ok_or(TableError::Column("host"))?),
             });
         }
         Ok(())
@@ -151,6 +157,7 @@ mod tests {
             number: number % 4,
             request: number % 5,
             class: (number % 7) as u16,
+            host: HostNumber((number % 3) as u8),
         }
     }
 

@@ -21,6 +21,7 @@ use crate::batches::MeasuredPart;
 use crate::failures::Failures;
 use crate::flows::Flows;
 use crate::handshakes::Handshakes;
+use crate::hosts::{HostLabel, Hosts};
 use crate::outcome_times::OutcomeTimes;
 use crate::pages::{PageTimes, Pages};
 use crate::paths::{PathNames, Paths};
@@ -32,7 +33,7 @@ use crate::settling::Settling;
 use crate::stages::Stages;
 use crate::states::{StateNames, States};
 use crate::unanswered::Unanswered;
-use farfield_base::{Duration, Instant, Note, ReplyEvent, Sample, StageSpan, Tenths, Window};
+use farfield_base::{Duration, HostNumber, Instant, Note, ReplyEvent, Sample, StageSpan, Tenths, Window};
 use std::ops::Range;
 
 pub use phase::{EventCounts, PhaseStats};
@@ -68,6 +69,8 @@ farfield_base::mergeable! {
         aside: Option<Box<SetAside>>,
         /// The flows of users.
         flows: Flows,
+        /// The hosts that they ask.
+        hosts: Hosts,
         /// The stages of the load.
         stages: Stages,
         /// True if sessions arrive by themselves, and not when a user has ended the one before.
@@ -119,6 +122,7 @@ impl Fold {
             outcome_times: OutcomeTimes::default(),
             aside: None,
             flows: Flows::default(),
+            hosts: Hosts::default(),
             stages: Stages::default(),
             sessions_arrive: false,
         }
@@ -143,6 +147,12 @@ impl Fold {
     /// Sets the paths of requests, each of which is counted separately. Takes 0.5 MiB more at most.
     pub fn naming_paths(self, paths: PathNames) -> Fold {
         Fold { paths: Paths::named(paths), ..self }
+    }
+
+    /// Sets the hosts that users ask, by number; each is counted separately.
+    #[must_use]
+    pub fn at_hosts(self, hosts: Vec<HostLabel>) -> Fold {
+        Fold { hosts: Hosts::new(hosts, self.window), ..self }
     }
 
     /// Sets the flows of users, by their names and the numbers of their requests; each is counted separately.
@@ -176,14 +186,19 @@ impl Fold {
 
     fn all_parts(&mut self) -> impl Iterator<Item = &mut PhaseStats> {
         let whole = [&mut self.warm_up, &mut self.steady];
-        whole.into_iter().chain(&mut self.classes).chain(self.flows.parts())
+        whole.into_iter().chain(&mut self.classes).chain(self.flows.parts()).chain(self.hosts.parts())
     }
 
-    /// The figures of the measured part that requests of a class and of this number are counted in: of all,
-    /// of the class, and of the flow.
-    fn steady_parts(&mut self, class: u16, request: u32) -> impl Iterator<Item = &mut PhaseStats> {
+    /// The figures of the measured part that requests of a class, at a host and of this number are counted
+    /// in: of all, of the class, of the host, and of the flow.
+    fn steady_parts(
+        &mut self,
+        (class, host): (u16, HostNumber),
+        request: u32,
+    ) -> impl Iterator<Item = &mut PhaseStats> {
         let class = self.classes.get_mut(usize::from(class));
-        [&mut self.steady].into_iter().chain(class).chain(self.flows.part_of(request))
+        let (host, flow) = (self.hosts.part_of(host), self.flows.part_of(request));
+        [&mut self.steady].into_iter().chain(class).chain(host).chain(flow)
     }
 
     /// Counts `sample`.
@@ -214,7 +229,8 @@ impl Fold {
         if due < self.window.measure_from {
             self.warm_up.record(sample);
         } else if due < self.window.measure_to {
-            self.steady_parts(sample.class, sample.request).for_each(|part| part.record(sample));
+            self.steady_parts((sample.class, sample.host), sample.request)
+                .for_each(|part| part.record(sample));
             self.states.record(sample, self.steady.ignores_unfinished);
             self.paths.record(sample);
         } else {
@@ -268,7 +284,7 @@ impl Fold {
         let warm_up = Window { measure_from: Instant::ZERO, measure_to: self.window.measure_from };
         self.warm_up.count_stream(sample, warm_up);
         let window = self.window;
-        for part in self.steady_parts(sample.class, sample.request) {
+        for part in self.steady_parts((sample.class, sample.host), sample.request) {
             part.count_stream(sample, window);
         }
     }
@@ -289,7 +305,7 @@ impl Fold {
             }
             before = aside.before(event.at);
         }
-        for part in self.steady_parts(event.class, event.request) {
+        for part in self.steady_parts((event.class, event.host), event.request) {
             part.note_event(event, before);
         }
     }
@@ -337,7 +353,7 @@ impl Fold {
         if sample.due < window.measure_from {
             self.warm_up.events.count(sample, |at| at < window.measure_from);
         }
-        for part in self.steady_parts(sample.class, sample.request) {
+        for part in self.steady_parts((sample.class, sample.host), sample.request) {
             part.count_events(sample, aside, inside);
         }
     }
@@ -376,6 +392,11 @@ impl Fold {
     /// The steady part of one class.
     pub fn class(&self, name: &str) -> Option<&PhaseStats> {
         self.classes().find(|(of, _)| *of == name).map(|(_, part)| part)
+    }
+
+    /// The hosts that users ask; none where there are no several.
+    pub fn hosts(&self) -> &Hosts {
+        &self.hosts
     }
 
     /// The flows of users; none where there are no several.

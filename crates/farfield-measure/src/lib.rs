@@ -26,6 +26,7 @@ pub mod fold;
 pub mod handshakes;
 pub mod histogram;
 pub mod hlog;
+pub mod hosts;
 pub mod http;
 pub mod interval;
 pub mod kaplan_meier;

@@ -16,8 +16,8 @@ pub use crate::stream_counts::{EventsSummary, StallsSummary};
 pub use estimate::{EstimateSummary, EstimatedQuantile, EstimatedTime};
 pub use network::{NetworkSummary, ProgramSummary};
 pub use part::{
-    ClassSummary, FlowSummary, OutcomeCount, PagesSummary, PartSummary, Rates, StageSummary, StateSummary,
-    StatusCount,
+    ClassSummary, FlowSummary, HostSummary, OutcomeCount, PagesSummary, PartSummary, Rates, StageSummary,
+    StateSummary, StatusCount,
 };
 pub use path::PathSummary;
 pub use session::{BrokenOffIn, FailureSummary, SessionsSummary};
@@ -220,6 +220,9 @@ pub struct Summary {
     /// The measured part of each flow of users; empty where there are no several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<FlowSummary>,
+    /// The measured part of each host, by its number in samples; empty where users ask one alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostSummary>,
     /// The stages of the load, as far as they lie in the measured part; empty where it has none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageSummary>,
@@ -348,6 +351,7 @@ impl Summary {
             ),
             classes: ClassSummary::of_all(fold, measured, ended, pause),
             flows: FlowSummary::of_all(fold, measured, ended, pause),
+            hosts: HostSummary::of_all(fold, measured, ended, pause),
             stages: StageSummary::of_all(fold, (measured, until), ended, pause),
             warm_up: PartSummary::of(fold.warm_up(), warm_up, ended, pause),
             pages: fold.pages().map(|pages| PagesSummary::of(pages, fold.pages_unfinished(None))),

@@ -234,7 +234,7 @@ impl Threshold {
         if let Some(stage) = fold.stages().stage(name) {
             return self.metric.measure(stage.part, stage.span.lasted(until));
         }
-        match fold.class(name).or_else(|| fold.flows().flow(name)) {
+        match part_of(fold, name) {
             Some(part) => self.metric.measure(part, elapsed),
             None => {
                 let ignores_unfinished = fold.steady().ignores_unfinished();
@@ -245,6 +245,11 @@ impl Threshold {
             }
         }
     }
+}
+
+/// The figures of a class of clients, a flow of users or a host.
+fn part_of<'a>(fold: &'a Fold, name: &str) -> Option<&'a PhaseStats> {
+    fold.class(name).or_else(|| fold.flows().flow(name)).or_else(|| fold.hosts().host(name))
 }
 
 impl Threshold {
@@ -258,7 +263,7 @@ impl Threshold {
                 measured = stage.measured(measured, until);
                 stage.part
             }
-            Some(name) => match fold.class(name).or_else(|| fold.flows().flow(name)) {
+            Some(name) => match part_of(fold, name) {
                 Some(part) => part,
                 None => {
                     let state = fold.states().state(name)?;

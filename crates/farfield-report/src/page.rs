@@ -38,6 +38,7 @@ pub fn render_within(run: &RunDirectory, samples_max: u64) -> String {
     tables::thresholds(&mut page, summary);
     tables::figures(&mut page, summary);
     tables::flows(&mut page, summary);
+    tables::hosts(&mut page, summary);
     tables::stages(&mut page, summary);
     let passed = samples::pass(run, samples_max);
     // Wide charts move sideways together where the page is narrow.

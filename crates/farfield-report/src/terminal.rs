@@ -80,6 +80,7 @@ pub fn render(summary: &Summary, look: Look<'_>) -> String {
         pages(summary),
         sessions::lines(summary.sessions.as_ref()),
         parts::flows(&summary.flows),
+        parts::hosts(&summary.hosts),
         parts::stages(&summary.stages),
         states::table(&summary.states),
         sessions::failures(summary),

@@ -166,6 +166,11 @@ impl Scenario {
         }
     }
 
+    /// The names of all hosts in results.
+    pub(crate) fn host_names(&self) -> impl Iterator<Item = String> {
+        std::iter::once(TARGET.to_owned()).chain(self.host.iter().map(HostSpec::name))
+    }
+
     /// The targets of requests: the target itself, called `authority`, and the hosts beside it.
     pub(crate) fn http_targets(&self, authority: String) -> Vec<Target> {
         let target = self.http_target(authority);

@@ -20,6 +20,14 @@ impl Scenario {
             );
             return Err(Mistake::at(format!("flow[{number}].name"), sentence));
         }
+        for (number, host) in self.host.iter().enumerate() {
+            let name = host.name();
+            if classes.contains(&&*name) || self.flow.iter().any(|flow| flow.name == name) {
+                let sentence =
+                    format!("`{name}` is a host, and a class of clients or a flow; give one another name");
+                return Err(Mistake::at(format!("host[{number}].name"), sentence));
+            }
+        }
         let states = self.state_names();
         let states: Vec<&str> = states.iter().map(String::as_str).collect();
         for (key, list) in [("thresholds", &self.thresholds), ("aborts", &self.aborts)] {
@@ -33,7 +41,8 @@ impl Scenario {
 
     fn check_scope(&self, threshold: &Threshold, classes: &[&str], states: &[&str]) -> Result<(), String> {
         let Some(name) = threshold.scope() else { return Ok(()) };
-        if self.flow.iter().any(|flow| flow.name == name) {
+        let is_host = !self.host.is_empty() && self.host_names().any(|host| host == name);
+        if is_host || self.flow.iter().any(|flow| flow.name == name) {
             return Ok(());
         }
         let stages = self.stage_names();

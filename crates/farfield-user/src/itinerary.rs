@@ -265,6 +265,11 @@ impl Itinerary {
         }
     }
 
+    /// The scheme, `://` and the authority of each host, by number.
+    pub fn origins(&self) -> impl Iterator<Item = &str> {
+        self.hosts().iter().map(|host| &*host.origin)
+    }
+
     /// The host's name or address, with the port where it is not the scheme's own.
     pub fn host(&self, number: HostNumber) -> &str {
         &self.hosts()[number.index()].authority

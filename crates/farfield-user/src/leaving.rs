@@ -9,7 +9,7 @@ use crate::progress::Came;
 use crate::protocol::{exchange_of, place_of};
 use crate::reaction::Reaction;
 use crate::transport::{ConnectionKey, Transport, Wake};
-use farfield_base::{Instant, Note, ReplyEvent};
+use farfield_base::{HostNumber, Instant, Note, ReplyEvent};
 use farfield_http::EventFormat;
 use farfield_http::http1::{Answering, Reply};
 
@@ -35,12 +35,13 @@ impl<T: Transport> Reaction<'_, T> {
         let at = exchange.end_at(self.now);
         let Some(came) = exchange.progress.take(at, body) else { return };
         let exchange = *exchange;
-        let (user, serial, has_streams) = (connection.user, connection.serial, connection.has_streams());
+        let (user, serial, host) = (connection.user, connection.serial, connection.host);
+        let has_streams = connection.has_streams();
         // A stream that gets on has all of its time limit again.
         if !has_streams {
             self.connections.table.start_limit(key.slot, self.now);
         }
-        self.note_events((self.users[user].number, serial), &exchange, at, came);
+        self.note_events((self.users[user].number, serial, host), &exchange, at, came);
         let seen = exchange.progress.events().map_or(0, |events| events.events);
         if self.connections.events.leave_at.is_some_and(|most| seen >= most.get()) {
             self.leave_stream(key, number);
@@ -50,7 +51,7 @@ impl<T: Transport> Reaction<'_, T> {
     /// Notes events of the reply to a user's request on a connection.
     pub(crate) fn note_events(
         &mut self,
-        (user, connection): (u32, u32),
+        (user, connection, host): (u32, u32, HostNumber),
         exchange: &Exchange,
         at: Instant,
         came: Came,
@@ -65,6 +66,7 @@ impl<T: Transport> Reaction<'_, T> {
             request: exchange.job.request,
             // The transport knows it.
             class: 0,
+            host,
         }));
     }
 

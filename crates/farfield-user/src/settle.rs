@@ -78,7 +78,7 @@ impl<T: Transport> Reaction<'_, T> {
         let max = self.connections.policy.requests_max();
         let connection = self.connections.table.at_mut(slot);
         let mut exchange = connection.in_flight.remove(0);
-        let (user, serial) = (connection.user, connection.serial);
+        let (user, serial, host) = (connection.user, connection.serial, connection.host);
         let last = exchange.progress.finish(self.now);
         let mut sample = connection.sample(&exchange, self.users[user].number, self.now);
         sample.status = reply.status;
@@ -110,7 +110,7 @@ impl<T: Transport> Reaction<'_, T> {
             self.connections.table.start_limit(slot, self.now);
         }
         if let Some(came) = last {
-            self.note_events((self.users[user].number, serial), &exchange, self.now, came);
+            self.note_events((self.users[user].number, serial, host), &exchange, self.now, came);
         }
         let outcome = if unasked { Outcome::Unasked } else { Outcome::of_status(reply.status) };
         if let Some(gone) = unserved {

@@ -87,6 +87,7 @@ impl<T: Transport> Reaction<'_, T> {
                 None
             }
         };
+        let host = connection.host;
         let mut sample = connection.sample(&exchange, self.users[user].number, done);
         sample.status = reply.status;
         sample.body_bytes = reply.body_bytes;
@@ -98,7 +99,7 @@ impl<T: Transport> Reaction<'_, T> {
         connection.protocol.forget(exchange.number);
         self.at(done).egress().end_if_unused(key.slot);
         if let Some(came) = last {
-            self.note_events((self.users[user].number, serial), &exchange, done, came);
+            self.note_events((self.users[user].number, serial, host), &exchange, done, came);
         }
         self.at(done).settle((user, exchange.job), (status, ending), sample);
     }

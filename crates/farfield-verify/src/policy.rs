@@ -6,12 +6,12 @@
 use crate::concurrency::closed_ns;
 use crate::errors::Sides;
 use crate::run::AskedPolicy;
-use farfield_base::Sample;
+use farfield_base::{HostNumber, Sample};
 use farfield_capture::Transaction;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// Use of connections by users.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -36,6 +36,9 @@ pub struct PolicyStats {
     pub parallel_over: u64,
     /// Client addresses with requests of several classes.
     pub mixed_addresses: u64,
+    /// Connections that led to several hosts, or to another server than others to their host.
+    #[serde(default)]
+    pub astray: u64,
 }
 
 /// Reads the policy off matched connections; limits are those of `asked`, if it is known.
@@ -45,6 +48,8 @@ pub fn policy(sides: Sides<'_>, asked: Option<&AskedPolicy>) -> PolicyStats {
     stats.shared = users.values().filter(|users| users.len() > 1).count() as u64;
     stats.users_max = users.values().map(|users| users.len() as u64).max().unwrap_or(0);
     stats.other_users = other_users(sides);
+    let hosts = hosts_of_connections(sides);
+    stats.astray = astray(sides, &hosts);
     for captured in sides.matching.connections.values() {
         let requests = sides.capture.connections[*captured as usize].requests;
         stats.requests_max = stats.requests_max.max(requests);
@@ -56,7 +61,7 @@ pub fn policy(sides: Sides<'_>, asked: Option<&AskedPolicy>) -> PolicyStats {
     stats.depth_max = depth_max(of_run);
     let shares = asked.is_some_and(|asked| asked.shares);
     if !shares {
-        let most = parallel(sides, &users);
+        let most = parallel(sides, &users, &hosts);
         stats.parallel_max = most.iter().copied().max().unwrap_or(0);
         let over = |most: &&u64| asked.is_some_and(|asked| **most > u64::from(asked.parallel));
         stats.parallel_over = most.iter().filter(over).count() as u64;
@@ -95,17 +100,52 @@ fn depth_max<'a>(transactions: impl Iterator<Item = &'a Transaction>) -> u32 {
     most as u32
 }
 
-/// The most connections that each user had open at once.
-fn parallel(sides: Sides<'_>, users: &BTreeMap<u32, BTreeSet<u32>>) -> Vec<u64> {
-    let mut events: BTreeMap<u32, Vec<(i64, i64)>> = BTreeMap::new();
+/// The hosts of each matched connection, by the samples.
+fn hosts_of_connections(sides: Sides<'_>) -> BTreeMap<u32, BTreeSet<HostNumber>> {
+    let mut hosts: BTreeMap<u32, BTreeSet<HostNumber>> = BTreeMap::new();
+    for sample in sides.samples.iter().filter(|sample| sample.connection != Sample::NO_CONNECTION) {
+        hosts.entry(sample.connection).or_default().insert(sample.host);
+    }
+    hosts
+}
+
+/// The number of connections that, by the samples, led to several hosts, or by the packets to another server
+/// than others to their host. The target may have several.
+fn astray(sides: Sides<'_>, hosts: &BTreeMap<u32, BTreeSet<HostNumber>>) -> u64 {
+    let mut servers: BTreeMap<(HostNumber, bool), SocketAddr> = BTreeMap::new();
+    let mut count = 0;
+    for (number, captured) in &sides.matching.connections {
+        let connection = &sides.capture.connections[*captured as usize];
+        // An alternative of a host's is on another of its ports.
+        let server = SocketAddr::new(
+            connection.server.ip(),
+            if connection.is_quic { 0 } else { connection.server.port() },
+        );
+        let mut own = hosts.get(number).into_iter().flatten();
+        let Some(host) = own.next() else { continue };
+        let known = *servers.entry((*host, connection.is_quic)).or_insert(server);
+        let is_elsewhere = *host != HostNumber::TARGET && known != server;
+        count += u64::from(own.next().is_some() || is_elsewhere);
+    }
+    count
+}
+
+/// The most connections that each user had open at once to one host.
+fn parallel(
+    sides: Sides<'_>,
+    users: &BTreeMap<u32, BTreeSet<u32>>,
+    hosts: &BTreeMap<u32, BTreeSet<HostNumber>>,
+) -> Vec<u64> {
+    let mut events: BTreeMap<(u32, Option<HostNumber>), Vec<(i64, i64)>> = BTreeMap::new();
     for (number, captured) in &sides.matching.connections {
         let connection = &sides.capture.connections[*captured as usize];
         let from = sides.frame.run_ns(connection.syn.unwrap_or(connection.first));
         // One on which the server takes no more requests is no user's any more.
         let ends = [closed_ns(sides, connection), connection.going_away.map(|at| sides.frame.run_ns(at))];
         let to = ends.into_iter().flatten().min().unwrap_or(i64::MAX);
+        let host = hosts.get(number).and_then(|hosts| hosts.first().copied());
         for user in users.get(number).into_iter().flatten() {
-            events.entry(*user).or_default().extend([(from, 1), (to, -1)]);
+            events.entry((*user, host)).or_default().extend([(from, 1), (to, -1)]);
         }
     }
     let most = |mut events: Vec<(i64, i64)>| {

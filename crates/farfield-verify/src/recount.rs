@@ -15,6 +15,7 @@ mod checks;
 mod connections;
 mod expected;
 mod flows;
+mod hosts;
 mod part;
 mod sessions;
 mod settling;
@@ -30,6 +31,7 @@ use crate::set_aside::SetAside;
 use expected::Expected;
 use farfield_base::{Outcome, PagePart, ReplyEvent, Sample, StageSpan};
 use farfield_traffic::LoadModel;
+use hosts::SaidHost;
 use part::{Counted, Which, Whose};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -159,6 +161,8 @@ pub(crate) struct Recount<'a> {
     classes: Vec<String>,
     states: Vec<String>,
     flows: Vec<(String, FlowPlace)>,
+    /// The hosts that users ask.
+    hosts: Vec<SaidHost>,
     stages: Vec<StageSpan>,
 }
 
@@ -226,6 +230,7 @@ impl<'a> Recount<'a> {
             classes: names_of(said, "classes"),
             states: names_of(said, "states"),
             flows: flows::flows(said, evidence.asked),
+            hosts: hosts::hosts(said),
             stages: stages::stages(
                 said,
                 evidence.asked.map(|asked| asked.only_load().map_or(&[][..], LoadModel::stages)),
@@ -338,6 +343,7 @@ impl<'a> Recount<'a> {
             ("steady", steady.expected(self, scheduled)),
             ("classes", self.classes(&steady)),
             ("flows", self.expected_flows(&steady)),
+            ("hosts", self.expected_hosts(&steady)),
             ("stages", self.expected_stages()),
             ("warm_up", warm_up.expected(self, None)),
             ("pages", self.pages(None)),

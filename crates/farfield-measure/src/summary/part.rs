@@ -6,6 +6,7 @@ use crate::batches::interval::{NoInterval, NoIntervalReason};
 use crate::batches::{Batches, MeasuredPart};
 use crate::engine_stats::Arrivals;
 use crate::fold::{EventCounts, Fold, PhaseStats};
+use crate::hosts::HostLabel;
 use crate::outcomes::OutcomeCounts;
 use crate::pages::PageTimes;
 use crate::stages::Stage;
@@ -333,6 +334,37 @@ impl FlowSummary {
             steady: PartSummary::of(part, measured, ended, pause),
         };
         fold.flows().iter().map(flow).collect()
+    }
+}
+
+/// The measured part of one host that users ask.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HostSummary {
+    /// Its name.
+    pub name: String,
+    /// Its scheme, name or address, and port.
+    pub url: String,
+    /// Its part of all requests that were due; null if none was.
+    pub share: Option<f64>,
+    /// Its measurements.
+    pub steady: PartSummary,
+}
+
+impl HostSummary {
+    pub(super) fn of_all(
+        fold: &Fold,
+        measured: MeasuredPart,
+        ended: bool,
+        pause: &dyn Fn(),
+    ) -> Vec<HostSummary> {
+        let all = fold.steady().requests();
+        let host = |(label, part): (&HostLabel, &PhaseStats)| HostSummary {
+            name: label.name.clone(),
+            url: label.url.clone(),
+            share: (all > 0).then(|| part.requests() as f64 / all as f64),
+            steady: PartSummary::of(part, measured, ended, pause),
+        };
+        fold.hosts().iter().map(host).collect()
     }
 }
 

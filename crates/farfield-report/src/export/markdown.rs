@@ -4,7 +4,7 @@ use crate::figures::{by_status, bytes_rate, count, from_to, percent, rate, time}
 use crate::markdown::{code, plain};
 use crate::streams::{events_in_words, stalls_in_words};
 use crate::terminal::quantity;
-use farfield_measure::summary::{PathSummary, QuantileSummary, TimingSummary};
+use farfield_measure::summary::{PartSummary, PathSummary, QuantileSummary, TimingSummary};
 use farfield_measure::verdict::{Check, CheckState, Disturbed};
 use farfield_measure::{Quantile, Summary};
 use std::fmt::Write;
@@ -23,6 +23,7 @@ pub fn render(summary: &Summary) -> String {
     paths(&mut text, summary);
     failures(&mut text, summary);
     flows(&mut text, summary);
+    hosts(&mut text, summary);
     stages(&mut text, summary);
     classes(&mut text, summary);
     if let Some(bottleneck) = &summary.bottleneck {
@@ -263,21 +264,35 @@ fn failures(text: &mut String, summary: &Summary) {
 
 /// The flows of users.
 fn flows(text: &mut String, summary: &Summary) {
-    if summary.flows.is_empty() {
+    parts(text, "flow", summary.flows.iter().map(|flow| (&*flow.name, &flow.steady)));
+}
+
+/// The hosts that users ask.
+fn hosts(text: &mut String, summary: &Summary) {
+    parts(text, "host", summary.hosts.iter().map(|host| (&*host.name, &host.steady)));
+}
+
+/// A table of parts of the run; nothing where there are none.
+fn parts<'a>(
+    text: &mut String,
+    label: &str,
+    parts: impl ExactSizeIterator<Item = (&'a str, &'a PartSummary)>,
+) {
+    let all = parts.len();
+    if all == 0 {
         return;
     }
-    let headings = "flow | ok per s | mean | p50 | p90 | p99 | p99.9 | max | requests | errors";
-    let _ = writeln!(text, "| {headings} |\n| --- |{}", " ---: |".repeat(9));
-    for flow in summary.flows.iter().take(ROWS) {
-        let part = &flow.steady;
+    let headings = "ok per s | mean | p50 | p90 | p99 | p99.9 | max | requests | errors";
+    let _ = writeln!(text, "| {label} | {headings} |\n| --- |{}", " ---: |".repeat(9));
+    for (name, part) in parts.take(ROWS) {
         let times = part.times.response.as_ref().map_or_else(|| " – |".repeat(6), columns);
         let errors = part.error_share.map_or_else(|| "–".to_owned(), percent);
         let ok = part.rates.map_or_else(|| "–".to_owned(), |rates| rate(rates.succeeded_per_s));
-        let (name, requests) = (code(&flow.name), count(part.requests));
+        let (name, requests) = (code(name), count(part.requests));
         let _ = writeln!(text, "| {name} | {ok} |{times} {requests} | {errors} |");
     }
     text.push('\n');
-    more(text, summary.flows.len(), "flows");
+    more(text, all, &format!("{label}s"));
 }
 
 /// The stages of the load.

@@ -5,7 +5,7 @@ use crate::figures::{by_status, bytes_rate, count, percent, rate, time};
 use crate::streams::{events_in_words, stalls_in_words};
 use crate::terminal::quantity;
 use farfield_measure::summary::{
-    FailureSummary, PartSummary, PathSummary, ProgramSummary, QuantileSummary, TimingSummary,
+    FailureSummary, HostSummary, PartSummary, PathSummary, ProgramSummary, QuantileSummary, TimingSummary,
 };
 use farfield_measure::verdict::{Check, CheckState};
 use farfield_measure::{Quantile, Summary};
@@ -249,19 +249,36 @@ pub(super) fn classes(page: &mut String, summary: &Summary) {
 
 /// The flows of users.
 pub(super) fn flows(page: &mut String, summary: &Summary) {
-    if summary.flows.is_empty() {
+    parts(page, "Flows of users", summary.flows.iter().map(|flow| (flow.name.clone(), &flow.steady)));
+}
+
+/// The hosts that users ask.
+pub(super) fn hosts(page: &mut String, summary: &Summary) {
+    let name = |host: &HostSummary| match host.url.ends_with(&format!("://{}", host.name)) {
+        true => host.url.clone(),
+        false => format!("{} ({})", host.name, host.url),
+    };
+    parts(page, "Hosts", summary.hosts.iter().map(|host| (name(host), &host.steady)));
+}
+
+/// A table of parts of the run, under a heading; nothing where there are none.
+fn parts<'a>(
+    page: &mut String,
+    heading: &str,
+    parts: impl ExactSizeIterator<Item = (String, &'a PartSummary)>,
+) {
+    if parts.len() == 0 {
         return;
     }
-    page.push_str("<h2>Flows of users</h2>\n");
-    let row = |flow: &farfield_measure::summary::FlowSummary| {
-        let part = &flow.steady;
+    let _ = writeln!(page, "<h2>{heading}</h2>");
+    let row = |(name, part): (String, &PartSummary)| {
         let errors = part.error_share.map(|share| (share, part.error_share_interval));
-        let mut cells = named(&flow.name, part.requests, errors, part.times.response.as_ref());
+        let mut cells = named(&name, part.requests, errors, part.times.response.as_ref());
         let rate = |rates: farfield_measure::summary::Rates| rate(rates.succeeded_per_s);
         cells.insert(1, part.rates.map_or_else(|| "–".to_owned(), rate));
         cells
     };
-    let rows: Vec<Vec<String>> = summary.flows.iter().map(row).collect();
+    let rows: Vec<Vec<String>> = parts.map(row).collect();
     let mut head = NAMED.to_vec();
     head.insert(1, "rate");
     table(page, &head, &rows);

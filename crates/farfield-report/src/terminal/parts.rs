@@ -1,10 +1,10 @@
-//! Tables of parts of a run that have names: the flows of its users, the stages of its load, and the
-//! classes of its clients.
+//! Tables of parts of a run that have names: the flows of its users, the hosts that they ask, the stages of
+//! its load, and the classes of its clients.
 
 use super::{LABEL, end_table, fit, or_dash, quantile, row};
 use crate::figures::{count, percent, rate, time};
 use farfield_measure::Quantile;
-use farfield_measure::summary::{ClassSummary, FlowSummary, StageSummary};
+use farfield_measure::summary::{ClassSummary, FlowSummary, HostSummary, PartSummary, StageSummary};
 
 /// Stages, and classes of clients, that have a line each; a line counts the others.
 const LINES_EACH: usize = 8;
@@ -24,13 +24,24 @@ pub(super) fn stages(stages: &[StageSummary]) -> Vec<String> {
 /// A line for each flow of users, the first ones first, and a blank line behind them; nothing where there are
 /// no several.
 pub(super) fn flows(flows: &[FlowSummary]) -> Vec<String> {
-    if flows.is_empty() {
+    parts("flow", flows.iter().map(|flow| (&*flow.name, &flow.steady)))
+}
+
+/// A line for each host that users ask, the first ones first, and a blank line behind them; nothing where
+/// there are no several.
+pub(super) fn hosts(hosts: &[HostSummary]) -> Vec<String> {
+    parts("host", hosts.iter().map(|host| (&*host.name, &host.steady)))
+}
+
+fn parts<'a>(label: &str, parts: impl ExactSizeIterator<Item = (&'a str, &'a PartSummary)>) -> Vec<String> {
+    let all = parts.len();
+    if all == 0 {
         return Vec::new();
     }
     let names = ["rate", "errors", "p50", "p90", "p99", "max"].map(str::to_owned);
-    let mut lines = vec![row("flow", names, "requests")];
-    lines.extend(flows.iter().take(LINES_EACH).map(flow_row));
-    end_table(lines, flows.len().saturating_sub(LINES_EACH))
+    let mut lines = vec![row(label, names, "requests")];
+    lines.extend(parts.take(LINES_EACH).map(part_row));
+    end_table(lines, all.saturating_sub(LINES_EACH))
 }
 
 /// A line for each class of clients, the first ones first, and a blank line behind them; nothing where all
@@ -59,8 +70,7 @@ fn stage_row(stage: &StageSummary) -> String {
     row(&fit(name, LABEL - 1), columns, &count(steady.requests))
 }
 
-fn flow_row(flow: &FlowSummary) -> String {
-    let FlowSummary { name, steady, .. } = flow;
+fn part_row((name, steady): (&str, &PartSummary)) -> String {
     let response = &steady.times.response;
     let columns = [
         or_dash(steady.rates.map(|rates| rates.succeeded_per_s), rate),

@@ -324,7 +324,7 @@ fn plain(part: &super::template::TemplatePart) -> Option<&str> {
 
 fn check_path(key: &str, path: &Template) -> Result<(), SessionError> {
     let begins_well = match path.parts().first() {
-        Some(super::template::TemplatePart::Text(text)) => text.starts_with('/'),
+        Some(super::template::TemplatePart::Text(text)) => text.starts_with('/') || is_url(text),
         Some(super::template::TemplatePart::Bytes(_) | super::template::TemplatePart::Placeholder { .. }) => {
             true
         }
@@ -336,9 +336,17 @@ fn check_path(key: &str, path: &Template) -> Result<(), SessionError> {
         false => Err(SessionError::at(
             key,
             format!(
-                "`{}` is not a path; begin it with `/` or a variable, and percent-encode blanks and all but ASCII",
+                "`{}` is not a path; begin it with `/`, a variable, or the scheme and the whole name of a host \
+                 (`http://api.test/`), and percent-encode blanks and all but ASCII",
                 path.as_str()
             ),
         )),
     }
+}
+
+/// True if the text in front of the first hole is a URL up to its path, so that its host has no hole.
+fn is_url(text: &str) -> bool {
+    let after = |scheme: &str| text.get(..scheme.len()).filter(|own| own.eq_ignore_ascii_case(scheme));
+    let scheme = after("http://").or_else(|| after("https://"));
+    scheme.and_then(|scheme| text[scheme.len()..].split_once('/')).is_some_and(|(host, _)| !host.is_empty())
 }

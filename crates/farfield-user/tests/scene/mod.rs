@@ -106,6 +106,8 @@ pub struct Stage {
     pub requests: BTreeMap<u32, u32>,
     /// The most requests on the way at once on one connection.
     pub depth_most: usize,
+    /// The host that each connection leads to, by its serial.
+    pub leads_to: BTreeMap<u32, HostNumber>,
     /// Requests that were sent: instant, serial of the connection, and text.
     pub sent: Vec<(Instant, u32, String)>,
     machines: u32,
@@ -172,8 +174,9 @@ impl Transport for Stage {
         user % self.machines
     }
 
-    fn connect(&mut self, key: ConnectionKey, _user: u32, _host: HostNumber) -> Instant {
+    fn connect(&mut self, key: ConnectionKey, _user: u32, host: HostNumber) -> Instant {
         self.attempts.push(self.now);
+        self.leads_to.insert(key.serial, host);
         self.wires.insert(key.serial, Wire::default());
         self.open_most = self.open_most.max(self.wires.len());
         if self.server.refuses {
@@ -245,6 +248,8 @@ pub struct Scene {
     pub length: Duration,
     pub requests_max: Option<u64>,
     pub sessions: SessionLimits,
+    /// Names of hosts that users ask beside the target, over plain HTTP.
+    pub hosts: Vec<&'static str>,
     /// Authorization field that the target's `user:password@` comes to.
     pub authorization: Option<String>,
     /// From here on nothing is handed to the users any more: a generator that cannot keep up.
@@ -276,6 +281,7 @@ impl Scene {
             length: Duration::from_secs(10),
             requests_max: None,
             sessions: SessionLimits::default(),
+            hosts: Vec::new(),
             authorization: None,
             stuck_from: Instant::MAX,
             held_up: (Instant::MAX, Instant::MAX),
@@ -312,11 +318,17 @@ impl Scene {
             secure: false,
             proxy: None,
         };
+        let beside = self.hosts.iter().map(|host| Target {
+            host: (*host).to_owned(),
+            authorization: None,
+            ..target.clone()
+        });
+        let targets: Vec<Target> = std::iter::once(target.clone()).chain(beside).collect();
         let itinerary = match (&self.itinerary, &self.session, &self.replay) {
             (Some(itinerary), _, _) => Ok(itinerary.clone()),
-            (None, _, Some(replay)) => Itinerary::replays(replay.clone(), &[target]),
-            (None, Some(session), None) => Itinerary::sessions(session.clone(), &[target]),
-            (None, None, None) => Itinerary::pages(self.requests.clone(), &[target]),
+            (None, _, Some(replay)) => Itinerary::replays(replay.clone(), &targets),
+            (None, Some(session), None) => Itinerary::sessions(session.clone(), &targets),
+            (None, None, None) => Itinerary::pages(self.requests.clone(), &targets),
         };
         let itinerary = itinerary.expect("requests that can be written");
         Flow { name: self.name.into(), load: self.load.clone(), itinerary }
@@ -359,6 +371,7 @@ impl Scene {
             open_most: 0,
             requests: BTreeMap::new(),
             depth_most: 0,
+            leads_to: BTreeMap::new(),
             sent: Vec::new(),
             machines: self.machines,
             server: self.server.clone(),

@@ -248,6 +248,16 @@ pub(super) fn policy(judged: Judged<'_>) -> Vec<Finding> {
             "open as many connections at once as were asked for",
         ));
     }
+    if stats.astray > 0 {
+        findings.push(Finding::disagreement(
+            "hosts-mixed",
+            format!(
+                "{} of {} connections lead elsewhere than the hosts of their requests",
+                stats.astray, judged.found.matched.connections
+            ),
+            "send each request to its host, and record which that was",
+        ));
+    }
     if stats.mixed_addresses > 0 {
         findings.push(Finding::disagreement(
             "classes-mixed",

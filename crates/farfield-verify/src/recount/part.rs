@@ -6,7 +6,7 @@ use super::batches::{Division, NoInterval, TimesByBatch};
 use super::expected::Expected;
 use super::times::{Estimate, Intervals, Sorted, either};
 use crate::run::FlowPlace;
-use farfield_base::{Outcome, ReplyEvent, Sample};
+use farfield_base::{HostNumber, Outcome, ReplyEvent, Sample};
 use std::collections::BTreeMap;
 
 /// Part of a run.
@@ -27,11 +27,14 @@ pub enum Whose {
     Class(u16),
     /// Those of a flow of users.
     Flow(FlowPlace),
+    /// Those for a host.
+    Host(HostNumber),
 }
 
 impl Whose {
-    fn has(self, class: u16, request: u32) -> bool {
+    fn has(self, class: u16, host: HostNumber, request: u32) -> bool {
         match self {
+            Whose::Host(own) => own == host,
             Whose::All => true,
             Whose::Class(own) => own == class,
             Whose::Flow(place) => place.has(request),
@@ -261,7 +264,7 @@ pub struct Counted {
 impl Counted {
     /// Counts a part, of all requests or of those of a class or a flow.
     pub fn part(of: &Recount<'_>, which: Which, whose: Whose) -> Counted {
-        let samples = || of.samples.iter().filter(move |own| whose.has(own.class, own.request));
+        let samples = || of.samples.iter().filter(move |own| whose.has(own.class, own.host, own.request));
         let due: Vec<&Sample> = samples().filter(|own| of.is_due(which, own)).collect();
         let mut events = Events::default();
         let (mut completed, mut succeeded) = (Vec::new(), Vec::new());
@@ -292,7 +295,7 @@ impl Counted {
         };
         let streams = Streams::of(of, &samples().collect::<Vec<_>>(), &due, which);
         let came = of.events.map(|events| {
-            let own = events.iter().filter(|own| whose.has(own.class, own.request));
+            let own = events.iter().filter(|own| whose.has(own.class, own.host, own.request));
             own.filter(|own| of.came(which, own)).collect::<Vec<_>>()
         });
         let steady = which == Which::Steady;

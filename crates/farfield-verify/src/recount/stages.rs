@@ -38,6 +38,7 @@ impl<'a> Recount<'a> {
             classes: Vec::new(),
             states: Vec::new(),
             flows: Vec::new(),
+            hosts: Vec::new(),
             stages: Vec::new(),
             aside: SetAside::default(),
             ..*self

@@ -141,6 +141,7 @@ fn one(of: &Recount<'_>, text: &str) -> Option<Expected> {
     let counted = match written.scope {
         None => Counted::part(of, Which::Steady, Whose::All),
         Some(scope) if let Some(flow) = of.counted_of_flow(scope) => flow,
+        Some(scope) if let Some(host) = of.counted_of_host(scope) => host,
         Some(scope) if let Some(stage) = of.counted_of_stage(scope) => stage,
         Some(scope) => match of.classes.iter().position(|class| class == scope) {
             Some(class) => Counted::part(of, Which::Steady, Whose::Class(class as u16)),
