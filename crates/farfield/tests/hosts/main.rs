@@ -11,4 +11,5 @@ mod programs;
 mod routed;
 mod running_server;
 mod running_server_refused;
+mod several;
 mod shell;

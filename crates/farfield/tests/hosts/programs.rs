@@ -7,14 +7,14 @@ use farfield_base::{Outcome, Sample};
 use std::fs;
 
 /// The words that start nginx with another configuration of the same place, as a TOML array.
-fn nginx_with(wan: &Wan, config: &str) -> String {
+pub(crate) fn nginx_with(wan: &Wan, config: &str) -> String {
     let home = wan.place.path("");
     let home = home.to_str().expect("a plain path").trim_end_matches('/');
     format!("['nginx', '-p', '{home}', '-c', '{home}/{config}', '-e', 'stderr']")
 }
 
 /// The requests in a log of the place, in order, each with who asked.
-fn asked_in(wan: &Wan, log: &str) -> Vec<(String, String)> {
+pub(crate) fn asked_in(wan: &Wan, log: &str) -> Vec<(String, String)> {
     let pair = |line: &str| line.split_once(' ').map(|(who, what)| (who.to_owned(), what.to_owned()));
     wan.read(log).lines().filter_map(pair).collect()
 }

@@ -8,5 +8,6 @@ mod clients;
 mod early;
 mod probe;
 mod servers;
+mod several;
 mod simulated;
 mod usual;
