@@ -38,20 +38,22 @@ pub fn read(source: Source<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<()
         wishes.target.as_ref().map(|url| url[Position::BeforeHost..Position::AfterPort].to_owned());
     let bytes = source.bytes;
     let replay =
-        spec.resolve(&mut |_| Ok(bytes.to_vec()), authority.as_deref()).map_err(|error| match error {
-            // Its places are as they stand in the archive.
-            FileError::Nothing { why, .. } => {
-                let shown = |why: &String| {
-                    words_without_credentials(&without_userinfo(&brief(why, 1_000))).into_owned()
-                };
-                ImportError::nothing(why.iter().map(shown).collect())
-            }
-            FileError::Whole { problem, .. } => {
-                let why = problem.strip_prefix("is no HTTP Archive: ").map(str::to_owned);
-                unreadable(why.unwrap_or(problem))
-            }
-            error => unreadable(error.to_string()),
-        })?;
+        spec.resolve(&mut |_| Ok(bytes.to_vec()), authority.as_deref(), &[]).map_err(
+            |error| match error {
+                // Its places are as they stand in the archive.
+                FileError::Nothing { why, .. } => {
+                    let shown = |why: &String| {
+                        words_without_credentials(&without_userinfo(&brief(why, 1_000))).into_owned()
+                    };
+                    ImportError::nothing(why.iter().map(shown).collect())
+                }
+                FileError::Whole { problem, .. } => {
+                    let why = problem.strip_prefix("is no HTTP Archive: ").map(str::to_owned);
+                    unreadable(why.unwrap_or(problem))
+                }
+                error => unreadable(error.to_string()),
+            },
+        )?;
     let server = recorded_target(bytes).and_then(|url| Url::parse(&url).ok());
     draft.reading = replay.reading.clone();
     // Counted anew with the states: some of what a recording has no state can have.

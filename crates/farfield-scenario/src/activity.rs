@@ -102,8 +102,8 @@ impl Scenario {
     pub fn activity(&self, load: &mut Load<'_>, site: Option<&Site>) -> Result<Activity, Mistake> {
         let Some(spec) = &self.session else { return self.requests(load, site).map(Activity::Requests) };
         let wrong = |error: SessionError| Mistake::at(format!("session.{}", error.key), error.sentence);
-        let Some(replay) =
-            spec.resolve_replay(load, self.target.as_ref().map(Url::authority).as_deref()).map_err(wrong)?
+        let target = self.target.as_ref().map(Url::authority);
+        let Some(replay) = spec.resolve_replay(load, target.as_deref(), &self.host_roots()).map_err(wrong)?
         else {
             let session = spec.resolve(load, Seed(self.seed)).map_err(wrong)?;
             self.check_replies(&session)?;
@@ -123,7 +123,10 @@ impl Scenario {
         // Users of one flow may ask for a list where others go through the site.
         let requests = match site.filter(|_| spec.site().is_some()) {
             Some(site) => spec.resolve_over(site, load, seed),
-            None => spec.resolve_for(load, seed, self.target.as_ref().map(Url::authority).as_deref()),
+            None => {
+                let target = self.target.as_ref().map(Url::authority);
+                spec.resolve_for(load, seed, target.as_deref(), &self.host_roots())
+            }
         };
         requests.map_err(|error| Mistake::in_file("requests", &error))
     }

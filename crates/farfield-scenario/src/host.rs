@@ -166,6 +166,11 @@ impl Scenario {
         }
     }
 
+    /// The roots of the hosts beside the target.
+    pub(crate) fn host_roots(&self) -> Vec<String> {
+        self.host.iter().map(|host| format!("{}/", origin(&host.url))).collect()
+    }
+
     /// The names of all hosts in results.
     pub(crate) fn host_names(&self) -> impl Iterator<Item = String> {
         std::iter::once(TARGET.to_owned()).chain(self.host.iter().map(HostSpec::name))

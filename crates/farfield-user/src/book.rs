@@ -9,6 +9,7 @@ use farfield_http::http1::{Answering, RequestError, RequestHead, Version};
 use farfield_http::http2::{self, CommonFields, RequestBlock};
 use farfield_http::http3;
 use farfield_traffic::request::{Request, RequestSet};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A version of HTTP.
@@ -263,7 +264,7 @@ struct Placed<'a> {
     host: HostNumber,
     target: &'a Target,
     /// The path there.
-    path: &'a str,
+    path: Cow<'a, str>,
     /// The fields that are its own or the target's.
     headers: Vec<(String, String)>,
 }
@@ -320,7 +321,7 @@ impl<'a> Placed<'a> {
         let method = self.request.method.as_str();
         let head = RequestHead {
             method,
-            target: self.path,
+            target: &self.path,
             host: &self.target.host,
             version,
             persistent,
@@ -331,7 +332,7 @@ impl<'a> Placed<'a> {
         if let Some(prefix) = self.target.absolute_prefix() {
             let from = method.len() + 1;
             // OPTIONS about the server as a whole has no path in this form (RFC 9112 section 3.2.4).
-            let to = from + usize::from(self.path == "*");
+            let to = from + usize::from(*self.path == *"*");
             bytes.splice(from..to, prefix.into_bytes());
         }
         bytes.extend_from_slice(&self.request.body);
@@ -343,7 +344,7 @@ impl<'a> Placed<'a> {
             method: self.request.method.as_str(),
             scheme: self.target.scheme(),
             authority: &self.target.host,
-            target: self.path,
+            target: &self.path,
             headers: &self.headers,
             body_length: self.body_length(),
         }

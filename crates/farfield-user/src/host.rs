@@ -7,7 +7,9 @@ use bytes::Bytes;
 use farfield_base::HostNumber;
 use farfield_base::random::Seed;
 use farfield_http::{quic, tls};
+use std::borrow::Cow;
 use std::sync::Arc;
+use url::Url;
 
 /// A host as its requests name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,20 +36,19 @@ impl HostName {
 
 /// The host of a request for `target`, a path or a URL, and the path that it is asked for there: of a path the
 /// first of `hosts`; nothing of a URL that is of none.
-pub(crate) fn place<'a>(hosts: &[HostName], target: &'a str) -> Option<(HostNumber, &'a str)> {
-    if !target.contains("://") || target.starts_with('/') {
-        return Some((HostNumber::TARGET, target));
-    }
-    let at = |(place, host): (usize, &HostName)| {
-        let (origin, rest) = target.split_at_checked(host.origin.len())?;
-        let path = match rest.as_bytes().first() {
-            None => "/",
-            Some(b'/') => rest,
-            Some(_) => return None,
-        };
-        origin.eq_ignore_ascii_case(&host.origin).then_some((HostNumber::at(place), path))
+pub(crate) fn place<'a>(hosts: &[HostName], target: &'a str) -> Option<(HostNumber, Cow<'a, str>)> {
+    let Some((scheme, rest)) = target.split_once("://").filter(|_| !target.starts_with('/')) else {
+        return Some((HostNumber::TARGET, target.into()));
     };
-    hosts.iter().enumerate().find_map(at)
+    let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    // Names are compared as browsers have them, and a usual port may be written.
+    let root = Url::parse(&format!("{scheme}://{authority}/")).ok()?;
+    let is_of = |host: &HostName| {
+        Url::parse(&format!("{}/", host.origin)).is_ok_and(|own| own.origin() == root.origin())
+    };
+    let place = hosts.iter().position(is_of)?;
+    let path = if path.starts_with('/') { path.into() } else { format!("/{path}").into() };
+    Some((HostNumber::at(place), path))
 }
 
 /// A host that connections lead to.
@@ -147,14 +148,15 @@ mod tests {
             ("/go?to=http://api:8080/", Some((0, "/go?to=http://api:8080/"))),
             ("*", Some((0, "*"))),
             ("http://shop/a?b", Some((0, "/a?b"))),
+            ("http://user:pass@Shop:80?b", Some((0, "/?b"))),
             ("HTTPS://SHOP", Some((1, "/"))),
             ("http://api:8080/", Some((2, "/"))),
             ("http://api:80801/", None),
             ("http://api/", None),
             ("http://shop.test/", None),
         ] {
-            let found = place(&hosts, url).map(|(host, path)| (host.index(), path));
-            assert_eq!(found, expected, "{url}");
+            let found = place(&hosts, url).map(|(host, path)| (host.index(), path.into_owned()));
+            assert_eq!(found, expected.map(|(host, path)| (host, path.to_owned())), "{url}");
         }
     }
 }

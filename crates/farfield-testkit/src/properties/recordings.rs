@@ -30,7 +30,7 @@ pub fn of_list(input: &[u8]) {
     for target in [None, Some("a.test"), Some("127.0.0.1:8080")] {
         let mut load =
             |path: &Path| Ok(if path == Path::new("it") { input.to_vec() } else { b"body".to_vec() });
-        match spec.resolve_for(&mut load, Seed(1), target) {
+        match spec.resolve_for(&mut load, Seed(1), target, &[]) {
             Err(error) => assert!(error.to_string().starts_with("it:"), "{error}"),
             Ok(set) => {
                 let text = String::from_utf8(input.to_vec()).expect("others are refused");
@@ -82,7 +82,7 @@ struct Found {
 /// between the file and the server; or a sentence about the file.
 fn of_recording(input: &[u8], how: &str, found: fn(&[u8]) -> Option<Found>) {
     let spec: ReplaySpec = toml::from_str(&format!("file = 'it'\nspeed = 0.5\n{how}")).expect("a spec");
-    let replay = match spec.resolve(&mut |_| Ok(input.to_vec()), None) {
+    let replay = match spec.resolve(&mut |_| Ok(input.to_vec()), None, &[]) {
         Err(error) => return assert!(error.to_string().starts_with("it:"), "{error}"),
         Ok(replay) => replay,
     };

@@ -20,17 +20,21 @@ use http::Method;
 use std::path::{Path, PathBuf};
 use url::{Position, Url};
 
-/// The requests of the file at `path`, for `target`, as a Host field has it, where that is known.
+/// The requests of the file at `path`, for `target`, as a Host field has it, where that is known, and for the
+/// hosts `beside` it, by the roots of their URLs.
 pub(super) fn read(
     path: &Path,
     load: &mut Load<'_>,
     target: Option<&str>,
+    beside: &[String],
 ) -> Result<Vec<RequestSpec>, FileError> {
     let whole = |problem: &str| FileError::Whole { path: path.to_owned(), problem: problem.to_owned() };
     let text = String::from_utf8(file::read(path, load)?)
         .map_err(|_| whole("is not UTF-8 text; write one request a line"))?;
     let text = text.trim_start_matches(BYTE_ORDER_MARK);
-    let mut list = List { server: target.map(str::to_owned), requests: Vec::new(), takes_fields: false };
+    let beside = beside.iter().filter_map(|root| Url::parse(root).ok()).collect();
+    let server = target.map(str::to_owned);
+    let mut list = List { server, beside, requests: Vec::new(), takes_fields: false };
     let wrong = |line, problem| FileError::Line { path: path.to_owned(), line, problem };
     if text.trim_start().starts_with('<') {
         for (line, url) in locations(text).map_err(whole)? {
@@ -53,6 +57,8 @@ pub(super) fn read(
 struct List {
     /// The server that URLs must be of.
     server: Option<String>,
+    /// Hosts that they may be of as well.
+    beside: Vec<Url>,
     requests: Vec<RequestSpec>,
     /// Fields and a body may follow the last request.
     takes_fields: bool,
@@ -94,11 +100,15 @@ impl List {
         Ok(())
     }
 
-    /// The path and query of a URL, if it is of the server.
+    /// The path and query of a URL, if it is of the server, and the whole URL if it is of a host beside it.
     fn path(&mut self, text: &str) -> Result<String, String> {
         let url = Url::parse(text).map_err(|error| format!("`{text}` is no URL: {error}"))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(format!("`{text}`: farfield speaks http:// and https://"));
+        }
+        if self.beside.iter().any(|host| host.origin() == url.origin()) {
+            let path = &url[Position::BeforePath..Position::AfterQuery];
+            return Ok(url.origin().ascii_serialization() + path);
         }
         let authority = &url[Position::BeforeHost..Position::AfterPort];
         let server = self.server.get_or_insert_with(|| authority.to_owned());
@@ -108,7 +118,8 @@ impl List {
         };
         if bare(server) != bare(authority) {
             return Err(format!(
-                "`{text}` is of another server than {server}, which the run asks; leave it out"
+                "`{text}` is of another server than {server}, which the run asks; leave it out, or name its host with \
+                 `[[host]]`"
             ));
         }
         Ok(url[Position::BeforePath..Position::AfterQuery].to_owned())
@@ -151,7 +162,8 @@ mod tests {
 
     fn listed(text: &str, target: Option<&str>) -> Result<Vec<String>, String> {
         let mut load = |_: &Path| Ok(text.as_bytes().to_vec());
-        let requests = read(Path::new("l.txt"), &mut load, target).map_err(|error| error.to_string())?;
+        let requests = read(Path::new("l.txt"), &mut load, target, &["https://cdn.test/".to_owned()])
+            .map_err(|error| error.to_string())?;
         let shown = requests.iter().map(|request| {
             let fields = request.headers.fields().iter();
             let fields: String =
@@ -167,6 +179,10 @@ mod tests {
 
     #[test]
     fn paths_and_urls_of_the_target() {
+        let beside = "https://CDN.test:443/x?y\n/z\nhttps://cdn.test/\n";
+        let expected = ["GET https://cdn.test/x?y", "GET /z", "GET https://cdn.test/"].map(str::to_owned);
+        assert_eq!(listed(beside, Some("shop.test")), Ok(expected.to_vec()));
+        assert!(listed("http://cdn.test/", Some("shop.test")).is_err(), "of another scheme");
         let text = "\u{feff}/a # one\nPOST /b\n\nhttp://Shop.test:80/c?d#e\nGET https://shop.test/ü\n";
         let expected = ["GET /a", "POST /b", "GET /c?d", "GET /%C3%BC"].map(str::to_owned).to_vec();
         for target in [Some("shop.test"), Some("SHOP.test:443"), None] {

@@ -180,22 +180,24 @@ impl RequestSetSpec {
 
     /// The set itself, with files read through `load` and fillers drawn from `seed`.
     pub fn resolve(&self, load: &mut Load<'_>, seed: Seed) -> Result<RequestSet, FileError> {
-        self.resolve_for(load, seed, None)
+        self.resolve_for(load, seed, None, &[])
     }
 
-    /// The set for `target`, as a Host field has it, where that is known: URLs in a file must be of it.
+    /// The set for `target`, as a Host field has it, where that is known, and the hosts `beside` it, by the
+    /// roots of their URLs: URLs in a file must be of one of these.
     pub fn resolve_for(
         &self,
         load: &mut Load<'_>,
         seed: Seed,
         target: Option<&str>,
+        beside: &[String],
     ) -> Result<RequestSet, FileError> {
         if let Some((source, site_seed)) = self.site() {
             let site = source.site(load, site_seed)?;
             return self.resolve_over(&site, load, seed);
         }
         let listed = match self.file() {
-            Some(path) => list::read(path, load, target)?,
+            Some(path) => list::read(path, load, target, beside)?,
             None => Vec::new(),
         };
         let specs = || self.written.request.iter().chain(&listed);

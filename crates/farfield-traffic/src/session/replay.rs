@@ -161,14 +161,19 @@ type RecordedSession = (Option<Instant>, Vec<Recorded>);
 
 impl ReplaySpec {
     /// The recording, read through `load`, for requests to `target`, as a Host field has it, where that is
-    /// known.
-    pub fn resolve(&self, load: &mut Load<'_>, target: Option<&str>) -> Result<Replay, FileError> {
+    /// known, and to the hosts `beside` it, of archives: the roots of their URLs.
+    pub fn resolve(
+        &self,
+        load: &mut Load<'_>,
+        target: Option<&str>,
+        beside: &[String],
+    ) -> Result<Replay, FileError> {
         let bytes = file::read(&self.file, load)?;
         let whole = |problem: &str| FileError::Whole { path: self.file.clone(), problem: problem.to_owned() };
         let format = self.format.or_else(|| self.format_by_name()).unwrap_or(ReplayFormat::Log);
         let (mut recorded, reading) = match format {
             ReplayFormat::Wsesslog => wsesslog::read(&self.file, &bytes)?,
-            ReplayFormat::Har => har::read(&self.file, &bytes, target, self.missing_bodies)?,
+            ReplayFormat::Har => har::read(&self.file, &bytes, (target, beside), self.missing_bodies)?,
             ReplayFormat::Log => log::read(self, &bytes, target)?,
         };
         recorded.retain(|(_, pages)| !pages.is_empty());

@@ -18,6 +18,7 @@ impl SessionSpec {
         &self,
         load: &mut Load<'_>,
         target: Option<&str>,
+        beside: &[String],
     ) -> Result<Option<Replay>, SessionError> {
         let Some(spec) = &self.replay else { return Ok(None) };
         if !self.state.is_empty() || !self.data.is_empty() {
@@ -26,7 +27,9 @@ impl SessionSpec {
                 "a recording says all that is asked for; leave out states and data",
             ));
         }
-        spec.resolve(load, target).map(Some).map_err(|error| SessionError::file("replay.file", &error))
+        spec.resolve(load, target, beside)
+            .map(Some)
+            .map_err(|error| SessionError::file("replay.file", &error))
     }
 
     /// The session itself: files read through `load`, rows shuffled by `seed`.

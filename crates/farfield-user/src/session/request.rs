@@ -210,7 +210,7 @@ fn placed(path: &Text, hosts: &[HostName]) -> Result<(HostNumber, Text), Request
     let Some(Piece::Plain(first)) = path.0.first() else { return Ok((HostNumber::TARGET, path.clone())) };
     let (number, rest) = host::place(hosts, first).ok_or_else(|| RequestError::Target(first.to_string()))?;
     let mut path = path.clone();
-    path.0[0] = Piece::Plain(rest.into());
+    path.0[0] = Piece::Plain(rest.as_ref().into());
     Ok((number, path))
 }
 
@@ -232,7 +232,7 @@ impl Recipe {
         };
         let embedded = state.embedded.iter().map(|url| {
             let (host, path) = host::place(hosts, url).ok_or_else(|| RequestError::Target(url.clone()))?;
-            Ok((host, path.into()))
+            Ok((host, path.as_ref().into()))
         });
         let fixed = |(name, text): &(String, Text)| Some((name.clone(), text.constant()?.to_owned()));
         let constant: Vec<(String, String)> = state.headers.iter().filter_map(fixed).collect();

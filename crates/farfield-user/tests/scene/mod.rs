@@ -299,7 +299,7 @@ impl Scene {
     /// A recording of `text`, and its own load if it says when sessions began.
     pub fn replay(name: &str, text: &str, more: &str, load: &str) -> Scene {
         let spec: ReplaySpec = toml::from_str(&format!("file = '{name}'\n{more}")).expect("a spec");
-        let replay = spec.resolve(&mut |_| Ok(text.as_bytes().to_vec()), None).expect("a recording");
+        let replay = spec.resolve(&mut |_| Ok(text.as_bytes().to_vec()), None, &[]).expect("a recording");
         let mut scene = Scene::of(load);
         if let Some(starts) = replay.sessions.iter().map(|session| session.starts).collect() {
             scene.load = LoadModel::recorded(starts);

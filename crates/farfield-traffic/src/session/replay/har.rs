@@ -1,8 +1,8 @@
 //! HTTP Archives (HAR 1.2) as browsers and proxies save them: one session, whose pages are those of the
 //! archive.
 //!
-//! Requests to one server are replayed: the target's if the archive has any, else those of the server with
-//! most entries. Header fields of a connection are left out, and so are those that farfield writes itself;
+//! Requests to the hosts that the scenario names are replayed, and beside these to one server: the target if
+//! the archive has any for it, else the server with most of the other entries. Header fields of a connection are left out, and so are those that farfield writes itself;
 //! the codings that the browser asked for are asked for again. What cannot be asked for again is
 //! [counted](super::reading) by reason.
 
@@ -153,11 +153,11 @@ pub fn scripted_paths(text: &[u8]) -> BTreeSet<String> {
     urls.map(|(url, _)| url[Position::BeforePath..Position::AfterQuery].to_owned()).collect()
 }
 
-/// Reads the archive `text`, for requests to `target` where it is known.
+/// Reads the archive `text`, for requests to `target` where it is known, and to the hosts `beside` it.
 pub(super) fn read(
     path: &Path,
     text: &[u8],
-    target: Option<&str>,
+    (target, beside): (Option<&str>, &[String]),
     missing: MissingBodies,
 ) -> Result<(Vec<RecordedSession>, Reading), FileError> {
     let whole = |problem: String| FileError::Whole { path: path.to_owned(), problem };
@@ -172,7 +172,9 @@ pub(super) fn read(
             Err(why) => reading.leave_out(why, Place(number, &entry.request.url)),
         }
     }
-    let server = server_of_most(of_http.iter().map(|(.., server)| server), target).cloned();
+    let beside: Vec<Server> = beside.iter().filter_map(|root| Server::of(&Url::parse(root).ok()?)).collect();
+    let others = of_http.iter().map(|(.., server)| server).filter(|server| !beside.contains(server));
+    let server = server_of_most(others, target).cloned();
     let mut usable: Vec<Usable> = Vec::new();
     // Entries without any instant are all asked for at once, in their order.
     let mut last = of_http.iter().find_map(|(_, entry, ..)| entry.began()).unwrap_or(Instant::ZERO);
@@ -181,8 +183,9 @@ pub(super) fn read(
         let written = entry.request.url.clone();
         let place = Place(number, &written);
         let mut differs = Vec::new();
-        let found = match Some(&of) == server.as_ref() {
-            true => usable_entry(entry, &url, last, missing, &mut differs),
+        let is_beside = beside.contains(&of);
+        let found = match is_beside || Some(&of) == server.as_ref() {
+            true => usable_entry(entry, (&url, is_beside), last, missing, &mut differs),
             false => Err("of another server"),
         };
         match found {
@@ -217,7 +220,7 @@ fn http_url(entry: &Entry) -> Result<(Url, Server), &'static str> {
 /// The entry as it is asked for again, from an instant on, and what differs; or why it is not.
 fn usable_entry(
     entry: Entry,
-    url: &Url,
+    (url, is_beside): (&Url, bool),
     began: Instant,
     missing: MissingBodies,
     differs: &mut Vec<&'static str>,
@@ -233,10 +236,11 @@ fn usable_entry(
     let (took, is_timed) = (entry.took(), entry.began().is_some());
     let Asked { method: verb, headers, cookies, post_data, body_size, .. } = entry.request;
     let method = method(&verb).map_err(|_| "whose method cannot be sent")?;
-    let path = url[Position::BeforePath..Position::AfterQuery].to_owned();
-    if !sendable(&path) {
+    let path = &url[Position::BeforePath..Position::AfterQuery];
+    if !sendable(path) {
         return Err("whose URL cannot be sent");
     }
+    let path = if is_beside { url.origin().ascii_serialization() + path } else { path.to_owned() };
     let (mut headers, complete) = fields(&headers.unwrap_or_default());
     if !complete {
         differs.push("without a field that cannot be sent");

@@ -14,7 +14,7 @@ fn replay_for(target: Option<&str>, name: &str, text: &str, more: &str) -> Resul
         assert_eq!(path, Path::new(name));
         Ok(text.as_bytes().to_vec())
     };
-    spec.resolve(&mut load, target).map_err(|error| error.to_string())
+    spec.resolve(&mut load, target, &[]).map_err(|error| error.to_string())
 }
 
 /// Each session as `@start: path+embedded@at~think …`, times in milliseconds.
@@ -115,6 +115,32 @@ fn the_target_or_the_server_of_most_entries_is_asked() {
     // Of as many, the first.
     let even = archive(&[("http://b/1", "", ""), ("http://a/2", "", "")]);
     assert_eq!(paths(&replay("s.har", &even, "").expect("a session")), ["/1"]);
+}
+
+/// Entries of hosts that are named stay, as URLs, and the rest is of one server.
+#[test]
+fn entries_of_named_hosts_are_asked_for_there() {
+    let text = archive(&[
+        ("https://cdn.example/x.js?a", "", ""),
+        ("https://cdn.example/y.js", "", ""),
+        ("http://cdn.example/z.js", "", ""),
+        ("https://Shop.example:443/b", "", ""),
+        ("http://api.example:8080/c", "", ""),
+    ]);
+    let spec: ReplaySpec = toml::from_str("file = 's.har'").expect("a spec");
+    let asked = |target: Option<&str>, beside: &[&str]| {
+        let beside: Vec<String> = beside.iter().map(|root| (*root).to_owned()).collect();
+        let mut load = |_: &std::path::Path| Ok(text.clone().into_bytes());
+        let replay = spec.resolve(&mut load, target, &beside).expect("a session");
+        paths(&replay).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let of_cdn = ["https://cdn.example/x.js?a", "https://cdn.example/y.js"];
+    assert_eq!(asked(Some("staging.example"), &["https://cdn.example/"]), [of_cdn[0], of_cdn[1], "/z.js"]);
+    assert_eq!(
+        asked(Some("shop.example"), &["https://cdn.example/", "http://api.example:8080/"]),
+        [of_cdn[0], of_cdn[1], "/b", "http://api.example:8080/c"]
+    );
+    assert_eq!(asked(Some("shop.example"), &[]), ["/b"]);
 }
 
 /// The mark of UTF-8, fields that are missing or null, and targets as browsers write them.
