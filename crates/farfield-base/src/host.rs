@@ -2,8 +2,8 @@
 
 /// The number of a host among those that the users of a run ask, from 0, that of the target.
 ///
-/// A host is an origin (RFC 6454 section 4, RFC 9110 section 4.3.1): a scheme, a name and a port. Each has its
-/// own connections, sessions of TLS and versions of HTTP.
+/// A host is an origin (RFC 6454 section 4, RFC 9110 section 4.3.1): a scheme, a name and a port. Each has
+/// its own connections, sessions of TLS and versions of HTTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct HostNumber(pub u8);
 

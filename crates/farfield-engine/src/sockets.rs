@@ -4,6 +4,7 @@
 //! workers share nothing but the channel of samples.
 
 pub(crate) mod arrivals;
+mod failures;
 pub mod peers;
 pub mod sources;
 pub mod transport;

@@ -3,8 +3,8 @@
 //!
 //! A row is what ended within one piece of a stream, such as a chunk: an event, and those `alongside` it.
 //! Columns: `at_ns` in nanoseconds since the start of the run; `gap_ns`, the time from the event before, null
-//! for the first of its stream; `alongside`; `user`, `connection`, `number`, `request`, `class` and `host` as in
-//! the samples.
+//! for the first of its stream; `alongside`; `user`, `connection`, `number`, `request`, `class` and `host` as
+//! in the samples.
 //!
 //! Rows are written 65,536 at a time, and the file is whole when the run has ended: unlike the samples, a run
 //! that was killed leaves none that can be read.

@@ -90,11 +90,11 @@ impl<T: Transport> Egress<'_, T> {
         true
     }
 
-    /// The user's open connection to `host` with the fewest requests on it, if any takes one more. What is sent `again`
-    /// is not sent a third time (RFC 9112 section 9.3.1), so it takes no connection that was idle when the
-    /// other one failed: the server may be closing that as well. It takes a new one, or one that has answered
-    /// what was sent again before it. Nothing goes behind it before it is answered: it may be what the server
-    /// closes for (section 9.3.2); on streams replies do not wait for each other.
+    /// The user's open connection to `host` with the fewest requests on it, if any takes one more. What is
+    /// sent `again` is not sent a third time (RFC 9112 section 9.3.1), so it takes no connection that was
+    /// idle when the other one failed: the server may be closing that as well. It takes a new one, or one
+    /// that has answered what was sent again before it. Nothing goes behind it before it is answered: it may
+    /// be what the server closes for (section 9.3.2); on streams replies do not wait for each other.
     fn ready_connection(&self, slot: UserSlot, host: HostNumber, again: bool) -> Option<ConnectionSlot> {
         let max = self.connections.policy.requests_max();
         let takes_more = |connection: &&ConnectionSlot| {

@@ -34,8 +34,8 @@ impl HostName {
     }
 }
 
-/// The host of a request for `target`, a path or a URL, and the path that it is asked for there: of a path the
-/// first of `hosts`; nothing of a URL that is of none.
+/// The host of a request for `target`, a path or a URL, and the path that it is asked for there: of a path
+/// the first of `hosts`; nothing of a URL that is of none.
 pub(crate) fn place<'a>(hosts: &[HostName], target: &'a str) -> Option<(HostNumber, Cow<'a, str>)> {
     let Some((scheme, rest)) = target.split_once("://").filter(|_| !target.starts_with('/')) else {
         return Some((HostNumber::TARGET, target.into()));

@@ -37,8 +37,8 @@ pub enum Itinerary {
 }
 
 impl Itinerary {
-    /// The pages of `requests`, encoded for their hosts: the target, and others. Refuses a request that cannot
-    /// be written as HTTP, or whose URL is of none of them.
+    /// The pages of `requests`, encoded for their hosts: the target, and others. Refuses a request that
+    /// cannot be written as HTTP, or whose URL is of none of them.
     pub fn pages(requests: RequestSet, hosts: &[Target]) -> Result<Itinerary, RequestError> {
         Ok(Itinerary::Pages(Box::new(Pages::new(requests, hosts)?)))
     }

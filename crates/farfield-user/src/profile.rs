@@ -11,7 +11,9 @@ const DOUBLINGS_MAX: u32 = 9;
 
 /// Memory of all hosts that said something.
 #[derive(Debug, Default)]
-pub(crate) struct Profiles(Option<Box<SmallVec<[(HostNumber, Profile); 1]>>>);
+pub(crate) struct Profiles(Option<Box<Known>>);
+
+type Known = SmallVec<[(HostNumber, Profile); 1]>;
 
 impl Profiles {
     /// Memory of `host`, if there is any.

@@ -130,13 +130,16 @@ fn astray(sides: Sides<'_>, hosts: &BTreeMap<u32, BTreeSet<HostNumber>>) -> u64 
     count
 }
 
+/// An instant at which there is one connection more, or less.
+type Step = (i64, i64);
+
 /// The most connections that each user had open at once to one host.
 fn parallel(
     sides: Sides<'_>,
     users: &BTreeMap<u32, BTreeSet<u32>>,
     hosts: &BTreeMap<u32, BTreeSet<HostNumber>>,
 ) -> Vec<u64> {
-    let mut events: BTreeMap<(u32, Option<HostNumber>), Vec<(i64, i64)>> = BTreeMap::new();
+    let mut events: BTreeMap<(u32, Option<HostNumber>), Vec<Step>> = BTreeMap::new();
     for (number, captured) in &sides.matching.connections {
         let connection = &sides.capture.connections[*captured as usize];
         let from = sides.frame.run_ns(connection.syn.unwrap_or(connection.first));
@@ -148,7 +151,7 @@ fn parallel(
             events.entry((*user, host)).or_default().extend([(from, 1), (to, -1)]);
         }
     }
-    let most = |mut events: Vec<(i64, i64)>| {
+    let most = |mut events: Vec<Step>| {
         // A connection that ends when another begins was not open beside it.
         events.sort_unstable();
         let (mut open, mut most) = (0, 0);

@@ -3,6 +3,7 @@
 use crate::sample_channel::SampleSender;
 use crate::sockets::Sources;
 use crate::sockets::arrivals::Arrivals;
+use crate::sockets::failures::{failure, failure_of_unix_socket};
 use crate::sockets::peers::Peers;
 use crate::sockets::unsent::Unsent;
 use bytes::Bytes;
@@ -581,27 +582,6 @@ fn read_datagrams(socket: &Socket, buffer: &mut [u8]) -> Read {
             Err(Errno::AGAIN | Errno::INTR) => Read::Nothing,
             Err(errno) => Read::Failed(failure(errno)),
         };
-    }
-}
-
-/// The failure to connect to a Unix socket (connect(2), unix(7)).
-fn failure_of_unix_socket(errno: Errno) -> Failure {
-    match errno {
-        Errno::AGAIN => Failure::BacklogFull,
-        Errno::NOENT | Errno::NOTDIR => Failure::NoSocket,
-        Errno::ACCESS | Errno::PERM => Failure::NotAllowed,
-        errno => failure(errno),
-    }
-}
-
-fn failure(errno: Errno) -> Failure {
-    match errno {
-        Errno::CONNREFUSED => Failure::Refused,
-        Errno::TIMEDOUT => Failure::ConnectTimedOut,
-        Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS => Failure::NoDescriptor,
-        Errno::ADDRNOTAVAIL | Errno::ADDRINUSE | Errno::AGAIN => Failure::NoAddress,
-        Errno::CONNRESET | Errno::PIPE | Errno::NOTCONN => Failure::Reset,
-        _ => Failure::Unreachable,
     }
 }
 

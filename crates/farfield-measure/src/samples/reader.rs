@@ -201,8 +201,7 @@ impl<R: ChunkReader + 'static> SamplesFile<R> {
         let mut tls_early = if version < 6 { unsent(rows) } else { columns.optional::<Int32Type>()? };
         let mut stream = columns.since::<Int32Type>(5)?;
         let mut stalled_us = columns.since::<Int32Type>(5)?;
-        let mut http_version =
-            if version < 7 { of_streams(&stream) } else { columns.optional::<Int32Type>()? };
+        let mut http_version = columns.http_versions(&stream)?;
         let mut longest_gap = columns.since::<Int64Type>(8)?;
         let mut events = columns.events()?;
         let mut host = if version < 9 { of_target(rows) } else { columns.required::<Int32Type>()? };
@@ -493,6 +492,14 @@ impl<R: ChunkReader + 'static> GroupReader<'_, R> {
         let mut values = values.into_iter();
         let value = |level| if level == 0 { None } else { values.next() };
         Ok(present.into_iter().map(value).collect::<Vec<_>>().into_iter())
+    }
+
+    /// The versions of HTTP, of a file that has none by its streams.
+    fn http_versions(
+        &mut self,
+        stream: &IntoIter<Option<i32>>,
+    ) -> Result<IntoIter<Option<i32>>, SamplesError> {
+        if self.version < 7 { Ok(of_streams(stream)) } else { self.optional::<Int32Type>() }
     }
 
     /// The columns on events, which are one behind another.

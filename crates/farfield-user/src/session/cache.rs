@@ -2,7 +2,7 @@
 //!
 //! Nothing of an object is kept but how long it is fresh and its validators: bodies are of no use here.
 
-use super::jar::date;
+use super::cookie_date::date;
 use farfield_base::{Duration, HostNumber, Instant};
 use farfield_http::http1::Fields;
 

@@ -4,20 +4,21 @@
 use super::encoding::{Encoding, Entry, FileHeader};
 use super::form::Form;
 use super::jar::{Asked, Jar};
+use super::recipe::{HostForm, Own, Recipe};
 use super::text::{Filling, TextContext};
 use super::urls::{Server, Servers};
 use super::visit::Visit;
 use crate::book::HttpVersion;
 use crate::book::Target;
-use crate::expect::{check_expectation, is_expectation};
-use crate::host::{self, HostName};
+use crate::expect::is_expectation;
+use crate::host::HostName;
 use crate::outgoing::Outgoing;
 use bytes::{Bytes, BytesMut};
 use farfield_base::{HostNumber, Instant};
-use farfield_http::http1::{Answering, RequestError, RequestHead, Version};
-use farfield_http::http2::{self, CommonFields, RequestBlock};
+use farfield_http::http1::{Answering, RequestError};
+use farfield_http::http2::{self, RequestBlock};
 use farfield_http::http3;
-use farfield_traffic::session::{FormOf, Piece, State, Text, UploadContent};
+use farfield_traffic::session::{FormOf, Piece, Text, UploadContent};
 use http::Method;
 use smallvec::SmallVec;
 use std::borrow::Cow;
@@ -122,48 +123,6 @@ impl Written {
     }
 }
 
-/// A state's request, as far as it is the same each time.
-#[derive(Debug, Clone)]
-pub(crate) struct Recipe {
-    method: Method,
-    /// The host of a path that does not begin with a value.
-    host: HostNumber,
-    path: Option<Text>,
-    /// The target, where it is the same each time.
-    fixed_path: Option<Box<str>>,
-    /// The lines that are the same each time, for each host.
-    lines: Box<[Box<[u8]>]>,
-    /// The others, each with `name: `.
-    fields: Vec<(Box<[u8]>, Text)>,
-    /// The state writes its own Cookie field.
-    own_cookies: bool,
-    own: Own,
-    body: Option<Text>,
-    /// Objects that are fetched with the page.
-    pub embedded: Box<[(HostNumber, Box<str>)]>,
-}
-
-/// Fields that a state writes itself, among those that are written beside its own.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Own {
-    encoding: bool,
-    language: bool,
-    referer: bool,
-    content_type: bool,
-}
-
-impl Own {
-    fn of(state: &State) -> Own {
-        let has = |name: &str| state.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
-        Own {
-            encoding: has("accept-encoding"),
-            language: has("accept-language"),
-            referer: has("referer"),
-            content_type: has("content-type"),
-        }
-    }
-}
-
 /// Writer of requests: the hosts that they are for, and the memory that they are written in.
 #[derive(Debug, Clone)]
 pub(crate) struct Writer {
@@ -178,99 +137,10 @@ pub(crate) struct Writer {
     fields: Option<Vec<(String, String)>>,
 }
 
-/// The parts that all requests for a host have.
-#[derive(Debug)]
-struct HostForm {
-    version: HttpVersion,
-    /// Before the target of every request: scheme and host, in absolute form.
-    prefix: Box<str>,
-    /// The lines of a request without fields of its own.
-    lines: Box<[u8]>,
-    /// The Host field, and those of them that are credentials.
-    own_lines: Box<[u8]>,
-}
-
-impl HostForm {
-    fn of(target: &Target) -> Result<HostForm, RequestError> {
-        let credentials = target.credentials_beside(std::iter::empty());
-        let own_lines = [("Host".to_owned(), target.host.clone())].into_iter().chain(credentials);
-        let own_lines: String = own_lines.map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-        Ok(HostForm {
-            version: target.version,
-            prefix: target.absolute_prefix().unwrap_or_default().into(),
-            lines: common_lines(target, &[], &[])?,
-            own_lines: own_lines.into_bytes().into(),
-        })
-    }
-}
-
-/// The host of a path, and the path there: a URL is of the host that it begins with, and all else of the
-/// target, but for what begins with a value.
-fn placed(path: &Text, hosts: &[HostName]) -> Result<(HostNumber, Text), RequestError> {
-    let Some(Piece::Plain(first)) = path.0.first() else { return Ok((HostNumber::TARGET, path.clone())) };
-    let (number, rest) = host::place(hosts, first).ok_or_else(|| RequestError::Target(first.to_string()))?;
-    let mut path = path.clone();
-    path.0[0] = Piece::Plain(rest.as_ref().into());
-    Ok((number, path))
-}
-
 /// Bytes that are allocated at a time: a hundred requests or so.
 const ARENA_BYTES: usize = 64 * 1024;
 /// Bytes that most requests are shorter than.
 const REQUEST_BYTES: usize = 1024;
-
-impl Recipe {
-    /// A state's request, which is for one of `targets`, or for any where its path begins with a value.
-    /// Refuses what cannot be written as HTTP.
-    pub fn of(state: &State, hosts: &[HostName], targets: &[Target]) -> Result<Recipe, RequestError> {
-        let (host, path) = match &state.path {
-            Some(path) => {
-                let (host, path) = placed(path, hosts)?;
-                (host, Some(path))
-            }
-            None => (HostNumber::TARGET, None),
-        };
-        let embedded = state.embedded.iter().map(|url| {
-            let (host, path) = host::place(hosts, url).ok_or_else(|| RequestError::Target(url.clone()))?;
-            Ok((host, path.as_ref().into()))
-        });
-        let fixed = |(name, text): &(String, Text)| Some((name.clone(), text.constant()?.to_owned()));
-        let constant: Vec<(String, String)> = state.headers.iter().filter_map(fixed).collect();
-        let varying =
-            |(name, text): &(String, Text)| text.constant().is_none().then(|| (name.clone(), text.clone()));
-        let varying: Vec<(String, Text)> = state.headers.iter().filter_map(varying).collect();
-        check_expectation(&constant, state.body.is_some() || state.form.is_some())?;
-        let lines = targets.iter().map(|target| common_lines(target, &constant, &varying));
-        let lines = lines.collect::<Result<_, RequestError>>()?;
-        let target = &targets[host.index()];
-        // The method is checked with a path that is none of its business.
-        RequestHead {
-            method: state.method.as_str(),
-            target: "/",
-            host: &target.host,
-            version: target.version.of_http1().unwrap_or(Version::Http11),
-            persistent: true,
-            headers: &[],
-            body_length: None,
-        }
-        .encode()?;
-        Ok(Recipe {
-            method: state.method.clone(),
-            host,
-            fixed_path: path.as_ref().and_then(Text::constant).map(Box::from),
-            path,
-            lines,
-            embedded: embedded.collect::<Result<_, RequestError>>()?,
-            fields: varying
-                .into_iter()
-                .map(|(name, text)| (format!("{name}: ").into_bytes().into(), text))
-                .collect(),
-            own: Own::of(state),
-            own_cookies: state.headers.iter().any(|(name, _)| name == "cookie"),
-            body: state.body.clone(),
-        })
-    }
-}
 
 /// The values that a state fills into a form.
 fn given_entries<'a>(given: &'a FormOf, filling: &mut Filling<'_>) -> Vec<Entry<'a>> {
@@ -292,53 +162,6 @@ fn given_entries<'a>(given: &'a FormOf, filling: &mut Filling<'_>) -> Vec<Entry<
         entries.push(Entry { name, value, file: Some(file) });
     }
     entries
-}
-
-/// The lines that every request has, and those of `constant`: Host, User-Agent and Accept are left to a field
-/// of `varying` that has their name.
-fn common_lines(
-    target: &Target,
-    constant: &[(String, String)],
-    varying: &[(String, Text)],
-) -> Result<Box<[u8]>, RequestError> {
-    let own = constant.iter().map(|(name, _)| name).chain(varying.iter().map(|(name, _)| name));
-    let credentials = target.credentials_beside(own.map(String::as_str));
-    let constant: Vec<(String, String)> = constant.iter().cloned().chain(credentials).collect();
-    if target.version.may_have_streams() {
-        let varying = varying.iter().map(|(name, _)| (name.clone(), String::new()));
-        check_for_http2(target, &constant.iter().cloned().chain(varying).collect::<Vec<_>>())?;
-    }
-    let version = target.version.of_http1().unwrap_or(Version::Http11);
-    let head = RequestHead {
-        method: "GET",
-        target: "/",
-        host: &target.host,
-        version,
-        // Its version's default, so that no word is said about it.
-        persistent: version == Version::Http11,
-        headers: &constant,
-        body_length: None,
-    };
-    let encoded = head.encode()?;
-    let lines = encoded.split_inclusive(|byte| *byte == b'\n').skip(1).filter(|line| *line != b"\r\n");
-    let left_out = |line: &&[u8]| {
-        let name = line.split(|byte| *byte == b':').next().unwrap_or_default();
-        varying.iter().any(|(varying, _)| varying.as_bytes().eq_ignore_ascii_case(name))
-    };
-    Ok(lines.filter(|line| !left_out(line)).flatten().copied().collect())
-}
-
-/// Refuses fields that HTTP/2 and HTTP/3 have no place for.
-fn check_for_http2(target: &Target, headers: &[(String, String)]) -> Result<(), RequestError> {
-    let head = http2::RequestHead {
-        method: "GET",
-        scheme: target.scheme(),
-        authority: &target.host,
-        target: "/",
-        headers,
-        body_length: None,
-    };
-    head.encode(&CommonFields::default()).map(|_| ())
 }
 
 impl Writer {

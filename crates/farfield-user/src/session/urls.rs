@@ -1,4 +1,5 @@
-//! References in pages and heads, made into what is asked of the hosts that users talk to (RFC 3986 section 5).
+//! References in pages and heads, made into what is asked of the hosts that users talk to (RFC 3986 section
+//! 5).
 //!
 //! The `url` crate resolves them as browsers do (WHATWG URL, which is section 5 for what is well-formed).
 //! A URL that leads to another name, another port or another scheme than those of a host is nothing that can

@@ -248,6 +248,13 @@ pub(super) fn policy(judged: Judged<'_>) -> Vec<Finding> {
             "open as many connections at once as were asked for",
         ));
     }
+    findings.extend(places(judged));
+    findings
+}
+
+/// Requests from another place, or to another, than the samples say.
+fn places(judged: Judged<'_>) -> Vec<Finding> {
+    let (stats, mut findings) = (&judged.found.policy, Vec::new());
     if stats.astray > 0 {
         findings.push(Finding::disagreement(
             "hosts-mixed",

@@ -2,9 +2,9 @@
 //! archive.
 //!
 //! Requests to the hosts that the scenario names are replayed, and beside these to one server: the target if
-//! the archive has any for it, else the server with most of the other entries. Header fields of a connection are left out, and so are those that farfield writes itself;
-//! the codings that the browser asked for are asked for again. What cannot be asked for again is
-//! [counted](super::reading) by reason.
+//! the archive has any for it, else the server with most of the other entries. Header fields of a connection
+//! are left out, and so are those that farfield writes itself; the codings that the browser asked for are
+//! asked for again. What cannot be asked for again is [counted](super::reading) by reason.
 
 use super::body::{self, Body, PostData};
 use super::reading::Reading;
