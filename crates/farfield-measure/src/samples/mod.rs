@@ -36,6 +36,7 @@
 
 mod batch;
 mod columns;
+mod event_columns;
 mod group;
 mod reader;
 mod schema;

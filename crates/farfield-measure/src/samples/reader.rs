@@ -1,13 +1,14 @@
 //! The reader of samples files, including one whose last write was torn.
 
+use super::event_columns::{EventColumns, EventRow, events};
 use super::schema::{
     KEY_COMPLETE, KEY_KEEP, KEY_LEFT_OUT, KEY_SCENARIO, KEY_SEED, KEY_VERSION, VERSION, schema_of,
 };
 use super::{Keep, RunLabel};
 use crate::parquet_bounds::{self, OutOfBounds};
 use farfield_base::{
-    Bytes, Duration, EarlyData, EventStats, HostNumber, HttpStats, Instant, Outcome, PagePart, Sample,
-    SpokenVersion, Stamp, TcpStats, TlsStats, TlsVersion,
+    Bytes, Duration, EarlyData, HostNumber, HttpStats, Instant, Outcome, PagePart, Sample, SpokenVersion,
+    Stamp, TcpStats, TlsStats, TlsVersion,
 };
 use parquet::basic::{Encoding, Repetition};
 use parquet::column::page::Page;
@@ -193,7 +194,7 @@ impl<R: ChunkReader + 'static> SamplesFile<R> {
         let mut retransmits = columns.since::<Int32Type>(2)?;
         let mut out_of_order = columns.since::<Int32Type>(2)?;
         let mut srtt_us = columns.since::<Int32Type>(2)?;
-        let mut page = if version < 2 { untracked(rows) } else { columns.required::<Int32Type>()? };
+        let mut page = columns.required_since(2, PagePart::Untracked.code())?;
         let mut session = columns.since::<Int32Type>(3)?;
         let mut secured = columns.since::<Int64Type>(4)?;
         let mut tls_version = columns.since::<Int32Type>(4)?;
@@ -204,7 +205,7 @@ impl<R: ChunkReader + 'static> SamplesFile<R> {
         let mut http_version = columns.http_versions(&stream)?;
         let mut longest_gap = columns.since::<Int64Type>(8)?;
         let mut events = columns.events()?;
-        let mut host = if version < 9 { of_target(rows) } else { columns.required::<Int32Type>()? };
+        let mut host = columns.required_since(9, HostNumber::TARGET.0)?;
         let mut row = || -> Option<Result<Sample, SamplesError>> {
             Some(sample(Row {
                 due: due.next()?,
@@ -260,16 +261,6 @@ fn has_columns(found: &Type, own: &Type) -> bool {
     found.len() == own.len() && found.iter().zip(own).all(is_same)
 }
 
-/// Pages of files that know nothing of pages.
-fn untracked(rows: usize) -> IntoIter<i32> {
-    vec![PagePart::Untracked.code().into(); rows].into_iter()
-}
-
-/// Hosts of files that know nothing of others than the target.
-fn of_target(rows: usize) -> IntoIter<i32> {
-    vec![HostNumber::TARGET.0.into(); rows].into_iter()
-}
-
 /// Early data of files that know nothing of it: there was none.
 fn unsent(rows: usize) -> IntoIter<Option<i32>> {
     vec![Some(EarlyData::Unsent.code().into()); rows].into_iter()
@@ -314,33 +305,6 @@ struct Row {
     longest_gap: Option<i64>,
     events: EventRow,
     host: i32,
-}
-
-/// The columns of one row on events.
-struct EventRow {
-    first: Option<i64>,
-    last: Option<i64>,
-    events: Option<i32>,
-    left: Option<i32>,
-}
-
-/// The columns on events, of a row group.
-struct EventColumns {
-    first: IntoIter<Option<i64>>,
-    last: IntoIter<Option<i64>>,
-    events: IntoIter<Option<i32>>,
-    left: IntoIter<Option<i32>>,
-}
-
-impl EventColumns {
-    fn next(&mut self) -> Option<EventRow> {
-        Some(EventRow {
-            first: self.first.next()?,
-            last: self.last.next()?,
-            events: self.events.next()?,
-            left: self.left.next()?,
-        })
-    }
 }
 
 fn sample(row: Row) -> Result<Sample, SamplesError> {
@@ -436,26 +400,6 @@ fn http(row: &Row) -> Result<HttpStats, SamplesError> {
     })
 }
 
-fn events(row: &EventRow) -> Result<Option<EventStats>, SamplesError> {
-    let Some(events) = row.events.map(i32::cast_unsigned) else { return Ok(None) };
-    let wrong = |column, found: Option<i64>| {
-        let found = found.map_or("nothing".to_owned(), |found| found.to_string());
-        SamplesError::Value { column, found }
-    };
-    let stamp = |column, found: Option<i64>| match found {
-        Some(ns) if events > 0 => Ok(Stamp::at(Instant::from_ns(ns as u64))),
-        None if events == 0 => Ok(Stamp::NEVER),
-        found => Err(wrong(column, found)),
-    };
-    let left = match row.left {
-        Some(0) => false,
-        Some(1) => true,
-        found => return Err(wrong("left", found.map(i64::from))),
-    };
-    let first = stamp("first_event_ns", row.first)?;
-    Ok(Some(EventStats { events, first, last: stamp("last_event_ns", row.last)?, left }))
-}
-
 fn outcome(name: &ByteArray) -> Result<Outcome, SamplesError> {
     // Version 1 called what was unfinished at the end of the run cut.
     let text = if name.data() == b"cut" { Outcome::Unfinished.name().as_bytes() } else { name.data() };
@@ -492,6 +436,14 @@ impl<R: ChunkReader + 'static> GroupReader<'_, R> {
         let mut values = values.into_iter();
         let value = |level| if level == 0 { None } else { values.next() };
         Ok(present.into_iter().map(value).collect::<Vec<_>>().into_iter())
+    }
+
+    /// A column that files of before `version` do not have: all of their rows have `value`.
+    fn required_since(&mut self, version: u32, value: u8) -> Result<IntoIter<i32>, SamplesError> {
+        if self.version >= version {
+            return self.required::<Int32Type>();
+        }
+        Ok(vec![value.into(); self.group.num_rows() as usize].into_iter())
     }
 
     /// The versions of HTTP, of a file that has none by its streams.
