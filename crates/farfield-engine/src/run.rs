@@ -66,7 +66,7 @@ pub struct Settings<P = Plane> {
     pub events: EventPolicy,
     /// TLS of their connections to the target; absent where the scheme is http.
     pub tls: Option<tls::Settings>,
-    /// The hosts that they ask beside the target, fewer than [`HostNumber::MOST`].
+    /// The hosts that they ask beside the target, fewer than [`MOST`](farfield_base::HostNumber::MOST).
     pub hosts: Vec<HostSettings>,
     /// Seed of all random streams.
     pub seed: Seed,

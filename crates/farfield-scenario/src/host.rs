@@ -260,7 +260,7 @@ mod tests {
     fn urls_of_requests_name_hosts() {
         let text = "target = 'http://shop/'\n[[host]]\nurl = 'https://api:8443'\nname = 'api'\n\
             [session]\n[[session.state]]\nname = 'a'\npath = 'https://api:8443/x'\n\
-            embedded = ['HTTP://cdn.shop/a.css', '/b.png', 'http://shop/c.png']\n\
+            embedded = ['http://cdn.shop/a.css', '/b.png', 'http://shop/c.png']\n\
             [[session.state]]\nname = 'b'\npath = 'https://sso:444/${user}?next=http://no/'\n\
             [load]\nmodel = 'closed'\nusers = 1\n";
         let scenario = read(text).expect("a scenario");

@@ -61,7 +61,8 @@ fn printed(sample: &Sample) -> String {
     format!(
         "{due},{connect_begun},{connected},{sent},{first_byte},{done},{body_bytes},{reply_bytes},\
          {user},{connection},{number},{request},{class},{status},{outcome},{tcp},{page},{session},{tls},{http},\
-         {gap},{events}\n"
+         {gap},{events},{}\n",
+        sample.host.0
     )
 }
 
