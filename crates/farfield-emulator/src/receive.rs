@@ -6,7 +6,7 @@ use crate::client_side::ClientSide;
 use crate::datagrams::Complaint;
 use crate::icmp;
 use crate::packet::{Carried, Packet, Tcp, Udp};
-use crate::slots::ClientSlot;
+use crate::slots::{ClientSlot, SocketSlot};
 use bytes::Bytes;
 use farfield_base::HostNumber;
 use farfield_tcp::reply_to_stray;
@@ -33,12 +33,24 @@ impl ClientSide {
     /// A segment, in a `packet` where it is not one as the plan has them.
     pub fn receive_tcp(&mut self, client: ClientSlot, packet: Option<&Packet>, tcp: &Tcp) {
         let port = (PortKind::Tcp, tcp.destination_port);
-        let Some(slot) = self.hosts.clients[client].socket(port) else {
+        let Some(slot) = self.hosts.clients[client].socket(port).filter(|slot| self.is_of(*slot, packet))
+        else {
             return self.answer_stray(client, packet, tcp);
         };
         self.hosts.receive_segment(self.transit.now, slot, tcp);
         // As in a real stack, what is to be acknowledged at once is so before the user wakes.
         self.flush(slot);
+    }
+
+    /// True if a segment is of the server that a connection is with. Addresses that are no server's are of
+    /// one that is known by another address.
+    fn is_of(&self, slot: SocketSlot, packet: Option<&Packet>) -> bool {
+        let socket = &self.hosts.tcp[slot];
+        let found = match packet {
+            Some(packet) => self.transit.plan.server_at(packet.addresses.source()),
+            None => Some(self.server_for(socket.client, HostNumber::TARGET)),
+        };
+        found.is_none_or(|server| server == socket.server)
     }
 
     /// A segment for a port on which there is no connection, or one in TIME-WAIT (RFC 9293 §3.10.7.1 and

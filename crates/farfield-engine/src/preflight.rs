@@ -265,11 +265,12 @@ fn protocol_bytes(over_tls: bool, version: HttpVersion) -> u64 {
 /// requests time out.
 pub fn bound_visitors<'a>(
     loads: impl IntoIterator<Item = &'a mut LoadModel>,
-    over_tls: bool,
+    secured: &[bool],
 ) -> Option<NonZeroU32> {
     let mut unbound: Vec<_> = loads.into_iter().filter_map(LoadModel::users_max_mut).collect();
     unbound.retain(|users_max| users_max.is_none());
-    let each = VISITOR_BYTES + u64::from(over_tls) * VISITOR_SESSION_BYTES;
+    let of_host = |over_tls: &bool| VISITOR_BYTES + u64::from(*over_tls) * VISITOR_SESSION_BYTES;
+    let each: u64 = secured.iter().map(of_host).sum();
     let free = || MemoryBounds::find().headroom().map(|headroom| headroom.free);
     let bound = (!unbound.is_empty()).then(|| visitors(free(), each * unbound.len() as u64)).flatten();
     unbound.into_iter().for_each(|users_max| *users_max = bound);
@@ -424,11 +425,11 @@ mod tests {
         assert_eq!(visitors(Some(1024 * MIB), secure).map(NonZeroU32::get), Some(8_000));
         let arrivals = || ArrivalProcess::recorded(Vec::new());
         let mut load = LoadModel::Open { arrivals: arrivals(), users_max: None };
-        let bound = bound_visitors([&mut load], false);
+        let bound = bound_visitors([&mut load], &[false]);
         assert!(matches!(load, LoadModel::Open { users_max, .. } if bound.is_some() && users_max == bound));
         // A bound that was asked for stays.
         let mut load = LoadModel::Open { arrivals: arrivals(), users_max: NonZeroU32::new(7) };
-        assert_eq!(bound_visitors([&mut load], false), None);
+        assert_eq!(bound_visitors([&mut load], &[false]), None);
         assert!(matches!(load, LoadModel::Open { users_max, .. } if users_max == NonZeroU32::new(7)));
     }
 

@@ -244,8 +244,8 @@ impl Draft {
     /// The scenario, for the target if the user names one; `files` were read.
     pub fn finish(mut self, wishes: &Wishes, files: Vec<String>) -> Result<Imported, ImportError> {
         let target = wishes.target.as_ref();
-        let (of_most, base) = self.chosen(target);
-        let taken = self.sift(of_most.as_ref(), base.as_deref());
+        let (of_most, base) = self.chosen(wishes);
+        let taken = self.sift(of_most.as_ref(), base.as_deref(), &wishes.hosts);
         if !taken.iter().any(|number| self.entries[*number].role == Role::Path) {
             for remark in &mut self.reading.left_out {
                 remark.first = shown(&remark.first);
@@ -259,6 +259,7 @@ impl Draft {
         };
         self.spread_pauses(&taken);
         self.name_states(&taken);
+        let hosts = self.lead_to_hosts(wishes, &target, &taken);
         for entry in &mut self.entries {
             if let Some(Body::File(file)) = &mut entry.state.body {
                 *file = wishes.placed(file);
@@ -271,7 +272,7 @@ impl Draft {
             );
         }
         let target = format!("{}://{}/", target.scheme(), &target[Position::BeforeHost..Position::AfterPort]);
-        let scenario = self.text(&target, &taken);
+        let scenario = self.text(&target, &hosts, &taken);
         let secrets = self.secrets(wishes, &scenario, &taken);
         for remark in self.reading.left_out.iter_mut().chain(&mut self.reading.differing) {
             remark.first = shown(&remark.first);
@@ -305,16 +306,17 @@ impl Draft {
     }
 
     /// The server whose entries are taken, and the variable that stands for it.
-    fn chosen(&self, target: Option<&Url>) -> (Option<(Url, Server)>, Option<String>) {
-        let of_most = self.choose_server(target);
+    fn chosen(&self, wishes: &Wishes) -> (Option<(Url, Server)>, Option<String>) {
+        let target = wishes.target.as_ref();
+        let of_most = self.choose_server(target, &wishes.hosts);
         let base = self.base_of_most().filter(|_| target.is_some() || of_most.is_none());
         (of_most, base)
     }
 
     /// The numbers of the entries that will be in the scenario, in their order.
     pub fn kept(&self, wishes: &Wishes) -> Vec<usize> {
-        let (of_most, base) = self.chosen(wishes.target.as_ref());
-        let judged = self.judged(of_most.as_ref(), base.as_deref()).into_iter();
+        let (of_most, base) = self.chosen(wishes);
+        let judged = self.judged(of_most.as_ref(), base.as_deref(), &wishes.hosts).into_iter();
         let mut kept: Vec<usize> =
             judged.filter(|(_, left_out)| left_out.is_none()).map(|(number, _)| number).collect();
         kept.sort_unstable();
@@ -331,12 +333,12 @@ impl Draft {
     }
 
     /// The URL of the server whose entries are taken, and the server; none if no entry names one.
-    fn choose_server(&self, target: Option<&Url>) -> Option<(Url, Server)> {
+    fn choose_server(&self, target: Option<&Url>, hosts: &[Url]) -> Option<(Url, Server)> {
         let named: Vec<(Url, Server)> = self
             .entries
             .iter()
             .filter_map(|entry| {
-                let url = entry.server.as_ref()?;
+                let url = entry.server.as_ref().filter(|url| !is_among(hosts, url))?;
                 Some((url.clone(), Server::of(url)?))
             })
             .collect();
@@ -353,9 +355,9 @@ impl Draft {
     }
 
     /// The numbers of entries that are in the scenario. The others are counted.
-    fn sift(&mut self, of_most: Option<&(Url, Server)>, base: Option<&str>) -> Vec<usize> {
+    fn sift(&mut self, of_most: Option<&(Url, Server)>, base: Option<&str>, hosts: &[Url]) -> Vec<usize> {
         let mut taken = Vec::new();
-        for (number, left_out) in self.judged(of_most, base) {
+        for (number, left_out) in self.judged(of_most, base, hosts) {
             let entry = &self.entries[number];
             match (left_out, entry.role) {
                 (Some((why, place)), _) => {
@@ -379,6 +381,7 @@ impl Draft {
         &self,
         of_most: Option<&(Url, Server)>,
         base: Option<&str>,
+        hosts: &[Url],
     ) -> Vec<(usize, Option<(&'static str, String)>)> {
         let mut count = 0;
         let mut known =
@@ -388,7 +391,9 @@ impl Draft {
         let judge = |number: usize| {
             let entry = &self.entries[number];
             let server = entry.server.as_ref().and_then(Server::of);
-            let elsewhere = server.is_some() && server.as_ref() != of_most.map(|(_, server)| server);
+            let is_beside = entry.server.as_ref().is_some_and(|url| is_among(hosts, url));
+            let elsewhere =
+                !is_beside && server.is_some() && server.as_ref() != of_most.map(|(_, server)| server);
             let left_out = if elsewhere {
                 Some(("of another server", entry.place.clone()))
             } else if entry.base.is_some() && entry.base.as_deref() != base {
@@ -413,6 +418,22 @@ impl Draft {
         first.into_iter().chain(others).map(judge).collect()
     }
 
+    /// Writes the URLs of the taken requests that are of hosts; the roots of these hosts, but for the
+    /// target's.
+    fn lead_to_hosts(&mut self, wishes: &Wishes, target: &Url, taken: &[usize]) -> Vec<String> {
+        let hosts = wishes.hosts.iter().filter(|host| host.origin() != target.origin());
+        let hosts: Vec<&Url> = hosts.collect();
+        for number in taken {
+            let Entry { server, state, .. } = &mut self.entries[*number];
+            let host =
+                hosts.iter().find(|host| server.as_ref().is_some_and(|own| own.origin() == host.origin()));
+            if let Some(host) = host.filter(|_| state.path.starts_with('/')) {
+                state.path.insert_str(0, &host.origin().ascii_serialization());
+            }
+        }
+        hosts.iter().map(|host| format!("{}/", host.origin().ascii_serialization())).collect()
+    }
+
     /// Names that differ.
     fn name_states(&mut self, taken: &[usize]) {
         let mut names = Names::default();
@@ -422,7 +443,7 @@ impl Draft {
         }
     }
 
-    fn text(&self, target: &str, taken: &[usize]) -> String {
+    fn text(&self, target: &str, hosts: &[String], taken: &[usize]) -> String {
         let mut text = format!(
             "# Made by `farfield import` of {}, {}.\n\nname = {}\ntarget = {}\n",
             self.source,
@@ -455,6 +476,9 @@ impl Draft {
         if !settings.connect_to.is_empty() {
             let rules = quoted_list(settings.connect_to.iter().map(String::as_str));
             text += &table("sockets", &[("connect-to", rules)]);
+        }
+        for host in hosts {
+            text += &table("[host]", &[("url", quoted(host))]);
         }
         let mut session = settings.session.clone();
         session.extend(self.lists(taken));
@@ -499,6 +523,11 @@ impl Draft {
         }
         lists
     }
+}
+
+/// True if a URL is of one of these hosts.
+fn is_among(hosts: &[Url], url: &Url) -> bool {
+    hosts.iter().any(|host| host.origin() == url.origin())
 }
 
 /// Names of the environment's variables in a scenario, in order.

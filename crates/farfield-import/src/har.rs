@@ -37,23 +37,23 @@ pub fn read(source: Source<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<()
     let authority =
         wishes.target.as_ref().map(|url| url[Position::BeforeHost..Position::AfterPort].to_owned());
     let bytes = source.bytes;
-    let replay =
-        spec.resolve(&mut |_| Ok(bytes.to_vec()), authority.as_deref(), &[]).map_err(
-            |error| match error {
-                // Its places are as they stand in the archive.
-                FileError::Nothing { why, .. } => {
-                    let shown = |why: &String| {
-                        words_without_credentials(&without_userinfo(&brief(why, 1_000))).into_owned()
-                    };
-                    ImportError::nothing(why.iter().map(shown).collect())
-                }
-                FileError::Whole { problem, .. } => {
-                    let why = problem.strip_prefix("is no HTTP Archive: ").map(str::to_owned);
-                    unreadable(why.unwrap_or(problem))
-                }
-                error => unreadable(error.to_string()),
-            },
-        )?;
+    let beside: Vec<String> = wishes.hosts.iter().map(Url::to_string).collect();
+    let replay = spec.resolve(&mut |_| Ok(bytes.to_vec()), authority.as_deref(), &beside).map_err(
+        |error| match error {
+            // Its places are as they stand in the archive.
+            FileError::Nothing { why, .. } => {
+                let shown = |why: &String| {
+                    words_without_credentials(&without_userinfo(&brief(why, 1_000))).into_owned()
+                };
+                ImportError::nothing(why.iter().map(shown).collect())
+            }
+            FileError::Whole { problem, .. } => {
+                let why = problem.strip_prefix("is no HTTP Archive: ").map(str::to_owned);
+                unreadable(why.unwrap_or(problem))
+            }
+            error => unreadable(error.to_string()),
+        },
+    )?;
     let server = recorded_target(bytes).and_then(|url| Url::parse(&url).ok());
     draft.reading = replay.reading.clone();
     // Counted anew with the states: some of what a recording has no state can have.
@@ -92,8 +92,9 @@ struct Pages<'a> {
 impl Pages<'_> {
     fn page(&mut self, main: &Request, others: Vec<&Request>) {
         self.page += 1;
-        let (objects, scripted): (Vec<&Request>, Vec<&Request>) =
-            others.into_iter().partition(|other| is_object(other) && !self.scripted.contains(&other.path));
+        let (objects, scripted): (Vec<&Request>, Vec<&Request>) = others
+            .into_iter()
+            .partition(|other| is_object(other) && !self.scripted.contains(located(&other.path).1));
         match self.entry(main) {
             Ok(mut entry) => {
                 for object in &objects {
@@ -127,8 +128,9 @@ impl Pages<'_> {
     /// The entry of a request; why there is none, and its place.
     fn entry(&self, request: &Request) -> Result<Entry, (&'static str, String)> {
         let place = self.place(request);
-        match state(request) {
-            Some(state) => Ok(Entry::new(place, self.server.clone(), state)),
+        let (host, path) = located(&request.path);
+        match state(request, path) {
+            Some(state) => Ok(Entry::new(place, host.or_else(|| self.server.clone()), state)),
             None => Err(("whose body is no text in UTF-8", place)),
         }
     }
@@ -159,10 +161,17 @@ fn is_object(request: &Request) -> bool {
         && Target::try_from(request.path.clone()).is_ok()
 }
 
-/// The state of a request; none if its body is no text.
-fn state(request: &Request) -> Option<State> {
-    let name = name_of_request(request.method.as_str(), &request.path);
-    let mut state = State::new(name, request.method.as_str(), &literal(&request.path));
+/// The host of a request that is not the server's, and the path there.
+fn located(path: &str) -> (Option<Url>, &str) {
+    let Some(url) = Url::parse(path).ok().filter(|_| !path.starts_with('/')) else { return (None, path) };
+    let origin = url.origin().ascii_serialization();
+    (Some(url), path.strip_prefix(&origin).unwrap_or(path))
+}
+
+/// The state of a request for `path`; none if its body is no text.
+fn state(request: &Request, path: &str) -> Option<State> {
+    let name = name_of_request(request.method.as_str(), path);
+    let mut state = State::new(name, request.method.as_str(), &literal(path));
     for (name, value) in &request.headers {
         state.add_header(name.as_str(), &literal(&String::from_utf8_lossy(value.as_bytes())));
     }

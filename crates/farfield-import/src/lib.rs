@@ -57,6 +57,8 @@ pub struct Source<'a> {
 pub struct Wishes {
     /// The server whose requests are taken, and that is asked; by default that of most entries.
     pub target: Option<Url>,
+    /// Servers whose requests are taken along with the target's: hosts of the scenario.
+    pub hosts: Vec<Url>,
     /// Values of variables and parameters, by name, instead of the document's own. One that is a placeholder
     /// as a whole, such as `${env.TOKEN}`, stays one.
     pub values: BTreeMap<String, String>,

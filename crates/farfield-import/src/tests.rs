@@ -513,3 +513,15 @@ fn proxies_and_parameters_are_said_of_what_is_asked() {
         of(Kind::OpenApi, &both, &Wishes { all_methods: true, ..Wishes::default() }).expect("both");
     assert!(said(&imported)[0].0.starts_with("without their optional parameters"), "{:?}", said(&imported));
 }
+
+/// Requests of servers that the user names are taken along, and lead there.
+#[test]
+fn named_hosts_are_taken_along() {
+    let text = "curl http://shop/1\ncurl http://shop/2\ncurl https://api:8443/v1?a=b\ncurl http://ads/3";
+    let hosts = vec!["https://api:8443/".parse().expect("a URL")];
+    let imported = of(Kind::Curl, text, &Wishes { hosts, ..Wishes::default() }).expect("three of four");
+    assert_eq!((imported.reading.taken, left_out(&imported)), (3, vec!["of another server"]));
+    assert!(imported.scenario.contains("[[host]]\nurl = \"https://api:8443/\"\n"), "{}", imported.scenario);
+    assert!(imported.scenario.contains("path = \"https://api:8443/v1?a=b\""), "{}", imported.scenario);
+    assert_eq!(imported.target, "http://shop/");
+}

@@ -51,7 +51,7 @@ impl Scenario {
     /// Adds the hosts of URLs that requests are written with, where connections can go to any: each is one as
     /// if it were written.
     pub(crate) fn name_hosts(&mut self) {
-        if self.plane != PlaneKind::Sockets {
+        if self.plane != PlaneKind::Sockets || self.without_hosts().is_some() {
             return;
         }
         let mut urls: Vec<&str> = Vec::new();
@@ -61,13 +61,20 @@ impl Scenario {
         }
         let known = self.target.iter().chain(self.host.iter().map(|host| &host.url));
         let mut origins: Vec<String> = known.map(origin).collect();
+        let flows = self.flow.iter().map(|flow| flow.name.clone());
+        let mut names: Vec<String> = self.host_names().chain(flows).collect();
         let mut found = Vec::new();
         for url in urls {
             let Some(url) = root_of(url) else { continue };
-            if !origins.contains(&origin(&url)) {
-                origins.push(origin(&url));
-                found.push(HostSpec { url, name: None, server: None });
+            let origin = origin(&url);
+            if origins.contains(&origin) {
+                continue;
             }
+            // Of both schemes, or of the name of something else.
+            let name = names.contains(&url.authority()).then(|| origin.clone());
+            names.push(url.authority());
+            origins.push(origin);
+            found.push(HostSpec { url, name, server: None });
         }
         self.host.extend(found);
     }
@@ -90,11 +97,33 @@ impl Scenario {
         if let Some(sentence) = self.without_hosts().filter(|_| !self.host.is_empty()) {
             return Err(Mistake::at("host", sentence));
         }
+        self.check_once_a_run()?;
         for (number, host) in self.host.iter().enumerate() {
             self.check_host(number, host)
                 .map_err(|(key, sentence)| Mistake::at(format!("host[{number}].{key}"), sentence))?;
         }
         Ok(())
+    }
+
+    /// What is once a run is asked for within the first server's network, which other servers are not in.
+    fn check_once_a_run(&self) -> Result<(), Mistake> {
+        let is_elsewhere = |host: &HostSpec| host.server.as_deref().is_some_and(|server| server != FIRST);
+        if self.plane != PlaneKind::Emulated || !self.host.iter().any(is_elsewhere) {
+            return Ok(());
+        }
+        let once = |session: &SessionSpec| !session.set_up.is_empty() || !session.tear_down.is_empty();
+        match self.asked_for().any(|(_, session)| session.is_some_and(once)) {
+            true => Err(Mistake::at(
+                "host",
+                "a set-up and a tear-down reach the server of [server] alone; leave them out, or the hosts that others answer for",
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// True if some host is asked over https.
+    pub fn has_secure_host(&self) -> bool {
+        self.is_secure() || self.host.iter().any(|host| host.url.is_secure())
     }
 
     /// The reason that a run has no hosts beside the target, if it can have none.
@@ -126,10 +155,11 @@ impl Scenario {
         if self.target.iter().chain(before).any(|other| origin(other) == origin(&host.url)) {
             return Err(("url", format!("`{}` is a host already; write each once", origin(&host.url))));
         }
-        let name = host.name();
-        if name.is_empty() || name.chars().count() > NAME_MAX || name.chars().any(char::is_control) {
+        let written = host.name.as_deref().unwrap_or("as its URL has it");
+        if written.is_empty() || written.chars().count() > NAME_MAX || written.chars().any(char::is_control) {
             return Err(("name", format!("a name has 1 to {NAME_MAX} characters; write one such as `api`")));
         }
+        let name = host.name();
         if name == TARGET || self.host[..number].iter().any(|other| other.name() == name) {
             return Err(("name", format!("there is a host `{name}` already; write another name")));
         }
@@ -174,6 +204,16 @@ impl Scenario {
     /// The names of all hosts in results.
     pub(crate) fn host_names(&self) -> impl Iterator<Item = String> {
         std::iter::once(TARGET.to_owned()).chain(self.host.iter().map(HostSpec::name))
+    }
+
+    /// Names and URLs of all hosts in results, by number; none where users ask the target alone. The URL of
+    /// a built-in target is known when it listens.
+    pub fn hosts_in_results(&self) -> Vec<(String, Option<String>)> {
+        if self.host.is_empty() {
+            return Vec::new();
+        }
+        let urls = self.host.iter().map(|host| Some(origin(&host.url)));
+        self.host_names().zip(std::iter::once(self.target.as_ref().map(origin)).chain(urls)).collect()
     }
 
     /// The targets of requests: the target itself, called `authority`, and the hosts beside it.
@@ -226,7 +266,9 @@ fn root_of(url: &str) -> Option<Url> {
         .into_iter()
         .find(|scheme| url.get(..scheme.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(scheme)))?;
     let rest = &url[scheme.len()..];
-    let authority = rest.split(['/', '?', '#']).next().filter(|authority| !authority.contains("${"))?;
+    // Credentials are for `[[host]]` to say.
+    let is_plain = |authority: &&str| !authority.contains("${") && !authority.contains('@');
+    let authority = rest.split(['/', '?', '#']).next().filter(is_plain)?;
     format!("{scheme}{authority}/").parse().ok()
 }
 
@@ -266,6 +308,18 @@ mod tests {
         let scenario = read(text).expect("a scenario");
         let hosts: Vec<String> = scenario.host.iter().map(HostSpec::name).collect();
         assert_eq!(hosts, ["api", "cdn.shop", "sso:444"]);
+        // Of both schemes, and called as the target is: each has a name.
+        let both = read(
+            "target = 'http://shop/'\n[[requests.request]]\npath = 'http://api/a'\n\
+             embedded = ['https://api/b', 'http://target/c', 'http://u:p@other/']\n",
+        );
+        assert!(both.expect_err("credentials").contains("http://u:p@other/"));
+        let both = read(
+            "target = 'http://shop/'\n[[requests.request]]\npath = 'http://api/a'\n\
+             embedded = ['https://api/b', 'http://target/c']\n",
+        );
+        let names: Vec<String> = both.expect("a scenario").host.iter().map(HostSpec::name).collect();
+        assert_eq!(names, ["api", "https://api", "http://target"]);
         // What is shown reads as the same.
         assert_eq!(read(&scenario.to_toml()), Ok(scenario));
     }
@@ -286,6 +340,8 @@ mod tests {
         refused(&format!("{api}\nname = 'target'"), &["host[0].name: ", "already"]);
         refused(&format!("{api}\nserver = 'b'"), &["host[0].server: ", "emulated plane"]);
         refused(&format!("http = '3'\n{api}"), &["HTTP/3"]);
+        let peak = "[load]\nmodel = 'closed'\nstages = [{ name = 'peak', for = '9s', to = 3 }]";
+        refused(&format!("{api}\nname = 'peak'\n{peak}"), &["host[0].name: ", "a stage"]);
         refused("[[host]]\nurl = 'ftp://10.0.0.2/'", &["s.toml:3: ", "http:// and https://"]);
         let emulated = format!("plane = 'emulated'\nserver = {{ command = 'x' }}\n{api}");
         refused(&emulated, &["host[0].server: ", "[[network.server]]"]);

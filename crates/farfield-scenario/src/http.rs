@@ -67,7 +67,8 @@ impl Scenario {
             let sentence = "the model of a server streams over HTTP/1.1 alone; leave `http` out, or write http = \"1.1\"";
             return Err(Mistake::at("simulated.events", sentence));
         }
-        if self.http == HttpVersion::Auto && self.chooses_version() {
+        let is_chosen = self.has_secure_host() && self.plane != PlaneKind::Simulated;
+        if self.http == HttpVersion::Auto && is_chosen {
             return self.check_auto();
         }
         if !matches!(self.http, HttpVersion::Http2 | HttpVersion::Http3) {

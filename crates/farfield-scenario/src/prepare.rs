@@ -71,7 +71,7 @@ impl RunPlan {
         };
         let AskedAt { address, peers, not_asked, origin } = scenario.asked_at(&plane, &built_in.config)?;
         let tls = tls.map(PlannedTls::prepare).transpose()?;
-        let hosts = scenario.prepare_hosts(hosts)?;
+        let (hosts, of_hosts) = scenario.prepare_hosts(hosts)?;
         scenario.fill_in(&plane);
         let way_in = found.as_ref().and_then(|found| scenario.warning_of_way_in(found));
         let mut plane = scenario.prepare_plane(plane, address, &built_in.config, found)?;
@@ -90,6 +90,7 @@ impl RunPlan {
         warnings.extend(scenario.warnings_of_tls());
         warnings.extend(way_in);
         warnings.extend(not_asked);
+        warnings.extend(of_hosts);
         warnings.extend(built_in.left_out);
         let PreparedFlows { mut flows, is_recorded, in_words, warnings: of_flows } =
             scenario.prepare_flows(planned, address, farthest(&plane))?;
@@ -99,8 +100,11 @@ impl RunPlan {
         let heading = scenario.heading(is_recorded, in_words, &plane, origin.as_ref(), started_at);
         // A simulation takes the same memory on every machine, and watches it while it runs.
         let real = plane.kind() != PlaneKind::Simulated;
-        let visitors_bound = real
-            .then(|| preflight::bound_visitors(flows.iter_mut().map(|flow| &mut flow.load), tls.is_some()));
+        // A visitor may have a connection to each host.
+        let secured: Vec<bool> =
+            std::iter::once(tls.is_some()).chain(hosts.iter().map(|host| host.tls.is_some())).collect();
+        let visitors_bound =
+            real.then(|| preflight::bound_visitors(flows.iter_mut().map(|flow| &mut flow.load), &secured));
         let visitors_bound = visitors_bound.flatten();
         let settings = Settings {
             flows,
@@ -323,7 +327,11 @@ impl Scenario {
         let timeout = flows.iter().filter_map(|flow| flow.load.attempt_timeout()).min();
         let timeout = timeout.or(self.connections.abandon_after);
         let mut warnings = self.unused();
-        warnings.extend(self.target.as_ref().and_then(|target| self.unmatched(target)));
+        let urls = self.target.iter().chain(self.host.iter().map(|host| &host.url));
+        let unmatched: Vec<_> = urls.map(|url| self.unmatched(url)).collect();
+        if unmatched.iter().all(Option::is_some) {
+            warnings.extend(unmatched.into_iter().next().flatten());
+        }
         let Some(timeout) = timeout else { return Ok(warnings) };
         let path = address.ip();
         warnings.push(match round_trip {

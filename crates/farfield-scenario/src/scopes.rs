@@ -20,21 +20,35 @@ impl Scenario {
             );
             return Err(Mistake::at(format!("flow[{number}].name"), sentence));
         }
-        for (number, host) in self.host.iter().enumerate() {
-            let name = host.name();
-            if classes.contains(&&*name) || self.flow.iter().any(|flow| flow.name == name) {
-                let sentence =
-                    format!("`{name}` is a host, and a class of clients or a flow; give one another name");
-                return Err(Mistake::at(format!("host[{number}].name"), sentence));
-            }
-        }
         let states = self.state_names();
         let states: Vec<&str> = states.iter().map(String::as_str).collect();
+        self.check_names_of_hosts(classes, &states)?;
         for (key, list) in [("thresholds", &self.thresholds), ("aborts", &self.aborts)] {
             for threshold in list {
                 self.check_scope(threshold, classes, &states)
                     .map_err(|sentence| Mistake::at(key, sentence))?;
             }
+        }
+        Ok(())
+    }
+
+    /// Refuses hosts that are called as another part of the result is.
+    fn check_names_of_hosts(&self, classes: &[&str], states: &[&str]) -> Result<(), Mistake> {
+        if self.host.is_empty() {
+            return Ok(());
+        }
+        let stages = self.stage_names();
+        for (place, name) in self.host_names().enumerate() {
+            let is_flow = self.flow.iter().any(|flow| flow.name == name);
+            if !is_flow && !classes.contains(&&*name) && !states.contains(&&*name) && !stages.contains(&name)
+            {
+                continue;
+            }
+            let sentence = format!(
+                "`{name}` is a host, and a class of clients, a flow, a stage or a state; give one of both another name"
+            );
+            let key = place.checked_sub(1).map_or("host".to_owned(), |number| format!("host[{number}].name"));
+            return Err(Mistake::at(key, sentence));
         }
         Ok(())
     }

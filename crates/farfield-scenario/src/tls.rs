@@ -216,8 +216,7 @@ impl Scenario {
 
     /// Warnings about the trust that the result rests on.
     pub(crate) fn warnings_of_tls(&self) -> Vec<String> {
-        let is_secure = self.is_secure() || self.host.iter().any(|host| host.url.is_secure());
-        let unverified = is_secure && self.tls.as_ref().is_some_and(|tls| !tls.verify);
+        let unverified = self.has_secure_host() && self.tls.as_ref().is_some_and(|tls| !tls.verify);
         let warning = "certificates are not verified (`--insecure`, tls.verify = false): whatever answered may not be the \
                        server";
         unverified.then(|| warning.to_owned()).into_iter().collect()

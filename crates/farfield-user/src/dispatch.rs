@@ -29,33 +29,29 @@ impl<T: Transport> Egress<'_, T> {
     fn dispatch(&mut self, slot: UserSlot) {
         // Hosts whose connections take no more, so that what waits for them waits on.
         let mut full = 0_u32;
+        let all = self.connections.hosts.len() as u32;
         let mut place = 0;
         // The user may have left while a completed page was looked after.
-        while let Some(user) = self.users.find(slot) {
-            let Some(&job) = user.waiting.get(place) else { break };
-            let host = self.users.itinerary.host_of(&job);
-            if full & 1 << host.0 != 0 {
-                place += 1;
-                continue;
-            }
-            if self.send_or_wait(slot, host, job) {
+        while let Some(user) = self.users.find(slot)
+            && let Some(&job) = user.waiting.get(place)
+            && full.count_ones() < all
+        {
+            let is_full = full & 1 << job.host.0 != 0;
+            if !is_full && self.send_or_wait(slot, job) {
                 self.users[slot].waiting.remove(place);
-                continue;
-            }
-            full |= 1 << host.0;
-            place += 1;
-            if self.connections.hosts.len() == 1 {
-                break;
+            } else {
+                full |= 1 << job.host.0;
+                place += 1;
             }
         }
         if full != 0 {
-            self.watch_waiting(slot);
+            self.watch_waiting(slot, full);
         }
     }
 
-    /// Sends a request of the user's to `host`, or opens a connection for it; false if it has to wait.
-    fn send_or_wait(&mut self, slot: UserSlot, host: HostNumber, job: Job) -> bool {
-        let user = &self.users[slot];
+    /// Sends a request of the user's to its host, or opens a connection for it; false if it has to wait.
+    fn send_or_wait(&mut self, slot: UserSlot, job: Job) -> bool {
+        let (user, host) = (&self.users[slot], job.host);
         let parallel = self.connections.parallel(user, host);
         let takes_place = |at: &&ConnectionSlot| {
             let connection = self.connections.table.at(**at);
@@ -146,7 +142,7 @@ impl<T: Transport> Egress<'_, T> {
         job: Job,
         descriptor: Option<DescriptorSlot>,
     ) -> ConnectionKey {
-        let host = self.users.itinerary.host_of(&job);
+        let host = job.host;
         let alternative = if descriptor.is_none() { self.alternative(slot, host) } else { None };
         let mut connection = self.connections.next(slot, host, descriptor);
         connection.spoken = match alternative {

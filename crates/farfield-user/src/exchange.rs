@@ -2,13 +2,15 @@
 
 use crate::progress::Progress;
 use crate::slots::PendingSlot;
-use farfield_base::{Instant, Stamp};
+use farfield_base::{HostNumber, Instant, Stamp};
 use farfield_http::http1::Answering;
 
 /// A request that a user wants: not yet bound to a connection, or bound to one and on its way.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Job {
     pub request: u32,
+    /// The host that it is for.
+    pub host: HostNumber,
     /// The request as written, in a session with dependencies; the others' bytes are in the book.
     pub pending: Option<PendingSlot>,
     pub due: Instant,
@@ -27,8 +29,8 @@ impl Job {
     }
 
     /// A request of the same page that this one led to.
-    pub fn led_to(self, request: u32, pending: Option<PendingSlot>, now: Instant) -> Job {
-        Job { request, pending, due: now, again: false, refusals: 0, first: false }
+    pub fn led_to(self, request: u32, host: HostNumber, pending: Option<PendingSlot>, now: Instant) -> Job {
+        Job { request, host, pending, due: now, again: false, refusals: 0, first: false }
     }
 }
 
@@ -81,7 +83,15 @@ mod tests {
     #[test]
     fn instants_of_a_reply_do_not_go_back() {
         let at = Instant::from_ns;
-        let job = Job { request: 0, pending: None, due: at(1), again: false, refusals: 0, first: true };
+        let job = Job {
+            request: 0,
+            host: HostNumber::TARGET,
+            pending: None,
+            due: at(1),
+            again: false,
+            refusals: 0,
+            first: true,
+        };
         let (sent, first_byte) = (Stamp::at(at(10)), Stamp::NEVER);
         let answering = Answering::Other;
         let progress = Progress::NONE;

@@ -43,6 +43,10 @@ pub(crate) fn place<'a>(hosts: &[HostName], target: &'a str) -> Option<(HostNumb
     let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
     // Names are compared as browsers have them, and a usual port may be written.
     let root = Url::parse(&format!("{scheme}://{authority}/")).ok()?;
+    // Credentials are the host's, and not one request's.
+    if authority.contains('@') {
+        return None;
+    }
     let is_of = |host: &HostName| {
         Url::parse(&format!("{}/", host.origin)).is_ok_and(|own| own.origin() == root.origin())
     };
@@ -148,7 +152,8 @@ mod tests {
             ("/go?to=http://api:8080/", Some((0, "/go?to=http://api:8080/"))),
             ("*", Some((0, "*"))),
             ("http://shop/a?b", Some((0, "/a?b"))),
-            ("http://user:pass@Shop:80?b", Some((0, "/?b"))),
+            ("http://Shop:80?b", Some((0, "/?b"))),
+            ("http://user:pass@shop/", None),
             ("HTTPS://SHOP", Some((1, "/"))),
             ("http://api:8080/", Some((2, "/"))),
             ("http://api:80801/", None),

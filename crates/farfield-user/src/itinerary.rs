@@ -280,14 +280,12 @@ impl Itinerary {
         self.hosts()[HostNumber::TARGET.index()].version
     }
 
-    /// The host that the request is for.
-    pub(crate) fn host_of(&self, job: &Job) -> HostNumber {
+    /// The host of a request, as it is written in a session, or as it would be.
+    pub(crate) fn host_of(&self, request: u32, pending: Option<PendingSlot>) -> HostNumber {
         match self {
-            Itinerary::Sessions(sessions) => {
-                job.pending.map_or(HostNumber::TARGET, |at| sessions.host_of(at))
-            }
-            Itinerary::Pages(pages) => pages.book.entry(job.request).host,
-            Itinerary::Replays(replays) => replays.pages.book.entry(job.request).host,
+            Itinerary::Sessions(sessions) => sessions.host_of(request, pending),
+            Itinerary::Pages(pages) => pages.book.entry(request).host,
+            Itinerary::Replays(replays) => replays.pages.book.entry(request).host,
         }
     }
 
@@ -366,13 +364,15 @@ impl Itinerary {
                 // Users who ask for several pages at once ask for some that embed nothing.
                 let page = user.page.map(|page| &pages.requests.pages()[page as usize]);
                 for embedded in page.iter().flat_map(|page| &page.embedded) {
-                    user.embed(job.led_to(embedded.0, None, now));
+                    let host = pages.book.entry(embedded.0).host;
+                    user.embed(job.led_to(embedded.0, host, None, now));
                 }
             }
             Itinerary::Replays(replays) => {
                 let page = &replays.pages.requests.pages()[replays.page(user) as usize];
                 for embedded in &page.embedded {
-                    user.embed(job.led_to(embedded.0, None, now));
+                    let host = replays.pages.book.entry(embedded.0).host;
+                    user.embed(job.led_to(embedded.0, host, None, now));
                 }
             }
         }

@@ -349,9 +349,12 @@ impl Sessions {
         &self.writer.hosts
     }
 
-    /// The host that a pending request is for.
-    pub(crate) fn host_of(&self, slot: PendingSlot) -> HostNumber {
-        self.pending[slot.index()].written.host
+    /// The host that a pending request is for or, before it is written, its state.
+    pub(crate) fn host_of(&self, request: u32, slot: Option<PendingSlot>) -> HostNumber {
+        match slot {
+            Some(slot) => self.pending[slot.index()].written.host,
+            None => self.recipes.get(request as usize).map_or(HostNumber::TARGET, |recipe| recipe.host),
+        }
     }
 
     pub(crate) fn expecting_bytes(&self, slot: PendingSlot) -> usize {

@@ -8,7 +8,7 @@ use crate::slots::{ConnectionSlot, DescriptorSlot, UserSlot};
 use crate::transport::{ConnectionKey, Transport};
 use crate::user::User;
 use crate::users::Following;
-use farfield_base::{Detail, Ending, Fault, HostNumber, Instant, Outcome, PagePart, Sample, Stamp};
+use farfield_base::{Detail, Ending, Fault, Instant, Outcome, PagePart, Sample, Stamp};
 use farfield_http::http1::Reply;
 use std::sync::Arc;
 
@@ -28,7 +28,8 @@ impl<T: Transport> Reaction<'_, T> {
             let (request, written) = self.users.next_page(slot, clients, self.now);
             self.load.take_requests(1);
             let pending = written.unwrap_or_default();
-            let job = Job { request, pending, due, again: false, refusals: 0, first: true };
+            let host = self.users.itinerary.host_of(request, pending);
+            let job = Job { request, host, pending, due, again: false, refusals: 0, first: true };
             match written {
                 Ok(_) => {
                     self.users[slot].queue(job);
@@ -41,8 +42,7 @@ impl<T: Transport> Reaction<'_, T> {
             // As after a connection that failed, the user does not go on at once: others might not let it,
             // either.
             self.users[slot].failed = true;
-            let host = self.users.itinerary.host_of(&job);
-            let sample = never_begun((job, host), self.users[slot].number, self.now, outcome);
+            let sample = never_begun(job, self.users[slot].number, self.now, outcome);
             self.transport.record(Sample {
                 page: PagePart::Whole,
                 session: self.users[slot].session,
@@ -65,7 +65,8 @@ impl<T: Transport> Reaction<'_, T> {
         descriptor: DescriptorSlot,
     ) -> ConnectionKey {
         let request = self.users.first_request(slot);
-        let job = Job { request, pending: None, due, again: false, refusals: 0, first: true };
+        let host = self.users.itinerary.host_of(request, None);
+        let job = Job { request, host, pending: None, due, again: false, refusals: 0, first: true };
         self.counters.in_system.enter(self.now, due);
         self.load.take_requests(1);
         self.egress().open(slot, job, Some(descriptor))
@@ -262,8 +263,7 @@ impl<T: Transport> Reaction<'_, T> {
             .collect();
         for (number, session, job) in waiting {
             self.counters.in_system.leave(self.now);
-            let host = self.users.itinerary.host_of(&job);
-            let sample = never_begun((job, host), number, self.now, Outcome::Unfinished);
+            let sample = never_begun(job, number, self.now, Outcome::Unfinished);
             self.transport.record(Sample { page: self.users.page_left_open(job), session, ..sample });
         }
         self.users.clear();
@@ -277,11 +277,7 @@ fn record<T: Transport>(transport: &mut T, sample: Sample) {
 }
 
 /// The sample of a request that never reached a connection.
-pub(crate) fn never_begun(
-    (job, host): (Job, HostNumber),
-    user: u32,
-    now: Instant,
-    outcome: Outcome,
-) -> Sample {
-    Sample { due: job.due, done: now, user, request: job.request, host, outcome, ..Sample::EMPTY }
+pub(crate) fn never_begun(job: Job, user: u32, now: Instant, outcome: Outcome) -> Sample {
+    let Job { due, request, host, .. } = job;
+    Sample { due, done: now, user, request, host, outcome, ..Sample::EMPTY }
 }

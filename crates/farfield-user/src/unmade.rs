@@ -63,8 +63,8 @@ impl<T: Transport> Reaction<'_, T> {
     fn record_unmade(&mut self, due: Instant, number: u32, outcome: Outcome) {
         let mut rng = self.load.stream(u64::from(number));
         let request = self.users.itinerary.first_page(number, &mut rng);
-        let job = Job { request, pending: None, due, again: false, refusals: 0, first: true };
-        let host = self.users.itinerary.host_of(&job);
-        self.transport.record(never_begun((job, host), number, self.now, outcome));
+        let host = self.users.itinerary.host_of(request, None);
+        let job = Job { request, host, pending: None, due, again: false, refusals: 0, first: true };
+        self.transport.record(never_begun(job, number, self.now, outcome));
     }
 }

@@ -9,6 +9,8 @@
 //! an instant no later than the oldest of them was due, and is looked at when the limit from there is over.
 
 use crate::egress::Egress;
+use crate::exchange::Job;
+use crate::host::Host;
 use crate::reaction::Reaction;
 use crate::settle::never_begun;
 use crate::slots::UserSlot;
@@ -16,12 +18,13 @@ use crate::transport::Transport;
 use farfield_base::Outcome;
 
 impl<T: Transport> Egress<'_, T> {
-    /// A request of the user's finds no connection that takes it: watches it, unless the user is watched.
-    pub(crate) fn watch_waiting(&mut self, slot: UserSlot) {
-        if !self.connections.may_have_streams() {
-            return;
-        }
-        if self.users.watch_waiting(slot, self.now) {
+    /// Requests of the user's for the hosts that are `full`, by number, find no connection that takes them:
+    /// watches it, unless the user is watched or they wait for no streams.
+    pub(crate) fn watch_waiting(&mut self, slot: UserSlot, full: u32) {
+        let hosts = self.connections.hosts.iter().enumerate();
+        let waits =
+            |(number, host): (usize, &Host)| full & 1 << number != 0 && host.version.may_have_streams();
+        if hosts.into_iter().any(waits) && self.users.watch_waiting(slot, self.now) {
             self.arm_deadline();
         }
     }
@@ -36,20 +39,24 @@ impl<T: Transport> Reaction<'_, T> {
         {
             self.users.unwatch_waiting(slot);
             // The end of a request may be the end of its user.
-            while let Some(user) = self.users.find_mut(slot)
-                && let Some(job) = user.waiting.front().copied()
-            {
+            while let Some((place, job)) = self.waiting_longest(slot) {
                 if job.due + timeout > self.now {
-                    // Those behind it were due later, but for what is sent again.
                     self.users.watch_waiting(slot, job.due);
                     break;
                 }
-                user.waiting.pop_front();
-                let number = user.number;
-                let host = self.users.itinerary.host_of(&job);
-                let sample = never_begun((job, host), number, self.now, Outcome::TimedOut);
+                let user = &mut self.users[slot];
+                user.waiting.remove(place);
+                let sample = never_begun(job, user.number, self.now, Outcome::TimedOut);
                 self.settle((slot, job), (None, Outcome::TimedOut.into()), sample);
             }
         }
+    }
+
+    /// The request of the user's that has waited longest for a stream, and its place. What is sent again
+    /// waits ahead of others that were due before.
+    fn waiting_longest(&self, slot: UserSlot) -> Option<(usize, Job)> {
+        let has_streams = |job: &Job| self.connections.host(job.host).version.may_have_streams();
+        let waiting = self.users.find(slot)?.waiting.iter().copied().enumerate();
+        waiting.filter(|(_, job)| has_streams(job)).min_by_key(|(place, job)| (job.due, *place))
     }
 }

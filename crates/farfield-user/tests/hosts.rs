@@ -202,3 +202,49 @@ fn links_to_other_hosts_lead_nowhere() {
     assert_eq!(stage.count(Outcome::LinkElsewhere), 1);
     assert_eq!(asked(&stage), ["server/"]);
 }
+
+/// Links and forms that lead to another host take no credentials along, those of the host that a state names
+/// itself do; a redirect within the other host keeps its own cookies apart.
+#[test]
+fn credentials_stay_with_their_host() {
+    let session = "[[state]]\nname = 'home'\npath = '/'\nextract = { next = { css = 'a', attribute = 'href' } }\n\
+        [[state]]\nname = 'link'\npath = '${next}'\n\
+        headers = { Authorization = 'Bearer ${user}', Cookie = 'own=1', X-Trace = '${user}' }\n\
+        [[state]]\nname = 'form'\nform = {}\nheaders = { Authorization = 'Bearer fixed' }\n\
+        [[state]]\nname = 'call'\npath = 'http://cdn/call'\nheaders = { Authorization = 'Bearer cdn' }\n";
+    let mut scene = scene(ONE_USER).session(session);
+    scene.server.script = Some(|request| {
+        let path = request.split(' ').nth(1).expect("a target");
+        let body = match path {
+            "/" => "<a href='http://cdn/next'></a>",
+            "/there" => "<form method=post action='http://api:8080/login'></form>",
+            _ => "x",
+        };
+        let head = match path {
+            "/next" => "302 x\r\nLocation: /there\r\nSet-Cookie: c=2",
+            _ => "200 OK\r\nContent-Type: text/html",
+        };
+        format!("HTTP/1.1 {head}\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+    });
+    scene.sessions.most = Some(1);
+    let stage = scene.play();
+    assert_eq!(asked(&stage), ["server/", "cdn/next", "cdn/there", "api:8080/login", "cdn/call"]);
+    let sent: Vec<&str> = stage.sent.iter().map(|(_, _, request)| request.as_str()).collect();
+    let fields = |place: usize| ["Authorization", "Cookie"].map(|name| field(sent[place], name));
+    assert_eq!(fields(1), [None, None]);
+    assert_eq!(field(sent[1], "X-Trace"), Some("0"));
+    assert_eq!(fields(2), [None, Some("c=2")], "the other host's own");
+    assert_eq!(fields(3), [None, None]);
+    assert_eq!(fields(4), [Some("Bearer cdn"), Some("c=2")]);
+}
+
+/// What no user is there for counts at the host that it would have asked.
+#[test]
+fn dropped_load_is_of_its_host() {
+    let load = "{ model = 'hybrid', arrivals = '50/s', users-max = 1 }";
+    let mut scene = scene(load).session("[[state]]\nname = 'a'\npath = 'http://api:8080/'");
+    scene.server.service = ms(500);
+    let stage = scene.play();
+    assert!(stage.count(Outcome::Dropped) > 100);
+    assert!(stage.samples.iter().all(|sample| sample.host == HostNumber::at(1)));
+}

@@ -112,7 +112,7 @@ fn hosts_of_connections(sides: Sides<'_>) -> BTreeMap<u32, BTreeSet<HostNumber>>
 /// The number of connections that, by the samples, led to several hosts, or by the packets to another server
 /// than others to their host. The target may have several.
 fn astray(sides: Sides<'_>, hosts: &BTreeMap<u32, BTreeSet<HostNumber>>) -> u64 {
-    let mut servers: BTreeMap<(HostNumber, bool), SocketAddr> = BTreeMap::new();
+    let mut servers: BTreeMap<(HostNumber, bool, bool), SocketAddr> = BTreeMap::new();
     let mut count = 0;
     for (number, captured) in &sides.matching.connections {
         let connection = &sides.capture.connections[*captured as usize];
@@ -123,7 +123,7 @@ fn astray(sides: Sides<'_>, hosts: &BTreeMap<u32, BTreeSet<HostNumber>>) -> u64 
         );
         let mut own = hosts.get(number).into_iter().flatten();
         let Some(host) = own.next() else { continue };
-        let known = *servers.entry((*host, connection.is_quic)).or_insert(server);
+        let known = *servers.entry((*host, connection.is_quic, server.is_ipv4())).or_insert(server);
         let is_elsewhere = *host != HostNumber::TARGET && known != server;
         count += u64::from(own.next().is_some() || is_elsewhere);
     }

@@ -31,7 +31,7 @@ use crate::set_aside::SetAside;
 use expected::Expected;
 use farfield_base::{Outcome, PagePart, ReplyEvent, Sample, StageSpan};
 use farfield_traffic::LoadModel;
-use hosts::SaidHost;
+use hosts::KnownHost;
 use part::{Counted, Which, Whose};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -162,7 +162,7 @@ pub(crate) struct Recount<'a> {
     states: Vec<String>,
     flows: Vec<(String, FlowPlace)>,
     /// The hosts that users ask.
-    hosts: Vec<SaidHost>,
+    hosts: Vec<KnownHost>,
     stages: Vec<StageSpan>,
 }
 
@@ -230,7 +230,7 @@ impl<'a> Recount<'a> {
             classes: names_of(said, "classes"),
             states: names_of(said, "states"),
             flows: flows::flows(said, evidence.asked),
-            hosts: hosts::hosts(said),
+            hosts: hosts::hosts(said, evidence.asked),
             stages: stages::stages(
                 said,
                 evidence.asked.map(|asked| asked.only_load().map_or(&[][..], LoadModel::stages)),

@@ -62,6 +62,8 @@ pub enum RunStart {
 pub struct Asked {
     /// The flows of users, one at least.
     pub flows: Vec<AskedFlow>,
+    /// Names and, where they are known, URLs of the hosts that users ask; none where they ask one alone.
+    pub hosts: Vec<(String, Option<String>)>,
     /// The seed.
     pub seed: Seed,
     /// The connection policy.

@@ -1,6 +1,6 @@
 //! Address of the server that a run asks, the others of its name, and those of them that are not asked.
 
-use crate::host::{HostSpec, PlannedHosts};
+use crate::host::PlannedHosts;
 use crate::http::HttpVersion;
 use crate::plane::PlannedPlane;
 use crate::tls::PlannedTls;
@@ -57,23 +57,39 @@ impl Scenario {
         })
     }
 
-    /// The hosts beside the target, each with its address.
-    pub(super) fn prepare_hosts(&self, planned: PlannedHosts) -> Result<Vec<HostSettings>, ScenarioError> {
+    /// The hosts beside the target, each with its address, and warnings about addresses that are not asked.
+    pub(super) fn prepare_hosts(
+        &self,
+        planned: PlannedHosts,
+    ) -> Result<(Vec<HostSettings>, Vec<String>), ScenarioError> {
         let others = self.network.as_ref().map(|network| self.other_servers(network)).unwrap_or_default();
-        let numbers = self.servers_of_hosts();
-        let prepare = |((host, tls), number): ((HostSpec, Option<PlannedTls>), u16)| {
+        let (mut hosts, mut warnings) = (Vec::new(), Vec::new());
+        for ((host, tls), number) in planned.hosts.into_iter().zip(self.servers_of_hosts()) {
             let address = match self.plane {
-                PlaneKind::Sockets => self.looked_up(&host.url)?.address,
+                PlaneKind::Sockets => {
+                    let found = self.looked_up(&host.url)?;
+                    // Connections to a host go to one address.
+                    let several = found.peers.is_some() && found.not_asked.is_none();
+                    let all = several.then(|| {
+                        format!(
+                            "`connections.addresses` is about the target: of `{}` the run asks {} alone",
+                            host.name(),
+                            found.address
+                        )
+                    });
+                    warnings.extend(found.not_asked.or(all));
+                    found.address
+                }
                 PlaneKind::Emulated | PlaneKind::Simulated => {
-                    let servers =
-                        usize::from(number).checked_sub(1).map_or(self.servers(), |place| others[place]);
+                    let place = usize::from(number).checked_sub(1);
+                    let servers = place.map_or(self.servers(), |place| others[place]);
                     SocketAddr::from((servers.v4, servers.port))
                 }
             };
             let tls = tls.map(PlannedTls::prepare).transpose()?;
-            Ok(HostSettings { name: host.name(), address, tls })
-        };
-        planned.hosts.into_iter().zip(numbers).map(prepare).collect()
+            hosts.push(HostSettings { name: host.name(), address, tls });
+        }
+        Ok((hosts, warnings))
     }
 
     /// Looks up the host of `url`, or what stands for it.

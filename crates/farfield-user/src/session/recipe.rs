@@ -21,8 +21,10 @@ pub(crate) struct Recipe {
     pub fixed_path: Option<Box<str>>,
     /// The lines that are the same each time, for each host.
     pub lines: Box<[Box<[u8]>]>,
-    /// The others, each with `name: `.
-    pub fields: Vec<(Box<[u8]>, Text)>,
+    /// The same without the state's own credentials, for hosts that a page leads to.
+    pub led_lines: Box<[Box<[u8]>]>,
+    /// The others, each with `name: `, and whether it is a credential.
+    pub fields: Vec<(Box<[u8]>, Text, bool)>,
     /// The state writes its own Cookie field.
     pub own_cookies: bool,
     pub own: Own,
@@ -52,7 +54,20 @@ impl Own {
     }
 }
 
+/// True if a field is for the host that it was written for and no other.
+fn is_for_one_host(name: &str) -> bool {
+    ["authorization", "proxy-authorization", "cookie"].iter().any(|own| name.eq_ignore_ascii_case(own))
+}
+
 impl Recipe {
+    /// True if a page says where the request goes: its path begins with a value, or a form has it.
+    pub fn is_led(&self) -> bool {
+        match &self.path {
+            Some(path) => matches!(path.0.first(), Some(Piece::Value(..))),
+            None => true,
+        }
+    }
+
     /// A state's request, which is for one of `targets`, or for any where its path begins with a value.
     /// Refuses what cannot be written as HTTP.
     pub fn of(state: &State, hosts: &[HostName], targets: &[Target]) -> Result<Recipe, RequestError> {
@@ -75,6 +90,9 @@ impl Recipe {
         check_expectation(&constant, state.body.is_some() || state.form.is_some())?;
         let lines = targets.iter().map(|target| common_lines(target, &constant, &varying));
         let lines = lines.collect::<Result<_, RequestError>>()?;
+        let led: Vec<_> = constant.iter().filter(|(name, _)| !is_for_one_host(name)).cloned().collect();
+        let led_lines = targets.iter().map(|target| common_lines(target, &led, &varying));
+        let led_lines = led_lines.collect::<Result<_, RequestError>>()?;
         let target = &targets[host.index()];
         // The method is checked with a path that is none of its business.
         RequestHead {
@@ -93,10 +111,14 @@ impl Recipe {
             fixed_path: path.as_ref().and_then(Text::constant).map(Box::from),
             path,
             lines,
+            led_lines,
             embedded: embedded.collect::<Result<_, RequestError>>()?,
             fields: varying
                 .into_iter()
-                .map(|(name, text)| (format!("{name}: ").into_bytes().into(), text))
+                .map(|(name, text)| {
+                    let is_credential = is_for_one_host(&name);
+                    (format!("{name}: ").into_bytes().into(), text, is_credential)
+                })
                 .collect(),
             own: Own::of(state),
             own_cookies: state.headers.iter().any(|(name, _)| name == "cookie"),

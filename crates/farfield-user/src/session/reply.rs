@@ -342,7 +342,7 @@ impl Sessions {
         visit.location.clear();
         visit.location.push_str(target);
         let slot = self.pend(next, RequestRole::Main { redirects: left - 1 }, now);
-        user.queue(job.led_to(job.request, Some(slot), now));
+        user.queue(job.led_to(job.request, host, Some(slot), now));
     }
 
     /// Asks for what is embedded in the page, once, and not if the user has it fresh.
@@ -371,7 +371,7 @@ impl Sessions {
         let jar = self.session.cookies.then_some((&visit.jar, now));
         let written = self.writer.object((host, target), &lines, visit, jar);
         let slot = self.pend(written, RequestRole::Object, now);
-        user.embed(job.led_to(request, Some(slot), now));
+        user.embed(job.led_to(request, host, Some(slot), now));
     }
 
     /// Keeps the memory of a head and a body that were looked at for the next ones.

@@ -37,6 +37,8 @@ pub(crate) struct Written {
     pub method: Method,
     /// The host that it is for.
     pub host: HostNumber,
+    /// Its Cookie field is its state's own.
+    own_cookies: bool,
     version: HttpVersion,
 }
 
@@ -133,6 +135,8 @@ pub(crate) struct Writer {
     browser: bool,
     arena: BytesMut,
     scratch: BytesMut,
+    /// The Cookie field of the request that is being written is its state's own.
+    own_cookies: bool,
     /// The fields of the form that was written last, where somebody watches.
     fields: Option<Vec<(String, String)>>,
 }
@@ -177,6 +181,7 @@ impl Writer {
             browser,
             arena: BytesMut::new(),
             scratch: BytesMut::new(),
+            own_cookies: false,
             fields: None,
         })
     }
@@ -289,7 +294,7 @@ impl Writer {
         for (name, line) in from.lines() {
             let left_out = match &name[..] {
                 b"host" | b"authorization" | b"proxy-authorization" => leaves,
-                b"cookie" => leaves || !recipe.own_cookies,
+                b"cookie" => leaves || !from.own_cookies,
                 b"referer" => !recipe.own.referer,
                 b"content-length" => true,
                 name => becomes_get && (name == b"expect" || name.starts_with(b"content-")),
@@ -301,7 +306,8 @@ impl Writer {
         if self.browser && !recipe.own.referer {
             self.referer_line(host, (visit.referer_host, &visit.referer));
         }
-        if let Some((jar, now)) = jar.filter(|_| leaves || !recipe.own_cookies) {
+        self.own_cookies = from.own_cookies && !leaves;
+        if let Some((jar, now)) = jar.filter(|_| !self.own_cookies) {
             self.cookies(jar, host, (start, end), now);
         }
         let has_body = from.has_length() && !becomes_get;
@@ -364,14 +370,21 @@ impl Writer {
         let start = self.arena.len();
         self.arena.extend_from_slice(target);
         let end = self.arena.len();
-        self.end_line(host, &recipe.lines[host.index()]);
-        for (name, text) in &recipe.fields {
+        // Another host gets no credentials of this one's because a page leads there.
+        let is_elsewhere = recipe.is_led() && host != filling.visit.host;
+        let lines = if is_elsewhere { &recipe.led_lines } else { &recipe.lines };
+        self.end_line(host, &lines[host.index()]);
+        for (name, text, is_credential) in &recipe.fields {
+            if is_elsewhere && *is_credential {
+                continue;
+            }
             self.arena.extend_from_slice(name);
             filling.write(text, TextContext::Field, &mut self.arena);
             self.arena.extend_from_slice(b"\r\n");
         }
         self.browser_lines(host, (filling.visit.host, &filling.visit.location), recipe.own);
-        if let Some((jar, now)) = jar.filter(|_| !recipe.own_cookies) {
+        self.own_cookies = recipe.own_cookies && !is_elsewhere;
+        if let Some((jar, now)) = jar.filter(|_| !self.own_cookies) {
             self.cookies(jar, host, (start, end), now);
         }
         (start, end)
@@ -463,6 +476,7 @@ impl Writer {
             target: (target.0 as u32, target.1 as u32),
             method: method.clone(),
             host,
+            own_cookies: std::mem::take(&mut self.own_cookies),
             version: self.forms[host.index()].version,
         }
     }

@@ -3,22 +3,30 @@
 use super::Recount;
 use super::expected::Expected;
 use super::part::{Counted, Which, Whose};
+use crate::run::Asked;
 use farfield_base::HostNumber;
 use serde_json::Value;
 
-/// A host, as the summary `said` has it.
+/// A host, as a summary has it.
 #[derive(Debug)]
-pub struct SaidHost {
+pub struct KnownHost {
     name: String,
     url: String,
 }
 
-/// The hosts of a summary, by number; none where users ask one alone.
-pub fn hosts(said: &Value) -> Vec<SaidHost> {
+/// The hosts that a scenario asked for, by number; without one, those that the summary `said` has. None where
+/// users ask one alone.
+pub fn hosts(said: &Value, asked: Option<&Asked>) -> Vec<KnownHost> {
     let rows = said.get("hosts").and_then(Value::as_array).into_iter().flatten();
     let word = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
-    let host = |row: &Value| SaidHost { name: word(row, "name"), url: word(row, "url") };
-    rows.take(HostNumber::MOST).map(host).collect()
+    let host = |row: &Value| KnownHost { name: word(row, "name"), url: word(row, "url") };
+    let said: Vec<KnownHost> = rows.take(HostNumber::MOST).map(host).collect();
+    let Some(asked) = asked else { return said };
+    let known = |(place, (name, url)): (usize, &(String, Option<String>))| {
+        let unknown = || said.get(place).map_or_else(String::new, |host| host.url.clone());
+        KnownHost { name: name.clone(), url: url.clone().unwrap_or_else(unknown) }
+    };
+    asked.hosts.iter().enumerate().map(known).collect()
 }
 
 impl Recount<'_> {
@@ -29,7 +37,7 @@ impl Recount<'_> {
     }
 
     pub(super) fn expected_hosts(&self, steady: &Counted) -> Expected {
-        let one = |(number, host): (usize, &SaidHost)| {
+        let one = |(number, host): (usize, &KnownHost)| {
             let own = Counted::part(self, Which::Steady, Whose::Host(HostNumber::at(number)));
             let share = own.requests as f64 / steady.requests as f64;
             Expected::record([

@@ -128,6 +128,7 @@ impl Scene {
                 gateway_is_first: false,
             },
             asked: Asked {
+                hosts: Vec::new(),
                 flows: vec![AskedFlow {
                     name: String::new(),
                     load,

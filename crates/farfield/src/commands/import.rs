@@ -121,6 +121,13 @@ fn wishes(flags: &ImportFlags, base: &Path) -> Result<Wishes, Problem> {
             Some(url.parse().map_err(|error| Problem::usage(format!("--target: {error}")))?)
         }
     };
+    let host = |url: &String| {
+        let refused = |error: &dyn std::fmt::Display| Problem::usage(format!("--host: {error}"));
+        let known = url.parse::<Url>().map_err(|error| refused(&error))?;
+        let root = format!("{}://{}/", known.scheme(), known.authority());
+        root.parse().map_err(|error| refused(&error))
+    };
+    let hosts = flags.hosts.iter().map(host).collect::<Result<_, Problem>>()?;
     let folder_of = |path: &Path| path.parent().map(Path::to_owned).unwrap_or_default();
     let beside = flags.out.as_deref().map(folder_of).unwrap_or_default();
     let folder = match beside == base {
@@ -129,6 +136,7 @@ fn wishes(flags: &ImportFlags, base: &Path) -> Result<Wishes, Problem> {
     };
     Ok(Wishes {
         target,
+        hosts,
         values: flags.values.iter().cloned().collect(),
         all_methods: flags.all_methods,
         folder,

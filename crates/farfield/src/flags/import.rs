@@ -27,6 +27,9 @@ pub struct ImportFlags {
     /// URL of the server to ask, and whose entries are taken; by default that of most entries
     #[arg(long, value_name = "URL")]
     pub target: Option<String>,
+    /// URL of a server whose entries are taken along, as a host of the scenario. May be repeated
+    #[arg(long = "host", value_name = "URL")]
+    pub hosts: Vec<String>,
     /// Value of a variable of a collection, a plan or a command, or of a parameter or a security scheme of an
     /// OpenAPI document; '${env.NAME}' reads it from the environment when the scenario runs. May be repeated
     #[arg(long = "value", value_name = "NAME=VALUE", value_parser = value)]

@@ -69,6 +69,11 @@ pub enum Undrawable {
         "what a [session] of states asks for depends on the replies before; list its requests under [requests]"
     )]
     States,
+    /// Files of other programs have one server.
+    #[error(
+        "requests are for several hosts, and an exported session is for one; leave out [[host]], and URLs of other servers"
+    )]
+    Hosts,
 }
 
 /// The sessions that begin in the run of `settings`, in order of their beginning, each to its end, without a
@@ -77,6 +82,9 @@ pub enum Undrawable {
 /// # Errors
 /// If they depend on replies.
 pub fn sessions(settings: &Settings<PreparedPlane>) -> Result<Vec<DrawnSession>, Undrawable> {
+    if !settings.hosts.is_empty() {
+        return Err(Undrawable::Hosts);
+    }
     let mut flows: Vec<Flow> = settings.flows.iter().map(Flow::for_worker).collect();
     for flow in &mut flows {
         if matches!(flow.itinerary, Itinerary::Sessions(_)) {
