@@ -506,6 +506,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand audit" -s h -l help -d
 complete -c farfield -n "__fish_farfield_using_subcommand import" -l from -d 'Kind of the file: curl, har, openapi, postman or jmeter; by its content if absent' -r
 complete -c farfield -n "__fish_farfield_using_subcommand import" -s o -l out -l output -d 'Write the scenario to FILE; to standard output if absent' -r -F
 complete -c farfield -n "__fish_farfield_using_subcommand import" -l target -d 'URL of the server to ask, and whose entries are taken; by default that of most entries' -r
+complete -c farfield -n "__fish_farfield_using_subcommand import" -l host -d 'URL of a server whose entries are taken along, as a host of the scenario. May be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand import" -l value -d 'Value of a variable of a collection, a plan or a command, or of a parameter or a security scheme of an OpenAPI document; \'${env.NAME}\' reads it from the environment when the scenario runs. May be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand import" -l all-methods -d 'Also ask for operations of an OpenAPI document that are no GET, which may change what the server stores'
 complete -c farfield -n "__fish_farfield_using_subcommand import" -s h -l help -d 'Print help'

@@ -468,6 +468,7 @@ Register-ArgumentCompleter -Native -CommandName 'farfield' -ScriptBlock {
             [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'Write the scenario to FILE; to standard output if absent')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Write the scenario to FILE; to standard output if absent')
             [CompletionResult]::new('--target', '--target', [CompletionResultType]::ParameterName, 'URL of the server to ask, and whose entries are taken; by default that of most entries')
+            [CompletionResult]::new('--host', '--host', [CompletionResultType]::ParameterName, 'URL of a server whose entries are taken along, as a host of the scenario. May be repeated')
             [CompletionResult]::new('--value', '--value', [CompletionResultType]::ParameterName, 'Value of a variable of a collection, a plan or a command, or of a parameter or a security scheme of an OpenAPI document; ''${env.NAME}'' reads it from the environment when the scenario runs. May be repeated')
             [CompletionResult]::new('--all-methods', '--all-methods', [CompletionResultType]::ParameterName, 'Also ask for operations of an OpenAPI document that are no GET, which may change what the server stores')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')

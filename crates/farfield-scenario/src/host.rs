@@ -105,7 +105,8 @@ impl Scenario {
         Ok(())
     }
 
-    /// What is once a run is asked for within the first server's network, which other servers are not in.
+    /// Refuses what is once a run beside hosts of other servers: it is asked for within the first server's
+    /// network, which other servers are not in.
     fn check_once_a_run(&self) -> Result<(), Mistake> {
         let is_elsewhere = |host: &HostSpec| host.server.as_deref().is_some_and(|server| server != FIRST);
         if self.plane != PlaneKind::Emulated || !self.host.iter().any(is_elsewhere) {

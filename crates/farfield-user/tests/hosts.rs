@@ -238,7 +238,7 @@ fn credentials_stay_with_their_host() {
     assert_eq!(fields(4), [Some("Bearer cdn"), Some("c=2")]);
 }
 
-/// What no user is there for counts at the host that it would have asked.
+/// Load that no user is there for counts at the host that it would have asked.
 #[test]
 fn dropped_load_is_of_its_host() {
     let load = "{ model = 'hybrid', arrivals = '50/s', users-max = 1 }";

@@ -112,10 +112,14 @@ fn errors_name_the_file_and_what_is_wrong() {
     let as_text = |bytes: &[u8]| bytes.windows(24).rposition(|window| window == b"farfield.samples_version");
     let mut newer = whole.clone();
     let version = as_text(&whole).expect("a version") + 26;
-    assert_eq!(newer[version], b'8');
-    newer[version] = b'9';
+    assert_eq!(newer[version], b'9');
+    // A text of two digits in place of one, in a footer that is as much longer.
+    newer.splice(version - 1..=version, *b"\x0299");
+    let length_at = newer.len() - 8;
+    let length = u32::from_le_bytes(newer[length_at..][..4].try_into().expect("four bytes")) + 1;
+    newer[length_at..][..4].copy_from_slice(&length.to_le_bytes());
     fs::write(&file, newer).expect("written");
-    check(csv(folder.path()), &["samples.parquet", "version 9"]);
+    check(csv(folder.path()), &["samples.parquet", "version 99"]);
     // Everything before the footer, whose length stands before the last four bytes.
     let mut damaged = whole;
     let (_, end) = damaged.split_last_chunk::<8>().expect("an end");

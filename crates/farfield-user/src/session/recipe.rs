@@ -21,7 +21,7 @@ pub(crate) struct Recipe {
     pub fixed_path: Option<Box<str>>,
     /// The lines that are the same each time, for each host.
     pub lines: Box<[Box<[u8]>]>,
-    /// The same without the state's own credentials, for hosts that a page leads to.
+    /// Lines that are the same each time, less the state's own credentials, for a host that a page leads to.
     pub led_lines: Box<[Box<[u8]>]>,
     /// The others, each with `name: `, and whether it is a credential.
     pub fields: Vec<(Box<[u8]>, Text, bool)>,

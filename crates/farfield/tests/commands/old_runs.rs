@@ -119,11 +119,15 @@ fn what_cannot_be_read_is_named_and_the_rest_is_shown() {
     }
     fs::write(&summary, &whole_summary).expect("written");
 
-    let at = whole_samples.windows(3).rposition(|bytes| bytes == b"\x18\x016").expect("the version") + 2;
+    // A text of two digits in place of one, in a footer that is as much longer.
+    let at = whole_samples.windows(3).rposition(|bytes| bytes == b"\x18\x016").expect("the version");
     let mut newer = whole_samples.clone();
-    newer[at] = b'9';
+    newer.splice(at + 1..at + 3, *b"\x0299");
+    let length_at = newer.len() - 8;
+    let length = u32::from_le_bytes(newer[length_at..][..4].try_into().expect("four bytes")) + 1;
+    newer[length_at..][..4].copy_from_slice(&length.to_le_bytes());
     for (bytes, says) in [
-        (&newer[..], "its samples are of version 9, and this farfield reads up to 8"),
+        (&newer[..], "its samples are of version 99, and this farfield reads up to 9"),
         (&whole_samples[..whole_samples.len() / 2], "this is no samples file"),
         (b"PAR1", "this is no samples file"),
     ] {
