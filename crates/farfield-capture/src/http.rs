@@ -8,5 +8,6 @@ mod head;
 mod reader;
 
 pub(crate) use conversation::{Conversation, HttpCounts, HttpLimits};
+pub use head::authority_hash;
 pub(crate) use head::begins;
 pub(crate) use reader::Body;

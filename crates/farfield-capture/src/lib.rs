@@ -70,6 +70,7 @@ mod transaction;
 
 pub use connection::{Connection, Direction, End, Side};
 pub use events::ReplyEvents;
+pub use http::authority_hash;
 pub use instant::UnixNs;
 pub use limits::{InterfaceSeen, Limits};
 pub use options::{Options, ServerFilter};

@@ -66,6 +66,8 @@ pub struct Transaction {
     /// Request target as sent, its bytes outside of UTF-8 replaced; at most
     /// [`Options::target_bytes_max`](crate::Options) bytes of it, and empty if it was not captured.
     pub target: String,
+    /// [Hash](crate::authority_hash) of its Host field or `:authority`, 0 if it was not captured.
+    pub authority: u64,
     /// Status of the final reply, 0 if its head is not complete.
     pub status: u16,
     /// Bytes of the reply's body, transfer codings removed.

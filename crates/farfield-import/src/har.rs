@@ -5,6 +5,7 @@
 //! fields or in what Chromium notes) is embedded in its page; any other request of a page is a state behind
 //! it. Think times are those between the pages.
 
+use crate::bindings;
 use crate::draft::{Draft, Entry};
 use crate::pause::{Pause, Spread};
 use crate::state::{Body, State};
@@ -60,14 +61,18 @@ pub fn read(source: Source<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<()
     draft.reading.taken = 0;
     draft.settings.thinks = true;
     let scripted = scripted_paths(bytes);
-    let mut pages = Pages { draft, server, scripted, page: 0, has_cookies: false, waited: Pause::default() };
+    let mut pages = Pages { draft, server, scripted, page: 0, waited: Pause::default() };
     for page in replay.sessions.iter().flat_map(|session| &session.pages) {
         let requests = &replay.requests.pages()[page.page as usize];
         let embedded = requests.embedded.iter().map(|id| replay.requests.request(*id));
         pages.page(replay.requests.request(requests.main), embedded.collect());
         pages.waited.join(Pause::of(page.think, Spread::None));
     }
-    let Pages { waited, draft, has_cookies, .. } = pages;
+    let Pages { waited, draft, .. } = pages;
+    let kept: BTreeSet<usize> = draft.kept(wishes).into_iter().collect();
+    let steps: Vec<usize> = draft.steps().into_iter().filter(|number| kept.contains(number)).collect();
+    bindings::bind(bytes, draft, &steps);
+    let has_cookies = draft.entries().iter().any(|entry| entry.state.has_header("cookie"));
     draft.come_round(draft.steps().first().copied(), waited);
     if has_cookies {
         draft.note(
@@ -85,8 +90,6 @@ struct Pages<'a> {
     page: usize,
     /// The time since the last request that was taken.
     waited: Pause,
-    /// A state has a field `Cookie`.
-    has_cookies: bool,
 }
 
 impl Pages<'_> {
@@ -136,10 +139,8 @@ impl Pages<'_> {
     }
 
     fn take(&mut self, entry: Entry) {
-        let has_cookie = entry.state.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("cookie"));
         if self.draft.take(Entry { pause: self.waited, ..entry }).is_some() {
             self.waited = Pause::default();
-            self.has_cookies |= has_cookie;
         }
     }
 }

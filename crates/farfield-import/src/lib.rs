@@ -12,6 +12,7 @@
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
+mod bindings;
 mod checks;
 mod curl;
 mod draft;

@@ -4,7 +4,7 @@ use crate::{ImportError, Imported, Kind, Source, Wishes, import, import_words};
 use std::io;
 use std::path::Path;
 
-fn of(kind: Kind, text: &str, wishes: &Wishes) -> Result<Imported, ImportError> {
+pub(crate) fn of(kind: Kind, text: &str, wishes: &Wishes) -> Result<Imported, ImportError> {
     let mut load = |_: &Path| -> io::Result<Vec<u8>> { Ok(b"CONTENT".to_vec()) };
     import(kind, Source { name: "a", bytes: text.as_bytes(), load: &mut load }, wishes)
 }

@@ -217,6 +217,24 @@ impl Scenario {
         self.host_names().zip(std::iter::once(self.target.as_ref().map(origin)).chain(urls)).collect()
     }
 
+    /// The names and ports of all hosts as requests have them, by number; nothing of one that is not known
+    /// before it listens. None where users ask the target alone, or where a request says another.
+    pub fn authorities(&self) -> Vec<Option<String>> {
+        let says_host = |(requests, session): (Option<&RequestSetSpec>, Option<&SessionSpec>)| {
+            let of_requests = requests.is_some_and(|requests| {
+                let listed = requests.requests().iter().any(|own| own.headers.has("host"));
+                listed || requests.file().is_some()
+            });
+            let mut states = session.into_iter().flat_map(|session| &session.state);
+            of_requests || states.any(|state| state.headers.keys().any(|name| name.as_str() == "host"))
+        };
+        if self.host.is_empty() || self.asked_for().any(says_host) {
+            return Vec::new();
+        }
+        let target = self.target.as_ref().map(Url::authority);
+        std::iter::once(target).chain(self.host.iter().map(|host| Some(host.url.authority()))).collect()
+    }
+
     /// The targets of requests: the target itself, called `authority`, and the hosts beside it.
     pub(crate) fn http_targets(&self, authority: String) -> Vec<Target> {
         let target = self.http_target(authority);

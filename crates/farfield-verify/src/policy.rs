@@ -5,9 +5,10 @@
 
 use crate::concurrency::closed_ns;
 use crate::errors::Sides;
-use crate::run::AskedPolicy;
+use crate::matching::Pair;
+use crate::run::Asked;
 use farfield_base::{HostNumber, Sample};
-use farfield_capture::Transaction;
+use farfield_capture::{Transaction, authority_hash};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,10 +40,15 @@ pub struct PolicyStats {
     /// Connections that led to several hosts, or to another server than others to their host.
     #[serde(default)]
     pub astray: u64,
+    /// Requests that name another host than that of their samples.
+    #[serde(default)]
+    pub misaddressed: u64,
 }
 
 /// Reads the policy off matched connections; limits are those of `asked`, if it is known.
-pub fn policy(sides: Sides<'_>, asked: Option<&AskedPolicy>) -> PolicyStats {
+pub fn policy(sides: Sides<'_>, asked: Option<&Asked>) -> PolicyStats {
+    let authorities = asked.map_or(&[][..], |asked| &asked.authorities);
+    let asked = asked.map(|asked| &asked.policy);
     let mut stats = PolicyStats::default();
     let users = users_of_connections(sides);
     stats.shared = users.values().filter(|users| users.len() > 1).count() as u64;
@@ -50,6 +56,7 @@ pub fn policy(sides: Sides<'_>, asked: Option<&AskedPolicy>) -> PolicyStats {
     stats.other_users = other_users(sides);
     let hosts = hosts_of_connections(sides);
     stats.astray = astray(sides, &hosts);
+    stats.misaddressed = misaddressed(sides, authorities);
     for captured in sides.matching.connections.values() {
         let requests = sides.capture.connections[*captured as usize].requests;
         stats.requests_max = stats.requests_max.max(requests);
@@ -128,6 +135,19 @@ fn astray(sides: Sides<'_>, hosts: &BTreeMap<u32, BTreeSet<HostNumber>>) -> u64 
         count += u64::from(own.next().is_some() || is_elsewhere);
     }
     count
+}
+
+/// The number of requests whose Host field or `:authority` is another host's than that of their samples.
+fn misaddressed(sides: Sides<'_>, authorities: &[Option<String>]) -> u64 {
+    let expected: Vec<Option<u64>> =
+        authorities.iter().map(|own| own.as_ref().map(|own| authority_hash(own.as_bytes()))).collect();
+    let is_another = |pair: &&Pair| {
+        let host = sides.samples[pair.sample as usize].host;
+        let found = sides.capture.transactions[pair.transaction as usize].authority;
+        let expected = expected.get(host.index()).copied().flatten();
+        found != 0 && expected.is_some_and(|expected| expected != found)
+    };
+    sides.matching.pairs.iter().filter(is_another).count() as u64
 }
 
 /// An instant at which there is one connection more, or less.

@@ -64,6 +64,9 @@ pub struct Asked {
     pub flows: Vec<AskedFlow>,
     /// Names and, where they are known, URLs of the hosts that users ask; none where they ask one alone.
     pub hosts: Vec<(String, Option<String>)>,
+    /// Names and ports of these hosts, as requests for them have them, where no request says another; none
+    /// where users ask one alone.
+    pub authorities: Vec<Option<String>>,
     /// The seed.
     pub seed: Seed,
     /// The connection policy.

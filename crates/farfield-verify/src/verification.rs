@@ -264,7 +264,7 @@ pub fn verify(
         tcp: tcp_counts(sides),
         connections: concurrency::over_time(sides),
         requests_per_connection: concurrency::requests_per_connection(sides),
-        policy: policy::policy(sides, asked.map(|asked| &asked.policy)),
+        policy: policy::policy(sides, asked),
         load,
         flows,
         notes: Vec::new(),

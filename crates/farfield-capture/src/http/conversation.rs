@@ -44,6 +44,7 @@ struct Exchange {
     reply_done: bool,
     method: String,
     target: String,
+    authority: u64,
     status: u16,
     body_bytes: u64,
     reply_bytes: u64,
@@ -186,6 +187,7 @@ impl Conversation {
             pipelined: exchange.pipelined,
             method: exchange.method,
             target: exchange.target,
+            authority: exchange.authority,
             status: exchange.status,
             body_bytes: exchange.body_bytes,
             reply_bytes: exchange.reply_bytes,
@@ -219,6 +221,7 @@ impl Shared {
             reply_done: false,
             method: String::new(),
             target: String::new(),
+            authority: 0,
             status: 0,
             body_bytes: 0,
             reply_bytes: 0,
@@ -259,6 +262,7 @@ impl Shared {
             let target = &line.target[..line.target.len().min(target_max)];
             exchange.method = String::from_utf8_lossy(line.method).into_owned();
             exchange.target = String::from_utf8_lossy(target).into_owned();
+            exchange.authority = line.authority;
         }
     }
 

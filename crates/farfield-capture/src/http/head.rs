@@ -30,8 +30,17 @@ pub(crate) struct Fields {
     pub contradictory: bool,
     /// `Content-Type` and `Content-Encoding`.
     pub media: Media,
+    /// [Hash](authority_hash) of `Host`, 0 if there is none.
+    pub authority: u64,
     /// `Expect: 100-continue`: content may wait for the server's word (RFC 9110, section 10.1.1).
     pub expects: bool,
+}
+
+/// Hash of a host's name and port as requests have them, whatever their case (FNV-1a, of 64 bits, never 0):
+/// requests are compared by it with the host that they are for.
+pub fn authority_hash(authority: &[u8]) -> u64 {
+    let bytes = authority.trim_ascii().iter().map(u8::to_ascii_lowercase);
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// The start line of a request.
@@ -39,6 +48,8 @@ pub(crate) struct Fields {
 pub(crate) struct RequestLine<'a> {
     pub method: &'a [u8],
     pub target: &'a [u8],
+    /// [Hash](authority_hash) of the Host field behind it, 0 if that is not known.
+    pub authority: u64,
 }
 
 /// Length of the head at the beginning of `bytes`, its empty line included; looks at line ends from `from`
@@ -85,7 +96,7 @@ pub(crate) fn begins(bytes: &[u8], reply: bool) -> bool {
 /// A whole head of a request.
 pub(crate) fn request(head: &[u8]) -> Option<(RequestLine<'_>, Fields)> {
     let (lengths, fields) = read(head, parse_request)?;
-    Some((RequestLine::of(head, lengths), fields))
+    Some((RequestLine { authority: fields.authority, ..RequestLine::of(head, lengths) }, fields))
 }
 
 /// A whole head of a reply: its status, which is 100 at least (RFC 9110, section 15), and its fields.
@@ -107,7 +118,7 @@ pub(crate) fn cut_request_line(head: &[u8]) -> Option<RequestLine<'_>> {
     }
     let (method, rest) = head.split_at(memchr::memchr(b' ', head)?);
     let target = rest[1..].split(|&byte| byte == b' ').next().unwrap_or_default();
-    Some(RequestLine { method, target })
+    Some(RequestLine { method, target, authority: 0 })
 }
 
 /// The status of a reply whose head may be cut off behind it (RFC 9112, section 4).
@@ -226,7 +237,7 @@ impl<'a> RequestLine<'a> {
     /// The line at the beginning of `head`, by the lengths of method and target.
     fn of(head: &'a [u8], (method_len, target_len): (usize, usize)) -> RequestLine<'a> {
         let (method, rest) = head.split_at(method_len);
-        RequestLine { method, target: &rest[1..=target_len] }
+        RequestLine { method, target: &rest[1..=target_len], authority: 0 }
     }
 }
 
@@ -248,6 +259,8 @@ impl Fields {
                 fields.media.note_type(header.value);
             } else if is("content-encoding") {
                 fields.media.note_encoding(header.value);
+            } else if is("host") {
+                fields.authority = authority_hash(header.value);
             } else if is("expect") {
                 fields.expects = header.value.trim_ascii().eq_ignore_ascii_case(b"100-continue");
             }
@@ -279,6 +292,19 @@ fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn the_host_of_a_request_is_known_by_its_hash() {
+        let of = |head: &str| request(head.as_bytes()).expect(head).0.authority;
+        let expected = authority_hash(b"api.test:8443");
+        for head in
+            ["GET / HTTP/1.1\r\nHost: api.test:8443\r\n\r\n", "GET / HTTP/1.1\na: b\nhOST:API.Test:8443 \n\n"]
+        {
+            assert_eq!(of(head), expected);
+        }
+        assert_eq!(of("GET / HTTP/1.1\r\n\r\n"), 0);
+        assert_ne!(of("GET / HTTP/1.1\r\nHost: api.test\r\n\r\n"), expected);
+    }
 
     #[test]
     fn request_lines() {
@@ -431,7 +457,7 @@ mod tests {
             }
             let fields: String = lines.iter().flat_map(|line| [line, &*end]).collect();
             let head = format!("{method} {target} HTTP/1.{minor}{end}{fields}{end}");
-            let line = RequestLine { method: method.as_bytes(), target: target.as_bytes() };
+            let line = RequestLine { method: method.as_bytes(), target: target.as_bytes(), authority: 0 };
             prop_assert_eq!(find_end(head.as_bytes(), 0), Some(head.len()));
             prop_assert_eq!(request(head.as_bytes()), Some((line, known)));
             let head = format!("HTTP/1.{minor} {status}{reason}{end}{fields}{end}");

@@ -36,6 +36,7 @@ struct Exchange {
     is_reset: bool,
     method: String,
     target: String,
+    authority: u64,
     status: u16,
     body_bytes: u64,
     reply_bytes: u64,
@@ -179,6 +180,7 @@ impl Conversation {
             pipelined: exchange.pipelined,
             method: exchange.method,
             target: exchange.target,
+            authority: exchange.authority,
             status: exchange.status,
             body_bytes: exchange.body_bytes,
             reply_bytes: exchange.reply_bytes,
@@ -322,6 +324,7 @@ impl Owner for Requests<'_> {
                     exchange.method = String::from_utf8_lossy(&head.method).into_owned();
                     let target = &head.path[..head.path.len().min(target_max)];
                     exchange.target = String::from_utf8_lossy(target).into_owned();
+                    exchange.authority = head.authority;
                 }
                 exchange.request_done |= block.ends_stream;
             }

@@ -8,6 +8,7 @@
 //! public.
 
 use super::huffman;
+use crate::authority_hash;
 use crate::events::Media;
 use std::collections::VecDeque;
 
@@ -99,6 +100,8 @@ pub(super) struct Decoder {
 pub(crate) struct Head {
     pub method: Vec<u8>,
     pub path: Vec<u8>,
+    /// Hash of the authority, 0 if there is none.
+    pub authority: u64,
     pub status: u16,
     pub media: Media,
 }
@@ -177,6 +180,7 @@ impl Head {
         match name {
             b":method" => self.method = value.into(),
             b":path" => self.path = value.into(),
+            b":authority" | b"host" => self.authority = authority_hash(value),
             b":status" => {
                 self.status = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok()).unwrap_or(0);
             }
@@ -375,9 +379,9 @@ mod tests {
             for (method, other_name, status, path) in &lists {
                 let (other_name, status_text) = (format!("x{other_name:020}"), status.to_string());
                 let fields =
-                    [(":method", &**method), (":path", path), (":status", &status_text), (&other_name, "y")];
+                    [(":method", &**method), (":path", path), (":status", &status_text), (":authority", path), (&other_name, "y")];
                 let block = other.encode(fields.map(|(name, value)| (name.as_bytes(), value.as_bytes())));
-                let known = Head { method: method.clone().into(), path: path.clone().into(), status: *status, media: crate::events::Media::default() };
+                let known = Head { method: method.clone().into(), path: path.clone().into(), status: *status, authority: authority_hash(path.as_bytes()), media: crate::events::Media::default() };
                 prop_assert_eq!(own.read(&block), Some(known));
             }
         }

@@ -32,6 +32,7 @@ struct Exchange {
     is_reset: bool,
     method: String,
     target: String,
+    authority: u64,
     status: u16,
     body_bytes: u64,
     reply_bytes: u64,
@@ -65,6 +66,7 @@ impl Exchange {
             is_reset: false,
             method: String::new(),
             target: String::new(),
+            authority: 0,
             status: 0,
             body_bytes: 0,
             reply_bytes: 0,
@@ -91,6 +93,7 @@ impl Exchange {
                     self.method = String::from_utf8_lossy(&head.method).into_owned();
                     let target = &head.path[..head.path.len().min(limits.target_bytes_max)];
                     self.target = String::from_utf8_lossy(target).into_owned();
+                    self.authority = head.authority;
                 }
                 Some(_) => {}
                 None => self.not_http = true,
@@ -235,6 +238,7 @@ impl Conversation {
             pipelined: exchange.pipelined,
             method: exchange.method,
             target: exchange.target,
+            authority: exchange.authority,
             status: exchange.status,
             body_bytes: exchange.body_bytes,
             events: exchange.events.end(exchange.reply_last.filter(|_| exchange.reply_done)),

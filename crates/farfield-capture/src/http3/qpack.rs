@@ -13,6 +13,7 @@ const STATIC_COUNT: usize = 99;
 /// An entry of the static table, as far as its name is looked for; others are empty.
 fn of_table(index: usize) -> Option<(&'static [u8], &'static [u8])> {
     let entry: (&[u8], &[u8]) = match index {
+        0 => (b":authority", b""),
         1 => (b":path", b"/"),
         15 => (b":method", b"CONNECT"),
         16 => (b":method", b"DELETE"),
@@ -188,13 +189,15 @@ mod tests {
                 qpack::HeaderField::new(":method", method.clone()),
                 qpack::HeaderField::new(":path", path.clone()),
                 qpack::HeaderField::new(":status", status.to_string()),
+                qpack::HeaderField::new(":authority", path.clone()),
             ];
             fields.extend(others.into_iter().map(|(name, value)| {
                 qpack::HeaderField::new(name, value.into_iter().collect::<String>())
             }));
             let mut section = Vec::new();
             qpack::encode_stateless(&mut section, fields).expect("a section");
-            let known = Head { method: method.into(), path: path.into(), status, media: crate::events::Media::default() };
+            let authority = crate::authority_hash(path.as_bytes());
+            let known = Head { method: method.into(), path: path.into(), status, authority, media: crate::events::Media::default() };
             prop_assert_eq!(read(&section), Some(known));
         }
     }

@@ -134,6 +134,11 @@ impl Headers {
         &self.0
     }
 
+    /// True if there is a field of this name, in lower case.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(own, _)| own.as_str() == name)
+    }
+
     /// Adds one field. Content-Length and Transfer-Encoding are refused: they follow from the body.
     pub fn push(&mut self, name: &str, value: &str) -> Result<(), PartError> {
         let bad_name = |_| PartError::HeaderName(name.to_owned());

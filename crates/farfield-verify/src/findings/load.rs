@@ -265,6 +265,16 @@ fn places(judged: Judged<'_>) -> Vec<Finding> {
             "send each request to its host, and record which that was",
         ));
     }
+    if stats.misaddressed > 0 {
+        findings.push(Finding::disagreement(
+            "hosts-misnamed",
+            format!(
+                "{} of {} requests name another host than their samples do",
+                stats.misaddressed, judged.found.matched.requests
+            ),
+            "name the host in each request that it is for",
+        ));
+    }
     if stats.mixed_addresses > 0 {
         findings.push(Finding::disagreement(
             "classes-mixed",

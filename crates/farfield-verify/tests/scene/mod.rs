@@ -129,6 +129,7 @@ impl Scene {
             },
             asked: Asked {
                 hosts: Vec::new(),
+                authorities: Vec::new(),
                 flows: vec![AskedFlow {
                     name: String::new(),
                     load,
@@ -215,6 +216,7 @@ impl Scene {
             ..Sample::EMPTY
         });
         self.capture.transactions.push(Transaction {
+            authority: 0,
             connection,
             number,
             request_first: unix(request_first),

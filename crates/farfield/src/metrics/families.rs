@@ -108,6 +108,8 @@ pub fn families(run: &RunLabels, snapshot: &Snapshot) -> Vec<Family> {
     all.push(by_status(snapshot));
     all.push(by_path(snapshot));
     all.extend(by_class(snapshot));
+    all.extend(by_flow(snapshot));
+    all.extend(by_host(snapshot));
     all.retain(|family| !family.points.is_empty());
     all
 }
@@ -259,9 +261,7 @@ fn by_phase(snapshot: &Snapshot) -> Vec<Family> {
 }
 
 fn by_class(snapshot: &Snapshot) -> Vec<Family> {
-    let names = distinct(snapshot.classes.iter().map(|(name, _)| name.as_str()));
-    let mut parts: Vec<(String, &PartTotals)> =
-        names.into_iter().zip(snapshot.classes.iter().map(|(_, totals)| totals)).collect();
+    let mut parts = named(&snapshot.classes);
     parts.extend(snapshot.further_classes.iter().map(|totals| (FURTHER.to_owned(), totals)));
     apart(
         "class",
@@ -281,6 +281,54 @@ fn by_class(snapshot: &Snapshot) -> Vec<Family> {
             ),
         ],
     )
+}
+
+fn by_flow(snapshot: &Snapshot) -> Vec<Family> {
+    apart(
+        "flow",
+        &named(&snapshot.flows),
+        [
+            (
+                "farfield_flow_requests_total",
+                "Requests of a flow of users in the measured part that have ended, by outcome.",
+            ),
+            (
+                "farfield_flow_response_seconds",
+                "Response times of the flow in the measured part, of successful requests.",
+            ),
+            (
+                "farfield_flow_service_seconds",
+                "Service times of the flow in the measured part, of successful requests.",
+            ),
+        ],
+    )
+}
+
+fn by_host(snapshot: &Snapshot) -> Vec<Family> {
+    apart(
+        "host",
+        &named(&snapshot.hosts),
+        [
+            (
+                "farfield_host_requests_total",
+                "Requests for a host in the measured part that have ended, by outcome.",
+            ),
+            (
+                "farfield_host_response_seconds",
+                "Response times of the host in the measured part, of successful requests.",
+            ),
+            (
+                "farfield_host_service_seconds",
+                "Service times of the host in the measured part, of successful requests.",
+            ),
+        ],
+    )
+}
+
+/// Parts, each with a name of its own that a label can have.
+fn named(parts: &[(String, PartTotals)]) -> Vec<(String, &PartTotals)> {
+    let names = distinct(parts.iter().map(|(name, _)| name.as_str()));
+    names.into_iter().zip(parts.iter().map(|(_, totals)| totals)).collect()
 }
 
 /// Requests by outcome, response and service times, for each value of a label; names with what they mean.
@@ -335,6 +383,8 @@ pub mod tests {
             unix_ms: 1_700_000_000_123,
             now: Instant::from_ns(2_500_000_000),
             parts: [PartTotals::default(), measured.clone()],
+            flows: vec![("api".to_owned(), measured.clone())],
+            hosts: vec![("cdn.test".to_owned(), measured.clone())],
             classes: vec![("a\"\\\n".to_owned(), measured), ("b".to_owned(), PartTotals::default())],
             connections: 7,
             in_system: 3,

@@ -107,6 +107,9 @@ pub struct Snapshot {
     /// Classes of clients in the measured part, and what further ones are together.
     pub classes: Vec<(String, PartTotals)>,
     pub further_classes: Option<PartTotals>,
+    /// Flows of users, and hosts that they ask, in the measured part.
+    pub flows: Vec<(String, PartTotals)>,
+    pub hosts: Vec<(String, PartTotals)>,
     /// Replies of the measured part by path and status code, and those for further paths together.
     pub paths: Vec<(String, ByStatus)>,
     pub further_paths: Option<ByStatus>,
@@ -133,6 +136,9 @@ impl Snapshot {
             sum.add(&other);
             sum
         });
+        let flows = run.fold.flows().iter().map(|(name, _, stats)| (name.to_owned(), part(stats)));
+        let hosts = run.fold.hosts().iter().map(|(label, stats)| (label.name.clone(), part(stats)));
+        let (flows, hosts) = (flows.collect(), hosts.collect());
         let (paths, further_paths) = paths(run.fold.paths());
         let checks = run.summary.iter().flat_map(|summary| &summary.verdict.checks);
         let failed = checks.filter(|check| check.state == CheckState::Failed);
@@ -148,6 +154,8 @@ impl Snapshot {
             events: [warm_up.events, steady.events],
             classes,
             further_classes,
+            flows,
+            hosts,
             paths,
             further_paths,
             connections: run.live.connections,

@@ -85,6 +85,8 @@ mod tests {
             "farfield_run_elapsed_seconds 2.5",
             "farfield_response_quantile_seconds{quantile=\"0.99\"} 0.003",
             "farfield_check_failed{check=\"lateness\"} 1",
+            "farfield_flow_requests_total{flow=\"api\",outcome=\"ok\",fault=\"none\"} 4",
+            "farfield_host_response_seconds_count{host=\"cdn.test\",outcome=\"ok\"} 4",
         ] {
             assert!(text.lines().any(|found| found == line), "`{line}` is not in:\n{text}");
         }
