@@ -2,11 +2,11 @@
 //! token in a form or in JSON, is taken from the reply in the scenario, and cookies that the server set are
 //! those of the user.
 //!
-//! A value is bound where the reply has it as a whole, in an `<input>`, a `<meta>`, a string of JSON or a header
-//! field, and the request has it as the whole value of a field of a form, a parameter, a string of JSON, or a
-//! header field. Short values, which may be equal by chance, are bound in `<input>`s of the field's own name
-//! alone. Of several replies the last before the request has it. Found like this, a value may still be a
-//! constant: each binding is a sentence of the account.
+//! A value is bound where the reply has it as a whole, in an `<input>`, a `<meta>`, a string of JSON or a
+//! header field, and the request has it as the whole value of a field of a form, a parameter, a string of
+//! JSON, or a header field. Short values, which may be equal by chance, are bound in `<input>`s of the
+//! field's own name alone. Of several replies the last before the request has it. Found like this, a value
+//! may still be a constant: each binding is a sentence of the account.
 
 use crate::draft::Draft;
 use crate::state::{Body, EXTRACTIONS_MAX, State};
@@ -43,13 +43,13 @@ struct Found {
     place: usize,
     /// The extraction, as TOML.
     source: String,
-    /// What the reply calls it.
+    /// Its name there.
     name: String,
     is_input: bool,
 }
 
-/// Binds what states repeat of replies of the archive `text`. `numbers` are the entries of the scenario in the
-/// order in which they are asked for.
+/// Binds what states repeat of replies of the archive `text`. `numbers` are the entries of the scenario in
+/// the order in which they are asked for.
 pub fn bind(text: &[u8], draft: &mut Draft, numbers: &[usize]) {
     let replies = replies(text);
     // Requests that are alike have their replies one after the other.
@@ -105,7 +105,7 @@ pub fn bind(text: &[u8], draft: &mut Draft, numbers: &[usize]) {
     }
 }
 
-/// What replies are found by: method, scheme, host and path.
+/// Key that replies are found by: method, scheme, host and path.
 fn request_key(method: &str, server: &Url, path: &str) -> String {
     format!("{method} {}{path}", server.origin().ascii_serialization())
 }

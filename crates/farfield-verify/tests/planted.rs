@@ -3,10 +3,12 @@
 
 #[path = "planted/compared.rs"]
 mod compared;
+#[path = "planted/hosts.rs"]
+mod hosts;
 mod scene;
 
-use farfield_base::{Duration, HostNumber, Instant, Outcome, Sample, Stamp};
-use farfield_capture::{TransactionState, UnixNs, authority_hash};
+use farfield_base::{Duration, Instant, Outcome, Sample, Stamp};
+use farfield_capture::{TransactionState, UnixNs};
 use farfield_verify::errors::TimeErrors;
 use farfield_verify::{AgreementLimits, Finding, RunStart, TimeKind, Verification, verify};
 use scene::{START, Scene, closed, names, open};
@@ -352,53 +354,6 @@ fn connections_that_the_policy_does_not_allow_are_named() {
     // All users on the connection of the first, as Java's client does (Hashemian et al. 2011, section 4.3).
     let pooled = open().with(|sample| sample.user %= 50);
     assert!(!names(&pooled.verify()).is_empty());
-}
-
-/// Users who ask two hosts, by turns of their connections.
-fn two_hosts() -> Scene {
-    let mut scene = open();
-    let authorities = ["shop.test", "api.test:8443"];
-    scene.asked.hosts = authorities.map(|own| (own.to_owned(), Some(format!("http://{own}")))).to_vec();
-    scene.asked.authorities = authorities.map(|own| Some(own.to_owned())).to_vec();
-    let host = |connection: u32| (connection % 2) as usize;
-    let server = "10.9.0.2:8443".parse().expect("an address");
-    for own in scene.capture.connections.iter_mut().filter(|own| host(own.id) == 1) {
-        own.server = server;
-    }
-    let rows = scene.run.connections.iter_mut().flatten();
-    rows.filter(|row| host(row.connection) == 1).for_each(|row| row.server = server);
-    for sample in &mut scene.samples {
-        sample.host = HostNumber::at(host(sample.connection));
-    }
-    for own in &mut scene.capture.transactions {
-        // Case is of no matter.
-        own.authority = authority_hash(authorities[host(own.connection)].to_uppercase().as_bytes());
-    }
-    scene
-}
-
-#[test]
-fn requests_that_go_elsewhere_than_to_their_host_are_named() {
-    let honest = two_hosts().verify();
-    assert_eq!(names(&honest), [""; 0]);
-
-    // A connection to one host that leads to the other's server, and says so.
-    let mut scene = two_hosts();
-    let server = scene.capture.connections[0].server;
-    scene.capture.connections[5].server = server;
-    let rows = scene.run.connections.as_mut().expect("a list");
-    rows.iter_mut().filter(|row| row.connection == 5).for_each(|row| row.server = server);
-    assert!(evidence(&scene.verify(), "hosts-mixed").starts_with("1 of "));
-
-    // A request that names the other host.
-    let mut scene = two_hosts();
-    scene.capture.transactions[7].authority = scene.capture.transactions[8].authority;
-    assert!(evidence(&scene.verify(), "hosts-misnamed").starts_with("1 of "));
-
-    // All of one host that are the other's.
-    let mut scene = two_hosts();
-    scene.samples.iter_mut().for_each(|sample| sample.host = HostNumber::at(1 - sample.host.index()));
-    assert!(evidence(&scene.verify(), "hosts-misnamed").contains(" of "));
 }
 
 #[test]

@@ -90,8 +90,8 @@ fn clean_run(test: &str, place: &Place, words: &str) -> Option<Ended> {
         match verify(&run.directory) {
             (Some(0), _) => return Some(run),
             (code, said) => {
-                // No limit of lateness is set, so that the packets are the first to show it: in arrivals, and in
-                // think times that ended as late.
+                // No limit of lateness is set, so that the packets are the first to show it: in arrivals, and
+                // in think times that ended as late.
                 let findings = said.lines().filter_map(|line| line.trim().strip_prefix("! "));
                 let of_lateness = |name: &str| matches!(name, "arrivals-late" | "think-times");
                 let is_late = failed.iter().any(|name| *name != "capture-agrees")
