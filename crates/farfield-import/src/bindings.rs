@@ -8,9 +8,11 @@
 //! field's own name alone. Of several replies the last before the request has it. Found like this, a value
 //! may still be a constant: each binding is a sentence of the account.
 
+use crate::checks::is_sound_extraction;
 use crate::draft::Draft;
 use crate::state::{Body, EXTRACTIONS_MAX, State};
 use crate::text::{is_variable, quoted, state_name};
+use serde::Deserialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use url::{Position, Url};
@@ -23,6 +25,9 @@ const LENGTH_MAX: usize = 4_000;
 const VALUES_MAX: usize = 10_000;
 /// Bytes of a reply that are looked at.
 const REPLY_BYTES_MAX: usize = 4 << 20;
+/// Bytes of a tag that are looked at, and attributes of it.
+const TAG_BYTES_MAX: usize = 8 << 10;
+const ATTRIBUTES_MAX: usize = 64;
 /// Bindings of a scenario at most.
 const BINDINGS_MAX: usize = 200;
 
@@ -65,10 +70,10 @@ pub fn bind(text: &[u8], draft: &mut Draft, numbers: &[usize]) {
         let server = draft.entries()[*number].server.clone();
         let asked = server.map(|url| request_key(&state.method, &url, &state.path.replace("$$", "$")));
         bind_cookies(&mut state, &set, draft);
-        let mut bound: Vec<(String, Found)> = Vec::new();
+        let mut bound: BTreeMap<String, Found> = BTreeMap::new();
         state_values(&state, &mut |field, value| {
             if let Some(found) = chosen(&known, field, value) {
-                bound.push((value.to_owned(), found.clone()));
+                bound.entry(value.to_owned()).or_insert_with(|| found.clone());
             }
         });
         for (value, found) in bound {
@@ -81,7 +86,8 @@ pub fn bind(text: &[u8], draft: &mut Draft, numbers: &[usize]) {
                 Some(name) => name.clone(),
                 None => {
                     let name = free_name(&found.name, &names);
-                    if draft.entry(from).state.extract.len() >= EXTRACTIONS_MAX {
+                    let is_full = draft.entry(from).state.extract.len() >= EXTRACTIONS_MAX;
+                    if is_full || !is_sound_extraction(&found.source) {
                         continue;
                     }
                     draft.entry(from).state.extract.push((name.clone(), found.source.clone()));
@@ -214,28 +220,72 @@ fn decoded(raw: &str) -> String {
         .map_or_else(String::new, |(_, value)| value.into_owned())
 }
 
-/// The replies of an archive that have content in UTF-8.
+#[derive(Deserialize)]
+struct Archive {
+    log: Log,
+}
+
+#[derive(Deserialize)]
+struct Log {
+    entries: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    request: Asked,
+    #[serde(default)]
+    response: Option<Answered>,
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    method: String,
+    url: String,
+}
+
+#[derive(Deserialize)]
+struct Answered {
+    #[serde(default)]
+    headers: Option<Vec<Pair>>,
+    #[serde(default)]
+    content: Option<Content>,
+}
+
+#[derive(Deserialize)]
+struct Pair {
+    name: String,
+    #[serde(default)]
+    value: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Content {
+    #[serde(default)]
+    text: Option<String>,
+    #[serde(default)]
+    encoding: Option<String>,
+}
+
+/// The replies of an archive, with their content where that is text.
 fn replies(text: &[u8]) -> Vec<Reply> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-    let Ok(archive) = serde_json::from_slice::<Value>(text) else { return Vec::new() };
-    let entries = archive["log"]["entries"].as_array();
-    let word = |value: &Value| value.as_str().map(str::to_owned);
-    let reply = |entry: &Value| {
-        let (request, response) = (&entry["request"], &entry["response"]);
-        let url = Url::parse(request["url"].as_str()?).ok()?;
-        let content = &response["content"];
-        let is_text = content["encoding"].as_str().is_none_or(str::is_empty);
-        let text = word(&content["text"]).filter(|text| is_text && text.len() <= REPLY_BYTES_MAX);
-        let pair = |pair: &Value| Some((word(&pair["name"])?.to_ascii_lowercase(), word(&pair["value"])?));
+    let Ok(archive) = serde_json::from_slice::<Archive>(text) else { return Vec::new() };
+    let reply = |Entry { request, response }: Entry| {
+        let (url, Answered { headers, content }) = (Url::parse(&request.url).ok()?, response?);
+        let is_text = |content: &Content| {
+            let is_plain = content.encoding.as_deref().is_none_or(str::is_empty);
+            is_plain && content.text.as_ref().is_some_and(|text| text.len() <= REPLY_BYTES_MAX)
+        };
+        let pair = |pair: Pair| (pair.name.to_ascii_lowercase(), pair.value.unwrap_or_default());
         Some(Reply {
-            method: word(&request["method"])?,
+            method: request.method,
             path: url[Position::BeforePath..Position::AfterQuery].to_owned(),
             url,
-            text: text.unwrap_or_default(),
-            headers: response["headers"].as_array().into_iter().flatten().filter_map(pair).collect(),
+            text: content.filter(is_text).and_then(|content| content.text).unwrap_or_default(),
+            headers: headers.into_iter().flatten().map(pair).collect(),
         })
     };
-    entries.into_iter().flatten().filter_map(reply).collect()
+    archive.log.entries.into_iter().filter_map(reply).collect()
 }
 
 /// The names of the cookies that a reply sets.
@@ -266,7 +316,7 @@ fn note_values(reply: &Reply, place: usize, known: &mut BTreeMap<String, Vec<Fou
         return;
     }
     for (element, attribute) in [("input", "value"), ("meta", "content")] {
-        for tag in tags(&reply.text, element) {
+        for tag in tags(&reply.text, element).take(VALUES_MAX) {
             let of =
                 |wanted: &str| tag.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone());
             // A name with quotes in it would need more than a selector's quotes.
@@ -310,10 +360,12 @@ fn tags<'t>(html: &'t str, element: &'t str) -> impl Iterator<Item = Vec<(String
     starts.filter(|rest| rest.starts_with(|next: char| next.is_ascii_whitespace())).map(attributes)
 }
 
-/// The attributes at the beginning of a text, up to the end of their tag (WHATWG HTML section 13.1.2.3).
-fn attributes(mut rest: &str) -> Vec<(String, String)> {
+/// The attributes at the beginning of a text, up to the end of their tag (WHATWG HTML section 13.1.2.3), as
+/// far as a usual tag goes.
+fn attributes(text: &str) -> Vec<(String, String)> {
+    let mut rest = &text[..text.floor_char_boundary(TAG_BYTES_MAX)];
     let mut found = Vec::new();
-    loop {
+    while found.len() < ATTRIBUTES_MAX {
         rest = rest.trim_start_matches(|next: char| next.is_ascii_whitespace() || next == '/');
         let end = rest.find(|next: char| next.is_ascii_whitespace() || matches!(next, '=' | '>' | '/'));
         let Some(end) = end.filter(|_| !rest.starts_with('>')) else { return found };
@@ -334,6 +386,7 @@ fn attributes(mut rest: &str) -> Vec<(String, String)> {
         found.push((name, unescaped(value)));
         rest = behind;
     }
+    found
 }
 
 /// An attribute's value with the usual character references resolved.
@@ -440,6 +493,19 @@ mod tests {
         ];
         let found = imported(&session);
         assert!(!found.scenario.contains("extract") && !found.scenario.contains("${"), "{}", found.scenario);
+    }
+
+    /// An archive of somebody else: tags without end, and names that no selector can have.
+    #[test]
+    fn hostile_replies_take_no_time_and_change_nothing() {
+        let name = "a]\u{1}\n*";
+        let html = format!("{}<input name='{name}' value=tok-12345678>", "<input ".repeat(400_000));
+        let session = [
+            entry(0, ("GET", "/a", ""), &[], replied(&html, "")),
+            entry(1, ("POST", "/b", "x=tok-12345678"), &[], replied("", "")),
+        ];
+        let found = imported(&session);
+        assert_eq!(found.reading.taken, 2, "{}", found.scenario);
     }
 
     #[test]
