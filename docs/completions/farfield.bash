@@ -853,7 +853,7 @@ _farfield() {
             return 0
             ;;
         farfield__subcmd__import)
-            opts="-o -h --from --output --out --target --host --value --all-methods --help"
+            opts="-o -h --from --output --out --target --host --value --all-methods --bind --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

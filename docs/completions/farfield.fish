@@ -509,6 +509,7 @@ complete -c farfield -n "__fish_farfield_using_subcommand import" -l target -d '
 complete -c farfield -n "__fish_farfield_using_subcommand import" -l host -d 'URL of a server whose entries are taken along, as a host of the scenario. May be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand import" -l value -d 'Value of a variable of a collection, a plan or a command, or of a parameter or a security scheme of an OpenAPI document; \'${env.NAME}\' reads it from the environment when the scenario runs. May be repeated' -r
 complete -c farfield -n "__fish_farfield_using_subcommand import" -l all-methods -d 'Also ask for operations of an OpenAPI document that are no GET, which may change what the server stores'
+complete -c farfield -n "__fish_farfield_using_subcommand import" -l bind -d 'Take values of a HAR file that a reply contains and a later request repeats, such as tokens, from the reply, and leave recorded cookies that the server sets to the users; else they are only named'
 complete -c farfield -n "__fish_farfield_using_subcommand import" -s h -l help -d 'Print help'
 complete -c farfield -n "__fish_farfield_using_subcommand export" -l wsesslog -d 'Write the sessions as httperf\'s --wsesslog reads them; not if absent' -r -F
 complete -c farfield -n "__fish_farfield_using_subcommand export" -l gaps -d 'Write the gaps between the starts of sessions, in seconds, one on each line; not if absent' -r -F

@@ -471,6 +471,7 @@ Register-ArgumentCompleter -Native -CommandName 'farfield' -ScriptBlock {
             [CompletionResult]::new('--host', '--host', [CompletionResultType]::ParameterName, 'URL of a server whose entries are taken along, as a host of the scenario. May be repeated')
             [CompletionResult]::new('--value', '--value', [CompletionResultType]::ParameterName, 'Value of a variable of a collection, a plan or a command, or of a parameter or a security scheme of an OpenAPI document; ''${env.NAME}'' reads it from the environment when the scenario runs. May be repeated')
             [CompletionResult]::new('--all-methods', '--all-methods', [CompletionResultType]::ParameterName, 'Also ask for operations of an OpenAPI document that are no GET, which may change what the server stores')
+            [CompletionResult]::new('--bind', '--bind', [CompletionResultType]::ParameterName, 'Take values of a HAR file that a reply contains and a later request repeats, such as tokens, from the reply, and leave recorded cookies that the server sets to the users; else they are only named')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break

@@ -15,7 +15,7 @@ use farfield_base::credentials::{without_userinfo, words_without_credentials};
 use farfield_traffic::file::FileError;
 use farfield_traffic::request::{Request, Target};
 use farfield_traffic::session::replay::{
-    MissingBodies, ReplayFormat, ReplaySpec, ReplayTiming, Speed, recorded_target, scripted_paths,
+    MissingBodies, ReplayFormat, ReplaySpec, ReplayTiming, Speed, recorded_server, scripted_paths,
 };
 use http::Method;
 use std::collections::BTreeSet;
@@ -55,7 +55,7 @@ pub fn read(source: Source<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<()
             error => unreadable(error.to_string()),
         },
     )?;
-    let server = recorded_target(bytes).and_then(|url| Url::parse(&url).ok());
+    let server = recorded_server(bytes, authority.as_deref(), &beside).and_then(|url| Url::parse(&url).ok());
     draft.reading = replay.reading.clone();
     // Counted anew with the states: some of what a recording has no state can have.
     draft.reading.taken = 0;
@@ -71,7 +71,7 @@ pub fn read(source: Source<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<()
     let Pages { waited, draft, .. } = pages;
     let kept: BTreeSet<usize> = draft.kept(wishes).into_iter().collect();
     let steps: Vec<usize> = draft.steps().into_iter().filter(|number| kept.contains(number)).collect();
-    bindings::bind(bytes, draft, &steps);
+    bindings::bind(bytes, draft, &steps, !wishes.binds);
     let has_cookies = draft.entries().iter().any(|entry| entry.state.has_header("cookie"));
     draft.come_round(draft.steps().first().copied(), waited);
     if has_cookies {

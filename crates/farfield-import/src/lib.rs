@@ -65,6 +65,9 @@ pub struct Wishes {
     pub values: BTreeMap<String, String>,
     /// Operations of an OpenAPI document that are no GET are on the path, too.
     pub all_methods: bool,
+    /// Values of an HTTP Archive that a reply contains and a later request repeats are taken from the reply,
+    /// and cookies that the server sets are those of each user; else they are only named.
+    pub binds: bool,
     /// Folder that the relative names of files are joined with in the scenario, if it stands in another one.
     pub folder: Option<PathBuf>,
 }

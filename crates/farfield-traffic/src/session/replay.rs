@@ -15,7 +15,7 @@ use crate::file::{self, FileError, Load};
 use crate::request::{Page, Request, RequestId, RequestSet, Target};
 use farfield_base::{Duration, Instant};
 use farfield_log::FieldMap;
-pub use har::{recorded_target, scripted_paths};
+pub use har::{recorded_server, recorded_target, scripted_paths};
 use reading::Reading;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

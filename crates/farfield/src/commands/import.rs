@@ -139,6 +139,7 @@ fn wishes(flags: &ImportFlags, base: &Path) -> Result<Wishes, Problem> {
         hosts,
         values: flags.values.iter().cloned().collect(),
         all_methods: flags.all_methods,
+        binds: flags.bind,
         folder,
     })
 }

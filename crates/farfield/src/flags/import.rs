@@ -38,6 +38,10 @@ pub struct ImportFlags {
     /// stores
     #[arg(long)]
     pub all_methods: bool,
+    /// Take values of a HAR file that a reply contains and a later request repeats, such as tokens, from the
+    /// reply, and leave recorded cookies that the server sets to the users; else they are only named
+    #[arg(long)]
+    pub bind: bool,
     /// A curl command, as it would be typed or, in quotes, as it was pasted; FILE if absent
     #[arg(last = true, value_name = "curl …")]
     pub command: Vec<String>,

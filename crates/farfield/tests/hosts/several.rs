@@ -55,7 +55,10 @@ fn a_page_is_on_three_hosts() {
             let (least, expected) = (least.as_secs_f64() * 1e3, path_ms + [0.0, 20.0, 60.0][number]);
             assert!((expected..expected + 15.0).contains(&least), "{log}: {least} ms, class {class}");
         }
-        assert_eq!(summary.hosts[number].steady.requests, own.len() as u64);
+        // Objects of a page may be due behind the end, while the run drains.
+        let measured = own.iter().filter(|sample| sample.due.as_secs_f64() < 4.0).count() as u64;
+        assert_eq!(summary.hosts[number].steady.requests, measured, "{log}");
+        assert!(measured > 50, "{log}: {measured}");
     }
     let verified = wan.place.farfield(&format!("verify {}", ended.directory.display())).exits(0);
     assert!(verified.stdout.contains("AGREES"), "{}", verified.stdout);

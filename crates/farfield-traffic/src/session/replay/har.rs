@@ -129,13 +129,24 @@ struct Usable {
 /// The URL of the server that most entries of an archive are of, with the scheme of the first of them; `None`
 /// if it is no archive, or has no request of HTTP.
 pub fn recorded_target(text: &[u8]) -> Option<String> {
+    recorded_server(text, None, &[])
+}
+
+/// The URL of the server whose requests are replayed where the target has the authority `target` and the
+/// hosts `beside` it have their own requests.
+pub fn recorded_server(text: &[u8], target: Option<&str>, beside: &[String]) -> Option<String> {
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     let archive: Archive = serde_json::from_slice(text).ok()?;
-    let of_http: Vec<(Url, Server)> =
-        archive.log.entries.iter().filter_map(|entry| http_url(entry).ok()).collect();
-    let server = server_of_most(of_http.iter().map(|(_, server)| server), None)?;
+    let beside = servers_of(beside);
+    let of_http: Vec<(Url, Server)> = archive.log.entries.iter().filter_map(|e| http_url(e).ok()).collect();
+    let others = of_http.iter().map(|(_, server)| server).filter(|server| !beside.contains(server));
+    let server = server_of_most(others, target)?;
     let (url, _) = of_http.iter().find(|(_, own)| own == server)?;
     Some(format!("{}://{}/", url.scheme(), &url[Position::BeforeHost..Position::AfterPort]))
+}
+
+fn servers_of(roots: &[String]) -> Vec<Server> {
+    roots.iter().filter_map(|root| Server::of(&Url::parse(root).ok()?)).collect()
 }
 
 /// Paths, with their queries, of the requests that an archive of Chromium says a script made
@@ -172,7 +183,7 @@ pub(super) fn read(
             Err(why) => reading.leave_out(why, Place(number, &entry.request.url)),
         }
     }
-    let beside: Vec<Server> = beside.iter().filter_map(|root| Server::of(&Url::parse(root).ok()?)).collect();
+    let beside = servers_of(beside);
     let others = of_http.iter().map(|(.., server)| server).filter(|server| !beside.contains(server));
     let server = server_of_most(others, target).cloned();
     let mut usable: Vec<Usable> = Vec::new();

@@ -1,0 +1,178 @@
+//! Recordings in which values of replies come again.
+
+use crate::tests::of;
+use crate::{Imported, Kind, Wishes};
+use serde_json::{Value, json};
+
+fn entry(second: u8, request: (&str, &str, &str), fields: &[(&str, &str)], reply: Value) -> Value {
+    let (method, path, body) = request;
+    let mut headers: Vec<Value> =
+        fields.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();
+    if !body.is_empty() {
+        headers.push(json!({ "name": "Content-Type", "value": "application/x-www-form-urlencoded" }));
+    }
+    let mut asked = json!({ "method": method, "url": format!("http://h{path}"), "headers": headers });
+    if !body.is_empty() {
+        asked["postData"] = json!({ "mimeType": "application/x-www-form-urlencoded", "text": body });
+    }
+    json!({
+        "startedDateTime": format!("2026-11-26T10:00:{second:02}.000Z"), "time": 5,
+        "pageref": format!("p{second}"), "request": asked, "response": reply,
+    })
+}
+
+fn replied(text: &str, set_cookie: &str) -> Value {
+    let headers = match set_cookie {
+        "" => json!([]),
+        set => json!([{ "name": "Set-Cookie", "value": set }]),
+    };
+    json!({ "status": 200, "headers": headers, "content": { "text": text } })
+}
+
+fn imported(entries: &[Value]) -> Imported {
+    with(entries, &Wishes { binds: true, ..Wishes::default() })
+}
+
+fn with(entries: &[Value], wishes: &Wishes) -> Imported {
+    let text = json!({ "log": { "version": "1.2", "entries": entries } }).to_string();
+    of(Kind::Har, &text, wishes).expect("a session")
+}
+
+/// An import in which nothing is bound.
+fn assert_unbound(entries: &[Value]) {
+    let scenario = imported(entries).scenario;
+    assert!(!scenario.contains("extract") && !scenario.contains("${"), "{scenario}");
+}
+
+/// A login with a token in its form, an API with a token in JSON, and cookies that the server sets.
+#[test]
+fn values_that_a_reply_contains_are_taken_from_it() {
+    let form = "<FORM><input type=hidden name='csrf' value=\"a&amp;b\"><input name=user value=''></FORM>";
+    let session = [
+        entry(0, ("GET", "/login", ""), &[], replied(form, "sid=1; Path=/\nlang=en")),
+        entry(
+            1,
+            ("POST", "/login", "user=ann&csrf=a%26b"),
+            &[("Cookie", "sid=1; lang=en")],
+            replied("{\"auth\": [{\"token\": \"tok-12345678\"}]}", ""),
+        ),
+        entry(
+            2,
+            ("POST", "/api?t=tok-12345678", "x=tok-12345678x&y=short"),
+            &[("Authorization", "Bearer tok-12345678"), ("Cookie", "other=2")],
+            replied("", ""),
+        ),
+    ];
+    let found = imported(&session);
+    for part in [
+        "extract.csrf = { css = 'input[name=\"csrf\"]', attribute = \"value\" }",
+        "body = \"user=ann&csrf=${csrf|form}\"",
+        "extract.token = { json = \"/auth/0/token\" }",
+        "path = \"/api?t=${token|form}\"",
+        "headers.authorization = \"Bearer ${token}\"",
+        "x=tok-12345678x&y=short",
+        "headers.cookie = \"other=2\"",
+    ] {
+        assert!(found.scenario.contains(part), "{part}: {}", found.scenario);
+    }
+    assert!(!found.scenario.contains("sid=1"), "{}", found.scenario);
+    let notes = found.notes.join("\n");
+    assert!(
+        notes.contains("2 values are taken from replies, which the recording had: `csrf`, `token`"),
+        "{notes}"
+    );
+    assert!(notes.contains("cookies that a reply before sets are those of each user"), "{notes}");
+
+    // By default they are named, and nothing else changes.
+    let named = with(&session, &Wishes::default());
+    assert!(!named.scenario.contains("extract") && !named.scenario.contains("${"), "{}", named.scenario);
+    assert!(named.scenario.contains("sid=1; lang=en"), "{}", named.scenario);
+    let notes = named.notes.join("\n");
+    assert!(notes.contains("2 values of requests stand in replies before them; `--bind` takes"), "{notes}");
+    assert!(notes.contains("recorded cookies are sent that a reply before sets"), "{notes}");
+}
+
+/// A selector finds the first element of a name, a failed reply has nothing extracted from it, and of
+/// fewer replies than requests it is not known whose they are.
+#[test]
+fn what_a_run_could_not_find_again_is_not_bound() {
+    let token = "<input name=t value=tok-12345678>";
+    let post = || entry(5, ("POST", "/b", "t=tok-12345678"), &[], replied("", ""));
+    let two = replied(&format!("<input name=t value=tok-87654321>{token}"), "");
+    assert_unbound(&[entry(0, ("GET", "/a", ""), &[], two), post()]);
+    for hidden in ["<!-- # -->", "<script>'#'</script>"] {
+        let reply = replied(&hidden.replace('#', token), "");
+        assert_unbound(&[entry(0, ("GET", "/a", ""), &[], reply), post()]);
+    }
+    let mut failed = replied(token, "");
+    failed["status"] = json!(403);
+    assert_unbound(&[entry(0, ("GET", "/a", ""), &[], failed), post()]);
+    let ask = |second, reply| entry(second, ("GET", "/a", ""), &[], reply);
+    let both = imported(&[ask(0, replied("", "")), ask(1, replied(token, "")), post()]);
+    assert!(both.scenario.contains("${t|form}"), "{}", both.scenario);
+}
+
+/// Cookies of another value, and those that the run may not send back, stay.
+#[test]
+fn cookies_that_a_user_would_not_have_stay() {
+    for set in ["sid=2", "sid=1; Secure", "sid=1; Domain=h", "lang=1"] {
+        let session = [
+            entry(0, ("GET", "/a", ""), &[], replied("", set)),
+            entry(1, ("GET", "/b", ""), &[("Cookie", "sid=1")], replied("", "")),
+        ];
+        let scenario = imported(&session).scenario;
+        assert!(scenario.contains("sid=1"), "{set}: {scenario}");
+    }
+}
+
+/// The target's replies are those of the server that is asked, which may not have most entries.
+#[test]
+fn replies_of_the_target_are_found_beside_a_host_of_more_entries() {
+    let at = |host: &str, mut entry: Value| {
+        let url = entry["request"]["url"].as_str().expect("a URL").replace("http://h/", host);
+        entry["request"]["url"] = json!(url);
+        entry
+    };
+    let token = replied("<input name=t value=tok-12345678>", "");
+    let shop = "http://shop.example/";
+    let mut session = vec![at(shop, entry(0, ("GET", "/a", ""), &[], token))];
+    for second in 1..4 {
+        let picture = entry(second, ("GET", "/p", ""), &[], replied("", ""));
+        session.push(at("http://cdn.example/", picture));
+    }
+    session.push(at(shop, entry(5, ("POST", "/b", "t=tok-12345678"), &[], replied("", ""))));
+    let hosts = vec!["http://cdn.example/".parse().expect("a URL")];
+    let found = with(&session, &Wishes { binds: true, hosts, ..Wishes::default() });
+    assert!(found.scenario.contains("${t|form}"), "{}", found.scenario);
+    assert!(found.scenario.contains("http://shop.example/"), "{}", found.scenario);
+}
+
+/// Values that are equal by chance, that came later, or that another server's reply has, stay.
+#[test]
+fn values_that_no_reply_before_has_stay() {
+    let session = [
+        entry(
+            0,
+            ("GET", "/a", ""),
+            &[("Accept", "application/json")],
+            replied("{\"a\": \"application/json\", \"n\": \"7\"}", ""),
+        ),
+        entry(1, ("POST", "/b", "n=7&late=tok-12345678&word=application%2Fjson"), &[], replied("", "")),
+        entry(2, ("GET", "/c", ""), &[], replied("{\"late\": \"tok-12345678\"}", "")),
+    ];
+    let found = imported(&session);
+    assert!(!found.scenario.contains("extract") && !found.scenario.contains("${"), "{}", found.scenario);
+}
+
+/// An archive of somebody else: tags without end, and names that no selector can have.
+#[test]
+fn hostile_replies_take_no_time_and_change_nothing() {
+    let name = "a]\u{1}\n*";
+    let html = format!("{}<input name='{name}' value=tok-12345678>", "<input ".repeat(400_000));
+    let session = [
+        entry(0, ("GET", "/a", ""), &[], replied(&html, "")),
+        entry(1, ("POST", "/b", "x=tok-12345678"), &[], replied("", "")),
+    ];
+    let found = imported(&session);
+    assert_eq!(found.reading.taken, 2, "{}", found.scenario);
+}
