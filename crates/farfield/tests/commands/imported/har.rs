@@ -56,3 +56,35 @@ fn what_an_archive_lacks_is_said() {
         ],
     );
 }
+
+/// What the server says today is sent back to it with `--bind`, and what it said when it was recorded
+/// without.
+#[test]
+fn bound_values_are_those_of_the_servers_replies() {
+    let replied = |at: &str, path: &str, fields: &str, text: &str| {
+        let reply = format!(r#""status": 200, "headers": [{fields}], "content": {{"text": "{text}", "#);
+        entry(at, "GET", path, "").replace(r#""status": 200, "content": {"#, &reply)
+    };
+    let order = r#", "headers": [{"name": "Content-Type", "value": "application/x-www-form-urlencoded"},
+        {"name": "Authorization", "value": "Bearer rec-12345678"}, {"name": "Cookie", "value": "sid=9"}],
+        "postData": {"mimeType": "application/x-www-form-urlencoded", "text": "a=1&csrf=old"}"#;
+    let text = archive(&[
+        replied("00.000", "/login", "", r#"{\"token\": \"rec-12345678\"}"#),
+        replied("01.000", "/set", r#"{"name": "Set-Cookie", "value": "sid=9; Path=/"}"#, "ok"),
+        replied("02.000", "/page", "", "<input name='csrf' value='old'>"),
+        entry("03.000", "POST", "/order", order),
+    ]);
+    for (words, body, [token, cookie], said) in [
+        (&["--bind"][..], "a=1&csrf=c0ffee", ["Bearer abc/1", "sid=1"], "are taken from replies"),
+        (&[], "a=1&csrf=old", ["Bearer rec-12345678", "sid=9"], "`--bind` takes them"),
+    ] {
+        let run = Run::new();
+        run.place.write("s.har", text.replace("SERVER", &run.server.address));
+        let words: Vec<&str> = ["s.har"].iter().chain(words).copied().collect();
+        says(&run.import(&words).exits(0), &["4 of 4 entries taken", said]);
+        let arrived = run.run("--sessions 1 -c 1");
+        let order = arrived.last().expect("four requests");
+        assert_eq!((&*order.body, order.field("authorization")), (body, token), "{}", run.scenario());
+        assert_eq!(order.field("cookie"), cookie, "{}", run.scenario());
+    }
+}
