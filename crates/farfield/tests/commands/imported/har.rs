@@ -57,8 +57,7 @@ fn what_an_archive_lacks_is_said() {
     );
 }
 
-/// What the server says today is sent back to it with `--bind`, and what it said when it was recorded
-/// without.
+/// With `--bind` the server gets back its own token and cookie, and without it those of the recording.
 #[test]
 fn bound_values_are_those_of_the_servers_replies() {
     let replied = |at: &str, path: &str, fields: &str, text: &str| {
