@@ -4,7 +4,7 @@
 //!
 //! A value is bound where the reply has it as a whole and once under its name, in an `<input>`, a `<meta>`, a
 //! string of JSON or a header field, and the request has it as the whole value of a field of a form, a
-//! parameter, a string of JSON, or a header field. Short values, which may be equal by chance, are bound in
+//! parameter, a string of JSON, or a header field. Short values, which may be equal by accident, are bound in
 //! `<input>`s of the field's own name alone. Of several replies the last before the request has it. Found so,
 //! a value may still be a constant: the account names each.
 
@@ -22,10 +22,10 @@ use markup::{values_of, without_scripts};
 use reply::{Reply, replies};
 use request::map_values;
 use serde_json::Value;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use url::Url;
 
-/// Characters of a value that is not equal by chance.
+/// Characters of a value that is not equal by accident.
 const LENGTH_MIN: usize = 8;
 /// Bytes of a value at most, and of its name or pointer.
 const LENGTH_MAX: usize = 4_000;
@@ -61,6 +61,8 @@ pub fn bind(text: &[u8], draft: &mut Draft, numbers: &[usize], names_only: bool)
     let mut by_request = replies_of(text, draft, numbers);
     let (mut known, mut set) = (Known::default(), BTreeMap::new());
     let mut names: BTreeMap<(usize, String), String> = BTreeMap::new();
+    // Places in replies whose values are not bound since a scenario has no room for more.
+    let mut beyond: BTreeSet<(usize, String)> = BTreeSet::new();
     let mut cookies = 0;
     for (place, number) in numbers.iter().enumerate() {
         let asked = key_of(draft, *number);
@@ -76,7 +78,11 @@ pub fn bind(text: &[u8], draft: &mut Draft, numbers: &[usize], names_only: bool)
             }
             let extract = &mut draft.entry(numbers[found.place]).state.extract;
             let has_room = names.len() < BINDINGS_MAX && extract.len() < EXTRACTIONS_MAX;
-            if !has_room || !is_sound_extraction(&key.1) {
+            if !is_sound_extraction(&key.1) {
+                return None;
+            }
+            if !has_room {
+                beyond.insert(key);
                 return None;
             }
             let name = free_name(&found.name, &names);
@@ -95,6 +101,12 @@ pub fn bind(text: &[u8], draft: &mut Draft, numbers: &[usize], names_only: bool)
         }
     }
     say(draft, names.into_values().collect(), cookies, names_only);
+    if !beyond.is_empty() {
+        draft.note(format!(
+            "{} further values stand in replies before them, and stay: {BINDINGS_MAX} are bound at most",
+            beyond.len()
+        ));
+    }
 }
 
 /// Says what was found.

@@ -257,6 +257,13 @@ impl Draft {
             (None, Some((url, _))) => url.clone(),
             (None, None) => return Err(ImportError::NoServer),
         };
+        for (is_wished, flag, of) in
+            [(wishes.binds, "--bind", Kind::Har), (wishes.all_methods, "--all-methods", Kind::OpenApi)]
+        {
+            if is_wished && self.kind != of {
+                self.note(format!("`{flag}` does nothing here: it is for {of}"));
+            }
+        }
         self.spread_pauses(&taken);
         self.name_states(&taken);
         let hosts = self.lead_to_hosts(wishes, &target, &taken);

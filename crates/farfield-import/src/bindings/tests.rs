@@ -147,7 +147,7 @@ fn replies_of_the_target_are_found_beside_a_host_of_more_entries() {
     assert!(found.scenario.contains("http://shop.example/"), "{}", found.scenario);
 }
 
-/// Values that are equal by chance, that came later, or that another server's reply has, stay.
+/// Values that are equal by accident, that came later, or that another server's reply has, stay.
 #[test]
 fn values_that_no_reply_before_has_stay() {
     let session = [
@@ -175,4 +175,37 @@ fn hostile_replies_take_no_time_and_change_nothing() {
     ];
     let found = imported(&session);
     assert_eq!(found.reading.taken, 2, "{}", found.scenario);
+}
+
+/// A scenario has room for so many; the account says that there are more.
+#[test]
+fn values_beyond_the_bound_are_counted() {
+    let join = |numbers: std::ops::Range<u32>, of: &dyn Fn(u32) -> String, by: &str| {
+        numbers.map(of).collect::<Vec<_>>().join(by)
+    };
+    let html = join(0..250, &|number| format!("<input name=n{number} value=tok-{number:08}>"), "");
+    let body = join(0..250, &|number| format!("f{number}=tok-{number:08}"), "&");
+    let session = [
+        entry(0, ("GET", "/a", ""), &[], replied(&html, "")),
+        entry(1, ("POST", "/b", &body), &[], replied("", "")),
+    ];
+    for binds in [true, false] {
+        let found = with(&session, &Wishes { binds, ..Wishes::default() });
+        let notes = found.notes.join("\n");
+        assert!(notes.contains("200 values") && notes.contains("50 further values"), "{notes}");
+        assert_eq!(found.scenario.matches("|form}").count(), if binds { 200 } else { 0 });
+    }
+}
+
+#[test]
+fn a_wish_that_a_kind_does_not_know_is_named() {
+    let wishes = Wishes { binds: true, all_methods: true, ..Wishes::default() };
+    let notes = of(Kind::Curl, "curl http://127.0.0.1/", &wishes).expect("a command").notes.join("\n");
+    for part in ["`--bind` does nothing here: it is for an HTTP Archive", "`--all-methods` does nothing here"]
+    {
+        assert!(notes.contains(part), "{notes}");
+    }
+    let session = [entry(0, ("GET", "/a", ""), &[], replied("", ""))];
+    let notes = with(&session, &Wishes { all_methods: false, ..wishes }).notes.join("\n");
+    assert!(!notes.contains("does nothing"), "{notes}");
 }

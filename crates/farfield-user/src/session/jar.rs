@@ -413,7 +413,7 @@ mod tests {
         }
         assert_eq!(sent_to(&hosts[1], &jar, "/", 11), "a=1; b=2; c=3");
         jar.set(b"a=5", setter(&hosts[3], "/")).expect("a cookie");
-        // The same name elsewhere is another cookie, and here the same one.
+        // A name elsewhere is another cookie, and here this one.
         jar.set(b"a=7", setter(&hosts[1], "/")).expect("a cookie");
         assert_eq!(sent_to(&hosts[0], &jar, "/", 11), "a=7; c=3");
         assert!(sent_to(&hosts[3], &jar, "/", 11).ends_with("a=5"));
