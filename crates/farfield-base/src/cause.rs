@@ -57,6 +57,8 @@ pub enum Signal {
     CloseQuic,
     /// CONNECTION_CLOSE of HTTP/3.
     CloseHttp3,
+    /// Close of a WebSocket.
+    CloseWebSocket,
 }
 
 impl Signal {
@@ -66,6 +68,7 @@ impl Signal {
             Signal::GoAway | Signal::ResetHttp2 => error_code::http2(code),
             Signal::ResetHttp3 | Signal::CloseHttp3 => error_code::http3(code),
             Signal::CloseQuic => error_code::quic(code),
+            Signal::CloseWebSocket => error_code::websocket(code),
         }
     }
 }
@@ -108,12 +111,14 @@ impl fmt::Display for Cause {
         match (signal, name) {
             (Signal::Alert, Some((number, name))) => write!(f, "alert {number} ({name})")?,
             (Signal::Alert, None) => f.write_str("an alert without a name")?,
+            (Signal::CloseWebSocket, Some((number, name))) => write!(f, "Close {number} ({name})")?,
             (signal, name) => {
                 f.write_str(match signal {
                     Signal::GoAway => "GOAWAY",
                     Signal::ResetHttp2 => "RST_STREAM",
                     Signal::ResetHttp3 => "RESET_STREAM",
                     Signal::CloseQuic => "CONNECTION_CLOSE of QUIC",
+                    Signal::CloseWebSocket => "Close of a WebSocket",
                     Signal::CloseHttp3 | Signal::Alert => "CONNECTION_CLOSE of HTTP/3",
                 })?;
                 match name {
@@ -158,6 +163,7 @@ impl Detail {
         let named = signal.name_of(code).is_some();
         let found = (!named).then(|| match signal {
             Signal::Alert => format!("alert {code}"),
+            Signal::CloseWebSocket => format!("code {code}"),
             _ => format!("code {code:#x}"),
         });
         let code = named.then_some(code);

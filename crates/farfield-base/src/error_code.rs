@@ -1,5 +1,5 @@
-//! Names of error codes that peers send: alerts of TLS, codes of HTTP/2, HTTP/3, QPACK and QUIC, as the
-//! registries have them.
+//! Names of error codes that peers send: alerts of TLS, codes of HTTP/2, HTTP/3, QPACK, QUIC and WebSocket, as
+//! the registries have them.
 
 /// The name of an alert of TLS (RFC 8446 section 6, with RFC 5246's and the registry's others).
 pub(crate) const fn alert(number: u64) -> Option<&'static str> {
@@ -39,6 +39,25 @@ pub(crate) const fn alert(number: u64) -> Option<&'static str> {
         116 => "certificate_required",
         120 => "no_application_protocol",
         121 => "ech_required",
+        _ => return None,
+    })
+}
+
+/// The name of a code that closes a WebSocket (RFC 6455 section 7.4.1, and the registry's others).
+pub(crate) const fn websocket(code: u64) -> Option<&'static str> {
+    Some(match code {
+        1000 => "normal closure",
+        1001 => "going away",
+        1002 => "protocol error",
+        1003 => "unsupported data",
+        1007 => "invalid payload data",
+        1008 => "policy violation",
+        1009 => "message too big",
+        1010 => "mandatory extension",
+        1011 => "internal error",
+        1012 => "service restart",
+        1013 => "try again later",
+        1014 => "bad gateway",
         _ => return None,
     })
 }

@@ -42,7 +42,7 @@ pub use credentials::{is_credential, without_credentials, without_userinfo, word
 pub use event_stats::{EventStats, ReplyEvent};
 pub use host::HostNumber;
 pub use http_stats::{HttpStats, SpokenVersion};
-pub use load_counts::{AlternativeCounts, ContentCounts, LoadCounts, MoveCounts};
+pub use load_counts::{AlternativeCounts, ContentCounts, LoadCounts, MoveCounts, WebSocketCounts};
 pub use merge::Merge;
 pub use network_drops::NetworkDrops;
 pub use note::{KeptExchange, Note, SessionBegin, SessionEnd, SessionFailure};

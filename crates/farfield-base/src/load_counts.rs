@@ -52,6 +52,8 @@ crate::mergeable! {
         pub alternatives: AlternativeCounts,
         /// Connections of clients that moved, over the whole run.
         pub moves: MoveCounts,
+        /// WebSockets and the messages on them, over the whole run.
+        pub websockets: WebSocketCounts,
         /// Requests of a load by count that were not begun.
         pub unbegun: u64,
         /// Length of the server's silence when a load by count was given up.
@@ -69,6 +71,27 @@ crate::mergeable! {
         pub coded_bytes: u64,
         /// Bytes that they stood for.
         pub decoded_bytes: u64,
+    }
+}
+
+crate::mergeable! {
+    /// WebSockets of users (RFC 6455) and the messages on them, over the whole run.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WebSocketsSummary"))]
+    #[serde(default)]
+    pub struct WebSocketCounts {
+        /// WebSockets that were opened.
+        pub opened: u64,
+        /// Those of them that the server closed before their user did.
+        pub closed: u64,
+        /// Messages that users sent.
+        pub sent: u64,
+        /// Messages that came.
+        pub received: u64,
+        /// Those of them that were not what a state awaited.
+        pub passed_over: u64,
+        /// Those of them that came while nothing was awaited, and were forgotten for others that came later.
+        pub lost: u64,
     }
 }
 

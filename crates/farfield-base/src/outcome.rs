@@ -104,7 +104,7 @@ pub enum Outcome {
     /// The server ended the connection with an error code: of HTTP/2 in GOAWAY, of HTTP/3 or QUIC in
     /// CONNECTION_CLOSE.
     GoneAway = 39,
-    /// HTTP/2 and HTTP/3: a frame, header block, stream or window that the protocol forbids.
+    /// HTTP/2, HTTP/3 and WebSocket: a frame, header block, stream or window that the protocol forbids.
     BadFrame = 40,
     /// HTTP/2 was asked for, and the server answered in another protocol, such as HTTP/1.1.
     NotHttp2 = 41,
@@ -119,11 +119,16 @@ pub enum Outcome {
     /// The server sent frames, records or packets that lead to nothing without end, or had answers to such
     /// pile up that it does not read: the connection was ended.
     Flooded = 46,
+    /// WebSocket: the server answered with a status below 400 and did not upgrade the connection, or not in
+    /// answer to the request's key.
+    WebSocketRefused = 47,
+    /// WebSocket: none was open, or the server closed it before the message came that was awaited.
+    WebSocketClosed = 48,
 }
 
 impl Outcome {
     /// All of them, in order of their codes.
-    pub const ALL: [Outcome; 47] = {
+    pub const ALL: [Outcome; 49] = {
         use Outcome::*;
         [
             Ok,
@@ -173,6 +178,8 @@ impl Outcome {
             BadQuic,
             NetworkChanged,
             Flooded,
+            WebSocketRefused,
+            WebSocketClosed,
         ]
     };
 
@@ -203,6 +210,7 @@ impl Outcome {
                 | RedirectLoop
                 | RedirectElsewhere
                 | BadCoding
+                | WebSocketRefused
         )
     }
 
@@ -235,7 +243,9 @@ impl Outcome {
             | StreamRefused
             | GoneAway
             | NoQuicVersion
-            | Flooded => Fault::Server,
+            | Flooded
+            | WebSocketRefused
+            | WebSocketClosed => Fault::Server,
             ConnectRefused | ConnectTimedOut | Unreachable | Reset | QuicIdle | NetworkChanged => {
                 Fault::Network
             }
@@ -298,6 +308,8 @@ impl Outcome {
             BadQuic => "bad-quic",
             NetworkChanged => "network-changed",
             Flooded => "flooded",
+            WebSocketRefused => "websocket-refused",
+            WebSocketClosed => "websocket-closed",
         }
     }
 }

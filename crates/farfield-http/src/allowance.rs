@@ -6,7 +6,7 @@
 //! each frame of a body.
 
 /// Units that lead to nothing and that a peer may send in advance.
-#[cfg(any(feature = "http2", test))]
+#[cfg(any(feature = "http2", feature = "websocket", test))]
 pub const ADVANCE: u32 = 10_000;
 
 /// Units that lead to nothing and that a peer may send for each unit that leads to something.
@@ -27,7 +27,7 @@ pub(crate) struct Spent;
 
 impl Allowance {
     /// All of the advance.
-    #[cfg(any(feature = "http2", test))]
+    #[cfg(any(feature = "http2", feature = "websocket", test))]
     pub(crate) const FULL: Allowance = Allowance::of(ADVANCE);
 
     /// All of an advance of so many units.

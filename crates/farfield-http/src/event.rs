@@ -3,6 +3,8 @@
 
 use crate::events::EventFormat;
 use crate::http1::{self, Framing, Reply};
+#[cfg(feature = "websocket")]
+use crate::websocket::Message;
 #[cfg(feature = "http2")]
 use crate::{http2, http3};
 use bytes::Bytes;
@@ -29,6 +31,15 @@ pub enum Event<'b> {
     /// The server takes no more requests on this connection. Those that it has not processed fail as not
     /// [processed](StreamError::is_unprocessed); the others go on.
     GoingAway,
+    /// A message of a WebSocket is whole; its bytes are where the protocol keeps them until the next step.
+    #[cfg(feature = "websocket")]
+    Message(Message),
+    /// The server asks on a WebSocket for a Pong.
+    #[cfg(feature = "websocket")]
+    Ping,
+    /// The server closes a WebSocket, with this code if it says one.
+    #[cfg(feature = "websocket")]
+    Close(Option<u16>),
 }
 
 impl Event<'_> {
@@ -41,6 +52,8 @@ impl Event<'_> {
             | Event::Done(number, _)
             | Event::Failed(number, ..) => Some(*number),
             Event::NeedMore | Event::Secured | Event::GoingAway => None,
+            #[cfg(feature = "websocket")]
+            Event::Message(_) | Event::Ping | Event::Close(_) => None,
         }
     }
 }

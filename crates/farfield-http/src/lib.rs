@@ -4,14 +4,15 @@
 //! the replies from whatever bytes they are handed, in pieces of any size. What they find is one type for all
 //! of them, [`Event`]. Nothing here opens a socket, reads a clock or knows what a user wants with a reply; so
 //! the same code runs over kernel sockets, an emulated TCP and a simulated server. [`tls`] is the layer below
-//! HTTP/1 and HTTP/2 where the scheme is https, and [`quic`] is the one below HTTP/3.
+//! HTTP/1 and HTTP/2 where the scheme is https, and [`quic`] is the one below HTTP/3. [`websocket`] is what a
+//! connection of HTTP/1.1 can be upgraded to.
 //!
 //! Features, all of them by default: `http2`; `tls`, which needs rustls; `http3`, which needs both and
-//! quinn-proto. Without any of them this is a reader of replies of HTTP/1, and what writes requests.
+//! quinn-proto; `websocket`, for [`websocket`]. Without any of them this is a reader of replies of HTTP/1, and what writes requests.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
-#[cfg(any(feature = "http2", feature = "tls"))]
+#[cfg(any(feature = "http2", feature = "tls", feature = "websocket"))]
 mod allowance;
 #[cfg(feature = "http2")]
 mod compression;
@@ -31,6 +32,9 @@ pub mod quic;
     allow(dead_code, unused_imports, reason = "handshakes inside QUIC need some of it alone")
 )]
 pub mod tls;
+
+#[cfg(feature = "websocket")]
+pub mod websocket;
 
 pub use event::{Body, Event, Head, StreamError};
 pub use events::{EventFormat, EventReader};

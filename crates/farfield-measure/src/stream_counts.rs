@@ -1,6 +1,6 @@
 //! Replies that come in pieces: their events, and the gaps in the midst of them in which nothing came.
 
-use farfield_base::{Duration, ReplyEvent, Sample, Window};
+use farfield_base::{Duration, ReplyEvent, Sample, Stamp, Window};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +33,9 @@ impl StreamCounts {
     /// Counts the sample's reply, if it is a stream that was on its way in the `part`.
     pub(crate) fn count_stream(&mut self, sample: &Sample, part: Window) {
         let Some(events) = sample.events else { return };
-        if sample.due >= part.measure_to || sample.done < part.measure_from {
+        // A message on a WebSocket that nobody answers has no reply.
+        let is_unanswered = events.left && sample.first_byte == Stamp::NEVER;
+        if is_unanswered || sample.due >= part.measure_to || sample.done < part.measure_from {
             return;
         }
         self.streams += 1;

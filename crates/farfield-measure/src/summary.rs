@@ -38,7 +38,7 @@ use crate::set_aside::SetAsideSummary;
 use crate::settling::SettlingSummary;
 use crate::threshold::{Threshold, ThresholdResult};
 use crate::verdict::{Verdict, VerdictLimits};
-use farfield_base::{ContentCounts, Duration, Instant};
+use farfield_base::{ContentCounts, Duration, Instant, WebSocketCounts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -267,6 +267,9 @@ pub struct Summary {
     /// Content that was decoded; null if none was.
     #[serde(default)]
     pub content: Option<ContentCounts>,
+    /// WebSockets and the messages on them; null if none was opened.
+    #[serde(default)]
+    pub websockets: Option<WebSocketCounts>,
     /// The generator itself.
     pub generator: GeneratorSummary,
     /// The emulated network; null on a plane that has none.
@@ -368,6 +371,8 @@ impl Summary {
             http: fold.steady().events.http.summary(stats),
             http2: fold.steady().events.http.http2(stats),
             content: (stats.counts.content.coded_bytes > 0).then_some(stats.counts.content),
+            websockets: (stats.counts.websockets != WebSocketCounts::default())
+                .then_some(stats.counts.websockets),
             generator: generator(stats, phases),
             network: stats
                 .network

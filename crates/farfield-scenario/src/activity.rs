@@ -107,6 +107,7 @@ impl Scenario {
         else {
             let session = spec.resolve(load, Seed(self.seed)).map_err(wrong)?;
             self.check_replies(&session)?;
+            self.check_websockets(&session)?;
             return Ok(Activity::Sessions(Box::new(session)));
         };
         let has_instants = replay.sessions.iter().all(|session| session.starts.is_some());

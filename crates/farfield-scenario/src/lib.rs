@@ -43,6 +43,7 @@ mod tls;
 mod tls_advice;
 mod values;
 mod ways;
+mod websocket;
 
 pub use elsewhere::ConnectTo;
 pub use error::ScenarioError;

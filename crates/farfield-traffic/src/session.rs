@@ -23,6 +23,7 @@ pub mod state;
 pub mod template;
 pub mod upload;
 pub mod wanted;
+pub mod websocket;
 
 mod names;
 mod resolve;
@@ -45,6 +46,7 @@ use state::{OnFailure, StateSpec};
 use template::Escape;
 pub use upload::{Upload, UploadContent};
 use wanted::ReadyCheck;
+use websocket::SocketStep;
 
 /// `[session]`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -196,6 +198,8 @@ pub struct Session {
 pub struct State {
     /// Name of the state.
     pub name: String,
+    /// The part of a WebSocket's life that it is, if it is one.
+    pub websocket: Option<SocketStep>,
     /// The method, where no form says.
     pub method: Method,
     /// The target; a form's own action if absent.

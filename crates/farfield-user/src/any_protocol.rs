@@ -4,6 +4,7 @@ use crate::http1::Http1;
 use crate::http2::Http2;
 use crate::http3::Http3;
 use crate::protocol::Protocol;
+use crate::websocket::WebSocket;
 use std::ops::{Deref, DerefMut};
 
 /// The protocols that users speak. Before its version is known a connection speaks HTTP/1, which is what a
@@ -13,12 +14,23 @@ pub(crate) enum AnyProtocol {
     Http1(Http1),
     Http2(Box<Http2>),
     Http3(Box<Http3>),
+    WebSocket(Box<WebSocket>),
 }
 
 impl AnyProtocol {
     /// The streams of HTTP/2.
     pub fn http2(&mut self) -> Option<&mut Http2> {
         if let AnyProtocol::Http2(own) = self { Some(own) } else { None }
+    }
+
+    /// The WebSocket that the connection was upgraded to.
+    pub fn websocket(&mut self) -> Option<&mut WebSocket> {
+        if let AnyProtocol::WebSocket(own) = self { Some(own) } else { None }
+    }
+
+    /// True if it was upgraded to a WebSocket.
+    pub fn is_websocket(&self) -> bool {
+        matches!(self, AnyProtocol::WebSocket(_))
     }
 
     /// The streams of HTTP/3, and their connection of QUIC.
@@ -41,6 +53,7 @@ impl Deref for AnyProtocol {
             AnyProtocol::Http1(own) => own,
             AnyProtocol::Http2(own) => &**own,
             AnyProtocol::Http3(own) => &**own,
+            AnyProtocol::WebSocket(own) => &**own,
         }
     }
 }
@@ -51,6 +64,7 @@ impl DerefMut for AnyProtocol {
             AnyProtocol::Http1(own) => own,
             AnyProtocol::Http2(own) => &mut **own,
             AnyProtocol::Http3(own) => &mut **own,
+            AnyProtocol::WebSocket(own) => &mut **own,
         }
     }
 }

@@ -61,6 +61,8 @@ pub(crate) struct Connection {
     pub idle: Option<Idle>,
     /// The version of HTTP that is spoken on it, once that is known.
     pub spoken: Option<SpokenVersion>,
+    /// It is opened for a request that has it upgraded to a WebSocket.
+    pub upgrades: bool,
     /// Of a connection of QUIC that an alternative led to, until its handshake is over.
     pub attempt: Option<Attempt>,
     /// The server has closed its side: what has come of it is read, and nothing more is asked.
@@ -110,6 +112,7 @@ impl Connection {
             state: State::Connecting,
             idle: None,
             spoken: None,
+            upgrades: false,
             attempt: None,
             ending: false,
             flooded: false,

@@ -7,7 +7,10 @@ use crate::exchange::Job;
 use crate::reaction::Reaction;
 use crate::slots::{ConnectionSlot, DescriptorSlot, FlowNumber, UserSlot};
 use crate::transport::{ConnectionKey, Transport, Wake};
+use crate::user::User;
 use farfield_base::{HostNumber, Outcome, SpokenVersion, Stamp};
+use farfield_traffic::session::websocket::SocketStep;
+use smallvec::SmallVec;
 
 impl<T: Transport> Egress<'_, T> {
     /// Sends what waits: over connections that are idle, as far as the policy allows over new ones, and then,
@@ -51,6 +54,14 @@ impl<T: Transport> Egress<'_, T> {
 
     /// Sends a request of the user's to its host, or opens a connection for it; false if it has to wait.
     fn send_or_wait(&mut self, slot: UserSlot, job: Job) -> bool {
+        match self.users.itinerary.socket_step(&job) {
+            None => {}
+            Some(SocketStep::Open) => {
+                self.open(slot, job, None);
+                return true;
+            }
+            Some(step) => return self.send_message(slot, job, step),
+        }
         let (user, host) = (&self.users[slot], job.host);
         let parallel = self.connections.parallel(user, host);
         let takes_place = |at: &&ConnectionSlot| {
@@ -119,12 +130,12 @@ impl<T: Transport> Egress<'_, T> {
             let connection = self.connections.table.at(**connection);
             let waits = connection.protocol.waits_for_room();
             let is_there = connection.host == host && connection.state == State::Open;
-            is_there && connection.in_flight.is_empty() && !waits
+            is_there && connection.in_flight.is_empty() && !waits && !connection.protocol.is_websocket()
         };
         self.users[slot].connections.iter().find(idle).copied()
     }
 
-    fn bind(&mut self, connection: ConnectionSlot, job: Job) {
+    pub(crate) fn bind(&mut self, connection: ConnectionSlot, job: Job) {
         let answering = self.users.itinerary.answering(&job);
         let bound = self.connections.table.at_mut(connection);
         bound.bind(job, answering);
@@ -143,9 +154,14 @@ impl<T: Transport> Egress<'_, T> {
         descriptor: Option<DescriptorSlot>,
     ) -> ConnectionKey {
         let host = job.host;
-        let alternative = if descriptor.is_none() { self.alternative(slot, host) } else { None };
+        let upgrades = self.users.itinerary.socket_step(&job) == Some(SocketStep::Open);
+        let may_be_quic = descriptor.is_none() && !upgrades;
+        let alternative = if may_be_quic { self.alternative(slot, host) } else { None };
         let mut connection = self.connections.next(slot, host, descriptor);
+        connection.upgrades = upgrades;
         connection.spoken = match alternative {
+            // The upgrade is one of HTTP/1.1 (RFC 6455 section 4.1), whatever else the host speaks.
+            None if upgrades => Some(SpokenVersion::Http11),
             None => self.connections.host(host).version.of_connections(),
             Some(_) => Some(SpokenVersion::Http3),
         };
@@ -242,6 +258,15 @@ impl<T: Transport> Egress<'_, T> {
         }
     }
 
+    /// Closes all of a user's connections but its WebSocket.
+    pub(crate) fn close_requests(&mut self, slot: UserSlot) {
+        let User { connections, websocket, .. } = &self.users[slot];
+        let of_requests = connections.iter().copied().filter(|own| Some(*own) != *websocket);
+        for connection in of_requests.collect::<SmallVec<[ConnectionSlot; 2]>>() {
+            self.drop_connection(connection);
+        }
+    }
+
     /// Closes a connection and takes it out of its user's hands, or out of its pool.
     pub(crate) fn drop_connection(&mut self, slot: ConnectionSlot) -> Connection {
         let key = self.connections.table.key(slot);
@@ -265,7 +290,11 @@ impl<T: Transport> Egress<'_, T> {
                     pools.forget(idle, slot);
                 }
             }
-            None => self.users[connection.user].connections.retain(|own| *own != slot),
+            None => {
+                let user = &mut self.users[connection.user];
+                user.connections.retain(|own| *own != slot);
+                user.websocket.take_if(|own| *own == slot);
+            }
         }
     }
 }

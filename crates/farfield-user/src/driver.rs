@@ -89,6 +89,7 @@ impl<T: Transport> Reaction<'_, T> {
             After::Over(think) | After::BrokenOff(_, think) => (think, true),
         };
         if over {
+            self.egress().end_websocket(slot);
             let broken_off = if let After::BrokenOff(state, _) = after { Some(state) } else { None };
             if let Some(note) = self.users.note_end(self.now, slot, broken_off) {
                 self.transport.note(note);

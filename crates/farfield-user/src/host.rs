@@ -2,6 +2,7 @@
 //! that connections to it are opened with.
 
 use crate::book::{HttpVersion, Target};
+use crate::connection::Connection;
 use crate::plan::Share;
 use bytes::Bytes;
 use farfield_base::HostNumber;
@@ -62,6 +63,8 @@ pub(crate) struct Host {
     pub version: HttpVersion,
     /// The client of connections of TCP; absent where the scheme is http.
     pub tls: Option<tls::Client>,
+    /// The client of connections that are upgraded to WebSockets, where those of requests may have streams.
+    pub upgrades: Option<tls::Client>,
     /// The client of users who may speak HTTP/3.
     pub http3: Option<quic::Client>,
     /// The request for a tunnel through a proxy, where there is one to go through.
@@ -84,6 +87,7 @@ impl Host {
             version,
             tunnel: tunnel.map(|proxy| proxy.tunnel_request(&name.authority, tls.is_some()).into()),
             http3: quic_client(version, tls, (plan.seed, plan.worker, place)).filter(|_| carries_quic),
+            upgrades: upgrade_client(version, tls).filter(|_| plan.itinerary.opens_websockets()),
             tls: tls.filter(|_| version != HttpVersion::Http3).map(tls::Client::new),
         }
     }
@@ -93,14 +97,30 @@ impl Host {
         self.version == HttpVersion::Auto && self.http3.is_some()
     }
 
+    /// The client of a connection of TCP.
+    pub fn client_of(&self, connection: &Connection) -> Option<&tls::Client> {
+        self.upgrades.as_ref().filter(|_| connection.upgrades).or(self.tls.as_ref())
+    }
+
     /// Forgets the tickets of user `user`.
     pub fn forget(&self, user: u32) {
-        if let Some(client) = &self.tls {
+        for client in self.tls.iter().chain(&self.upgrades) {
             client.forget(user);
         }
         if let Some(client) = &self.http3 {
             client.forget(user);
         }
+    }
+}
+
+/// The client of connections that are upgraded, which speak HTTP/1.1 whatever users speak beside them.
+fn upgrade_client(version: HttpVersion, tls: Option<&tls::Sessions>) -> Option<tls::Client> {
+    match tls {
+        Some(tls::Sessions::Encrypted(settings)) if version.may_have_streams() => {
+            let settings = tls::Settings::clone(settings).speaking(tls::Alpn::Http11);
+            Some(tls::Client::new(&tls::Sessions::Encrypted(settings)))
+        }
+        _ => None,
     }
 }
 

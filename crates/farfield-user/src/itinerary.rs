@@ -23,6 +23,7 @@ use farfield_traffic::distribution::Distribution;
 use farfield_traffic::request::RequestSet;
 use farfield_traffic::session::Session;
 use farfield_traffic::session::replay::Replay;
+use farfield_traffic::session::websocket::SocketStep;
 use std::sync::mpsc::Sender;
 
 /// The pages or sessions of users.
@@ -296,6 +297,34 @@ impl Itinerary {
             Itinerary::Pages(pages) => pages.book.entry(job.request).expecting_bytes as usize,
             Itinerary::Replays(replays) => replays.pages.book.entry(job.request).expecting_bytes as usize,
         }
+    }
+
+    /// The part of a WebSocket's life that a request is, if it is one.
+    pub(crate) fn socket_step(&self, job: &Job) -> Option<SocketStep> {
+        match self {
+            Itinerary::Sessions(sessions) => job.pending.and_then(|slot| sessions.socket_step(slot)),
+            Itinerary::Pages(_) | Itinerary::Replays(_) => None,
+        }
+    }
+
+    /// True if users open WebSockets.
+    pub(crate) fn opens_websockets(&self) -> bool {
+        if let Itinerary::Sessions(sessions) = self { sessions.open_websockets() } else { false }
+    }
+
+    /// True if the head of the reply to `job` has its connection upgraded to a WebSocket.
+    pub(crate) fn upgrades(&self, job: &Job) -> bool {
+        if let Itinerary::Sessions(sessions) = self { sessions.upgrades(job.written()) } else { false }
+    }
+
+    /// True if a message is the one that `job` awaits.
+    pub(crate) fn is_awaited(&mut self, user: &mut User, job: Job, message: &[u8]) -> bool {
+        if let Itinerary::Sessions(sessions) = self { sessions.is_awaited(user, job, message) } else { false }
+    }
+
+    /// Bytes of a body that sessions keep at most.
+    pub(crate) fn body_limit(&self) -> usize {
+        if let Itinerary::Sessions(sessions) = self { sessions.body_limit() } else { 0 }
     }
 
     pub(crate) fn answering(&self, job: &Job) -> Answering {

@@ -72,6 +72,7 @@ mod unmade;
 mod user;
 mod users;
 mod waiting;
+mod websocket;
 mod withhold;
 
 pub use book::{Book, HttpVersion, Target};

@@ -101,6 +101,11 @@ impl Progress {
         self.events.left = true;
     }
 
+    /// Nothing is awaited: what was sent is not answered, and has no time.
+    pub fn leave_unanswered(&mut self) {
+        (self.parts, self.events.left) = (Parts::Pieces, true);
+    }
+
     /// Arrival of what came last, if anything did.
     pub fn heard(&self) -> Stamp {
         self.heard

@@ -56,7 +56,11 @@ impl<T: Transport> Reaction<'_, T> {
             Wake::Idle(_) => self.egress().close_idle(),
             Wake::Quic(key) => self.handle_quic_timer(key),
             Wake::Alternative(key) => self.handle_attempt(key),
-            Wake::Leave(key) => self.leave_streams(key),
+            Wake::Leave(key) => {
+                if !self.end_unawaited(key) {
+                    self.leave_streams(key);
+                }
+            }
             Wake::Continue(key) => self.egress().end_waiting_for_word(key),
             Wake::Load { item, turn } => self.begin_load(due, item, turn),
             Wake::Start { user } => self.begin_load(due, user, 0),

@@ -113,6 +113,9 @@ impl<T: Transport> Reaction<'_, T> {
                 let ending = self.connections.ending_of_stream(error.outcome(), || error.detail());
                 self.fail_stream(key, number, (reply, ending), error.is_unprocessed());
             }
+            Event::Message(message) => self.handle_message(key, message),
+            Event::Ping => self.handle_ping(key),
+            Event::Close(code) => self.handle_close(key, code),
             Event::GoingAway => {
                 if connection.in_flight.is_empty() {
                     self.egress().drop_connection(key.slot);

@@ -18,6 +18,7 @@ impl Connections {
     /// Says on a connection that is about to be closed that nothing more is asked, and that nothing more is
     /// sent (RFC 8446 section 6.1), unless the server has closed already.
     pub(crate) fn say_goodbye<T: Transport>(&mut self, transport: &mut T, slot: ConnectionSlot) {
+        self.close_websocket(transport, slot);
         self.send_goaway(transport, slot);
         self.close_quic(transport, slot);
         let key = self.table.key(slot);
@@ -34,7 +35,7 @@ impl<T: Transport> Egress<'_, T> {
     pub(crate) fn begin_securing(&mut self, key: ConnectionKey) {
         let Connections { table, hosts, .. } = &mut *self.connections;
         let Some(connection) = table.find(key) else { return };
-        let Some(client) = &hosts[connection.host.index()].tls else { return };
+        let Some(client) = hosts[connection.host.index()].client_of(connection) else { return };
         let user = self.users[connection.user].number;
         let session = connection.tls.insert(client.begin(self.now, user));
         connection.state = State::Securing;
@@ -61,7 +62,7 @@ impl<T: Transport> Reaction<'_, T> {
     pub(crate) fn handle_sealed(&mut self, key: ConnectionKey, bytes: &[u8]) {
         let Connections { table, hosts, readers, buffers, .. } = &mut *self.connections;
         let Some(connection) = table.find(key) else { return };
-        let Some(client) = &hosts[connection.host.index()].tls else { return };
+        let Some(client) = hosts[connection.host.index()].client_of(connection) else { return };
         let Some(session) = &mut connection.tls else { return };
         let mut plain = std::mem::take(&mut readers.plain);
         let received = session.receive(client, self.now, bytes, &mut plain);
@@ -81,7 +82,9 @@ impl<T: Transport> Reaction<'_, T> {
             let agreed = if session.speaks_http2() { SpokenVersion::Http2 } else { SpokenVersion::Http11 };
             let spoken = *connection.spoken.get_or_insert(agreed);
             let (user, host) = (connection.user, connection.host);
-            self.egress().note_version(user, host, spoken);
+            if !connection.upgrades {
+                self.egress().note_version(user, host, spoken);
+            }
             self.connections.table.start_limit(key.slot, self.now);
             self.egress().go_on_behind_handshake(key.slot);
             self.egress().pump(user);

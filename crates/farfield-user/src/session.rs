@@ -30,6 +30,7 @@ pub(crate) mod trace;
 mod urls;
 pub(crate) mod visit;
 mod way;
+mod websocket;
 
 pub(crate) use way::is_last;
 
@@ -47,6 +48,7 @@ use farfield_http::http2::RequestBlock;
 use farfield_traffic::distribution::Distribution;
 use farfield_traffic::session::path::StatePath;
 use farfield_traffic::session::query::Css;
+use farfield_traffic::session::websocket::SocketStep;
 use farfield_traffic::session::{PageLoad, Session};
 use form::FormParts;
 use mask::Mask;
@@ -232,6 +234,11 @@ impl Sessions {
         now: Instant,
     ) -> (u32, Result<Option<PendingSlot>, Outcome>) {
         self.trace_state(user);
+        let step =
+            user.visit.as_ref().and_then(|visit| self.session.states[usize::from(visit.state)].websocket);
+        if let Some(step) = step.filter(|step| *step != SocketStep::Open) {
+            return self.message(user, step, now);
+        }
         let Sessions { session, recipes, writer, counts, tracer, .. } = self;
         let User { visit, rng, number, .. } = user;
         let visit = visit.as_mut().expect("the user is in a session");
@@ -271,6 +278,13 @@ impl Sessions {
             std::mem::swap(&mut visit.referer, &mut visit.location);
             visit.referer_host = visit.host;
         }
+        if step.is_some() {
+            // What follows is a page behind the one before, whatever is open beside it.
+            visit.websocket_host = written.host;
+            let state = u32::from(visit.state);
+            let slot = self.pend(written, RequestRole::Main { redirects: 0 }, now);
+            return (state, Ok(Some(slot)));
+        }
         visit.host = written.host;
         visit.location.clear();
         visit.location.push_str(written.target());
@@ -299,6 +313,7 @@ impl Sessions {
         };
         let (what, instead) = match outcome {
             Outcome::ExtractFailed => (Arc::clone(&names.form), "the page before has no such form"),
+            Outcome::WebSocketClosed => (Arc::clone(&names.none), "no WebSocket is open, after"),
             _ => (Arc::clone(&names.none), "it leads to another server or scheme"),
         };
         self.failures.note(failed, what, || format!("{instead}: {}", visit.page()));

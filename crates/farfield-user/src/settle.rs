@@ -88,8 +88,12 @@ impl<T: Transport> Reaction<'_, T> {
         sample.tcp = self.transport.tcp_stats(ConnectionKey { slot, serial: connection.serial });
         // The server would next read the content that it was not sent.
         let is_whole = connection.withheld.as_ref().is_none_or(|own| own.number != exchange.number);
-        let kept = reply.persistent && exchange.number + 1 < max && is_whole;
-        let unasked = unasked && kept;
+        let is_websocket = connection.protocol.is_websocket();
+        let upgrades = reply.status == 101 && self.users.itinerary.upgrades(&exchange.job);
+        let is_plain = !is_websocket && !upgrades;
+        let kept = upgrades || reply.persistent && (is_websocket || exchange.number + 1 < max && is_whole);
+        // What comes behind an upgrade is the server's first message.
+        let unasked = unasked && kept && is_plain;
         self.counters.load.unasked += u64::from(unasked);
         let mut unserved = None;
         if unasked || !kept {
@@ -106,7 +110,11 @@ impl<T: Transport> Reaction<'_, T> {
             unserved = Some(gone).filter(|gone| !gone.in_flight.is_empty());
         } else if connection.in_flight.is_empty() {
             self.connections.table.stop_limit(slot);
-            self.egress().give_back(slot);
+            match is_plain {
+                true => self.egress().give_back(slot),
+                false if upgrades => self.egress().begin_websocket(slot),
+                false => {}
+            }
         } else {
             self.connections.table.start_limit(slot, self.now);
         }
@@ -220,7 +228,7 @@ impl<T: Transport> Reaction<'_, T> {
             || matches!(outcome, Outcome::NoQuicVersion | Outcome::BadQuic);
         if user.unfinished == 0 {
             if self.connections.policy.policy.closes_early() {
-                self.egress().close_all(slot);
+                self.egress().close_requests(slot);
             }
             self.after_page(slot);
         } else {

@@ -17,7 +17,7 @@ impl Connections {
     /// [`flush_streams`](Self::flush_streams).
     pub fn write_request(&mut self, itinerary: &mut Itinerary, slot: ConnectionSlot) {
         match self.table.at(slot).protocol {
-            AnyProtocol::Http1(_) => {}
+            AnyProtocol::Http1(_) | AnyProtocol::WebSocket(_) => {}
             AnyProtocol::Http2(_) => self.write_frames(itinerary, slot),
             AnyProtocol::Http3(_) => self.write_bound(itinerary, slot),
         }
@@ -33,7 +33,7 @@ impl Connections {
     /// Hands what was written to streams to the transport, and what the protocol asks for beside it.
     pub fn flush_streams<T: Transport>(&mut self, transport: &mut T, now: Instant, slot: ConnectionSlot) {
         match self.table.at(slot).protocol {
-            AnyProtocol::Http1(_) => {}
+            AnyProtocol::Http1(_) | AnyProtocol::WebSocket(_) => {}
             AnyProtocol::Http2(_) => self.flush_frames(transport, slot),
             AnyProtocol::Http3(_) => self.flush_datagrams(transport, now, slot),
         }

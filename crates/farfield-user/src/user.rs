@@ -52,6 +52,8 @@ pub(crate) struct User {
     pub profiles: Profiles,
     /// Its place among those whose requests wait for streams; see the module `waiting`.
     pub watched: Option<Instant>,
+    /// Its WebSocket, which is one of its connections.
+    pub websocket: Option<ConnectionSlot>,
 }
 
 impl User {
@@ -74,6 +76,7 @@ impl User {
             visit: None,
             profiles: Profiles::default(),
             watched: None,
+            websocket: None,
         }
     }
 

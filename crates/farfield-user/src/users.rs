@@ -20,6 +20,7 @@ use farfield_base::{
 };
 use farfield_http::Head;
 use farfield_http::http1::Fields;
+use rand::Rng;
 use slab::Slab;
 use std::collections::BTreeSet;
 use std::ops::{Index, IndexMut};
@@ -218,6 +219,16 @@ impl Users {
     /// The head of the reply to `job` came to the user.
     pub fn receive_head(&mut self, slot: UserSlot, job: Job, now: Instant, head: Head, fields: Fields<'_>) {
         self.itinerary.head(&mut self.users[slot.index()], job, now, head, fields);
+    }
+
+    /// True if a message on the user's WebSocket is the one that `job` awaits.
+    pub fn is_awaited(&mut self, slot: UserSlot, job: Job, message: &[u8]) -> bool {
+        self.itinerary.is_awaited(&mut self.users[slot.index()], job, message)
+    }
+
+    /// Bytes of a message that the user's WebSocket keeps at most, and a seed for its masks.
+    pub fn websocket_limits(&mut self, slot: UserSlot) -> (usize, u64) {
+        (self.itinerary.body_limit(), self.users[slot.index()].rng.next_u64())
     }
 
     /// Bytes of the body of the reply to `job` came to the user: what they embed is queued.

@@ -13,6 +13,11 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
+    /// No fields.
+    pub const fn none() -> Fields<'a> {
+        Fields { rest: &[] }
+    }
+
     /// The fields of a whole head, which may have blank lines before it.
     pub(crate) fn of(head: &'a [u8]) -> Fields<'a> {
         let start = head.iter().position(|byte| !matches!(byte, b'\r' | b'\n')).unwrap_or(head.len());

@@ -137,7 +137,9 @@ pub(super) fn remedy(outcome: Outcome) -> &'static str {
         | Outcome::Truncated
         | Outcome::Unasked => "see that the target speaks HTTP/1",
         Outcome::StreamReset | Outcome::StreamRefused | Outcome::GoneAway => "the server's log may say why",
-        Outcome::BadFrame => "see that the target keeps to RFC 9113, or over HTTP/3 to RFC 9114",
+        Outcome::BadFrame => {
+            "see that the target keeps to RFC 9113, over HTTP/3 to RFC 9114, and on a WebSocket to RFC 6455"
+        }
         Outcome::NotHttp2 => "let the server speak HTTP/2, or write http = \"1.1\" (`--http 1.1`)",
         Outcome::NoQuicVersion => "let the server speak QUIC version 1, or write another `http` (`--http`)",
         Outcome::QuicIdle => "see that the server, and what lies before it, keeps answering on UDP",
@@ -145,6 +147,10 @@ pub(super) fn remedy(outcome: Outcome) -> &'static str {
         Outcome::Flooded => {
             "see why the server sends without end what leads to nothing: pings, settings, updates of keys"
         }
+        Outcome::WebSocketRefused => {
+            "see that the path is one of a WebSocket, and what the server wants to see: `Origin`, a cookie, a subprotocol"
+        }
+        Outcome::WebSocketClosed => "the server's log may say why it closed, or why it opened none",
         Outcome::BadQuic => "see that the target keeps to RFC 9000",
         Outcome::BodyTooLarge => "ask for smaller objects",
         Outcome::RedirectLoop => {

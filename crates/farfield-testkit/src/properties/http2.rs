@@ -147,7 +147,7 @@ impl Reading {
                 Seen::Failed(stream, reply, error)
             }
             Event::GoingAway => Seen::GoingAway(connection.goaway().0),
-            Event::Secured | Event::Failed(..) => panic!("{event:?} over HTTP/2"),
+            _ => panic!("{event:?} over HTTP/2"),
         };
         self.events.push(seen);
     }

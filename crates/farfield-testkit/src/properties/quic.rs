@@ -321,6 +321,7 @@ impl Ordeal {
                     assert_eq!(self.requests.get(&number), Some(&Fate::Open), "a reply to what was asked");
                 }
                 Event::Secured | Event::GoingAway | Event::NeedMore => {}
+                _ => panic!("{event:?} over HTTP/3"),
             }
             found += 1;
             assert!(found < 10 * AT_ONCE_MAX, "finding ends");

@@ -5,10 +5,13 @@ use super::data::Data;
 use super::field::FieldSpec;
 use super::replay::Replay;
 use super::state::StateSpec;
-use super::{Check, FormOf, Session, SessionError, SessionSpec, State, extract, names, path, template};
+use super::{
+    Check, FormOf, Session, SessionError, SessionSpec, State, extract, names, path, template, websocket,
+};
 use crate::distribution::Distribution;
 use crate::file::{FileError, Load};
 use farfield_base::random::Seed;
+use http::Method;
 use std::collections::BTreeSet;
 
 impl SessionSpec {
@@ -38,6 +41,7 @@ impl SessionSpec {
         for (number, state) in self.state.iter().enumerate() {
             state.check(&format!("state[{number}]"))?;
         }
+        websocket::check_opened(&self.state)?;
         let around = Around::of(self, &names)?;
         let route =
             path::resolve(&names, &around, self.path.as_ref(), self.entry.as_ref(), &self.transitions)?;
@@ -172,7 +176,11 @@ impl SessionSpec {
         let (conditions, repeat) = spec.course(names, &format!("state[{number}]"))?;
         Ok(State {
             name: spec.name.as_str().to_owned(),
-            method: spec.verb(),
+            websocket: spec.websocket,
+            method: match spec.websocket {
+                Some(_) => Method::GET,
+                None => spec.verb(),
+            },
             path: spec.path.as_ref().map(|path| text("path", path)).transpose()?,
             headers: headers.collect::<Result<_, _>>()?,
             body: body.map(|body| text("body", body)).transpose()?,

@@ -7,6 +7,7 @@ use super::field::FieldSpec;
 use super::query::{Css, QuerySpec};
 use super::template::Template;
 use super::upload::UploadSpec;
+use super::websocket::{self, SocketStep};
 use crate::distribution::TimesSpec;
 use crate::file::{FileError, Load, read};
 use crate::request::{PartError, Target, method};
@@ -32,7 +33,10 @@ pub struct StateSpec {
     /// Header fields beside those that HTTP itself needs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<FieldName, Template>,
-    /// The body.
+    /// The part of a WebSocket's life that the state is: `open`, `ask`, `send`, `await` or `close`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub websocket: Option<SocketStep>,
+    /// The body, or the message that is sent on a WebSocket.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<BodySpec>,
     /// A form of the page before, filled in and sent.
@@ -269,7 +273,11 @@ impl StateSpec {
     /// The first such key.
     pub fn check(&self, key: &str) -> Result<(), SessionError> {
         let refuse = |part: &str, sentence: &str| Err(SessionError::at(format!("{key}.{part}"), sentence));
+        if let Some(step) = self.websocket {
+            websocket::check(key, self, step)?;
+        }
         match (&self.path, &self.form) {
+            (None, None) if self.websocket.is_some() => {}
             (None, None) => {
                 return refuse("path", "there is nothing to ask for; write a `path`, or a `form`");
             }

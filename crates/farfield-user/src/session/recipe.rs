@@ -7,6 +7,7 @@ use crate::host::{self, HostName};
 use farfield_base::HostNumber;
 use farfield_http::http1::{RequestError, RequestHead, Version};
 use farfield_http::http2::{self, CommonFields};
+use farfield_traffic::session::websocket::SocketStep;
 use farfield_traffic::session::{Piece, State, Text};
 use http::Method;
 
@@ -14,6 +15,8 @@ use http::Method;
 #[derive(Debug, Clone)]
 pub(crate) struct Recipe {
     pub method: Method,
+    /// The part of a WebSocket's life that the state is, if it is one.
+    pub websocket: Option<SocketStep>,
     /// The host of a path that does not begin with a value.
     pub host: HostNumber,
     pub path: Option<Text>,
@@ -107,6 +110,7 @@ impl Recipe {
         .encode()?;
         Ok(Recipe {
             method: state.method.clone(),
+            websocket: state.websocket,
             host,
             fixed_path: path.as_ref().and_then(Text::constant).map(Box::from),
             path,

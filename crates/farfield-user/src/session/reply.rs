@@ -23,6 +23,7 @@ use farfield_base::{Ending, HostNumber, Instant, KeptExchange, Outcome};
 use farfield_http::Head;
 use farfield_http::http1::Fields;
 use farfield_traffic::session::extract::Wanted;
+use farfield_traffic::session::websocket::SocketStep;
 use farfield_traffic::session::{Extraction, PageLoad, State, ValueSource};
 use smallvec::SmallVec;
 use std::borrow::Cow;
@@ -66,6 +67,21 @@ pub(super) struct Intake {
     scanner: Option<Box<Scanner>>,
     /// The entry of an object that a cache may keep.
     kept: Option<Kept>,
+    /// The head has the connection upgraded to a WebSocket.
+    upgraded: bool,
+}
+
+impl Intake {
+    /// True if the head has the connection upgraded to a WebSocket.
+    pub fn is_upgraded(&self) -> bool {
+        self.upgraded
+    }
+
+    /// Keeps a message that was awaited, in memory that was used before if there is some.
+    pub fn keep_message(&mut self, message: &[u8], memory: Option<Vec<u8>>) {
+        self.body = memory.unwrap_or_default();
+        self.body.extend_from_slice(message);
+    }
 }
 
 /// Target of a redirect.
@@ -97,6 +113,7 @@ impl Sessions {
             traced.head(head, fields);
         }
         let visit = user.visit.as_mut().expect("the user is in a session");
+        intake.upgraded = head.status == 101 && written.part().is_some_and(|part| part.is_accepted(fields));
         if self.session.cookies && head.sets_cookie {
             let (cookies, date) = cookies(fields);
             let host = self.writer.servers.at(written.host).cookie_host();
@@ -119,6 +136,7 @@ impl Sessions {
         // A state that asks for such a status has it.
         let expected = &self.session.states[state].check.spec.status;
         if self.session.redirects > 0
+            && written.part().is_none()
             && !expected.as_ref().is_some_and(|statuses| statuses.have(head.status))
             && matches!(head.status, 301 | 302 | 303 | 307 | 308)
             && let Some(location) = fields.named("location").last()
@@ -406,6 +424,14 @@ impl Sessions {
         };
         if well != Outcome::Ok {
             return Judged::plain(well, names);
+        }
+        if state.websocket == Some(SocketStep::Open) && !intake.upgraded {
+            let instead = match status {
+                101 => "the reply does not answer the key of the request, or names an extension".to_owned(),
+                _ => format!("the server answers {status} and does not upgrade the connection"),
+            };
+            let refused = Judged::plain(Outcome::WebSocketRefused, names);
+            return Judged { instead: Some(instead), ..refused };
         }
         if intake.undecodable {
             return Judged::plain(Outcome::BadCoding, names);

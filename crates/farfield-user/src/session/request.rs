@@ -8,6 +8,7 @@ use super::recipe::{HostForm, Own, Recipe};
 use super::text::{Filling, TextContext};
 use super::urls::{Server, Servers};
 use super::visit::Visit;
+use super::websocket::{MESSAGE_METHOD, SocketPart, upgrade_fields};
 use crate::book::HttpVersion;
 use crate::book::Target;
 use crate::expect::is_expectation;
@@ -18,8 +19,11 @@ use farfield_base::{HostNumber, Instant};
 use farfield_http::http1::{Answering, RequestError};
 use farfield_http::http2::{self, RequestBlock};
 use farfield_http::http3;
+use farfield_http::websocket::Key;
+use farfield_traffic::session::websocket::SocketStep;
 use farfield_traffic::session::{FormOf, Piece, Text, UploadContent};
 use http::Method;
+use rand::Rng;
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -40,9 +44,35 @@ pub(crate) struct Written {
     /// Its Cookie field is its state's own.
     own_cookies: bool,
     version: HttpVersion,
+    /// The part of a WebSocket's life that it is, if it is one. The bytes of a message are its payload.
+    part: Option<SocketPart>,
 }
 
 impl Written {
+    /// A message for a WebSocket to `host`.
+    pub(super) fn message(payload: Bytes, host: HostNumber, part: SocketPart) -> Written {
+        Written {
+            bytes: payload,
+            line_at: 0,
+            target: (0, 0),
+            method: MESSAGE_METHOD,
+            host,
+            own_cookies: false,
+            version: HttpVersion::Http11,
+            part: Some(part),
+        }
+    }
+
+    /// The part of a WebSocket's life that it is, if it is one.
+    pub(super) fn part(&self) -> Option<&SocketPart> {
+        self.part.as_ref()
+    }
+
+    /// True if it is a message, which has no head.
+    pub fn is_message(&self) -> bool {
+        matches!(self.part, Some(SocketPart::Message { .. }))
+    }
+
     /// The target: path and query.
     pub fn target(&self) -> &str {
         std::str::from_utf8(self.target_bytes()).expect("targets are written in ASCII")
@@ -61,7 +91,8 @@ impl Written {
     /// The bytes of its body, if it asks for the server's word before them.
     pub fn expecting_bytes(&self) -> usize {
         let (_, body) = self.parts();
-        let expects = !body.is_empty()
+        let expects = !self.is_message()
+            && !body.is_empty()
             && self
                 .lines()
                 .any(|(name, line)| is_expectation(&name, line.get(name.len() + 1..).unwrap_or_default()));
@@ -98,7 +129,7 @@ impl Written {
 
     /// Its head, with the empty line, and its body.
     pub fn parts(&self) -> (&[u8], &[u8]) {
-        self.bytes.split_at(self.line_at as usize + 2)
+        self.bytes.split_at(if self.is_message() { 0 } else { self.line_at as usize + 2 })
     }
 
     /// Its header lines, each with its name in lower case.
@@ -113,6 +144,9 @@ impl Written {
     /// Its bytes on a connection that is kept (`persistent`) or not, where RFC 9112 section 9.3 wants that
     /// said.
     pub fn on(&self, persistent: bool) -> Option<Bytes> {
+        if let Some(part) = &self.part {
+            return part.frame(&self.bytes);
+        }
         let line: &[u8] = match (self.version, persistent) {
             (HttpVersion::Http11 | HttpVersion::Auto, false) => b"Connection: close\r\n",
             (HttpVersion::Http10, true) => b"Connection: keep-alive\r\n",
@@ -221,9 +255,17 @@ impl Writer {
         let target = target.as_deref().or(recipe.fixed_path.as_deref()).unwrap_or("/");
         let at = self.recipe_head(&recipe.method, recipe, (host, target.as_bytes()), &mut filling, jar);
         let body = std::mem::take(&mut self.scratch);
+        let key = (recipe.websocket == Some(SocketStep::Open)).then(|| {
+            let mut random = [0; 16];
+            filling.rng.fill_bytes(&mut random);
+            let key = Key::of(random);
+            upgrade_fields(&key, &mut self.arena);
+            key
+        });
         let has_body = recipe.body.is_some() || matches!(recipe.method.as_str(), "POST" | "PUT" | "PATCH");
-        let written = self.finish(&recipe.method, (host, at), has_body.then_some(&body[..]));
+        let mut written = self.finish(&recipe.method, (host, at), has_body.then_some(&body[..]));
         self.scratch = body;
+        written.part = key.map(|key| SocketPart::Open(Box::new(key)));
         Some(written)
     }
 
@@ -478,6 +520,7 @@ impl Writer {
             host,
             own_cookies: std::mem::take(&mut self.own_cookies),
             version: self.forms[host.index()].version,
+            part: None,
         }
     }
 }

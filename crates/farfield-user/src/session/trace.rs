@@ -310,6 +310,7 @@ impl Sessions {
             let form = sessions.session.states[usize::from(visit.state)].form;
             let form = form.map(|number| sessions.session.forms[usize::from(number)].name.as_str());
             let reason = match (outcome, form) {
+                (Outcome::WebSocketClosed, _) => "no WebSocket is open that it could go over".to_owned(),
                 (Outcome::ExtractFailed, Some(form)) => {
                     format!("the page before has no form {form:?}, which this state sends")
                 }

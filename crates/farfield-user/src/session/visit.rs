@@ -47,6 +47,8 @@ pub(crate) struct Visit {
     /// The target that was asked for last, path and query, and its host.
     pub location: String,
     pub host: HostNumber,
+    /// The host of the WebSocket that was opened last.
+    pub websocket_host: HostNumber,
     /// The page before, where requests name it, and its host.
     pub referer: String,
     pub referer_host: HostNumber,

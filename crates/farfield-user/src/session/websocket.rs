@@ -1,0 +1,166 @@
+//! WebSockets in sessions: the request that opens one, messages as a state writes them, and the message that a
+//! state awaits.
+
+use super::check;
+use super::recipe::Recipe;
+use super::request::{Writer, Written};
+use super::text::{Filling, TextContext};
+use super::{PendingRequest, RequestRole, Sessions};
+use crate::exchange::Job;
+use crate::slots::PendingSlot;
+use crate::user::User;
+use bytes::{Bytes, BytesMut};
+use farfield_base::{HostNumber, Instant, Outcome};
+use farfield_http::http1::Fields;
+use farfield_http::websocket::{FrameKind, Key, accepts, close_payload, write_frame};
+use farfield_traffic::session::websocket::SocketStep;
+use farfield_traffic::session::{Piece, Text};
+use http::Method;
+use rand::Rng;
+
+/// The part of a WebSocket's life that a written request is.
+#[derive(Debug, Clone)]
+pub(super) enum SocketPart {
+    /// The request that opens it, with this key.
+    Open(Box<Key>),
+    /// A message, and how its frame is written.
+    Message { step: SocketStep, kind: FrameKind, mask: [u8; 4] },
+}
+
+impl SocketPart {
+    /// The step of a session that it is.
+    pub fn step(&self) -> SocketStep {
+        match self {
+            SocketPart::Open(_) => SocketStep::Open,
+            SocketPart::Message { step, .. } => *step,
+        }
+    }
+
+    /// Bytes of a frame with this payload; none of what opens a WebSocket, or only awaits a message.
+    pub fn frame(&self, payload: &[u8]) -> Option<Bytes> {
+        let SocketPart::Message { step, kind, mask } = self else { return None };
+        if *step == SocketStep::Await {
+            return None;
+        }
+        let mut frame = Vec::new();
+        write_frame(*kind, payload, *mask, &mut frame);
+        Some(frame.into())
+    }
+
+    /// True if a head with these fields opens the WebSocket.
+    pub fn is_accepted(&self, fields: Fields<'_>) -> bool {
+        if let SocketPart::Open(key) = self { accepts(key, fields) } else { false }
+    }
+}
+
+/// The fields of a request that opens a WebSocket with `key`.
+pub(super) fn upgrade_fields(key: &Key, out: &mut BytesMut) {
+    out.extend_from_slice(
+        b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ",
+    );
+    out.extend_from_slice(key.as_bytes());
+    out.extend_from_slice(b"\r\n");
+}
+
+/// True if a message of this text is sent as bytes: a file that is no text.
+fn is_binary(text: &Text) -> bool {
+    text.0.iter().any(|piece| matches!(piece, Piece::Bytes(_)))
+}
+
+impl Writer {
+    /// Writes the message of a state, for a WebSocket to `host`.
+    fn message(
+        &mut self,
+        recipe: &Recipe,
+        (step, host): (SocketStep, HostNumber),
+        mut filling: Filling<'_>,
+    ) -> Written {
+        let mut payload = BytesMut::new();
+        if step == SocketStep::Close {
+            payload.extend_from_slice(&close_payload(1000));
+        }
+        if let Some(text) = &recipe.body {
+            filling.write(text, TextContext::Body, &mut payload);
+        }
+        let is_text =
+            || !recipe.body.as_ref().is_some_and(is_binary) && std::str::from_utf8(&payload).is_ok();
+        let kind = match step {
+            SocketStep::Close => FrameKind::Close,
+            _ if is_text() => FrameKind::Text,
+            _ => FrameKind::Binary,
+        };
+        let mask = filling.rng.next_u32().to_ne_bytes();
+        let part = SocketPart::Message { step, kind, mask };
+        Written::message(payload.freeze(), host, part)
+    }
+}
+
+impl Sessions {
+    /// Writes the message of the state that the user is at, or notes why there is none.
+    pub(super) fn message(
+        &mut self,
+        user: &mut User,
+        step: SocketStep,
+        now: Instant,
+    ) -> (u32, Result<Option<PendingSlot>, Outcome>) {
+        let is_open = user.websocket.is_some();
+        let User { visit, rng, number, .. } = &mut *user;
+        let visit = visit.as_mut().expect("the user is in a session");
+        visit.turn_page();
+        let state = visit.state;
+        if !is_open {
+            visit.failed = true;
+            let outcome = Outcome::WebSocketClosed;
+            self.trace_not_asked(user, outcome);
+            self.note_unwritten(user, now, outcome);
+            return (state.into(), Err(outcome));
+        }
+        let Sessions { session, recipes, writer, .. } = self;
+        let host = visit.websocket_host;
+        let filling = Filling { visit, session, user: *number, rng };
+        let written = writer.message(&recipes[usize::from(state)], (step, host), filling);
+        let kind = RequestRole::Main { redirects: 0 };
+        let slot = self.pend(written, kind, now);
+        (state.into(), Ok(Some(slot)))
+    }
+
+    /// The part of a WebSocket's life that a pending request is, if it is one.
+    pub(crate) fn socket_step(&self, slot: PendingSlot) -> Option<SocketStep> {
+        self.pending[slot.index()].written.part().map(SocketPart::step)
+    }
+
+    /// True if sessions open WebSockets.
+    pub(crate) fn open_websockets(&self) -> bool {
+        self.session.states.iter().any(|state| state.websocket.is_some())
+    }
+
+    /// True if the reply to a pending request has its connection upgraded.
+    pub(crate) fn upgrades(&self, slot: PendingSlot) -> bool {
+        self.pending[slot.index()].intake.is_upgraded()
+    }
+
+    /// Bytes of a body that are kept at most.
+    pub(crate) fn body_limit(&self) -> usize {
+        self.session.body_limit
+    }
+
+    /// True if a message is the one that the user's state awaits, which is kept for it then.
+    pub(crate) fn is_awaited(&mut self, user: &mut User, job: Job, message: &[u8]) -> bool {
+        let PendingRequest { intake, traced, .. } = &mut self.pending[job.written().index()];
+        let User { visit, rng, number, .. } = user;
+        let visit = visit.as_mut().expect("the user is in a session");
+        let state = &self.session.states[usize::from(visit.state)];
+        let mut filling = Filling { visit, session: &self.session, user: *number, rng };
+        if !check::unmet(&state.check, message, &mut filling).is_empty() {
+            return false;
+        }
+        if let Some(traced) = traced {
+            traced.body(message);
+        }
+        intake.keep_message(message, self.bodies.pop());
+        true
+    }
+}
+
+/// The method of a message, which has none: it is as that of a request that must not be sent twice.
+pub(super) const MESSAGE_METHOD: Method = Method::POST;

@@ -1,0 +1,346 @@
+//! WebSockets of users (RFC 6455): the connection that a state opens and later ones use, messages as they
+//! come, and the end of it.
+//!
+//! A user has one at a time. It is none of the connections that requests go over: it counts against no
+//! bound on them, goes to no pool, and lives until a state closes it, its session is over, or the server
+//! closes. On it one message is asked or awaited at a time, which is a request as any other to the rest of the
+//! population. What comes while nothing is awaited is kept, up to a bound, for a state that awaits.
+
+use crate::any_protocol::AnyProtocol;
+use crate::connections::Connections;
+use crate::egress::Egress;
+use crate::exchange::{Exchange, Job};
+use crate::protocol::{Protocol, Reading};
+use crate::reaction::Reaction;
+use crate::slots::{ConnectionSlot, UserSlot};
+use crate::transport::{ConnectionKey, Transport, Wake};
+use farfield_base::{Detail, Ending, Instant, Outcome, Rule, Sender, Signal, Stamp};
+use farfield_http::Event;
+use farfield_http::http1::{Fields, Reply};
+use farfield_http::http2::Heads;
+use farfield_http::websocket::{
+    FrameKind, Incoming, MaskSource, Message, MessageReader, close_payload, write_frame,
+};
+use farfield_traffic::session::websocket::SocketStep;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Messages that are kept while none is awaited, and their bytes.
+const EARLY_MAX: usize = 64;
+const EARLY_BYTES: usize = 64 << 10;
+/// The code with which users close: all is well (RFC 6455 section 7.4.1).
+const NORMAL_CLOSURE: u16 = 1000;
+
+/// One end of a WebSocket.
+#[derive(Debug)]
+pub(crate) struct WebSocket {
+    reader: MessageReader,
+    masks: MaskSource,
+    /// Arrival of the first byte of the message that comes, or came last.
+    begun: Instant,
+    /// Messages since the last that was awaited.
+    early: VecDeque<(Message, Box<[u8]>)>,
+    early_bytes: usize,
+    /// The early message that the state which awaits now has found.
+    found: Option<Message>,
+    /// A Close frame went out.
+    is_closing: bool,
+}
+
+impl WebSocket {
+    /// A WebSocket that is open, and keeps up to `kept_max` bytes of a message of at most `bytes_max`.
+    fn new(kept_max: usize, bytes_max: u64, masks: MaskSource) -> WebSocket {
+        WebSocket {
+            reader: MessageReader::new(kept_max, bytes_max),
+            masks,
+            begun: Instant::ZERO,
+            early: VecDeque::new(),
+            early_bytes: 0,
+            found: None,
+            is_closing: false,
+        }
+    }
+
+    /// Keeps the message that is whole for a state to come; whether an older one had to go for it.
+    fn keep(&mut self, message: Message) -> bool {
+        let payload: Box<[u8]> = self.reader.payload().into();
+        self.early_bytes += payload.len();
+        self.early.push_back((message, payload));
+        let mut is_over = false;
+        while self.early.len() > EARLY_MAX || self.early_bytes > EARLY_BYTES {
+            let Some((_, payload)) = self.early.pop_front() else { break };
+            self.early_bytes -= payload.len();
+            is_over = true;
+        }
+        is_over
+    }
+
+    /// Forgets the messages that came before now.
+    fn forget_early(&mut self) {
+        self.early = VecDeque::new();
+        self.early_bytes = 0;
+    }
+}
+
+impl Protocol for WebSocket {
+    fn read<'b>(
+        &mut self,
+        _reading: &mut Reading<'_>,
+        _in_flight: &mut [Exchange],
+        now: Instant,
+        bytes: &'b [u8],
+    ) -> Result<(usize, Event<'b>), Ending> {
+        let mut used = 0;
+        loop {
+            let (taken, incoming) = self.reader.read(&bytes[used..]).map_err(|violation| Ending {
+                outcome: violation.outcome(),
+                detail: violation.detail().map(Arc::new),
+            })?;
+            used += taken;
+            let event = match incoming {
+                Incoming::Begun => {
+                    self.begun = now;
+                    continue;
+                }
+                Incoming::NeedMore => Event::NeedMore,
+                Incoming::Message(message) => Event::Message(message),
+                Incoming::Ping => Event::Ping,
+                Incoming::Close(code) => Event::Close(code),
+            };
+            return Ok((used, event));
+        }
+    }
+
+    fn fields<'a>(&'a self, _heads: &'a Heads, _taken: &'a [u8]) -> Fields<'a> {
+        Fields::none()
+    }
+
+    fn so_far(&self, _in_flight: &[Exchange], _number: u32) -> Option<Reply> {
+        None
+    }
+
+    fn has_streams(&self) -> bool {
+        false
+    }
+
+    fn takes_more(&self, _in_flight: &[Exchange]) -> bool {
+        false
+    }
+
+    fn is_over(&self) -> bool {
+        true
+    }
+
+    fn ending_of(&self, _exchange: &Exchange, ending: &Ending) -> Ending {
+        match ending.outcome {
+            Outcome::ClosedUnanswered => Ending { outcome: Outcome::WebSocketClosed, ..ending.clone() },
+            _ => ending.clone(),
+        }
+    }
+}
+
+impl Connections {
+    /// Makes an open connection a WebSocket, whose user's messages are masked by `seed`.
+    fn begin_websocket(&mut self, slot: ConnectionSlot, kept_max: usize, seed: u64) {
+        let bytes_max = self.readers.limits.body_bytes;
+        let socket = WebSocket::new(kept_max, bytes_max, MaskSource::of(seed));
+        self.table.at_mut(slot).protocol = AnyProtocol::WebSocket(Box::new(socket));
+    }
+
+    /// Sends a frame that no request is.
+    fn send_control<T: Transport>(
+        &mut self,
+        transport: &mut T,
+        slot: ConnectionSlot,
+        (kind, payload): (FrameKind, &[u8]),
+    ) {
+        let key = self.table.key(slot);
+        let connection = self.table.at_mut(slot);
+        let Some(socket) = connection.protocol.websocket() else { return };
+        socket.is_closing |= kind == FrameKind::Close;
+        let mut frame = Vec::new();
+        write_frame(kind, payload, socket.masks.next_mask(), &mut frame);
+        match &mut connection.tls {
+            None => {
+                connection.answers.count(frame.len());
+                self.buffers.send(transport, key, &frame);
+            }
+            Some(session) => {
+                session.seal(&frame);
+                connection.answers.count(self.buffers.take_records(session));
+                self.buffers.send_records(session, transport, key);
+            }
+        }
+    }
+
+    /// Says on a WebSocket that is about to be closed that the user leaves, unless an end has said so.
+    pub fn close_websocket<T: Transport>(&mut self, transport: &mut T, slot: ConnectionSlot) {
+        let connection = self.table.at_mut(slot);
+        let is_ending = connection.ending;
+        if connection.protocol.websocket().is_some_and(|socket| !socket.is_closing) && !is_ending {
+            self.send_control(transport, slot, (FrameKind::Close, &close_payload(NORMAL_CLOSURE)));
+        }
+    }
+}
+
+impl<T: Transport> Egress<'_, T> {
+    /// The user's connection has been upgraded, in place of the WebSocket that it had, if it had one.
+    pub(crate) fn begin_websocket(&mut self, slot: ConnectionSlot) {
+        let user = self.connections.table.at(slot).user;
+        self.end_websocket(user);
+        let (kept_max, seed) = self.users.websocket_limits(user);
+        self.connections.begin_websocket(slot, kept_max, seed);
+        self.users[user].websocket = Some(slot);
+        self.counters.load.websockets.opened += 1;
+    }
+
+    /// Closes the user's WebSocket, if it has one.
+    pub(crate) fn end_websocket(&mut self, user: UserSlot) {
+        if let Some(slot) = self.users.find(user).and_then(|user| user.websocket) {
+            self.drop_connection(slot);
+        }
+    }
+
+    /// Sends a message of a user's, or begins to await one; false if the user has no WebSocket.
+    pub(crate) fn send_message(&mut self, user: UserSlot, job: Job, step: SocketStep) -> bool {
+        let Some(slot) = self.users[user].websocket else { return false };
+        self.bind(slot, job);
+        let key = self.connections.table.key(slot);
+        if step == SocketStep::Await {
+            self.await_message(slot, job);
+            return true;
+        }
+        if step == SocketStep::Ask
+            && let Some(socket) = self.connections.table.at_mut(slot).protocol.websocket()
+        {
+            socket.forget_early();
+        }
+        self.counters.load.websockets.sent += u64::from(step != SocketStep::Close);
+        self.send_last_bound(slot);
+        match step {
+            SocketStep::Send => self.transport.wake_at(self.now, Wake::Leave(key)),
+            SocketStep::Close => {
+                if let Some(socket) = self.connections.table.at_mut(slot).protocol.websocket() {
+                    socket.is_closing = true;
+                }
+            }
+            SocketStep::Open | SocketStep::Ask | SocketStep::Await => {}
+        }
+        true
+    }
+
+    /// Looks for the message that `job` awaits among those that came before. Nothing was sent for it, so it
+    /// takes no number on the connection.
+    fn await_message(&mut self, slot: ConnectionSlot, job: Job) {
+        let key = self.connections.table.key(slot);
+        let connection = self.connections.table.at_mut(slot);
+        connection.requests -= 1;
+        let user = connection.user;
+        let Some(socket) = connection.protocol.websocket() else { return };
+        while let Some((message, payload)) = socket.early.pop_front() {
+            socket.early_bytes -= payload.len();
+            if self.users.is_awaited(user, job, &payload) {
+                socket.found = Some(message);
+                self.transport.wake_at(self.now, Wake::Leave(key));
+                return;
+            }
+            self.counters.load.websockets.passed_over += 1;
+        }
+    }
+}
+
+impl<T: Transport> Reaction<'_, T> {
+    /// A message came.
+    pub(crate) fn handle_message(&mut self, key: ConnectionKey, message: Message) {
+        let Some(connection) = self.connections.table.find(key) else { return };
+        let (user, first) = (connection.user, connection.in_flight.first().copied());
+        let Some(socket) = connection.protocol.websocket() else { return };
+        self.counters.load.websockets.received += 1;
+        let step = first.and_then(|own| self.users.itinerary.socket_step(&own.job));
+        match (first, step) {
+            (Some(exchange), Some(step)) if step.awaits() && socket.found.is_none() => {
+                if self.users.is_awaited(user, exchange.job, socket.reader.payload()) {
+                    let begun = socket.begun;
+                    socket.forget_early();
+                    return self.end_awaiting(key, message, begun);
+                }
+                self.counters.load.websockets.passed_over += 1;
+            }
+            _ => self.counters.load.websockets.lost += u64::from(socket.keep(message)),
+        }
+    }
+
+    /// The message that was awaited is there, whose first byte came at `begun`.
+    fn end_awaiting(&mut self, key: ConnectionKey, message: Message, begun: Instant) {
+        let Some(connection) = self.connections.table.find(key) else { return };
+        let Some(exchange) = connection.in_flight.first_mut() else { return };
+        if let Some(sent) = exchange.sent.instant() {
+            exchange.first_byte = Stamp::at(begun.max(sent));
+        }
+        let at = exchange.end_at(self.now);
+        let Message { bytes, wire_bytes, .. } = message;
+        let reply = Reply { status: 0, persistent: true, body_bytes: bytes, reply_bytes: wire_bytes };
+        self.at(at).complete(key.slot, reply, false);
+    }
+
+    /// Ends what waits for nothing on a WebSocket: a message that is sent and not answered, or one that had
+    /// come before it was awaited. Whether the connection is one.
+    pub(crate) fn end_unawaited(&mut self, key: ConnectionKey) -> bool {
+        let Some(connection) = self.connections.table.find(key) else { return false };
+        let Some(socket) = connection.protocol.websocket() else { return false };
+        let found = socket.found.take();
+        let Some(exchange) = connection.in_flight.first_mut() else { return true };
+        let is_sent = self.users.itinerary.socket_step(&exchange.job) == Some(SocketStep::Send);
+        match found {
+            Some(message) => self.end_awaiting(key, message, self.now),
+            None if is_sent => {
+                // Nobody waits for anything: a success without a time.
+                exchange.progress.leave_unanswered();
+                let at = exchange.end_at(self.now);
+                let reply = Reply { status: 0, persistent: true, body_bytes: 0, reply_bytes: 0 };
+                self.at(at).complete(key.slot, reply, false);
+            }
+            None => {}
+        }
+        true
+    }
+
+    /// The server asks for a sign of life.
+    pub(crate) fn handle_ping(&mut self, key: ConnectionKey) {
+        let Some(connection) = self.connections.table.find(key) else { return };
+        let Some(socket) = connection.protocol.websocket() else { return };
+        let payload = socket.reader.control().to_vec();
+        self.connections.send_control(self.transport, key.slot, (FrameKind::Pong, &payload));
+        self.end_if_unread(key);
+    }
+
+    /// The server closes the WebSocket, or answers that the user does.
+    pub(crate) fn handle_close(&mut self, key: ConnectionKey, code: Option<u16>) {
+        let Some(connection) = self.connections.table.find(key) else { return };
+        let first = connection.in_flight.first().copied();
+        let Some(socket) = connection.protocol.websocket() else { return };
+        let reason = socket.reader.control().get(2..).unwrap_or_default().to_vec();
+        let step = first.and_then(|own| self.users.itinerary.socket_step(&own.job));
+        if step == Some(SocketStep::Close) {
+            if let Some(exchange) = connection.in_flight.first_mut()
+                && let Some(sent) = exchange.sent.instant()
+            {
+                exchange.first_byte = Stamp::at(self.now.max(sent));
+            }
+            let at = first.map_or(self.now, |own| own.end_at(self.now));
+            let wire_bytes = 2 + code.map_or(0, |_| 2) + reason.len() as u64;
+            let reply =
+                Reply { status: 0, persistent: false, body_bytes: wire_bytes - 2, reply_bytes: wire_bytes };
+            return self.at(at).complete(key.slot, reply, false);
+        }
+        let answer = code.map(close_payload);
+        let answer = answer.as_ref().map_or(&[][..], |code| &code[..]);
+        self.connections.send_control(self.transport, key.slot, (FrameKind::Close, answer));
+        self.counters.load.websockets.closed += 1;
+        let detail = match code {
+            Some(code) => Detail::sent(Signal::CloseWebSocket, code.into(), Sender::Server).with(&reason),
+            None => Detail::broken(Rule::new("the server closes without a code", "")),
+        };
+        self.lose(key.slot, Ending::because(Outcome::WebSocketClosed, detail));
+    }
+}
