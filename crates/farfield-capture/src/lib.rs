@@ -67,6 +67,7 @@ mod table;
 mod tls;
 mod tracked;
 mod transaction;
+mod websocket;
 
 pub use connection::{Connection, Direction, End, Side};
 pub use events::ReplyEvents;
@@ -77,3 +78,4 @@ pub use options::{Options, ServerFilter};
 pub use rebuild::{Capture, CaptureError, Sink, read, read_into};
 pub use secrets::Secrets;
 pub use transaction::{Transaction, TransactionState};
+pub use websocket::{Answer, SocketMessage};

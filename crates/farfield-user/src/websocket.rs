@@ -292,7 +292,11 @@ impl<T: Transport> Reaction<'_, T> {
         let Some(exchange) = connection.in_flight.first_mut() else { return true };
         let is_sent = self.users.itinerary.socket_step(&exchange.job) == Some(SocketStep::Send);
         match found {
-            Some(message) => self.end_awaiting(key, message, self.now),
+            Some(message) => {
+                // It was there when it was wanted: nobody has waited.
+                let due = exchange.job.due;
+                self.at(due).end_awaiting(key, message, due);
+            }
             None if is_sent => {
                 // Nobody waits for anything: a success without a time.
                 exchange.progress.leave_unanswered();

@@ -139,7 +139,10 @@ pub fn errors(sides: Sides<'_>, time: TimeKind) -> TimeErrors {
     packets.extend(alone(sides, time));
     let mut samples = of_samples(sides, time, SampleCause::is_out_of_reach);
     let holds_all = sides.run.captures_all && sides.capture.limits.cut_short.is_none();
-    let beyond: fn(SampleCause) -> bool = if holds_all { |_| false } else { SampleCause::is_beyond_capture };
+    let beyond: fn(SampleCause) -> bool = match holds_all {
+        true => |cause| cause == SampleCause::CameBefore,
+        false => |cause| cause == SampleCause::CameBefore || cause.is_beyond_capture(),
+    };
     let reachable = of_samples(sides, time, beyond).len();
     samples.sort_unstable();
     packets.sort_unstable();

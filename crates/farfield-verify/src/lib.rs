@@ -36,6 +36,7 @@ mod set_aside;
 pub mod tables;
 pub mod times;
 pub mod verification;
+mod websockets;
 
 pub use findings::Finding;
 pub use paths::PathDelay;

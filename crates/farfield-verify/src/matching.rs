@@ -35,6 +35,8 @@ const NEAREST_NS: i64 = 100_000_000;
 pub enum SampleCause {
     /// It was never sent: its connection failed, or it was dropped or not reached.
     NotSent,
+    /// A message on a WebSocket that had come when it was awaited: nothing was sent, and no time went by.
+    CameBefore,
     /// Sent before the capture's first packet or after its last.
     OutsideCapture,
     /// The capture has no packets of its client.
@@ -56,7 +58,7 @@ impl SampleCause {
 
     /// True if no packet could be matched with it.
     pub(crate) fn is_out_of_reach(self) -> bool {
-        self.is_beyond_capture() || self == SampleCause::CaptureLossy
+        self.is_beyond_capture() || matches!(self, SampleCause::CaptureLossy | SampleCause::CameBefore)
     }
 }
 
@@ -70,6 +72,8 @@ pub enum TransactionCause {
     NotOfRun,
     /// Not answered, and sent again by the run on another connection, as its summary says.
     Resent,
+    /// The Close of a WebSocket whose user leaves, which no request asked for.
+    Farewell,
     /// The run did not keep all samples.
     NotKept,
     /// The capture lacks packets of its connection, so that its number is uncertain.
@@ -85,6 +89,7 @@ impl TransactionCause {
             TransactionCause::OutsideRun => "outside-run",
             TransactionCause::NotOfRun => "not-of-run",
             TransactionCause::Resent => "resent",
+            TransactionCause::Farewell => "farewell",
             TransactionCause::NotKept => "not-kept",
             TransactionCause::CaptureLossy => "capture-lossy",
             TransactionCause::Unexplained => "unexplained",
@@ -97,6 +102,7 @@ impl SampleCause {
     pub const fn name(self) -> &'static str {
         match self {
             SampleCause::NotSent => "not-sent",
+            SampleCause::CameBefore => "came-before",
             SampleCause::OutsideCapture => "outside-capture",
             SampleCause::NotCaptured => "not-captured",
             SampleCause::CaptureLossy => "capture-lossy",
@@ -347,6 +353,8 @@ fn transactions_alone(
             TransactionCause::OutsideRun
         } else if !is_of_run && run.connections.is_some() {
             TransactionCause::NotOfRun
+        } else if transaction.message.as_ref().is_some_and(|message| message.is_close) {
+            TransactionCause::Farewell
         } else if !run.all_kept {
             TransactionCause::NotKept
         } else if is_cut(transaction) && resent > 0 {

@@ -7,6 +7,7 @@ use crate::concurrency::closed_ns;
 use crate::errors::Sides;
 use crate::matching::Pair;
 use crate::run::Asked;
+use crate::websockets;
 use farfield_base::{HostNumber, Sample};
 use farfield_capture::{Transaction, authority_hash};
 use schemars::JsonSchema;
@@ -57,7 +58,8 @@ pub fn policy(sides: Sides<'_>, asked: Option<&Asked>) -> PolicyStats {
     let hosts = hosts_of_connections(sides);
     stats.astray = astray(sides, &hosts);
     stats.misaddressed = misaddressed(sides, authorities);
-    for captured in sides.matching.connections.values() {
+    let websockets = websockets::connections(sides.capture);
+    for captured in sides.matching.connections.values().filter(|own| !websockets.contains(own)) {
         let requests = sides.capture.connections[*captured as usize].requests;
         stats.requests_max = stats.requests_max.max(requests);
         stats.overused += u64::from(asked.is_some_and(|asked| requests > asked.requests_max));
@@ -68,7 +70,7 @@ pub fn policy(sides: Sides<'_>, asked: Option<&Asked>) -> PolicyStats {
     stats.depth_max = depth_max(of_run);
     let shares = asked.is_some_and(|asked| asked.shares);
     if !shares {
-        let most = parallel(sides, &users, &hosts);
+        let most = parallel(sides, (&users, &hosts), &websockets);
         stats.parallel_max = most.iter().copied().max().unwrap_or(0);
         let over = |most: &&u64| asked.is_some_and(|asked| **most > u64::from(asked.parallel));
         stats.parallel_over = most.iter().filter(over).count() as u64;
@@ -98,7 +100,8 @@ fn other_users(sides: Sides<'_>) -> u64 {
 fn depth_max<'a>(transactions: impl Iterator<Item = &'a Transaction>) -> u32 {
     let mut waiting: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
     let mut most = 0;
-    for transaction in transactions {
+    // Messages of a WebSocket may go unanswered.
+    for transaction in transactions.filter(|transaction| transaction.message.is_none()) {
         let ends = waiting.entry(transaction.connection).or_default();
         ends.retain(|end| *end > transaction.request_first.0);
         ends.push(transaction.reply_last.map_or(u64::MAX, |at| at.0));
@@ -153,14 +156,15 @@ fn misaddressed(sides: Sides<'_>, authorities: &[Option<String>]) -> u64 {
 /// An instant at which there is one connection more, or less.
 type Step = (i64, i64);
 
-/// The most connections that each user had open at once to one host.
+/// The most connections that each user had open at once to one host, beside WebSockets.
 fn parallel(
     sides: Sides<'_>,
-    users: &BTreeMap<u32, BTreeSet<u32>>,
-    hosts: &BTreeMap<u32, BTreeSet<HostNumber>>,
+    (users, hosts): (&BTreeMap<u32, BTreeSet<u32>>, &BTreeMap<u32, BTreeSet<HostNumber>>),
+    websockets: &BTreeSet<u32>,
 ) -> Vec<u64> {
     let mut events: BTreeMap<(u32, Option<HostNumber>), Vec<Step>> = BTreeMap::new();
-    for (number, captured) in &sides.matching.connections {
+    let of_requests = sides.matching.connections.iter().filter(|(_, own)| !websockets.contains(own));
+    for (number, captured) in of_requests {
         let connection = &sides.capture.connections[*captured as usize];
         let from = sides.frame.run_ns(connection.syn.unwrap_or(connection.first));
         // One on which the server takes no more requests is no user's any more.

@@ -42,7 +42,7 @@ const WORKERS_APART_NS: f64 = 5e9;
 
 /// Numbers that neither samples nor packets show, by their place in the document, and why. A place stands for
 /// all that is below it; what of it can be compared is.
-pub const LEFT_OUT: [(&str, &str); 29] = [
+pub const LEFT_OUT: [(&str, &str); 30] = [
     ("schema_version", "the form of the document, which its reader looks at"),
     (
         "phases.drain_ns",
@@ -64,6 +64,7 @@ pub const LEFT_OUT: [(&str, &str); 29] = [
     ("http.alternatives", "attempts that ended without a request"),
     ("http2.refused", "a request that was sent again is one sample"),
     ("content", "bytes before and after a coding are not in samples"),
+    ("websockets", "messages that nobody awaited are in no sample"),
     ("generator.processors", "the machine's"),
     ("generator.worker_busy", "processor time"),
     ("generator.cpu_ns", "processor time"),

@@ -140,6 +140,7 @@ pub fn is_answered(outcome: Outcome) -> bool {
             | Outcome::RedirectLoop
             | Outcome::RedirectElsewhere
             | Outcome::BadCoding
+            | Outcome::WebSocketRefused
     )
 }
 

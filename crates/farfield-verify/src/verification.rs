@@ -15,6 +15,7 @@ use crate::paths;
 use crate::policy::{self, PolicyStats};
 use crate::run::{Asked, RunRecord};
 use crate::times::{TimeKind, is_answered};
+use crate::websockets;
 use farfield_base::{Outcome, Sample, SpokenVersion};
 use farfield_capture::{Capture, End, Transaction};
 use schemars::JsonSchema;
@@ -249,14 +250,17 @@ pub fn verify(
     }
     let by_paths = at_clients.is_some();
     let capture = at_clients.as_ref().unwrap_or(capture);
-    let sides = Sides { samples, capture, run, frame: &frame, matching: &matching };
+    let seen = CaptureSummary { by_paths, ..capture_summary(capture, &matching) };
+    let settled = websockets::settled(samples, capture, &matching, &frame);
+    let (capture, matched) = settled.as_ref().map_or((capture, &matching), |(capture, own)| (capture, own));
+    let sides = Sides { samples, capture, run, frame: &frame, matching: matched };
     let (load, flows) = load::found(sides, asked);
     let mut verification = Verification {
         schema_version: SCHEMA_VERSION,
         agrees: true,
         findings: Vec::new(),
         limits,
-        capture: CaptureSummary { by_paths, ..capture_summary(capture, &matching) },
+        capture: seen,
         clocks,
         matched: matched_counts(sides),
         times: TimeKind::ALL.into_iter().map(|time| errors::errors(sides, time)).collect(),

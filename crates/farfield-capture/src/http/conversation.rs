@@ -11,6 +11,7 @@ use crate::events::EventBody;
 use crate::instant::UnixNs;
 use crate::stream::{Next, Piece, StreamOffset};
 use crate::transaction::{Transaction, TransactionState};
+use crate::websocket::{Frames, SocketMessage, Turn};
 use std::collections::VecDeque;
 
 /// Bounds of what is read.
@@ -49,6 +50,8 @@ struct Exchange {
     body_bytes: u64,
     reply_bytes: u64,
     events: EventBody,
+    /// Of a message on a WebSocket.
+    message: Option<Box<SocketMessage>>,
     pipelined: bool,
     lossy: bool,
     not_http: bool,
@@ -78,6 +81,8 @@ struct Shared {
     /// A reply has ended since the connection or the capture began.
     settled: bool,
     tunnel: bool,
+    /// The frames of the client and the server, once the connection is a WebSocket.
+    frames: Option<Box<[Frames; 2]>>,
     not_http: bool,
     counts: HttpCounts,
 }
@@ -106,6 +111,7 @@ impl Conversation {
             doubtful: !from_start,
             settled: from_start,
             tunnel: false,
+            frames: None,
             not_http: false,
             counts: HttpCounts::default(),
         };
@@ -138,7 +144,9 @@ impl Conversation {
 
     fn settle(&mut self) {
         self.shared.replies_lost = self.replies.is_lost();
-        if self.shared.not_http || self.shared.tunnel {
+        if self.shared.frames.is_some() {
+            self.requests.enter_tunnel();
+        } else if self.shared.not_http || self.shared.tunnel {
             self.requests.ignore();
             self.replies.ignore();
         }
@@ -163,7 +171,8 @@ impl Conversation {
     pub fn poll_transaction(&mut self, connection: u32, ended: bool) -> Option<Transaction> {
         let shared = &mut self.shared;
         let front = shared.exchanges.front()?;
-        let done = front.request_done && front.reply_done;
+        let is_answered = front.message.is_some() && front.reply_first.is_some();
+        let done = front.request_done && (front.reply_done || ended && is_answered);
         if !done && !ended {
             return None;
         }
@@ -191,6 +200,7 @@ impl Conversation {
             status: exchange.status,
             body_bytes: exchange.body_bytes,
             reply_bytes: exchange.reply_bytes,
+            message: exchange.message,
             events: exchange.events.end(exchange.reply_last.filter(|_| exchange.reply_done)),
             state,
         })
@@ -226,6 +236,7 @@ impl Shared {
             body_bytes: 0,
             reply_bytes: 0,
             events: EventBody::default(),
+            message: None,
             pipelined,
             lossy: self.doubtful,
             not_http: false,
@@ -264,6 +275,57 @@ impl Shared {
             exchange.target = String::from_utf8_lossy(target).into_owned();
             exchange.authority = line.authority;
         }
+    }
+
+    /// A message of the client's begins, or ends.
+    fn turn_of_client(&mut self, turn: Turn, at: UnixNs) {
+        match turn {
+            Turn::Begins(message) => {
+                self.end_answers();
+                let exchange = self.add(at);
+                exchange.pipelined = false;
+                let is_close = message.is_close;
+                exchange.message = Some(Box::new(SocketMessage { is_close, ..SocketMessage::default() }));
+            }
+            Turn::Ends(_) => {
+                if let Some(exchange) = self.exchanges.back_mut() {
+                    (exchange.request_last, exchange.request_done) = (at, true);
+                }
+            }
+            Turn::Lost => self.lose_messages(),
+        }
+    }
+
+    /// A message of the server's begins, or ends.
+    fn turn_of_server(&mut self, turn: Turn, at: UnixNs) {
+        match turn {
+            Turn::Begins(_) => {}
+            Turn::Ends(message) => {
+                let Some(exchange) = self.exchanges.back_mut() else { return };
+                let Some(own) = &mut exchange.message else { return };
+                own.answer(message, at);
+                if exchange.reply_first.is_none() {
+                    (exchange.reply_first, exchange.reply_last) = (Some(message.first), Some(at));
+                    exchange.body_bytes = message.body_bytes;
+                    exchange.reply_bytes = message.wire_bytes;
+                }
+            }
+            Turn::Lost => self.lose_messages(),
+        }
+    }
+
+    /// No more is added to what answers the client's last message.
+    fn end_answers(&mut self) {
+        if self.exchanges.back().is_some_and(|own| own.message.is_some() && !own.reply_done) {
+            self.end_reply(false);
+        }
+    }
+
+    fn lose_messages(&mut self) {
+        if let Some(exchange) = self.exchanges.back_mut() {
+            exchange.lossy = true;
+        }
+        self.doubtful = true;
     }
 
     /// Ends all: the connection is not HTTP/1 from the request on whose reply is being read.
@@ -366,6 +428,12 @@ impl Owner for Requests<'_> {
         self.0.counts.heads_too_long += 1;
         self.not_http(at);
     }
+
+    fn tunnelled(&mut self, body: Body<'_>, at: UnixNs) {
+        let Some(mut frames) = self.0.frames.take() else { return };
+        frames[0].take(body, at, &mut |turn| self.0.turn_of_client(turn, at));
+        self.0.frames = Some(frames);
+    }
 }
 
 /// Replies as they are read.
@@ -430,7 +498,9 @@ impl Owner for Replies<'_> {
                 }
             }
         }
-        if framing == Framing::Tunnel {
+        if status == 101 && fields.upgrades {
+            self.0.frames = Some(Box::default());
+        } else if framing == Framing::Tunnel {
             self.0.tunnel = true;
             self.0.counts.tunnels += 1;
         }
@@ -519,5 +589,11 @@ impl Owner for Replies<'_> {
     fn too_long(&mut self, at: UnixNs) {
         self.0.counts.heads_too_long += 1;
         self.not_http(at);
+    }
+
+    fn tunnelled(&mut self, body: Body<'_>, at: UnixNs) {
+        let Some(mut frames) = self.0.frames.take() else { return };
+        frames[1].take(body, at, &mut |turn| self.0.turn_of_server(turn, at));
+        self.0.frames = Some(frames);
     }
 }

@@ -34,6 +34,8 @@ pub(crate) struct Fields {
     pub authority: u64,
     /// `Expect: 100-continue`: content may wait for the server's word (RFC 9110, section 10.1.1).
     pub expects: bool,
+    /// `Upgrade` names WebSocket.
+    pub upgrades: bool,
 }
 
 /// Hash of a host's name and port as requests have them, whatever their case (FNV-1a, of 64 bits, never 0):
@@ -261,6 +263,8 @@ impl Fields {
                 fields.media.note_encoding(header.value);
             } else if is("host") {
                 fields.authority = authority_hash(header.value);
+            } else if is("upgrade") {
+                fields.upgrades |= list(header.value).any(|name| name.eq_ignore_ascii_case(b"websocket"));
             } else if is("expect") {
                 fields.expects = header.value.trim_ascii().eq_ignore_ascii_case(b"100-continue");
             }

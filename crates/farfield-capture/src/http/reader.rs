@@ -69,6 +69,8 @@ pub(crate) trait Owner {
     fn not_http(&mut self, at: UnixNs) -> bool;
     /// A head is longer than allowed.
     fn too_long(&mut self, at: UnixNs);
+    /// Bytes of the other protocol that follows.
+    fn tunnelled(&mut self, body: Body<'_>, at: UnixNs);
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +83,8 @@ enum Phase {
     Chunked(Chunked),
     UntilClose,
     Lost,
+    /// Another protocol follows.
+    Tunnel,
     /// Nothing is read any more.
     Ignored,
 }
@@ -110,6 +114,13 @@ impl Reader {
     /// Reads nothing any more.
     pub fn ignore(&mut self) {
         (self.phase, self.buffer, self.byte_missing) = (Phase::Ignored, Vec::new(), false);
+    }
+
+    /// What follows is of another protocol.
+    pub fn enter_tunnel(&mut self) {
+        if self.phase != Phase::Ignored {
+            (self.phase, self.buffer, self.byte_missing) = (Phase::Tunnel, Vec::new(), false);
+        }
     }
 
     /// Takes in what comes next in the direction.
@@ -182,6 +193,7 @@ impl Reader {
                     bytes.len()
                 }
                 Phase::Lost => return owner.lost(bytes.len() as u64, at),
+                Phase::Tunnel => return owner.tunnelled(Body::Known(bytes), at),
                 Phase::Ignored => return,
             };
             bytes = &bytes[taken..];
@@ -250,7 +262,7 @@ impl Reader {
             Framing::UntilClose => Phase::UntilClose,
             Framing::Tunnel => {
                 owner.end(at);
-                Phase::Ignored
+                Phase::Tunnel
             }
             Framing::NotHttp => return self.give_up(at, owner),
             Framing::Unknown => Phase::Lost,
@@ -338,6 +350,7 @@ impl Reader {
                 owner.lost(count, at);
             }
             Phase::Between(_) | Phase::Lost => owner.lost(count, at),
+            Phase::Tunnel => return owner.tunnelled(Body::Unknown(count), at),
             Phase::Ignored => return,
         }
         (self.phase, self.buffer) = (Phase::Lost, Vec::new());

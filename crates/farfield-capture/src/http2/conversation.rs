@@ -185,6 +185,7 @@ impl Conversation {
             body_bytes: exchange.body_bytes,
             reply_bytes: exchange.reply_bytes,
             events: exchange.events.end(exchange.reply_last.filter(|_| exchange.reply_done)),
+            message: None,
             state,
         })
     }

@@ -243,6 +243,7 @@ impl Conversation {
             body_bytes: exchange.body_bytes,
             events: exchange.events.end(exchange.reply_last.filter(|_| exchange.reply_done)),
             reply_bytes: exchange.reply_bytes,
+            message: None,
             state,
         })
     }

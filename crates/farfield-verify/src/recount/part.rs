@@ -6,7 +6,7 @@ use super::batches::{Division, NoInterval, TimesByBatch};
 use super::expected::Expected;
 use super::times::{Estimate, Intervals, Sorted, either};
 use crate::run::FlowPlace;
-use farfield_base::{HostNumber, Outcome, ReplyEvent, Sample};
+use farfield_base::{HostNumber, Outcome, ReplyEvent, Sample, Stamp};
 use std::collections::BTreeMap;
 
 /// Part of a run.
@@ -47,7 +47,7 @@ pub const TIMES: [&str; 6] = ["response", "service", "connect", "reply", "transf
 
 /// The time `name` of a sample in nanoseconds, as far as it came to it.
 fn time_of(name: &str, sample: &Sample) -> Option<u64> {
-    let at = |stamp: farfield_base::Stamp| stamp.instant().map(|at| at.as_ns());
+    let at = |stamp: Stamp| stamp.instant().map(|at| at.as_ns());
     let (done, sent) = (sample.done.as_ns(), at(sample.sent));
     // Instants that lie the wrong way round have no time between them.
     let span = |from: u64, to: u64| to.saturating_sub(from);
@@ -65,7 +65,7 @@ fn time_of(name: &str, sample: &Sample) -> Option<u64> {
 
 /// The age of a time that had begun and was not over when its request was given up, or the run ended.
 fn age_of(name: &str, sample: &Sample) -> Option<u64> {
-    let at = |stamp: farfield_base::Stamp| stamp.instant().map(|at| at.as_ns());
+    let at = |stamp: Stamp| stamp.instant().map(|at| at.as_ns());
     let since = match name {
         "response" => Some(sample.due.as_ns()),
         "service" => at(sample.sent),
@@ -197,7 +197,10 @@ impl Streams {
         let is_last = |ns: u64| of.ended_early && ns == to;
         let is_before = |ns: u64| ns < to || which == Which::Steady && is_last(ns);
         let is_in = |own: &Sample| is_before(own.due.as_ns()) && own.done.as_ns() >= from;
-        let streams = samples.iter().filter_map(|own| own.events.filter(|_| is_in(own)));
+        // A message on a WebSocket that nobody answers is marked as one that its user left.
+        let has_reply = |own: &Sample| own.first_byte != Stamp::NEVER || !own.is_left();
+        let of_replies = samples.iter().filter(|own| has_reply(own) && is_in(own));
+        let streams = of_replies.filter_map(|own| own.events);
         let left = streams.clone().filter(|events| events.left).count() as u64;
         let gaps = || due.iter().map(|own| own.longest_gap.as_ns());
         Streams {
@@ -270,8 +273,7 @@ impl Counted {
         let (mut completed, mut succeeded) = (Vec::new(), Vec::new());
         for sample in samples() {
             let inside = |ns: u64| of.happened(which, sample, ns);
-            let at =
-                |stamp: farfield_base::Stamp| u64::from(stamp.instant().is_some_and(|at| inside(at.as_ns())));
+            let at = |stamp: Stamp| u64::from(stamp.instant().is_some_and(|at| inside(at.as_ns())));
             let (ok, open) = (sample.outcome == Outcome::Ok, sample.outcome == Outcome::Unfinished);
             let done = inside(sample.done.as_ns());
             events.offered += u64::from(inside(sample.due.as_ns()));

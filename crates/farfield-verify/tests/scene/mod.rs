@@ -216,6 +216,7 @@ impl Scene {
             ..Sample::EMPTY
         });
         self.capture.transactions.push(Transaction {
+            message: None,
             authority: 0,
             connection,
             number,

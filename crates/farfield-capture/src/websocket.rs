@@ -1,0 +1,171 @@
+//! WebSocket (RFC 6455) behind the reply that upgrades a connection: messages of either end, by the packets
+//! that carried them. Heads of frames are parsed by tungstenite.
+//!
+//! Each message of the client's, and its Close, is a transaction. Which message of the server's answers it no
+//! packet says: all that begin to come before the client's next one are kept beside it.
+
+use crate::http::Body;
+use crate::instant::UnixNs;
+use std::io::Cursor;
+use tungstenite::protocol::frame::FrameHeader;
+use tungstenite::protocol::frame::coding::{Control, Data, OpCode};
+
+/// Messages of the server that are kept for one of the client's.
+const ANSWERS_MAX: usize = 1024;
+/// Bytes of a frame's head at most.
+const HEAD_MAX: usize = 14;
+
+/// A message of the server's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answer {
+    /// Packet that made its first byte available in order.
+    pub first: UnixNs,
+    /// Packet that made its last byte available.
+    pub last: UnixNs,
+    /// Bytes of its payload.
+    pub body_bytes: u64,
+    /// Bytes of its frames.
+    pub reply_bytes: u64,
+    /// It is a Close.
+    pub is_close: bool,
+}
+
+/// A client's message on a WebSocket, and what the server sent behind it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SocketMessage {
+    /// The client closes with it.
+    pub is_close: bool,
+    /// Messages of the server's that came before the client's next, the first 1,024.
+    pub answers: Vec<Answer>,
+}
+
+/// A message, or a Close, as it is read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReadMessage {
+    pub first: UnixNs,
+    pub body_bytes: u64,
+    pub wire_bytes: u64,
+    pub is_close: bool,
+}
+
+/// Something that a direction came to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Turn {
+    /// A message begins.
+    Begins(ReadMessage),
+    /// It is whole.
+    Ends(ReadMessage),
+    /// The frames cannot be told apart any more.
+    Lost,
+}
+
+/// The frames of one direction.
+#[derive(Debug, Default)]
+pub(crate) struct Frames {
+    head: Vec<u8>,
+    /// The frame whose payload comes: bytes left, whether it is of a message or a Close, and whether it ends
+    /// that.
+    frame: Option<(u64, Kind, bool)>,
+    message: Option<ReadMessage>,
+    close: Option<ReadMessage>,
+    is_lost: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Message,
+    Close,
+    Other,
+}
+
+impl Frames {
+    /// Takes what comes next, at `at`.
+    pub fn take(&mut self, body: Body<'_>, at: UnixNs, tell: &mut impl FnMut(Turn)) {
+        let (mut bytes, mut unknown) = match body {
+            Body::Known(bytes) => (bytes, 0),
+            Body::Unknown(count) => (&[][..], count),
+        };
+        while !self.is_lost && (!bytes.is_empty() || unknown > 0) {
+            let Some((left, kind, is_final)) = self.frame else {
+                let Some((byte, rest)) = bytes.split_first() else {
+                    self.is_lost = true;
+                    return tell(Turn::Lost);
+                };
+                bytes = rest;
+                self.head.push(*byte);
+                self.read_head(at, tell);
+                continue;
+            };
+            let taken = left.min(bytes.len() as u64 + unknown);
+            let known = taken.min(bytes.len() as u64);
+            bytes = &bytes[known as usize..];
+            unknown -= taken - known;
+            match left - taken {
+                0 => self.end_frame(kind, is_final, tell),
+                left => self.frame = Some((left, kind, is_final)),
+            }
+        }
+    }
+
+    fn read_head(&mut self, at: UnixNs, tell: &mut impl FnMut(Turn)) {
+        let parsed = FrameHeader::parse(&mut Cursor::new(&self.head[..]));
+        let (header, length) = match parsed {
+            Ok(Some(found)) => found,
+            Ok(None) if self.head.len() < HEAD_MAX => return,
+            Ok(None) | Err(_) => {
+                self.is_lost = true;
+                return tell(Turn::Lost);
+            }
+        };
+        let wire_bytes = self.head.len() as u64 + length;
+        self.head.clear();
+        let begun = ReadMessage { first: at, body_bytes: length, wire_bytes, is_close: false };
+        let kind = match header.opcode {
+            OpCode::Data(Data::Continue) => {
+                if let Some(message) = &mut self.message {
+                    message.body_bytes += length;
+                    message.wire_bytes += wire_bytes;
+                }
+                Kind::Message
+            }
+            OpCode::Data(_) => {
+                self.message = Some(begun);
+                tell(Turn::Begins(begun));
+                Kind::Message
+            }
+            OpCode::Control(Control::Close) => {
+                let close = ReadMessage { is_close: true, ..begun };
+                self.close = Some(close);
+                tell(Turn::Begins(close));
+                Kind::Close
+            }
+            OpCode::Control(_) => Kind::Other,
+        };
+        match length {
+            0 => self.end_frame(kind, header.is_final, tell),
+            _ => self.frame = Some((length, kind, header.is_final)),
+        }
+    }
+
+    fn end_frame(&mut self, kind: Kind, is_final: bool, tell: &mut impl FnMut(Turn)) {
+        self.frame = None;
+        let ended = match kind {
+            Kind::Message if is_final => self.message.take(),
+            Kind::Close => self.close.take(),
+            Kind::Message | Kind::Other => None,
+        };
+        if let Some(message) = ended {
+            tell(Turn::Ends(message));
+        }
+    }
+}
+
+impl SocketMessage {
+    /// Keeps a message of the server's that ended at `last`.
+    pub(crate) fn answer(&mut self, message: ReadMessage, last: UnixNs) {
+        if self.answers.len() < ANSWERS_MAX {
+            let ReadMessage { first, body_bytes, wire_bytes, is_close } = message;
+            self.answers.push(Answer { first, last, body_bytes, reply_bytes: wire_bytes, is_close });
+        }
+    }
+}
