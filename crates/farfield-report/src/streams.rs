@@ -1,6 +1,7 @@
 //! Replies that come in pieces, in words: the same in the terminal, on the page and in Markdown.
 
 use crate::figures::{count, rate, time};
+use farfield_base::WebSocketCounts;
 use farfield_measure::summary::{EventsSummary, StallsSummary};
 
 /// Streams of events and their rate: `1,600 in 100 streams (533/s), 3 left by their users`.
@@ -21,9 +22,30 @@ pub(crate) fn stalls_in_words(stalls: &StallsSummary) -> String {
     format!("{} {replies} paused for more than {limit}, {longest} at most", count(stalls.replies))
 }
 
+/// WebSockets and the messages on them: `40 opened; 185 messages sent, 260 came, 40 of them passed over`.
+pub(crate) fn websockets_in_words(own: &WebSocketCounts) -> String {
+    let part = |number: u64, words: &str| (number > 0).then(|| format!("{} {words}", count(number)));
+    let sockets = [Some(format!("{} opened", count(own.opened))), part(own.closed, "closed by the server")];
+    let messages = [
+        Some(format!("{} messages sent", count(own.sent))),
+        Some(format!("{} came", count(own.received))),
+        part(own.passed_over, "of them passed over"),
+        part(own.lost, "forgotten before a state awaited one"),
+    ];
+    let joined = |parts: &[Option<String>]| parts.iter().flatten().cloned().collect::<Vec<_>>().join(", ");
+    format!("{}; {}", joined(&sockets), joined(&messages))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn websockets_are_told_with_their_messages() {
+        let counts = WebSocketCounts { opened: 40, sent: 1_185, received: 260, passed_over: 3, ..Default::default() };
+        let words = "40 opened; 1,185 messages sent, 260 came, 3 of them passed over";
+        assert_eq!(websockets_in_words(&counts), words);
+    }
 
     #[test]
     fn one_is_a_stream_and_two_are_streams() {

@@ -16,7 +16,7 @@ mod states;
 mod text;
 
 use crate::figures::{bytes_rate, count, from_to, percent, rate, reach, three_digits, time};
-use crate::streams::{events_in_words, stalls_in_words};
+use crate::streams::{events_in_words, stalls_in_words, websockets_in_words};
 use farfield_measure::engine_stats::ServerLimits;
 use farfield_measure::summary::{
     EstimateSummary, EstimatedTime, NetworkSummary, OutcomeCount, PartSummary, PathSummary, TimingSummary,
@@ -210,7 +210,8 @@ fn measured(summary: &Summary) -> Vec<String> {
     );
     let events = summary.steady.events.as_ref().map(|own| labelled("events", &events_in_words(own)));
     let stalls = summary.steady.stalls.as_ref().map(|own| labelled("stalls", &stalls_in_words(own)));
-    lines.extend(events.into_iter().chain(stalls));
+    let websockets = summary.websockets.as_ref().map(|own| labelled("websockets", &websockets_in_words(own)));
+    lines.extend(events.into_iter().chain(stalls).chain(websockets));
     lines
 }
 

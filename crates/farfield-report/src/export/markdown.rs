@@ -2,7 +2,7 @@
 
 use crate::figures::{by_status, bytes_rate, count, from_to, percent, rate, time};
 use crate::markdown::{code, plain};
-use crate::streams::{events_in_words, stalls_in_words};
+use crate::streams::{events_in_words, stalls_in_words, websockets_in_words};
 use crate::terminal::quantity;
 use farfield_measure::summary::{PartSummary, PathSummary, QuantileSummary, TimingSummary};
 use farfield_measure::verdict::{Check, CheckState, Disturbed};
@@ -140,9 +140,10 @@ fn times(text: &mut String, summary: &Summary) {
     }
     text.push('\n');
     let events = steady.events.as_ref().map(|own| format!("Events: {}. ", events_in_words(own)));
-    let stalls = steady.stalls.as_ref().map(|own| format!("Stalls: {}.", stalls_in_words(own)));
-    if events.is_some() || stalls.is_some() {
-        let words = [events, stalls].into_iter().flatten().collect::<String>();
+    let stalls = steady.stalls.as_ref().map(|own| format!("Stalls: {}. ", stalls_in_words(own)));
+    let websockets = summary.websockets.as_ref().map(|own| format!("WebSockets: {}.", websockets_in_words(own)));
+    if events.is_some() || stalls.is_some() || websockets.is_some() {
+        let words = [events, stalls, websockets].into_iter().flatten().collect::<String>();
         let _ = writeln!(text, "{}\n", words.trim_end());
     }
     if disturbed.is_some() {

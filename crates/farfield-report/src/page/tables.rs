@@ -2,7 +2,7 @@
 
 use super::{NAMES, escaped, sentence, table};
 use crate::figures::{by_status, bytes_rate, count, percent, rate, time};
-use crate::streams::{events_in_words, stalls_in_words};
+use crate::streams::{events_in_words, stalls_in_words, websockets_in_words};
 use crate::terminal::quantity;
 use farfield_measure::summary::{
     FailureSummary, HostSummary, PartSummary, PathSummary, ProgramSummary, QuantileSummary, TimingSummary,
@@ -160,6 +160,7 @@ pub(super) fn figures(page: &mut String, summary: &Summary) {
     rows.push(vec!["errors".to_owned(), steady.error_share.map_or_else(|| "–".to_owned(), errors)]);
     rows.extend(steady.events.iter().map(|own| vec!["events of streams".to_owned(), events_in_words(own)]));
     rows.extend(steady.stalls.iter().map(|own| vec!["stalls".to_owned(), stalls_in_words(own)]));
+    rows.extend(summary.websockets.iter().map(|own| vec!["WebSockets".to_owned(), websockets_in_words(own)]));
     let connections = &summary.connections;
     rows.push(vec!["connections opened".to_owned(), count(connections.established)]);
     if let Some(mean) = connections.requests_mean {

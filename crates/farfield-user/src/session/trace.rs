@@ -7,12 +7,14 @@ use super::check::UnmetInWords;
 use super::coding::{Coding, Decoder};
 use super::mask::Mask;
 use super::request::Written;
+use super::websocket::SocketPart;
 use super::{RequestRole, Sessions};
 use crate::user::User;
 use farfield_base::{Duration, Ending, Instant, Outcome};
 use farfield_http::Head;
 use farfield_http::http1::Fields;
 use farfield_traffic::session::course::Condition;
+use farfield_traffic::session::websocket::SocketStep;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -90,6 +92,8 @@ pub enum TraceRole {
     Redirect,
     /// The page embeds it.
     Object,
+    /// It is a message of a WebSocket, or the end of one.
+    Message(SocketStep),
 }
 
 /// A request as it is sent.
@@ -253,8 +257,12 @@ impl Sessions {
     ) -> Option<Box<Traced>> {
         self.tracer.as_ref()?;
         let role = match kind {
+            _ if written.is_message() => {
+                TraceRole::Message(written.part().map_or(SocketStep::Await, SocketPart::step))
+            }
             RequestRole::Object => TraceRole::Object,
             RequestRole::Main { redirects } if redirects == self.session.redirects => TraceRole::Page,
+            RequestRole::Main { .. } if written.part().is_some() => TraceRole::Page,
             RequestRole::Main { .. } => TraceRole::Redirect,
         };
         let number = self.pending.vacant_key() as u32;

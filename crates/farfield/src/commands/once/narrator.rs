@@ -5,6 +5,7 @@
 //! a value is one line.
 
 use farfield_base::{Duration, Outcome, without_credentials};
+use farfield_traffic::session::websocket::SocketStep;
 use farfield_user::{TraceEvent, TraceRole, TracedReply, TracedRequest};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -118,6 +119,9 @@ impl Narrator {
     fn request(&mut self, request: &TracedRequest, out: &mut String) {
         self.requests += 1;
         self.open.insert(request.number);
+        if let TraceRole::Message(step) = request.role {
+            return message_sent(out, step, &request.body);
+        }
         if request.role != TraceRole::Object || self.whole {
             let _ = writeln!(out, "  {} {}", request.method, cut(&request.url, 4 * VALUE_CHARS));
         }
@@ -140,6 +144,11 @@ impl Narrator {
 
     fn reply(&mut self, reply: TracedReply, out: &mut String) {
         self.open.remove(&reply.number);
+        if let TraceRole::Message(step) = reply.role {
+            message_came(out, step, &reply);
+            self.page = Some(reply);
+            return;
+        }
         let what = match reply.status {
             None => {
                 let cause = reply.detail.as_ref().map(|detail| format!(": {}", cut(detail, 3 * VALUE_CHARS)));
@@ -254,6 +263,39 @@ fn cut(text: &str, most: usize) -> String {
 fn lines(out: &mut String, before: &str, text: &str) {
     for text in text.trim_end().lines() {
         let _ = writeln!(out, "{before}{}", text.trim_end());
+    }
+}
+
+/// A message that is sent on a WebSocket, or what is awaited there.
+fn message_sent(out: &mut String, step: SocketStep, payload: &[u8]) {
+    match step {
+        SocketStep::Ask | SocketStep::Send => {
+            let _ = writeln!(out, "  sends {}", payload_of(payload));
+        }
+        SocketStep::Close => out.push_str("  closes the WebSocket\n"),
+        SocketStep::Open | SocketStep::Await => {}
+    }
+}
+
+/// The message that came in answer, or why there is none.
+fn message_came(out: &mut String, step: SocketStep, reply: &TracedReply) {
+    let took = milliseconds(reply.took);
+    let _ = match (reply.outcome, step) {
+        (Outcome::Ok, SocketStep::Send) => Ok(()),
+        (Outcome::Ok, SocketStep::Close) => writeln!(out, "  closed, {took}"),
+        (Outcome::Ok, _) => writeln!(out, "  gets {}, {took}", payload_of(&reply.body)),
+        (outcome, _) => {
+            let cause = reply.detail.as_ref().map(|detail| format!(": {}", cut(detail, 3 * VALUE_CHARS)));
+            writeln!(out, "  no message: {}{}, {took}", outcome.name(), cause.unwrap_or_default())
+        }
+    };
+}
+
+/// A message on one line; of one that is no text, its length.
+fn payload_of(payload: &[u8]) -> String {
+    match std::str::from_utf8(payload) {
+        Ok(text) => cut(&one_line(text), 2 * VALUE_CHARS),
+        Err(_) => format!("{} bytes that are no text", payload.len()),
     }
 }
 
