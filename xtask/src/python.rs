@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use xtask::system;
 
-/// The readers that users have, a server of HTTP/3 that the clients are tested before, and a load generator
+/// The readers that users have, servers of HTTP/3 and WebSocket that clients are tested before, and a load generator
 /// that they are tested beside.
-const READERS: [&str; 6] = ["pandas", "pyarrow", "duckdb", "polars", "aioquic", "locust"];
+const READERS: [&str; 7] = ["pandas", "pyarrow", "duckdb", "polars", "aioquic", "wsproto", "locust"];
 
 /// A package that contains axe-core, which looks for what keeps people from using a page, as one file of
 /// JavaScript. Without the packages that it depends on: only this file of it is read.

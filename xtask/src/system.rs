@@ -32,6 +32,7 @@ pub const FOR_TESTS: &[Tool] = &[
     Tool { program: "httperf", package: "httperf" },
     Tool { program: "python3", package: "python3" },
     Tool { program: "node", package: "nodejs" },
+    Tool { program: "/usr/share/nodejs/ws/package.json", package: "node-ws" },
     Tool { program: "chromium", package: "chromium" },
     Tool { program: "chromedriver", package: "chromium-driver" },
     Tool { program: "prometheus", package: "prometheus" },

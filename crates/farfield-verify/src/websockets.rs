@@ -1,6 +1,6 @@
 //! Messages on WebSockets: which of the server's messages a sample waited for, no packet says. The sample names
 //! an instant, and the message that ended nearest to it is the one that it is compared with; of several that
-//! came within [`TOGETHER_NS`] of each other, one of its length.
+//! came within [`TOGETHER_NS`] of each other, or that were captured behind the clients' links, one of its length.
 //!
 //! A sample that is off by more than half the time to another message is so compared with the wrong one, and
 //! differs by less than it is off. Where the server sends one message for each, as most do, there is none.
@@ -28,6 +28,8 @@ pub(crate) fn settled(
         return None;
     }
     let (mut capture, mut matching) = (capture.clone(), matching.clone());
+    // Behind the clients' links messages pass a part of a round trip before they come: length tells them apart.
+    let together = if matching.at_gateway { i64::MAX / 2 } else { TOGETHER_NS };
     let mut answers: BTreeMap<u32, Vec<Answer>> = BTreeMap::new();
     for transaction in &capture.transactions {
         let came = transaction.message.iter().flat_map(|message| &message.answers);
@@ -35,7 +37,7 @@ pub(crate) fn settled(
     }
     for pair in &matching.pairs {
         let transaction = &mut capture.transactions[pair.transaction as usize];
-        settle(&samples[pair.sample as usize], transaction, frame);
+        settle(&samples[pair.sample as usize], transaction, (frame, together));
     }
     let alone = std::mem::take(&mut matching.samples_alone);
     for (at, cause) in alone {
@@ -50,7 +52,7 @@ pub(crate) fn settled(
                 let cause = if is_there { SampleCause::CameBefore } else { SampleCause::Unexplained };
                 matching.samples_alone.push((at, cause));
             }
-            Some((connection, came)) => match nearest(sample, came, frame) {
+            Some((connection, came)) => match nearest(sample, came, (frame, together)) {
                 None => matching.samples_alone.push((at, SampleCause::Unexplained)),
                 Some(answer) => {
                     let transaction = capture.transactions.len() as u32;
@@ -87,22 +89,22 @@ fn is_of(sample: &Sample, answer: &Answer, frame: &Frame, from: i64) -> bool {
 }
 
 /// The message that the sample waited for.
-fn nearest(sample: &Sample, came: &[Answer], frame: &Frame) -> Option<Answer> {
+fn nearest(sample: &Sample, came: &[Answer], (frame, together): (&Frame, i64)) -> Option<Answer> {
     let done = sample.done.as_ns() as i64;
     let distance = |answer: &&Answer| (frame.run_ns(answer.last) - done).abs();
     let least = came.iter().map(|answer| distance(&answer)).min()?;
-    let near = came.iter().filter(|answer| distance(answer) <= least + TOGETHER_NS);
+    let near = came.iter().filter(|answer| distance(answer) <= least + together);
     near.min_by_key(|answer| (!is_of(sample, answer, frame, i64::MIN), distance(answer))).copied()
 }
 
-fn settle(sample: &Sample, transaction: &mut Transaction, frame: &Frame) {
+fn settle(sample: &Sample, transaction: &mut Transaction, place: (&Frame, i64)) {
     let Some(message) = &transaction.message else { return };
     if matches!(transaction.state, TransactionState::Lossy | TransactionState::NotHttp) {
         return;
     }
     // What is not answered was sent, and that is all.
     let awaits = !sample.is_left() && is_answered(sample.outcome);
-    let answer = if awaits { nearest(sample, &message.answers, frame) } else { None };
+    let answer = if awaits { nearest(sample, &message.answers, place) } else { None };
     transaction.reply_first = answer.map(|answer| answer.first);
     transaction.reply_last = answer.map(|answer| answer.last);
     transaction.body_bytes = answer.map_or(0, |answer| answer.body_bytes);

@@ -141,7 +141,8 @@ fn times(text: &mut String, summary: &Summary) {
     text.push('\n');
     let events = steady.events.as_ref().map(|own| format!("Events: {}. ", events_in_words(own)));
     let stalls = steady.stalls.as_ref().map(|own| format!("Stalls: {}. ", stalls_in_words(own)));
-    let websockets = summary.websockets.as_ref().map(|own| format!("WebSockets: {}.", websockets_in_words(own)));
+    let websockets =
+        summary.websockets.as_ref().map(|own| format!("WebSockets: {}.", websockets_in_words(own)));
     if events.is_some() || stalls.is_some() || websockets.is_some() {
         let words = [events, stalls, websockets].into_iter().flatten().collect::<String>();
         let _ = writeln!(text, "{}\n", words.trim_end());

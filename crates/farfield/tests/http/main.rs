@@ -12,3 +12,4 @@ mod http3_wan;
 mod proxies;
 mod servers;
 mod streams;
+mod websockets;

@@ -20,7 +20,10 @@ REFUSED = {"/refuse": b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n",
 
 async def serve(reader, writer):
     ws, path, user, parts, count = WSConnection(ConnectionType.SERVER), "", "", [], 0
-    head = await reader.readuntil(b"\r\n\r\n")
+    try:
+        head = await reader.readuntil(b"\r\n\r\n")
+    except asyncio.IncompleteReadError:
+        return writer.close()
     path = head.split(b" ", 2)[1].decode().split("?")[0]
     if path in REFUSED:
         writer.write(REFUSED[path])
@@ -47,6 +50,8 @@ async def serve(reader, writer):
                         continue
                     log.write(f"{user or '-'} {whole.replace(' ', '_')} {time.time_ns()}\n")
                     user = answer(ws, writer, path, user, whole, count)
+                elif isinstance(event, Pong):
+                    log.write(f"{user or '-'} pong:{bytes(event.payload).decode().replace(' ', '_')} {time.time_ns()}\n")
                 elif isinstance(event, Ping):
                     writer.write(ws.send(event.response()))
                 elif isinstance(event, CloseConnection):
@@ -103,7 +108,9 @@ async def main():
     if len(sys.argv) > 4:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(sys.argv[3], sys.argv[4])
-    server = await asyncio.start_server(serve, "127.0.0.1", port, ssl=context)
+        # Whoever offers HTTP/2 would get it, and no WebSocket.
+        context.set_alpn_protocols(["h2", "http/1.1"])
+    server = await asyncio.start_server(serve, "0.0.0.0", port, ssl=context)
     async with server:
         await server.serve_forever()
 
