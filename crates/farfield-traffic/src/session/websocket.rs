@@ -124,3 +124,70 @@ pub(super) fn check_opened(states: &[StateSpec]) -> Result<(), SessionError> {
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::session::SessionSpec;
+    use farfield_base::random::Seed;
+
+    /// The sentence with which a session of an open WebSocket and these states is refused.
+    fn refused(states: &str) -> String {
+        let open = "[[state]]\nname = 'open'\npath = '/'\nwebsocket = 'open'\n";
+        let read = |text: &str| -> Result<(), String> {
+            let spec: SessionSpec = toml::from_str(text).map_err(|error| error.to_string())?;
+            let resolved = spec.resolve(&mut |_| Ok(Vec::new()), Seed(1));
+            resolved.map(|_| ()).map_err(|error| error.to_string())
+        };
+        let with_open = if states.contains("'open'") { states.to_owned() } else { format!("{open}{states}") };
+        read(&with_open).expect_err(states)
+    }
+
+    #[test]
+    fn what_means_nothing_is_refused_with_its_key() {
+        for (state, part, says) in [
+            ("websocket = 'ask'", "state[1].body", "sends a message"),
+            ("websocket = 'send'", "state[1].body", "sends a message"),
+            ("websocket = 'await'\nbody = 'a'", "state[1].body", "sends no message"),
+            ("websocket = 'close'\nbody = 'a'", "state[1].body", "sends no message"),
+            ("websocket = 'ask'\nbody = 'a'\npath = '/'", "state[1].path", "means nothing"),
+            ("websocket = 'ask'\nbody = 'a'\nmethod = 'PUT'", "state[1].method", "means nothing"),
+            ("websocket = 'await'\nheaders = { a = 'b' }", "state[1].headers", "means nothing"),
+            ("websocket = 'await'\nembedded = ['/a']", "state[1].embedded", "means nothing"),
+            ("websocket = 'await'\ncheck.status = 200", "state[1].check.status", "means nothing"),
+            ("websocket = 'await'\ncheck.header = { a = true }", "state[1].check.header", "means nothing"),
+            (
+                "websocket = 'send'\nbody = 'a'\ncheck.contains = 'b'",
+                "state[1].check",
+                "no message is awaited",
+            ),
+            (
+                "websocket = 'close'\nextract = { a = { regex = 'b' } }",
+                "state[1].extract",
+                "no message is awaited",
+            ),
+            (
+                "websocket = 'await'\nextract = { a = { header = 'b' } }",
+                "state[1].extract.a",
+                "no header fields",
+            ),
+            ("websocket = 'shout'\nbody = 'a'", "websocket", "unknown variant"),
+        ] {
+            let sentence = refused(&format!("[[state]]\nname = 'x'\n{state}\n"));
+            assert!(sentence.contains(part) && sentence.contains(says), "{state}: {sentence}");
+        }
+        for (state, part, says) in [
+            ("path = '/'\ncheck.status = 101", "state[0].check.status", "means nothing"),
+            ("path = '/'\ncheck.contains = 'a'", "state[0].check", "means nothing"),
+            ("path = '/'\nheaders = { Upgrade = 'x' }", "state[0].headers.upgrade", "written by the client"),
+            ("path = '/'\nbody = 'a'", "state[0].body", "sends no message"),
+            ("check.header = { a = true }", "state[0].path", "write one"),
+        ] {
+            let sentence = refused(&format!("[[state]]\nname = 'open'\nwebsocket = 'open'\n{state}\n"));
+            assert!(sentence.contains(part) && sentence.contains(says), "{state}: {sentence}");
+        }
+        let sentence = refused(
+            "[[state]]\nname = 'page'\npath = '/'\n[[state]]\nname = 'x'\nwebsocket = 'await'\n#'open'",
+        );
+        assert!(sentence.contains("state[1].websocket") && sentence.contains("no state opens"), "{sentence}");
+    }
+}

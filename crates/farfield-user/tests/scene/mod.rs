@@ -169,6 +169,29 @@ impl Stage {
     }
 }
 
+impl Stage {
+    /// A frame of a WebSocket is sent: the server's script gets it as `frame OPCODE PAYLOAD`, and answers with
+    /// bytes, or none.
+    fn send_frame(&mut self, key: ConnectionKey, bytes: &Bytes) -> Instant {
+        let (opcode, length) = (bytes[0] & 15, usize::from(bytes[1] & 0x7f));
+        assert!(bytes[0] & 0xf0 == 0x80 && bytes[1] >= 0x80, "a whole frame, masked");
+        let (length, mask_at) = match length {
+            126 => (usize::from(u16::from_be_bytes([bytes[2], bytes[3]])), 4),
+            short => (short, 2),
+        };
+        let (mask, payload) = bytes[mask_at..].split_at(4);
+        assert_eq!(payload.len(), length, "one whole frame is sent at a time");
+        let payload: Vec<u8> =
+            payload.iter().zip(mask.iter().cycle()).map(|(byte, mask)| byte ^ mask).collect();
+        let text =
+            format!("frame {opcode} {}", payload.iter().map(|byte| char::from(*byte)).collect::<String>());
+        *self.waiting.entry(key.serial).or_default() += 1;
+        self.answer(key, &text);
+        self.sent.push((self.now, key.serial, text));
+        self.now
+    }
+}
+
 impl Transport for Stage {
     fn machine_of(&self, user: u32) -> u32 {
         user % self.machines
@@ -188,6 +211,9 @@ impl Transport for Stage {
     }
 
     fn send(&mut self, key: ConnectionKey, bytes: &Bytes) -> Instant {
+        if bytes[0] >= 0x80 {
+            return self.send_frame(key, bytes);
+        }
         let request = std::str::from_utf8(bytes).expect("requests are in ASCII").to_owned();
         let (head, body) = request.split_once("\r\n\r\n").expect("a head");
         let length =
