@@ -15,11 +15,10 @@ use farfield_base::Duration;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use std::cell::Cell;
 use std::num::NonZeroU32;
 use std::pin::pin;
-use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
@@ -145,13 +144,25 @@ impl Connections {
         }
     }
 
-    async fn speak_http1<T: AsyncRead + AsyncWrite + Unpin>(&self, stream: T) {
-        let (service, requests) = (&*self.service, Cell::new(0u32));
-        let answer = service_fn(move |request| {
-            requests.set(requests.get().saturating_add(1));
-            service.answer(request, requests.get())
+    async fn speak_http1<T: AsyncRead + AsyncWrite + Unpin + Send + 'static>(&self, stream: T) {
+        let (service, requests, opening) = (&*self.service, AtomicU32::new(0), OnceLock::new());
+        let answer = service_fn(|mut request| {
+            let (number, opening) = (requests.fetch_add(1, Relaxed).saturating_add(1), &opening);
+            async move {
+                match service.open(&mut request).await {
+                    Some((reply, follows)) => {
+                        // A connection is upgraded once.
+                        let _ = opening.set(follows);
+                        Ok(reply)
+                    }
+                    None => service.answer(request, number).await,
+                }
+            }
         });
-        let _ = self.http1.serve_connection(TokioIo::new(stream), answer).await;
+        let served = self.http1.serve_connection(TokioIo::new(stream), answer).with_upgrades().await;
+        if let (Ok(()), Some(opening)) = (served, opening.into_inner()) {
+            opening.serve(service).await;
+        }
     }
 
     /// Serves the streams of a connection, each as a task of its own, until keep-alive or the client ends it.

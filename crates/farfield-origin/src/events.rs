@@ -22,7 +22,7 @@ pub(crate) struct EventPlan {
 
 impl EventPlan {
     /// The time of an event, from 0, since the beginning of the stream.
-    fn at(self, number: u64) -> Duration {
+    pub fn at(self, number: u64) -> Duration {
         let middle = (self.count / 2).max(1);
         let pause = if number >= middle { self.pause } else { Duration::ZERO };
         self.gap.times(number) + pause

@@ -27,6 +27,7 @@ mod service;
 pub mod site;
 mod tls;
 mod version;
+mod websocket;
 
 pub use config::OriginConfig;
 pub use origin::{Origin, OriginError};

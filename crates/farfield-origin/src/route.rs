@@ -11,6 +11,7 @@
 //! | `/chunked/N` | N bytes in the chunked coding (HTTP/1.0: ended by the close) |
 //! | `/delay/MS` | an empty reply after MS milliseconds (`0.5`) or any time with its unit (`20us`), at most [`MAX_DELAY`] |
 //! | `/events/N/GAP` | an event stream of N events (0: without end), one each GAP, a time as of `/delay`; `/events/N/GAP/PAUSE` pauses for so much longer before the one in the middle |
+//! | `/websocket` | a WebSocket whose messages come back; `/websocket/N/GAP` and `/websocket/N/GAP/PAUSE` send N messages, as `/events` does |
 //! | `/status/CODE` | an empty reply with that status, 200 to 599 |
 //! | `/echo-length` and all below | how many bytes the request's body had |
 //!
@@ -45,6 +46,8 @@ pub(crate) enum Route {
     Events(EventPlan),
     /// An empty reply with this status.
     Status(StatusCode),
+    /// A WebSocket, on which messages come back or, with a plan, are sent.
+    WebSocket(Option<EventPlan>),
     /// The length of the request's body.
     EchoLength,
 }
@@ -80,6 +83,10 @@ impl Route {
             ("chunked", Some(size)) => body_length(size).map(Route::Chunked).ok_or(BAD_SIZE),
             ("delay", Some(time)) => delay(time).map(Route::Delay).ok_or(BAD_DELAY),
             ("events", Some(plan)) => events(plan).map(Route::Events).ok_or(BAD_EVENTS),
+            ("websocket", None) => Ok(Route::WebSocket(None)),
+            ("websocket", Some(plan)) => {
+                events(plan).map(|plan| Route::WebSocket(Some(plan))).ok_or(BAD_EVENTS)
+            }
             ("status", Some(code)) => status(code).map(Route::Status).ok_or(BAD_STATUS),
             _ => Err(Refusal::Unknown),
         }
@@ -194,6 +201,11 @@ mod tests {
         let [gap, pause] = [Duration::from_ms(50), Duration::from_ms(600)];
         check("/events/20/50", Route::Events(EventPlan { count: 20, gap, pause: Duration::ZERO }));
         check("/events/0/50ms/0.6s", Route::Events(EventPlan { count: 0, gap, pause }));
+        check("/websocket", Route::WebSocket(None));
+        check(
+            "/websocket/20/50",
+            Route::WebSocket(Some(EventPlan { count: 20, gap, pause: Duration::ZERO })),
+        );
         check("/status/404", Route::Status(StatusCode::NOT_FOUND));
         check("/echo-length", Route::EchoLength);
         check("/echo-length/any/where", Route::EchoLength);

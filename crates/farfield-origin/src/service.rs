@@ -14,11 +14,12 @@ use crate::queue::ServiceQueue;
 use crate::root::{File, Files};
 use crate::route::{ObjectKind, Refusal, Route};
 use crate::site::Site;
+use crate::websocket::{self, Opening};
 use farfield_base::random::Seed;
 use farfield_base::{Duration, Instant};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
-use hyper::header::{ALT_SVC, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
+use hyper::header::{ALT_SVC, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, UPGRADE};
 use hyper::http::request;
 use hyper::{Method, Request, Response, StatusCode, Version};
 use std::num::NonZeroU32;
@@ -139,6 +140,26 @@ impl Service {
         Ok(self.reply(&head, number, received, nth).await)
     }
 
+    /// The reply that opens the WebSocket that a request asks for, and what follows it, if it does.
+    pub(crate) async fn open(&self, request: &mut Request<Incoming>) -> Option<(Reply, Opening)> {
+        let Ok(Route::WebSocket(plan)) = Route::parse(request.uri().path()) else { return None };
+        let opened = websocket::open(request, plan, ReplyBody::Empty)?;
+        self.serve_message().await;
+        Some(opened)
+    }
+
+    /// Serves a message of a WebSocket as a request, which counts as one.
+    pub(crate) async fn serve_message(&self) {
+        let number = self.note_request();
+        self.serve(Ok(Route::WebSocket(None)), number).await;
+        self.tally.answered.fetch_add(1, Relaxed);
+    }
+
+    /// The origin's clock.
+    pub(crate) fn clock(&self) -> Clock {
+        self.clock
+    }
+
     /// Counts a request whose head was read, and returns its number.
     pub(crate) fn note_request(&self) -> u64 {
         self.tally.requests.fetch_add(1, Relaxed)
@@ -226,6 +247,13 @@ impl Service {
             Route::Delay(_) => found(TEXT, ReplyBody::Empty),
             Route::Events(plan) => {
                 found(EVENTS, ReplyBody::Events(Box::new(EventBody::begin(plan, self.clock))))
+            }
+            // Whoever asks as RFC 6455 has it was answered before.
+            Route::WebSocket(_) => {
+                let mut reply =
+                    reply(StatusCode::UPGRADE_REQUIRED, TEXT, text("Ask for a WebSocket (RFC 6455) here.\n"));
+                reply.headers_mut().insert(UPGRADE, HeaderValue::from_static("websocket"));
+                Ok(reply)
             }
             Route::Status(status) => Ok(reply(status, TEXT, ReplyBody::Empty)),
             Route::EchoLength => found(TEXT, ReplyBody::Whole(format!("{received}\n").into())),

@@ -205,6 +205,7 @@ const INDEX_HEAD: &str = r#"<!doctype html>
 <li><a href="/delay/100">/delay/MS</a>: an empty reply after MS milliseconds
 <li><a href="/events/20/50/600">/events/N/GAP/PAUSE</a>: N server-sent events, GAP milliseconds apart, with a PAUSE in the middle
 <li><a href="/status/404">/status/CODE</a>: an empty reply with that status
+<li>/websocket: a WebSocket whose messages come back; /websocket/N/GAP/PAUSE: one that sends N
 <li>/echo-length: how many bytes the request's body had
 </ul>
 <p>Its pages:

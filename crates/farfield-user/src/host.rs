@@ -42,6 +42,11 @@ pub(crate) fn place<'a>(hosts: &[HostName], target: &'a str) -> Option<(HostNumb
         return Some((HostNumber::TARGET, target.into()));
     };
     let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    let scheme = match scheme.to_ascii_lowercase().as_str() {
+        "ws" => "http",
+        "wss" => "https",
+        _ => scheme,
+    };
     // Names are compared as browsers have them, and a usual port may be written.
     let root = Url::parse(&format!("{scheme}://{authority}/")).ok()?;
     // Credentials are the host's, and not one request's.
@@ -176,6 +181,8 @@ mod tests {
             ("http://user:pass@shop/", None),
             ("HTTPS://SHOP", Some((1, "/"))),
             ("http://api:8080/", Some((2, "/"))),
+            ("ws://api:8080/chat", Some((2, "/chat"))),
+            ("WSS://shop/chat", Some((1, "/chat"))),
             ("http://api:80801/", None),
             ("http://api/", None),
             ("http://shop.test/", None),

@@ -355,6 +355,7 @@ fn check_path(key: &str, path: &Template) -> Result<(), SessionError> {
 /// True if the text in front of the first hole is a URL up to its path, so that its host has no hole.
 fn is_url(text: &str) -> bool {
     let after = |scheme: &str| text.get(..scheme.len()).filter(|own| own.eq_ignore_ascii_case(scheme));
-    let scheme = after("http://").or_else(|| after("https://"));
+    let schemes = ["http://", "https://", "ws://", "wss://"];
+    let scheme = schemes.into_iter().find_map(after);
     scheme.and_then(|scheme| text[scheme.len()..].split_once('/')).is_some_and(|(host, _)| !host.is_empty())
 }

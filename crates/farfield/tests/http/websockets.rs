@@ -325,3 +325,46 @@ fn questions_from_far_take_a_round_trip() {
     assert!(said.iter().all(|own| own.response_time().as_ns() >= 59_900_000), "{said:?}");
     agreement(&wan.place, &ended);
 }
+
+/// The built-in server sends every message back in its service time, and messages at the instants of a plan.
+#[test]
+fn the_built_in_server_echoes_and_pushes() {
+    let place = Place::new();
+    let server = place.serve("--service-time 30ms");
+    let states = |path: &str, more: &str| {
+        format!(
+            "load = {{ model = 'closed', users = 2, think = '0s' }}\n\
+             [[session.state]]\nname = 'open'\npath = '{path}'\nwebsocket = 'open'\n{more}\
+             [[session.state]]\nname = 'bye'\nwebsocket = 'close'\n"
+        )
+    };
+    let echo = "[[session.state]]\nname = 'say'\nwebsocket = 'ask'\nbody = 'hello ${click}'\n\
+                check.regex = '^hello ${click}$'\nrepeat = 4\n";
+    place.write("echo.toml", states("/websocket", echo));
+    let run = |file: &str| {
+        let words = format!("{file} --target {} -d 1m --sessions 4 --warm-up 0s", server.url);
+        let ended = place.run(&words);
+        let samples = ended.samples();
+        assert!(samples.iter().all(|own| own.outcome == Outcome::Ok), "{}", ended.stdout);
+        samples
+    };
+    let said = run("echo.toml");
+    let said = of_state(&said, 1);
+    assert!(said.len() == 16 && said.iter().all(|own| own.response_time().as_ns() >= 30_000_000), "{said:?}");
+    let awaits = |index: u32| {
+        format!(
+            "[[session.state]]\nname = 's{index}'\nwebsocket = 'await'\ncheck.json = {{ '/index' = '{index}' }}\n"
+        )
+    };
+    place.write("push.toml", states("/websocket/20/10/300", &(awaits(9) + &awaits(10) + &awaits(19))));
+    let pushed = run("push.toml");
+    // Messages 9 and 10 are the pause and a gap apart.
+    let paused = of_state(&pushed, 2);
+    assert!(
+        paused.len() == 4 && paused.iter().all(|own| own.response_time().as_ns() >= 250_000_000),
+        "{paused:?}"
+    );
+    // Who does not ask for one as the RFC has it is told.
+    let ended = place.run(&format!("{}/websocket -n 2 --warm-up 0s", server.url));
+    assert!(ended.samples().iter().all(|own| own.status == 426));
+}
