@@ -2,7 +2,7 @@
 //! the servers that are named become an HTTP Archive (HAR 1.2).
 //!
 //! A client asks it in absolute form, or for a tunnel (CONNECT, RFC 9110 section 9.3.6); inside the tunnel to
-//! a named server TLS ends here, with a certificate of an authority that is made for
+//! a named server TLS ends here, with a certificate of an [authority](CertificateAuthority) that is made for
 //! the recording and can sign for the named servers alone. In reverse mode it stands in the place of one
 //! server. Traffic of other servers passes unrecorded and unread, and is counted.
 //!
@@ -11,17 +11,25 @@
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
-#![expect(dead_code, reason = "what fills recordings comes with the proxy")]
-
+mod authority;
 mod clock;
 mod content;
 mod exchange;
+mod fields;
 mod har;
 mod ledger;
 mod page;
+mod recorder;
+mod service;
+mod tee;
+mod tunnel;
+mod upstream;
 mod web_origin;
 
+pub use authority::{AuthorityError, CertificateAuthority};
 pub use exchange::{BodyCopy, RecordedExchange, RecordedReply};
 pub use har::{ArchiveAccount, write_archive};
 pub use ledger::{Bounds, NameCounts, Recording, Unrecorded};
+pub use recorder::{Recorder, RecorderConfig, RecorderError};
+pub use upstream::{ClientIdentity, UpstreamError};
 pub use web_origin::WebOrigin;

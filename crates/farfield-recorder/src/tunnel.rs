@@ -1,0 +1,87 @@
+//! Tunnels (CONNECT, RFC 9110 section 9.3.6). One to a recorded server ends here: TLS with the certificate
+//! that was made for its name, or HTTP/1 in clear. Any other is bytes that pass, and is counted.
+
+use crate::authority::HTTP2;
+use crate::service::{Entrance, Leave, RecordingService, causes, said};
+use crate::tee::ReplyBody;
+use crate::web_origin::WebOrigin;
+use bytes::Bytes;
+use http::{Request, Response, StatusCode};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::upgrade::Upgraded;
+use hyper_util::rt::TokioIo;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpStream;
+
+/// Time for a client's handshake.
+const HANDSHAKE_MAX: Duration = Duration::from_secs(10);
+
+/// Opens the tunnel that a request asks for.
+pub(crate) async fn open(
+    service: &Arc<RecordingService>,
+    mut request: Request<Incoming>,
+    leave: Leave,
+) -> Response<ReplyBody> {
+    let Some(authority) = request.uri().authority().cloned().filter(|own| own.port_u16().is_some()) else {
+        return service.refuse(StatusCode::BAD_REQUEST, "CONNECT names a host and a port");
+    };
+    let of = |is_secure| WebOrigin::of_authority(is_secure, &authority);
+    let recorded = [of(true), of(false)].into_iter().find(|origin| service.recorded.contains(origin));
+    let own = Arc::clone(service);
+    match recorded {
+        Some(origin) => {
+            tokio::spawn(end_here(own, request, origin, leave));
+        }
+        None => {
+            let WebOrigin { host, port, .. } = of(true);
+            let server = match service.upstream.dial(&host, port).await {
+                Ok(server) => server,
+                Err(error) => return said(StatusCode::BAD_GATEWAY, &causes(&error)),
+            };
+            service.ledger.pass_tunnel(&format!("{host}:{port}"));
+            tokio::spawn(async move {
+                if let Ok(upgraded) = hyper::upgrade::on(&mut request).await {
+                    pass_bytes(upgraded, server).await;
+                }
+                drop(leave);
+            });
+        }
+    }
+    Response::new(ReplyBody::Sentence(Full::new(Bytes::new())))
+}
+
+/// Serves the requests in a tunnel to a recorded server. Its type is written out since what is served in a
+/// tunnel may be asked for a tunnel, as far as types go.
+fn end_here(
+    service: Arc<RecordingService>,
+    mut request: Request<Incoming>,
+    origin: WebOrigin,
+    leave: Leave,
+) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+    Box::pin(async move {
+        let Ok(upgraded) = hyper::upgrade::on(&mut request).await else { return };
+        let stream = TokioIo::new(upgraded);
+        if !origin.is_secure {
+            return service.serve_http1(stream, Entrance::Tunnel(origin), leave).await;
+        }
+        let acceptor = service.authority.as_ref().and_then(|authority| authority.acceptor(&origin.host));
+        let Some(acceptor) = acceptor.cloned() else { return };
+        let Ok(Ok(session)) = tokio::time::timeout(HANDSHAKE_MAX, acceptor.accept(stream)).await else {
+            return service.ledger.fail_handshake();
+        };
+        let is_http2 = session.get_ref().1.alpn_protocol() == Some(HTTP2);
+        match is_http2 {
+            true => service.serve_http2(session, Entrance::Tunnel(origin), leave).await,
+            false => service.serve_http1(session, Entrance::Tunnel(origin), leave).await,
+        }
+    })
+}
+
+async fn pass_bytes(upgraded: Upgraded, mut server: TcpStream) {
+    let mut client = TokioIo::new(upgraded);
+    // Either end may break off.
+    let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
+}
