@@ -16,6 +16,7 @@ pub mod once;
 mod passed;
 pub mod path;
 pub mod question;
+pub mod record;
 pub mod report;
 pub mod route;
 pub mod run;

@@ -11,6 +11,7 @@ pub mod heading;
 pub mod import;
 pub mod keys;
 pub mod path;
+pub mod record;
 pub mod report;
 pub mod route;
 pub mod scenario;
@@ -78,6 +79,8 @@ pub enum Command {
     /// Make a scenario from a curl command, a HAR file, an OpenAPI document, a Postman collection or a JMeter
     /// plan.
     Import(import::ImportFlags),
+    /// Record what a browser or a program asks a server for, and make a scenario of it.
+    Record(Box<record::RecordFlags>),
     /// Write the sessions that a scenario draws, for other load generators.
     Export(export::ExportFlags),
     /// Advise on a server's settings, from an access log.

@@ -55,6 +55,7 @@ fn main() -> ExitCode {
         Some(Command::Fit(fit)) => commands::fit::fit(&fit),
         Some(Command::Audit(audit)) => commands::audit::audit(&audit),
         Some(Command::Import(import)) => commands::import::import(&import),
+        Some(Command::Record(record)) => commands::record::record(&record),
         Some(Command::Export(export)) => commands::export::export(&export),
         Some(Command::Advise(advise)) => commands::advise::advise(&advise),
         Some(Command::Site(site)) => commands::site::site(&site),

@@ -11,6 +11,7 @@ use farfield_base::Bytes;
 use farfield_files::input::DOCUMENT_MAX;
 use farfield_import::{Imported, Kind, Source, Wishes};
 use farfield_scenario::{Overlay, Url};
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -21,6 +22,20 @@ const NAMED_MAX: Bytes = Bytes(16 << 20);
 
 /// Imports the document that the flags name.
 pub fn import(flags: &ImportFlags) -> Result<Exit, Problem> {
+    import_for(flags, Readers::AsItsContent)
+}
+
+/// Those who may read the scenario.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Readers {
+    /// Its owner alone.
+    Owner,
+    /// Its owner alone if credentials or contents of files are in it, else whoever the umask lets.
+    AsItsContent,
+}
+
+/// Imports the document that the flags name, into a scenario for these readers.
+pub(super) fn import_for(flags: &ImportFlags, readers: Readers) -> Result<Exit, Problem> {
     let typed = pasted(flags);
     let named = flags.file.as_deref().filter(|_| typed.is_none()).unwrap_or("curl");
     let document = match (typed, flags.command.is_empty()) {
@@ -53,7 +68,7 @@ pub fn import(flags: &ImportFlags) -> Result<Exit, Problem> {
     account(named, kind, &imported, refusal.as_deref());
     match &flags.out {
         None => output::put(&imported.scenario)?,
-        Some(path) => write(path, &imported)
+        Some(path) => write(path, &imported, readers)
             .map_err(|error| Problem::failed(format!("cannot write {}: {error}", path.display())))?,
     }
     Ok(Exit::Fine)
@@ -74,24 +89,31 @@ fn pasted(flags: &ImportFlags) -> Option<&str> {
 }
 
 /// Writes the scenario; a file with credentials or contents of files in it is its owner's alone.
-fn write(path: &Path, imported: &Imported) -> io::Result<()> {
+fn write(path: &Path, imported: &Imported, readers: Readers) -> io::Result<()> {
     let scenario = imported.scenario.as_bytes();
-    if imported.secrets.is_empty() && imported.files.is_empty() {
+    let is_harmless = imported.secrets.is_empty() && imported.files.is_empty();
+    if readers == Readers::AsItsContent && is_harmless {
         return farfield_files::output::put(path, scenario);
     }
     match path.symlink_metadata() {
         Err(_) => farfield_files::create_private(path)?.write_all(scenario),
         // One that others may read is not written into, but replaced.
         // A link is replaced as well, and what it leads to is left.
-        Ok(old) if old.is_file() || old.is_symlink() => {
-            let folder = path.parent().filter(|own| *own != Path::new("")).unwrap_or(Path::new("."));
-            let name = path.file_name().and_then(|own| own.to_str());
-            let name = name.ok_or_else(|| io::Error::other("its name is no text in UTF-8"))?;
-            farfield_files::Folder::open(folder)?.replace(name, |to| to.write_all(scenario))
-        }
+        Ok(old) if old.is_file() || old.is_symlink() => replace_private(path, |to| to.write_all(scenario)),
         // A pipe or a terminal.
         Ok(_) => farfield_files::output::put(path, scenario),
     }
+}
+
+/// Replaces a file by one that its owner alone may read.
+pub(super) fn replace_private(
+    path: &Path,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+) -> io::Result<()> {
+    let folder = path.parent().filter(|own| *own != Path::new("")).unwrap_or(Path::new("."));
+    let name = path.file_name().and_then(|own| own.to_str());
+    let name = name.ok_or_else(|| io::Error::other("its name is no text in UTF-8"))?;
+    farfield_files::Folder::open(folder)?.replace(name, write)
 }
 
 /// The folder that names of files in the document are relative to: its own, and for commands of curl the one

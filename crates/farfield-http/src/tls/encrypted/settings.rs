@@ -213,7 +213,14 @@ impl fmt::Debug for Settings {
 }
 
 impl Trust {
-    fn verifier(self, provider: &Arc<CryptoProvider>) -> Result<Arc<dyn ServerCertVerifier>, SettingsError> {
+    /// The verifier of servers' certificates, for whoever speaks TLS by the library itself.
+    ///
+    /// # Errors
+    /// [`SettingsError::Roots`] if none of the roots can be used.
+    pub fn verifier(
+        self,
+        provider: &Arc<CryptoProvider>,
+    ) -> Result<Arc<dyn ServerCertVerifier>, SettingsError> {
         let algorithms = provider.signature_verification_algorithms;
         match self {
             Trust::Roots(given) => {
