@@ -20,7 +20,8 @@ use std::time::SystemTime;
 pub struct ArchiveAccount {
     /// Entries, by the origin of their URLs.
     pub by_origin: BTreeMap<String, u64>,
-    /// What is left out of entries, each with how often and with the method and path of the first.
+    /// What is left out of entries, each with how often and with the method and path of the first, and why
+    /// if that is known.
     pub left_out: BTreeMap<&'static str, (u64, String)>,
 }
 
@@ -32,8 +33,9 @@ impl ArchiveAccount {
 
     fn leave_out(&mut self, what: &'static str, exchange: &RecordedExchange) {
         let first = || {
-            let path = path_of(&exchange.url);
-            format!("{} {}", exchange.method, path.split('?').next().unwrap_or_default())
+            let path = path_of(&exchange.url).split('?').next().unwrap_or_default();
+            let why = exchange.failure.as_ref().map_or(String::new(), |why| format!(": {why}"));
+            format!("{} {path}{why}", exchange.method)
         };
         self.left_out.entry(what).or_insert_with(|| (0, first())).0 += 1;
     }

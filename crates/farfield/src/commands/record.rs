@@ -213,8 +213,10 @@ fn keep(
     })
     .map_err(|error| unwritable(&files.archive, &error))?;
     account::archive(&archived.unwrap_or_default(), &files.archive);
-    let kept = |problem: Problem| problem.at(&format!("the archive is kept in {}", files.archive.display()));
-    let exit = import::import_for(&import_flags(flags, files, origins), Readers::Owner).map_err(kept)?;
+    let exit =
+        import::import_for(&import_flags(flags, files, origins), Readers::Owner).map_err(|problem| {
+            Problem::failed(format!("{problem}; the recording itself is kept in {}", files.archive.display()))
+        })?;
     account::next(flags, &files.scenario);
     Ok(exit)
 }

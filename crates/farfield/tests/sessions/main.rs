@@ -5,6 +5,7 @@ mod common;
 #[path = "../shop/mod.rs"]
 mod shop;
 
+mod recorded;
 mod simulated;
 mod sockets;
 mod wan;
