@@ -9,6 +9,7 @@
 //! a value may still be a constant: the account names each.
 
 mod markup;
+mod redirect;
 mod reply;
 mod request;
 #[cfg(test)]
@@ -19,7 +20,9 @@ use crate::draft::Draft;
 use crate::state::{EXTRACTIONS_MAX, State};
 use crate::text::{is_variable, literal, quoted, state_name};
 use markup::{values_of, without_scripts};
-use reply::{Reply, replies};
+pub use redirect::fold_redirects;
+pub use reply::Reply;
+use reply::replies;
 use request::map_values;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -55,17 +58,18 @@ struct Known {
     count: usize,
 }
 
-/// Binds what states repeat of replies of the archive `text`, or with `names_only` says what could be.
-/// `numbers` are the entries of the scenario in the order in which they are asked for.
-pub fn bind(text: &[u8], draft: &mut Draft, numbers: &[usize], names_only: bool) {
-    let mut by_request = replies_of(text, draft, numbers);
+/// Replies to each state, by its number: of redirects, and what they led to, one behind the other.
+pub type Replies = BTreeMap<usize, Vec<Reply>>;
+
+/// Binds what states repeat of `replies`, or with `names_only` says what could be. `numbers` are the entries
+/// of the scenario in the order in which they are asked for.
+pub fn bind(draft: &mut Draft, numbers: &[usize], mut replies: Replies, names_only: bool) {
     let (mut known, mut set) = (Known::default(), BTreeMap::new());
     let mut names: BTreeMap<(usize, String), String> = BTreeMap::new();
     // Places in replies whose values are not bound since a scenario has no room for more.
     let mut beyond: BTreeSet<(usize, String)> = BTreeSet::new();
     let mut cookies = 0;
     for (place, number) in numbers.iter().enumerate() {
-        let asked = key_of(draft, *number);
         let mut state = std::mem::take(&mut draft.entry(*number).state);
         let server = draft.entries()[*number].server.clone();
         cookies += usize::from(takes_cookies(&mut state, server.as_ref(), &set, names_only));
@@ -93,11 +97,10 @@ pub fn bind(text: &[u8], draft: &mut Draft, numbers: &[usize], names_only: bool)
             Some(name)
         });
         draft.entry(*number).state = if names_only { before } else { state };
-        if let Some(reply) = asked.and_then(|asked| by_request.get_mut(&asked)?.pop_front()) {
-            if reply.is_success {
-                known.note(&reply, place);
-            }
-            note_cookies(&reply, &mut set);
+        let replies = replies.remove(number).unwrap_or_default();
+        replies.iter().for_each(|reply| note_cookies(reply, &mut set));
+        if let Some(last) = replies.last().filter(|last| last.is_success()) {
+            known.note(last, place);
         }
     }
     say(draft, names.into_values().collect(), cookies, names_only);
@@ -141,22 +144,27 @@ fn key_of(draft: &Draft, number: usize) -> Option<String> {
     Some(request_key(&entry.state.method, server, &entry.state.path.replace("$$", "$")))
 }
 
-/// The replies to each request, in order, where there are as many as states that ask so: else it is not known
-/// which is whose.
-fn replies_of(text: &[u8], draft: &Draft, numbers: &[usize]) -> BTreeMap<String, VecDeque<Reply>> {
-    let mut states: BTreeMap<String, usize> = BTreeMap::new();
-    for asked in numbers.iter().filter_map(|number| key_of(draft, *number)) {
-        *states.entry(asked).or_default() += 1;
+/// The reply to each state in an archive, where there are as many replies as states that ask so: else it is
+/// not known which is whose.
+pub fn replies_of(text: &[u8], draft: &Draft, numbers: &[usize]) -> Replies {
+    let mut states: BTreeMap<String, VecDeque<usize>> = BTreeMap::new();
+    for number in numbers {
+        if let Some(asked) = key_of(draft, *number) {
+            states.entry(asked).or_default().push_back(*number);
+        }
     }
-    let mut by_request: BTreeMap<String, VecDeque<Reply>> = BTreeMap::new();
+    let mut by_request: BTreeMap<String, Vec<Reply>> = BTreeMap::new();
     for reply in replies(text) {
         let key = request_key(&reply.method, &reply.url, &reply.path);
         if states.contains_key(&key) {
-            by_request.entry(key).or_default().push_back(reply);
+            by_request.entry(key).or_default().push(reply);
         }
     }
-    by_request.retain(|key, replies| states.get(key) == Some(&replies.len()));
-    by_request
+    let known = by_request.into_iter().filter_map(|(key, replies)| {
+        let numbers = states.remove(&key).filter(|numbers| numbers.len() == replies.len())?;
+        Some(numbers.into_iter().zip(replies))
+    });
+    known.flatten().map(|(number, reply)| (number, vec![reply])).collect()
 }
 
 /// A cookie as a reply set it: the server, and the name.

@@ -212,6 +212,27 @@ impl Draft {
         self.entries[number].differs(what);
     }
 
+    /// Takes entries into others, which are asked for together with these, as `how` says. Those behind them
+    /// get lower numbers.
+    pub fn fold(&mut self, heads: &BTreeMap<usize, usize>, how: &'static str) {
+        for (number, head) in heads {
+            let folded = &mut self.entries[*number];
+            let embedded = std::mem::take(&mut folded.state.embedded);
+            let (entries, remarks) = (folded.entries, std::mem::take(&mut folded.remarks));
+            let place = folded.place.clone();
+            let head = &mut self.entries[*head];
+            head.state.embedded.extend(embedded);
+            head.entries += entries;
+            head.remarks.differs_as(&remarks);
+            head.remarks.differs(how, place);
+        }
+        let mut number = 0;
+        self.entries.retain(|_| {
+            number += 1;
+            !heads.contains_key(&(number - 1))
+        });
+    }
+
     /// Entries by their numbers, taken or not.
     pub fn entries(&self) -> &[Entry] {
         &self.entries

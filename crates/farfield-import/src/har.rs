@@ -69,9 +69,13 @@ pub fn read(source: Source<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<()
         pages.waited.join(Pause::of(page.think, Spread::None));
     }
     let Pages { waited, draft, .. } = pages;
-    let kept: BTreeSet<usize> = draft.kept(wishes).into_iter().collect();
-    let steps: Vec<usize> = draft.steps().into_iter().filter(|number| kept.contains(number)).collect();
-    bindings::bind(bytes, draft, &steps, !wishes.binds);
+    let mut steps = steps(draft, wishes);
+    let mut replies = bindings::replies_of(bytes, draft, &steps);
+    if wishes.binds {
+        replies = bindings::fold_redirects(draft, &steps, replies);
+        steps = self::steps(draft, wishes);
+    }
+    bindings::bind(draft, &steps, replies, !wishes.binds);
     let has_cookies = draft.entries().iter().any(|entry| entry.state.has_header("cookie"));
     draft.come_round(draft.steps().first().copied(), waited);
     if has_cookies {
@@ -80,6 +84,12 @@ pub fn read(source: Source<'_>, wishes: &Wishes, draft: &mut Draft) -> Result<()
         );
     }
     Ok(())
+}
+
+/// The entries of the scenario, in the order in which they are asked for.
+fn steps(draft: &Draft, wishes: &Wishes) -> Vec<usize> {
+    let kept: BTreeSet<usize> = draft.kept(wishes).into_iter().collect();
+    draft.steps().into_iter().filter(|number| kept.contains(number)).collect()
 }
 
 struct Pages<'a> {

@@ -7,15 +7,32 @@ use url::{Position, Url};
 const REPLY_BYTES_MAX: usize = 1 << 20;
 
 /// A reply as an archive has it.
-pub(super) struct Reply {
+pub struct Reply {
     pub(super) method: String,
     pub(super) url: Url,
     /// Path and query.
     pub(super) path: String,
-    /// The status is of a success: extractions see no other reply.
-    pub(super) is_success: bool,
+    pub(super) status: u16,
     pub(super) text: String,
     pub(super) headers: Vec<(String, String)>,
+}
+
+impl Reply {
+    /// True if the status is of a success: extractions see no other reply.
+    pub(super) fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+
+    /// The URL that a redirect leads to, without its fragment (RFC 9110 section 10.2.2).
+    pub(super) fn redirect(&self) -> Option<Url> {
+        if !matches!(self.status, 301 | 302 | 303 | 307 | 308) {
+            return None;
+        }
+        let (_, location) = self.headers.iter().find(|(name, _)| name == "location")?;
+        let mut url = self.url.join(location).ok()?;
+        url.set_fragment(None);
+        Some(url)
+    }
 }
 
 #[derive(Deserialize)]
@@ -83,7 +100,7 @@ pub(super) fn replies(text: &[u8]) -> Vec<Reply> {
             method: request.method,
             path: url[Position::BeforePath..Position::AfterQuery].to_owned(),
             url,
-            is_success: (200.0..300.0).contains(&status),
+            status: status as u16,
             text: content.filter(is_text).and_then(|content| content.text).unwrap_or_default(),
             headers: headers.into_iter().flatten().map(pair).collect(),
         })

@@ -209,3 +209,60 @@ fn a_wish_that_a_kind_does_not_know_is_named() {
     let notes = with(&session, &Wishes { all_methods: false, ..wishes }).notes.join("\n");
     assert!(!notes.contains("does nothing"), "{notes}");
 }
+
+/// A login that redirects, twice, to a page with a value: the session follows it, and the value is in the
+/// reply of the login's state.
+#[test]
+fn a_redirect_takes_along_what_it_leads_to() {
+    let to = |status: u16, location: &str| {
+        let headers =
+            json!([{ "name": "Location", "value": location }, { "name": "Set-Cookie", "value": "sid=1" }]);
+        json!({ "status": status, "headers": headers, "content": { "text": "" } })
+    };
+    let session = [
+        entry(0, ("POST", "/login", "user=ann"), &[], to(303, "/next?a=1#top")),
+        entry(1, ("GET", "/next?a=1", ""), &[("Cookie", "sid=1")], to(302, "http://h/home")),
+        entry(2, ("GET", "/home", ""), &[("Cookie", "sid=1")], replied("{\"id\": \"order-12345678\"}", "")),
+        entry(3, ("GET", "/order?id=order-12345678", ""), &[("Cookie", "sid=1")], replied("", "")),
+        // Of the user's own, after a redirect to elsewhere.
+        entry(4, ("GET", "/old", ""), &[], to(302, "/other")),
+        entry(5, ("GET", "/home", ""), &[], replied("", "")),
+    ];
+    let found = imported(&session);
+    let names: Vec<&str> =
+        found.scenario.lines().filter_map(|line| line.strip_prefix("name = ")).skip(1).collect();
+    assert_eq!(names, ["\"post-login\"", "\"order\"", "\"old\"", "\"home\""], "{}", found.scenario);
+    assert!(found.scenario.contains("extract.id = { json = \"/id\" }"), "{}", found.scenario);
+    assert!(found.scenario.contains("path = \"/order?id=${id|form}\""), "{}", found.scenario);
+    assert!(!found.scenario.contains("headers.cookie"), "{}", found.scenario);
+    assert_eq!(found.reading.taken, 6);
+    assert_eq!(found.reading.differing.iter().map(|remark| remark.count).sum::<u64>(), 2);
+    // As recorded, each is a request of its own.
+    let text = with(&session, &Wishes::default()).scenario;
+    assert_eq!(text.matches("[[session.state]]").count(), 6, "{text}");
+}
+
+/// What a redirect keeps, it keeps: a POST that is led on by 307 is the same POST.
+#[test]
+fn a_redirect_takes_along_no_other_request() {
+    let to = |status: u16| {
+        let headers = json!([{ "name": "Location", "value": "/b" }]);
+        json!({ "status": status, "headers": headers, "content": { "text": "" } })
+    };
+    for (status, method, body, states) in [
+        (307, "POST", "a=1", 1),
+        (307, "POST", "a=2", 2),
+        (307, "GET", "", 2),
+        (302, "GET", "", 1),
+        (302, "POST", "a=1", 2),
+        (200, "GET", "", 2),
+    ] {
+        let session = [
+            entry(0, ("POST", "/a", "a=1"), &[], to(status)),
+            entry(1, (method, "/b", body), &[], replied("", "")),
+        ];
+        let scenario = imported(&session).scenario;
+        let found = scenario.matches("[[session.state]]").count();
+        assert_eq!(found, states, "{status} {method} {body}: {scenario}");
+    }
+}

@@ -84,6 +84,8 @@ fn each_user_gets_its_own(place: &Place, desk: &Desk, words: &str) {
     assert_eq!(books.ordered.len(), before + 20, "{scenario}");
     let own: BTreeSet<&String> = books.ordered.iter().collect();
     assert_eq!(own.len(), books.ordered.len(), "an identifier was ordered twice: {scenario}");
+    // Where the login leads to is asked for once, by its redirect.
+    assert_eq!(books.homes, books.ordered.len(), "{scenario}");
 }
 
 #[test]

@@ -45,6 +45,8 @@ pub struct Books {
     pub named: Vec<[String; 3]>,
     /// Bytes of the bodies of requests to `/upload`.
     pub uploaded: Vec<usize>,
+    /// Requests for the page that the login leads to.
+    pub homes: usize,
 }
 
 /// The desk, which serves until the test ends.
@@ -194,7 +196,10 @@ impl Books {
         let reply = match (asked.method.as_str(), asked.path.as_str()) {
             ("GET", "/") => self.form(),
             ("POST", "/login") => self.log_in(asked),
-            ("GET", "/home") => Some(reply("text/html", ACCOUNT)),
+            ("GET", "/home") => {
+                self.homes += 1;
+                Some(reply("text/html", ACCOUNT))
+            }
             ("GET", "/account") => self.account(asked),
             ("POST", "/order") => self.order(asked),
             ("GET", "/news") => Some(reply("application/json", "{\"news\": []}")),
