@@ -122,7 +122,8 @@ fn say(draft: &mut Draft, names: Vec<String>, cookies: usize, names_only: bool) 
             true => format!(
                 "{count} {values} of requests stand in replies before them; `--bind` takes them from there: {listed}"
             ),
-            false => format!("{count} {values} are taken from replies, which the recording had: {listed}"),
+            false if count == 1 => format!("1 value is taken from a reply, which the recording had: {listed}"),
+            false => format!("{count} values are taken from replies, which the recording had: {listed}"),
         });
     }
     if cookies > 0 {

@@ -19,7 +19,7 @@ use std::time::{Duration, SystemTime};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::aws_lc_rs;
-use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
 
 /// Time for which certificates are valid before and after they are made: clocks of clients differ.
 const VALID_BEFORE: Duration = Duration::from_secs(24 * 3_600);
@@ -72,6 +72,10 @@ impl CertificateAuthority {
             host: host.to_owned(),
             reason: error.to_string(),
         };
+        // Before anything is written of them: a certificate's names are ASCII.
+        for host in &hosts {
+            ServerName::try_from(*host).map_err(|error| failed(host, &error))?;
+        }
         let wrong = |error: rcgen::Error| failed(first, &error);
         let key = KeyPair::generate().map_err(wrong)?;
         let public_key_info = key.subject_public_key_info();
@@ -81,19 +85,10 @@ impl CertificateAuthority {
         let server_key = KeyPair::generate().map_err(wrong)?;
         let mut acceptors = BTreeMap::new();
         for host in hosts {
-            let params = params_of_server(host, now).map_err(|error| failed(host, &error))?;
-            let own = params.signed_by(&server_key, &issuer).map_err(|error| failed(host, &error))?;
-            let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(server_key.serialize_der()));
-            let mut config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
-                .with_safe_default_protocol_versions()
-                .and_then(|config| {
-                    // The authority's own is sent along: browsers that are to accept its key look for it.
-                    let chain = vec![own.der().clone(), certificate.der().clone()];
-                    config.with_no_client_auth().with_single_cert(chain, key)
-                })
-                .map_err(|error| failed(host, &error))?;
-            config.alpn_protocols = vec![HTTP2.to_vec(), HTTP11.to_vec()];
-            acceptors.insert(host.to_owned(), TlsAcceptor::from(Arc::new(config)));
+            let own = params_of_server(host, now).and_then(|params| params.signed_by(&server_key, &issuer));
+            let own = own.map_err(|error| failed(host, &error))?;
+            let acceptor = acceptor(&own, &certificate, &server_key).map_err(|error| failed(host, &error))?;
+            acceptors.insert(host.to_owned(), acceptor);
         }
         Ok(Some(CertificateAuthority { certificate, public_key_info, acceptors }))
     }
@@ -112,6 +107,23 @@ impl CertificateAuthority {
     pub(crate) fn acceptor(&self, host: &str) -> Option<&TlsAcceptor> {
         self.acceptors.get(host)
     }
+}
+
+/// The end of TLS with a certificate. The authority's own is sent along: browsers that are to accept its key
+/// look for it.
+fn acceptor(
+    own: &Certificate,
+    authority: &Certificate,
+    key: &KeyPair,
+) -> Result<TlsAcceptor, tokio_rustls::rustls::Error> {
+    let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
+    let chain = vec![own.der().clone(), authority.der().clone()];
+    let mut config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(chain, key)?;
+    config.alpn_protocols = vec![HTTP2.to_vec(), HTTP11.to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
 fn params_of_authority(hosts: &[&str], now: SystemTime) -> CertificateParams {
@@ -154,4 +166,73 @@ fn named(mut params: CertificateParams, name: &str, now: SystemTime) -> Certific
     params.not_before = (now - VALID_BEFORE).into();
     params.not_after = (now + VALID_AFTER).into();
     params
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio_rustls::rustls::RootCertStore;
+    use tokio_rustls::rustls::client::WebPkiServerVerifier;
+    use tokio_rustls::rustls::client::danger::ServerCertVerifier;
+    use tokio_rustls::rustls::pki_types::UnixTime;
+
+    /// A date on which certificates of these tests are made.
+    fn now() -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000)
+    }
+
+    /// True if whoever trusts an authority for `hosts` takes a certificate that it has signed for `name`, so
+    /// long after it was made.
+    fn is_taken(hosts: &[&str], name: &'static str, later: Duration) -> bool {
+        let (key, server_key) = (KeyPair::generate().expect("a key"), KeyPair::generate().expect("a key"));
+        let params = params_of_authority(hosts, now());
+        let authority = params.self_signed(&key).expect("a certificate");
+        let issuer = Issuer::new(params, key);
+        let own = params_of_server(name, now()).expect("a name").signed_by(&server_key, &issuer);
+        let mut roots = RootCertStore::empty();
+        roots.add(authority.der().clone()).expect("a root");
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let verifier = WebPkiServerVerifier::builder_with_provider(roots.into(), provider).build();
+        let server = ServerName::try_from(name).expect("a name");
+        let at = UnixTime::since_unix_epoch(Duration::from_secs(1_800_000_000) + later);
+        let own = own.expect("a certificate");
+        verifier.expect("a root").verify_server_cert(own.der(), &[], &server, &[], at).is_ok()
+    }
+
+    /// Also of names of the other kind, of which none is permitted.
+    #[test]
+    fn an_authority_signs_for_its_hosts_alone() {
+        let (names, addresses) = (["shop.example", "api.example"], ["192.0.2.1", "2001:db8::1"]);
+        let both = [names, addresses].concat();
+        for (hosts, name, expected) in [
+            (&names[..], "shop.example", true),
+            (&names, "api.example", true),
+            (&names, "evil.example", false),
+            (&names, "192.0.2.1", false),
+            (&names, "2001:db8::1", false),
+            (&addresses, "192.0.2.1", true),
+            (&addresses, "2001:db8::1", true),
+            (&addresses, "192.0.2.2", false),
+            (&addresses, "shop.example", false),
+            (&both, "shop.example", true),
+            (&both, "2001:db8::1", true),
+            (&both, "evil.example", false),
+            (&both, "2001:db8::2", false),
+        ] {
+            assert_eq!(is_taken(hosts, name, Duration::ZERO), expected, "{hosts:?} for {name}");
+        }
+        assert!(!is_taken(&names, "shop.example", VALID_AFTER * 2), "a certificate of last week");
+    }
+
+    #[test]
+    fn servers_in_clear_need_no_authority() {
+        let origin = |is_secure, host: &str| WebOrigin::new(is_secure, host, 443);
+        assert!(CertificateAuthority::of(&[origin(false, "a")], now()).expect("none").is_none());
+        let made =
+            CertificateAuthority::of(&[origin(true, "a"), origin(true, "a"), origin(false, "b")], now());
+        let made = made.expect("a name").expect("an authority");
+        assert!(made.acceptor("a").is_some() && made.acceptor("b").is_none());
+        let error = CertificateAuthority::of(&[origin(true, "a\u{e4}")], now()).expect_err("no name");
+        assert!(error.to_string().contains("no certificate can be made for a\u{e4}"), "{error}");
+    }
 }

@@ -65,7 +65,7 @@ pub struct Unrecorded {
     pub tunnels: NameCounts,
     /// Exchanges beyond what a recording takes.
     pub beyond_bounds: u64,
-    /// Handshakes of TLS that clients gave up, as do those that do not trust the recording's authority.
+    /// Handshakes of TLS that clients refused, as do those that do not trust the recording's authority.
     pub handshakes: u64,
     /// Requests that are for no server: not in absolute form, or refused in reverse mode.
     pub refused: u64,
@@ -169,7 +169,7 @@ impl Ledger {
         self.kept().unrecorded.tunnels.add(authority.to_owned());
     }
 
-    /// Counts a handshake that a client gave up.
+    /// Counts a handshake that a client refused.
     pub(crate) fn fail_handshake(&self) {
         self.kept().unrecorded.handshakes += 1;
     }
@@ -194,6 +194,9 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exchange::OpenExchange;
+    use http::{HeaderMap, Method, Version};
+    use std::sync::Arc;
 
     fn ledger(body_bytes: usize, recording_bytes: usize) -> Ledger {
         Ledger::new(Bounds { body_bytes, recording_bytes, ..Bounds::default() })
@@ -216,6 +219,22 @@ mod tests {
         let mut third = BodyCopy::default();
         ledger.copy(&mut third, &[0; 6]);
         assert!(third.is_left_out && third.bytes.is_empty());
+    }
+
+    /// Whether there are too many, or what their heads take together is too much.
+    #[test]
+    fn exchanges_beyond_the_bound_are_counted() {
+        for (exchanges, recording_bytes, kept) in [(3, 1 << 20, 3), (100, 4 * 20 + 10, 4)] {
+            let bounds = Bounds { exchanges, recording_bytes, ..Bounds::default() };
+            let ledger = Arc::new(Ledger::new(bounds));
+            for _ in 0..10 {
+                let url = "http://shop.example/".to_owned();
+                drop(OpenExchange::new(&ledger, &Method::GET, url, Version::HTTP_11, &HeaderMap::new()));
+            }
+            let recording = ledger.take();
+            let counts = (recording.exchanges.len(), recording.unrecorded.beyond_bounds, ledger.begun());
+            assert_eq!(counts, (kept, 10 - kept as u64, 10));
+        }
     }
 
     #[test]

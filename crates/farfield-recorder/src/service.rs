@@ -64,6 +64,7 @@ impl RecordingService {
             .preserve_header_case(true)
             .auto_date_header(false)
             .max_headers(HEAD_FIELDS_MAX)
+            .max_header_size(HEAD_BYTES_MAX)
             .max_buf_size(HEAD_BYTES_MAX);
         let service = service_fn(move |request| {
             let (own, entrance, leave) = (Arc::clone(&self), entrance.clone(), Arc::clone(&leave));

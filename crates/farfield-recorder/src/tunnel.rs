@@ -11,6 +11,7 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
+use std::io::ErrorKind;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -69,8 +70,13 @@ fn end_here(
         }
         let acceptor = service.authority.as_ref().and_then(|authority| authority.acceptor(&origin.host));
         let Some(acceptor) = acceptor.cloned() else { return };
-        let Ok(Ok(session)) = tokio::time::timeout(HANDSHAKE_MAX, acceptor.accept(stream)).await else {
-            return service.ledger.fail_handshake();
+        let session = match tokio::time::timeout(HANDSHAKE_MAX, acceptor.accept(stream)).await {
+            Ok(Ok(session)) => session,
+            // An alert, or what is no TLS. Browsers also open tunnels in advance, and close them unused.
+            Ok(Err(error)) if error.kind() == ErrorKind::InvalidData => {
+                return service.ledger.fail_handshake();
+            }
+            _ => return,
         };
         let is_http2 = session.get_ref().1.alpn_protocol() == Some(HTTP2);
         match is_http2 {

@@ -282,7 +282,10 @@ where
     T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let mut http = http1::Builder::new();
-    http.preserve_header_case(true).max_headers(HEAD_FIELDS_MAX).max_buf_size(HEAD_BYTES_MAX);
+    http.preserve_header_case(true)
+        .max_headers(HEAD_FIELDS_MAX)
+        .max_header_size(HEAD_BYTES_MAX)
+        .max_buf_size(HEAD_BYTES_MAX);
     let (sender, connection) = http.handshake(TokioIo::new(stream)).await?;
     tokio::spawn(async move { drop(connection.with_upgrades().await) });
     Ok(sender)

@@ -106,7 +106,7 @@ pub(super) fn unrecorded(recording: &Recording) {
     }
     if of.handshakes > 0 {
         say(&format!(
-            "warning: in {} the client gave up the handshake of TLS: it does not trust the recording's CA, or speaks no TLS",
+            "warning: in {} the client refused the certificate, or spoke no TLS: it has to trust the recording's CA",
             counted(of.handshakes, "tunnel")
         ));
     }
@@ -145,7 +145,7 @@ pub(super) fn archive(account: &ArchiveAccount, path: &Path) {
     ));
     for (what, (count, first)) in &account.left_out {
         let first = without_userinfo(first);
-        say(&format!("note: {count} {what} (first: {})", words_without_credentials(&first)));
+        say(&format!("note: {what}: {count} (first: {})", words_without_credentials(&first)));
     }
     say(&format!(
         "note: {} has what was typed and sent, with passwords, cookies and tokens; only you can read it",

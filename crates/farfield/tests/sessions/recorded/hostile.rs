@@ -65,7 +65,7 @@ fn a_reply_without_an_end_passes_and_takes_no_memory() {
     println!("{most} KiB at most after {} MiB", PASSED >> 20);
     assert!(most > 0 && most < MEMORY_MOST_KIB, "{most} KiB");
     let ended = stopped(running).exits(0);
-    says(&ended, &["1 of 1 entry taken", "1 contents of replies that are larger than there was room for"]);
+    says(&ended, &["1 of 1 entry taken", "contents of replies that are larger than there was room for: 1 "]);
     let archive = fs::metadata(place.path("recorded.har")).expect("an archive").len();
     assert!(archive < 10_000, "{archive} bytes");
     is_private(&place.path("recorded.har"));
@@ -84,7 +84,7 @@ fn a_client_has_the_beginning_of_a_reply_before_its_end() {
         head.push(byte[0]);
     }
     let ended = stopped(running).exits(0);
-    says(&ended, &["1 contents of replies that did not come to their end (first: GET /halves)"]);
+    says(&ended, &["contents of replies that did not come to their end: 1 (first: GET /halves)"]);
     assert!(!fs::read_to_string(place.path("recorded.har")).expect("an archive").contains("first\""));
     desk.books().uploaded.push(0);
 }
@@ -107,8 +107,8 @@ fn bodies_beyond_the_bounds_pass_and_are_left_out() {
     says(
         &ended,
         &[
-            "1 bodies of requests that are larger than there was room for (first: POST /upload)",
-            "2 contents of replies that are larger than there was room for (first: GET /large)",
+            "bodies of requests that are larger than there was room for: 1 (first: POST /upload)",
+            "contents of replies that are larger than there was room for: 2 (first: GET /large)",
             "2 of 3 entries taken",
             "1 whose body the archive does not have",
         ],
@@ -149,7 +149,7 @@ fn other_servers_pass_unread() {
             "1 of 1 entry taken",
             &format!("2 tunnels to other servers passed unread: {} (2)", other.address),
             &format!("1 request to other servers passed unrecorded: http://{} (1)", plain.address),
-            "in 1 tunnel the client gave up the handshake of TLS",
+            "in 1 tunnel the client refused the certificate",
         ],
     );
     let archive = fs::read_to_string(place.path("recorded.har")).expect("an archive");
@@ -187,7 +187,7 @@ fn requests_for_nobody_are_answered_and_counted() {
     // A server that says nothing: what the browser would see is no reply of the server's.
     assert_eq!(reply(&mut asked(address, &get(&desk, "/gone"))).0, 502);
     let ended = stopped(running).exits(1);
-    says(&ended, &["1 request was for no server", "1 replies that did not come (first: GET /gone: "]);
+    says(&ended, &["1 request was for no server", "replies that did not come: 1 (first: GET /gone: "]);
     assert_eq!(entries(&place, "recorded.har")[0]["response"]["status"], 0);
 
     // Nothing at all.
@@ -227,4 +227,23 @@ fn a_program_ends_with_the_recording() {
     poll("what the program started to end", || is_gone().then_some(()));
     let words = ["record", &format!("http://{}/", desk.address), "--", "no-such-program"];
     says(&place.farfield_with(&words).exits(1), &["cannot start no-such-program", "give its path"]);
+}
+
+#[test]
+fn a_listener_for_others_is_asked_for_and_said() {
+    let (place, desk) = (Place::new(), Desk::open());
+    let words = format!("record http://{}/ -o a.toml", desk.address);
+    let said = |more: &str| place.farfield(&format!("{words} {more} -- true")).exits(1).stderr;
+    let own = said("");
+    assert!(own.contains("through the proxy http://127.0.0.1:") && !own.contains("warning"), "{own}");
+    let others = said("--listen 0.0.0.0:0");
+    assert!(
+        others.contains("warning: whoever reaches 0.0.0.0:") && others.contains("any server"),
+        "{others}"
+    );
+    // A port that is taken is another one's, unless it was asked for.
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("an address");
+    let ended = place.farfield(&format!("{words} --listen {address} -- true")).exits(1);
+    ended.says(&["cannot listen on", "--listen"]);
 }
