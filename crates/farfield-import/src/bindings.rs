@@ -58,12 +58,12 @@ struct Known {
     count: usize,
 }
 
-/// Replies to each state, by its number: of redirects, and what they led to, one behind the other.
-pub type Replies = BTreeMap<usize, Vec<Reply>>;
+/// StateReplies to each state, by its number: of redirects, and what they led to, one behind the other.
+pub type StateReplies = BTreeMap<usize, Vec<Reply>>;
 
 /// Binds what states repeat of `replies`, or with `names_only` says what could be. `numbers` are the entries
 /// of the scenario in the order in which they are asked for.
-pub fn bind(draft: &mut Draft, numbers: &[usize], mut replies: Replies, names_only: bool) {
+pub fn bind(draft: &mut Draft, numbers: &[usize], mut replies: StateReplies, names_only: bool) {
     let (mut known, mut set) = (Known::default(), BTreeMap::new());
     let mut names: BTreeMap<(usize, String), String> = BTreeMap::new();
     // Places in replies whose values are not bound since a scenario has no room for more.
@@ -147,7 +147,7 @@ fn key_of(draft: &Draft, number: usize) -> Option<String> {
 
 /// The reply to each state in an archive, where there are as many replies as states that ask so: else it is
 /// not known which is whose.
-pub fn replies_of(text: &[u8], draft: &Draft, numbers: &[usize]) -> Replies {
+pub fn replies_of(text: &[u8], draft: &Draft, numbers: &[usize]) -> StateReplies {
     let mut states: BTreeMap<String, VecDeque<usize>> = BTreeMap::new();
     for number in numbers {
         if let Some(asked) = key_of(draft, *number) {

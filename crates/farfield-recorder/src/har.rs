@@ -5,7 +5,7 @@
 
 use crate::content::{CodingFault, decoded, written};
 use crate::exchange::{BodyCopy, RecordedExchange, RecordedReply};
-use crate::ledger::{Bounds, Recording};
+use crate::ledger::{Recording, RecordingBounds};
 use crate::page::{is_scripted, pages};
 use farfield_base::Instant;
 use http::header::{CONTENT_TYPE, COOKIE, HeaderMap, LOCATION, SET_COOKIE};
@@ -20,8 +20,8 @@ use std::time::SystemTime;
 pub struct ArchiveAccount {
     /// Entries, by the origin of their URLs.
     pub by_origin: BTreeMap<String, u64>,
-    /// What is left out of entries, each with how often and with the method and path of the first, and why
-    /// if that is known.
+    /// Parts that are left out of entries, each with how often, and with the method and path of the first,
+    /// and why if that is known.
     pub left_out: BTreeMap<&'static str, (u64, String)>,
 }
 
@@ -154,7 +154,7 @@ fn request(exchange: &RecordedExchange, body: BodyCopy, account: &mut ArchiveAcc
 /// The reply; that of an exchange without one has the status 0, as browsers have it.
 fn response(
     exchange: &mut RecordedExchange,
-    bounds: Bounds,
+    bounds: RecordingBounds,
     room: &mut usize,
     account: &mut ArchiveAccount,
 ) -> Value {

@@ -13,9 +13,9 @@ use std::time::SystemTime;
 /// Names that counts are kept under; what has another name is counted without it.
 const NAMES_MAX: usize = 100;
 
-/// Bounds of a recording.
+/// RecordingBounds of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
+pub struct RecordingBounds {
     /// Bytes of a body, in its coding and without; a longer one is left out.
     pub body_bytes: usize,
     /// Bytes of all heads and bodies together; beyond them bodies, and then exchanges, are left out.
@@ -26,9 +26,14 @@ pub struct Bounds {
     pub connections: usize,
 }
 
-impl Default for Bounds {
-    fn default() -> Bounds {
-        Bounds { body_bytes: 4 << 20, recording_bytes: 256 << 20, exchanges: 20_000, connections: 256 }
+impl Default for RecordingBounds {
+    fn default() -> RecordingBounds {
+        RecordingBounds {
+            body_bytes: 4 << 20,
+            recording_bytes: 256 << 20,
+            exchanges: 20_000,
+            connections: 256,
+        }
     }
 }
 
@@ -71,7 +76,7 @@ pub struct Unrecorded {
     pub refused: u64,
 }
 
-/// What passed through a recorder.
+/// Exchanges that passed through a recorder, and counts of the rest.
 #[derive(Debug, Clone)]
 pub struct Recording {
     /// Exchanges with the recorded servers, in the order in which they began.
@@ -79,7 +84,7 @@ pub struct Recording {
     /// All other traffic.
     pub unrecorded: Unrecorded,
     /// The bounds that it was made with.
-    pub bounds: Bounds,
+    pub bounds: RecordingBounds,
     pub(crate) clock: RecordingClock,
 }
 
@@ -91,7 +96,7 @@ impl Recording {
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct ClosedExchanges {
     exchanges: Vec<RecordedExchange>,
     unrecorded: Unrecorded,
 }
@@ -100,15 +105,15 @@ struct Kept {
 #[derive(Debug)]
 pub(crate) struct Ledger {
     pub(crate) clock: RecordingClock,
-    bounds: Bounds,
+    bounds: RecordingBounds,
     /// Bytes that are left of the recording's.
     room: AtomicUsize,
     begun: AtomicUsize,
-    kept: Mutex<Kept>,
+    kept: Mutex<ClosedExchanges>,
 }
 
 impl Ledger {
-    pub(crate) fn new(bounds: Bounds) -> Ledger {
+    pub(crate) fn new(bounds: RecordingBounds) -> Ledger {
         Ledger {
             clock: RecordingClock::start(),
             bounds,
@@ -181,12 +186,12 @@ impl Ledger {
 
     /// All that was kept. What ends later is not in it.
     pub(crate) fn take(&self) -> Recording {
-        let Kept { mut exchanges, unrecorded } = std::mem::take(&mut *self.kept());
+        let ClosedExchanges { mut exchanges, unrecorded } = std::mem::take(&mut *self.kept());
         exchanges.sort_by_key(|exchange| exchange.began);
         Recording { exchanges, unrecorded, bounds: self.bounds, clock: self.clock }
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, ClosedExchanges> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -199,7 +204,7 @@ mod tests {
     use std::sync::Arc;
 
     fn ledger(body_bytes: usize, recording_bytes: usize) -> Ledger {
-        Ledger::new(Bounds { body_bytes, recording_bytes, ..Bounds::default() })
+        Ledger::new(RecordingBounds { body_bytes, recording_bytes, ..RecordingBounds::default() })
     }
 
     #[test]
@@ -221,11 +226,11 @@ mod tests {
         assert!(third.is_left_out && third.bytes.is_empty());
     }
 
-    /// Whether there are too many, or what their heads take together is too much.
+    /// Too many of them, or too much in their heads together.
     #[test]
     fn exchanges_beyond_the_bound_are_counted() {
         for (exchanges, recording_bytes, kept) in [(3, 1 << 20, 3), (100, 4 * 20 + 10, 4)] {
-            let bounds = Bounds { exchanges, recording_bytes, ..Bounds::default() };
+            let bounds = RecordingBounds { exchanges, recording_bytes, ..RecordingBounds::default() };
             let ledger = Arc::new(Ledger::new(bounds));
             for _ in 0..10 {
                 let url = "http://shop.example/".to_owned();

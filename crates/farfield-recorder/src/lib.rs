@@ -7,7 +7,7 @@
 //! server. Traffic of other servers passes unrecorded and unread, and is counted.
 //!
 //! Messages stream through: neither end waits for a whole body. What is kept of them is bounded
-//! ([`Bounds`]), and what is left out is counted by reason. Nothing here knows scenarios or terminals.
+//! ([`RecordingBounds`]), and what is left out is counted by reason. Nothing here knows scenarios or terminals.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
@@ -29,7 +29,7 @@ mod web_origin;
 pub use authority::{AuthorityError, CertificateAuthority};
 pub use exchange::{BodyCopy, RecordedExchange, RecordedReply};
 pub use har::{ArchiveAccount, write_archive};
-pub use ledger::{Bounds, NameCounts, Recording, Unrecorded};
+pub use ledger::{NameCounts, Recording, RecordingBounds, Unrecorded};
 pub use recorder::{Recorder, RecorderConfig, RecorderError};
 pub use upstream::{ClientIdentity, UpstreamError};
 pub use web_origin::WebOrigin;

@@ -5,7 +5,7 @@
 //! had come.
 
 use crate::authority::{AuthorityError, CertificateAuthority};
-use crate::ledger::{Bounds, Ledger, Recording};
+use crate::ledger::{Ledger, Recording, RecordingBounds};
 use crate::service::{Entrance, RecordingService};
 use crate::upstream::{ClientIdentity, Upstream};
 use crate::web_origin::WebOrigin;
@@ -31,8 +31,8 @@ pub struct RecorderConfig {
     pub verifier: Arc<dyn ServerCertVerifier>,
     /// Certificate for servers that ask for one.
     pub identity: Option<ClientIdentity>,
-    /// Bounds of the recording.
-    pub bounds: Bounds,
+    /// RecordingBounds of the recording.
+    pub bounds: RecordingBounds,
 }
 
 /// A running recorder. Dropping it ends it.
@@ -158,7 +158,7 @@ async fn accept(
     let room = Arc::new(Semaphore::new(connections));
     let mut backoff = Backoff::default();
     loop {
-        let Ok(leave) = Arc::clone(&room).acquire_owned().await else { return };
+        let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
             Err(error) => {
@@ -173,6 +173,6 @@ async fn accept(
         backoff.reset();
         // A socket that refuses the option is dead, which serving it finds out.
         let _ = stream.set_nodelay(true);
-        tokio::spawn(Arc::clone(&service).serve_http1(stream, entrance.clone(), Arc::new(leave)));
+        tokio::spawn(Arc::clone(&service).serve_http1(stream, entrance.clone(), Arc::new(permit)));
     }
 }

@@ -4,7 +4,7 @@ use crate::authority::CertificateAuthority;
 use crate::exchange::OpenExchange;
 use crate::fields;
 use crate::ledger::Ledger;
-use crate::tee::{ReplyBody, TeeBody};
+use crate::tee::{ClientReplyBody, TeeBody};
 use crate::tunnel;
 use crate::upstream::{HEAD_BYTES_MAX, HEAD_FIELDS_MAX, Upstream};
 use crate::web_origin::WebOrigin;
@@ -40,8 +40,8 @@ pub(crate) enum Entrance {
     Reverse(WebOrigin),
 }
 
-/// A part of a connection's leave, which ends with the last of them.
-pub(crate) type Leave = Arc<OwnedSemaphorePermit>;
+/// Permit of a connection, and of what it becomes by an upgrade or a tunnel: it is given back with the last.
+pub(crate) type ConnectionPermit = Arc<OwnedSemaphorePermit>;
 
 /// Service of a recorder.
 pub(crate) struct RecordingService {
@@ -54,8 +54,12 @@ pub(crate) struct RecordingService {
 
 impl RecordingService {
     /// Serves a connection of HTTP/1 to its end, which is its client's affair.
-    pub(crate) async fn serve_http1<T>(self: Arc<Self>, stream: T, entrance: Entrance, leave: Leave)
-    where
+    pub(crate) async fn serve_http1<T>(
+        self: Arc<Self>,
+        stream: T,
+        entrance: Entrance,
+        permit: ConnectionPermit,
+    ) where
         T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let mut http = http1::Builder::new();
@@ -67,22 +71,26 @@ impl RecordingService {
             .max_header_size(HEAD_BYTES_MAX)
             .max_buf_size(HEAD_BYTES_MAX);
         let service = service_fn(move |request| {
-            let (own, entrance, leave) = (Arc::clone(&self), entrance.clone(), Arc::clone(&leave));
-            async move { Ok::<_, Infallible>(own.answer(request, entrance, leave).await) }
+            let (own, entrance, permit) = (Arc::clone(&self), entrance.clone(), Arc::clone(&permit));
+            async move { Ok::<_, Infallible>(own.answer(request, entrance, permit).await) }
         });
         let _ = http.serve_connection(TokioIo::new(stream), service).with_upgrades().await;
     }
 
     /// Serves a connection of HTTP/2 to its end, inside of a tunnel.
-    pub(crate) async fn serve_http2<T>(self: Arc<Self>, stream: T, entrance: Entrance, leave: Leave)
-    where
+    pub(crate) async fn serve_http2<T>(
+        self: Arc<Self>,
+        stream: T,
+        entrance: Entrance,
+        permit: ConnectionPermit,
+    ) where
         T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let mut http = http2::Builder::new(TokioExecutor::new());
         http.timer(TokioTimer::new()).auto_date_header(false).max_header_list_size(HEAD_BYTES_MAX as u32);
         let service = service_fn(move |request| {
-            let (own, entrance, leave) = (Arc::clone(&self), entrance.clone(), Arc::clone(&leave));
-            async move { Ok::<_, Infallible>(own.answer(request, entrance, leave).await) }
+            let (own, entrance, permit) = (Arc::clone(&self), entrance.clone(), Arc::clone(&permit));
+            async move { Ok::<_, Infallible>(own.answer(request, entrance, permit).await) }
         });
         let _ = http.serve_connection(TokioIo::new(stream), service).await;
     }
@@ -91,19 +99,19 @@ impl RecordingService {
         self: Arc<Self>,
         request: Request<Incoming>,
         entrance: Entrance,
-        leave: Leave,
-    ) -> Response<ReplyBody> {
+        permit: ConnectionPermit,
+    ) -> Response<ClientReplyBody> {
         match entrance {
-            Entrance::Tunnel(origin) => self.pass(request, origin, true).await,
+            Entrance::Tunnel(origin) => self.pass(request, origin, true, permit).await,
             Entrance::Reverse(origin) => match self.is_for_this(request.headers()) {
-                true => self.pass_in_reverse(request, origin).await,
+                true => self.pass_in_reverse(request, origin, permit).await,
                 false => self.refuse(
                     StatusCode::MISDIRECTED_REQUEST,
                     "a recorder in reverse mode is asked by its own address",
                 ),
             },
             Entrance::Proxy if request.method() == Method::CONNECT => {
-                tunnel::open(&self, request, leave).await
+                tunnel::open(&self, request, permit).await
             }
             Entrance::Proxy => match WebOrigin::of_uri(request.uri()) {
                 Some(origin) => {
@@ -111,7 +119,7 @@ impl RecordingService {
                     if !is_recorded {
                         self.ledger.pass_request(&origin);
                     }
-                    self.pass(request, origin, is_recorded).await
+                    self.pass(request, origin, is_recorded, permit).await
                 }
                 None => self.refuse(
                     StatusCode::BAD_REQUEST,
@@ -123,7 +131,7 @@ impl RecordingService {
     }
 
     /// A refusal of the recorder's own.
-    pub(crate) fn refuse(&self, status: StatusCode, sentence: &str) -> Response<ReplyBody> {
+    pub(crate) fn refuse(&self, status: StatusCode, sentence: &str) -> Response<ClientReplyBody> {
         self.ledger.refuse();
         said(status, sentence)
     }
@@ -134,7 +142,8 @@ impl RecordingService {
         mut request: Request<Incoming>,
         origin: WebOrigin,
         is_recorded: bool,
-    ) -> Response<ReplyBody> {
+        permit: ConnectionPermit,
+    ) -> Response<ClientReplyBody> {
         let protocol = fields::upgrade(request.headers());
         let of_client = protocol.as_ref().map(|_| hyper::upgrade::on(&mut request));
         let (mut parts, body) = request.into_parts();
@@ -168,13 +177,13 @@ impl RecordingService {
         }
         if let (Some((Some(protocol), of_server)), Some(of_client)) = (changed, of_client) {
             fields::set_upgrade(&mut parts.headers, protocol);
-            tokio::spawn(join(of_client, of_server));
+            tokio::spawn(join(of_client, of_server, permit));
         }
         let body = match exchange {
             Some(exchange) => TeeBody::of_reply(body, &self.ledger, exchange),
             None => TeeBody::unrecorded(body),
         };
-        Response::from_parts(parts, ReplyBody::Passing(Box::new(body)))
+        Response::from_parts(parts, ClientReplyBody::Passing(Box::new(body)))
     }
 
     fn begin(&self, parts: &Parts, origin: &WebOrigin) -> OpenExchange {
@@ -202,7 +211,8 @@ impl RecordingService {
         self: Arc<Self>,
         mut request: Request<Incoming>,
         origin: WebOrigin,
-    ) -> Response<ReplyBody> {
+        permit: ConnectionPermit,
+    ) -> Response<ClientReplyBody> {
         let asked = request.headers().get(HOST).and_then(|host| host.to_str().ok()).map(str::to_owned);
         let here = format!("http://{}", asked.unwrap_or_else(|| self.own.to_string()));
         let there = origin.to_string();
@@ -213,7 +223,7 @@ impl RecordingService {
         for name in [ORIGIN, REFERER] {
             rewrite(headers, &name, &here, &there);
         }
-        let mut response = self.pass(request, origin, true).await;
+        let mut response = self.pass(request, origin, true, permit).await;
         rewrite(response.headers_mut(), &LOCATION, &there, &here);
         response
     }
@@ -230,7 +240,7 @@ fn rewrite(headers: &mut HeaderMap, name: &HeaderName, from: &str, to: &str) {
 }
 
 /// Passes bytes between two connections that have become ones of another protocol.
-async fn join(of_client: OnUpgrade, of_server: OnUpgrade) {
+async fn join(of_client: OnUpgrade, of_server: OnUpgrade, _permit: ConnectionPermit) {
     if let (Ok(client), Ok(server)) = tokio::join!(of_client, of_server) {
         let (mut client, mut server) = (TokioIo::new(client), TokioIo::new(server));
         // Either end may break off.
@@ -239,9 +249,9 @@ async fn join(of_client: OnUpgrade, of_server: OnUpgrade) {
 }
 
 /// A reply of the recorder's own.
-pub(crate) fn said(status: StatusCode, sentence: &str) -> Response<ReplyBody> {
+pub(crate) fn said(status: StatusCode, sentence: &str) -> Response<ClientReplyBody> {
     let text = Bytes::from(format!("farfield record: {sentence}\n"));
-    let mut response = Response::new(ReplyBody::Sentence(Full::new(text)));
+    let mut response = Response::new(ClientReplyBody::Sentence(Full::new(text)));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     response

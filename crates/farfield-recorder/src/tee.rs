@@ -83,14 +83,14 @@ impl Drop for TeeBody {
 }
 
 /// Body of a reply to a client.
-pub(crate) enum ReplyBody {
+pub(crate) enum ClientReplyBody {
     /// A sentence of the recorder's own.
     Sentence(Full<Bytes>),
     /// A server's content.
     Passing(Box<TeeBody>),
 }
 
-impl Body for ReplyBody {
+impl Body for ClientReplyBody {
     type Data = Bytes;
     type Error = hyper::Error;
 
@@ -99,22 +99,24 @@ impl Body for ReplyBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         match &mut *self {
-            ReplyBody::Sentence(body) => Pin::new(body).poll_frame(context).map_err(|never| match never {}),
-            ReplyBody::Passing(body) => Pin::new(body).poll_frame(context),
+            ClientReplyBody::Sentence(body) => {
+                Pin::new(body).poll_frame(context).map_err(|never| match never {})
+            }
+            ClientReplyBody::Passing(body) => Pin::new(body).poll_frame(context),
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match self {
-            ReplyBody::Sentence(body) => body.is_end_stream(),
-            ReplyBody::Passing(body) => body.is_end_stream(),
+            ClientReplyBody::Sentence(body) => body.is_end_stream(),
+            ClientReplyBody::Passing(body) => body.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            ReplyBody::Sentence(body) => body.size_hint(),
-            ReplyBody::Passing(body) => body.size_hint(),
+            ClientReplyBody::Sentence(body) => body.size_hint(),
+            ClientReplyBody::Passing(body) => body.size_hint(),
         }
     }
 }

@@ -2,8 +2,8 @@
 //! that was made for its name, or HTTP/1 in clear. Any other is bytes that pass, and is counted.
 
 use crate::authority::HTTP2;
-use crate::service::{Entrance, Leave, RecordingService, causes, said};
-use crate::tee::ReplyBody;
+use crate::service::{ConnectionPermit, Entrance, RecordingService, causes, said};
+use crate::tee::ClientReplyBody;
 use crate::web_origin::WebOrigin;
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
@@ -24,8 +24,8 @@ const HANDSHAKE_MAX: Duration = Duration::from_secs(10);
 pub(crate) async fn open(
     service: &Arc<RecordingService>,
     mut request: Request<Incoming>,
-    leave: Leave,
-) -> Response<ReplyBody> {
+    permit: ConnectionPermit,
+) -> Response<ClientReplyBody> {
     let Some(authority) = request.uri().authority().cloned().filter(|own| own.port_u16().is_some()) else {
         return service.refuse(StatusCode::BAD_REQUEST, "CONNECT names a host and a port");
     };
@@ -34,7 +34,7 @@ pub(crate) async fn open(
     let own = Arc::clone(service);
     match recorded {
         Some(origin) => {
-            tokio::spawn(end_here(own, request, origin, leave));
+            tokio::spawn(end_here(own, request, origin, permit));
         }
         None => {
             let WebOrigin { host, port, .. } = of(true);
@@ -47,11 +47,11 @@ pub(crate) async fn open(
                 if let Ok(upgraded) = hyper::upgrade::on(&mut request).await {
                     pass_bytes(upgraded, server).await;
                 }
-                drop(leave);
+                drop(permit);
             });
         }
     }
-    Response::new(ReplyBody::Sentence(Full::new(Bytes::new())))
+    Response::new(ClientReplyBody::Sentence(Full::new(Bytes::new())))
 }
 
 /// Serves the requests in a tunnel to a recorded server. Its type is written out since what is served in a
@@ -60,13 +60,13 @@ fn end_here(
     service: Arc<RecordingService>,
     mut request: Request<Incoming>,
     origin: WebOrigin,
-    leave: Leave,
+    permit: ConnectionPermit,
 ) -> Pin<Box<dyn Future<Output = ()> + Send>> {
     Box::pin(async move {
         let Ok(upgraded) = hyper::upgrade::on(&mut request).await else { return };
         let stream = TokioIo::new(upgraded);
         if !origin.is_secure {
-            return service.serve_http1(stream, Entrance::Tunnel(origin), leave).await;
+            return service.serve_http1(stream, Entrance::Tunnel(origin), permit).await;
         }
         let acceptor = service.authority.as_ref().and_then(|authority| authority.acceptor(&origin.host));
         let Some(acceptor) = acceptor.cloned() else { return };
@@ -80,8 +80,8 @@ fn end_here(
         };
         let is_http2 = session.get_ref().1.alpn_protocol() == Some(HTTP2);
         match is_http2 {
-            true => service.serve_http2(session, Entrance::Tunnel(origin), leave).await,
-            false => service.serve_http1(session, Entrance::Tunnel(origin), leave).await,
+            true => service.serve_http2(session, Entrance::Tunnel(origin), permit).await,
+            false => service.serve_http1(session, Entrance::Tunnel(origin), permit).await,
         }
     })
 }

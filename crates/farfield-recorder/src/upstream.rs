@@ -31,7 +31,7 @@ use tokio_rustls::rustls::{self, ClientConfig};
 
 /// Time for a name, a connection and a handshake, each.
 const DIAL_MAX: Duration = Duration::from_secs(10);
-/// Idle connections of one server that are kept.
+/// IdleConnections connections of one server that are kept.
 const IDLE_MAX: usize = 8;
 /// Fields of a head, and its bytes, from either side.
 pub(crate) const HEAD_FIELDS_MAX: usize = 256;
@@ -92,7 +92,7 @@ pub enum UpstreamError {
 }
 
 /// A reply, and the address that it came from.
-pub(crate) type Answered = (Response<Incoming>, IpAddr);
+pub(crate) type UpstreamReply = (Response<Incoming>, IpAddr);
 
 /// Connections to all servers.
 pub(crate) struct Upstream {
@@ -100,18 +100,18 @@ pub(crate) struct Upstream {
     /// Offers HTTP/1.1 alone, and HTTP/2 before it.
     over_http1: TlsConnector,
     over_either: TlsConnector,
-    idle: Mutex<BTreeMap<WebOrigin, Idle>>,
+    idle: Mutex<BTreeMap<WebOrigin, IdleConnections>>,
 }
 
 /// Connections to a server that take a request.
 #[derive(Default)]
-struct Idle {
+struct IdleConnections {
     http1: Vec<(http1::SendRequest<TeeBody>, IpAddr)>,
     http2: Option<(http2::SendRequest<TeeBody>, IpAddr)>,
 }
 
 /// A connection that takes a request.
-enum Sender {
+enum RequestSender {
     Http1(http1::SendRequest<TeeBody>),
     Http2(http2::SendRequest<TeeBody>),
 }
@@ -144,7 +144,7 @@ impl Upstream {
         origin: &WebOrigin,
         prefers_http2: bool,
         mut request: Request<TeeBody>,
-    ) -> Result<Answered, UpstreamError> {
+    ) -> Result<UpstreamReply, UpstreamError> {
         let is_plain = request.body().is_end_stream() && !is_upgrade(&request);
         while let Some((sender, address)) = self.take_idle(origin, prefers_http2, is_plain) {
             match self.send_over(origin, (sender, address), request).await {
@@ -178,7 +178,7 @@ impl Upstream {
         &self,
         origin: &WebOrigin,
         prefers_http2: bool,
-    ) -> Result<(Sender, IpAddr), UpstreamError> {
+    ) -> Result<(RequestSender, IpAddr), UpstreamError> {
         let WebOrigin { is_secure, host, port } = origin;
         let stream = self.dial(host, *port).await?;
         let address = format!("{host}:{port}");
@@ -189,7 +189,7 @@ impl Upstream {
         let failed = |source: hyper::Error| UpstreamError::Http { address: address.clone(), source };
         if !is_secure {
             let sender = speak_http1(stream).await.map_err(failed)?;
-            return Ok((Sender::Http1(sender), peer));
+            return Ok((RequestSender::Http1(sender), peer));
         }
         let wrong = |source: io::Error| UpstreamError::Tls { address: address.clone(), source };
         let name = ServerName::try_from(host.clone()).map_err(|error| wrong(io::Error::other(error)))?;
@@ -198,7 +198,7 @@ impl Upstream {
         let session = session.map_err(|_| wrong(io::ErrorKind::TimedOut.into()))?.map_err(wrong)?;
         if session.get_ref().1.alpn_protocol() != Some(HTTP2) {
             let sender = speak_http1(session).await.map_err(failed)?;
-            return Ok((Sender::Http1(sender), peer));
+            return Ok((RequestSender::Http1(sender), peer));
         }
         let mut http = http2::Builder::new(TokioExecutor::new());
         http.timer(TokioTimer::new()).max_header_list_size(HEAD_BYTES_MAX as u32);
@@ -206,33 +206,38 @@ impl Upstream {
         // Its end is found out by who sends the next request.
         tokio::spawn(async move { drop(connection.await) });
         self.idle().entry(origin.clone()).or_default().http2 = Some((sender.clone(), peer));
-        Ok((Sender::Http2(sender), peer))
+        Ok((RequestSender::Http2(sender), peer))
     }
 
     /// A connection that is open already, and fits.
-    fn take_idle(&self, origin: &WebOrigin, prefers_http2: bool, is_plain: bool) -> Option<(Sender, IpAddr)> {
+    fn take_idle(
+        &self,
+        origin: &WebOrigin,
+        prefers_http2: bool,
+        is_plain: bool,
+    ) -> Option<(RequestSender, IpAddr)> {
         let mut idle = self.idle();
         let own = idle.get_mut(origin)?;
         if prefers_http2 && own.http2.as_ref().is_some_and(|(sender, _)| sender.is_closed()) {
             own.http2 = None;
         }
         if let Some((sender, peer)) = own.http2.as_ref().filter(|_| prefers_http2) {
-            return Some((Sender::Http2(sender.clone()), *peer));
+            return Some((RequestSender::Http2(sender.clone()), *peer));
         }
         own.http1.retain(|(sender, _)| !sender.is_closed());
         let (sender, peer) = if is_plain { own.http1.pop()? } else { return None };
-        Some((Sender::Http1(sender), peer))
+        Some((RequestSender::Http1(sender), peer))
     }
 
     /// Sends a request over a connection; the request comes back where nothing of it was sent.
     async fn send_over(
         self: &Arc<Upstream>,
         origin: &WebOrigin,
-        (sender, peer): (Sender, IpAddr),
+        (sender, peer): (RequestSender, IpAddr),
         mut request: Request<TeeBody>,
-    ) -> Result<Answered, (UpstreamError, Option<Box<Request<TeeBody>>>)> {
+    ) -> Result<UpstreamReply, (UpstreamError, Option<Box<Request<TeeBody>>>)> {
         let sent = match sender {
-            Sender::Http1(mut sender) => {
+            RequestSender::Http1(mut sender) => {
                 for_http1(&mut request, origin);
                 let sent = sender.try_send_request(request).await;
                 if sent.is_ok() {
@@ -240,7 +245,7 @@ impl Upstream {
                 }
                 sent
             }
-            Sender::Http2(mut sender) => {
+            RequestSender::Http2(mut sender) => {
                 for_http2(&mut request, origin);
                 sender.try_send_request(request).await
             }
@@ -272,7 +277,7 @@ impl Upstream {
         });
     }
 
-    fn idle(&self) -> MutexGuard<'_, BTreeMap<WebOrigin, Idle>> {
+    fn idle(&self) -> MutexGuard<'_, BTreeMap<WebOrigin, IdleConnections>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

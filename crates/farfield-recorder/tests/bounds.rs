@@ -1,6 +1,6 @@
-//! Bounds of a recorder towards its clients.
+//! RecordingBounds of a recorder towards its clients.
 
-use farfield_recorder::{Bounds, Recorder, RecorderConfig, WebOrigin};
+use farfield_recorder::{Recorder, RecorderConfig, RecordingBounds, WebOrigin};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ fn recorder(connections: usize) -> Recorder {
         is_reverse: false,
         verifier: verifier.expect("a root"),
         identity: None,
-        bounds: Bounds { connections, ..Bounds::default() },
+        bounds: RecordingBounds { connections, ..RecordingBounds::default() },
     };
     Recorder::start(listener, config).expect("a port and a thread")
 }

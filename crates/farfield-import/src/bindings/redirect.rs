@@ -1,8 +1,9 @@
-//! Requests that a redirect led to. A recording has them as requests of their own; a session follows redirects
-//! itself, as browsers do, and would ask for each twice. So they are taken into the state whose reply leads
-//! there, and where a run's redirect leads elsewhere, such as to an order of its own, its user goes there.
+//! Requests that a redirect led to. A recording has them as requests of their own; a session follows
+//! redirects itself, as browsers do, and would ask for each twice. So they are taken into the state whose
+//! reply leads there, and where a run's redirect leads elsewhere, such as to an order of its own, its user
+//! goes there.
 
-use super::Replies;
+use super::StateReplies;
 use super::reply::Reply;
 use crate::draft::Draft;
 use std::collections::BTreeMap;
@@ -10,13 +11,13 @@ use url::Position;
 
 /// Redirects that a session follows by default.
 const REDIRECTS_MAX: usize = 10;
-/// How such a request is asked for.
+/// Difference of such a request from what is written.
 const BY_REDIRECT: &str = "by the redirect that leads to them, with the header fields of the request before";
 
 /// Takes states that the redirect of the state before led to into that state, with their replies, which are
-/// returned by the new numbers. `numbers` are the entries of the scenario in the order in which they are asked
-/// for.
-pub fn fold_redirects(draft: &mut Draft, numbers: &[usize], mut replies: Replies) -> Replies {
+/// returned by the new numbers. `numbers` are the entries of the scenario in the order in which they are
+/// asked for.
+pub fn fold_redirects(draft: &mut Draft, numbers: &[usize], mut replies: StateReplies) -> StateReplies {
     // Each that is taken into another, with that one.
     let mut heads: BTreeMap<usize, usize> = BTreeMap::new();
     let mut head = None;

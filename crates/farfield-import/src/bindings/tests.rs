@@ -242,7 +242,7 @@ fn a_redirect_takes_along_what_it_leads_to() {
     assert_eq!(text.matches("[[session.state]]").count(), 6, "{text}");
 }
 
-/// What a redirect keeps, it keeps: a POST that is led on by 307 is the same POST.
+/// A POST that is led on by 307 is the same POST, and by 302 a GET.
 #[test]
 fn a_redirect_takes_along_no_other_request() {
     let to = |status: u16| {

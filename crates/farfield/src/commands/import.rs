@@ -22,12 +22,12 @@ const NAMED_MAX: Bytes = Bytes(16 << 20);
 
 /// Imports the document that the flags name.
 pub fn import(flags: &ImportFlags) -> Result<Exit, Problem> {
-    import_for(flags, Readers::AsItsContent)
+    import_for(flags, ScenarioReaders::AsItsContent)
 }
 
 /// Those who may read the scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Readers {
+pub(super) enum ScenarioReaders {
     /// Its owner alone.
     Owner,
     /// Its owner alone if credentials or contents of files are in it, else whoever the umask lets.
@@ -35,7 +35,7 @@ pub(super) enum Readers {
 }
 
 /// Imports the document that the flags name, into a scenario for these readers.
-pub(super) fn import_for(flags: &ImportFlags, readers: Readers) -> Result<Exit, Problem> {
+pub(super) fn import_for(flags: &ImportFlags, readers: ScenarioReaders) -> Result<Exit, Problem> {
     let typed = pasted(flags);
     let named = flags.file.as_deref().filter(|_| typed.is_none()).unwrap_or("curl");
     let document = match (typed, flags.command.is_empty()) {
@@ -89,10 +89,10 @@ fn pasted(flags: &ImportFlags) -> Option<&str> {
 }
 
 /// Writes the scenario; a file with credentials or contents of files in it is its owner's alone.
-fn write(path: &Path, imported: &Imported, readers: Readers) -> io::Result<()> {
+fn write(path: &Path, imported: &Imported, readers: ScenarioReaders) -> io::Result<()> {
     let scenario = imported.scenario.as_bytes();
     let is_harmless = imported.secrets.is_empty() && imported.files.is_empty();
-    if readers == Readers::AsItsContent && is_harmless {
+    if readers == ScenarioReaders::AsItsContent && is_harmless {
         return farfield_files::output::put(path, scenario);
     }
     match path.symlink_metadata() {

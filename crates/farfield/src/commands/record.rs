@@ -6,7 +6,7 @@
 mod account;
 mod program;
 
-use crate::commands::import::{self, Readers, replace_private};
+use crate::commands::import::{self, ScenarioReaders, replace_private};
 use crate::exit::Exit;
 use crate::flags::import::ImportFlags;
 use crate::flags::record::RecordFlags;
@@ -19,10 +19,10 @@ use farfield_http::tls::{Group, Trust, certificates_of_pem};
 use farfield_import::Kind;
 use farfield_os::clock::monotonic_ns;
 use farfield_recorder::{
-    Bounds, ClientIdentity, Recorder, RecorderConfig, Recording, WebOrigin, write_archive,
+    ClientIdentity, Recorder, RecorderConfig, Recording, RecordingBounds, WebOrigin, write_archive,
 };
 use farfield_scenario::Url;
-use program::Program;
+use program::RecordedProgram;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ const LISTEN: &str = "127.0.0.1:8888";
 const LOOK: std::time::Duration = std::time::Duration::from_millis(20);
 
 /// The files of a recording.
-struct Files {
+struct RecordingFiles {
     scenario: PathBuf,
     archive: PathBuf,
     certificate: PathBuf,
@@ -54,7 +54,7 @@ pub fn record(flags: &RecordFlags) -> Result<Exit, Problem> {
             .map_err(|error| Problem::failed(format!("--cacert: {error}")))?,
         identity: identity(flags)?,
         recorded: origins.clone(),
-        bounds: Bounds::default(),
+        bounds: RecordingBounds::default(),
     };
     let stop =
         interrupt::flag().map_err(|error| Problem::failed(format!("cannot listen for Ctrl-C: {error}")))?;
@@ -84,7 +84,7 @@ fn origins(flags: &RecordFlags, target: &Url) -> Result<Vec<WebOrigin>, Problem>
 }
 
 /// The names of the files; one that nobody has given is not there yet, as a recording is some work.
-fn files(flags: &RecordFlags) -> Result<Files, Problem> {
+fn files(flags: &RecordFlags) -> Result<RecordingFiles, Problem> {
     let scenario = flags.out.clone().unwrap_or_else(|| OUT.into());
     let archive = flags.har.clone().unwrap_or_else(|| scenario.with_extension("har"));
     let stem = scenario.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -103,7 +103,7 @@ fn files(flags: &RecordFlags) -> Result<Files, Problem> {
     // A recording is not made in vain.
     let folder = scenario.parent().filter(|own| *own != Path::new("")).unwrap_or(Path::new("."));
     match folder.is_dir() {
-        true => Ok(Files { scenario, archive, certificate }),
+        true => Ok(RecordingFiles { scenario, archive, certificate }),
         false => Err(Problem::usage(format!("{} is no folder; make it, or name another", folder.display()))),
     }
 }
@@ -162,7 +162,7 @@ fn listen(asked: Option<SocketAddr>) -> Result<TcpListener, Problem> {
 fn until_it_ends(
     flags: &RecordFlags,
     recorder: &Recorder,
-    files: &Files,
+    files: &RecordingFiles,
     stop: &AtomicBool,
 ) -> Result<Exit, Problem> {
     let deadline = flags.duration.map(|duration: Duration| monotonic_ns().saturating_add(duration.as_ns()));
@@ -170,7 +170,7 @@ fn until_it_ends(
         || stop.load(Ordering::Relaxed) || deadline.is_some_and(|deadline| monotonic_ns() >= deadline);
     let mut program = match flags.command.as_slice() {
         [] => None,
-        command => Some(Program::start(command, flags, recorder, &files.certificate)?),
+        command => Some(RecordedProgram::start(command, flags, recorder, &files.certificate)?),
     };
     let mut shown = 0;
     loop {
@@ -199,7 +199,7 @@ fn until_it_ends(
 fn keep(
     flags: &RecordFlags,
     recording: Recording,
-    files: &Files,
+    files: &RecordingFiles,
     origins: &[WebOrigin],
 ) -> Result<Exit, Problem> {
     account::unrecorded(&recording);
@@ -213,16 +213,17 @@ fn keep(
     })
     .map_err(|error| unwritable(&files.archive, &error))?;
     account::archive(&archived.unwrap_or_default(), &files.archive);
-    let exit =
-        import::import_for(&import_flags(flags, files, origins), Readers::Owner).map_err(|problem| {
+    let exit = import::import_for(&import_flags(flags, files, origins), ScenarioReaders::Owner).map_err(
+        |problem| {
             Problem::failed(format!("{problem}; the recording itself is kept in {}", files.archive.display()))
-        })?;
+        },
+    )?;
     account::next(flags, &files.scenario);
     Ok(exit)
 }
 
 /// The import of a recording, as one would type it.
-fn import_flags(flags: &RecordFlags, files: &Files, origins: &[WebOrigin]) -> ImportFlags {
+fn import_flags(flags: &RecordFlags, files: &RecordingFiles, origins: &[WebOrigin]) -> ImportFlags {
     let mut roots = origins.iter().map(|origin| format!("{origin}/"));
     ImportFlags {
         file: Some(files.archive.to_string_lossy().into_owned()),

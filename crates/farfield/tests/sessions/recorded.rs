@@ -1,5 +1,5 @@
-//! `farfield record`: programs, a browser, https, a server's stand-in. The scenario that comes out is run, and
-//! the server says whether each user brought what it was given itself.
+//! `farfield record`: programs, a browser, https, a server's stand-in. The scenario that comes out is run,
+//! and the server says whether each user brought what it was given itself.
 
 mod desk;
 mod hostile;

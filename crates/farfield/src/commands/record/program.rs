@@ -36,7 +36,7 @@ const BUNDLE: [&str; 3] = ["SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDL
 const FURTHER_CA: &str = "NODE_EXTRA_CA_CERTS";
 
 /// A program that is recorded.
-pub(super) struct Program {
+pub(super) struct RecordedProgram {
     child: Child,
     /// When it was asked to end, and whether it was killed.
     ending: Option<(u64, bool)>,
@@ -44,7 +44,7 @@ pub(super) struct Program {
     _folder: Option<TempDir>,
 }
 
-impl Program {
+impl RecordedProgram {
     /// Starts the program of the command line.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ impl Program {
         flags: &RecordFlags,
         recorder: &Recorder,
         certificate: &Path,
-    ) -> Result<Program, Problem> {
+    ) -> Result<RecordedProgram, Problem> {
         let refused = |error: io::Error| {
             let hint = match error.kind() {
                 io::ErrorKind::NotFound => "; install it, or give its path",
@@ -85,7 +85,7 @@ impl Program {
         }
         put_under_init(&mut command, false, ChildSetup::default()).map_err(refused)?;
         let child = command.spawn().map_err(refused)?;
-        Ok(Program { child, ending: None, _folder: folder })
+        Ok(RecordedProgram { child, ending: None, _folder: folder })
     }
 
     /// The end of the program, if it has ended; it is asked to once that is due.
@@ -124,7 +124,7 @@ impl Program {
     }
 }
 
-impl Drop for Program {
+impl Drop for RecordedProgram {
     /// Leaves nothing behind, even if the recording ends by an error.
     fn drop(&mut self) {
         if let Ok(None) = self.child.try_wait() {

@@ -26,7 +26,7 @@ const PAGE: &str = "<!doctype html><title>desk</title><link rel=icon href='data:
     <script>fetch('/news').then((r) => r.json()).then(() => { const form = document.forms[0]; \
     form.user.value = 'anna'; form.pass.value = 'geheim'; form.submit(); })</script>";
 const DOT: &[u8] = b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff!\xf9\x04\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;";
-/// Where the login leads to: the order is placed by a script, with the identifier of a reply.
+/// The page that the login leads to: a script places the order, with the identifier of a reply.
 const ACCOUNT: &str = "<!doctype html><title>account</title><link rel=icon href='data:,'>\
     <script>fetch('/account').then((r) => r.json()).then((a) => fetch('/order', { method: 'POST', \
     headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ id: a.order.id }) }))\
