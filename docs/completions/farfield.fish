@@ -44,6 +44,7 @@ complete -c farfield -n "__fish_farfield_needs_command" -f -a "doctor" -d 'Show 
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "fit" -d 'Fit models to an access log: a scenario with similar traffic, and a report of how well it fits'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "audit" -d 'Run another load generator, and compare its report with the packets that it sent'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "import" -d 'Make a scenario from a curl command, a HAR file, an OpenAPI document, a Postman collection or a JMeter plan'
+complete -c farfield -n "__fish_farfield_needs_command" -f -a "record" -d 'Record what a browser or a program asks a server for, and make a scenario of it'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "export" -d 'Write the sessions that a scenario draws, for other load generators'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "advise" -d 'Advise on a server\'s settings, from an access log'
 complete -c farfield -n "__fish_farfield_needs_command" -f -a "site" -d 'Make sites from models, and describe the sites of folders and servers'
@@ -511,6 +512,19 @@ complete -c farfield -n "__fish_farfield_using_subcommand import" -l value -d 'V
 complete -c farfield -n "__fish_farfield_using_subcommand import" -l all-methods -d 'Also ask for operations of an OpenAPI document that are no GET, which may change what the server stores'
 complete -c farfield -n "__fish_farfield_using_subcommand import" -l bind -d 'Take values of a HAR file that a reply contains and a later request repeats, such as tokens, from the reply, and leave recorded cookies that the server sets to the users; else they are only named'
 complete -c farfield -n "__fish_farfield_using_subcommand import" -s h -l help -d 'Print help'
+complete -c farfield -n "__fish_farfield_using_subcommand record" -l host -d 'URL of a server whose requests are recorded along, as a host of the scenario. May be repeated' -r
+complete -c farfield -n "__fish_farfield_using_subcommand record" -l listen -d 'Address of the proxy; whoever reaches it can use it. 127.0.0.1:8888, or another port if that is taken, if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand record" -s d -l duration -d 'Time after which the recording ends; at Ctrl-C, or with COMMAND, if absent' -r
+complete -c farfield -n "__fish_farfield_using_subcommand record" -s o -l out -l output -d 'Write the scenario to FILE, and replace what is there; recorded.toml, which must not be there, if absent' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand record" -l har -d 'Write the HTTP Archive to FILE; beside the scenario if absent' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand record" -l ca-out -d 'Write the certificate of the recording\'s own CA, for https servers, to FILE; beside the scenario if absent' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand record" -l cacert -d 'PEM file of the CA of the server\'s certificate; the system\'s if absent' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand record" -l cert -d 'PEM file of the certificates that users have for an https server that asks for one; none if absent' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand record" -l key -d 'PEM file of their private keys; that of the certificates if absent' -r -F
+complete -c farfield -n "__fish_farfield_using_subcommand record" -l reverse -d 'Stand in the place of the server, for programs that know no proxy: requests to --listen are the server\'s'
+complete -c farfield -n "__fish_farfield_using_subcommand record" -l no-bind -d 'Leave tokens and cookies as they were recorded, and only name those that replies contain; by default they are taken from the replies'
+complete -c farfield -n "__fish_farfield_using_subcommand record" -s k -l insecure -d 'Accept any certificate of the server; every output says so'
+complete -c farfield -n "__fish_farfield_using_subcommand record" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c farfield -n "__fish_farfield_using_subcommand export" -l wsesslog -d 'Write the sessions as httperf\'s --wsesslog reads them; not if absent' -r -F
 complete -c farfield -n "__fish_farfield_using_subcommand export" -l gaps -d 'Write the gaps between the starts of sessions, in seconds, one on each line; not if absent' -r -F
 complete -c farfield -n "__fish_farfield_using_subcommand export" -l csv -d 'Write a CSV table with a row for each request; not if absent' -r -F

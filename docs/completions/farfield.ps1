@@ -43,6 +43,7 @@ Register-ArgumentCompleter -Native -CommandName 'farfield' -ScriptBlock {
             [CompletionResult]::new('fit', 'fit', [CompletionResultType]::ParameterValue, 'Fit models to an access log: a scenario with similar traffic, and a report of how well it fits')
             [CompletionResult]::new('audit', 'audit', [CompletionResultType]::ParameterValue, 'Run another load generator, and compare its report with the packets that it sent')
             [CompletionResult]::new('import', 'import', [CompletionResultType]::ParameterValue, 'Make a scenario from a curl command, a HAR file, an OpenAPI document, a Postman collection or a JMeter plan')
+            [CompletionResult]::new('record', 'record', [CompletionResultType]::ParameterValue, 'Record what a browser or a program asks a server for, and make a scenario of it')
             [CompletionResult]::new('export', 'export', [CompletionResultType]::ParameterValue, 'Write the sessions that a scenario draws, for other load generators')
             [CompletionResult]::new('advise', 'advise', [CompletionResultType]::ParameterValue, 'Advise on a server''s settings, from an access log')
             [CompletionResult]::new('site', 'site', [CompletionResultType]::ParameterValue, 'Make sites from models, and describe the sites of folders and servers')
@@ -474,6 +475,27 @@ Register-ArgumentCompleter -Native -CommandName 'farfield' -ScriptBlock {
             [CompletionResult]::new('--bind', '--bind', [CompletionResultType]::ParameterName, 'Take values of a HAR file that a reply contains and a later request repeats, such as tokens, from the reply, and leave recorded cookies that the server sets to the users; else they are only named')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'farfield;record' {
+            [CompletionResult]::new('--host', '--host', [CompletionResultType]::ParameterName, 'URL of a server whose requests are recorded along, as a host of the scenario. May be repeated')
+            [CompletionResult]::new('--listen', '--listen', [CompletionResultType]::ParameterName, 'Address of the proxy; whoever reaches it can use it. 127.0.0.1:8888, or another port if that is taken, if absent')
+            [CompletionResult]::new('-d', '-d', [CompletionResultType]::ParameterName, 'Time after which the recording ends; at Ctrl-C, or with COMMAND, if absent')
+            [CompletionResult]::new('--duration', '--duration', [CompletionResultType]::ParameterName, 'Time after which the recording ends; at Ctrl-C, or with COMMAND, if absent')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Write the scenario to FILE, and replace what is there; recorded.toml, which must not be there, if absent')
+            [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'Write the scenario to FILE, and replace what is there; recorded.toml, which must not be there, if absent')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Write the scenario to FILE, and replace what is there; recorded.toml, which must not be there, if absent')
+            [CompletionResult]::new('--har', '--har', [CompletionResultType]::ParameterName, 'Write the HTTP Archive to FILE; beside the scenario if absent')
+            [CompletionResult]::new('--ca-out', '--ca-out', [CompletionResultType]::ParameterName, 'Write the certificate of the recording''s own CA, for https servers, to FILE; beside the scenario if absent')
+            [CompletionResult]::new('--cacert', '--cacert', [CompletionResultType]::ParameterName, 'PEM file of the CA of the server''s certificate; the system''s if absent')
+            [CompletionResult]::new('--cert', '--cert', [CompletionResultType]::ParameterName, 'PEM file of the certificates that users have for an https server that asks for one; none if absent')
+            [CompletionResult]::new('--key', '--key', [CompletionResultType]::ParameterName, 'PEM file of their private keys; that of the certificates if absent')
+            [CompletionResult]::new('--reverse', '--reverse', [CompletionResultType]::ParameterName, 'Stand in the place of the server, for programs that know no proxy: requests to --listen are the server''s')
+            [CompletionResult]::new('--no-bind', '--no-bind', [CompletionResultType]::ParameterName, 'Leave tokens and cookies as they were recorded, and only name those that replies contain; by default they are taken from the replies')
+            [CompletionResult]::new('-k', '-k', [CompletionResultType]::ParameterName, 'Accept any certificate of the server; every output says so')
+            [CompletionResult]::new('--insecure', '--insecure', [CompletionResultType]::ParameterName, 'Accept any certificate of the server; every output says so')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
         'farfield;export' {
