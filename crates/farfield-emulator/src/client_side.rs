@@ -287,7 +287,10 @@ impl Forward for ClientSide {
     fn offer(&mut self, flight: &Flight<ClientSlot>, at: At) -> Fate {
         let ClientSide { transit, links, hosts, .. } = self;
         let hop = match at {
-            At::Shared(link) => return links.shared_mut(link).offer(transit, flight),
+            At::Shared(link) => {
+                let id = || hosts.clients[flight.client].number;
+                return links.shared_mut(link).offer(transit, id, flight);
+            }
             At::Own { hop, .. } => hop,
         };
         let lends = links.lane(hosts.clients[flight.client].class, flight.up).lends;

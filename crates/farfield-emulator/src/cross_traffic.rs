@@ -3,6 +3,7 @@
 //!
 //! The instants of a flow are its own: they depend neither on clients nor on the side that holds the link.
 
+use crate::five_tuple::hash_of_cross;
 use crate::plan::{NetworkPlan, RoutePlan};
 use crate::slots::SharedLinkId;
 use farfield_base::Instant;
@@ -59,6 +60,11 @@ impl FlowSlot {
     /// The key of its packets on links.
     pub fn key(self) -> u64 {
         KEY | u64::from(self.0)
+    }
+
+    /// The hash of its packets on a link that parts flows by `key`.
+    pub fn flow(self, key: u64) -> u32 {
+        hash_of_cross(key, self.0)
     }
 
     /// The flow of a packet that waited; `None` if it is a client's.

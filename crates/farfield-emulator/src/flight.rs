@@ -9,11 +9,12 @@
 //! them lies in the fields that a segment needs not.
 
 use crate::client::PortKind;
+use crate::five_tuple::FiveTuple;
 use crate::framed::Framed;
 use crate::packet::{Carried, Packet, Tcp, Udp, datagram_len, headers_len};
 use bytes::Bytes;
 use farfield_tcp::{Flags, Options, Segment, SeqNumber, Timestamps};
-use farfield_wire::{Addresses, Ecn};
+use farfield_wire::{Addresses, Ecn, Protocol};
 
 /// A packet under way.
 #[derive(Debug, Clone)]
@@ -318,6 +319,24 @@ impl<C: Copy> Flight<C> {
         }
     }
 
+    /// Its five-tuple. `addresses` are those of what the client sends to the server, which is on
+    /// `server_port`.
+    pub fn five_tuple(&self, addresses: impl FnOnce() -> Addresses, server_port: u16) -> FiveTuple {
+        match &self.content {
+            Content::Whole(packet) => packet.five_tuple(),
+            Content::Data(bytes) if self.is_frame() => {
+                Framed::of_parts(bytes.clone(), self.seq as u16, self.ack as u16).five_tuple()
+            }
+            Content::Data(_) => {
+                let protocol = if self.is_datagram() { Protocol::UDP } else { Protocol::TCP };
+                let (near, far) = (self.port, server_port);
+                let (source_port, destination_port) = if self.up { (near, far) } else { (far, near) };
+                let addresses = if self.up { addresses() } else { addresses().reversed() };
+                FiveTuple { addresses, protocol, source_port, destination_port }
+            }
+        }
+    }
+
     /// The segment or the datagram, with the server on `server_port`; or the packet, if it was kept whole.
     pub fn open(self, server_port: u16) -> Contents {
         if self.is_frame() {
@@ -471,6 +490,9 @@ mod tests {
             prop_assert_eq!((flight.bytes(), flight.is_whole(), flight.ttl()), (packet.bytes, whole, ttl));
             prop_assert_eq!((flight.port(), flight.ecn()), (Some((PortKind::Tcp, port)), ecn));
             prop_assert_eq!((flight.client, flight.up, flight.stage), (ClientId::new(3), up, 0));
+            let five_tuple = flight.five_tuple(|| addresses(is_v6), PORT);
+            prop_assert_eq!(five_tuple, packet.five_tuple());
+            prop_assert_eq!(five_tuple, Packet::raw(packet.to_bytes().into()).unwrap().five_tuple());
             let there = flight.into_packet(|| addresses(is_v6), PORT);
             prop_assert_eq!((there.addresses, there.bytes, there.whole), (packet.addresses, packet.bytes, whole));
             prop_assert_eq!((there.ttl, there.ecn), (ttl, ecn));
@@ -493,6 +515,7 @@ mod tests {
             let flight = Flight::of(packet.clone(), (ClientId::new(3), 0), up, is_plain).of_client(ClientId::new(4));
             prop_assert_eq!((flight.bytes(), flight.is_whole(), flight.ttl()), (packet.bytes, whole, ttl));
             prop_assert_eq!((flight.port(), flight.ecn()), (Some((PortKind::Udp, port)), ecn));
+            prop_assert_eq!(flight.five_tuple(|| addresses(is_v6), PORT), packet.five_tuple());
             let there = flight.into_packet(|| addresses(is_v6), PORT);
             prop_assert_eq!((there.addresses, there.bytes, there.whole), (packet.addresses, packet.bytes, whole));
             prop_assert_eq!((there.ttl, there.ecn), (ttl, ecn));

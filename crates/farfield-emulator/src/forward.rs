@@ -286,8 +286,11 @@ pub(crate) trait Forward {
     fn send_cross(&mut self, slot: FlowSlot) {
         let (link, bytes) = self.transit_mut().cross.begin(slot);
         let (link, now) = (Self::shared_link(link), self.transit().now);
-        let packet = farfield_net::Packet { bytes, key: slot.key() };
-        let fate = self.wire(link).map(|wire| wire.link.offer(now, packet, &mut wire.rng));
+        let packet = farfield_net::Packet::new(bytes, slot.key());
+        let fate = self.wire(link).map(|Wire { link, rng, .. }| {
+            let flow = link.flow_key(rng).map_or(0, |key| slot.flow(key));
+            link.offer(now, packet.of_flow(flow), rng)
+        });
         if let Some(fate) = fate {
             self.count_cross(slot, link, fate);
             if fate == Fate::Waits {

@@ -6,6 +6,7 @@
 //! has a rate, a queue, losses or jitter of its own. Where neighbours leave together they are one run again,
 //! as a kernel that forwards joins them (GRO). The checksum stays as undone as it came.
 
+use crate::five_tuple::FiveTuple;
 use crate::offload::{IncomingError, is_checksum_within};
 use crate::packet::Packet;
 use bytes::Bytes;
@@ -124,6 +125,11 @@ impl Framed {
         self.ip().addresses()
     }
 
+    /// Its five-tuple, which all its packets share.
+    pub(crate) fn five_tuple(&self) -> FiveTuple {
+        FiveTuple::of_bytes(self.addresses(), self.packet())
+    }
+
     /// The whole as a packet under way, with the hop limit that it came with.
     pub fn into_packet(self) -> Packet {
         let ip = self.ip();
@@ -220,6 +226,7 @@ mod tests {
         let bytes = datagrams(1_000, Some(300));
         let whole = Framed::parse(bytes.clone()).unwrap();
         assert_eq!((whole.packets(), whole.longest()), (4, 328));
+        assert_eq!((whole.five_tuple().source_port, whole.five_tuple().destination_port), (5, 6));
         let pieces: Vec<Framed> = whole.pieces().collect();
         let lengths: Vec<u32> = pieces.iter().map(Framed::longest).collect();
         assert_eq!(lengths, [328, 328, 328, 128]);

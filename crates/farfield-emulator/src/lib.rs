@@ -27,6 +27,7 @@ pub mod cross_traffic;
 mod datagrams;
 mod directory;
 mod edge;
+mod five_tuple;
 mod flight;
 mod forward;
 pub mod framed;

@@ -131,9 +131,9 @@ impl ShardLinks {
         let (up, now) = (flight.up, transit.now);
         // The slot that the packet will have if it waits.
         let key = transit.flights.vacant_key() as u64;
-        let packet = farfield_net::Packet { bytes: flight.bytes(), key };
+        let packet = farfield_net::Packet::new(flight.bytes(), key);
         let through = |at| Fate::Delivered(Delivery { first: Arrival { at, flipped_bit: None }, copy: None });
-        let class = usize::from(client.class);
+        let (class, number) = (usize::from(client.class), client.number);
         match client.own_mut(up) {
             Own::None => through(now),
             Own::Plain(link) => {
@@ -147,8 +147,9 @@ impl ShardLinks {
             }
             Own::Compound(compound) => compound.offer_of(losses, now, packet),
             Own::Chain(wires) => {
-                let Wire { link, rng, .. } = &mut wires[usize::from(hop)];
-                link.offer_of(losses, now, packet, rng)
+                let wire = &mut wires[usize::from(hop)];
+                let packet = packet.of_flow(wire.flow(&transit.plan, || number, flight));
+                wire.link.offer_of(losses, now, packet, &mut wire.rng)
             }
         }
     }

@@ -6,6 +6,7 @@
 //! router quotes it, and in captures.
 
 use crate::convert::{repr_of, segment_of};
+use crate::five_tuple::FiveTuple;
 use crate::framed::Framed;
 use bytes::Bytes;
 use farfield_tcp::{Options, Segment};
@@ -115,6 +116,23 @@ impl Packet {
     /// Packets that it stands for: of a real host, those that travel together.
     pub fn packets(&self) -> u64 {
         if let Carried::Framed(framed) = &self.carried { framed.packets().into() } else { 1 }
+    }
+
+    /// Its five-tuple.
+    pub(crate) fn five_tuple(&self) -> FiveTuple {
+        let addresses = self.addresses;
+        let of = |protocol, source_port, destination_port| FiveTuple {
+            addresses,
+            protocol,
+            source_port,
+            destination_port,
+        };
+        match &self.carried {
+            Carried::Tcp(tcp) => of(Protocol::TCP, tcp.source_port, tcp.destination_port),
+            Carried::Udp(udp) => of(Protocol::UDP, udp.source_port, udp.destination_port),
+            Carried::Raw(bytes) => FiveTuple::of_bytes(addresses, bytes),
+            Carried::Framed(framed) => framed.five_tuple(),
+        }
     }
 
     /// Writes the packet with this TTL, this ECN codepoint and whole checksums to the front of `out`, which

@@ -199,7 +199,7 @@ impl<O> Forward for SharedSide<O> {
     }
 
     fn offer(&mut self, flight: &Flight<ClientId>, link: SharedLinkId) -> Fate {
-        self.links[link.index()].offer(&self.transit, flight)
+        self.links[link.index()].offer(&self.transit, || flight.client, flight)
     }
 
     fn wire(&mut self, link: SharedLinkId) -> Option<&mut Wire> {
@@ -208,11 +208,32 @@ impl<O> Forward for SharedSide<O> {
 }
 
 impl Wire {
-    /// Offers a packet to the link at the present instant.
-    pub fn offer<C: Copy, L, O>(&mut self, transit: &Transit<C, L, O>, flight: &Flight<C>) -> Fate {
+    /// Offers a packet, which is of client `id`, to the link at the present instant.
+    pub fn offer<C: Copy, L, O>(
+        &mut self,
+        transit: &Transit<C, L, O>,
+        id: impl FnOnce() -> ClientId,
+        flight: &Flight<C>,
+    ) -> Fate {
+        let flow = self.flow(&transit.plan, id, flight);
         // The slot that the packet will have if it waits.
         let key = transit.flights.vacant_key() as u64;
-        self.link.offer(transit.now, farfield_net::Packet { bytes: flight.bytes(), key }, &mut self.rng)
+        let packet = farfield_net::Packet::new(flight.bytes(), key).of_flow(flow);
+        self.link.offer(transit.now, packet, &mut self.rng)
+    }
+
+    /// The hash of a packet's flow, if the link's queue parts flows, and 0 otherwise.
+    #[inline]
+    pub fn flow<C: Copy>(
+        &mut self,
+        plan: &NetworkPlan,
+        id: impl FnOnce() -> ClientId,
+        flight: &Flight<C>,
+    ) -> u32 {
+        let Some(key) = self.link.flow_key(&mut self.rng) else { return 0 };
+        let id = id();
+        let port = plan.servers_of(plan.clients[id.index()].class).port;
+        flight.five_tuple(|| plan.addresses(id), port).hash(key)
     }
 }
 

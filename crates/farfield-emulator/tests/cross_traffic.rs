@@ -99,7 +99,8 @@ fn constant_packets_are_where_they_should_be() {
 /// way.
 #[test]
 fn what_finds_no_room_is_counted_apart() {
-    for queue in ["'20 packets'", "{ discipline = 'codel', limit = '50 packets' }"] {
+    let fair = "{ discipline = 'fq-codel', limit = '50 packets' }";
+    for queue in ["'20 packets'", "{ discipline = 'codel', limit = '50 packets' }", fair] {
         let mut scene = before_a_link(queue);
         scene.cross_traffic = vec![flow(0, "rate = '2Mbit'\npacket = 500\nto = '100s'")];
         let (took, counts) = probes(&scene, 100, Duration::from_secs(2));
@@ -117,6 +118,23 @@ fn what_finds_no_room_is_counted_apart() {
     let (_, counts) = probes(&scene, 30, Duration::from_secs(1));
     let share = counts[0].lost as f64 / counts[0].packets as f64;
     assert!((share - 0.25).abs() < 0.02 && counts[0].dropped == 0, "{counts:?}");
+}
+
+/// Before a queue for each flow a flow that sends little waits for no more than the packet in transmission,
+/// whatever another sends; before one queue for all it waits for tens of them.
+#[test]
+fn a_sparse_flow_passes_a_heavy_one() {
+    let took = |queue| {
+        let mut scene = before_a_link(queue);
+        scene.cross_traffic = vec![flow(0, "rate = '2Mbit'\npacket = 500")];
+        probes(&scene, 100, Duration::from_secs(1)).0
+    };
+    let (own, packet) = (Duration::from_us(288), ms(4));
+    let fair = took("'fq-codel'");
+    assert_eq!(fair.len(), 100, "none of them is dropped");
+    assert!(fair.iter().all(|took| (own..=own + packet).contains(took)), "{fair:?}");
+    let one_queue = took("'50 packets'");
+    assert!(one_queue.iter().all(|took| *took > packet.times(20)), "{one_queue:?}");
 }
 
 /// Users behind a busy link, on one thread and on three: the same bytes, and slower than without.

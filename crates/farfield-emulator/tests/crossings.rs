@@ -149,13 +149,15 @@ fn a_shared_bottleneck() {
 /// either side.
 #[test]
 fn links_without_delay_and_queues_that_tell_later() {
-    let mut scene = visitors();
-    scene.shared = vec![
-        link("delay = '0ms'\nrate = '80Mbit'\nqueue = { discipline = 'codel' }"),
-        link("delay = '0ms'\nduplicate = '1%'\ncorrupt = '1%'"),
-    ];
-    let (samples, drops) = same_in_any_number(&scene);
-    assert!(samples.len() > 500 && drops.damaged > 10, "{} samples, {drops:?}", samples.len());
+    for queue in ["'codel'", "'fq-codel'"] {
+        let mut scene = visitors();
+        scene.shared = vec![
+            link(&format!("delay = '0ms'\nrate = '80Mbit'\nqueue = {queue}")),
+            link("delay = '0ms'\nduplicate = '1%'\ncorrupt = '1%'"),
+        ];
+        let (samples, drops) = same_in_any_number(&scene);
+        assert!(samples.len() > 500 && drops.damaged > 10, "{} samples, {drops:?}", samples.len());
+    }
 }
 
 /// The answers to the gateway when it sends a datagram of each TTL to client 2, with their instants: routers

@@ -34,8 +34,8 @@ fn run(discipline: Discipline, load: f64) -> Outcome {
     for key in 0..PACKETS {
         now += exponential(SERVICE.as_secs_f64() / load, &mut gaps);
         came.push(now);
-        match link.offer(now, Packet { bytes: PACKET_BYTES, key }, &mut rng) {
-            // Only CoDel: `poll` has the fate once it is decided.
+        match link.offer(now, Packet::new(PACKET_BYTES, key), &mut rng) {
+            // A queue that decides later: `poll` has the fate once it is decided.
             Fate::Waits => {}
             fate => outcome.count(now, fate),
         }

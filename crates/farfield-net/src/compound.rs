@@ -20,7 +20,7 @@ pub struct Compound {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotCollapsible {
     /// The hop, counted from 0, has its packets wait for a fate.
-    #[error("hop {0} has a CoDel queue, which decides later about a packet")]
+    #[error("hop {0} has a queue that decides later about a packet, such as CoDel's")]
     Waits(usize),
     /// The hop, counted from 0 and not the last, reorders packets.
     #[error("hop {0} reorders packets before another link")]

@@ -5,8 +5,9 @@
 //! each copy has a jitter and damage of its own.
 //!
 //! First in, first out, there is no "link free" event: a packet's departure follows from the one before it,
-//! and so [`Link::offer`] returns at once what becomes of it. Only behind a [CoDel
-//! queue](crate::queue::codel) a packet may have to wait for its fate, which [`Link::poll`] returns.
+//! and so [`Link::offer`] returns at once what becomes of it. Only before a queue that
+//! decides later ([CoDel](crate::queue::codel), [FQ-CoDel](crate::queue::fq_codel)) a packet may have to wait
+//! for its fate, which [`Link::poll`] returns.
 //! Offers come in order of time, as a [wheel](crate::Wheel) deals them; one that is late counts as of the
 //! latest before it.
 //!
@@ -14,6 +15,7 @@
 //! lent, which belongs to the link. Offering allocates nothing once the queue has grown to its longest, and
 //! formats nothing; a link is some 110 bytes beside its queue, and shares its [`LinkModel`] with its like.
 
+mod fates;
 mod model;
 mod plain;
 mod spec;
@@ -23,14 +25,13 @@ pub use plain::{Lines, PlainLink};
 pub use spec::{LinkError, LinkSpec, Load, NoJitter};
 
 use crate::loss::{Memory, Scope};
-use crate::queue::codel::{Codel, Waiting};
 use crate::queue::red::Red;
-use crate::queue::{Backlog, Discipline, codel, red};
+use crate::queue::{Backlog, Discipline, red};
 use crate::transmit::Transmitter;
 use farfield_base::random::Stream;
 use farfield_base::{Duration, Instant};
+use fates::Fates;
 use rand_core::Rng;
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// A packet, as a link knows it.
@@ -40,6 +41,21 @@ pub struct Packet {
     pub bytes: u32,
     /// Its owner's name for it, which [`Link::poll`] returns.
     pub key: u64,
+    /// The hash of its flow, for queues that part flows; see [`Link::flow_key`].
+    pub flow: u32,
+}
+
+impl Packet {
+    /// A packet of no flow in particular.
+    pub const fn new(bytes: u32, key: u64) -> Packet {
+        Packet { bytes, key, flow: 0 }
+    }
+
+    /// Sets the hash of its flow.
+    #[must_use]
+    pub const fn of_flow(self, flow: u32) -> Packet {
+        Packet { flow, ..self }
+    }
 }
 
 /// The fate of a packet.
@@ -49,7 +65,7 @@ pub enum Fate {
     Delivered(Delivery),
     /// The packet does not arrive.
     Dropped(Cause),
-    /// The packet waits in a CoDel queue; [`Link::poll`] returns its fate, from [`Link::next_fate_at`] on.
+    /// The packet waits in a queue that decides later; [`Link::poll`] returns its fate, from [`Link::next_fate_at`] on.
     Waits,
 }
 
@@ -94,7 +110,7 @@ pub struct Arrival {
 /// // 12 Mbit/s take a millisecond for 1,500 bytes; one more packet may wait.
 /// let model = LinkModel::ideal(Duration::from_ms(20)).rate("12Mbit".parse()?).drop_tail("1 packets".parse()?);
 /// let (mut link, mut rng) = (Link::new(Arc::new(model)), Seed(1).stream(Purpose::Link, 0));
-/// let mut offer = |key| link.offer(Instant::ZERO, Packet { bytes: 1_500, key }, &mut rng);
+/// let mut offer = |key| link.offer(Instant::ZERO, Packet::new(1_500, key), &mut rng);
 /// let Fate::Delivered(first) = offer(0) else { panic!("an idle link takes it") };
 /// let Fate::Delivered(second) = offer(1) else { panic!("it waits") };
 /// assert_eq!(first.first.at, Instant::ZERO + Duration::from_ms(21));
@@ -119,14 +135,7 @@ enum Line {
     Unlimited,
     DropTail(Backlog),
     Red(Box<(Red, Backlog)>),
-    Codel(Box<Fates>),
-}
-
-/// A CoDel queue, and the fates that have not been polled yet.
-#[derive(Debug, Clone, Default)]
-struct Fates {
-    queue: Codel,
-    decided: VecDeque<(u64, Fate)>,
+    Fates(Box<Fates>),
 }
 
 impl Link {
@@ -136,7 +145,9 @@ impl Link {
             Discipline::Unlimited => Line::Unlimited,
             Discipline::DropTail(_) => Line::DropTail(Backlog::default()),
             Discipline::Red(_) => Line::Red(Box::new((Red::new(), Backlog::default()))),
-            Discipline::Codel(_) => Line::Codel(Box::default()),
+            Discipline::Codel(_) | Discipline::FqCodel(_) => {
+                Line::Fates(Box::new(Fates::of(&model.discipline)))
+            }
         };
         let transmitter = Transmitter::new(&model.speed);
         let start = Instant::ZERO;
@@ -166,24 +177,6 @@ impl Link {
         self.admit(packet, lost, rng)
     }
 
-    /// Instant from which the next fate of a packet that [waits](Fate::Waits) can be polled. Packets offered
-    /// meanwhile do not bring it forward.
-    pub fn next_fate_at(&self) -> Option<Instant> {
-        let Line::Codel(fates) = &self.line else { return None };
-        if !fates.decided.is_empty() {
-            return Some(self.now);
-        }
-        let front = fates.queue.front()?;
-        Some(self.transmitter.next_start(&self.model.speed, front.came))
-    }
-
-    /// Takes the next fate that is decided by `now`, with the packet's key. Call until there is none.
-    pub fn poll(&mut self, now: Instant, rng: &mut Stream) -> Option<(u64, Fate)> {
-        self.advance(now, rng);
-        let Line::Codel(fates) = &mut self.line else { return None };
-        fates.decided.pop_front()
-    }
-
     /// Advances to `now`. Departures up to then draw random numbers before packets that are offered now, so
     /// that the instant at which fates are polled does not matter.
     fn advance(&mut self, now: Instant, rng: &mut Stream) {
@@ -199,7 +192,7 @@ impl Link {
             Discipline::Unlimited => self.send(self.now, packet.bytes, rng),
             Discipline::DropTail(_) => self.offer_drop_tail(packet, rng),
             Discipline::Red(parameters) => self.offer_red(&parameters, packet, rng),
-            Discipline::Codel(parameters) => self.offer_codel(&parameters, packet, rng),
+            Discipline::Codel(_) | Discipline::FqCodel(_) => self.offer_for_later(packet, rng),
         }
     }
 
@@ -243,48 +236,6 @@ impl Link {
             backlog.passed(now);
         }
         self.send(now, packet.bytes, rng)
-    }
-
-    fn offer_codel(&mut self, parameters: &codel::Parameters, packet: Packet, rng: &mut Stream) -> Fate {
-        let Line::Codel(fates) = &mut self.line else {
-            unreachable!("a link's line is made for its discipline")
-        };
-        let (packets, bytes) = fates.queue.length();
-        let size = self.model.on_wire(packet.bytes);
-        let waits = packets > 0 || self.transmitter.next_start(&self.model.speed, self.now) > self.now;
-        if waits && parameters.limit.is_some_and(|limit| !limit.admits(packets, bytes, size.into())) {
-            return Fate::Dropped(Cause::QueueFull);
-        }
-        fates.queue.push(Waiting { key: packet.key, bytes: size, came: self.now });
-        if waits {
-            return Fate::Waits;
-        }
-        // It finds the link idle and nothing before it: it leaves at once, with nothing behind it.
-        let front = fates.queue.leave(self.now, parameters, |_| unreachable!("nothing is queued behind it"));
-        debug_assert!(front.is_some_and(|front| front.key == packet.key));
-        self.send(self.now, packet.bytes, rng)
-    }
-
-    /// Lets everything leave a CoDel queue that was to leave by now, each at its own instant.
-    fn judge(&mut self, rng: &mut Stream) {
-        let Discipline::Codel(parameters) = self.model.discipline else { return };
-        loop {
-            let Line::Codel(fates) = &mut self.line else { return };
-            let Some(front) = fates.queue.front() else { return };
-            let at = self.transmitter.next_start(&self.model.speed, front.came);
-            if at > self.now {
-                return;
-            }
-            let Fates { queue, decided } = &mut **fates;
-            let drop = |packet: Waiting| decided.push_back((packet.key, Fate::Dropped(Cause::Delayed)));
-            let Some(packet) = queue.leave(at, &parameters, drop) else { continue };
-            // All that is queued came before `at`, for newcomers join after this; so it starts to leave at
-            // `at`.
-            let bytes = packet.bytes - self.model.overhead;
-            let fate = self.send(packet.came, bytes, rng);
-            let Line::Codel(fates) = &mut self.line else { return };
-            fates.decided.push_back((packet.key, fate));
-        }
     }
 
     /// Transmits a packet that came at `ready` and is next in line.

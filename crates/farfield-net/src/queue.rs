@@ -1,11 +1,12 @@
-//! Queues before a link's transmitter: without limit, drop-tail, RED or CoDel.
+//! Queues before a link's transmitter: without limit, drop-tail, RED, CoDel or FQ-CoDel.
 //!
 //! The packet in transmission has left the queue and counts no more. Drop-tail and RED decide when a packet
 //! comes and know its departure then. CoDel decides when a packet is about to leave, by what has come behind
-//! it: see [`codel`] for how that is had without an event a departure.
+//! it, and FQ-CoDel which one: see [`codel`] for how that is had without an event a departure.
 
 mod backlog;
 pub mod codel;
+pub mod fq_codel;
 mod limit;
 pub mod red;
 mod spec;
@@ -25,4 +26,13 @@ pub enum Discipline {
     Red(red::Parameters),
     /// Packets that have waited too long for too long are dropped as they are about to leave.
     Codel(codel::Parameters),
+    /// Each flow has a queue of its own under CoDel, and flows take turns.
+    FqCodel(fq_codel::Parameters),
+}
+
+impl Discipline {
+    /// True if every packet's fate is known when it is offered.
+    pub(crate) fn decides_at_once(&self) -> bool {
+        !matches!(self, Discipline::Codel(_) | Discipline::FqCodel(_))
+    }
 }

@@ -172,7 +172,7 @@ fn fates_do_not_depend_on_when_they_are_asked_for() {
     let mut lazy = Bench::of(rough());
     let mut fates = Vec::new();
     for (key, &(now, bytes)) in (0..).zip(&packets) {
-        match lazy.link.offer(now, Packet { bytes, key }, &mut lazy.rng) {
+        match lazy.link.offer(now, Packet::new(bytes, key), &mut lazy.rng) {
             Fate::Waits => {}
             fate => fates.push((key, fate)),
         }

@@ -24,11 +24,10 @@ fn exponential_jitter(mean: Duration) -> Arc<dyn Jitter> {
 
 fn deliveries(model: LinkModel, arrivals: &[Instant]) -> Vec<Delivery> {
     let mut bench = Bench::of(model);
-    let mut delivered =
-        |&now: &Instant| match bench.link.offer(now, Packet { bytes: 1000, key: 0 }, &mut bench.rng) {
-            Fate::Delivered(delivery) => delivery,
-            other => panic!("nothing is lost here: {other:?}"),
-        };
+    let mut delivered = |&now: &Instant| match bench.link.offer(now, Packet::new(1000, 0), &mut bench.rng) {
+        Fate::Delivered(delivery) => delivery,
+        other => panic!("nothing is lost here: {other:?}"),
+    };
     arrivals.iter().map(&mut delivered).collect()
 }
 
@@ -158,10 +157,8 @@ fn a_compound_path_is_its_links_event_by_event() {
 
     let mut compound = Compound::new(hops()).unwrap();
     let mut memory = Memory::default();
-    let fates: Vec<Fate> = arrivals
-        .iter()
-        .map(|&now| compound.offer_of(&mut memory, now, Packet { bytes: 1000, key: 0 }))
-        .collect();
+    let fates: Vec<Fate> =
+        arrivals.iter().map(|&now| compound.offer_of(&mut memory, now, Packet::new(1000, 0))).collect();
 
     let (mut hops, mut wheel) = (hops(), Wheel::new());
     for (key, &now) in (0u64..).zip(&arrivals) {
@@ -170,7 +167,7 @@ fn a_compound_path_is_its_links_event_by_event() {
     let mut expected = vec![Fate::Waits; arrivals.len()];
     while let Some((now, (key, hop, flipped_bit))) = wheel.pop_due(Instant::MAX) {
         let (link, rng): &mut (Link, Stream) = &mut hops[hop];
-        let mut fate = link.offer(now, Packet { bytes: 1000, key }, rng);
+        let mut fate = link.offer(now, Packet::new(1000, key), rng);
         if let Fate::Delivered(Delivery { first, copy }) = &mut fate {
             first.flipped_bit = flipped_bit.or(first.flipped_bit);
             if let Some(copy) = copy {

@@ -9,7 +9,7 @@ use scene::{Bench, chi_squared, chi_squared_limit, stream};
 use std::sync::Arc;
 
 const PACKETS: usize = 1_000_000;
-const PACKET: Packet = Packet { bytes: 1000, key: 0 };
+const PACKET: Packet = Packet::new(1000, 0);
 
 fn share(x: f64) -> Share {
     Share::new(x).unwrap()

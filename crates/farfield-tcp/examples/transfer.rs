@@ -98,13 +98,13 @@ impl Transfer {
             let segment = transmit.segment;
             let bytes = HEADERS + segment.options.len() as u32 + segment.payload_len;
             let (link, rng) = &mut self.links[from];
-            match link.offer(self.now, Packet { bytes, key: 0 }, rng) {
+            match link.offer(self.now, Packet::new(bytes, 0), rng) {
                 Fate::Delivered(delivery) => {
                     let data = self.ends[from].payload_bytes(transmit.payload);
                     self.wheel.schedule(delivery.first.at, Arrival { to: 1 - from, segment, data });
                 }
                 Fate::Dropped(_) => self.lost += 1,
-                Fate::Waits => unreachable!("only a CoDel queue decides later"),
+                Fate::Waits => unreachable!("this queue decides at once"),
             }
         }
     }

@@ -140,7 +140,7 @@ impl LinkModel {
 
     /// True if every packet's fate is known when it is offered.
     pub fn decides_at_once(&self) -> bool {
-        !matches!(self.discipline, Discipline::Codel(_))
+        self.discipline.decides_at_once()
     }
 
     /// True if all that happens to a packet is that it takes the same time as any other: then many may pass

@@ -206,7 +206,7 @@ mod tests {
                     Ok(at) => Fate::Delivered(Delivery { first: Arrival { at, flipped_bit: None }, copy: None }),
                     Err(cause) => Fate::Dropped(cause),
                 };
-                prop_assert_eq!(fate, links[which].offer(at, Packet { bytes, key: 0 }, &mut rng));
+                prop_assert_eq!(fate, links[which].offer(at, Packet::new(bytes, 0), &mut rng));
             }
         }
     }

@@ -32,16 +32,12 @@ pub(crate) struct Waiting {
     pub came: Instant,
 }
 
-/// The queue and the control law's memory; names are the RFC's.
+/// A queue of its own under CoDel.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Codel {
     waiting: VecDeque<Waiting>,
     bytes: u64,
-    first_above_time: Option<Instant>,
-    drop_next: Instant,
-    count: u32,
-    lastcount: u32,
-    dropping: bool,
+    control: Control,
 }
 
 impl Codel {
@@ -61,21 +57,51 @@ impl Codel {
         self.waiting.push_back(packet);
     }
 
-    /// `deque`: the packet that leaves at `now`, if one is left; those dropped on the way go to `dropped`.
+    /// The packet that leaves at `now`, if one is left; those dropped on the way go to `dropped`.
     pub fn leave(
         &mut self,
         now: Instant,
         parameters: &Parameters,
+        dropped: impl FnMut(Waiting),
+    ) -> Option<Waiting> {
+        let Codel { waiting, bytes, control } = self;
+        let first = || {
+            let packet = waiting.pop_front()?;
+            *bytes -= u64::from(packet.bytes);
+            Some((packet, *bytes))
+        };
+        control.leave(now, parameters, first, dropped)
+    }
+}
+
+/// Memory of the control law, apart from the packets; names are the RFC's.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Control {
+    first_above_time: Option<Instant>,
+    drop_next: Instant,
+    count: u32,
+    lastcount: u32,
+    dropping: bool,
+}
+
+impl Control {
+    /// `deque`: the packet that leaves at `now`, if one is left; those dropped on the way go to `dropped`.
+    /// `first` takes the first packet out of the queue, with the bytes that are left behind it.
+    pub fn leave(
+        &mut self,
+        now: Instant,
+        parameters: &Parameters,
+        mut first: impl FnMut() -> Option<(Waiting, u64)>,
         mut dropped: impl FnMut(Waiting),
     ) -> Option<Waiting> {
-        let (mut packet, mut may_drop) = self.next(now, parameters);
+        let (mut packet, mut may_drop) = self.judge(first(), now, parameters);
         if self.dropping {
             self.dropping = may_drop;
             // A backlog may be so large that several drops are due by now.
             while self.dropping && now >= self.drop_next {
                 packet.into_iter().for_each(&mut dropped);
                 self.count += 1;
-                (packet, may_drop) = self.next(now, parameters);
+                (packet, may_drop) = self.judge(first(), now, parameters);
                 if may_drop {
                     self.drop_next = control_law(self.drop_next, parameters.interval, self.count);
                 } else {
@@ -84,30 +110,51 @@ impl Codel {
             }
         } else if may_drop {
             packet.into_iter().for_each(&mut dropped);
-            (packet, _) = self.next(now, parameters);
+            (packet, _) = self.judge(first(), now, parameters);
             self.start_dropping(now, parameters.interval);
         }
         packet
     }
 
+    /// `deque` of an empty queue.
+    pub fn find_empty(&mut self) {
+        self.first_above_time = None;
+        self.dropping = false;
+    }
+
+    /// True if an empty queue behaves from `now` on as one that has never dropped.
+    pub fn is_fresh(&self, now: Instant, interval: Duration) -> bool {
+        let is_at_rest = self.first_above_time.is_none() && !self.dropping;
+        is_at_rest && self.recent_drops(now, interval).is_none()
+    }
+
     /// Enters the dropping state, near the rate that held the queue down if that was not long ago.
     fn start_dropping(&mut self, now: Instant, interval: Duration) {
         self.dropping = true;
-        let delta = self.count.wrapping_sub(self.lastcount);
-        let recent = now.since(self.drop_next) < interval.times(16);
-        self.count = if delta > 1 && recent { delta } else { 1 };
+        self.count = self.recent_drops(now, interval).unwrap_or(1);
         self.drop_next = control_law(now, interval, self.count);
         self.lastcount = self.count;
     }
 
-    /// `dodequeue`: takes the first packet, and says whether it may be dropped.
-    fn next(&mut self, now: Instant, parameters: &Parameters) -> (Option<Waiting>, bool) {
-        let Some(packet) = self.waiting.pop_front() else {
+    /// Drops of the last dropping state beyond those that it began with, if there were several and they are
+    /// not long ago.
+    fn recent_drops(&self, now: Instant, interval: Duration) -> Option<u32> {
+        let delta = self.count.wrapping_sub(self.lastcount);
+        (delta > 1 && now.since(self.drop_next) < interval.times(16)).then_some(delta)
+    }
+
+    /// `dodequeue`, behind taking the packet: says whether it may be dropped.
+    fn judge(
+        &mut self,
+        first: Option<(Waiting, u64)>,
+        now: Instant,
+        parameters: &Parameters,
+    ) -> (Option<Waiting>, bool) {
+        let Some((packet, bytes_left)) = first else {
             self.first_above_time = None;
             return (None, false);
         };
-        self.bytes -= u64::from(packet.bytes);
-        if now.since(packet.came) < parameters.target || self.bytes <= parameters.max_packet {
+        if now.since(packet.came) < parameters.target || bytes_left <= parameters.max_packet {
             self.first_above_time = None;
             return (Some(packet), false);
         }

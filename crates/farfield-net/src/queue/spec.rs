@@ -7,9 +7,12 @@
 //! queue = { discipline = "drop-tail", limit = "64KiB" }
 //! queue = { discipline = "red", limit = "100 packets", min = 5, max = 15, probability = "2%", weight = 0.002 }
 //! queue = { discipline = "codel", target = "5ms", interval = "100ms", limit = "1MiB" }
+//! queue = { discipline = "fq-codel", target = "5ms", limit = "10240 packets", quantum = 1514, queues = 1024 }
 //! ```
+//!
+//! A discipline by its name alone, such as `queue = "fq-codel"`, has the defaults of its keys.
 
-use super::{Discipline, Limit, LimitError, codel, red};
+use super::{Discipline, Limit, LimitError, codel, fq_codel, red};
 use crate::mtu::Mtu;
 use farfield_base::{Duration, Share, TextOrTable};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -57,6 +60,12 @@ pub enum QueueError {
         /// `interval`.
         interval: Duration,
     },
+    /// A quantum of nothing, with which no flow would ever have its turn.
+    #[error("`quantum` of the FQ-CoDel queue is 0; write bytes, such as 1514")]
+    Quantum,
+    /// No queue to put a flow in.
+    #[error("`queues` of the FQ-CoDel queue is 0; write how many flows are hashed into, such as 1024")]
+    Queues,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -87,6 +96,20 @@ enum Written {
         target: Duration,
         #[serde(default = "hundred_ms")]
         interval: Duration,
+    },
+    #[serde(rename = "fq-codel")]
+    FqCodel {
+        #[serde(default = "ten_thousand_packets")]
+        limit: Limit,
+        #[serde(default = "five_ms")]
+        target: Duration,
+        #[serde(default = "hundred_ms")]
+        interval: Duration,
+        /// Bytes; the largest packet of the link if absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        quantum: Option<u32>,
+        #[serde(default = "thousand_queues")]
+        queues: u16,
     },
 }
 
@@ -119,6 +142,32 @@ fn hundred_ms() -> Duration {
     Duration::from_ms(100)
 }
 
+/// The value of RFC 8290, section 5.2.3.
+fn ten_thousand_packets() -> Limit {
+    Limit::Packets(10_240)
+}
+
+/// The value of RFC 8290, section 5.2.5.
+fn thousand_queues() -> u16 {
+    1024
+}
+
+impl Written {
+    fn codel() -> Written {
+        Written::Codel { limit: None, target: five_ms(), interval: hundred_ms() }
+    }
+
+    fn fq_codel() -> Written {
+        Written::FqCodel {
+            limit: ten_thousand_packets(),
+            target: five_ms(),
+            interval: hundred_ms(),
+            quantum: None,
+            queues: thousand_queues(),
+        }
+    }
+}
+
 impl QueueSpec {
     /// Everything waits.
     pub const UNLIMITED: QueueSpec = QueueSpec(Written::Unlimited);
@@ -130,6 +179,7 @@ impl QueueSpec {
 
     /// The discipline for a link of `mtu` that adds `overhead` bytes to each packet.
     pub fn discipline(&self, mtu: Mtu, overhead: u32) -> Discipline {
+        let max_packet = u64::from(mtu.as_bytes()) + u64::from(overhead);
         match self.0 {
             Written::Unlimited => Discipline::Unlimited,
             Written::DropTail { limit } => Discipline::DropTail(limit),
@@ -147,8 +197,12 @@ impl QueueSpec {
                 })
             }
             Written::Codel { limit, target, interval } => {
-                let max_packet = u64::from(mtu.as_bytes()) + u64::from(overhead);
                 Discipline::Codel(codel::Parameters { limit, target, interval, max_packet })
+            }
+            Written::FqCodel { limit, target, interval, quantum, queues } => {
+                let codel = codel::Parameters { limit: Some(limit), target, interval, max_packet };
+                let quantum = quantum.unwrap_or(u32::try_from(max_packet).unwrap_or(u32::MAX));
+                Discipline::FqCodel(fq_codel::Parameters { codel, quantum, queues })
             }
         }
     }
@@ -180,9 +234,13 @@ impl TryFrom<Written> for QueueSpec {
                     return Err(QueueError::MeanPacket);
                 }
             }
-            Written::Codel { target, interval, .. } if target.is_zero() || target >= interval => {
+            Written::Codel { target, interval, .. } | Written::FqCodel { target, interval, .. }
+                if target.is_zero() || target >= interval =>
+            {
                 return Err(QueueError::Times { target, interval });
             }
+            Written::FqCodel { quantum: Some(0), .. } => return Err(QueueError::Quantum),
+            Written::FqCodel { queues: 0, .. } => return Err(QueueError::Queues),
             _ => {}
         }
         Ok(QueueSpec(written))
@@ -195,6 +253,8 @@ impl FromStr for QueueSpec {
     fn from_str(text: &str) -> Result<QueueSpec, QueueError> {
         match text.trim() {
             "unlimited" => Ok(QueueSpec::UNLIMITED),
+            "codel" => Ok(QueueSpec(Written::codel())),
+            "fq-codel" => Ok(QueueSpec(Written::fq_codel())),
             limit => Ok(QueueSpec::drop_tail(limit.parse()?)),
         }
     }
@@ -213,7 +273,7 @@ impl Serialize for QueueSpec {
 impl<'de> Deserialize<'de> for QueueSpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<QueueSpec, D::Error> {
         TextOrTable {
-            expected: "a size such as \"64KiB\", or a queue discipline",
+            expected: "a size such as \"64KiB\", or a queue discipline such as \"fq-codel\"",
             text: |text| text.parse().map_err(|error: <QueueSpec as FromStr>::Err| error.to_string()),
             number: Some(|number| {
                 let text = number.to_string();
@@ -260,6 +320,19 @@ mod tests {
             max_packet: 1520,
         };
         check("queue = { discipline = 'codel' }", Discipline::Codel(codel));
+        check("queue = 'codel'", Discipline::Codel(codel));
+        let limit = Some(Limit::Packets(10_240));
+        let fair =
+            fq_codel::Parameters { codel: codel::Parameters { limit, ..codel }, quantum: 1520, queues: 1024 };
+        check("queue = 'fq-codel'", Discipline::FqCodel(fair));
+        check("queue = { discipline = 'fq-codel' }", Discipline::FqCodel(fair));
+        let limit = Some(Limit::Bytes(2048));
+        let small =
+            fq_codel::Parameters { codel: codel::Parameters { limit, ..codel }, quantum: 300, queues: 8 };
+        check(
+            "queue = { discipline = 'fq-codel', limit = '2KiB', quantum = 300, queues = 8 }",
+            Discipline::FqCodel(small),
+        );
         let red = red::Parameters {
             limit: Limit::Packets(100),
             least: 5.0,
@@ -283,6 +356,10 @@ mod tests {
         };
         refuse("queue = '0 packets'", "holds nothing");
         refuse("queue = { discipline = 'codel', target = '200ms' }", "interval");
+        refuse("queue = { discipline = 'fq-codel', target = '200ms' }", "interval");
+        refuse("queue = { discipline = 'fq-codel', quantum = 0 }", "1514");
+        refuse("queue = { discipline = 'fq-codel', queues = 0 }", "1024");
+        refuse("queue = 'fair-codel'", "fair-codel");
         refuse("queue = { discipline = 'red', limit = '10 packets', min = 5, max = 15 }", "within the limit");
         refuse(
             "queue = { discipline = 'red', limit = '20 packets', min = 5, max = 15, weight = 0 }",

@@ -21,7 +21,7 @@ impl Bench {
 
     /// Offers a packet, for links that decide at once: its arrival, or why there is none.
     pub fn offer(&mut self, now: Instant, bytes: u32) -> Result<Instant, Cause> {
-        match self.link.offer(now, Packet { bytes, key: 0 }, &mut self.rng) {
+        match self.link.offer(now, Packet::new(bytes, 0), &mut self.rng) {
             Fate::Delivered(delivery) => Ok(delivery.first.at),
             Fate::Dropped(why) => Err(why),
             Fate::Waits => panic!("this link should decide at once"),
@@ -34,7 +34,7 @@ impl Bench {
         let mut fates = Vec::new();
         for (key, &(now, bytes)) in (0..).zip(packets) {
             self.poll(now, &mut fates);
-            match self.link.offer(now, Packet { bytes, key }, &mut self.rng) {
+            match self.link.offer(now, Packet::new(bytes, key), &mut self.rng) {
                 Fate::Waits => {}
                 fate => fates.push((key, fate)),
             }

@@ -26,7 +26,7 @@ pub fn of_trace(input: &[u8]) {
     let (mut now, mut last, mut carried) = (Instant::ZERO, Instant::ZERO, 0);
     for number in 0..60_u64 {
         let bytes = [40, 1500, 9000, 576][number as usize % 4];
-        let fate = link.offer(now, Packet { bytes, key: number }, &mut rng);
+        let fate = link.offer(now, Packet::new(bytes, number), &mut rng);
         let Fate::Delivered(delivery) = fate else { panic!("nothing of this link drops: {fate:?}") };
         assert!(delivery.first.at >= last.max(now), "{delivery:?} after {last:?}");
         last = delivery.first.at;

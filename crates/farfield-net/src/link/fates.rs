@@ -1,0 +1,166 @@
+//! Links whose queue decides about a packet when it is about to leave: CoDel and FQ-CoDel.
+//!
+//! Departures are worked out in order, each at its own past instant, before anything newer joins; what they
+//! decide is kept until it is polled.
+
+use super::{Cause, Fate, Line, Link, Packet};
+use crate::queue::Discipline;
+use crate::queue::codel::{Codel, Waiting};
+use crate::queue::fq_codel::FqCodel;
+use farfield_base::Instant;
+use farfield_base::random::Stream;
+use rand_core::Rng;
+use std::collections::VecDeque;
+
+/// A queue that decides later, and the fates that have not been polled yet.
+#[derive(Debug, Clone)]
+pub(super) struct Fates {
+    queue: LaterQueue,
+    decided: VecDeque<(u64, Fate)>,
+    flow_key: Option<u64>,
+}
+
+/// A queue that decides when packets leave.
+#[derive(Debug, Clone)]
+enum LaterQueue {
+    Codel(Codel),
+    FqCodel(FqCodel),
+}
+
+impl Fates {
+    /// No packet, before a queue of this discipline.
+    pub fn of(discipline: &Discipline) -> Fates {
+        let queue = match discipline {
+            Discipline::FqCodel(_) => LaterQueue::FqCodel(FqCodel::default()),
+            _ => LaterQueue::Codel(Codel::default()),
+        };
+        Fates { queue, decided: VecDeque::new(), flow_key: None }
+    }
+
+    /// An instant at which, or before which, all packets that wait had come; `None` if none waits.
+    fn ready(&self) -> Option<Instant> {
+        match &self.queue {
+            LaterQueue::Codel(codel) => codel.front().map(|front| front.came),
+            LaterQueue::FqCodel(fq_codel) => fq_codel.newest(),
+        }
+    }
+
+    /// Lets the next packet leave at `at`, if the queue has one left.
+    fn leave(&mut self, at: Instant, discipline: &Discipline) -> Option<Waiting> {
+        let Fates { queue, decided, .. } = self;
+        let drop = |packet: Waiting| decided.push_back((packet.key, Fate::Dropped(Cause::Delayed)));
+        match (queue, discipline) {
+            (LaterQueue::Codel(codel), Discipline::Codel(parameters)) => codel.leave(at, parameters, drop),
+            (LaterQueue::FqCodel(fq_codel), Discipline::FqCodel(parameters)) => {
+                fq_codel.leave(at, parameters, drop)
+            }
+            _ => unreachable!("a link's queue is made for its discipline"),
+        }
+    }
+
+    /// Takes a packet in, which `waits` unless it can leave at once; false if there is no room for it.
+    fn take(&mut self, discipline: &Discipline, flow: u32, packet: Waiting, waits: bool) -> bool {
+        let Fates { queue, decided, .. } = self;
+        match (queue, discipline) {
+            (LaterQueue::Codel(codel), Discipline::Codel(parameters)) => {
+                let (packets, bytes) = codel.length();
+                let admits =
+                    parameters.limit.is_none_or(|limit| limit.admits(packets, bytes, packet.bytes.into()));
+                if admits || !waits {
+                    codel.push(packet);
+                }
+                admits || !waits
+            }
+            (LaterQueue::FqCodel(fq_codel), Discipline::FqCodel(parameters)) => {
+                fq_codel.push(flow, packet, parameters);
+                if waits {
+                    let drop = |packet: Waiting| {
+                        decided.push_back((packet.key, Fate::Dropped(Cause::QueueFull)));
+                    };
+                    fq_codel.keep_within_limit(parameters, drop);
+                }
+                true
+            }
+            _ => unreachable!("a link's queue is made for its discipline"),
+        }
+    }
+}
+
+impl Link {
+    /// The key with which the hashes of flows are to be made, if the link's queue parts flows; drawn from the
+    /// link's stream when it is asked for first, so that which flows share a queue differs from seed to seed.
+    pub fn flow_key(&mut self, rng: &mut Stream) -> Option<u64> {
+        let Line::Fates(fates) = &mut self.line else { return None };
+        let parts_flows = matches!(fates.queue, LaterQueue::FqCodel(_));
+        parts_flows.then(|| *fates.flow_key.get_or_insert_with(|| rng.next_u64()))
+    }
+
+    /// Instant from which the next fate of a packet that [waits](Fate::Waits) can be polled. Packets offered
+    /// meanwhile bring it forward only where they drop others that wait, or are dropped.
+    pub fn next_fate_at(&self) -> Option<Instant> {
+        let Line::Fates(fates) = &self.line else { return None };
+        if !fates.decided.is_empty() {
+            return Some(self.now);
+        }
+        Some(self.transmitter.next_start(&self.model.speed, fates.ready()?))
+    }
+
+    /// Takes the next fate that is decided by `now`, with the packet's key. Call until there is none.
+    pub fn poll(&mut self, now: Instant, rng: &mut Stream) -> Option<(u64, Fate)> {
+        self.advance(now, rng);
+        let Line::Fates(fates) = &mut self.line else { return None };
+        fates.decided.pop_front()
+    }
+
+    /// Offers a packet to a queue that decides later.
+    pub(super) fn offer_for_later(&mut self, packet: Packet, rng: &mut Stream) -> Fate {
+        let Link { model, now, transmitter, line, .. } = self;
+        let Line::Fates(fates) = line else { unreachable!("a link's line is made for its discipline") };
+        let waits = fates.ready().is_some() || transmitter.next_start(&model.speed, *now) > *now;
+        let waiting = Waiting { key: packet.key, bytes: model.on_wire(packet.bytes), came: *now };
+        if !fates.take(&model.discipline, packet.flow, waiting, waits) {
+            return Fate::Dropped(Cause::QueueFull);
+        }
+        if waits {
+            return Fate::Waits;
+        }
+        // It finds the link idle and nothing before it: it leaves at once, with nothing behind it.
+        let front = fates.leave(*now, &model.discipline);
+        debug_assert!(front.is_some_and(|front| front.key == packet.key));
+        self.send(self.now, packet.bytes, rng)
+    }
+
+    /// Lets everything leave that was to leave by now, each at its own instant.
+    pub(super) fn judge(&mut self, rng: &mut Stream) {
+        loop {
+            let Link { model, now, transmitter, line, .. } = self;
+            let Line::Fates(fates) = line else { return };
+            let Some(ready) = fates.ready() else { return self.rest() };
+            let at = transmitter.next_start(&model.speed, ready);
+            if at > *now {
+                return;
+            }
+            let Some(packet) = fates.leave(at, &model.discipline) else { continue };
+            // All that is queued came before `at`, for newcomers join after this; so it starts to leave at
+            // `at`.
+            let bytes = packet.bytes - model.overhead;
+            let fate = self.send(packet.came, bytes, rng);
+            let Line::Fates(fates) = &mut self.line else { return };
+            fates.decided.push_back((packet.key, fate));
+        }
+    }
+
+    /// Lets a transmitter that has become idle find no packet, which ends the turns of flows.
+    fn rest(&mut self) {
+        let Link { model, now, transmitter, line, .. } = self;
+        let (Line::Fates(fates), Discipline::FqCodel(parameters)) = (line, &model.discipline) else { return };
+        let LaterQueue::FqCodel(queue) = &mut fates.queue else { return };
+        if !queue.is_listing() {
+            return;
+        }
+        let idle_at = transmitter.next_start(&model.speed, queue.left_at());
+        if idle_at <= *now {
+            queue.rest(idle_at, parameters);
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! FQ-CoDel (RFC 8290): a queue under CoDel for each flow, served by deficit round robin, new flows first.
+//!
+//! A flow's queue follows from a hash of its addresses, ports and protocol, which the caller gives with each
+//! packet; flows whose hashes fall into one queue share it. What leaves next depends on what comes until
+//! then, so that departures are worked out as [CoDel's](super::codel) are: in order, each at its own past
+//! instant, before anything newer joins.
+//!
+//! CoDel looks at the bytes of the flow's own queue (RFC 8290, section 4.2), where Linux looks at those of all
+//! queues together. A queue that is full drops from the head of the one with the most bytes: half of them, at
+//! most 64 packets (section 4.1).
+//!
+//! Memory follows the packets that wait and the flows that have any: a queue that is empty, and whose CoDel
+//! remembers nothing, takes none. A packet costs no allocation once tables have grown.
+
+use super::codel::{self, Control, Waiting};
+use farfield_base::Instant;
+use std::collections::VecDeque;
+
+/// Parameters of FQ-CoDel.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Parameters {
+    /// CoDel of each queue; its limit is that of all queues together.
+    pub codel: codel::Parameters,
+    /// `quantum`: bytes that a queue may send before it is another's turn, above 0 (RFC 8290, section 5.2.4).
+    pub quantum: u32,
+    /// Queues that flows are hashed into, above 0 (RFC 8290, section 5.2.5: 1,024).
+    pub queues: u16,
+}
+
+/// The most packets that one overflow drops (RFC 8290, section 4.1).
+const DROP_BATCH: u32 = 64;
+
+/// No packet, as the place of one.
+const NONE: u32 = u32::MAX;
+
+/// A packet of a queue, and the place of the one that waits behind it there.
+#[derive(Debug, Clone, Copy)]
+struct QueuedPacket {
+    packet: Waiting,
+    next: u32,
+}
+
+/// Queues from which on those that remember nothing any more are looked for before another is made.
+const SWEPT_LEAST: usize = 16;
+
+/// The flows' queues and the packets in them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct FqCodel {
+    /// Queues that have packets, wait for their turn, or remember drops; slots of others are free.
+    queues: Vec<FlowQueue>,
+    free_queues: Vec<u16>,
+    /// Numbers of queues with their slots, in order of numbers.
+    numbers: Vec<(u16, u16)>,
+    /// Slots of queues whose flows have just begun, in order of service.
+    new: VecDeque<u16>,
+    /// Slots of queues that have had their turn, in order of service.
+    old: VecDeque<u16>,
+    queued: Vec<QueuedPacket>,
+    free_places: Vec<u32>,
+    packets: u64,
+    bytes: u64,
+    newest: Instant,
+    left_at: Instant,
+}
+
+/// The queue of a flow, or of several that share a hash.
+#[derive(Debug, Clone, Default)]
+struct FlowQueue {
+    control: Control,
+    bytes: u64,
+    /// Bytes that it may still send in this round, below zero if it has sent more.
+    credit: i64,
+    head: u32,
+    tail: u32,
+    number: u16,
+    is_listed: bool,
+}
+
+impl FqCodel {
+    /// Instant at which the newest packet came, while any waits: all others came before it.
+    pub fn newest(&self) -> Option<Instant> {
+        (self.packets > 0).then_some(self.newest)
+    }
+
+    /// Instant at which the last packet left.
+    pub fn left_at(&self) -> Instant {
+        self.left_at
+    }
+
+    /// One more waits, of a flow with this hash.
+    pub fn push(&mut self, hash: u32, packet: Waiting, parameters: &Parameters) {
+        let number = ((u64::from(hash) * u64::from(parameters.queues)) >> 32) as u16;
+        let slot = self.slot_of(number, packet.came, parameters);
+        let queued = QueuedPacket { packet, next: NONE };
+        let at = match self.free_places.pop() {
+            Some(at) => {
+                self.queued[at as usize] = queued;
+                at
+            }
+            None => {
+                self.queued.push(queued);
+                self.queued.len() as u32 - 1
+            }
+        };
+        let queue = &mut self.queues[usize::from(slot)];
+        match queue.head {
+            NONE => queue.head = at,
+            _ => self.queued[queue.tail as usize].next = at,
+        }
+        queue.tail = at;
+        queue.bytes += u64::from(packet.bytes);
+        if !queue.is_listed {
+            queue.is_listed = true;
+            queue.credit = i64::from(parameters.quantum);
+            self.new.push_back(slot);
+        }
+        self.packets += 1;
+        self.bytes += u64::from(packet.bytes);
+        self.newest = packet.came;
+    }
+
+    /// Drops packets of the queues with the most bytes until what waits is within the limit.
+    pub fn keep_within_limit(&mut self, parameters: &Parameters, mut dropped: impl FnMut(Waiting)) {
+        let Some(limit) = parameters.codel.limit else { return };
+        while limit.measure(self.packets, self.bytes) > limit.count() {
+            let key = |slot: &u16| {
+                let queue = &self.queues[usize::from(*slot)];
+                // Of several with the most, the first by number.
+                (queue.bytes, std::cmp::Reverse(queue.number))
+            };
+            let Some(fattest) = self.new.iter().chain(&self.old).copied().max_by_key(key) else { return };
+            let half = self.queues[usize::from(fattest)].bytes / 2;
+            let mut bytes = 0;
+            for _ in 0..DROP_BATCH {
+                let Some((packet, _)) = self.take_first(fattest) else { break };
+                bytes += u64::from(packet.bytes);
+                dropped(packet);
+                if bytes >= half {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// The packet that leaves at `now`, if one is left; those that CoDel drops on the way go to `dropped`
+    /// (RFC 8290, section 4.2).
+    pub fn leave(
+        &mut self,
+        now: Instant,
+        parameters: &Parameters,
+        mut dropped: impl FnMut(Waiting),
+    ) -> Option<Waiting> {
+        self.left_at = now;
+        loop {
+            let is_new = !self.new.is_empty();
+            let list = if is_new { &mut self.new } else { &mut self.old };
+            let slot = *list.front()?;
+            let queue = &mut self.queues[usize::from(slot)];
+            if queue.credit <= 0 {
+                queue.credit += i64::from(parameters.quantum);
+                list.pop_front();
+                self.old.push_back(slot);
+                continue;
+            }
+            let mut control = std::mem::take(&mut queue.control);
+            let packet = control.leave(now, &parameters.codel, || self.take_first(slot), &mut dropped);
+            let queue = &mut self.queues[usize::from(slot)];
+            queue.control = control;
+            if let Some(packet) = packet {
+                queue.credit -= i64::from(packet.bytes);
+                return Some(packet);
+            }
+            queue.control.find_empty();
+            if is_new {
+                // It goes through the old ones first, so that it cannot come again and again before them.
+                self.new.pop_front();
+                self.old.push_back(slot);
+            } else {
+                self.old.pop_front();
+                self.unlist(slot, now, parameters);
+            }
+        }
+    }
+
+    /// The transmitter has found nothing to send: all queues have had their turns.
+    pub fn rest(&mut self, now: Instant, parameters: &Parameters) {
+        debug_assert_eq!(self.packets, 0, "packets wait for their turn");
+        while let Some(slot) = self.new.pop_front().or_else(|| self.old.pop_front()) {
+            self.queues[usize::from(slot)].control.find_empty();
+            self.unlist(slot, now, parameters);
+        }
+    }
+
+    /// True if queues wait for a turn, with packets or without.
+    pub fn is_listing(&self) -> bool {
+        !(self.new.is_empty() && self.old.is_empty())
+    }
+
+    /// An empty queue waits for no turn any more, and is forgotten unless its CoDel has drops to remember.
+    fn unlist(&mut self, slot: u16, now: Instant, parameters: &Parameters) {
+        let queue = &mut self.queues[usize::from(slot)];
+        queue.is_listed = false;
+        if queue.control.is_fresh(now, parameters.codel.interval)
+            && let Ok(at) = self.numbers.binary_search_by_key(&queue.number, |(number, _)| *number)
+        {
+            self.numbers.remove(at);
+            self.free_queues.push(slot);
+        }
+    }
+
+    /// The slot of the queue with this number.
+    fn slot_of(&mut self, number: u16, now: Instant, parameters: &Parameters) -> u16 {
+        if let Ok(at) = self.numbers.binary_search_by_key(&number, |(number, _)| *number) {
+            return self.numbers[at].1;
+        }
+        let slots = self.queues.len();
+        if self.free_queues.is_empty() && slots >= SWEPT_LEAST && slots.is_power_of_two() {
+            self.sweep(now, parameters);
+        }
+        let at = self.numbers.partition_point(|(other, _)| *other < number);
+        let queue = FlowQueue { head: NONE, tail: NONE, number, ..FlowQueue::default() };
+        let slot = match self.free_queues.pop() {
+            Some(slot) => {
+                self.queues[usize::from(slot)] = queue;
+                slot
+            }
+            None => {
+                self.queues.push(queue);
+                self.queues.len() as u16 - 1
+            }
+        };
+        self.numbers.insert(at, (number, slot));
+        slot
+    }
+
+    /// Forgets the queues that no longer have anything to remember.
+    fn sweep(&mut self, now: Instant, parameters: &Parameters) {
+        let FqCodel { queues, free_queues, numbers, .. } = self;
+        numbers.retain(|(_, slot)| {
+            let queue = &queues[usize::from(*slot)];
+            let is_kept = queue.is_listed || !queue.control.is_fresh(now, parameters.codel.interval);
+            if !is_kept {
+                free_queues.push(*slot);
+            }
+            is_kept
+        });
+    }
+
+    /// Takes the first packet of a queue, with the bytes that are left there.
+    fn take_first(&mut self, slot: u16) -> Option<(Waiting, u64)> {
+        let queue = &mut self.queues[usize::from(slot)];
+        let at = queue.head;
+        if at == NONE {
+            return None;
+        }
+        let QueuedPacket { packet, next } = self.queued[at as usize];
+        queue.head = next;
+        queue.bytes -= u64::from(packet.bytes);
+        self.free_places.push(at);
+        self.packets -= 1;
+        self.bytes -= u64::from(packet.bytes);
+        Some((packet, queue.bytes))
+    }
+}
