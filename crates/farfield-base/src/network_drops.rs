@@ -12,9 +12,9 @@ crate::mergeable! {
         pub lost: u64,
         /// Found a queue full.
         pub queue_full: u64,
-        /// Dropped early by RED.
+        /// Dropped early by RED or PIE.
         pub early: u64,
-        /// Dropped by CoDel for their delay.
+        /// Dropped by CoDel or FQ-CoDel for their delay.
         pub delayed: u64,
         /// Ran out of hops.
         pub expired: u64,

@@ -25,8 +25,9 @@ pub use plain::{Lines, PlainLink};
 pub use spec::{LinkError, LinkSpec, Load, NoJitter};
 
 use crate::loss::{Memory, Scope};
+use crate::queue::pie::Pie;
 use crate::queue::red::Red;
-use crate::queue::{Backlog, Discipline, red};
+use crate::queue::{Backlog, Discipline, pie, red};
 use crate::transmit::Transmitter;
 use farfield_base::random::Stream;
 use farfield_base::{Duration, Instant};
@@ -76,7 +77,7 @@ pub enum Cause {
     Lost,
     /// The queue was full.
     QueueFull,
-    /// RED dropped it, so that the queue will not be full.
+    /// RED or PIE dropped it, so that the queue will not be full.
     Early,
     /// CoDel dropped it, for the queue had delayed packets for too long.
     Delayed,
@@ -135,6 +136,7 @@ enum Line {
     Unlimited,
     DropTail(Backlog),
     Red(Box<(Red, Backlog)>),
+    Pie(Box<Pie>),
     Fates(Box<Fates>),
 }
 
@@ -145,6 +147,7 @@ impl Link {
             Discipline::Unlimited => Line::Unlimited,
             Discipline::DropTail(_) => Line::DropTail(Backlog::default()),
             Discipline::Red(_) => Line::Red(Box::new((Red::new(), Backlog::default()))),
+            Discipline::Pie(_) => Line::Pie(Box::default()),
             Discipline::Codel(_) | Discipline::FqCodel(_) => {
                 Line::Fates(Box::new(Fates::of(&model.discipline)))
             }
@@ -192,6 +195,7 @@ impl Link {
             Discipline::Unlimited => self.send(self.now, packet.bytes, rng),
             Discipline::DropTail(_) => self.offer_drop_tail(packet, rng),
             Discipline::Red(parameters) => self.offer_red(&parameters, packet, rng),
+            Discipline::Pie(parameters) => self.offer_pie(&parameters, packet, rng),
             Discipline::Codel(_) | Discipline::FqCodel(_) => self.offer_for_later(packet, rng),
         }
     }
@@ -234,6 +238,28 @@ impl Link {
             backlog.push(starts_at, size);
         } else {
             backlog.passed(now);
+        }
+        self.send(now, packet.bytes, rng)
+    }
+
+    fn offer_pie(&mut self, parameters: &pie::Parameters, packet: Packet, rng: &mut Stream) -> Fate {
+        let (now, size) = (self.now, self.model.on_wire(packet.bytes));
+        let starts_at = self.transmitter.next_start(&self.model.speed, now);
+        let Line::Pie(pie) = &mut self.line else { unreachable!("a link's line is made for its discipline") };
+        pie.settle(now, parameters);
+        let (packets, bytes) = pie.length();
+        if starts_at > now && !parameters.limit.admits(packets, bytes, size.into()) {
+            pie.dropped();
+            return Fate::Dropped(Cause::QueueFull);
+        }
+        if pie.strikes(parameters, rng) {
+            pie.dropped();
+            return Fate::Dropped(Cause::Early);
+        }
+        if starts_at > now {
+            pie.push(starts_at, now, size);
+        } else {
+            pie.passed();
         }
         self.send(now, packet.bytes, rng)
     }

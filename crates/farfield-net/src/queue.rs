@@ -1,6 +1,6 @@
-//! Queues before a link's transmitter: without limit, drop-tail, RED, CoDel or FQ-CoDel.
+//! Queues before a link's transmitter: without limit, drop-tail, RED, PIE, CoDel or FQ-CoDel.
 //!
-//! The packet in transmission has left the queue and counts no more. Drop-tail and RED decide when a packet
+//! The packet in transmission has left the queue and counts no more. Drop-tail, RED and PIE decide when a packet
 //! comes and know its departure then. CoDel decides when a packet is about to leave, by what has come behind
 //! it, and FQ-CoDel which one: see [`codel`] for how that is had without an event a departure.
 
@@ -8,6 +8,7 @@ mod backlog;
 pub mod codel;
 pub mod fq_codel;
 mod limit;
+pub mod pie;
 pub mod red;
 mod spec;
 
@@ -24,6 +25,8 @@ pub enum Discipline {
     DropTail(Limit),
     /// Packets are dropped at random as they come, more often the longer the queue has been.
     Red(red::Parameters),
+    /// Packets are dropped at random as they come, more often the further the delay is above its target.
+    Pie(pie::Parameters),
     /// Packets that have waited too long for too long are dropped as they are about to leave.
     Codel(codel::Parameters),
     /// Each flow has a queue of its own under CoDel, and flows take turns.

@@ -153,14 +153,10 @@ impl Link {
     /// Lets a transmitter that has become idle find no packet, which ends the turns of flows.
     fn rest(&mut self) {
         let Link { model, now, transmitter, line, .. } = self;
-        let (Line::Fates(fates), Discipline::FqCodel(parameters)) = (line, &model.discipline) else { return };
+        let Line::Fates(fates) = line else { return };
         let LaterQueue::FqCodel(queue) = &mut fates.queue else { return };
-        if !queue.is_listing() {
-            return;
-        }
-        let idle_at = transmitter.next_start(&model.speed, queue.left_at());
-        if idle_at <= *now {
-            queue.rest(idle_at, parameters);
+        if queue.is_listing() && transmitter.next_start(&model.speed, queue.left_at()) <= *now {
+            queue.rest();
         }
     }
 }

@@ -9,8 +9,9 @@
 //! queues together. A queue that is full drops from the head of the one with the most bytes: half of them, at
 //! most 64 packets (section 4.1).
 //!
-//! Memory follows the packets that wait and the flows that have any: a queue that is empty, and whose CoDel
-//! remembers nothing, takes none. A packet costs no allocation once tables have grown.
+//! Memory follows the packets that wait and the flows that have any: queues that are empty, and whose CoDel
+//! remembers nothing, are forgotten before others are made. A packet costs no allocation once tables have
+//! grown.
 
 use super::codel::{self, Control, Waiting};
 use farfield_base::Instant;
@@ -55,31 +56,43 @@ pub(crate) struct FqCodel {
     new: VecDeque<u16>,
     /// Slots of queues that have had their turn, in order of service.
     old: VecDeque<u16>,
-    queued: Vec<QueuedPacket>,
-    free_places: Vec<u32>,
-    packets: u64,
-    bytes: u64,
+    packets: PacketPool,
     newest: Instant,
     left_at: Instant,
+}
+
+/// The packets of all queues.
+#[derive(Debug, Clone, Default)]
+struct PacketPool {
+    places: Vec<QueuedPacket>,
+    free: Vec<u32>,
+    count: u64,
+    bytes: u64,
 }
 
 /// The queue of a flow, or of several that share a hash.
 #[derive(Debug, Clone, Default)]
 struct FlowQueue {
     control: Control,
-    bytes: u64,
+    packets: FlowPackets,
     /// Bytes that it may still send in this round, below zero if it has sent more.
     credit: i64,
-    head: u32,
-    tail: u32,
     number: u16,
     is_listed: bool,
+}
+
+/// The packets of a queue: the places of the first and the last, and their bytes.
+#[derive(Debug, Clone)]
+struct FlowPackets {
+    bytes: u64,
+    head: u32,
+    tail: u32,
 }
 
 impl FqCodel {
     /// Instant at which the newest packet came, while any waits: all others came before it.
     pub fn newest(&self) -> Option<Instant> {
-        (self.packets > 0).then_some(self.newest)
+        (self.packets.count > 0).then_some(self.newest)
     }
 
     /// Instant at which the last packet left.
@@ -91,48 +104,30 @@ impl FqCodel {
     pub fn push(&mut self, hash: u32, packet: Waiting, parameters: &Parameters) {
         let number = ((u64::from(hash) * u64::from(parameters.queues)) >> 32) as u16;
         let slot = self.slot_of(number, packet.came, parameters);
-        let queued = QueuedPacket { packet, next: NONE };
-        let at = match self.free_places.pop() {
-            Some(at) => {
-                self.queued[at as usize] = queued;
-                at
-            }
-            None => {
-                self.queued.push(queued);
-                self.queued.len() as u32 - 1
-            }
-        };
         let queue = &mut self.queues[usize::from(slot)];
-        match queue.head {
-            NONE => queue.head = at,
-            _ => self.queued[queue.tail as usize].next = at,
-        }
-        queue.tail = at;
-        queue.bytes += u64::from(packet.bytes);
+        queue.packets.append(packet, &mut self.packets);
         if !queue.is_listed {
             queue.is_listed = true;
             queue.credit = i64::from(parameters.quantum);
             self.new.push_back(slot);
         }
-        self.packets += 1;
-        self.bytes += u64::from(packet.bytes);
         self.newest = packet.came;
     }
 
     /// Drops packets of the queues with the most bytes until what waits is within the limit.
     pub fn keep_within_limit(&mut self, parameters: &Parameters, mut dropped: impl FnMut(Waiting)) {
         let Some(limit) = parameters.codel.limit else { return };
-        while limit.measure(self.packets, self.bytes) > limit.count() {
+        while limit.measure(self.packets.count, self.packets.bytes) > limit.count() {
             let key = |slot: &u16| {
                 let queue = &self.queues[usize::from(*slot)];
                 // Of several with the most, the first by number.
-                (queue.bytes, std::cmp::Reverse(queue.number))
+                (queue.packets.bytes, std::cmp::Reverse(queue.number))
             };
             let Some(fattest) = self.new.iter().chain(&self.old).copied().max_by_key(key) else { return };
-            let half = self.queues[usize::from(fattest)].bytes / 2;
-            let mut bytes = 0;
+            let queue = &mut self.queues[usize::from(fattest)];
+            let (half, mut bytes) = (queue.packets.bytes / 2, 0);
             for _ in 0..DROP_BATCH {
-                let Some((packet, _)) = self.take_first(fattest) else { break };
+                let Some((packet, _)) = queue.packets.take_first(&mut self.packets) else { break };
                 bytes += u64::from(packet.bytes);
                 dropped(packet);
                 if bytes >= half {
@@ -162,10 +157,9 @@ impl FqCodel {
                 self.old.push_back(slot);
                 continue;
             }
-            let mut control = std::mem::take(&mut queue.control);
-            let packet = control.leave(now, &parameters.codel, || self.take_first(slot), &mut dropped);
-            let queue = &mut self.queues[usize::from(slot)];
-            queue.control = control;
+            let FlowQueue { control, packets, .. } = queue;
+            let first = || packets.take_first(&mut self.packets);
+            let packet = control.leave(now, &parameters.codel, first, &mut dropped);
             if let Some(packet) = packet {
                 queue.credit -= i64::from(packet.bytes);
                 return Some(packet);
@@ -177,35 +171,24 @@ impl FqCodel {
                 self.old.push_back(slot);
             } else {
                 self.old.pop_front();
-                self.unlist(slot, now, parameters);
+                queue.is_listed = false;
             }
         }
     }
 
     /// The transmitter has found nothing to send: all queues have had their turns.
-    pub fn rest(&mut self, now: Instant, parameters: &Parameters) {
-        debug_assert_eq!(self.packets, 0, "packets wait for their turn");
+    pub fn rest(&mut self) {
+        debug_assert_eq!(self.packets.count, 0, "packets wait for their turn");
         while let Some(slot) = self.new.pop_front().or_else(|| self.old.pop_front()) {
-            self.queues[usize::from(slot)].control.find_empty();
-            self.unlist(slot, now, parameters);
+            let queue = &mut self.queues[usize::from(slot)];
+            queue.control.find_empty();
+            queue.is_listed = false;
         }
     }
 
     /// True if queues wait for a turn, with packets or without.
     pub fn is_listing(&self) -> bool {
         !(self.new.is_empty() && self.old.is_empty())
-    }
-
-    /// An empty queue waits for no turn any more, and is forgotten unless its CoDel has drops to remember.
-    fn unlist(&mut self, slot: u16, now: Instant, parameters: &Parameters) {
-        let queue = &mut self.queues[usize::from(slot)];
-        queue.is_listed = false;
-        if queue.control.is_fresh(now, parameters.codel.interval)
-            && let Ok(at) = self.numbers.binary_search_by_key(&queue.number, |(number, _)| *number)
-        {
-            self.numbers.remove(at);
-            self.free_queues.push(slot);
-        }
     }
 
     /// The slot of the queue with this number.
@@ -218,7 +201,7 @@ impl FqCodel {
             self.sweep(now, parameters);
         }
         let at = self.numbers.partition_point(|(other, _)| *other < number);
-        let queue = FlowQueue { head: NONE, tail: NONE, number, ..FlowQueue::default() };
+        let queue = FlowQueue { number, ..FlowQueue::default() };
         let slot = match self.free_queues.pop() {
             Some(slot) => {
                 self.queues[usize::from(slot)] = queue;
@@ -245,20 +228,57 @@ impl FqCodel {
             is_kept
         });
     }
+}
 
-    /// Takes the first packet of a queue, with the bytes that are left there.
-    fn take_first(&mut self, slot: u16) -> Option<(Waiting, u64)> {
-        let queue = &mut self.queues[usize::from(slot)];
-        let at = queue.head;
-        if at == NONE {
+impl FlowPackets {
+    /// One more waits.
+    fn append(&mut self, packet: Waiting, pool: &mut PacketPool) {
+        let at = pool.put(packet);
+        match self.head {
+            NONE => self.head = at,
+            _ => pool.places[self.tail as usize].next = at,
+        }
+        self.tail = at;
+        self.bytes += u64::from(packet.bytes);
+    }
+
+    /// Takes the first packet, with the bytes that are left behind it.
+    fn take_first(&mut self, pool: &mut PacketPool) -> Option<(Waiting, u64)> {
+        if self.head == NONE {
             return None;
         }
-        let QueuedPacket { packet, next } = self.queued[at as usize];
-        queue.head = next;
-        queue.bytes -= u64::from(packet.bytes);
-        self.free_places.push(at);
-        self.packets -= 1;
+        let QueuedPacket { packet, next } = pool.take(self.head);
+        self.head = next;
         self.bytes -= u64::from(packet.bytes);
-        Some((packet, queue.bytes))
+        Some((packet, self.bytes))
+    }
+}
+
+impl Default for FlowPackets {
+    fn default() -> FlowPackets {
+        FlowPackets { bytes: 0, head: NONE, tail: NONE }
+    }
+}
+
+impl PacketPool {
+    /// Stores a packet, and returns its place.
+    fn put(&mut self, packet: Waiting) -> u32 {
+        self.count += 1;
+        self.bytes += u64::from(packet.bytes);
+        let queued = QueuedPacket { packet, next: NONE };
+        let Some(at) = self.free.pop() else {
+            self.places.push(queued);
+            return self.places.len() as u32 - 1;
+        };
+        self.places[at as usize] = queued;
+        at
+    }
+
+    fn take(&mut self, at: u32) -> QueuedPacket {
+        let queued = self.places[at as usize];
+        self.free.push(at);
+        self.count -= 1;
+        self.bytes -= u64::from(queued.packet.bytes);
+        queued
     }
 }

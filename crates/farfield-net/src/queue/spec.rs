@@ -6,13 +6,14 @@
 //! queue = "50 packets"
 //! queue = { discipline = "drop-tail", limit = "64KiB" }
 //! queue = { discipline = "red", limit = "100 packets", min = 5, max = 15, probability = "2%", weight = 0.002 }
+//! queue = { discipline = "pie", target = "15ms", update = "15ms", burst = "150ms", limit = "1000 packets" }
 //! queue = { discipline = "codel", target = "5ms", interval = "100ms", limit = "1MiB" }
 //! queue = { discipline = "fq-codel", target = "5ms", limit = "10240 packets", quantum = 1514, queues = 1024 }
 //! ```
 //!
 //! A discipline by its name alone, such as `queue = "fq-codel"`, has the defaults of its keys.
 
-use super::{Discipline, Limit, LimitError, codel, fq_codel, red};
+use super::{Discipline, Limit, LimitError, codel, fq_codel, pie, red};
 use crate::mtu::Mtu;
 use farfield_base::{Duration, Share, TextOrTable};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -60,6 +61,11 @@ pub enum QueueError {
         /// `interval`.
         interval: Duration,
     },
+    /// Times or weights that PIE cannot go by.
+    #[error(
+        "`target`, `update`, `alpha` and `beta` of the PIE queue must be above 0, such as 15ms, 15ms, 0.125 and 1.25"
+    )]
+    Controller,
     /// A quantum of nothing, with which no flow would ever have its turn.
     #[error("`quantum` of the FQ-CoDel queue is 0; write bytes, such as 1514")]
     Quantum,
@@ -87,6 +93,20 @@ enum Written {
         mean_packet: u64,
         #[serde(default = "gentle")]
         gentle: bool,
+    },
+    Pie {
+        #[serde(default = "thousand_packets")]
+        limit: Limit,
+        #[serde(default = "fifteen_ms")]
+        target: Duration,
+        #[serde(default = "fifteen_ms")]
+        update: Duration,
+        #[serde(default = "burst")]
+        burst: Duration,
+        #[serde(default = "eighth")]
+        alpha: f64,
+        #[serde(default = "five_fourths")]
+        beta: f64,
     },
     #[serde(rename = "codel")]
     Codel {
@@ -132,6 +152,31 @@ fn gentle() -> bool {
     true
 }
 
+/// The value of Linux.
+fn thousand_packets() -> Limit {
+    Limit::Packets(1000)
+}
+
+/// The value of RFC 8033, section 4.2, of `QDELAY_REF` and of `T_UPDATE`.
+fn fifteen_ms() -> Duration {
+    Duration::from_ms(15)
+}
+
+/// The value of RFC 8033, section 4.4.
+fn burst() -> Duration {
+    Duration::from_ms(150)
+}
+
+/// The value of RFC 8033, section 4.2.
+fn eighth() -> f64 {
+    0.125
+}
+
+/// The value of RFC 8033, section 4.2.
+fn five_fourths() -> f64 {
+    1.25
+}
+
 /// The value of RFC 8289.
 fn five_ms() -> Duration {
     Duration::from_ms(5)
@@ -153,6 +198,17 @@ fn thousand_queues() -> u16 {
 }
 
 impl Written {
+    fn pie() -> Written {
+        Written::Pie {
+            limit: thousand_packets(),
+            target: fifteen_ms(),
+            update: fifteen_ms(),
+            burst: burst(),
+            alpha: eighth(),
+            beta: five_fourths(),
+        }
+    }
+
     fn codel() -> Written {
         Written::Codel { limit: None, target: five_ms(), interval: hundred_ms() }
     }
@@ -196,6 +252,10 @@ impl QueueSpec {
                     gentle,
                 })
             }
+            Written::Pie { limit, target, update, burst, alpha, beta } => {
+                let mean_packet = max_packet;
+                Discipline::Pie(pie::Parameters { limit, target, update, burst, alpha, beta, mean_packet })
+            }
             Written::Codel { limit, target, interval } => {
                 Discipline::Codel(codel::Parameters { limit, target, interval, max_packet })
             }
@@ -234,6 +294,12 @@ impl TryFrom<Written> for QueueSpec {
                     return Err(QueueError::MeanPacket);
                 }
             }
+            Written::Pie { target, update, alpha, beta, .. } => {
+                let is_above = |weight: f64| weight > 0.0 && weight.is_finite();
+                if target.is_zero() || update.is_zero() || !is_above(alpha) || !is_above(beta) {
+                    return Err(QueueError::Controller);
+                }
+            }
             Written::Codel { target, interval, .. } | Written::FqCodel { target, interval, .. }
                 if target.is_zero() || target >= interval =>
             {
@@ -253,6 +319,7 @@ impl FromStr for QueueSpec {
     fn from_str(text: &str) -> Result<QueueSpec, QueueError> {
         match text.trim() {
             "unlimited" => Ok(QueueSpec::UNLIMITED),
+            "pie" => Ok(QueueSpec(Written::pie())),
             "codel" => Ok(QueueSpec(Written::codel())),
             "fq-codel" => Ok(QueueSpec(Written::fq_codel())),
             limit => Ok(QueueSpec::drop_tail(limit.parse()?)),
@@ -321,6 +388,18 @@ mod tests {
         };
         check("queue = { discipline = 'codel' }", Discipline::Codel(codel));
         check("queue = 'codel'", Discipline::Codel(codel));
+        let pie = pie::Parameters {
+            limit: Limit::Packets(1000),
+            target: Duration::from_ms(15),
+            update: Duration::from_ms(15),
+            burst: Duration::from_ms(150),
+            alpha: 0.125,
+            beta: 1.25,
+            mean_packet: 1520,
+        };
+        check("queue = 'pie'", Discipline::Pie(pie));
+        let quick = pie::Parameters { target: Duration::from_ms(5), ..pie };
+        check("queue = { discipline = 'pie', target = '5ms' }", Discipline::Pie(quick));
         let limit = Some(Limit::Packets(10_240));
         let fair =
             fq_codel::Parameters { codel: codel::Parameters { limit, ..codel }, quantum: 1520, queues: 1024 };
@@ -356,6 +435,8 @@ mod tests {
         };
         refuse("queue = '0 packets'", "holds nothing");
         refuse("queue = { discipline = 'codel', target = '200ms' }", "interval");
+        refuse("queue = { discipline = 'pie', update = '0s' }", "above 0");
+        refuse("queue = { discipline = 'pie', beta = -1 }", "above 0");
         refuse("queue = { discipline = 'fq-codel', target = '200ms' }", "interval");
         refuse("queue = { discipline = 'fq-codel', quantum = 0 }", "1514");
         refuse("queue = { discipline = 'fq-codel', queues = 0 }", "1024");

@@ -205,7 +205,7 @@ def main():
 def pie(cppyy, make):
     for name, senders, with_datagrams, _, bits in LOADS:
         packets = packets_of(senders, with_datagrams, 40_000, bits)
-        for stream in range(4):
+        for stream in range(16):
             fates = replayed(cppyy, make.pie("500p", stream), packets)
             delays = sorted(fate for fate in fates if fate >= 0)
             mean = sum(delays) // len(delays)
