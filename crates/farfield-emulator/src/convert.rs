@@ -1,9 +1,9 @@
 //! Between the segments of `farfield-tcp`, which have no ports, and the headers of `farfield-wire`.
 
-use farfield_tcp::{Flags, Segment};
+use farfield_tcp::{Ecn, Flags, Segment};
 use farfield_wire::{TcpFlags, TcpRepr};
 
-/// The segment of header `repr`, before `payload_len` bytes of data.
+/// The segment of header `repr`, before `payload_len` bytes of data, in a packet that is not marked.
 pub fn segment_of(repr: &TcpRepr, payload_len: u32) -> Segment {
     let has = |flag| repr.flags.contains(flag);
     Segment {
@@ -15,16 +15,19 @@ pub fn segment_of(repr: &TcpRepr, payload_len: u32) -> Segment {
             fin: has(TcpFlags::FIN),
             rst: has(TcpFlags::RST),
             psh: has(TcpFlags::PSH),
+            ece: has(TcpFlags::ECE),
+            cwr: has(TcpFlags::CWR),
         },
         window: repr.window,
         options: repr.options,
         payload_len,
+        ecn: Ecn::NotEct,
     }
 }
 
 /// The header of `segment` between these ports.
 pub fn repr_of(segment: &Segment, source_port: u16, destination_port: u16) -> TcpRepr {
-    let Flags { syn, ack, fin, rst, psh } = segment.flags;
+    let Flags { syn, ack, fin, rst, psh, ece, cwr } = segment.flags;
     let bit = |set, flag| if set { flag } else { TcpFlags::NONE };
     TcpRepr {
         source_port,
@@ -35,7 +38,9 @@ pub fn repr_of(segment: &Segment, source_port: u16, destination_port: u16) -> Tc
             | bit(ack, TcpFlags::ACK)
             | bit(fin, TcpFlags::FIN)
             | bit(rst, TcpFlags::RST)
-            | bit(psh, TcpFlags::PSH),
+            | bit(psh, TcpFlags::PSH)
+            | bit(ece, TcpFlags::ECE)
+            | bit(cwr, TcpFlags::CWR),
         window: segment.window,
         urgent: 0,
         options: segment.options,
@@ -55,7 +60,7 @@ mod tests {
         let segment = Segment {
             seq: SeqNumber(u32::MAX),
             ack: SeqNumber(12),
-            flags: Flags { psh: true, ..Flags::FIN_ACK },
+            flags: Flags { psh: true, ece: true, cwr: true, ..Flags::FIN_ACK },
             window: 77,
             options: Options {
                 timestamps: Some(Timestamps { value: 3, echo: 4 }),
@@ -63,6 +68,7 @@ mod tests {
                 ..Options::default()
             },
             payload_len: 5,
+            ecn: Ecn::NotEct,
         };
         assert_eq!(segment_of(&repr_of(&segment, 1, 2), 5), segment);
         let timestamps = Some(Timestamps { value: 3, echo: 0 });

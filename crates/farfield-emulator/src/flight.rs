@@ -37,7 +37,7 @@ pub(crate) struct Flight<C> {
     shift: u8,
     ttl: u8,
     bits: u8,
-    /// The ECN codepoint, and whether it is a datagram or a frame.
+    /// The ECN codepoint, whether it is a datagram or a frame, and two flags of a segment.
     ip: u8,
     /// Stages behind it.
     pub stage: u8,
@@ -79,6 +79,10 @@ const DATAGRAM: u8 = 4;
 /// A frame, of which `seq` is the first packet, `ack` their number, and `stamp` the bytes of the longest;
 /// `bits` is [`WHOLE`] if routers may not cut them.
 const FRAME: u8 = 8;
+
+/// Flags of a segment, beside those in `bits`.
+const ECE: u8 = 16;
+const CWR: u8 = 32;
 
 /// The TTL that emulated hosts send with.
 const TTL: u8 = 64;
@@ -122,7 +126,7 @@ impl<C: Copy> Flight<C> {
             shift: options.window_scale.unwrap_or(NO_SHIFT),
             ttl: TTL,
             bits,
-            ip: Ecn::NotEct.bits(),
+            ip: segment.ecn.bits() | bit(flags.ece, ECE) | bit(flags.cwr, CWR),
             stage: 0,
             up,
         })
@@ -304,6 +308,14 @@ impl<C: Copy> Flight<C> {
         }
     }
 
+    /// Marks it: it met congestion. Its ends must understand that.
+    pub fn mark(&mut self) {
+        match &mut self.content {
+            Content::Whole(packet) => packet.mark(),
+            Content::Data(_) => self.ip = self.ip & !ECN | Ecn::Ce.bits(),
+        }
+    }
+
     /// The client's port, if it is a segment or a datagram.
     pub fn port(&self) -> Option<(PortKind, u16)> {
         let port = |source, destination| if self.up { source } else { destination };
@@ -417,10 +429,13 @@ impl<C: Copy> Flight<C> {
                 fin: self.has(FIN),
                 rst: self.has(RST),
                 psh: self.has(PSH),
+                ece: self.ip & ECE != 0,
+                cwr: self.ip & CWR != 0,
             },
             window: self.window,
             options: self.options(),
             payload_len: if let Content::Data(data) = &self.content { data.len() as u32 } else { 0 },
+            ecn: Ecn::from_bits(self.ip),
         }
     }
 
@@ -475,12 +490,13 @@ mod tests {
         fn it_says_what_the_packet_says(
             options in options(), (up, is_v6, is_plain, whole) in any::<(bool, bool, bool, bool)>(),
             (seq, ack, window, port, ttl) in any::<(u32, u32, u16, u16, u8)>(),
-            (syn, fin, rst, psh) in any::<(bool, bool, bool, bool)>(), len in 0usize..3, bits in 0u8..4,
+            (syn, fin, rst, psh, ece, cwr) in any::<(bool, bool, bool, bool, bool, bool)>(),
+            len in 0usize..3, bits in 0u8..4,
         ) {
             let ecn = Ecn::from_bits(bits);
             let segment = Segment {
                 seq: SeqNumber(seq), ack: SeqNumber(ack), window, options, payload_len: len as u32,
-                flags: Flags { syn, ack: !syn, fin, rst, psh },
+                flags: Flags { syn, ack: !syn, fin, rst, psh, ece, cwr }, ecn,
             };
             let (source_port, destination_port) = if up { (port, PORT) } else { (PORT, port) };
             let to = if up { addresses(is_v6) } else { addresses(is_v6).reversed() };
@@ -493,6 +509,11 @@ mod tests {
             let five_tuple = flight.five_tuple(|| addresses(is_v6), PORT);
             prop_assert_eq!(five_tuple, packet.five_tuple());
             prop_assert_eq!(five_tuple, Packet::raw(packet.to_bytes().into()).unwrap().five_tuple());
+            let mut marked = flight.clone();
+            marked.mark();
+            let marked = marked.into_packet(|| addresses(is_v6), PORT);
+            let Carried::Tcp(of_marked) = &marked.carried else { unreachable!() };
+            prop_assert_eq!((marked.ecn, of_marked.segment), (Ecn::Ce, Segment { ecn: Ecn::Ce, ..segment }));
             let there = flight.into_packet(|| addresses(is_v6), PORT);
             prop_assert_eq!((there.addresses, there.bytes, there.whole), (packet.addresses, packet.bytes, whole));
             prop_assert_eq!((there.ttl, there.ecn), (ttl, ecn));

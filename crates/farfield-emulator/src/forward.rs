@@ -329,7 +329,10 @@ pub(crate) trait Forward {
                 self.await_fate(link);
                 None
             }
-            Fate::Delivered(delivery) => {
+            Fate::Delivered(delivery) | Fate::Marked(delivery) => {
+                if matches!(fate, Fate::Marked(_)) {
+                    flight.mark();
+                }
                 flight.stage += 1;
                 if let Some(copy) = delivery.copy {
                     let twin = self.damaged(flight.clone(), &copy);

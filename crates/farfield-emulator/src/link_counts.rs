@@ -18,6 +18,8 @@ farfield_base::mergeable! {
         pub packets: u64,
         /// Their bytes, from the IP header on.
         pub bytes: u64,
+        /// Packets of these that its queue marked with congestion.
+        pub marked: u64,
         /// Packets that the wire lost.
         pub lost: u64,
         /// Packets that found the queue full, or that a queue dropped early or for their delay.
@@ -31,8 +33,9 @@ impl LinkCounts {
     /// Counts the fate of `packets` packets that travel together, of `bytes` each.
     pub(crate) fn count(&mut self, packets: u64, bytes: u32, fate: &Fate) {
         match fate {
-            Fate::Delivered(_) => {
+            Fate::Delivered(_) | Fate::Marked(_) => {
                 self.packets += packets;
+                self.marked += if matches!(fate, Fate::Marked(_)) { packets } else { 0 };
                 self.bytes += packets * u64::from(bytes);
             }
             Fate::Dropped(Cause::Lost) => self.lost += packets,

@@ -16,6 +16,7 @@ use crate::transit::Transit;
 use farfield_base::random::Seed;
 use farfield_net::loss::Memory;
 use farfield_net::{Arrival, Closure, Delivery, Fate, Lines, Mtu};
+use farfield_wire::Ecn;
 
 /// The sides of the network that a shard has beside its clients and their own links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,6 +134,7 @@ impl ShardLinks {
         let key = transit.flights.vacant_key() as u64;
         let packet = farfield_net::Packet::new(flight.bytes(), key);
         let through = |at| Fate::Delivered(Delivery { first: Arrival { at, flipped_bit: None }, copy: None });
+        let able = |packet: farfield_net::Packet| packet.able_to_be_marked(flight.ecn() != Ecn::NotEct);
         let (class, number) = (usize::from(client.class), client.number);
         match client.own_mut(up) {
             Own::None => through(now),
@@ -143,12 +145,12 @@ impl ShardLinks {
             }
             Own::Single(wire) => {
                 let (link, rng) = &mut **wire;
-                link.offer_of(losses, now, packet, rng)
+                link.offer_of(losses, now, able(packet), rng)
             }
-            Own::Compound(compound) => compound.offer_of(losses, now, packet),
+            Own::Compound(compound) => compound.offer_of(losses, now, able(packet)),
             Own::Chain(wires) => {
                 let wire = &mut wires[usize::from(hop)];
-                let packet = packet.of_flow(wire.flow(&transit.plan, || number, flight));
+                let packet = able(packet).of_flow(wire.flow(&transit.plan, || number, flight));
                 wire.link.offer_of(losses, now, packet, &mut wire.rng)
             }
         }

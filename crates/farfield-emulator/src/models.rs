@@ -153,7 +153,7 @@ impl Model {
         }
         match ip.transport() {
             Ok(Transport::Tcp(view)) if view.checksum_is_valid(&packet.addresses) => {
-                self.handle_tcp(now, client, packet, &Tcp::parse(&view, bytes), answer);
+                self.handle_tcp(now, client, packet, &Tcp::parse(&view, packet.ecn, bytes), answer);
             }
             Ok(Transport::Udp(view)) if view.checksum_is_valid(&packet.addresses) => refuse(packet, answer),
             Ok(Transport::Icmpv4(icmp) | Transport::Icmpv6(icmp))

@@ -79,12 +79,14 @@ fn cut(
 ) -> Result<(), IncomingError> {
     let Transport::Tcp(view) = ip.transport()? else { return Err(IncomingError::OtherKind) };
     let tso = Tso::new(bytes, size).map_err(|_| IncomingError::OtherKind)?;
-    let large = Tcp::parse(&view, bytes);
+    let large = Tcp::parse(&view, ip.ecn(), bytes);
     for index in 0..tso.packets() {
         let payload = bytes.slice(tso.payload(index));
         let mut segment = large.segment;
         let last = index + 1 == tso.packets();
         segment.seq = tso.seq(index);
+        // CWR belongs to the first (Linux, `tcp_gso_segment`).
+        segment.flags.cwr &= index == 0;
         segment.flags.fin &= last;
         segment.flags.psh &= last;
         segment.payload_len = payload.len() as u32;
@@ -244,7 +246,7 @@ mod tests {
         /// The packets of a large segment carry its data and flags.
         #[test]
         fn a_large_segment_is_its_packets(len in 1usize..60_000, size in 100u16..9_000) {
-            let large = packet(len, Flags { psh: true, ..Flags::FIN_ACK });
+            let large = packet(len, Flags { psh: true, ece: true, cwr: true, ..Flags::FIN_ACK });
             let gso = Some(Gso { kind: GsoKind::TcpV4, size, ecn: false });
             let header = VnetHeader { gso, ..VnetHeader::default() };
             let parts = packets(&header, large.to_bytes());
@@ -253,6 +255,7 @@ mod tests {
                 let Carried::Tcp(tcp) = &part.carried else { unreachable!() };
                 let last = index + 1 == parts.len();
                 prop_assert_eq!((tcp.segment.seq, tcp.segment.flags.fin, tcp.segment.flags.psh), (seq, last, last));
+                prop_assert_eq!((tcp.segment.flags.ece, tcp.segment.flags.cwr), (true, index == 0));
                 prop_assert_eq!(part.bytes, 40 + tcp.payload.len() as u32);
                 prop_assert!(tcp.payload.len() <= usize::from(size));
                 seq = seq.at(tcp.payload.len() as i64);

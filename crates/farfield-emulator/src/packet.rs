@@ -78,7 +78,8 @@ impl Packet {
     pub fn tcp(addresses: Addresses, tcp: Tcp) -> Packet {
         let is_v6 = matches!(addresses, Addresses::V6 { .. });
         let bytes = headers_len(is_v6, &tcp.segment.options) + tcp.segment.payload_len;
-        Packet { addresses, ttl: 64, ecn: Ecn::NotEct, whole: true, bytes, carried: Carried::Tcp(tcp) }
+        let ecn = tcp.segment.ecn;
+        Packet { addresses, ttl: 64, ecn, whole: true, bytes, carried: Carried::Tcp(tcp) }
     }
 
     /// A datagram that is to be sent, with TTL 64 and DF: one that is too big for a link is lost, as QUIC
@@ -103,7 +104,7 @@ impl Packet {
     pub fn parse(bytes: &Bytes) -> Option<Packet> {
         let ip = IpPacket::parse(bytes).ok()?;
         let carried = match ip.transport() {
-            Ok(Transport::Tcp(view)) if keeps_whole(&ip) => Carried::Tcp(Tcp::parse(&view, bytes)),
+            Ok(Transport::Tcp(view)) if keeps_whole(&ip) => Carried::Tcp(Tcp::parse(&view, ip.ecn(), bytes)),
             Ok(Transport::Udp(view)) if keeps_whole(&ip) && is_plain(&ip, &view) => {
                 Carried::Udp(Udp::parse(&view, bytes))
             }
@@ -175,6 +176,14 @@ impl Packet {
         out
     }
 
+    /// Marks it: it met congestion. Its ends must understand that.
+    pub fn mark(&mut self) {
+        self.ecn = Ecn::Ce;
+        if let Carried::Tcp(tcp) = &mut self.carried {
+            tcp.segment.ecn = Ecn::Ce;
+        }
+    }
+
     /// Flips one bit, counted from the packet's first.
     pub fn flip(&mut self, bit: u32) {
         let mut bytes = self.to_bytes();
@@ -216,14 +225,14 @@ impl Udp {
 }
 
 impl Tcp {
-    /// The segment that `view` shows, whose bytes lie in `packet`.
-    pub(crate) fn parse(view: &TcpPacket<'_>, packet: &Bytes) -> Tcp {
+    /// The segment that `view` shows, whose bytes lie in `packet`, which has this codepoint.
+    pub(crate) fn parse(view: &TcpPacket<'_>, ecn: Ecn, packet: &Bytes) -> Tcp {
         let repr = TcpRepr::parse(view);
         let payload = view.payload();
         Tcp {
             source_port: repr.source_port,
             destination_port: repr.destination_port,
-            segment: segment_of(&repr, payload.len() as u32),
+            segment: Segment { ecn, ..segment_of(&repr, payload.len() as u32) },
             payload: if payload.is_empty() { Bytes::new() } else { packet.slice_ref(payload) },
         }
     }

@@ -86,7 +86,7 @@ impl ClientSide {
         }
         match ip.transport() {
             Ok(Transport::Tcp(view)) if view.checksum_is_valid(&packet.addresses) => {
-                let tcp = Tcp::parse(&view, bytes);
+                let tcp = Tcp::parse(&view, packet.ecn, bytes);
                 self.receive_tcp(client, Some(packet), &tcp);
             }
             Ok(Transport::Fragment(_)) => {

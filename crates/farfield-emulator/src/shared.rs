@@ -218,7 +218,8 @@ impl Wire {
         let flow = self.flow(&transit.plan, id, flight);
         // The slot that the packet will have if it waits.
         let key = transit.flights.vacant_key() as u64;
-        let packet = farfield_net::Packet::new(flight.bytes(), key).of_flow(flow);
+        let able = flight.ecn() != Ecn::NotEct;
+        let packet = farfield_net::Packet::new(flight.bytes(), key).of_flow(flow).able_to_be_marked(able);
         self.link.offer(transit.now, packet, &mut self.rng)
     }
 

@@ -400,7 +400,7 @@ mod tests {
         let port = PortCounts { sent: 150, refused: 50, failed: 3, received: 20, malformed: 2, damaged: 6 };
         let cross = vec![CrossCounts { packets: 10, lost: 2, dropped: 1 }];
         let drops = NetworkDrops { unreachable: 4, ..NetworkDrops::default() };
-        let links = vec![LinkCounts { packets: 7, bytes: 700, lost: 1, dropped: 2, refused: 3 }];
+        let links = vec![LinkCounts { packets: 7, bytes: 700, marked: 4, lost: 1, dropped: 2, refused: 3 }];
         let hosts = Vec::new();
         let part = NetworkReport {
             departed,

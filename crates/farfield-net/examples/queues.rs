@@ -53,7 +53,9 @@ fn run(discipline: Discipline, load: f64) -> Outcome {
 impl Outcome {
     fn count(&mut self, came: Instant, fate: Fate) {
         match fate {
-            Fate::Delivered(delivery) => self.waits.push(delivery.first.at.since(came + SERVICE)),
+            Fate::Delivered(delivery) | Fate::Marked(delivery) => {
+                self.waits.push(delivery.first.at.since(came + SERVICE))
+            }
             Fate::Dropped(_) => self.dropped += 1,
             Fate::Waits => unreachable!("a fate that was polled is decided"),
         }
@@ -85,12 +87,14 @@ pub fn report() -> String {
         weight: 0.002,
         mean_packet: u64::from(PACKET_BYTES),
         gentle: true,
+        ecn: false,
     };
     let codel = codel::Parameters {
         limit: Some(limit),
         target: Duration::from_ms(5),
         interval: Duration::from_ms(100),
         max_packet: u64::from(PACKET_BYTES),
+        ecn: false,
     };
     let queues = [
         ("unlimited", Discipline::Unlimited),

@@ -61,17 +61,20 @@ impl Compound {
     /// Never [waits](Fate::Waits). If several links damage the packet, the first is recorded.
     pub fn offer_of(&mut self, memory: &mut Memory, now: Instant, packet: Packet) -> Fate {
         let mut at = Arrival { at: now, flipped_bit: None };
-        let mut copy = None;
+        let (mut copy, mut is_marked) = (None, false);
         for (link, rng) in &mut self.hops {
-            match link.offer_of(memory, at.at, packet, rng) {
-                Fate::Delivered(delivery) => {
+            let fate = link.offer_of(memory, at.at, packet, rng);
+            is_marked |= matches!(fate, Fate::Marked(_));
+            match fate {
+                Fate::Delivered(delivery) | Fate::Marked(delivery) => {
                     copy = delivery.copy.map(|copy| after(at, copy));
                     at = after(at, delivery.first);
                 }
                 end => return end,
             }
         }
-        Fate::Delivered(Delivery { first: at, copy })
+        let delivery = Delivery { first: at, copy };
+        if is_marked { Fate::Marked(delivery) } else { Fate::Delivered(delivery) }
     }
 
     /// The least time from offer to arrival.

@@ -27,7 +27,7 @@ pub use spec::{LinkError, LinkSpec, Load, NoJitter};
 use crate::loss::{Memory, Scope};
 use crate::queue::pie::Pie;
 use crate::queue::red::Red;
-use crate::queue::{Backlog, Discipline, pie, red};
+use crate::queue::{Backlog, Discipline, Mark, pie, red};
 use crate::transmit::Transmitter;
 use farfield_base::random::Stream;
 use farfield_base::{Duration, Instant};
@@ -44,18 +44,26 @@ pub struct Packet {
     pub key: u64,
     /// The hash of its flow, for queues that part flows; see [`Link::flow_key`].
     pub flow: u32,
+    /// Its ends understand marks of congestion (RFC 3168): queues may mark it in place of dropping it.
+    pub ecn: bool,
 }
 
 impl Packet {
     /// A packet of no flow in particular.
     pub const fn new(bytes: u32, key: u64) -> Packet {
-        Packet { bytes, key, flow: 0 }
+        Packet { bytes, key, flow: 0, ecn: false }
     }
 
     /// Sets the hash of its flow.
     #[must_use]
     pub const fn of_flow(self, flow: u32) -> Packet {
         Packet { flow, ..self }
+    }
+
+    /// Sets whether its ends understand marks.
+    #[must_use]
+    pub const fn able_to_be_marked(self, ecn: bool) -> Packet {
+        Packet { ecn, ..self }
     }
 }
 
@@ -64,10 +72,22 @@ impl Packet {
 pub enum Fate {
     /// The packet arrives.
     Delivered(Delivery),
+    /// The packet arrives, and is marked: it met congestion.
+    Marked(Delivery),
     /// The packet does not arrive.
     Dropped(Cause),
     /// The packet waits in a queue that decides later; [`Link::poll`] returns its fate, from [`Link::next_fate_at`] on.
     Waits,
+}
+
+impl Fate {
+    /// The fate of a packet with this mark.
+    fn with(self, mark: Mark) -> Fate {
+        match self {
+            Fate::Delivered(delivery) if mark == Mark::Marked => Fate::Marked(delivery),
+            fate => fate,
+        }
+    }
 }
 
 /// Why a packet does not arrive.
@@ -228,7 +248,8 @@ impl Link {
         let (packets, bytes) = (backlog.packets(), backlog.bytes());
         let idle = now.since(backlog.emptied_at());
         red.observe(parameters, parameters.limit.measure(packets, bytes), idle, self.model.mean_packet_time);
-        if red.strikes(parameters, rng) {
+        let mut mark = Mark::of(packet.ecn && red.prefers_marks(parameters));
+        if red.strikes(parameters, rng) && !mark.meet() {
             return Fate::Dropped(Cause::Early);
         }
         if starts_at > now {
@@ -239,7 +260,7 @@ impl Link {
         } else {
             backlog.passed(now);
         }
-        self.send(now, packet.bytes, rng)
+        self.send(now, packet.bytes, rng).with(mark)
     }
 
     fn offer_pie(&mut self, parameters: &pie::Parameters, packet: Packet, rng: &mut Stream) -> Fate {
@@ -252,16 +273,19 @@ impl Link {
             pie.dropped();
             return Fate::Dropped(Cause::QueueFull);
         }
+        let mut mark = Mark::of(packet.ecn && pie.prefers_marks(parameters));
         if pie.strikes(parameters, rng) {
             pie.dropped();
-            return Fate::Dropped(Cause::Early);
+            if !mark.meet() {
+                return Fate::Dropped(Cause::Early);
+            }
         }
         if starts_at > now {
             pie.push(starts_at, now, size);
         } else {
             pie.passed();
         }
-        self.send(now, packet.bytes, rng)
+        self.send(now, packet.bytes, rng).with(mark)
     }
 
     /// Transmits a packet that came at `ready` and is next in line.

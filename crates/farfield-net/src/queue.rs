@@ -8,12 +8,14 @@ mod backlog;
 pub mod codel;
 pub mod fq_codel;
 mod limit;
+mod mark;
 pub mod pie;
 pub mod red;
 mod spec;
 
 pub(crate) use backlog::Backlog;
 pub use limit::{Limit, LimitError};
+pub(crate) use mark::Mark;
 pub use spec::{QueueError, QueueSpec};
 
 /// A discipline with its parameters.

@@ -131,7 +131,7 @@ fn swinging_load(number: u64) -> Vec<(Instant, u32)> {
 
 fn codel(limit: Option<Limit>) -> Discipline {
     let (target, interval) = (Duration::from_ns(TARGET_NS), Duration::from_ns(INTERVAL_NS));
-    Discipline::Codel(codel::Parameters { limit, target, interval, max_packet: MAX_PACKET })
+    Discipline::Codel(codel::Parameters { limit, target, interval, max_packet: MAX_PACKET, ecn: false })
 }
 
 fn link() -> LinkModel {
@@ -146,7 +146,7 @@ fn arrival_ns((key, fate): (u64, Fate)) -> (u64, Option<u64>) {
             assert_eq!(why, Cause::Delayed);
             (key, None)
         }
-        Fate::Waits => panic!("a fate is not to wait"),
+        Fate::Marked(_) | Fate::Waits => panic!("a fate is not to wait, nor a packet to be marked"),
     }
 }
 

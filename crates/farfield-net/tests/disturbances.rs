@@ -110,6 +110,7 @@ fn red_drops_early_and_shortens_the_queue() {
         weight: 0.002,
         mean_packet: 1000,
         gentle: true,
+        ecn: false,
     };
     let (early, dropped) = mean_wait(model().queue(Discipline::Red(parameters)));
     let (tail, full) = mean_wait(model().drop_tail(Limit::Packets(60)));

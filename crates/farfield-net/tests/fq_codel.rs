@@ -30,6 +30,7 @@ fn parameters(dialect: Dialect, load: &Load) -> Parameters {
         quantum: 1500,
         queues: 1024,
         ns_per_byte: NS_PER_BYTE,
+        ecn: false,
     }
 }
 
@@ -49,6 +50,7 @@ fn link(p: &Parameters) -> LinkModel {
         target: Duration::from_ns(p.target_ns),
         interval: Duration::from_ns(p.interval_ns),
         max_packet: p.max_packet,
+        ecn: p.ecn,
     };
     let fq_codel = fq_codel::Parameters { codel, quantum: p.quantum as u32, queues: p.queues as u16 };
     let rate = BitRate::per_second(8_000_000_000 / p.ns_per_byte).unwrap();
@@ -66,10 +68,10 @@ fn play(
     let mut fates = vec![None; packets.len()];
     let mut settle = |key: u64, fate: Fate| {
         let (came, bytes, _) = packets[key as usize];
+        let waited = |at: Instant| at.as_ns() - came - u64::from(bytes) * ns_per_byte;
         let fate = match fate {
-            Fate::Delivered(delivery) => {
-                QueueFate::Left(delivery.first.at.as_ns() - came - u64::from(bytes) * ns_per_byte)
-            }
+            Fate::Delivered(delivery) => QueueFate::Left(waited(delivery.first.at)),
+            Fate::Marked(delivery) => QueueFate::Marked(waited(delivery.first.at)),
             Fate::Dropped(Cause::Delayed) => QueueFate::Dropped,
             Fate::Dropped(Cause::QueueFull) => QueueFate::Full,
             other => panic!("{other:?} is no fate here"),
@@ -84,7 +86,7 @@ fn play(
                 }
             }
         }
-        let packet = Packet::new(bytes, number as u64).of_flow(hash(flow));
+        let packet = Packet::new(bytes, number as u64).of_flow(hash(flow)).able_to_be_marked(flow % 2 == 1);
         match bench.link.offer(at(now), packet, &mut bench.rng) {
             Fate::Waits => {}
             fate => settle(number as u64, fate),
@@ -165,13 +167,17 @@ fn any_case() -> impl Strategy<Value = (Parameters, Vec<Coming>)> {
         Just(model::Limit::Packets(10_240)),
     ];
     let times = (1u64..4_000_000, 1u64..20_000_000);
-    let shares =
-        (1i64..3_000, prop_oneof![1u32..9, Just(1024)], prop_oneof![Just(800u64), Just(8), Just(1000)]);
+    let shares = (
+        1i64..3_000,
+        any::<bool>(),
+        prop_oneof![1u32..9, Just(1024)],
+        prop_oneof![Just(800u64), Just(8), Just(1000)],
+    );
     let parameters = (limit, times, shares).prop_map(|(limit, (target_ns, more_ns), shares)| {
-        let (quantum, queues, ns_per_byte) = shares;
+        let (quantum, ecn, queues, ns_per_byte) = shares;
         let (interval_ns, max_packet) = (target_ns + more_ns, 1500);
         let dialect = Dialect::Rfc;
-        Parameters { dialect, limit, target_ns, interval_ns, max_packet, quantum, queues, ns_per_byte }
+        Parameters { dialect, limit, target_ns, interval_ns, max_packet, quantum, queues, ns_per_byte, ecn }
     });
     // Many come at once, and many just when the link becomes free.
     let gap = prop_oneof![

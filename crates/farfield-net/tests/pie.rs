@@ -189,6 +189,7 @@ fn parameters() -> pie::Parameters {
         alpha: 0.125,
         beta: 1.25,
         mean_packet: 1500,
+        ecn: false,
     }
 }
 
@@ -285,7 +286,7 @@ fn any_case() -> impl Strategy<Value = (pie::Parameters, Vec<Coming>)> {
     let weights = (1.0..200.0f64, 1.0..2_000.0f64);
     let parameters = (limit, times, weights).prop_map(|(limit, (target, update, burst), (alpha, beta))| {
         let [target, update, burst] = [target, update, burst].map(Duration::from_ns);
-        pie::Parameters { limit, target, update, burst, alpha, beta, mean_packet: 500 }
+        pie::Parameters { limit, target, update, burst, alpha, beta, mean_packet: 500, ecn: false }
     });
     let gap = prop_oneof![
         3 => Just(0u64),

@@ -4,7 +4,7 @@ use farfield_base::{Bytes, Duration, TextOrTable};
 use farfield_tcp::delayed_ack::DelayedAckPolicy;
 use farfield_tcp::rtt::RtoLimits;
 use farfield_tcp::syn::SynSchedule;
-use farfield_tcp::{Algorithm, Config, InitialWindow, LossRecovery, ReceiveBuffer, SlowStart};
+use farfield_tcp::{Algorithm, Config, EcnUse, InitialWindow, LossRecovery, ReceiveBuffer, SlowStart};
 use serde::de::value::StrDeserializer;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
@@ -45,6 +45,9 @@ struct Written {
     timestamps: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sack: Option<bool>,
+    /// Offered, or neither offered nor accepted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ecn: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     recovery: Option<Recovery>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -196,6 +199,7 @@ impl TcpSpec {
         put(&mut config.window_scaling, written.window_scaling);
         put(&mut config.timestamps, written.timestamps);
         put(&mut config.sack, written.sack);
+        put(&mut config.ecn, written.ecn.map(|offers| if offers { EcnUse::Offer } else { EcnUse::Never }));
         put(&mut config.recovery, written.recovery.map(Recovery::resolve));
         put(&mut config.congestion, written.congestion.map(Congestion::resolve));
         put(&mut config.slow_start, written.slow_start.map(Growth::resolve));
@@ -472,7 +476,7 @@ mod tests {
             syn = ['2s', '4s']\nabandon-after = 'never'\ninitial-window = 'rfc5681'\ncongestion = 'cubic'
             recovery = 'new-reno'\ndelayed-ack = { delay = '0s' }\nwindow-scaling = true\ntimestamps = true
             limited-transmit = true\nnagle = false\ntime-wait = '1s'\nfin-wait-2 = '9s'\nsyn-ack = ['1s']
-            slow-start = 'per-byte'";
+            slow-start = 'per-byte'\necn = true";
         let tcp = read(text).unwrap();
         assert!(tcp.mss_is_given());
         let seconds = Duration::from_secs;
@@ -496,6 +500,7 @@ mod tests {
             config.nagle = false;
             config.time_wait = seconds(1);
             config.fin_wait_2 = Some(seconds(9));
+            config.ecn = EcnUse::Offer;
         });
         assert_eq!(tcp.config(), expected);
     }

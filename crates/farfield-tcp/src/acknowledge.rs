@@ -47,6 +47,7 @@ impl Connection {
         len: Position,
     ) -> bool {
         let ack = segment.ack.position(self.send.isn, self.send.una);
+        self.take_echo_of_mark(segment, ack);
         let fresh = self.take_sack(segment, ack);
         let same_window = self.take_window(segment, seq, ack);
         if ack > self.send.una {

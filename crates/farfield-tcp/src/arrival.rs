@@ -69,6 +69,9 @@ impl Connection {
         if let Some(stamps) = segment.options.timestamps.filter(|_| acceptable && self.agreed.timestamps) {
             self.stamps.update(stamps, seq, self.receive.last_ack_sent, now);
         }
+        if acceptable {
+            self.take_mark(segment);
+        }
         if self.handle_ack(now, segment, seq, len) {
             // Seventh and eighth
             self.take_text(now, segment, seq, payload, deliver);

@@ -32,6 +32,8 @@ pub struct Config {
     pub timestamps: bool,
     /// Offer SACK (RFC 2018); recovery is then that of RFC 6675.
     pub sack: bool,
+    /// Explicit congestion notification.
+    pub ecn: EcnUse,
     /// Loss recovery where SACK is not agreed upon.
     pub recovery: LossRecovery,
     /// Congestion control.
@@ -104,6 +106,18 @@ impl ReceiveBuffer {
     }
 }
 
+/// Use of explicit congestion notification (RFC 3168); the names of Linux's `tcp_ecn` are 0, 2 and 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EcnUse {
+    /// It is neither offered nor accepted.
+    Never,
+    /// It is accepted from a peer that offers it.
+    Accept,
+    /// It is offered, and accepted.
+    Offer,
+}
+
 /// Loss recovery without SACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -174,6 +188,7 @@ impl Config {
             window_scaling: false,
             timestamps: false,
             sack: false,
+            ecn: EcnUse::Never,
             recovery: LossRecovery::Reno,
             congestion: Algorithm::Reno,
             slow_start: SlowStart::PerAck,
@@ -209,6 +224,7 @@ impl Config {
             window_scaling: true,
             timestamps: true,
             sack: true,
+            ecn: EcnUse::Accept,
             recovery: LossRecovery::NewReno,
             congestion: Algorithm::Cubic,
             slow_start: SlowStart::PerByte,

@@ -5,6 +5,7 @@ use crate::config::Config;
 use crate::congestion::{Control, Window};
 use crate::counters::Counters;
 use crate::delayed_ack::DelayedAck;
+use crate::ecn::EcnState;
 use crate::event::{Event, Events, Failure};
 use crate::options::Agreed;
 use crate::paws::TimestampState;
@@ -66,6 +67,8 @@ pub struct Connection {
     pub(crate) control: Control,
     pub(crate) recovery: Recovery,
     pub(crate) stamps: TimestampState,
+    /// Only where both sides agreed upon it.
+    pub(crate) ecn: Option<Box<EcnState>>,
     pub(crate) delayed_ack: DelayedAck,
     pub(crate) timers: Timers,
     pub(crate) challenges: ChallengeLimit,
@@ -119,6 +122,7 @@ impl Connection {
             window: Window { cwnd: 0, ssthresh: u32::MAX, smss: 0 },
             control: Control::new(config.congestion),
             recovery: Recovery::default(),
+            ecn: None,
             stamps: TimestampState::new(numbers.timestamp_offset),
             delayed_ack: DelayedAck::new(&config.delayed_ack),
             timers: Timers::new(),

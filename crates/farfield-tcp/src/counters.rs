@@ -17,3 +17,13 @@ pub struct Counters {
     /// Segments refused: outside the window, old by PAWS, acknowledging the unsent.
     pub refused: u32,
 }
+
+/// Counts of explicit congestion notification (RFC 3168) since the connection was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct MarkCounters {
+    /// Segments with data that came marked with congestion.
+    pub came: u32,
+    /// Times that the window was reduced because the peer echoed a mark.
+    pub reductions: u32,
+}

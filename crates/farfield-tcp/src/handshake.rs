@@ -4,7 +4,7 @@
 use crate::connection::Connection;
 use crate::event::{Event, Failure};
 use crate::options::Agreed;
-use crate::segment::{Flags, Segment};
+use crate::segment::{Ecn, Segment};
 use crate::seq::Position;
 use crate::state::State;
 use crate::stray::Reset;
@@ -36,6 +36,7 @@ impl Connection {
         // is not acknowledged and will come again.
         if flags.syn {
             self.take_syn(now, segment);
+            self.agree_on_ecn(segment);
             self.state = State::SynReceived;
             self.begin_syn();
         }
@@ -69,6 +70,7 @@ impl Connection {
         // Fourth: with an ACK the connection is open; without, both sides opened at once
         if flags.syn && flags.ack {
             self.take_syn(now, segment);
+            self.agree_on_ecn(segment);
             self.take_echo_of_syn(now, segment);
             self.establish(now, 0, ack, self.agreed.window_in(segment));
             self.ack_due = true;
@@ -146,10 +148,11 @@ impl Connection {
         let segment = Segment {
             seq: self.send.isn,
             ack: if answers { self.receive.isn.at(self.receive.nxt) } else { Default::default() },
-            flags: if answers { Flags::SYN_ACK } else { Flags::SYN },
+            flags: self.ecn_of_syn(answers, first),
             window: window as u16,
             options: Agreed::syn_options(&self.config, answers.then_some(&self.agreed), stamps),
             payload_len: 0,
+            ecn: Ecn::NotEct,
         };
         self.receive.last_ack_sent = self.receive.nxt;
         Some(Transmit { segment, payload: 0..0 })

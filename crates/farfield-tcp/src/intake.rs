@@ -25,10 +25,13 @@ impl Connection {
             return;
         }
         let fin_at = seq + payload.len() as Position;
-        if fin && self.receive.fin.is_none() && (self.receive.nxt..=self.receive.edge).contains(&fin_at) {
-            self.receive.fin = Some(fin_at);
+        if fin
+            && self.receive.fin == Position::MAX
+            && (self.receive.nxt..=self.receive.edge).contains(&fin_at)
+        {
+            self.receive.fin = fin_at;
         }
-        let limit = self.receive.edge.min(self.receive.fin.unwrap_or(Position::MAX));
+        let limit = self.receive.edge.min(self.receive.fin);
         let (start, end) = (seq.max(self.receive.nxt), fin_at.min(limit));
         if start < end {
             if self.state == State::FinWait2 {
@@ -41,11 +44,11 @@ impl Connection {
             } else {
                 self.keep_for_later(start, fresh);
             }
-        } else if fin && self.receive.fin != Some(self.receive.nxt) {
+        } else if fin && self.receive.fin != self.receive.nxt {
             // RFC 5681 §4.2: a FIN beyond a hole is out of order, too
             self.ack_due = true;
         }
-        if self.receive.fin == Some(self.receive.nxt) {
+        if self.receive.fin == self.receive.nxt {
             self.take_fin(now);
         }
     }
@@ -87,7 +90,7 @@ impl Connection {
         let Some(mut reassembly) = self.receive.reassembly.take() else {
             return;
         };
-        let limit = self.receive.fin.unwrap_or(Position::MAX);
+        let limit = self.receive.fin;
         let (start, end) = (self.receive.nxt, self.receive.nxt + fresh.len() as Position);
         let mut at = start;
         loop {

@@ -6,7 +6,7 @@
 //! that behave alike.
 //!
 //! Absent by design: addresses and ports, checksums, the wire format, demultiplexing, the urgent mechanism,
-//! ECN, D-SACK, undoing of false recoveries, keep-alives. RACK-TLP, PRR, HyStart and F-RTO are absent, too:
+//! D-SACK, undoing of false recoveries, keep-alives. RACK-TLP, PRR, HyStart and F-RTO are absent, too:
 //! what that changes beside Linux is measured in docs/accuracy.md.
 //!
 //! `README.md` has a transfer of 1 MB as a program of 50 lines; `examples/transfer.rs` has links and a table
@@ -23,6 +23,7 @@ pub mod congestion;
 mod connection;
 pub mod counters;
 pub mod delayed_ack;
+mod ecn;
 pub mod event;
 mod expiry;
 mod handshake;
@@ -46,11 +47,11 @@ pub mod time_wait;
 mod timers;
 mod transmit;
 
-pub use config::{Algorithm, Config, InitialWindow, LossRecovery, ReceiveBuffer, SlowStart};
+pub use config::{Algorithm, Config, EcnUse, InitialWindow, LossRecovery, ReceiveBuffer, SlowStart};
 pub use connection::{Closing, Connection, Numbers};
-pub use counters::Counters;
+pub use counters::{Counters, MarkCounters};
 pub use event::{Event, Failure};
-pub use segment::{Flags, Options, SackBlocks, Segment, Timestamps};
+pub use segment::{Ecn, Flags, Options, SackBlocks, Segment, Timestamps};
 pub use seq::SeqNumber;
 pub use state::State;
 pub use stray::reply_to_stray;

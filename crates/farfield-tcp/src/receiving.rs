@@ -22,8 +22,8 @@ pub(crate) struct Receiving {
     pub(crate) unread: u32,
     /// Data that came out of order.
     pub(crate) reassembly: Option<Box<Reassembly>>,
-    /// Position of the peer's FIN, once it came.
-    pub(crate) fin: Option<Position>,
+    /// Position of the peer's FIN, once it came; [`Position::MAX`] before.
+    pub(crate) fin: Position,
     /// Last.ACK.sent of RFC 7323 §4.3.
     pub(crate) last_ack_sent: Position,
 }
@@ -38,7 +38,7 @@ impl Receiving {
             sizing: RightSizing::new(buffer),
             unread: 0,
             reassembly: None,
-            fin: None,
+            fin: Position::MAX,
             last_ack_sent: 0,
         }
     }

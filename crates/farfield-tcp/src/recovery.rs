@@ -88,7 +88,10 @@ impl Connection {
     fn enter_fast(&mut self) {
         // RFC 5681 §3.2 step 2: what limited transmit sent does not count as flight
         let outstanding = (self.send.max - self.send.una) as u32;
-        self.control.reduce(&mut self.window, outstanding.saturating_sub(self.recovery.limited));
+        if !self.has_reduced_for_mark() {
+            self.control.reduce(&mut self.window, outstanding.saturating_sub(self.recovery.limited));
+        }
+        self.note_reduction();
         self.counters.recoveries += 1;
         self.recovery.phase = Phase::Fast;
         self.recovery.point = self.send.max;
@@ -171,6 +174,7 @@ impl Connection {
         if self.recovery.phase != Phase::Timeout || self.send.una >= self.recovery.point {
             let flight = (self.send.max - self.send.una) as u32;
             self.control.reduce(&mut self.window, flight);
+            self.note_reduction();
         }
         self.control.handle_timeout();
         self.window.cwnd = self.window.smss;

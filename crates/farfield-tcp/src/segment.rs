@@ -7,7 +7,7 @@
 use crate::seq::SeqNumber;
 use std::fmt;
 
-pub use farfield_wire::{SackBlocks, TcpOptions as Options, Timestamps};
+pub use farfield_wire::{Ecn, SackBlocks, TcpOptions as Options, Timestamps};
 
 /// One TCP segment's header (RFC 9293 §3.1), in meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -24,6 +24,8 @@ pub struct Segment {
     pub options: Options,
     /// Bytes of data.
     pub payload_len: u32,
+    /// The ECN codepoint of the IP packet that carries it.
+    pub ecn: Ecn,
 }
 
 impl Segment {
@@ -46,11 +48,16 @@ pub struct Flags {
     pub rst: bool,
     /// Push.
     pub psh: bool,
+    /// ECN echo (RFC 3168).
+    pub ece: bool,
+    /// Congestion window reduced (RFC 3168).
+    pub cwr: bool,
 }
 
 impl Flags {
     /// A lone SYN.
-    pub const SYN: Flags = Flags { syn: true, ack: false, fin: false, rst: false, psh: false };
+    pub const SYN: Flags =
+        Flags { syn: true, ack: false, fin: false, rst: false, psh: false, ece: false, cwr: false };
     /// SYN and ACK.
     pub const SYN_ACK: Flags = Flags { ack: true, ..Flags::SYN };
     /// A lone ACK.
@@ -64,9 +71,17 @@ impl Flags {
 }
 
 impl fmt::Debug for Flags {
-    /// `S`, `A`, `F`, `R`, `P`, in this order, as packet tools write them.
+    /// `S`, `A`, `F`, `R`, `P`, `E`, `W`, in this order, as packet tools write them.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bits = [(self.syn, "S"), (self.ack, "A"), (self.fin, "F"), (self.rst, "R"), (self.psh, "P")];
+        let bits = [
+            (self.syn, "S"),
+            (self.ack, "A"),
+            (self.fin, "F"),
+            (self.rst, "R"),
+            (self.psh, "P"),
+            (self.ece, "E"),
+            (self.cwr, "W"),
+        ];
         bits.into_iter().filter(|(set, _)| *set).try_for_each(|(_, name)| f.write_str(name))
     }
 }

@@ -84,7 +84,7 @@ impl TimeWait {
         let timestamps = self.timestamps.then_some(Timestamps { value, echo: self.recent });
         let options = Options { timestamps, ..Options::default() };
         let (seq, ack, window) = (self.seq, self.ack, self.window);
-        Answer::Acknowledge(Segment { seq, ack, flags: Flags::ACK, window, options, payload_len: 0 })
+        Answer::Acknowledge(Segment { seq, ack, flags: Flags::ACK, window, options, ..Segment::default() })
     }
 }
 

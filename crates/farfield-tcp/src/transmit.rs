@@ -3,7 +3,7 @@
 use crate::connection::Connection;
 use crate::recovery::Phase;
 use crate::scoreboard::NextSeg;
-use crate::segment::{Flags, Options, Segment};
+use crate::segment::{Ecn, Flags, Options, Segment};
 use crate::seq::Position;
 use crate::state::State;
 use crate::timers::Timer;
@@ -187,13 +187,18 @@ impl Connection {
                 self.timers.set(Timer::Retransmit, now + self.rto());
             }
         }
+        let has_data = to > from;
+        let (ecn, cwr) = self.ecn_of_data(again || !has_data || cause == Cause::Probe);
         let flags = Flags {
+            cwr,
             fin: range.end > data_end,
             // RFC 9293 §3.9.1.2: PSH on the last segment of what there is
-            psh: to == data_end && to > from,
+            psh: to == data_end && has_data,
             ..Flags::ACK
         };
-        self.emit(now, range.start, flags, (from - 1) as u64..(to - 1) as u64)
+        let mut transmit = self.emit(now, range.start, flags, (from - 1) as u64..(to - 1) as u64);
+        transmit.segment.ecn = ecn;
+        transmit
     }
 
     fn poll_ack(&mut self, now: Instant) -> Option<Transmit> {
@@ -210,10 +215,11 @@ impl Connection {
         let segment = Segment {
             seq: self.send.isn.at(seq),
             ack: self.receive.isn.at(self.receive.nxt),
-            flags,
+            flags: Flags { ece: self.echoes_mark(), ..flags },
             window: self.receive.advertise(self.agreed.own_shift, self.agreed.rmss(&self.config)),
             options: self.options(now),
             payload_len: (payload.end - payload.start) as u32,
+            ecn: Ecn::NotEct,
         };
         Transmit { segment, payload }
     }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 fn flags() -> impl Strategy<Value = Flags> {
     let ack = prop::bool::weighted(0.8);
     (prop::bool::weighted(0.1), ack, prop::bool::weighted(0.1), prop::bool::weighted(0.05), any::<bool>())
-        .prop_map(|(syn, ack, fin, rst, psh)| Flags { syn, ack, fin, rst, psh })
+        .prop_map(|(syn, ack, fin, rst, psh)| Flags { syn, ack, fin, rst, psh, ..Flags::default() })
 }
 
 /// Mostly near the connection's own numbers, sometimes anywhere.
@@ -40,7 +40,7 @@ fn options() -> impl Strategy<Value = Options> {
 fn segment() -> impl Strategy<Value = (Segment, usize)> {
     (near(ISN_B), near(ISN_A), flags(), any::<u16>(), options(), 0usize..3000).prop_map(
         |(seq, ack, flags, window, options, len)| {
-            (Segment { seq, ack, flags, window, options, payload_len: len as u32 }, len)
+            (Segment { seq, ack, flags, window, options, payload_len: len as u32, ..Segment::default() }, len)
         },
     )
 }

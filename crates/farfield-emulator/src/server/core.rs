@@ -100,7 +100,7 @@ impl Core {
                     && ip.addresses() == packet.addresses
                     && view.checksum_is_valid(&packet.addresses)
                 {
-                    let tcp = Tcp::parse(&view, bytes);
+                    let tcp = Tcp::parse(&view, packet.ecn, bytes);
                     self.receive(now, client, &tcp);
                     self.flush_closed(now);
                 }

@@ -20,9 +20,10 @@ pub(super) fn add(all: &mut Vec<LinkStats>, part: &[LinkCounts]) {
     if all.len() < part.len() {
         all.resize(part.len(), LinkStats::default());
     }
-    for (all, LinkCounts { packets, bytes, lost, dropped, refused }) in all.iter_mut().zip(part) {
+    for (all, LinkCounts { packets, bytes, marked, lost, dropped, refused }) in all.iter_mut().zip(part) {
         all.packets += packets;
         all.bytes += bytes;
+        all.marked += marked;
         all.lost += lost;
         all.dropped += dropped;
         all.refused += refused;

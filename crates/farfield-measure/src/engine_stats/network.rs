@@ -166,6 +166,9 @@ pub struct LinkStats {
     /// The share of what it can carry that it did carry, over the whole run with its warm-up and its drain;
     /// null if nothing limits it.
     pub load: Option<f64>,
+    /// Packets of these that its queue marked with congestion (RFC 3168).
+    #[serde(default)]
+    pub marked: u64,
     /// Packets that the wire lost.
     pub lost: u64,
     /// Packets that its queue dropped.

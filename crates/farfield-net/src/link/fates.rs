@@ -4,9 +4,9 @@
 //! decide is kept until it is polled.
 
 use super::{Cause, Fate, Line, Link, Packet};
-use crate::queue::Discipline;
 use crate::queue::codel::{Codel, Waiting};
 use crate::queue::fq_codel::FqCodel;
+use crate::queue::{Discipline, Mark};
 use farfield_base::Instant;
 use farfield_base::random::Stream;
 use rand_core::Rng;
@@ -117,7 +117,12 @@ impl Link {
         let Link { model, now, transmitter, line, .. } = self;
         let Line::Fates(fates) = line else { unreachable!("a link's line is made for its discipline") };
         let waits = fates.ready().is_some() || transmitter.next_start(&model.speed, *now) > *now;
-        let waiting = Waiting { key: packet.key, bytes: model.on_wire(packet.bytes), came: *now };
+        let waiting = Waiting {
+            key: packet.key,
+            bytes: model.on_wire(packet.bytes),
+            came: *now,
+            ecn: Mark::of(packet.ecn),
+        };
         if !fates.take(&model.discipline, packet.flow, waiting, waits) {
             return Fate::Dropped(Cause::QueueFull);
         }
@@ -144,7 +149,7 @@ impl Link {
             // All that is queued came before `at`, for newcomers join after this; so it starts to leave at
             // `at`.
             let bytes = packet.bytes - model.overhead;
-            let fate = self.send(packet.came, bytes, rng);
+            let fate = self.send(packet.came, bytes, rng).with(packet.ecn);
             let Line::Fates(fates) = &mut self.line else { return };
             fates.decided.push_back((packet.key, fate));
         }

@@ -7,7 +7,7 @@
 //! and its fate is known at once; that of one that waits is known when it is asked for. Asking late by less
 //! than the link's propagation delay makes nobody late, for the packet is still under way then.
 
-use super::Limit;
+use super::{Limit, Mark};
 use farfield_base::{Duration, Instant};
 use std::collections::VecDeque;
 
@@ -22,6 +22,8 @@ pub struct Parameters {
     pub interval: Duration,
     /// `maxpacket`: with at most so many bytes behind it a packet is never dropped.
     pub max_packet: u64,
+    /// Packets whose ends understand it are marked in place of being dropped (RFC 3168; as in Linux).
+    pub ecn: bool,
 }
 
 /// A packet that waits.
@@ -30,6 +32,7 @@ pub(crate) struct Waiting {
     pub key: u64,
     pub bytes: u32,
     pub came: Instant,
+    pub ecn: Mark,
 }
 
 /// A queue of its own under CoDel.
@@ -99,8 +102,12 @@ impl Control {
             self.dropping = may_drop;
             // A backlog may be so large that several drops are due by now.
             while self.dropping && now >= self.drop_next {
-                packet.into_iter().for_each(&mut dropped);
                 self.count += 1;
+                if parameters.ecn && marks(&mut packet) {
+                    self.drop_next = control_law(self.drop_next, parameters.interval, self.count);
+                    break;
+                }
+                packet.into_iter().for_each(&mut dropped);
                 (packet, may_drop) = self.judge(first(), now, parameters);
                 if may_drop {
                     self.drop_next = control_law(self.drop_next, parameters.interval, self.count);
@@ -109,8 +116,10 @@ impl Control {
                 }
             }
         } else if may_drop {
-            packet.into_iter().for_each(&mut dropped);
-            (packet, _) = self.judge(first(), now, parameters);
+            if !(parameters.ecn && marks(&mut packet)) {
+                packet.into_iter().for_each(&mut dropped);
+                (packet, _) = self.judge(first(), now, parameters);
+            }
             self.start_dropping(now, parameters.interval);
         }
         packet
@@ -166,6 +175,11 @@ impl Control {
             Some(since) => (Some(packet), now >= since),
         }
     }
+}
+
+/// Marks the packet, if its ends understand that.
+fn marks(packet: &mut Option<Waiting>) -> bool {
+    packet.as_mut().is_some_and(|packet| packet.ecn.meet())
 }
 
 /// Instant at which the next drop is due: drops come closer with the square root of their number (RFC 8289,

@@ -32,7 +32,13 @@ pub struct Parameters {
     pub beta: f64,
     /// `MEAN_PKTSIZE`: with at most twice so many bytes in the queue nothing is dropped early.
     pub mean_packet: u64,
+    /// Packets whose ends understand it are marked in place of being dropped early, while the probability is
+    /// below a tenth (RFC 8033, section 5.1).
+    pub ecn: bool,
 }
+
+/// Probability from which on packets are dropped that could be marked (RFC 8033, section 5.1).
+const MARKED_BELOW: f64 = 0.1;
 
 /// Accumulated probability below which no packet is dropped (RFC 8033, section 5.4).
 const ACCUMULATED_LEAST: f64 = 0.85;
@@ -103,7 +109,12 @@ impl Pie {
         self.burst_allowance.is_zero() && self.drop_early(parameters, rng)
     }
 
-    /// One was dropped, for whichever cause.
+    /// True if a packet that is struck is marked, where its ends understand that.
+    pub fn prefers_marks(&self, parameters: &Parameters) -> bool {
+        parameters.ecn && self.drop_prob < MARKED_BELOW
+    }
+
+    /// One was dropped, for whichever cause, or marked.
     pub fn dropped(&mut self) {
         self.accu_prob = 0.0;
     }
@@ -194,6 +205,7 @@ mod tests {
             alpha: 0.125,
             beta: 1.25,
             mean_packet: 1500,
+            ecn: false,
         }
     }
 

@@ -27,6 +27,9 @@ pub struct Parameters {
     pub mean_packet: u64,
     /// The probability rises to 1 between `most` and twice `most`.
     pub gentle: bool,
+    /// Packets whose ends understand it are marked in place of being dropped, while the probability is below
+    /// 1 (RFC 3168, section 7).
+    pub ecn: bool,
 }
 
 impl Parameters {
@@ -91,6 +94,11 @@ impl Red {
         drops
     }
 
+    /// True if a packet that is struck is marked, where its ends understand that.
+    pub fn prefers_marks(&self, parameters: &Parameters) -> bool {
+        parameters.ecn && parameters.base_probability(self.average) < 1.0
+    }
+
     /// The average, in the unit of the limit.
     #[cfg(test)]
     pub fn average(&self) -> f64 {
@@ -112,6 +120,7 @@ mod tests {
             weight: 0.002,
             mean_packet: 500,
             gentle: false,
+            ecn: false,
         }
     }
 

@@ -93,6 +93,8 @@ enum Written {
         mean_packet: u64,
         #[serde(default = "gentle")]
         gentle: bool,
+        #[serde(default, skip_serializing_if = "is_false")]
+        ecn: bool,
     },
     Pie {
         #[serde(default = "thousand_packets")]
@@ -107,6 +109,8 @@ enum Written {
         alpha: f64,
         #[serde(default = "five_fourths")]
         beta: f64,
+        #[serde(default, skip_serializing_if = "is_false")]
+        ecn: bool,
     },
     #[serde(rename = "codel")]
     Codel {
@@ -116,6 +120,8 @@ enum Written {
         target: Duration,
         #[serde(default = "hundred_ms")]
         interval: Duration,
+        #[serde(default, skip_serializing_if = "is_false")]
+        ecn: bool,
     },
     #[serde(rename = "fq-codel")]
     FqCodel {
@@ -130,6 +136,8 @@ enum Written {
         quantum: Option<u32>,
         #[serde(default = "thousand_queues")]
         queues: u16,
+        #[serde(default = "marks")]
+        ecn: bool,
     },
 }
 
@@ -150,6 +158,15 @@ fn mean_packet() -> u64 {
 
 fn gentle() -> bool {
     true
+}
+
+/// As in Linux, and as RFC 8290, section 5.2.6, has it.
+fn marks() -> bool {
+    true
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// The value of Linux.
@@ -206,11 +223,12 @@ impl Written {
             burst: burst(),
             alpha: eighth(),
             beta: five_fourths(),
+            ecn: false,
         }
     }
 
     fn codel() -> Written {
-        Written::Codel { limit: None, target: five_ms(), interval: hundred_ms() }
+        Written::Codel { limit: None, target: five_ms(), interval: hundred_ms(), ecn: false }
     }
 
     fn fq_codel() -> Written {
@@ -220,6 +238,7 @@ impl Written {
             interval: hundred_ms(),
             quantum: None,
             queues: thousand_queues(),
+            ecn: marks(),
         }
     }
 }
@@ -239,7 +258,7 @@ impl QueueSpec {
         match self.0 {
             Written::Unlimited => Discipline::Unlimited,
             Written::DropTail { limit } => Discipline::DropTail(limit),
-            Written::Red { limit, min, max, probability, weight, mean_packet, gentle } => {
+            Written::Red { limit, min, max, probability, weight, mean_packet, gentle, ecn } => {
                 let probability = probability.as_f64();
                 let (least, most) = (min, max);
                 Discipline::Red(red::Parameters {
@@ -250,17 +269,27 @@ impl QueueSpec {
                     weight,
                     mean_packet,
                     gentle,
+                    ecn,
                 })
             }
-            Written::Pie { limit, target, update, burst, alpha, beta } => {
+            Written::Pie { limit, target, update, burst, alpha, beta, ecn } => {
                 let mean_packet = max_packet;
-                Discipline::Pie(pie::Parameters { limit, target, update, burst, alpha, beta, mean_packet })
+                Discipline::Pie(pie::Parameters {
+                    limit,
+                    target,
+                    update,
+                    burst,
+                    alpha,
+                    beta,
+                    mean_packet,
+                    ecn,
+                })
             }
-            Written::Codel { limit, target, interval } => {
-                Discipline::Codel(codel::Parameters { limit, target, interval, max_packet })
+            Written::Codel { limit, target, interval, ecn } => {
+                Discipline::Codel(codel::Parameters { limit, target, interval, max_packet, ecn })
             }
-            Written::FqCodel { limit, target, interval, quantum, queues } => {
-                let codel = codel::Parameters { limit: Some(limit), target, interval, max_packet };
+            Written::FqCodel { limit, target, interval, quantum, queues, ecn } => {
+                let codel = codel::Parameters { limit: Some(limit), target, interval, max_packet, ecn };
                 let quantum = quantum.unwrap_or(u32::try_from(max_packet).unwrap_or(u32::MAX));
                 Discipline::FqCodel(fq_codel::Parameters { codel, quantum, queues })
             }
@@ -385,6 +414,7 @@ mod tests {
             target: Duration::from_ms(5),
             interval: Duration::from_ms(100),
             max_packet: 1520,
+            ecn: false,
         };
         check("queue = { discipline = 'codel' }", Discipline::Codel(codel));
         check("queue = 'codel'", Discipline::Codel(codel));
@@ -396,18 +426,27 @@ mod tests {
             alpha: 0.125,
             beta: 1.25,
             mean_packet: 1520,
+            ecn: false,
         };
         check("queue = 'pie'", Discipline::Pie(pie));
+        let marking = pie::Parameters { ecn: true, ..pie };
+        check("queue = { discipline = 'pie', ecn = true }", Discipline::Pie(marking));
         let quick = pie::Parameters { target: Duration::from_ms(5), ..pie };
         check("queue = { discipline = 'pie', target = '5ms' }", Discipline::Pie(quick));
         let limit = Some(Limit::Packets(10_240));
-        let fair =
-            fq_codel::Parameters { codel: codel::Parameters { limit, ..codel }, quantum: 1520, queues: 1024 };
+        let fair = fq_codel::Parameters {
+            codel: codel::Parameters { limit, ecn: true, ..codel },
+            quantum: 1520,
+            queues: 1024,
+        };
         check("queue = 'fq-codel'", Discipline::FqCodel(fair));
         check("queue = { discipline = 'fq-codel' }", Discipline::FqCodel(fair));
         let limit = Some(Limit::Bytes(2048));
-        let small =
-            fq_codel::Parameters { codel: codel::Parameters { limit, ..codel }, quantum: 300, queues: 8 };
+        let small = fq_codel::Parameters {
+            codel: codel::Parameters { limit, ecn: true, ..codel },
+            quantum: 300,
+            queues: 8,
+        };
         check(
             "queue = { discipline = 'fq-codel', limit = '2KiB', quantum = 300, queues = 8 }",
             Discipline::FqCodel(small),
@@ -420,6 +459,7 @@ mod tests {
             weight: 0.002,
             mean_packet: 500,
             gentle: true,
+            ecn: false,
         };
         check(
             "queue = { discipline = 'red', limit = '100 packets', min = 5, max = 15 }",

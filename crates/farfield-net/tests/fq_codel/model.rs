@@ -26,6 +26,8 @@ pub struct Parameters {
     pub quantum: i64,
     pub queues: u32,
     pub ns_per_byte: u64,
+    /// Packets of flows with odd numbers are marked in place of being dropped.
+    pub ecn: bool,
 }
 
 /// The most that may wait.
@@ -35,8 +37,8 @@ pub enum Limit {
     Bytes(u64),
 }
 
-/// A packet that waits: its number, its bytes, and when it came.
-type Waiting = (usize, u64, u64);
+/// A packet that waits: its number, its bytes, when it came, and whether it may be marked.
+type Waiting = (usize, u64, u64, bool);
 
 #[derive(Debug, Default)]
 struct Flow {
@@ -71,7 +73,8 @@ impl Model {
                 free_at = model.transmit(free);
             }
             let queue = ((u64::from(hash(flow)) * u64::from(parameters.queues)) >> 32) as u32;
-            model.enqueue(queue, (number, bytes.into(), now), free_at.is_some());
+            let able = parameters.ecn && flow % 2 == 1;
+            model.enqueue(queue, (number, bytes.into(), now, able), free_at.is_some());
             if free_at.is_none() {
                 free_at = model.transmit(now);
             }
@@ -96,7 +99,7 @@ impl Model {
             let flow = self.flows.values_mut().find(|flow| flow.bytes() == most).expect("it has the most");
             let mut dropped = 0;
             for _ in 0..64 {
-                let Some((number, bytes, _)) = flow.packets.pop_front() else { break };
+                let Some((number, bytes, ..)) = flow.packets.pop_front() else { break };
                 self.fates[number] = Some(QueueFate::Full);
                 dropped += bytes;
                 if dropped >= most / 2 {
@@ -117,12 +120,13 @@ impl Model {
 
     /// Starts to transmit the next packet; the instant at which the link is free again.
     fn transmit(&mut self, now: u64) -> Option<u64> {
-        let (number, bytes, came) = self.dequeue(now)?;
-        self.fates[number] = Some(QueueFate::Left(now - came));
+        let ((number, bytes, came, _), marked) = self.dequeue(now)?;
+        let fate = if marked { QueueFate::Marked } else { QueueFate::Left };
+        self.fates[number] = Some(fate(now - came));
         Some(now + bytes * self.parameters.ns_per_byte)
     }
 
-    fn dequeue(&mut self, now: u64) -> Option<Waiting> {
+    fn dequeue(&mut self, now: u64) -> Option<(Waiting, bool)> {
         loop {
             let number = *self.new.front().or(self.old.front())?;
             let is_new = !self.new.is_empty();
@@ -138,11 +142,11 @@ impl Model {
             let packet =
                 flow.deque(now, &self.parameters, |number| dropped[number] = Some(QueueFate::Dropped));
             match packet {
-                Some(packet) => {
+                Some((packet, marked)) => {
                     flow.credit -= packet.1 as i64;
                     let list = if is_new { &mut self.new } else { &mut self.old };
                     list.push_front(number);
-                    return Some(packet);
+                    return Some((packet, marked));
                 }
                 None if is_new => self.old.push_back(number),
                 None => flow.is_listed = false,
@@ -160,19 +164,25 @@ impl Flow {
         self.packets.iter().map(|packet| packet.1).sum()
     }
 
-    /// `deque` of RFC 8289.
-    fn deque(&mut self, now: u64, p: &Parameters, mut drop: impl FnMut(usize)) -> Option<Waiting> {
+    /// `deque` of RFC 8289, with marks as Linux has them: the packet, and whether it is marked.
+    fn deque(&mut self, now: u64, p: &Parameters, mut drop: impl FnMut(usize)) -> Option<(Waiting, bool)> {
         if p.dialect == Dialect::Linux && self.packets.is_empty() {
             self.dropping = false;
             return None;
         }
-        let at = p.time(now);
+        let (at, mut marked) = (p.time(now), false);
         let (mut packet, mut ok_to_drop) = self.dodequeue(now, p);
         if self.dropping {
             if !ok_to_drop {
                 self.dropping = false;
             }
             while self.dropping && at >= self.drop_next {
+                if packet.is_some_and(|packet| packet.3) {
+                    self.count += 1;
+                    self.step();
+                    self.drop_next = self.control_law(self.drop_next, p);
+                    return packet.map(|packet| (packet, true));
+                }
                 drop(packet.expect("only packets are dropped").0);
                 self.count += 1;
                 self.step();
@@ -184,8 +194,11 @@ impl Flow {
                 }
             }
         } else if ok_to_drop {
-            drop(packet.expect("only packets are dropped").0);
-            (packet, _) = self.dodequeue(now, p);
+            marked = packet.is_some_and(|packet| packet.3);
+            if !marked {
+                drop(packet.expect("only packets are dropped").0);
+                (packet, _) = self.dodequeue(now, p);
+            }
             self.dropping = true;
             let delta = i64::from(self.count) - i64::from(self.lastcount);
             let is_recent = match p.dialect {
@@ -203,7 +216,7 @@ impl Flow {
             self.lastcount = self.count;
             self.drop_next = self.control_law(at, p);
         }
-        packet
+        packet.map(|packet| (packet, marked))
     }
 
     fn dodequeue(&mut self, now: u64, p: &Parameters) -> (Option<Waiting>, bool) {

@@ -79,6 +79,8 @@ impl Load {
 pub enum QueueFate {
     /// The packet left after so many nanoseconds.
     Left(u64),
+    /// The packet left after so many nanoseconds, marked with congestion.
+    Marked(u64),
     /// The discipline dropped it.
     Dropped,
     /// It was dropped because the queue was full.

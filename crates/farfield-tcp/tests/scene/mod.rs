@@ -9,7 +9,8 @@ use farfield_base::random::{Purpose, Seed, Stream};
 use farfield_base::{Duration, Instant};
 use farfield_net::Wheel;
 use farfield_tcp::{
-    Config, Connection, Event, Flags, Numbers, ReceiveBuffer, Segment, SeqNumber, State, Timestamps, Transmit,
+    Config, Connection, Ecn, Event, Flags, Numbers, ReceiveBuffer, Segment, SeqNumber, State, Timestamps,
+    Transmit,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,6 +27,8 @@ pub use Side::{A, B};
 pub enum Fate {
     Pass,
     Drop,
+    /// Arrives marked with congestion if its sender allows that, and not at all otherwise.
+    Mark,
     /// Arrives so much later than others.
     Late(Duration),
     /// Arrives twice, the second time so much later.
@@ -311,7 +314,7 @@ impl Pair {
     }
 
     fn send(&mut self, from: Side, transmit: Transmit) {
-        let (segment, range) = (transmit.segment, transmit.payload);
+        let (mut segment, range) = (transmit.segment, transmit.payload);
         let payload: Vec<u8> = self.end(from).tcp.payload_bytes(range).into();
         assert_eq!(payload.len(), segment.payload_len as usize);
         let (own, other) = if from == A { (self.a.isn, self.b.isn) } else { (self.b.isn, self.a.isn) };
@@ -333,7 +336,12 @@ impl Pair {
         let to = if from == A { B } else { A };
         let arrives = self.leaves(from, &segment) + self.one_way;
         let late = match sent.fate {
+            Fate::Mark if segment.ecn == Ecn::NotEct => None,
             Fate::Drop => None,
+            Fate::Mark => {
+                segment.ecn = Ecn::Ce;
+                Some(Duration::ZERO)
+            }
             Fate::Pass => Some(Duration::ZERO),
             Fate::Late(late) => Some(late),
             Fate::Twice(late) => {

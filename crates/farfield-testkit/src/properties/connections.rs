@@ -146,6 +146,8 @@ impl Ordeal {
             fin: bits & 0x60 == 0x60,
             rst: bits & 0x87 == 0x86,
             psh: bits & 0x80 != 0,
+            ece: bits & 0x50 == 0x50,
+            cwr: bits & 0x28 == 0x28,
         };
         let (seq, ack) = (self.witness.acked + input.step(), self.witness.sent_to + input.step());
         let mut segment = self.segment(flags, seq, ack);
