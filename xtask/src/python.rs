@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use xtask::system;
 
-/// The readers that users have, servers of HTTP/3 and WebSocket that clients are tested before, and a load generator
-/// that they are tested beside.
+/// The readers that users have, servers of HTTP/3 and WebSocket that clients are tested before, and a load
+/// generator that they are tested beside.
 const READERS: [&str; 7] = ["pandas", "pyarrow", "duckdb", "polars", "aioquic", "wsproto", "locust"];
 
 /// A package that contains axe-core, which looks for what keeps people from using a page, as one file of

@@ -1,5 +1,5 @@
-//! Names of error codes that peers send: alerts of TLS, codes of HTTP/2, HTTP/3, QPACK, QUIC and WebSocket, as
-//! the registries have them.
+//! Names of error codes that peers send: alerts of TLS, codes of HTTP/2, HTTP/3, QPACK, QUIC and WebSocket,
+//! as the registries have them.
 
 /// The name of an alert of TLS (RFC 8446 section 6, with RFC 5246's and the registry's others).
 pub(crate) const fn alert(number: u64) -> Option<&'static str> {

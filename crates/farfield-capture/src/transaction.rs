@@ -78,7 +78,8 @@ pub struct Transaction {
     pub reply_bytes: u64,
     /// Events of the reply, if it has any and all bytes of its body are known up to the last.
     pub events: Option<ReplyEvents>,
-    /// Of a message of the client's on a WebSocket: what came behind it. Its reply is what the first of it is.
+    /// Of a message of the client's on a WebSocket: what came behind it. Its reply is what the first of it
+    /// is.
     pub message: Option<Box<SocketMessage>>,
     /// Its end, as far as it is known.
     pub state: TransactionState,

@@ -55,7 +55,7 @@ pub(crate) enum Turn {
     Begins(ReadMessage),
     /// It is whole.
     Ends(ReadMessage),
-    /// The frames cannot be told apart any more.
+    /// The bounds of frames are not known any more.
     Lost,
 }
 

@@ -8,7 +8,8 @@
 //! connection of HTTP/1.1 can be upgraded to.
 //!
 //! Features, all of them by default: `http2`; `tls`, which needs rustls; `http3`, which needs both and
-//! quinn-proto; `websocket`, for [`websocket`]. Without any of them this is a reader of replies of HTTP/1, and what writes requests.
+//! quinn-proto; `websocket`, for [`websocket`]. Without any of them this is a reader of replies of HTTP/1,
+//! and what writes requests.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 

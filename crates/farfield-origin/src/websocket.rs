@@ -1,8 +1,9 @@
-//! WebSockets (RFC 6455) on the paths below `/websocket`: every message comes back, or messages are sent at the
-//! instants of a plan.
+//! WebSockets (RFC 6455) on the paths below `/websocket`: every message comes back, or messages are sent at
+//! the instants of a plan.
 //!
-//! Frames are tungstenite's affair. A message that comes back takes the origin's service time, in its queue, as
-//! a request does; the next is read once it has left, so that a client which reads nothing is read no further.
+//! Frames are tungstenite's affair. A message that comes back takes the origin's service time, in its queue,
+//! as a request does; the next is read once it has left, so that a client which reads nothing is read no
+//! further.
 
 use crate::events::EventPlan;
 use crate::service::Service;

@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn websockets_are_told_with_their_messages() {
+    fn websockets_are_counted_with_their_messages() {
         let counts =
             WebSocketCounts { opened: 40, sent: 1_185, received: 260, passed_over: 3, ..Default::default() };
         let words = "40 opened; 1,185 messages sent, 260 came, 3 of them passed over";

@@ -1,9 +1,9 @@
 //! WebSockets of users (RFC 6455): the connection that a state opens and later ones use, messages as they
 //! come, and the end of it.
 //!
-//! A user has one at a time. It is none of the connections that requests go over: it counts against no
-//! bound on them, goes to no pool, and lives until a state closes it, its session is over, or the server
-//! closes. On it one message is asked or awaited at a time, which is a request as any other to the rest of the
+//! A user has one at a time. It is none of the connections that requests go over: it counts against no bound
+//! on them, goes to no pool, and lives until a state closes it, its session is over, or the server closes. On
+//! it one message is asked or awaited at a time, which is a request as any other to the rest of the
 //! population. What comes while nothing is awaited is kept, up to a bound, for a state that awaits.
 
 use crate::any_protocol::AnyProtocol;

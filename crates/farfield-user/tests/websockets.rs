@@ -177,7 +177,7 @@ fn what_came_while_a_user_thought_is_found() {
     assert_eq!(of_state(&stage, 3)[0].response_time(), ms(300));
 }
 
-/// What nobody awaits is kept up to a bound, and forgotten beyond it, which is counted.
+/// Messages that nobody awaits are kept up to a bound, and forgotten beyond it, which is counted.
 #[test]
 fn messages_that_nobody_awaits_are_bounded() {
     fn flood(request: &str) -> String {
@@ -244,8 +244,8 @@ fn each_session_has_a_websocket_of_its_own() {
     }
 }
 
-/// A server that pings and does not read the answers, or breaks the rules while nobody asks anything, ends the
-/// WebSocket and nothing else.
+/// A server that pings and does not read the answers, or breaks the rules while nobody asks anything, ends
+/// the WebSocket and nothing else.
 #[test]
 fn faults_between_messages_end_the_websocket_alone() {
     fn masked(request: &str) -> String {

@@ -1,6 +1,7 @@
-//! Messages on WebSockets: which of the server's messages a sample waited for, no packet says. The sample names
-//! an instant, and the message that ended nearest to it is the one that it is compared with; of several that
-//! came within [`TOGETHER_NS`] of each other, or that were captured behind the clients' links, one of its length.
+//! Messages on WebSockets: which of the server's messages a sample waited for, no packet says. The sample
+//! names an instant, and the message that ended nearest to it is the one that it is compared with; of several
+//! that came within [`TOGETHER_NS`] of each other, or that were captured behind the clients' links, one of
+//! its length.
 //!
 //! A sample that is off by more than half the time to another message is so compared with the wrong one, and
 //! differs by less than it is off. Where the server sends one message for each, as most do, there is none.
@@ -28,7 +29,8 @@ pub(crate) fn settled(
         return None;
     }
     let (mut capture, mut matching) = (capture.clone(), matching.clone());
-    // Behind the clients' links messages pass a part of a round trip before they come: length tells them apart.
+    // Behind the clients' links messages pass a part of a round trip before they come: length tells them
+    // apart.
     let together = if matching.at_gateway { i64::MAX / 2 } else { TOGETHER_NS };
     let mut answers: BTreeMap<u32, Vec<Answer>> = BTreeMap::new();
     for transaction in &capture.transactions {
@@ -115,8 +117,8 @@ fn settle(sample: &Sample, transaction: &mut Transaction, place: (&Frame, i64)) 
     };
 }
 
-/// The connections that are WebSockets, by their place in the capture: they are none of those that requests go
-/// over.
+/// The connections that are WebSockets, by their place in the capture: they are none of those that requests
+/// go over.
 pub(crate) fn connections(capture: &Capture) -> BTreeSet<u32> {
     let of_messages = capture.transactions.iter().filter(|own| own.message.is_some() || own.status == 101);
     of_messages.map(|own| own.connection).collect()

@@ -116,7 +116,7 @@ impl Reader {
         (self.phase, self.buffer, self.byte_missing) = (Phase::Ignored, Vec::new(), false);
     }
 
-    /// What follows is of another protocol.
+    /// Another protocol follows.
     pub fn enter_tunnel(&mut self) {
         if self.phase != Phase::Ignored {
             (self.phase, self.buffer, self.byte_missing) = (Phase::Tunnel, Vec::new(), false);

@@ -1,5 +1,5 @@
-//! WebSockets in sessions: the request that opens one, messages as a state writes them, and the message that a
-//! state awaits.
+//! WebSockets in sessions: the request that opens one, messages as a state writes them, and the message that
+//! a state awaits.
 
 use super::check;
 use super::recipe::Recipe;

@@ -170,8 +170,8 @@ impl Stage {
 }
 
 impl Stage {
-    /// A frame of a WebSocket is sent: the server's script gets it as `frame OPCODE PAYLOAD`, and answers with
-    /// bytes, or none.
+    /// A frame of a WebSocket is sent: the server's script gets it as `frame OPCODE PAYLOAD`, and answers
+    /// with bytes, or none.
     fn send_frame(&mut self, key: ConnectionKey, bytes: &Bytes) -> Instant {
         let (opcode, length) = (bytes[0] & 15, usize::from(bytes[1] & 0x7f));
         assert!(bytes[0] & 0xf0 == 0x80 && bytes[1] >= 0x80, "a whole frame, masked");

@@ -121,7 +121,8 @@ fn users_talk_to_a_server_in_python() {
     assert!(samples.iter().all(|own| own.outcome == Outcome::Ok), "{}", ended.stdout);
     let counts: Vec<usize> = (0..7).map(|state| of_state(&samples, state).len()).collect();
     assert_eq!(counts, [20, 20, 20, 60, 20, 20, 20]);
-    // Each session logs in as itself, says three things with its token, shouts, and closes: nothing else came.
+    // Each session logs in as itself, says three things with its token, shouts, and closes: nothing else
+    // came.
     let lines = server.lines(20 * 6);
     assert_eq!(lines.len(), 20 * 6);
     for session in 0..20 {
