@@ -365,7 +365,7 @@ fn the_built_in_server_echoes_and_pushes() {
         paused.len() == 4 && paused.iter().all(|own| own.response_time().as_ns() >= 250_000_000),
         "{paused:?}"
     );
-    // Who does not ask for one as the RFC has it is told.
+    // Who does not ask for one as the RFC has it gets 426.
     let ended = place.run(&format!("{}/websocket -n 2 --warm-up 0s", server.url));
     assert!(ended.samples().iter().all(|own| own.status == 426));
 }
