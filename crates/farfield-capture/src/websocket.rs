@@ -1,8 +1,8 @@
 //! WebSocket (RFC 6455) behind the reply that upgrades a connection: messages of either end, by the packets
 //! that carried them. Heads of frames are parsed by tungstenite.
 //!
-//! Each message of the client's, and its Close, is a transaction. Which message of the server's answers it no
-//! packet says: all that begin to come before the client's next one are kept beside it.
+//! The request that asks for one, each message of the client's, and its Close are transactions. Which message of
+//! the server's answers one no packet says: all that end before the client's next one are kept beside it.
 
 use crate::http::Body;
 use crate::instant::UnixNs;
@@ -10,8 +10,8 @@ use std::io::Cursor;
 use tungstenite::protocol::frame::FrameHeader;
 use tungstenite::protocol::frame::coding::{Control, Data, OpCode};
 
-/// Messages of the server that are kept for one of the client's.
-const ANSWERS_MAX: usize = 1024;
+/// Messages of the server that are kept for one of the client's: 3 MiB.
+const ANSWERS_MAX: usize = 1 << 16;
 /// Bytes of a frame's head at most.
 const HEAD_MAX: usize = 14;
 
@@ -30,12 +30,24 @@ pub struct Answer {
     pub is_close: bool,
 }
 
-/// A client's message on a WebSocket, and what the server sent behind it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// The part of a WebSocket's life that a transaction is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SocketStage {
+    /// The request that asks for it.
+    Opening,
+    /// A message of the client's.
+    Message,
+    /// The client's Close.
+    Close,
+}
+
+/// A transaction of a WebSocket, and what the server sent behind it.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SocketMessage {
-    /// The client closes with it.
-    pub is_close: bool,
-    /// Messages of the server's that came before the client's next, the first 1,024.
+    /// The part of the WebSocket's life that it is.
+    pub stage: SocketStage,
+    /// Messages of the server's that came before the client's next, the first 65,536: where there are more,
+    /// the transaction is lossy.
     pub answers: Vec<Answer>,
 }
 
@@ -117,14 +129,18 @@ impl Frames {
                 return tell(Turn::Lost);
             }
         };
+        if length >> 63 != 0 {
+            self.is_lost = true;
+            return tell(Turn::Lost);
+        }
         let wire_bytes = self.head.len() as u64 + length;
         self.head.clear();
         let begun = ReadMessage { first: at, body_bytes: length, wire_bytes, is_close: false };
         let kind = match header.opcode {
             OpCode::Data(Data::Continue) => {
                 if let Some(message) = &mut self.message {
-                    message.body_bytes += length;
-                    message.wire_bytes += wire_bytes;
+                    message.body_bytes = message.body_bytes.saturating_add(length);
+                    message.wire_bytes = message.wire_bytes.saturating_add(wire_bytes);
                 }
                 Kind::Message
             }
@@ -161,11 +177,18 @@ impl Frames {
 }
 
 impl SocketMessage {
-    /// Keeps a message of the server's that ended at `last`.
-    pub(crate) fn answer(&mut self, message: ReadMessage, last: UnixNs) {
-        if self.answers.len() < ANSWERS_MAX {
+    /// Nothing came yet behind this part of a WebSocket's life.
+    pub(crate) fn of(stage: SocketStage) -> Box<SocketMessage> {
+        Box::new(SocketMessage { stage, answers: Vec::new() })
+    }
+
+    /// Keeps a message of the server's that ended at `last`; false if there is no room.
+    pub(crate) fn answer(&mut self, message: ReadMessage, last: UnixNs) -> bool {
+        let has_room = self.answers.len() < ANSWERS_MAX;
+        if has_room {
             let ReadMessage { first, body_bytes, wire_bytes, is_close } = message;
             self.answers.push(Answer { first, last, body_bytes, reply_bytes: wire_bytes, is_close });
         }
+        has_room
     }
 }

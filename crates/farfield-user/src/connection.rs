@@ -148,6 +148,7 @@ impl Connection {
             number,
             answering,
             progress,
+            came_before: false,
         });
     }
 

@@ -46,6 +46,8 @@ pub(crate) struct Exchange {
     pub number: u32,
     pub answering: Answering,
     pub progress: Progress,
+    /// Its answer had come when it was due.
+    pub came_before: bool,
 }
 
 impl Exchange {
@@ -72,7 +74,8 @@ impl Exchange {
     /// before the request was sent, or before other bytes of its reply, and handed on behind that.
     pub fn end_at(&self, at: Instant) -> Instant {
         let before = [self.sent, self.first_byte, self.progress.heard()];
-        before.into_iter().filter_map(Stamp::instant).fold(at, Instant::max)
+        // What only waits was never sent, and ends no earlier than it was due.
+        before.into_iter().filter_map(Stamp::instant).fold(at.max(self.job.due), Instant::max)
     }
 }
 
@@ -95,8 +98,16 @@ mod tests {
         let (sent, first_byte) = (Stamp::at(at(10)), Stamp::NEVER);
         let answering = Answering::Other;
         let progress = Progress::NONE;
-        let mut exchange =
-            Exchange { job, sent, first_byte, processed: false, number: 1, answering, progress };
+        let mut exchange = Exchange {
+            job,
+            sent,
+            first_byte,
+            processed: false,
+            number: 1,
+            answering,
+            progress,
+            came_before: false,
+        };
         assert_eq!(exchange.answered_at(at(9), false), None, "it was not sent by then");
         assert_eq!(exchange.answered_at(at(20), false), Some(at(20)));
         exchange.first_byte = Stamp::at(at(20));

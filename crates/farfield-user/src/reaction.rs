@@ -135,6 +135,9 @@ impl<T: Transport> Reaction<'_, T> {
                 return self.lose(key.slot, Outcome::TlsTruncated);
             }
         }
+        if self.keeps_messages(key) {
+            return;
+        }
         match ended {
             Ok(Some(reply)) => self.complete(key.slot, reply, false),
             Ok(None) => self.lose(key.slot, Outcome::ClosedUnanswered),

@@ -81,7 +81,8 @@ impl<T: Transport> Reaction<'_, T> {
         let mut exchange = connection.in_flight.remove(0);
         let (user, serial, host) = (connection.user, connection.serial, connection.host);
         let last = exchange.progress.finish(self.now);
-        let mut sample = connection.sample(&exchange, self.users[user].number, self.now);
+        let done = if exchange.came_before { exchange.job.due } else { self.now };
+        let mut sample = connection.sample(&exchange, self.users[user].number, done);
         sample.status = reply.status;
         sample.body_bytes = reply.body_bytes;
         sample.reply_bytes = reply.reply_bytes;
@@ -91,7 +92,9 @@ impl<T: Transport> Reaction<'_, T> {
         let is_websocket = connection.protocol.is_websocket();
         let upgrades = reply.status == 101 && self.users.itinerary.upgrades(&exchange.job);
         let is_plain = !is_websocket && !upgrades;
-        let kept = upgrades || reply.persistent && (is_websocket || exchange.number + 1 < max && is_whole);
+        // A connection that was opened for an upgrade takes no requests.
+        let takes_more = !connection.upgrades && exchange.number + 1 < max && is_whole;
+        let kept = upgrades || reply.persistent && (is_websocket || takes_more);
         // What comes behind an upgrade is the server's first message.
         let unasked = unasked && kept && is_plain;
         self.counters.load.unasked += u64::from(unasked);
@@ -158,6 +161,7 @@ impl<T: Transport> Reaction<'_, T> {
             return self.fall_back(slot, outcome);
         }
         self.connections.table.at_mut(slot).flooded = outcome == Outcome::Flooded;
+        self.count_closed_websocket(slot, outcome);
         let mut lost = self.egress().drop_connection(slot);
         if lost.idle.is_some() {
             return;

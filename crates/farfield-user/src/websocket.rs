@@ -45,6 +45,10 @@ pub(crate) struct WebSocket {
     found: Option<Message>,
     /// A Close frame went out.
     is_closing: bool,
+    /// The code with which the user closes.
+    leaving: u16,
+    /// The server has closed, behind messages that are kept.
+    ended: Option<Ending>,
 }
 
 impl WebSocket {
@@ -58,27 +62,34 @@ impl WebSocket {
             early_bytes: 0,
             found: None,
             is_closing: false,
+            leaving: NORMAL_CLOSURE,
+            ended: None,
         }
     }
 
-    /// Keeps the message that is whole for a state to come; whether an older one had to go for it.
-    fn keep(&mut self, message: Message) -> bool {
+    /// Keeps the message that is whole for a state to come; how many had to go for it.
+    fn keep(&mut self, message: Message) -> u64 {
         let payload: Box<[u8]> = self.reader.payload().into();
         self.early_bytes += payload.len();
         self.early.push_back((message, payload));
-        let mut is_over = false;
+        let mut forgotten = 0;
         while self.early.len() > EARLY_MAX || self.early_bytes > EARLY_BYTES {
             let Some((_, payload)) = self.early.pop_front() else { break };
             self.early_bytes -= payload.len();
-            is_over = true;
+            forgotten += 1;
         }
-        is_over
+        forgotten
     }
 
-    /// Forgets the messages that came before now.
-    fn forget_early(&mut self) {
-        self.early = VecDeque::new();
+    /// Forgets the messages that came before now: how many there were.
+    fn forget_early(&mut self) -> u64 {
         self.early_bytes = 0;
+        std::mem::take(&mut self.early).len() as u64
+    }
+
+    /// True if messages are kept for its user, or one was found for it.
+    fn has_messages(&self) -> bool {
+        self.found.is_some() || !self.early.is_empty()
     }
 }
 
@@ -92,9 +103,9 @@ impl Protocol for WebSocket {
     ) -> Result<(usize, Event<'b>), Ending> {
         let mut used = 0;
         loop {
-            let (taken, incoming) = self.reader.read(&bytes[used..]).map_err(|violation| Ending {
-                outcome: violation.outcome(),
-                detail: violation.detail().map(Arc::new),
+            let (taken, incoming) = self.reader.read(&bytes[used..]).map_err(|violation| {
+                self.leaving = violation.close_code();
+                Ending { outcome: violation.outcome(), detail: violation.detail().map(Arc::new) }
             })?;
             used += taken;
             let event = match incoming {
@@ -177,8 +188,10 @@ impl Connections {
     pub fn close_websocket<T: Transport>(&mut self, transport: &mut T, slot: ConnectionSlot) {
         let connection = self.table.at_mut(slot);
         let is_ending = connection.ending;
-        if connection.protocol.websocket().is_some_and(|socket| !socket.is_closing) && !is_ending {
-            self.send_control(transport, slot, (FrameKind::Close, &close_payload(NORMAL_CLOSURE)));
+        let Some(socket) = connection.protocol.websocket() else { return };
+        if !socket.is_closing && !is_ending {
+            let code = close_payload(socket.leaving);
+            self.send_control(transport, slot, (FrameKind::Close, &code));
         }
     }
 }
@@ -210,10 +223,14 @@ impl<T: Transport> Egress<'_, T> {
             self.await_message(slot, job);
             return true;
         }
-        if step == SocketStep::Ask
-            && let Some(socket) = self.connections.table.at_mut(slot).protocol.websocket()
-        {
-            socket.forget_early();
+        let Some(socket) = self.connections.table.at_mut(slot).protocol.websocket() else { return false };
+        if step == SocketStep::Ask {
+            self.counters.load.websockets.passed_over += socket.forget_early();
+        }
+        if socket.ended.is_some() {
+            // Nobody would read it.
+            self.transport.wake_at(self.now, Wake::Leave(key));
+            return true;
         }
         self.counters.load.websockets.sent += u64::from(step != SocketStep::Close);
         self.send_last_bound(slot);
@@ -246,6 +263,9 @@ impl<T: Transport> Egress<'_, T> {
             }
             self.counters.load.websockets.passed_over += 1;
         }
+        if socket.ended.is_some() {
+            self.transport.wake_at(self.now, Wake::Leave(key));
+        }
     }
 }
 
@@ -254,19 +274,21 @@ impl<T: Transport> Reaction<'_, T> {
     pub(crate) fn handle_message(&mut self, key: ConnectionKey, message: Message) {
         let Some(connection) = self.connections.table.find(key) else { return };
         let (user, first) = (connection.user, connection.in_flight.first().copied());
-        let Some(socket) = connection.protocol.websocket() else { return };
+        let Some(socket) = connection.protocol.websocket().filter(|own| own.ended.is_none()) else { return };
         self.counters.load.websockets.received += 1;
         let step = first.and_then(|own| self.users.itinerary.socket_step(&own.job));
         match (first, step) {
             (Some(exchange), Some(step)) if step.awaits() && socket.found.is_none() => {
-                if self.users.is_awaited(user, exchange.job, socket.reader.payload()) {
+                // What began to come before the question was sent does not answer it.
+                let is_behind = exchange.sent.instant().is_none_or(|sent| sent <= socket.begun);
+                if is_behind && self.users.is_awaited(user, exchange.job, socket.reader.payload()) {
                     let begun = socket.begun;
-                    socket.forget_early();
+                    self.counters.load.websockets.passed_over += socket.forget_early();
                     return self.end_awaiting(key, message, begun);
                 }
                 self.counters.load.websockets.passed_over += 1;
             }
-            _ => self.counters.load.websockets.lost += u64::from(socket.keep(message)),
+            _ => self.counters.load.websockets.lost += socket.keep(message),
         }
     }
 
@@ -288,15 +310,16 @@ impl<T: Transport> Reaction<'_, T> {
     pub(crate) fn end_unawaited(&mut self, key: ConnectionKey) -> bool {
         let Some(connection) = self.connections.table.find(key) else { return false };
         let Some(socket) = connection.protocol.websocket() else { return false };
-        let found = socket.found.take();
+        let (found, ended) = (socket.found.take(), socket.ended.clone());
         let Some(exchange) = connection.in_flight.first_mut() else { return true };
         let is_sent = self.users.itinerary.socket_step(&exchange.job) == Some(SocketStep::Send);
         match found {
             Some(message) => {
                 // It was there when it was wanted: nobody has waited.
-                let due = exchange.job.due;
-                self.at(due).end_awaiting(key, message, due);
+                exchange.came_before = true;
+                self.end_awaiting(key, message, self.now);
             }
+            None if ended.is_some() => self.lose(key.slot, ended.unwrap_or(Outcome::WebSocketClosed.into())),
             None if is_sent => {
                 // Nobody waits for anything: a success without a time.
                 exchange.progress.leave_unanswered();
@@ -321,8 +344,18 @@ impl<T: Transport> Reaction<'_, T> {
     /// The server closes the WebSocket, or answers that the user does.
     pub(crate) fn handle_close(&mut self, key: ConnectionKey, code: Option<u16>) {
         let Some(connection) = self.connections.table.find(key) else { return };
+        let first = connection.in_flight.first();
+        if first.and_then(|own| self.users.itinerary.socket_step(&own.job)) == Some(SocketStep::Send) {
+            // It was sent, whatever comes.
+            self.end_unawaited(key);
+        }
+        let Some(connection) = self.connections.table.find(key) else { return };
         let first = connection.in_flight.first().copied();
         let Some(socket) = connection.protocol.websocket() else { return };
+        if socket.ended.is_some() {
+            // Nothing counts behind the first (RFC 6455 section 5.5.1).
+            return;
+        }
         let reason = socket.reader.control().get(2..).unwrap_or_default().to_vec();
         let step = first.and_then(|own| self.users.itinerary.socket_step(&own.job));
         if step == Some(SocketStep::Close) {
@@ -337,6 +370,7 @@ impl<T: Transport> Reaction<'_, T> {
                 Reply { status: 0, persistent: false, body_bytes: wire_bytes - 2, reply_bytes: wire_bytes };
             return self.at(at).complete(key.slot, reply, false);
         }
+        let keeps = socket.has_messages();
         let answer = code.map(close_payload);
         let answer = answer.as_ref().map_or(&[][..], |code| &code[..]);
         self.connections.send_control(self.transport, key.slot, (FrameKind::Close, answer));
@@ -345,6 +379,41 @@ impl<T: Transport> Reaction<'_, T> {
             Some(code) => Detail::sent(Signal::CloseWebSocket, code.into(), Sender::Server).with(&reason),
             None => Detail::broken(Rule::new("the server closes without a code", "")),
         };
-        self.lose(key.slot, Ending::because(Outcome::WebSocketClosed, detail));
+        let ending = Ending::because(Outcome::WebSocketClosed, detail);
+        match keeps {
+            true => self.end_behind_messages(key, ending),
+            false => self.lose(key.slot, ending),
+        }
+    }
+
+    /// The server has closed a WebSocket on which messages are kept, which its user may still find.
+    fn end_behind_messages(&mut self, key: ConnectionKey, ending: Ending) {
+        if let Some(connection) = self.connections.table.find(key)
+            && let Some(socket) = connection.protocol.websocket()
+        {
+            socket.ended.get_or_insert(ending);
+        }
+    }
+
+    /// The server has ended the connection in good order: true if it is kept for the messages on it.
+    pub(crate) fn keeps_messages(&mut self, key: ConnectionKey) -> bool {
+        let Some(connection) = self.connections.table.find(key) else { return false };
+        let Some(socket) = connection.protocol.websocket() else { return false };
+        let keeps = socket.has_messages();
+        if keeps {
+            self.counters.load.websockets.closed += u64::from(!socket.is_closing);
+            socket.is_closing = true;
+            self.end_behind_messages(key, Outcome::WebSocketClosed.into());
+        }
+        keeps
+    }
+
+    /// Counts a WebSocket that is lost to its server, which has not said so.
+    pub(crate) fn count_closed_websocket(&mut self, slot: ConnectionSlot, outcome: Outcome) {
+        let is_servers = matches!(outcome, Outcome::ClosedUnanswered | Outcome::Reset);
+        let socket = self.connections.table.at_mut(slot).protocol.websocket();
+        if is_servers && socket.is_some_and(|socket| !socket.is_closing) {
+            self.counters.load.websockets.closed += 1;
+        }
     }
 }

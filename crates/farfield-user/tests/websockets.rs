@@ -173,7 +173,8 @@ fn what_came_while_a_user_thought_is_found() {
     assert_eq!(outcomes, [Outcome::Ok, Outcome::Ok, Outcome::Ok, Outcome::TimedOut]);
     let three = of_state(&stage, 2)[0];
     assert_eq!((three.response_time(), three.body_bytes, three.reply_bytes), (ms(0), 5, 7));
-    assert_eq!(stage.counts.websockets.passed_over, 1);
+    // The welcome had come before the question.
+    assert_eq!(stage.counts.websockets.passed_over, 2);
     assert_eq!(of_state(&stage, 3)[0].response_time(), ms(300));
 }
 
@@ -265,4 +266,49 @@ fn faults_between_messages_end_the_websocket_alone() {
     let stage = scene.play();
     let outcomes: Vec<Outcome> = stage.samples.iter().map(|own| own.outcome).collect();
     assert_eq!(outcomes, [Outcome::Ok, Outcome::Ok, Outcome::Ok, Outcome::WebSocketClosed]);
+}
+
+/// Messages that had come when the server closed are there for the user, and what is asked behind them fails.
+#[test]
+fn messages_before_a_close_are_found_behind_it() {
+    fn results(request: &str) -> String {
+        match request.strip_prefix("frame 1 ") {
+            Some("go") => [frame(1, "going"), frame(1, "result"), frame(8, "\u{3}\u{e8}")].concat(),
+            _ => echo(request),
+        }
+    }
+    let session = states(&[
+        ("open", "open", "path = '/'"),
+        ("go", "ask", "body = 'go'\ncheck.contains = 'going'"),
+        ("result", "await", "check.contains = 'result'"),
+        ("more", "await", "on-failure = 'go-on'"),
+        ("again", "ask", "body = 'again'"),
+    ]);
+    let mut scene = scripted(&session, results);
+    scene.requests_max = Some(5);
+    let stage = scene.play();
+    let outcomes: Vec<Outcome> = stage.samples.iter().map(|own| own.outcome).collect();
+    let gone = Outcome::WebSocketClosed;
+    assert_eq!(outcomes, [Outcome::Ok, Outcome::Ok, Outcome::Ok, gone, gone]);
+    assert_eq!(of_state(&stage, 2)[0].response_time(), ms(0));
+    assert_eq!((stage.counts.websockets.closed, stage.attempts.len()), (1, 1));
+    assert_eq!(frames(&stage), ["frame 1 go", "frame 8 \u{3}\u{e8}"]);
+}
+
+/// A connection whose upgrade was refused is closed, and no page goes over it.
+#[test]
+fn a_refused_upgrade_leaves_no_connection() {
+    fn refuses(request: &str) -> String {
+        match request.contains("Upgrade: websocket") {
+            true => "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno".to_owned(),
+            false => echo(request),
+        }
+    }
+    let session =
+        states(&[("open", "open", "path = '/'\non-failure = 'go-on'"), ("page", "", "path = '/page'")]);
+    let mut scene = scripted(&session, refuses);
+    scene.requests_max = Some(2);
+    let stage = scene.play();
+    assert_eq!(stage.samples[0].outcome, Outcome::WebSocketRefused);
+    assert_eq!((stage.samples[1].outcome, stage.attempts.len()), (Outcome::Ok, 2));
 }

@@ -13,7 +13,7 @@ use crate::frame::Frame;
 use crate::handshakes;
 use crate::run::RunRecord;
 use farfield_base::{Opened, Sample};
-use farfield_capture::{Capture, Connection, Transaction, TransactionState};
+use farfield_capture::{Capture, Connection, SocketStage, Transaction, TransactionState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -353,7 +353,7 @@ fn transactions_alone(
             TransactionCause::OutsideRun
         } else if !is_of_run && run.connections.is_some() {
             TransactionCause::NotOfRun
-        } else if transaction.message.as_ref().is_some_and(|message| message.is_close) {
+        } else if transaction.message.as_ref().is_some_and(|own| own.stage == SocketStage::Close) {
             TransactionCause::Farewell
         } else if !run.all_kept {
             TransactionCause::NotKept

@@ -153,13 +153,16 @@ fn misaddressed(sides: Sides<'_>, authorities: &[Option<String>]) -> u64 {
     sides.matching.pairs.iter().filter(is_another).count() as u64
 }
 
+/// Sets by the number of a connection.
+type ByConnection<T> = BTreeMap<u32, BTreeSet<T>>;
+
 /// An instant at which there is one connection more, or less.
 type Step = (i64, i64);
 
 /// The most connections that each user had open at once to one host, beside WebSockets.
 fn parallel(
     sides: Sides<'_>,
-    (users, hosts): (&BTreeMap<u32, BTreeSet<u32>>, &BTreeMap<u32, BTreeSet<HostNumber>>),
+    (users, hosts): (&ByConnection<u32>, &ByConnection<HostNumber>),
     websockets: &BTreeSet<u32>,
 ) -> Vec<u64> {
     let mut events: BTreeMap<(u32, Option<HostNumber>), Vec<Step>> = BTreeMap::new();

@@ -1,20 +1,33 @@
 //! Messages on WebSockets: which of the server's messages a sample waited for, no packet says. The sample
 //! names an instant, and the message that ended nearest to it is the one that it is compared with; of several
-//! that came within [`TOGETHER_NS`] of each other, or that were captured behind the clients' links, one of
-//! its length.
+//! that came within [`TOGETHER_NS`] of each other, or that were captured behind the clients' links, one of its
+//! length.
 //!
-//! A sample that is off by more than half the time to another message is so compared with the wrong one, and
-//! differs by less than it is off. Where the server sends one message for each, as most do, there is none.
+//! A connection's samples are gone through in order, and each uses up a message: two that found the same
+//! one are found out.
 
 use crate::frame::Frame;
 use crate::matching::{Matching, Pair, SampleCause};
 use crate::times::is_answered;
 use farfield_base::{Outcome, Sample};
-use farfield_capture::{Answer, Capture, Transaction, TransactionState};
+use farfield_capture::{Answer, Capture, SocketStage, Transaction, TransactionState};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Messages as near to each other as this were read together, or nearly so.
 const TOGETHER_NS: i64 = 1_000_000;
+
+/// A sample of a WebSocket, and its transaction if it has one: what only waits has sent nothing.
+type Waiting = (u32, Option<u32>);
+
+/// The server's messages on a connection, in order.
+#[derive(Debug, Default)]
+struct Came {
+    answers: Vec<Answer>,
+    /// Messages before this were used up.
+    from: usize,
+    /// Some are not known.
+    is_lossy: bool,
+}
 
 /// The capture with the answers that its samples waited for in the place of replies, and what is matched with
 /// it; `None` where it has no message of a WebSocket. A sample that only waited has a transaction of its own
@@ -29,43 +42,112 @@ pub(crate) fn settled(
         return None;
     }
     let (mut capture, mut matching) = (capture.clone(), matching.clone());
-    // Behind the clients' links messages pass a part of a round trip before they come: length tells them
-    // apart.
-    let together = if matching.at_gateway { i64::MAX / 2 } else { TOGETHER_NS };
-    let mut answers: BTreeMap<u32, Vec<Answer>> = BTreeMap::new();
-    for transaction in &capture.transactions {
-        let came = transaction.message.iter().flat_map(|message| &message.answers);
-        answers.entry(transaction.connection).or_default().extend(came);
-    }
+    let mut came = came(&capture);
+    let mut waiting: BTreeMap<u32, Vec<Waiting>> = BTreeMap::new();
     for pair in &matching.pairs {
-        let transaction = &mut capture.transactions[pair.transaction as usize];
-        settle(&samples[pair.sample as usize], transaction, (frame, together));
+        let transaction = &capture.transactions[pair.transaction as usize];
+        if transaction.message.as_ref().is_some_and(|own| own.stage != SocketStage::Opening) {
+            let of_connection = waiting.entry(transaction.connection).or_default();
+            of_connection.push((pair.sample, Some(pair.transaction)));
+        }
     }
     let alone = std::mem::take(&mut matching.samples_alone);
     for (at, cause) in alone {
         let sample = &samples[at as usize];
         let connection = matching.connections.get(&sample.connection);
-        let came = connection.and_then(|own| Some((*own, answers.get(own)?)));
-        let only_waited = cause == SampleCause::NotSent && sample.outcome == Outcome::Ok;
-        match came.filter(|_| only_waited) {
+        let only_waited = cause == SampleCause::NotSent && is_answered(sample.outcome);
+        match connection.filter(|own| only_waited && came.contains_key(own)) {
+            Some(connection) => waiting.entry(*connection).or_default().push((at, None)),
             None => matching.samples_alone.push((at, cause)),
-            Some((_, came)) if sample.due == sample.done => {
-                let is_there = came.iter().any(|answer| is_of(sample, answer, frame, i64::MIN));
-                let cause = if is_there { SampleCause::CameBefore } else { SampleCause::Unexplained };
-                matching.samples_alone.push((at, cause));
-            }
-            Some((connection, came)) => match nearest(sample, came, (frame, together)) {
-                None => matching.samples_alone.push((at, SampleCause::Unexplained)),
-                Some(answer) => {
-                    let transaction = capture.transactions.len() as u32;
-                    matching.pairs.push(Pair { sample: at, transaction });
-                    let of_waiting = waited(&capture.transactions, connection, answer);
-                    capture.transactions.extend(of_waiting);
+        }
+    }
+    // Behind the clients' links messages pass a part of a round trip before they come: length tells them apart.
+    let together = if matching.at_gateway { i64::MAX / 2 } else { TOGETHER_NS };
+    for (connection, mut of_connection) in waiting {
+        of_connection.sort_by_key(|(at, _)| (samples[*at as usize].done, samples[*at as usize].due));
+        let Some(came) = came.get_mut(&connection) else { continue };
+        for (at, transaction) in of_connection {
+            let sample = &samples[at as usize];
+            match transaction {
+                Some(place) => {
+                    let transaction = &mut capture.transactions[place as usize];
+                    settle(sample, transaction, came, (frame, together));
                 }
-            },
+                None if sample.due == sample.done => {
+                    let is_there = came.take_before(sample, frame);
+                    matching.samples_alone.push((at, came.cause(is_there)));
+                }
+                None => match came.take(sample, (frame, together), (i64::MIN, false)) {
+                    None => matching.samples_alone.push((at, came.cause(false))),
+                    Some(answer) => {
+                        let transaction = capture.transactions.len() as u32;
+                        matching.pairs.push(Pair { sample: at, transaction });
+                        let of_waiting = waited(&capture.transactions, connection, answer);
+                        capture.transactions.extend(of_waiting);
+                    }
+                },
+            }
         }
     }
     Some((capture, matching))
+}
+
+/// The server's messages of each WebSocket.
+fn came(capture: &Capture) -> BTreeMap<u32, Came> {
+    let mut came: BTreeMap<u32, Came> = BTreeMap::new();
+    for transaction in &capture.transactions {
+        let Some(message) = &transaction.message else { continue };
+        let of_connection = came.entry(transaction.connection).or_default();
+        of_connection.answers.extend(&message.answers);
+        of_connection.is_lossy |= transaction.state == TransactionState::Lossy;
+    }
+    for of_connection in came.values_mut() {
+        of_connection.answers.sort_by_key(|answer| answer.last);
+    }
+    came
+}
+
+impl Came {
+    /// Takes the message that the sample waited for, of those that began at `from` or later; a Close or none.
+    fn take(
+        &mut self,
+        sample: &Sample,
+        (frame, together): (&Frame, i64),
+        (from, is_close): (i64, bool),
+    ) -> Option<Answer> {
+        let done = sample.done.as_ns() as i64;
+        let distance = |answer: &Answer| (frame.run_ns(answer.last) - done).abs();
+        let left = self.answers.iter().enumerate().skip(self.from);
+        let left = left.filter(|(_, own)| own.is_close == is_close && frame.run_ns(own.first) >= from);
+        let least = left.clone().map(|(_, answer)| distance(answer)).min()?;
+        let near = left.filter(|(_, answer)| distance(answer) <= least + together);
+        let has_length = near.clone().any(|(_, answer)| is_as_long(sample, answer));
+        let mut fitting = near.filter(|(_, answer)| !has_length || is_as_long(sample, answer));
+        let (first, found) = fitting.next()?;
+        let nearest =
+            fitting.map(|(_, answer)| answer).chain([found]).min_by_key(|answer| distance(answer))?;
+        self.from = first + 1;
+        Some(*nearest)
+    }
+
+    /// Takes the first message that can be the one that the sample found when it was due; true if there is one.
+    fn take_before(&mut self, sample: &Sample, frame: &Frame) -> bool {
+        let until = sample.done.as_ns() as i64 + TOGETHER_NS;
+        let mut left = self.answers.iter().enumerate().skip(self.from);
+        let found =
+            left.find(|(_, own)| !own.is_close && is_as_long(sample, own) && frame.run_ns(own.last) <= until);
+        self.from = found.map_or(self.from, |(place, _)| place + 1);
+        found.is_some()
+    }
+
+    /// The cause for which a sample that only waited has no transaction.
+    fn cause(&self, is_there: bool) -> SampleCause {
+        match is_there {
+            true => SampleCause::CameBefore,
+            false if self.is_lossy => SampleCause::CaptureLossy,
+            false => SampleCause::Unexplained,
+        }
+    }
 }
 
 /// The transaction of a sample that only waited, for `answer` on `connection`.
@@ -76,6 +158,9 @@ fn waited(all: &[Transaction], connection: u32, answer: Answer) -> Option<Transa
         request_last: answer.first,
         reply_first: Some(answer.first),
         reply_last: Some(answer.last),
+        status: 0,
+        // No request of the connection is as late, so that this one opened nothing.
+        number: u32::MAX,
         body_bytes: answer.body_bytes,
         reply_bytes: answer.reply_bytes,
         state: TransactionState::Complete,
@@ -83,30 +168,21 @@ fn waited(all: &[Transaction], connection: u32, answer: Answer) -> Option<Transa
     })
 }
 
-/// True if the message can be the one that the sample found: of its length, and from `from` on until then.
-fn is_of(sample: &Sample, answer: &Answer, frame: &Frame, from: i64) -> bool {
-    let at = frame.run_ns(answer.last);
-    let is_in = from <= at && at <= sample.done.as_ns() as i64 + TOGETHER_NS;
-    is_in && (answer.body_bytes, answer.reply_bytes) == (sample.body_bytes, sample.reply_bytes)
+/// True if the message has the sample's length.
+fn is_as_long(sample: &Sample, answer: &Answer) -> bool {
+    (answer.body_bytes, answer.reply_bytes) == (sample.body_bytes, sample.reply_bytes)
 }
 
-/// The message that the sample waited for.
-fn nearest(sample: &Sample, came: &[Answer], (frame, together): (&Frame, i64)) -> Option<Answer> {
-    let done = sample.done.as_ns() as i64;
-    let distance = |answer: &&Answer| (frame.run_ns(answer.last) - done).abs();
-    let least = came.iter().map(|answer| distance(&answer)).min()?;
-    let near = came.iter().filter(|answer| distance(answer) <= least + together);
-    near.min_by_key(|answer| (!is_of(sample, answer, frame, i64::MIN), distance(answer))).copied()
-}
-
-fn settle(sample: &Sample, transaction: &mut Transaction, place: (&Frame, i64)) {
+fn settle(sample: &Sample, transaction: &mut Transaction, came: &mut Came, place: (&Frame, i64)) {
     let Some(message) = &transaction.message else { return };
     if matches!(transaction.state, TransactionState::Lossy | TransactionState::NotHttp) {
         return;
     }
     // What is not answered was sent, and that is all.
     let awaits = !sample.is_left() && is_answered(sample.outcome);
-    let answer = if awaits { nearest(sample, &message.answers, place) } else { None };
+    let asked = place.0.run_ns(transaction.request_first);
+    let is_close = message.stage == SocketStage::Close;
+    let answer = if awaits { came.take(sample, place, (asked, is_close)) } else { None };
     transaction.reply_first = answer.map(|answer| answer.first);
     transaction.reply_last = answer.map(|answer| answer.last);
     transaction.body_bytes = answer.map_or(0, |answer| answer.body_bytes);
@@ -117,9 +193,9 @@ fn settle(sample: &Sample, transaction: &mut Transaction, place: (&Frame, i64)) 
     };
 }
 
-/// The connections that are WebSockets, by their place in the capture: they are none of those that requests
-/// go over.
+/// The connections that are WebSockets, or were opened for one, by their place in the capture: they are none of
+/// those that requests go over.
 pub(crate) fn connections(capture: &Capture) -> BTreeSet<u32> {
-    let of_messages = capture.transactions.iter().filter(|own| own.message.is_some() || own.status == 101);
+    let of_messages = capture.transactions.iter().filter(|own| own.message.is_some());
     of_messages.map(|own| own.connection).collect()
 }

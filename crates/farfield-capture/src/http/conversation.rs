@@ -11,7 +11,7 @@ use crate::events::EventBody;
 use crate::instant::UnixNs;
 use crate::stream::{Next, Piece, StreamOffset};
 use crate::transaction::{Transaction, TransactionState};
-use crate::websocket::{Frames, SocketMessage, Turn};
+use crate::websocket::{Frames, SocketMessage, SocketStage, Turn};
 use std::collections::VecDeque;
 
 /// Bounds of what is read.
@@ -171,6 +171,11 @@ impl Conversation {
     pub fn poll_transaction(&mut self, connection: u32, ended: bool) -> Option<Transaction> {
         let shared = &mut self.shared;
         let front = shared.exchanges.front()?;
+        // What comes behind the last message of the client's is kept beside it.
+        let is_last = shared.exchanges.len() == 1;
+        if shared.frames.is_some() && front.message.is_some() && is_last && !ended {
+            return None;
+        }
         let is_answered = front.message.is_some() && front.reply_first.is_some();
         let done = front.request_done && (front.reply_done || ended && is_answered);
         if !done && !ended {
@@ -284,8 +289,8 @@ impl Shared {
                 self.end_answers();
                 let exchange = self.add(at);
                 exchange.pipelined = false;
-                let is_close = message.is_close;
-                exchange.message = Some(Box::new(SocketMessage { is_close, ..SocketMessage::default() }));
+                let stage = if message.is_close { SocketStage::Close } else { SocketStage::Message };
+                exchange.message = Some(SocketMessage::of(stage));
             }
             Turn::Ends(_) => {
                 if let Some(exchange) = self.exchanges.back_mut() {
@@ -303,7 +308,7 @@ impl Shared {
             Turn::Ends(message) => {
                 let Some(exchange) = self.exchanges.back_mut() else { return };
                 let Some(own) = &mut exchange.message else { return };
-                own.answer(message, at);
+                exchange.lossy |= !own.answer(message, at);
                 if exchange.reply_first.is_none() {
                     (exchange.reply_first, exchange.reply_last) = (Some(message.first), Some(at));
                     exchange.body_bytes = message.body_bytes;
@@ -369,6 +374,7 @@ impl Owner for Requests<'_> {
         self.0.name(Some(line));
         if let Some(exchange) = self.last() {
             exchange.awaits_word = fields.expects;
+            exchange.message = fields.upgrades.then(|| SocketMessage::of(SocketStage::Opening));
         }
         match fields {
             _ if fields.chunked => Framing::Chunked,

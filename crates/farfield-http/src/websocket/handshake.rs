@@ -42,15 +42,22 @@ impl Key {
 }
 
 /// True if the fields of a reply with the status 101 open the WebSocket that was asked for with `key`: they
-/// upgrade to it, answer the key, and name no extension, since none was offered (section 4.1).
-pub fn accepts(key: &Key, fields: Fields<'_>) -> bool {
+/// upgrade to it, answer the key, and name no subprotocol but one of the list that was `offered`, and no
+/// extension, since none was (section 4.1).
+pub fn accepts(key: &Key, offered: &[u8], fields: Fields<'_>) -> bool {
     let lists = |field: &str, word: &[u8]| {
         let mut values = fields.named(field).flat_map(|value| value.split(|byte| *byte == b','));
         values.any(|own| own.trim_ascii().eq_ignore_ascii_case(word))
     };
     let is_answer = fields.named("sec-websocket-accept").last().is_some_and(|own| own == key.accept());
     let names_extension = fields.named("sec-websocket-extensions").any(|own| !own.trim_ascii().is_empty());
-    is_answer && !names_extension && lists("upgrade", b"websocket") && lists("connection", b"upgrade")
+    let is_offered = |own: &[u8]| offered.split(|byte| *byte == b',').any(|one| one.trim_ascii() == own);
+    let speaks_other = fields.named("sec-websocket-protocol").any(|own| !is_offered(own.trim_ascii()));
+    is_answer
+        && !speaks_other
+        && !names_extension
+        && lists("upgrade", b"websocket")
+        && lists("connection", b"upgrade")
 }
 
 #[cfg(test)]
@@ -79,7 +86,7 @@ mod tests {
             let limits = crate::http1::Limits::default();
             let read = reader.read(text.as_bytes(), crate::http1::Answering::Other, &limits);
             let (used, _) = read.expect("a head");
-            accepts(&key, reader.fields(&text.as_bytes()[..used]))
+            accepts(&key, b" chat.v1, chat.v2,", reader.fields(&text.as_bytes()[..used]))
         };
         assert!(holds(head("websocket", "Upgrade", "")));
         assert!(holds(head("WebSocket", "keep-alive, upgrade", "")));
@@ -87,5 +94,7 @@ mod tests {
         assert!(!holds(head("websocket", "close", "")));
         assert!(!holds(head("websocket", "Upgrade", "Sec-WebSocket-Extensions: permessage-deflate\r\n")));
         assert!(!holds(head("websocket", "Upgrade", "Sec-WebSocket-Accept: AAAA\r\n")));
+        assert!(holds(head("websocket", "Upgrade", "Sec-WebSocket-Protocol: chat.v2\r\n")));
+        assert!(!holds(head("websocket", "Upgrade", "Sec-WebSocket-Protocol: mqtt\r\n")));
     }
 }

@@ -46,6 +46,9 @@ pub enum Violation {
     /// A rule that is not kept.
     #[error("{0}")]
     Broken(Rule),
+    /// A text is not UTF-8.
+    #[error("{NOT_TEXT}")]
+    NotText,
     /// The message is longer than it may be.
     #[error("a message is longer than it may be")]
     TooLong,
@@ -58,9 +61,19 @@ impl Violation {
     /// The outcome that a sample records.
     pub const fn outcome(self) -> Outcome {
         match self {
-            Violation::Broken(_) => Outcome::BadFrame,
+            Violation::Broken(_) | Violation::NotText => Outcome::BadFrame,
             Violation::TooLong => Outcome::BodyTooLarge,
             Violation::Flood => Outcome::Flooded,
+        }
+    }
+
+    /// The code with which a client closes for it (section 7.4.1).
+    pub const fn close_code(self) -> u16 {
+        match self {
+            Violation::NotText => 1007,
+            Violation::TooLong => 1009,
+            Violation::Broken(_) => 1002,
+            Violation::Flood => 1008,
         }
     }
 
@@ -68,6 +81,7 @@ impl Violation {
     pub const fn detail(self) -> Option<Detail> {
         match self {
             Violation::Broken(rule) => Some(Detail::broken(rule)),
+            Violation::NotText => Some(Detail::broken(NOT_TEXT)),
             Violation::TooLong => None,
             Violation::Flood => {
                 Some(Detail::broken(Rule::new("frames that lead to nothing, without end", "")))
@@ -75,6 +89,9 @@ impl Violation {
         }
     }
 }
+
+/// The rule of texts.
+const NOT_TEXT: Rule = Rule::new("a text is not UTF-8", "RFC 6455 §8.1");
 
 const fn broken(wrong: &'static str, section: &'static str) -> Violation {
     Violation::Broken(Rule::new(wrong, section))
@@ -270,6 +287,7 @@ impl MessageReader {
             FrameKind::Close => match self.control[..] {
                 [] => Ok(Some(Incoming::Close(None))),
                 [_] => Err(broken("Close has half a code", "RFC 6455 §5.5.1")),
+                [_, _, ref reason @ ..] if std::str::from_utf8(reason).is_err() => Err(Violation::NotText),
                 [high, low, ..] => {
                     let code = u16::from_be_bytes([high, low]);
                     // The others mean nothing on the wire (section 7.4.1), or are nobody's.
@@ -284,7 +302,7 @@ impl MessageReader {
                 let Some(message) = self.message.take() else { return Ok(None) };
                 let is_whole = self.payload.len() as u64 == message.bytes;
                 if message.is_text && is_whole && std::str::from_utf8(&self.payload).is_err() {
-                    return Err(broken("a text is not UTF-8", "RFC 6455 §8.1"));
+                    return Err(Violation::NotText);
                 }
                 Ok(Some(Incoming::Message(message)))
             }

@@ -87,6 +87,12 @@ pub(super) fn check(key: &str, state: &StateSpec, step: SocketStep) -> Result<()
         return refuse(part, format!("no message is awaited with `websocket = \"{name}\"`; leave it out"));
     }
     let of_heads = |source: &Source| matches!(source, Source::Header(_) | Source::Cookie(_));
+    let of_bodies = |source: &Source| !of_heads(source);
+    if is_open
+        && let Some(name) = state.extract.iter().find(|(_, own)| of_bodies(&own.from)).map(|(name, _)| name)
+    {
+        return refuse(&format!("extract.{name}"), "the reply that opens a WebSocket has no body".to_owned());
+    }
     if !is_open
         && let Some(name) = state.extract.iter().find(|(_, own)| of_heads(&own.from)).map(|(name, _)| name)
     {
@@ -177,6 +183,7 @@ mod tests {
         }
         for (state, part, says) in [
             ("path = '/'\ncheck.status = 101", "state[0].check.status", "means nothing"),
+            ("path = '/'\nextract = { a = { regex = 'b' } }", "state[0].extract.a", "has no body"),
             ("path = '/'\ncheck.contains = 'a'", "state[0].check", "means nothing"),
             ("path = '/'\nheaders = { Upgrade = 'x' }", "state[0].headers.upgrade", "written by the client"),
             ("path = '/'\nbody = 'a'", "state[0].body", "sends no message"),

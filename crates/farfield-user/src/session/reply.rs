@@ -113,7 +113,8 @@ impl Sessions {
             traced.head(head, fields);
         }
         let visit = user.visit.as_mut().expect("the user is in a session");
-        intake.upgraded = head.status == 101 && written.part().is_some_and(|part| part.is_accepted(fields));
+        intake.upgraded = head.status == 101
+            && written.part().is_some_and(|part| part.is_accepted(&written.subprotocols(), fields));
         if self.session.cookies && head.sets_cookie {
             let (cookies, date) = cookies(fields);
             let host = self.writer.servers.at(written.host).cookie_host();
@@ -427,7 +428,8 @@ impl Sessions {
         }
         if state.websocket == Some(SocketStep::Open) && !intake.upgraded {
             let instead = match status {
-                101 => "the reply does not answer the key of the request, or names an extension".to_owned(),
+                101 => "the reply does not answer the request: its key, its subprotocols, and no extension"
+                    .to_owned(),
                 _ => format!("the server answers {status} and does not upgrade the connection"),
             };
             let refused = Judged::plain(Outcome::WebSocketRefused, names);

@@ -99,6 +99,14 @@ impl Written {
         if expects { body.len() } else { 0 }
     }
 
+    /// The subprotocols of a WebSocket that it offers, as a list.
+    pub(super) fn subprotocols(&self) -> Vec<u8> {
+        let named = self.lines().filter(|(name, _)| name == b"sec-websocket-protocol");
+        named
+            .flat_map(|(name, line)| [line.get(name.len() + 1..).unwrap_or_default(), b","].concat())
+            .collect()
+    }
+
     /// True if it says how long its body is.
     fn has_length(&self) -> bool {
         self.lines().any(|(name, _)| name == b"content-length")
@@ -300,7 +308,7 @@ impl Writer {
         self.arena.extend_from_slice(target.as_bytes());
         let end = self.arena.len();
         let forms = Arc::clone(&self.forms);
-        self.end_line(host, &forms[host.index()].lines);
+        self.end_line(forms[host.index()].version, &forms[host.index()].lines);
         self.arena.extend_from_slice(lines);
         self.browser_lines(host, (visit.host, &visit.location), Own::default());
         if let Some((jar, now)) = jar {
@@ -332,7 +340,7 @@ impl Writer {
         let end = self.arena.len();
         let leaves = host != from.host;
         let forms = Arc::clone(&self.forms);
-        self.end_line(host, if leaves { &forms[host.index()].own_lines } else { b"" });
+        self.end_line(forms[host.index()].version, if leaves { &forms[host.index()].own_lines } else { b"" });
         for (name, line) in from.lines() {
             let left_out = match &name[..] {
                 b"host" | b"authorization" | b"proxy-authorization" => leaves,
@@ -415,7 +423,11 @@ impl Writer {
         // Another host gets no credentials of this one's because a page leads there.
         let is_elsewhere = recipe.is_led() && host != filling.visit.host;
         let lines = if is_elsewhere { &recipe.led_lines } else { &recipe.lines };
-        self.end_line(host, &lines[host.index()]);
+        let version = match recipe.websocket {
+            Some(SocketStep::Open) => HttpVersion::Http11,
+            _ => self.forms[host.index()].version,
+        };
+        self.end_line(version, &lines[host.index()]);
         for (name, text, is_credential) in &recipe.fields {
             if is_elsewhere && *is_credential {
                 continue;
@@ -443,9 +455,9 @@ impl Writer {
         self.arena.extend_from_slice(self.forms[host.index()].prefix.as_bytes());
     }
 
-    fn end_line(&mut self, host: HostNumber, lines: &[u8]) {
+    fn end_line(&mut self, version: HttpVersion, lines: &[u8]) {
         self.arena.extend_from_slice(b" ");
-        self.arena.extend_from_slice(self.forms[host.index()].version.name().as_bytes());
+        self.arena.extend_from_slice(version.name().as_bytes());
         self.arena.extend_from_slice(b"\r\n");
         self.arena.extend_from_slice(lines);
     }

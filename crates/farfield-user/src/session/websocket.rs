@@ -48,8 +48,8 @@ impl SocketPart {
     }
 
     /// True if a head with these fields opens the WebSocket.
-    pub fn is_accepted(&self, fields: Fields<'_>) -> bool {
-        if let SocketPart::Open(key) = self { accepts(key, fields) } else { false }
+    pub fn is_accepted(&self, offered: &[u8], fields: Fields<'_>) -> bool {
+        if let SocketPart::Open(key) = self { accepts(key, offered, fields) } else { false }
     }
 }
 

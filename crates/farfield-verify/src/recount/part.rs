@@ -82,7 +82,7 @@ fn age_of(name: &str, sample: &Sample) -> Option<u64> {
 fn is_whole(outcome: Outcome) -> bool {
     use Outcome::{
         BadCoding, CheckFailed, ExtractFailed, Ok, RedirectElsewhere, RedirectLoop, Status4xx, Status5xx,
-        Unasked,
+        Unasked, WebSocketRefused,
     };
     [
         Ok,
@@ -94,6 +94,7 @@ fn is_whole(outcome: Outcome) -> bool {
         RedirectLoop,
         BadCoding,
         Unasked,
+        WebSocketRefused,
     ]
     .contains(&outcome)
 }

@@ -369,3 +369,60 @@ fn the_built_in_server_echoes_and_pushes() {
     let ended = place.run(&format!("{}/websocket -n 2 --warm-up 0s", server.url));
     assert!(ended.samples().iter().all(|own| own.status == 426));
 }
+
+/// Feeds that begin before the user says anything, users in a hurry, pages over HTTP/2 and upgrades that are
+/// refused beside them: samples stay in order, and packets agree.
+#[test]
+fn feeds_hurry_and_refusals_agree_with_the_packets() {
+    if !may_build("feeds_hurry_and_refusals_agree_with_the_packets") {
+        return;
+    }
+    let place = Place::new();
+    let server = place.serve("");
+    let state = |name: &str, keys: &str| format!("[[session.state]]\nname = '{name}'\n{keys}\n");
+    let open = |path: &str| state("open", &format!("path = '{path}'\nwebsocket = 'open'"));
+    let close = state("bye", "websocket = 'close'");
+    let await_any = state("any", "websocket = 'await'\nrepeat = 5");
+    let feed = open("/websocket/0/5") + &await_any + &close;
+    let hurry = open("/websocket")
+        + &state("send", "websocket = 'send'\nbody = 'now ${click}'\nrepeat = 5")
+        + &state("got", "websocket = 'await'")
+        + &close;
+    // Its only question is answered by the message behind it, and not by one that was on its way.
+    let asks = open("/websocket/0/1") + &state("ask", "websocket = 'ask'\nbody = 'x'\nrepeat = 20") + &close;
+    let many = open("/websocket/0/1")
+        + &state("go", "websocket = 'send'\nbody = 'x'")
+        + &state("late", "websocket = 'await'\ncheck.json = { '/index' = '1500' }")
+        + &close;
+    let mixed = state("page", "path = '/bytes/100'")
+        + &open("/websocket")
+        + &state("say", "websocket = 'ask'\nbody = 'hello'\ncheck.contains = 'hello'")
+        + &state("other", "path = '/bytes/200'");
+    let refused = state("page", "path = '/bytes/100'")
+        + &state("open", "path = '/bytes/10'\nwebsocket = 'open'\non-failure = 'go-on'")
+        + &state("other", "path = '/bytes/200'");
+    for (name, states, words) in [
+        ("feed", feed, "-c 10"),
+        ("hurry", hurry, "-c 4"),
+        ("asks", asks, "-c 10"),
+        ("many", many, "-c 2"),
+        ("mixed", mixed, "-c 4 --http 2"),
+        ("refused", refused, "-c 4"),
+    ] {
+        let file = format!("{name}.toml");
+        place.write(&file, format!("load = {{ model = 'closed', users = 2, think = '0s' }}\n{states}"));
+        let words = format!(
+            "{file} --target {} {words} -d 1m --sessions 20 --warm-up 0s --capture --set capture.snap=65535",
+            server.url
+        );
+        let ended = place.run(&words);
+        let samples = ended.samples();
+        let expected = |own: &Sample| match (name, own.request) {
+            ("refused", 1) => Outcome::WebSocketRefused,
+            _ => Outcome::Ok,
+        };
+        assert!(samples.iter().all(|own| own.outcome == expected(own)), "{name}: {}", ended.stdout);
+        assert!(samples.len() >= 20 * 3, "{name}: {}", samples.len());
+        agreement(&place, &ended);
+    }
+}
