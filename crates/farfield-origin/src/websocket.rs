@@ -103,11 +103,12 @@ async fn push(mut socket: Socket, plan: EventPlan, service: &Service) {
                 sent += 1;
             }
             came = socket.next() => match came {
+                Some(Ok(message)) if message.is_close() => break,
                 Some(Ok(_)) => {}
                 Some(Err(_)) | None => return,
             },
         }
     }
-    // What the client sends until it leaves is of no matter.
+    // What the client sends until it leaves is of no matter; its Close is answered.
     while let Some(Ok(_)) = socket.next().await {}
 }

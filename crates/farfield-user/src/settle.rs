@@ -144,7 +144,7 @@ impl<T: Transport> Reaction<'_, T> {
         self.load.note_silence(&sample, self.counters.last_received());
         record(self.transport, sample);
         self.users.hand_notes(self.transport);
-        self.counters.in_system.leave(self.now);
+        self.counters.in_system.leave(sample.done);
         self.request_over(user, sample.outcome);
     }
 

@@ -216,7 +216,7 @@ fn what_a_server_does_wrong_has_a_name() {
     for (path, state, outcome, says) in [
         ("/refuse", 0, Outcome::Status4xx, "status-4xx"),
         ("/plain", 0, Outcome::WebSocketRefused, "the server answers 200"),
-        ("/liar", 0, Outcome::WebSocketRefused, "does not answer the key"),
+        ("/liar", 0, Outcome::WebSocketRefused, "does not answer the request"),
         ("/closes", 2, Outcome::WebSocketClosed, "Close 1008 (policy violation)"),
         ("/masked", 1, Outcome::BadFrame, "a frame of the server's is masked"),
         ("/silent", 1, Outcome::TimedOut, "timed-out"),
