@@ -4,9 +4,13 @@
 
 use crate::ledger::Ledger;
 use farfield_base::Instant;
-use http::{HeaderMap, HeaderValue, Method, StatusCode, Version, response};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version, response};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes that an exchange takes in memory beside its texts, and each of its fields.
+const EXCHANGE_BYTES: usize = 1_024;
+const FIELD_BYTES: usize = 192;
 
 /// Copy of a body, as far as there was room for it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -66,10 +70,11 @@ pub struct RecordedReply {
 }
 
 impl RecordedExchange {
-    /// Bytes that its names and values take in memory, beside the bodies.
+    /// Bytes that it takes in memory at most, beside the bodies.
     pub(crate) fn head_bytes(&self) -> usize {
         let of_reply = self.reply.as_ref().map_or(0, |reply| bytes_of(&reply.headers));
-        self.url.len() + bytes_of(&self.headers) + of_reply + self.failure.as_ref().map_or(0, String::len)
+        let of_failure = self.failure.as_ref().map_or(0, String::len);
+        EXCHANGE_BYTES + self.url.len() + bytes_of(&self.headers) + of_reply + of_failure
     }
 
     /// True if the connection became one of another protocol, such as a WebSocket.
@@ -78,10 +83,20 @@ impl RecordedExchange {
     }
 }
 
-/// Bytes of fields as HTTP/1 writes them.
+/// Bytes that fields take in memory.
 fn bytes_of(headers: &HeaderMap) -> usize {
-    let field = |(name, value): (&http::HeaderName, &HeaderValue)| name.as_str().len() + value.len() + 4;
+    let field = |(name, value): (&HeaderName, &HeaderValue)| FIELD_BYTES + name.as_str().len() + value.len();
     headers.iter().map(field).sum()
+}
+
+/// A copy of fields. Those of a message are parts of the buffer that it was read into, which a name or a value
+/// alone would keep in memory as a whole.
+fn copied(headers: &HeaderMap) -> HeaderMap {
+    let field = |(name, value): (&HeaderName, &HeaderValue)| {
+        let name = HeaderName::from_bytes(name.as_str().as_bytes()).ok()?;
+        Some((name, HeaderValue::from_bytes(value.as_bytes()).ok()?))
+    };
+    headers.iter().filter_map(field).collect()
 }
 
 /// An exchange that goes on.
@@ -110,7 +125,7 @@ impl OpenExchange {
             method: method.clone(),
             url,
             version,
-            headers: headers.clone(),
+            headers: copied(headers),
             body: BodyCopy::default(),
             reply: None,
             failure: None,
@@ -137,7 +152,7 @@ impl OpenExchange {
         if let Some(exchange) = &mut self.exchange {
             exchange.answered = Some(now);
             exchange.server = Some(address);
-            let (status, version, headers) = (head.status, head.version, head.headers.clone());
+            let (status, version, headers) = (head.status, head.version, copied(&head.headers));
             exchange.reply = Some(RecordedReply { status, version, headers, body: BodyCopy::default() });
         }
     }
@@ -165,5 +180,7 @@ impl Drop for OpenExchange {
 /// The copy so far; what comes later is not kept.
 fn taken(copy: &SharedCopy) -> BodyCopy {
     let rest = BodyCopy { is_left_out: true, ..BodyCopy::default() };
-    std::mem::replace(&mut *copy.lock().unwrap_or_else(PoisonError::into_inner), rest)
+    let mut taken = std::mem::replace(&mut *copy.lock().unwrap_or_else(PoisonError::into_inner), rest);
+    taken.bytes.shrink_to_fit();
+    taken
 }

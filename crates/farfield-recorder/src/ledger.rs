@@ -229,7 +229,7 @@ mod tests {
     /// Too many of them, or too much in their heads together.
     #[test]
     fn exchanges_beyond_the_bound_are_counted() {
-        for (exchanges, recording_bytes, kept) in [(3, 1 << 20, 3), (100, 4 * 20 + 10, 4)] {
+        for (exchanges, recording_bytes, kept) in [(3, 1 << 20, 3), (100, 4 * (1_024 + 20) + 10, 4)] {
             let bounds = RecordingBounds { exchanges, recording_bytes, ..RecordingBounds::default() };
             let ledger = Arc::new(Ledger::new(bounds));
             for _ in 0..10 {

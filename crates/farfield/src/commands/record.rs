@@ -77,9 +77,11 @@ fn origins(flags: &RecordFlags, target: &Url) -> Result<Vec<WebOrigin>, Problem>
     let mut origins = vec![of(target)];
     for host in &flags.hosts {
         let host: Url = host.parse().map_err(|error| Problem::usage(format!("--host: {error}")))?;
-        origins.push(of(&host));
+        let origin = of(&host);
+        if !origins.contains(&origin) {
+            origins.push(origin);
+        }
     }
-    origins.dedup();
     Ok(origins)
 }
 
@@ -184,6 +186,9 @@ fn until_it_ends(
             None => is_due().then_some(Exit::Fine),
         };
         if let Some(exit) = ended {
+            if shown > 0 {
+                account::end_progress();
+            }
             return Ok(exit);
         }
         let begun = recorder.begun();

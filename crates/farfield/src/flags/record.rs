@@ -11,16 +11,14 @@ use std::path::PathBuf;
 
 /// `farfield record`
 #[derive(Debug, Args)]
-#[command(
-    after_help = "What a browser or a program asks the server at URL for, through a proxy at --listen, is recorded\n\
-until Ctrl-C, the end of --duration or of COMMAND. It becomes an HTTP Archive, and that a scenario, as by\n\
+#[command(after_help = "What is asked for through a proxy at --listen is recorded until Ctrl-C, or until\n\
+--duration or COMMAND end. It becomes an HTTP Archive, and a scenario as by\n\
 `farfield import --bind`.\n\n\
 Examples:\n  \
     farfield record http://shop.example/ -o shop.toml\n  \
     farfield record https://shop.example/ --host https://api.shop.example/ -o shop.toml\n  \
     farfield record http://127.0.0.1:8080/ -- python3 buy.py\n  \
-    farfield record http://127.0.0.1:8080/ --reverse --listen 127.0.0.1:9000"
-)]
+    farfield record http://127.0.0.1:8080/ --reverse --listen 127.0.0.1:9000")]
 pub struct RecordFlags {
     /// URL of the server whose requests are recorded
     #[arg(value_name = "URL", value_hint = ValueHint::Url)]
@@ -30,7 +28,7 @@ pub struct RecordFlags {
     pub hosts: Vec<String>,
     /// Address of the proxy; whoever reaches it can use it. 127.0.0.1:8888, or another port if that is taken,
     /// if absent
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub listen: Option<SocketAddr>,
     /// Stand in the place of the server, for programs that know no proxy: requests to --listen are the
     /// server's
@@ -60,6 +58,10 @@ pub struct RecordFlags {
     /// FARFIELD_URL to ask; none if absent
     #[arg(last = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
     pub command: Vec<OsString>,
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "write an address and a port, such as 127.0.0.1:8888".to_owned())
 }
 
 fn duration(text: &str) -> Result<Duration, String> {

@@ -196,7 +196,8 @@ fn http2_is_spoken_where_client_and_server_do() {
         .collect();
     let (two, one) = ("\"HTTP/2\"".to_owned(), "\"HTTP/1.1\"".to_owned());
     assert_eq!(spoken, [[two.clone(), two.clone()], [two.clone(), two], [one.clone(), one]]);
-    says(&ended, &["3 of 3 entries taken", "farfield try recorded.toml -k"]);
+    says(&ended, &["3 of 3 entries taken", "certificates of servers are not verified"]);
+    says(&ended, &["farfield try recorded.toml -k"]);
     place.farfield("try recorded.toml -k").exits(0);
 }
 
@@ -217,6 +218,26 @@ fn a_server_is_stood_in_for() {
         entries(&place, "recorded.har").iter().map(|entry| entry["request"]["url"].clone()).collect();
     assert!(urls.iter().all(|own| own.as_str().is_some_and(|own| own.starts_with(&url))), "{urls:?}");
     each_user_gets_its_own(&place, &desk, "");
+}
+
+/// Servers beside the target are hosts of the scenario, and each is asked for its own.
+#[test]
+fn further_servers_are_hosts_of_the_scenario() {
+    let test = "further_servers_are_hosts_of_the_scenario";
+    if find(test, "curl").is_none() {
+        return;
+    }
+    let (place, one, two) = (Place::new(), Desk::open(), Desk::open());
+    let urls = [&one, &two].map(|desk| format!("http://{}/", desk.address));
+    let line = format!("curl -sS -o /dev/null {}news -o /dev/null {}home", urls[0], urls[1]);
+    let words = ["record", &urls[0], "--host", &urls[1], "--host", &urls[0], "--", "sh", "-c", &line];
+    let ended = place.farfield_with(&words).exits(0);
+    says(&ended, &["2 of 2 entries taken", &format!("http://{} (1)", two.address)]);
+    let scenario = fs::read_to_string(place.path("recorded.toml")).expect("a scenario");
+    assert!(scenario.contains(&format!("[[host]]\nurl = \"{}\"", urls[1])), "{scenario}");
+    place.farfield("try recorded.toml").exits(0);
+    assert_eq!((one.books().homes, two.books().homes), (0, 2));
+    place.farfield(&format!("record {} --listen here -- true", urls[0])).exits(2);
 }
 
 /// Chromium loads a page by https, whose script asks for JSON and sends the form; where the login leads, a

@@ -36,6 +36,9 @@ pub(super) fn guide(flags: &RecordFlags, recorder: &Recorder, certificate: &Path
             if flags.reverse { "" } else { " to ask any server" }
         ));
     }
+    if flags.tls.insecure {
+        say("warning: certificates of servers are not verified (-k)");
+    }
     if flags.command.is_empty() && !flags.reverse {
         let certified = recorder.certificate_pem().map(|_| certificate.to_string_lossy());
         let trusted = certified.map_or(String::new(), |path| format!(" --cacert {}", quoted(&path)));
@@ -59,6 +62,13 @@ pub(super) fn progress(begun: usize) {
     }
 }
 
+/// Ends the line that shows it.
+pub(super) fn end_progress() {
+    if std::io::stderr().is_terminal() {
+        say("");
+    }
+}
+
 fn counted(count: u64, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
@@ -76,10 +86,6 @@ fn listed(counts: &NameCounts) -> String {
 /// Says what passed without being recorded.
 pub(super) fn unrecorded(recording: &Recording) {
     let of = &recording.unrecorded;
-    if std::io::stderr().is_terminal() {
-        // The line of progress ends.
-        say("");
-    }
     if of.requests.total() > 0 {
         say(&format!(
             "note: {} to other servers passed unrecorded: {}; `--host URL` records a server",

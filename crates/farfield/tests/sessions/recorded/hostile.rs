@@ -219,14 +219,19 @@ fn a_stand_in_is_asked_by_its_own_address() {
 #[test]
 fn a_program_ends_with_the_recording() {
     let (place, desk) = (Place::new(), Desk::open());
+    let url = format!("http://{}/", desk.address);
     let line = "sleep 600 & echo $! > started; wait";
-    let words = ["record", &format!("http://{}/", desk.address), "-d", "300ms", "--", "sh", "-c", line];
-    place.farfield_with(&words).exits(1);
-    let started = fs::read_to_string(place.path("started")).expect("it was started");
+    let running = place.begin_with(&["record", &url, "--", "sh", "-c", line]);
+    let started = poll("the program to start", || {
+        fs::read_to_string(place.path("started")).ok().filter(|number| number.ends_with('\n'))
+    });
+    stopped(running).exits(1);
     let is_gone = || !std::path::Path::new(&format!("/proc/{}", started.trim())).exists();
     poll("what the program started to end", || is_gone().then_some(()));
-    let words = ["record", &format!("http://{}/", desk.address), "--", "no-such-program"];
-    says(&place.farfield_with(&words).exits(1), &["cannot start no-such-program", "give its path"]);
+    // By time as well.
+    says(&place.farfield(&format!("record {url} -d 300ms -- sleep 600")).exits(1), &["nothing was recorded"]);
+    let ended = place.farfield(&format!("record {url} -- no-such-program")).exits(1);
+    says(&ended, &["cannot start no-such-program", "give its path"]);
 }
 
 #[test]
