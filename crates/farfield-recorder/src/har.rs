@@ -257,3 +257,72 @@ fn set_cookies(headers: &HeaderMap) -> Vec<Value> {
     let pairs = fields.filter_map(|value| value.split(';').next()?.trim().split_once('='));
     pairs.map(|(name, value)| pair(name, value)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exchange::OpenExchange;
+    use crate::ledger::Ledger;
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+    use http::header::CONTENT_ENCODING;
+    use http::{HeaderValue, Response, StatusCode};
+    use std::net::Ipv4Addr;
+    use std::sync::Arc;
+
+    /// A recording of requests for `/0`, `/1`, …, each with these bytes of content in gzip; of the last the
+    /// end did not come.
+    fn recording(bounds: RecordingBounds, contents: &[usize]) -> Recording {
+        let ledger = Arc::new(Ledger::new(bounds));
+        for (nth, bytes) in contents.iter().enumerate() {
+            let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+            encoder.write_all(&vec![b'x'; *bytes]).expect("memory takes it");
+            let fields = [(COOKIE, HeaderValue::from_static("a=1; b=2"))].into_iter().collect();
+            let url = format!("http://shop.example/{nth}?q=%C3%BC");
+            let mut open = OpenExchange::new(&ledger, &Method::GET, url, Version::HTTP_11, &fields);
+            let reply = Response::builder()
+                .status(StatusCode::OK)
+                .header(CONTENT_ENCODING, "gzip")
+                .header(SET_COOKIE, "sid=9; Path=/");
+            open.answered(&reply.body(()).expect("a reply").into_parts().0, Ipv4Addr::LOCALHOST.into());
+            let copy = open.reply_copy();
+            let mut copy = copy.lock().expect("nobody panicked");
+            ledger.copy(&mut copy, &encoder.finish().expect("memory takes it"));
+            copy.is_whole = nth + 1 < contents.len();
+            drop(copy);
+        }
+        ledger.take()
+    }
+
+    /// Each content has room, and all of them together have not.
+    #[test]
+    fn contents_have_a_bound_together_too() {
+        let (mib, mut text) = (1 << 20, Vec::new());
+        let bounds =
+            RecordingBounds { body_bytes: 3 * mib, recording_bytes: 4 * mib, ..RecordingBounds::default() };
+        let recorded = recording(bounds, &[3 * mib, 1_000, 2 * mib, 3 * mib + 1, 10, 10]);
+        let account = write_archive(recorded, &mut text).expect("memory takes it");
+        assert_eq!(account.by_origin, BTreeMap::from([("http://shop.example".to_owned(), 6)]));
+        let left_out: Vec<(u64, &str)> =
+            account.left_out.values().map(|(count, first)| (*count, first.as_str())).collect();
+        // The third and the fourth are too large, and the last is not whole.
+        assert_eq!(left_out, [(2, "GET /2"), (1, "GET /5")], "{account:?}");
+        let archive: Value = serde_json::from_slice(&text).expect("JSON");
+        let entries = archive["log"]["entries"].as_array().expect("entries");
+        let length = |nth: usize| entries[nth]["response"]["content"]["text"].as_str().map(str::len);
+        assert_eq!([0, 1, 2, 3, 4, 5].map(length), [Some(3 * mib), Some(1_000), None, None, Some(10), None]);
+        let request = &entries[0]["request"];
+        assert_eq!(request["queryString"], json!([pair("q", "ü")]));
+        assert_eq!(request["cookies"], json!([pair("a", "1"), pair("b", "2")]));
+        assert_eq!(entries[0]["response"]["cookies"], json!([pair("sid", "9")]));
+        // All that HAR 1.2 asks for.
+        for key in ["startedDateTime", "time", "cache", "timings"] {
+            assert!(!entries[0][key].is_null(), "{key}");
+        }
+        for key in
+            ["status", "statusText", "httpVersion", "headers", "redirectURL", "headersSize", "bodySize"]
+        {
+            assert!(!entries[0]["response"][key].is_null(), "{key}");
+        }
+    }
+}

@@ -149,6 +149,8 @@ impl RecordingService {
         let (mut parts, body) = request.into_parts();
         let prefers_http2 = parts.version == Version::HTTP_2;
         fields::remove_hop_by_hop(&mut parts.headers);
+        // Of whatever version the client is: archives have one field, too.
+        fields::join_cookies(&mut parts.headers);
         let mut exchange = is_recorded.then(|| self.begin(&parts, &origin));
         let body = match &exchange {
             Some(exchange) => TeeBody::of_request(body, &self.ledger, exchange),

@@ -321,7 +321,6 @@ fn for_http1(request: &mut Request<TeeBody>, origin: &WebOrigin) {
     let path = request.uri().path_and_query().cloned();
     *request.uri_mut() = path.unwrap_or_else(|| PathAndQuery::from_static("/")).into();
     *request.version_mut() = Version::HTTP_11;
-    fields::join_cookies(request.headers_mut());
 }
 
 /// Writes a request as HTTP/2 has it: scheme, authority and path, and no Host field (RFC 9113 section 8.3.1).

@@ -277,5 +277,6 @@ fn a_browser_is_recorded() {
     says(&ended, &["`csrf`, `id`", "cookies that a reply before sets are those of each user"]);
     let scenario = fs::read_to_string(place.path("recorded.toml")).expect("a scenario");
     assert!(scenario.contains("embedded = [\"/dot.gif\"]"), "{scenario}");
+    assert!(!scenario.contains("headers.cookie"), "{scenario}");
     each_user_gets_its_own(&place, &desk, "--cacert ca.pem");
 }
