@@ -12,7 +12,8 @@ use std::task::{Context, Poll};
 
 /// Body that passes.
 pub(crate) struct TeeBody {
-    inner: Incoming,
+    /// `None` without a body.
+    inner: Option<Incoming>,
     copy: Option<(Arc<Ledger>, SharedCopy)>,
     /// The exchange whose reply it is, which ends with it.
     _exchange: Option<OpenExchange>,
@@ -21,18 +22,25 @@ pub(crate) struct TeeBody {
 impl TeeBody {
     /// A body of which nothing is kept.
     pub(crate) fn unrecorded(inner: Incoming) -> TeeBody {
-        TeeBody { inner, copy: None, _exchange: None }
+        TeeBody { inner: Some(inner), copy: None, _exchange: None }
+    }
+
+    /// No body.
+    pub(crate) fn none() -> TeeBody {
+        TeeBody { inner: None, copy: None, _exchange: None }
     }
 
     /// The body of a request, whose copy is kept.
     pub(crate) fn of_request(inner: Incoming, ledger: &Arc<Ledger>, exchange: &OpenExchange) -> TeeBody {
-        TeeBody { inner, copy: Some((Arc::clone(ledger), exchange.request_copy())), _exchange: None }
+        let copy = Some((Arc::clone(ledger), exchange.request_copy()));
+        TeeBody { inner: Some(inner), copy, _exchange: None }
     }
 
     /// The content of a reply, with which the exchange ends.
     pub(crate) fn of_reply(inner: Incoming, ledger: &Arc<Ledger>, exchange: OpenExchange) -> TeeBody {
         let copy = exchange.reply_copy();
-        TeeBody { inner, copy: Some((Arc::clone(ledger), copy)), _exchange: Some(exchange) }
+        let copy = Some((Arc::clone(ledger), copy));
+        TeeBody { inner: Some(inner), copy, _exchange: Some(exchange) }
     }
 
     /// Notes that the end has passed.
@@ -51,7 +59,8 @@ impl Body for TeeBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        let polled = Pin::new(&mut self.inner).poll_frame(context);
+        let Some(inner) = &mut self.inner else { return Poll::Ready(None) };
+        let polled = Pin::new(inner).poll_frame(context);
         match &polled {
             Poll::Ready(Some(Ok(frame))) => {
                 if let (Some(piece), Some((ledger, copy))) = (frame.data_ref(), &self.copy) {
@@ -65,18 +74,18 @@ impl Body for TeeBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream()
+        self.inner.as_ref().is_none_or(Body::is_end_stream)
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.inner.size_hint()
+        self.inner.as_ref().map_or(SizeHint::with_exact(0), Body::size_hint)
     }
 }
 
 impl Drop for TeeBody {
     fn drop(&mut self) {
         // A body whose length is known is not asked for more once that has passed.
-        if self.inner.is_end_stream() {
+        if self.is_end_stream() {
             self.close();
         }
     }

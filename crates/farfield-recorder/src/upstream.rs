@@ -2,8 +2,8 @@
 //!
 //! The server is asked in the version of HTTP that its client speaks, as far as it agrees: HTTP/2 for a
 //! client of HTTP/2, else HTTP/1.1. A connection of HTTP/1 that was used before may have been closed by the
-//! server meanwhile, so it carries requests without a body alone, which are repeated on a new connection
-//! where the server has read nothing of them.
+//! server meanwhile, so it carries requests without a body alone, and those that may be repeated are repeated
+//! on another (RFC 9112 section 9.3.1), where nothing came back.
 
 use crate::authority::{HTTP2, HTTP11};
 use crate::fields;
@@ -146,11 +146,17 @@ impl Upstream {
         mut request: Request<TeeBody>,
     ) -> Result<UpstreamReply, UpstreamError> {
         let is_plain = request.body().is_end_stream() && !is_upgrade(&request);
+        let (head, body) = request.into_parts();
+        let repeatable = (is_plain && head.method.is_idempotent()).then(|| head.clone());
+        request = Request::from_parts(head, body);
         while let Some((sender, address)) = self.take_idle(origin, prefers_http2, is_plain) {
             match self.send_over(origin, (sender, address), request).await {
                 Ok(answered) => return Ok(answered),
                 Err((_, Some(unsent))) => request = *unsent,
-                Err((error, None)) => return Err(error),
+                Err((error, None)) => match &repeatable {
+                    Some(head) => request = Request::from_parts(head.clone(), TeeBody::none()),
+                    None => return Err(error),
+                },
             }
         }
         let dialled = self.dial_http(origin, prefers_http2).await?;

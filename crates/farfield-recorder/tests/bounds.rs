@@ -1,7 +1,7 @@
 //! RecordingBounds of a recorder towards its clients.
 
 use farfield_recorder::{Recorder, RecorderConfig, RecordingBounds, WebOrigin};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +11,11 @@ use tokio_rustls::rustls::crypto::aws_lc_rs;
 
 /// A recorder that takes so many connections at once.
 fn recorder(connections: usize) -> Recorder {
+    recorder_of(WebOrigin::new(false, "a.example", 80), connections)
+}
+
+/// One of this server.
+fn recorder_of(origin: WebOrigin, connections: usize) -> Recorder {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let own = rcgen::generate_simple_self_signed(vec!["a.example".to_owned()]).expect("a certificate");
     let mut roots = RootCertStore::empty();
@@ -18,7 +23,7 @@ fn recorder(connections: usize) -> Recorder {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let verifier = WebPkiServerVerifier::builder_with_provider(roots.into(), provider).build();
     let config = RecorderConfig {
-        recorded: vec![WebOrigin::new(false, "a.example", 80)],
+        recorded: vec![origin],
         is_reverse: false,
         verifier: verifier.expect("a root"),
         identity: None,
@@ -67,4 +72,65 @@ fn a_head_beyond_the_bound_is_refused() {
     let within = (0..200).map(|nth| format!("x-{nth}: {}\r\n", "x".repeat(1_000))).collect::<String>();
     assert_eq!(status(&mut asked(recorder.address(), &within)), "400");
     assert!(recorder.stop().exchanges.is_empty());
+}
+
+/// A server that answers each connection by `answer`, and its address.
+fn server(answer: impl Fn(TcpStream) + Send + 'static) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || listener.incoming().flatten().for_each(answer));
+    address
+}
+
+/// Reads the head of a request.
+fn read_head(stream: &mut BufReader<TcpStream>) {
+    let mut line = String::new();
+    while stream.read_line(&mut line).is_ok_and(|length| length > 2) {
+        line.clear();
+    }
+}
+
+#[test]
+fn a_head_without_an_end_is_no_reply() {
+    let address = server(|stream| {
+        let mut stream = BufReader::new(stream);
+        read_head(&mut stream);
+        let mut written = stream.get_mut().write_all(b"HTTP/1.1 200 OK\r\n");
+        while written.is_ok() {
+            written = stream.get_mut().write_all(b"x: y\r\n");
+        }
+    });
+    let recorder = recorder_of(WebOrigin::new(false, "127.0.0.1", address.port()), 2);
+    let mut client = TcpStream::connect(recorder.address()).expect("the recorder");
+    write!(client, "GET http://{address}/ HTTP/1.1\r\nHost: {address}\r\n\r\n").expect("a request");
+    assert_eq!(status(&mut client), "502");
+    drop(client);
+    let recording = recorder.stop();
+    assert!(recording.exchanges[0].reply.is_none() && recording.exchanges[0].failure.is_some());
+}
+
+/// A server that ends each connection at its second request, without a reply.
+#[test]
+fn a_request_that_met_a_closed_connection_is_repeated() {
+    let address = server(|stream| {
+        let mut stream = BufReader::new(stream);
+        read_head(&mut stream);
+        // Its client may be gone.
+        let _ = stream.get_mut().write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+        read_head(&mut stream);
+    });
+    let recorder = recorder_of(WebOrigin::new(false, "127.0.0.1", address.port()), 2);
+    let client = TcpStream::connect(recorder.address()).expect("the recorder");
+    let mut client = BufReader::new(client);
+    for nth in 0..100 {
+        let head = format!("GET http://{address}/{nth} HTTP/1.1\r\nHost: {address}\r\n\r\n");
+        client.get_mut().write_all(head.as_bytes()).expect("a request");
+        let mut first = String::new();
+        client.read_line(&mut first).expect("a reply");
+        assert_eq!(first, "HTTP/1.1 200 OK\r\n", "request {nth}");
+        read_head(&mut client);
+        client.read_exact(&mut [0; 2]).expect("content");
+    }
+    drop(client);
+    assert_eq!(recorder.stop().exchanges.len(), 100);
 }
