@@ -6,6 +6,7 @@
 mod common;
 
 mod books;
+mod recorded;
 mod wiki;
 
 use books::Reader;
