@@ -16,11 +16,14 @@ pub(super) fn map_values(state: &mut State, choose: &mut Choose<'_>) {
         name == "content-type" && value.to_ascii_lowercase().starts_with("application/x-www-form-urlencoded")
     };
     let is_form = state.headers.iter().any(is_form);
+    let boundary = state.headers.iter().find_map(|(name, value)| boundary_of(name, value));
     if let Some(Body::Text(text)) = &mut state.body {
         if serde_json::from_str::<Value>(text).is_ok_and(|json| json.is_object() || json.is_array()) {
             *text = mapped_json(text, choose);
         } else if is_form {
             *text = mapped_pairs(text, choose);
+        } else if let Some(boundary) = boundary {
+            *text = mapped_parts(text, &boundary, choose);
         }
     }
     for (name, own) in &mut state.headers {
@@ -41,6 +44,43 @@ fn mapped_pairs(text: &str, choose: &mut Choose<'_>) -> String {
         mapped.unwrap_or_else(|| pair.to_owned())
     };
     text.split('&').map(pair).collect::<Vec<String>>().join("&")
+}
+
+/// The line between the parts of a form that a field of its type names (RFC 7578 section 4.1).
+fn boundary_of(name: &str, value: &str) -> Option<String> {
+    let (media_type, parameters) = value.split_once(';')?;
+    if name != "content-type" || !media_type.trim().eq_ignore_ascii_case("multipart/form-data") {
+        return None;
+    }
+    let boundary = parameters.split(';').find_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        name.trim().eq_ignore_ascii_case("boundary").then(|| value.trim().trim_matches('"').to_owned())
+    });
+    boundary.filter(|boundary| !boundary.is_empty())
+}
+
+/// A form in parts (RFC 7578) with variables in the place of values that are no files.
+fn mapped_parts(text: &str, boundary: &str, choose: &mut Choose<'_>) -> String {
+    let delimiter = format!("--{boundary}");
+    let part = |part: &str| {
+        let mapped = part.split_once("\r\n\r\n").and_then(|(head, rest)| {
+            let variable = choose(&field_of_part(head)?, rest.strip_suffix("\r\n")?)?;
+            Some(format!("{head}\r\n\r\n${{{variable}}}\r\n"))
+        });
+        mapped.unwrap_or_else(|| part.to_owned())
+    };
+    text.split(&delimiter).map(part).collect::<Vec<String>>().join(&delimiter)
+}
+
+/// The field that a part is, if it is no file.
+fn field_of_part(head: &str) -> Option<String> {
+    let is_disposition = |line: &&str| line.to_ascii_lowercase().starts_with("content-disposition:");
+    let line = head.lines().find(is_disposition)?;
+    if line.to_ascii_lowercase().contains("filename") {
+        return None;
+    }
+    let (_, rest) = line.split_once("name=\"")?;
+    Some(rest.split_once('"')?.0.replace("%22", "\""))
 }
 
 /// A text of JSON with variables in the place of strings that are values, and all else as it is.

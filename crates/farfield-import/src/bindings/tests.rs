@@ -266,3 +266,28 @@ fn a_redirect_takes_along_no_other_request() {
         assert_eq!(found, states, "{status} {method} {body}: {scenario}");
     }
 }
+
+/// A form that a browser sends in parts: its values are those of the form before, and a file stays.
+#[test]
+fn parts_of_a_form_are_taken_from_replies() {
+    let form = "<input type=hidden name=token value=\"tok-12345678\"><input type=hidden name=rev value=42>";
+    let part = |fields: &str, value: &str| {
+        format!("--AaB\r\nContent-Disposition: form-data; {fields}\r\n\r\n{value}\r\n")
+    };
+    let body = [
+        part("name=\"token\"", "tok-12345678"),
+        part("name=\"rev\"", "42"),
+        part("name=\"other\"", "42"),
+        part("name=\"rev\"; filename=\"tok-12345678\"", "42"),
+        "--AaB--\r\n".to_owned(),
+    ];
+    let kind = "multipart/form-data; boundary=\"AaB\"";
+    let mut sent = entry(1, ("POST", "/save", ""), &[("Content-Type", kind)], replied("", ""));
+    sent["request"]["postData"] = json!({ "mimeType": kind, "text": body.concat() });
+    let scenario = imported(&[entry(0, ("GET", "/edit", ""), &[], replied(form, "")), sent]).scenario;
+    let table: toml::Table = scenario.parse().expect("TOML");
+    let states = table["session"]["state"].as_array().expect("states");
+    let bound = body.concat().replacen("\r\ntok-12345678\r\n", "\r\n${token}\r\n", 1);
+    let bound = bound.replacen("\r\n42\r\n", "\r\n${rev}\r\n", 1);
+    assert_eq!(states[1]["body"].as_str(), Some(bound.as_str()), "{scenario}");
+}

@@ -3,7 +3,8 @@
 use super::{Library, common};
 use std::fs;
 
-/// A reader of the library, by urllib: logs in by the form, and writes a section of a page by its form.
+/// A reader of the library, by urllib: logs in by the form, and writes a section of a page by its form, which
+/// browsers send in parts.
 const READER: &str = r#"
 import csv, html.parser, os, urllib.request
 from http.cookiejar import CookieJar
@@ -24,20 +25,28 @@ class Forms(html.parser.HTMLParser):
 base = os.environ["FARFIELD_URL"]
 ask = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar())).open
 
-def send(path, form, typed):
+def in_parts(fields):
+    part = '--XyZ\r\nContent-Disposition: form-data; name="%s"\r\n\r\n%s\r\n'
+    return "".join(part % own for own in fields.items()) + "--XyZ--\r\n"
+
+def send(path, form, typed, kind="application/x-www-form-urlencoded", write=urlencode):
     page = ask(urljoin(base, path))
     reader = Forms()
     reader.feed(page.read().decode())
     _, action, fields = next(own for own in reader.forms if own[0] == form)
     fields.update(typed)
-    reply = ask(urljoin(page.url, action or page.url), urlencode(fields).encode())
+    headers = {"Content-Type": kind}
+    to = urljoin(page.url, action or page.url)
+    reply = ask(urllib.request.Request(to, write(fields).encode(), headers))
     return reply.read().decode()
 
 reader = next(csv.DictReader(open("application-users.csv", encoding="utf-8")))
 who = {"wpName": reader["name"], "wpPassword": reader["password"], "wploginattempt": "Log in"}
 assert reader["name"] in send("index.php?title=Special:UserLogin", "userlogin", who)
 note = {"wpTextbox1": "Lent, and brought back.", "wpSummary": "A note", "wpSave": "Save"}
-assert "brought back" in send("index.php?title=Notes&action=edit&section=new", "editform", note)
+kind = "multipart/form-data; boundary=XyZ"
+path = "index.php?title=Notes&action=edit&section=new"
+assert "brought back" in send(path, "editform", note, kind, in_parts)
 "#;
 
 #[test]
