@@ -113,7 +113,7 @@ impl CrossFlows {
         match fate {
             Fate::Dropped(Cause::Lost) => counts.lost += 1,
             Fate::Dropped(Cause::QueueFull | Cause::Early | Cause::Delayed) => counts.dropped += 1,
-            Fate::Delivered(_) | Fate::Marked(_) | Fate::Waits => {}
+            Fate::Delivered(_) | Fate::Waits => {}
         }
     }
 

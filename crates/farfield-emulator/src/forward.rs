@@ -329,8 +329,8 @@ pub(crate) trait Forward {
                 self.await_fate(link);
                 None
             }
-            Fate::Delivered(delivery) | Fate::Marked(delivery) => {
-                if matches!(fate, Fate::Marked(_)) {
+            Fate::Delivered(delivery) => {
+                if delivery.first.marked {
                     flight.mark();
                 }
                 flight.stage += 1;
@@ -354,7 +354,7 @@ pub(crate) trait Forward {
         let (client, up, stage, server) = (flight.client, flight.up, flight.stage, self.server_of(&flight));
         let sender = flight.sender();
         let mut packet = self.packet_of(flight);
-        packet.flip(bit);
+        packet.flip(bit.index());
         Flight::whole(packet, (client, server), up, stage).sent_by(sender)
     }
 

@@ -33,9 +33,9 @@ impl LinkCounts {
     /// Counts the fate of `packets` packets that travel together, of `bytes` each.
     pub(crate) fn count(&mut self, packets: u64, bytes: u32, fate: &Fate) {
         match fate {
-            Fate::Delivered(_) | Fate::Marked(_) => {
+            Fate::Delivered(delivery) => {
                 self.packets += packets;
-                self.marked += if matches!(fate, Fate::Marked(_)) { packets } else { 0 };
+                self.marked += if delivery.first.marked { packets } else { 0 };
                 self.bytes += packets * u64::from(bytes);
             }
             Fate::Dropped(Cause::Lost) => self.lost += packets,

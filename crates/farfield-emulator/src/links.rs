@@ -133,7 +133,7 @@ impl ShardLinks {
         // The slot that the packet will have if it waits.
         let key = transit.flights.vacant_key() as u64;
         let packet = farfield_net::Packet::new(flight.bytes(), key);
-        let through = |at| Fate::Delivered(Delivery { first: Arrival { at, flipped_bit: None }, copy: None });
+        let through = |at| Fate::Delivered(Delivery { first: Arrival::whole(at), copy: None });
         let able = |packet: farfield_net::Packet| packet.able_to_be_marked(flight.ecn() != Ecn::NotEct);
         let (class, number) = (usize::from(client.class), client.number);
         match client.own_mut(up) {

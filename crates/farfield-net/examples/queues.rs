@@ -53,9 +53,7 @@ fn run(discipline: Discipline, load: f64) -> Outcome {
 impl Outcome {
     fn count(&mut self, came: Instant, fate: Fate) {
         match fate {
-            Fate::Delivered(delivery) | Fate::Marked(delivery) => {
-                self.waits.push(delivery.first.at.since(came + SERVICE))
-            }
+            Fate::Delivered(delivery) => self.waits.push(delivery.first.at.since(came + SERVICE)),
             Fate::Dropped(_) => self.dropped += 1,
             Fate::Waits => unreachable!("a fate that was polled is decided"),
         }

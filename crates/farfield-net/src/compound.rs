@@ -60,21 +60,18 @@ impl Compound {
     /// Offers a packet of a connection with this memory of losses to the first link; see [`Link::offer_of`].
     /// Never [waits](Fate::Waits). If several links damage the packet, the first is recorded.
     pub fn offer_of(&mut self, memory: &mut Memory, now: Instant, packet: Packet) -> Fate {
-        let mut at = Arrival { at: now, flipped_bit: None };
-        let (mut copy, mut is_marked) = (None, false);
+        let mut at = Arrival::whole(now);
+        let mut copy = None;
         for (link, rng) in &mut self.hops {
-            let fate = link.offer_of(memory, at.at, packet, rng);
-            is_marked |= matches!(fate, Fate::Marked(_));
-            match fate {
-                Fate::Delivered(delivery) | Fate::Marked(delivery) => {
+            match link.offer_of(memory, at.at, packet, rng) {
+                Fate::Delivered(delivery) => {
                     copy = delivery.copy.map(|copy| after(at, copy));
                     at = after(at, delivery.first);
                 }
                 end => return end,
             }
         }
-        let delivery = Delivery { first: at, copy };
-        if is_marked { Fate::Marked(delivery) } else { Fate::Delivered(delivery) }
+        Fate::Delivered(Delivery { first: at, copy })
     }
 
     /// The least time from offer to arrival.
@@ -83,7 +80,8 @@ impl Compound {
     }
 }
 
-/// An arrival that carries on the damage that came before it.
+/// An arrival that carries on the damage and the mark that came before it.
 fn after(before: Arrival, arrival: Arrival) -> Arrival {
-    Arrival { at: arrival.at, flipped_bit: before.flipped_bit.or(arrival.flipped_bit) }
+    let flipped_bit = before.flipped_bit.or(arrival.flipped_bit);
+    Arrival { at: arrival.at, flipped_bit, marked: before.marked || arrival.marked }
 }

@@ -31,7 +31,9 @@ pub use compound::Compound;
 pub use cross_traffic::{CrossArrivals, CrossInstants, CrossTraffic, LinkName};
 pub use delay::{Delay, Jitter, Order};
 pub use hop::{NodeKind, Passing};
-pub use link::{Arrival, Cause, Delivery, Fate, Lines, Link, LinkModel, LinkSpec, Packet, PlainLink};
+pub use link::{
+    Arrival, Cause, Delivery, Fate, FlippedBit, Lines, Link, LinkModel, LinkSpec, Packet, PlainLink,
+};
 pub use mtu::{Fit, Mtu};
 pub use probability::Probability;
 pub use topology::Topology;

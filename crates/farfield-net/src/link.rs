@@ -33,6 +33,7 @@ use farfield_base::random::Stream;
 use farfield_base::{Duration, Instant};
 use fates::Fates;
 use rand_core::Rng;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// A packet, as a link knows it.
@@ -72,8 +73,6 @@ impl Packet {
 pub enum Fate {
     /// The packet arrives.
     Delivered(Delivery),
-    /// The packet arrives, and is marked: it met congestion.
-    Marked(Delivery),
     /// The packet does not arrive.
     Dropped(Cause),
     /// The packet waits in a queue that decides later; [`Link::poll`] returns its fate, from [`Link::next_fate_at`] on.
@@ -84,7 +83,13 @@ impl Fate {
     /// The fate of a packet with this mark.
     fn with(self, mark: Mark) -> Fate {
         match self {
-            Fate::Delivered(delivery) if mark == Mark::Marked => Fate::Marked(delivery),
+            Fate::Delivered(mut delivery) if mark == Mark::Marked => {
+                delivery.first.marked = true;
+                if let Some(copy) = &mut delivery.copy {
+                    copy.marked = true;
+                }
+                Fate::Delivered(delivery)
+            }
             fate => fate,
         }
     }
@@ -118,8 +123,36 @@ pub struct Arrival {
     /// Instant at which its last bit is there. This is the intended instant, from which the next hop goes on.
     pub at: Instant,
     /// The bit that was flipped under way, counted from the packet's first: below eight times its bytes.
-    pub flipped_bit: Option<u32>,
+    pub flipped_bit: Option<FlippedBit>,
+    /// It is marked: it met congestion (RFC 3168).
+    pub marked: bool,
 }
+
+/// A bit of a packet, counted from its first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlippedBit(NonZeroU32);
+
+impl FlippedBit {
+    /// Bit `index`, below 2³² - 1.
+    pub const fn new(index: u32) -> FlippedBit {
+        FlippedBit(NonZeroU32::MIN.saturating_add(index))
+    }
+
+    /// Its index.
+    pub const fn index(self) -> u32 {
+        self.0.get() - 1
+    }
+}
+
+impl Arrival {
+    /// A packet that arrives whole.
+    pub const fn whole(at: Instant) -> Arrival {
+        Arrival { at, flipped_bit: None, marked: false }
+    }
+}
+
+// Each packet has a fate at each link.
+const _: () = assert!(size_of::<Fate>() == 32);
 
 /// One direction of a link, at work.
 ///
@@ -309,7 +342,8 @@ impl Link {
         let flipped = bytes > 0 && model.corrupt.happens(rng);
         // Lemire's reduction; its bias is below 2⁻⁴⁴ for any packet.
         let bit = |word: u64| ((u128::from(word) * u128::from(bytes) * 8) >> 64) as u32;
-        Arrival { at, flipped_bit: flipped.then(|| bit(rng.next_u64())) }
+        let flipped_bit = flipped.then(|| FlippedBit::new(bit(rng.next_u64())));
+        Arrival { at, flipped_bit, marked: false }
     }
 
     /// The least time from offer to arrival, whatever is offered: the lookahead at a shared link.

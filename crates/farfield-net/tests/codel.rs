@@ -146,7 +146,7 @@ fn arrival_ns((key, fate): (u64, Fate)) -> (u64, Option<u64>) {
             assert_eq!(why, Cause::Delayed);
             (key, None)
         }
-        Fate::Marked(_) | Fate::Waits => panic!("a fate is not to wait, nor a packet to be marked"),
+        Fate::Waits => panic!("a fate is not to wait"),
     }
 }
 

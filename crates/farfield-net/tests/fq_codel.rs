@@ -70,8 +70,10 @@ fn play(
         let (came, bytes, _) = packets[key as usize];
         let waited = |at: Instant| at.as_ns() - came - u64::from(bytes) * ns_per_byte;
         let fate = match fate {
+            Fate::Delivered(delivery) if delivery.first.marked => {
+                QueueFate::Marked(waited(delivery.first.at))
+            }
             Fate::Delivered(delivery) => QueueFate::Left(waited(delivery.first.at)),
-            Fate::Marked(delivery) => QueueFate::Marked(waited(delivery.first.at)),
             Fate::Dropped(Cause::Delayed) => QueueFate::Dropped,
             Fate::Dropped(Cause::QueueFull) => QueueFate::Full,
             other => panic!("{other:?} is no fate here"),

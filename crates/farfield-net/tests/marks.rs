@@ -25,7 +25,7 @@ fn played(discipline: Discipline, able: bool, packets: usize) -> [usize; 2] {
     let count = |which: fn(&Fate) -> bool| fates.iter().filter(|fate| which(fate)).count();
     let dropped = count(|fate| matches!(fate, Fate::Dropped(Cause::Early | Cause::Delayed)));
     assert_eq!(count(|fate| matches!(fate, Fate::Dropped(Cause::QueueFull))), 0);
-    [dropped, count(|fate| matches!(fate, Fate::Marked(_)))]
+    [dropped, count(|fate| matches!(fate, Fate::Delivered(delivery) if delivery.first.marked))]
 }
 
 #[derive(serde::Deserialize)]

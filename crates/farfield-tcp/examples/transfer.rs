@@ -99,7 +99,7 @@ impl Transfer {
             let bytes = HEADERS + segment.options.len() as u32 + segment.payload_len;
             let (link, rng) = &mut self.links[from];
             match link.offer(self.now, Packet::new(bytes, 0), rng) {
-                Fate::Delivered(delivery) | Fate::Marked(delivery) => {
+                Fate::Delivered(delivery) => {
                     let data = self.ends[from].payload_bytes(transmit.payload);
                     self.wheel.schedule(delivery.first.at, Arrival { to: 1 - from, segment, data });
                 }

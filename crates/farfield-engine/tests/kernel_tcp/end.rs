@@ -6,7 +6,7 @@ use farfield_emulator::convert::{repr_of, segment_of};
 use farfield_tcp::{Config, Connection, Event, Numbers, Segment, SeqNumber, State};
 use farfield_testbed::gateway::{Device, Queue};
 use farfield_testbed::{ServerTcp, Testbed, TestbedSpec};
-use farfield_wire::{Addresses, IpPacket, Message, TcpRepr, Transport, VnetHeader};
+use farfield_wire::{Addresses, IpPacket, Message, TcpRepr, Transport, VnetHeader, set_ecn};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 use std::io::{self, IoSlice, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddrV4, TcpListener, TcpStream};
@@ -207,7 +207,8 @@ impl Kernel {
     pub fn arrive(&mut self, (segment, payload): &Packet) {
         let port = self.theirs.expect("the kernel has spoken first");
         let repr = repr_of(segment, self.ours, port);
-        let bytes = packet(self.addresses, &Message::Tcp(&repr, payload));
+        let mut bytes = packet(self.addresses, &Message::Tcp(&repr, payload));
+        set_ecn(&mut bytes, segment.ecn);
         let header = VnetHeader::default().emit();
         assert!(self.queue.write(&[IoSlice::new(&header), IoSlice::new(&bytes)]).unwrap());
     }
@@ -227,7 +228,8 @@ impl Kernel {
             {
                 self.theirs = Some(tcp.source_port());
                 let payload = tcp.payload().to_vec();
-                return Some((segment_of(&TcpRepr::parse(&tcp), payload.len() as u32), payload));
+                let segment = segment_of(&TcpRepr::parse(&tcp), payload.len() as u32);
+                return Some((Segment { ecn: ip.ecn(), ..segment }, payload));
             }
         }
         None

@@ -8,6 +8,7 @@
 mod end;
 mod forged;
 mod lacking;
+mod marks;
 mod stage;
 
 #[path = "../../../farfield-testbed/tests/scene/mod.rs"]

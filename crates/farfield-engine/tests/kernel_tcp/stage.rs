@@ -4,7 +4,7 @@
 use crate::end::{Application, Kernel, Ours, Packet, testbed, too_busy};
 use farfield_base::{Duration, Instant};
 use farfield_os::clock::Clock;
-use farfield_tcp::{Config, Segment, SeqNumber};
+use farfield_tcp::{Config, Ecn, Segment, SeqNumber};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
 use std::collections::BTreeMap;
@@ -49,6 +49,8 @@ impl Sent {
 pub enum Fate {
     Pass,
     Drop,
+    /// Arrives marked with congestion, if its sender allows that.
+    Mark,
     Late(Duration),
 }
 
@@ -215,7 +217,7 @@ impl Stage<'_> {
         true
     }
 
-    fn depart(&mut self, side: usize, packet: Packet) {
+    fn depart(&mut self, side: usize, mut packet: Packet) {
         let (segment, payload) = &packet;
         let own = *self.isn[side].get_or_insert(segment.seq);
         let (near, near_ack) = self.near[side];
@@ -232,8 +234,12 @@ impl Stage<'_> {
             time = self.times[side][&((seq - 1) / MSS)];
         }
         let sent = Sent { at: self.now, by_subject: side == 0, segment: *segment, seq, ack, len, time };
-        let late = match (self.scene.fate)(&sent) {
-            Fate::Pass => Some(Duration::ZERO),
+        let fate = (self.scene.fate)(&sent);
+        if fate == Fate::Mark && packet.0.ecn != Ecn::NotEct {
+            packet.0.ecn = Ecn::Ce;
+        }
+        let late = match fate {
+            Fate::Pass | Fate::Mark => Some(Duration::ZERO),
             Fate::Late(late) => Some(late),
             Fate::Drop => None,
         };

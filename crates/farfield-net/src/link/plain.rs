@@ -203,7 +203,7 @@ mod tests {
                 now = (now + passed).max(0);
                 let at = Instant::from_ns(now as u64);
                 let fate = match plain[which].offer(&model, &mut lines, at, bytes) {
-                    Ok(at) => Fate::Delivered(Delivery { first: Arrival { at, flipped_bit: None }, copy: None }),
+                    Ok(at) => Fate::Delivered(Delivery { first: Arrival::whole(at), copy: None }),
                     Err(cause) => Fate::Dropped(cause),
                 };
                 prop_assert_eq!(fate, links[which].offer(at, Packet::new(bytes, 0), &mut rng));

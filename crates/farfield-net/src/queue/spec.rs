@@ -66,9 +66,9 @@ pub enum QueueError {
         "`target`, `update`, `alpha` and `beta` of the PIE queue must be above 0, such as 15ms, 15ms, 0.125 and 1.25"
     )]
     Controller,
-    /// A quantum of nothing, with which no flow would ever have its turn.
-    #[error("`quantum` of the FQ-CoDel queue is 0; write bytes, such as 1514")]
-    Quantum,
+    /// A quantum so small that turns are many, or so large that there are hardly any.
+    #[error("`quantum` of the FQ-CoDel queue is {0}; write 256 to 1048576 bytes, such as 1514")]
+    Quantum(u32),
     /// No queue to put a flow in.
     #[error("`queues` of the FQ-CoDel queue is 0; write how many flows are hashed into, such as 1024")]
     Queues,
@@ -140,6 +140,9 @@ enum Written {
         ecn: bool,
     },
 }
+
+/// Quanta in bytes, as Linux bounds them.
+const QUANTA: std::ops::RangeInclusive<u32> = 256..=1 << 20;
 
 /// 1/50, as in Floyd and Jacobson 1993.
 fn two_percent() -> Share {
@@ -334,7 +337,9 @@ impl TryFrom<Written> for QueueSpec {
             {
                 return Err(QueueError::Times { target, interval });
             }
-            Written::FqCodel { quantum: Some(0), .. } => return Err(QueueError::Quantum),
+            Written::FqCodel { quantum: Some(quantum), .. } if !QUANTA.contains(&quantum) => {
+                return Err(QueueError::Quantum(quantum));
+            }
             Written::FqCodel { queues: 0, .. } => return Err(QueueError::Queues),
             _ => {}
         }

@@ -22,7 +22,7 @@ impl Bench {
     /// Offers a packet, for links that decide at once: its arrival, or why there is none.
     pub fn offer(&mut self, now: Instant, bytes: u32) -> Result<Instant, Cause> {
         match self.link.offer(now, Packet::new(bytes, 0), &mut self.rng) {
-            Fate::Delivered(delivery) | Fate::Marked(delivery) => Ok(delivery.first.at),
+            Fate::Delivered(delivery) => Ok(delivery.first.at),
             Fate::Dropped(why) => Err(why),
             Fate::Waits => panic!("this link should decide at once"),
         }
