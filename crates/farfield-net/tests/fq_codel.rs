@@ -19,6 +19,9 @@ use std::sync::Arc;
 /// Fates that `ns3/queues.py fq-codel` printed.
 const NS3: &str = include_str!("ns3/fq_codel.txt");
 
+/// Fates that `ns3/queues.py codel` printed.
+const NS3_CODEL: &str = include_str!("ns3/codel.txt");
+
 /// ns-3's parameters, where bytes that wait must be fewer than its `MinBytes` of 1,500.
 fn parameters(dialect: Dialect, load: &Load) -> Parameters {
     Parameters {
@@ -115,6 +118,46 @@ fn the_model_in_linux_arithmetic_is_ns3() {
         let fates = Model::play(parameters(Dialect::Linux, load), &load.packets(3_000), own_queue);
         let first = fates.iter().zip(&expected).position(|(fate, expected)| fate != expected);
         assert_eq!(first, None, "{load:?}");
+    }
+}
+
+/// One queue for all flows is CoDel: with the arithmetic of Linux it is ns-3's, and the link's, which has the
+/// RFC's, is near.
+#[test]
+fn one_queue_is_codel() {
+    println!("load        drops: link, ns-3     mean ms: link, ns-3     99 % ms: link, ns-3");
+    for load in LOADS.iter().filter(|load| ["eight", "datagrams"].contains(&load.name)) {
+        let packets = load.packets(3_000);
+        let expected = recorded(NS3_CODEL, load);
+        assert_eq!(expected.len(), 3_000);
+        let one = |dialect| Parameters { queues: 1, ..parameters(dialect, load) };
+        let fates = Model::play(one(Dialect::Linux), &packets, own_queue);
+        assert_eq!(fates.iter().zip(&expected).position(|(fate, expected)| fate != expected), None);
+        let codel = codel::Parameters {
+            limit: None,
+            target: Duration::from_ms(5),
+            interval: Duration::from_ms(100),
+            max_packet: 1499,
+            ecn: false,
+        };
+        let discipline = Discipline::Codel(codel);
+        let fates = play(
+            &mut Bench::of(link(&one(Dialect::Rfc)).queue(discipline)),
+            NS_PER_BYTE,
+            &packets,
+            own_queue,
+            |_| true,
+        );
+        assert!(fates == Model::play(one(Dialect::Rfc), &packets, own_queue));
+        let ([drops, mean, most], [ns3_drops, ns3_mean, ns3_most]) = (figures(&fates), figures(&expected));
+        println!(
+            "{:10}  {:6.2} % {:6.2} %    {mean:8.2} {ns3_mean:8.2}      {most:8.2} {ns3_most:8.2}",
+            load.name,
+            100.0 * drops,
+            100.0 * ns3_drops
+        );
+        assert!((drops - ns3_drops).abs() < 0.004 && (mean / ns3_mean - 1.0).abs() < 0.09, "{load:?}");
+        assert!((most / ns3_most - 1.0).abs() < 0.12, "{load:?}");
     }
 }
 

@@ -194,6 +194,9 @@ def main():
     if discipline == "pie":
         return pie(cppyy, make)
     for name, *load in LOADS:
+        # One queue for all tells them less apart: some of them, so that the file is small.
+        if discipline == "codel" and name not in ("eight", "datagrams"):
+            continue
         print("load", name)
         limit = "100p" if name == "flood" else "10240p"
         disc = make.fq_codel(limit) if discipline == "fq-codel" else make.codel(limit)
