@@ -1,11 +1,11 @@
 //! Processor time that a packet costs in virtual time before each kind of queue, beside drop-tail: `cargo
 //! bench -p farfield-emulator`.
 //!
-//! Three ratios. A whole simulation of downloads of 200 kB that arrive at random and take half of a link of 100
-//! Mbit/s, so that hardly anything is dropped and the packets are nearly the same. Another, of 64 users whose
-//! downloads fill it, where each queue makes another traffic: TCP's work for what is lost counts too. The link
-//! alone, without TCP, wheel and server, is the harshest: Poisson packets of 64 flows at nine tenths of its
-//! rate.
+//! Three ratios. A whole simulation of downloads of 200 kB that arrive at random and take half of a link of
+//! 100 Mbit/s, so that hardly anything is dropped and the packets are nearly the same. Another, of 64 users
+//! whose downloads fill it, where each queue makes another traffic: TCP's work for what is lost counts too.
+//! The link alone, without TCP, wheel and server, is the harshest: Poisson packets of 64 flows at nine tenths
+//! of its rate.
 
 #[path = "../tests/scene/mod.rs"]
 mod scene;

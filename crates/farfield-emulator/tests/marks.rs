@@ -23,8 +23,8 @@ fn marked(played: &Simulated) -> u64 {
     played.links.iter().map(|link| link.marked).sum()
 }
 
-/// Where both ends agreed, queues mark in place of dropping, and hardly anything is sent again; where the
-/// client does not ask for marks, they drop.
+/// Queues mark in place of dropping if both ends agreed, and hardly anything is sent again; they drop if the
+/// client does not ask for marks.
 #[test]
 fn marks_take_the_place_of_losses() {
     for queue in ["{ discipline = 'codel', ecn = true }", "'fq-codel'"] {

@@ -75,7 +75,8 @@ pub enum Fate {
     Delivered(Delivery),
     /// The packet does not arrive.
     Dropped(Cause),
-    /// The packet waits in a queue that decides later; [`Link::poll`] returns its fate, from [`Link::next_fate_at`] on.
+    /// The packet waits in a queue that decides later; [`Link::poll`] returns its fate, from
+    /// [`Link::next_fate_at`] on.
     Waits,
 }
 

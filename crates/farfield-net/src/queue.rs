@@ -1,8 +1,8 @@
 //! Queues before a link's transmitter: without limit, drop-tail, RED, PIE, CoDel or FQ-CoDel.
 //!
-//! The packet in transmission has left the queue and counts no more. Drop-tail, RED and PIE decide when a packet
-//! comes and know its departure then. CoDel decides when a packet is about to leave, by what has come behind
-//! it, and FQ-CoDel which one: see [`codel`] for how that is had without an event a departure.
+//! The packet in transmission has left the queue and counts no more. Drop-tail, RED and PIE decide when a
+//! packet comes and know its departure then. CoDel decides when a packet is about to leave, by what has come
+//! behind it, and FQ-CoDel which one: see [`codel`] for how that is had without an event a departure.
 
 mod backlog;
 pub mod codel;

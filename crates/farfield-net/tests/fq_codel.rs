@@ -258,7 +258,7 @@ proptest! {
     }
 }
 
-/// On a trace a flow that has just begun goes first at each opportunity, and flows take turns at what is left.
+/// On a trace a flow that has just begun goes first at each opportunity, and flows take turns at the rest.
 #[test]
 fn it_stands_before_a_trace_too() {
     let trace = Arc::new(Trace::parse("1\n").unwrap());

@@ -38,7 +38,7 @@ fn discipline(text: &str) -> Discipline {
     link.queue.discipline(Mtu::ETHERNET, 0)
 }
 
-/// What may be marked is, and nothing else; where marks are off nothing is.
+/// All that may be marked is, and nothing else; nothing is while marks are off.
 #[test]
 fn each_queue_marks_what_may_be_marked() {
     for (queue, least) in [

@@ -12,14 +12,14 @@ use proptest::prelude::*;
 use scene::{Bench, at, stream};
 use std::collections::VecDeque;
 
-/// What `ns3/queues.py pie` printed.
+/// Figures that `ns3/queues.py pie` printed.
 const NS3: &str = include_str!("ns3/pie.txt");
 
 const PACKETS: usize = 40_000;
 
 const STREAMS: u64 = 16;
 
-/// What the burst allowance does to the probability.
+/// Effect of the burst allowance on the probability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Bursts {
     /// The probability follows the delay meanwhile, as in the RFC.

@@ -1,5 +1,5 @@
-//! Explicit congestion notification (RFC 3168, section 6.1): a mark on a packet is echoed until the sender has
-//! reduced its window, which it does once a round trip, as for a loss.
+//! Explicit congestion notification (RFC 3168, section 6.1): a mark on a packet is echoed until the sender
+//! has reduced its window, which it does once a round trip, as for a loss.
 //!
 //! Both SYNs agree upon it. Data that is sent for the first time says that it may be marked; what is sent
 //! again, window probes, SYNs and acknowledgments do not (sections 6.1.4 to 6.1.6).

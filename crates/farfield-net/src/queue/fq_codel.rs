@@ -5,9 +5,9 @@
 //! then, so that departures are worked out as [CoDel's](super::codel) are: in order, each at its own past
 //! instant, before anything newer joins.
 //!
-//! CoDel looks at the bytes of the flow's own queue (RFC 8290, section 4.2), where Linux looks at those of all
-//! queues together. A queue that is full drops from the head of the one with the most bytes: half of them, at
-//! most 64 packets (section 4.1).
+//! CoDel looks at the bytes of the flow's own queue (RFC 8290, section 4.2), where Linux looks at those of
+//! all queues together. A queue that is full drops from the head of the one with the most bytes: half of
+//! them, at most 64 packets (section 4.1).
 //!
 //! Memory follows the packets that wait and the flows that have any: queues that are empty, and whose CoDel
 //! remembers nothing, are forgotten before others are made. A packet costs no allocation once tables have

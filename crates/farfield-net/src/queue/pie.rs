@@ -3,8 +3,8 @@
 //!
 //! The delay is that of the packet that left last, by its time of arrival, or zero if it left nothing behind
 //! (RFC 8033, section 5.2, leaves open how it is known; Linux does so). Drops are spread (section 5.4), the
-//! probability rises by at most 2 % at a time where it is high (section 5.5), and bursts pass (section 4.4). A
-//! packet's size does not change its probability of being dropped (RFC 7141).
+//! probability rises by at most 2 % at a time where it is high (section 5.5), and bursts pass (section 4.4).
+//! A packet's size does not change its probability of being dropped (RFC 7141).
 //!
 //! Departures are known when packets come, so that departures and updates up to then are worked out in order
 //! when the next packet comes. Updates are at multiples of their interval from the start of the run.
@@ -49,7 +49,7 @@ const ACCUMULATED_MOST: f64 = 8.5;
 /// The most that a probability of a tenth and more rises by (RFC 8033, section 5.5).
 const RISE_MOST: f64 = 0.02;
 
-/// What is left of the probability after an update in which nothing waited (RFC 8033, section 4.2).
+/// Share of the probability that is left after an update in which nothing waited (RFC 8033, section 4.2).
 const DECAY: f64 = 0.98;
 
 /// A packet that waits.
@@ -185,7 +185,7 @@ impl Pie {
     }
 }
 
-/// What steps are divided by, so that they are small where the probability is (RFC 8033, section 4.2).
+/// Divisor of steps, so that they are small where the probability is (RFC 8033, section 4.2).
 fn divisor(drop_prob: f64) -> f64 {
     let steps = [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (0.01, 8.0), (0.1, 2.0)];
     steps.into_iter().find(|(below, _)| drop_prob < *below).map_or(1.0, |(_, divisor)| divisor)
@@ -213,8 +213,8 @@ mod tests {
         Instant::ZERO + Duration::from_ms(ms)
     }
 
-    /// A packet that leaves at 20 ms after 18 ms makes 0.125 · 3 ms + 1.25 · 18 ms of it at 30 ms, over 2,048;
-    /// another, after 18 ms too, 0.125 · 3 ms more at 45 ms.
+    /// A packet that leaves at 20 ms after 18 ms makes 0.125 · 3 ms + 1.25 · 18 ms of it at 30 ms, over
+    /// 2,048; another, after 18 ms too, 0.125 · 3 ms more at 45 ms.
     #[test]
     fn the_probability_follows_the_delay() {
         let (parameters, mut pie) = (parameters(), Pie::default());
@@ -232,8 +232,8 @@ mod tests {
         assert!((at(100_000).since(pie.updated_at)) < parameters.update, "updates go on from there");
     }
 
-    /// At a standing probability gaps between drops lie between 0.85 and 8.5 of its inverse, and their mean is
-    /// 1.85 of it, less what rounding takes.
+    /// At a standing probability gaps between drops lie between 0.85 and 8.5 of its inverse, and their mean
+    /// is 1.85 of it, less what rounding takes.
     #[test]
     fn drops_are_spread() {
         let mut pie =
@@ -250,7 +250,7 @@ mod tests {
             }
         }
         assert!(gaps.iter().all(|gap| (14..=136).contains(gap)));
-        // Thirteen packets pass, and then each is dropped with 1/16: 29 in the mean, with a deviation of 15.5.
+        // Thirteen packets pass, then each is dropped with 1/16: 29 in the mean, with a deviation of 15.5.
         let mean = gaps.iter().sum::<u64>() as f64 / gaps.len() as f64;
         assert!((mean - 29.0).abs() < 4.0 * 15.5 / (gaps.len() as f64).sqrt(), "{mean}");
     }

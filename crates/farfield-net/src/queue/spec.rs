@@ -8,7 +8,7 @@
 //! queue = { discipline = "red", limit = "100 packets", min = 5, max = 15, probability = "2%", weight = 0.002 }
 //! queue = { discipline = "pie", target = "15ms", update = "15ms", burst = "150ms", limit = "1000 packets" }
 //! queue = { discipline = "codel", target = "5ms", interval = "100ms", limit = "1MiB" }
-//! queue = { discipline = "fq-codel", target = "5ms", limit = "10240 packets", quantum = 1514, queues = 1024 }
+//! queue = { discipline = "fq-codel", limit = "10240 packets", quantum = 1514, queues = 1024, ecn = true }
 //! ```
 //!
 //! A discipline by its name alone, such as `queue = "fq-codel"`, has the defaults of its keys.

@@ -16,8 +16,8 @@ const DATAGRAM_GAP_NS: u64 = 8_000_000;
 /// A load: senders like TCP, and datagrams beside them.
 ///
 /// Each sender paces a window over a round trip of 40 ms and the delay of a drop-tail queue of 60 ms before
-/// a link of `bits` a second. The window grows by a packet a round trip and is halved at a loss there, at most
-/// once a round trip. Datagrams of 200 bytes come every 8 ms: 2 % of 10 Mbit/s.
+/// a link of `bits` a second. The window grows by a packet a round trip and is halved at a loss there, at
+/// most once a round trip. Datagrams of 200 bytes come every 8 ms: 2 % of 10 Mbit/s.
 #[derive(Debug, Clone, Copy)]
 pub struct Load {
     pub name: &'static str,
