@@ -1,8 +1,8 @@
 //! WebSocket (RFC 6455) behind the reply that upgrades a connection: messages of either end, by the packets
 //! that carried them. Heads of frames are parsed by tungstenite.
 //!
-//! The request that asks for one, each message of the client's, and its Close are transactions. Which message of
-//! the server's answers one no packet says: all that end before the client's next one are kept beside it.
+//! The request that asks for one, each message of the client's, and its Close are transactions. Which message
+//! of the server's answers one no packet says: all that end before the client's next one are kept beside it.
 
 use crate::http::Body;
 use crate::instant::UnixNs;

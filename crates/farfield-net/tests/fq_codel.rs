@@ -37,7 +37,7 @@ fn parameters(dialect: Dialect, load: &Load) -> Parameters {
     }
 }
 
-/// A hash that gives each of the first 1,024 flows a queue of its own, as ns-3 is told.
+/// A hash that gives each of the first 1,024 flows a queue of its own, as ns-3 has them.
 fn own_queue(flow: u32) -> u32 {
     flow << 22
 }

@@ -89,8 +89,8 @@ fn bytes_of(headers: &HeaderMap) -> usize {
     headers.iter().map(field).sum()
 }
 
-/// A copy of fields. Those of a message are parts of the buffer that it was read into, which a name or a value
-/// alone would keep in memory as a whole.
+/// A copy of fields. Those of a message are parts of the buffer that it was read into, which a name or a
+/// value alone would keep in memory as a whole.
 fn copied(headers: &HeaderMap) -> HeaderMap {
     let field = |(name, value): (&HeaderName, &HeaderValue)| {
         let name = HeaderName::from_bytes(name.as_str().as_bytes()).ok()?;

@@ -7,7 +7,8 @@
 //! server. Traffic of other servers passes unrecorded and unread, and is counted.
 //!
 //! Messages stream through: neither end waits for a whole body. What is kept of them is bounded
-//! ([`RecordingBounds`]), and what is left out is counted by reason. Nothing here knows scenarios or terminals.
+//! ([`RecordingBounds`]), and what is left out is counted by reason. Nothing here knows scenarios or
+//! terminals.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 

@@ -1,7 +1,7 @@
 //! Messages on WebSockets: which of the server's messages a sample waited for, no packet says. The sample
 //! names an instant, and the message that ended nearest to it is the one that it is compared with; of several
-//! that came within [`TOGETHER_NS`] of each other, or that were captured behind the clients' links, one of its
-//! length.
+//! that came within [`TOGETHER_NS`] of each other, or that were captured behind the clients' links, one of
+//! its length.
 //!
 //! A connection's samples are gone through in order, and each uses up a message: two that found the same
 //! one are found out.
@@ -61,7 +61,8 @@ pub(crate) fn settled(
             None => matching.samples_alone.push((at, cause)),
         }
     }
-    // Behind the clients' links messages pass a part of a round trip before they come: length tells them apart.
+    // Behind the clients' links messages pass a part of a round trip before they come: length tells them
+    // apart.
     let together = if matching.at_gateway { i64::MAX / 2 } else { TOGETHER_NS };
     for (connection, mut of_connection) in waiting {
         of_connection.sort_by_key(|(at, _)| (samples[*at as usize].done, samples[*at as usize].due));
@@ -130,7 +131,8 @@ impl Came {
         Some(*nearest)
     }
 
-    /// Takes the first message that can be the one that the sample found when it was due; true if there is one.
+    /// Takes the first message that can be the one that the sample found when it was due; true if there is
+    /// one.
     fn take_before(&mut self, sample: &Sample, frame: &Frame) -> bool {
         let until = sample.done.as_ns() as i64 + TOGETHER_NS;
         let mut left = self.answers.iter().enumerate().skip(self.from);
@@ -193,8 +195,8 @@ fn settle(sample: &Sample, transaction: &mut Transaction, came: &mut Came, place
     };
 }
 
-/// The connections that are WebSockets, or were opened for one, by their place in the capture: they are none of
-/// those that requests go over.
+/// The connections that are WebSockets, or were opened for one, by their place in the capture: they are none
+/// of those that requests go over.
 pub(crate) fn connections(capture: &Capture) -> BTreeSet<u32> {
     let of_messages = capture.transactions.iter().filter(|own| own.message.is_some());
     of_messages.map(|own| own.connection).collect()

@@ -5,13 +5,15 @@
 //! seen. That is what clients without pipelining do. A reply is paired only with a request that the server's
 //! packets acknowledge. What was inferred in this way is `Lossy`.
 
+mod messages;
+
 use super::head::{self, RequestLine};
 use super::reader::{Body, Framing, Owner, Reader};
 use crate::events::EventBody;
 use crate::instant::UnixNs;
 use crate::stream::{Next, Piece, StreamOffset};
 use crate::transaction::{Transaction, TransactionState};
-use crate::websocket::{Frames, SocketMessage, SocketStage, Turn};
+use crate::websocket::{Frames, SocketMessage, SocketStage};
 use std::collections::VecDeque;
 
 /// Bounds of what is read.
@@ -280,57 +282,6 @@ impl Shared {
             exchange.target = String::from_utf8_lossy(target).into_owned();
             exchange.authority = line.authority;
         }
-    }
-
-    /// A message of the client's begins, or ends.
-    fn turn_of_client(&mut self, turn: Turn, at: UnixNs) {
-        match turn {
-            Turn::Begins(message) => {
-                self.end_answers();
-                let exchange = self.add(at);
-                exchange.pipelined = false;
-                let stage = if message.is_close { SocketStage::Close } else { SocketStage::Message };
-                exchange.message = Some(SocketMessage::of(stage));
-            }
-            Turn::Ends(_) => {
-                if let Some(exchange) = self.exchanges.back_mut() {
-                    (exchange.request_last, exchange.request_done) = (at, true);
-                }
-            }
-            Turn::Lost => self.lose_messages(),
-        }
-    }
-
-    /// A message of the server's begins, or ends.
-    fn turn_of_server(&mut self, turn: Turn, at: UnixNs) {
-        match turn {
-            Turn::Begins(_) => {}
-            Turn::Ends(message) => {
-                let Some(exchange) = self.exchanges.back_mut() else { return };
-                let Some(own) = &mut exchange.message else { return };
-                exchange.lossy |= !own.answer(message, at);
-                if exchange.reply_first.is_none() {
-                    (exchange.reply_first, exchange.reply_last) = (Some(message.first), Some(at));
-                    exchange.body_bytes = message.body_bytes;
-                    exchange.reply_bytes = message.wire_bytes;
-                }
-            }
-            Turn::Lost => self.lose_messages(),
-        }
-    }
-
-    /// No more is added to what answers the client's last message.
-    fn end_answers(&mut self) {
-        if self.exchanges.back().is_some_and(|own| own.message.is_some() && !own.reply_done) {
-            self.end_reply(false);
-        }
-    }
-
-    fn lose_messages(&mut self) {
-        if let Some(exchange) = self.exchanges.back_mut() {
-            exchange.lossy = true;
-        }
-        self.doubtful = true;
     }
 
     /// Ends all: the connection is not HTTP/1 from the request on whose reply is being read.
