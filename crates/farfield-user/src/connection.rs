@@ -148,7 +148,7 @@ impl Connection {
             number,
             answering,
             progress,
-            came_before: false,
+            came: Stamp::NEVER,
         });
     }
 

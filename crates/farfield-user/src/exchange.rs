@@ -46,8 +46,8 @@ pub(crate) struct Exchange {
     pub number: u32,
     pub answering: Answering,
     pub progress: Progress,
-    /// Its answer had come when it was due.
-    pub came_before: bool,
+    /// Arrival of its answer, if that had come when it was looked for.
+    pub came: Stamp,
 }
 
 impl Exchange {
@@ -106,7 +106,7 @@ mod tests {
             number: 1,
             answering,
             progress,
-            came_before: false,
+            came: Stamp::NEVER,
         };
         assert_eq!(exchange.answered_at(at(9), false), None, "it was not sent by then");
         assert_eq!(exchange.answered_at(at(20), false), Some(at(20)));

@@ -81,7 +81,7 @@ impl<T: Transport> Reaction<'_, T> {
         let mut exchange = connection.in_flight.remove(0);
         let (user, serial, host) = (connection.user, connection.serial, connection.host);
         let last = exchange.progress.finish(self.now);
-        let done = if exchange.came_before { exchange.job.due } else { self.now };
+        let done = exchange.came.instant().map_or(self.now, |came| came.max(exchange.job.due));
         let mut sample = connection.sample(&exchange, self.users[user].number, done);
         sample.status = reply.status;
         sample.body_bytes = reply.body_bytes;

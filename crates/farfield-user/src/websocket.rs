@@ -38,11 +38,11 @@ pub(crate) struct WebSocket {
     masks: MaskSource,
     /// Arrival of the first byte of the message that comes, or came last.
     begun: Instant,
-    /// Messages since the last that was awaited.
-    early: VecDeque<(Message, Box<[u8]>)>,
+    /// Messages since the last that was awaited, with their arrival.
+    early: VecDeque<(Instant, Message, Box<[u8]>)>,
     early_bytes: usize,
-    /// The early message that the state which awaits now has found.
-    found: Option<Message>,
+    /// The early message that the state which awaits now has found, with its arrival.
+    found: Option<(Instant, Message)>,
     /// A Close frame went out.
     is_closing: bool,
     /// The code with which the user closes.
@@ -68,13 +68,13 @@ impl WebSocket {
     }
 
     /// Keeps the message that is whole for a state to come; how many had to go for it.
-    fn keep(&mut self, message: Message) -> u64 {
+    fn keep(&mut self, now: Instant, message: Message) -> u64 {
         let payload: Box<[u8]> = self.reader.payload().into();
         self.early_bytes += payload.len();
-        self.early.push_back((message, payload));
+        self.early.push_back((now, message, payload));
         let mut forgotten = 0;
         while self.early.len() > EARLY_MAX || self.early_bytes > EARLY_BYTES {
-            let Some((_, payload)) = self.early.pop_front() else { break };
+            let Some((.., payload)) = self.early.pop_front() else { break };
             self.early_bytes -= payload.len();
             forgotten += 1;
         }
@@ -254,10 +254,10 @@ impl<T: Transport> Egress<'_, T> {
         connection.requests -= 1;
         let user = connection.user;
         let Some(socket) = connection.protocol.websocket() else { return };
-        while let Some((message, payload)) = socket.early.pop_front() {
+        while let Some((came, message, payload)) = socket.early.pop_front() {
             socket.early_bytes -= payload.len();
             if self.users.is_awaited(user, job, &payload) {
-                socket.found = Some(message);
+                socket.found = Some((came, message));
                 self.transport.wake_at(self.now, Wake::Leave(key));
                 return;
             }
@@ -288,7 +288,7 @@ impl<T: Transport> Reaction<'_, T> {
                 }
                 self.counters.load.websockets.passed_over += 1;
             }
-            _ => self.counters.load.websockets.lost += socket.keep(message),
+            _ => self.counters.load.websockets.lost += socket.keep(self.now, message),
         }
     }
 
@@ -314,9 +314,9 @@ impl<T: Transport> Reaction<'_, T> {
         let Some(exchange) = connection.in_flight.first_mut() else { return true };
         let is_sent = self.users.itinerary.socket_step(&exchange.job) == Some(SocketStep::Send);
         match found {
-            Some(message) => {
-                // It was there when it was wanted: nobody has waited.
-                exchange.came_before = true;
+            Some((came, message)) => {
+                // What was there when it was wanted nobody has waited for.
+                exchange.came = Stamp::at(came);
                 self.end_awaiting(key, message, self.now);
             }
             None if ended.is_some() => self.lose(key.slot, ended.unwrap_or(Outcome::WebSocketClosed.into())),

@@ -1,10 +1,9 @@
-//! Messages on WebSockets: which of the server's messages a sample waited for, no packet says. The sample
-//! names an instant, and the message that ended nearest to it is the one that it is compared with; of several
-//! that came within [`TOGETHER_NS`] of each other, or that were captured behind the clients' links, one of
-//! its length.
+//! Messages on WebSockets: which of the server's messages a sample waited for, no packet says. The sample has
+//! a length and an instant, and the message of that length that ended nearest to it is the one that it is
+//! compared with. On a busy machine many are read at once, so that instants alone would not tell them apart.
 //!
 //! A connection's samples are gone through in order, and each uses up a message: two that found the same
-//! one are found out.
+//! one are found out, unless others of the length are there.
 
 use crate::frame::Frame;
 use crate::matching::{Matching, Pair, SampleCause};
@@ -13,7 +12,7 @@ use farfield_base::{Outcome, Sample};
 use farfield_capture::{Answer, Capture, SocketStage, Transaction, TransactionState};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Messages as near to each other as this were read together, or nearly so.
+/// The most that a packet passes before or after what sent or read it.
 const TOGETHER_NS: i64 = 1_000_000;
 
 /// A sample of a WebSocket, and its transaction if it has one: what only waits has sent nothing.
@@ -61,9 +60,6 @@ pub(crate) fn settled(
             None => matching.samples_alone.push((at, cause)),
         }
     }
-    // Behind the clients' links messages pass a part of a round trip before they come: length tells them
-    // apart.
-    let together = if matching.at_gateway { i64::MAX / 2 } else { TOGETHER_NS };
     for (connection, mut of_connection) in waiting {
         of_connection.sort_by_key(|(at, _)| (samples[*at as usize].done, samples[*at as usize].due));
         let Some(came) = came.get_mut(&connection) else { continue };
@@ -72,13 +68,13 @@ pub(crate) fn settled(
             match transaction {
                 Some(place) => {
                     let transaction = &mut capture.transactions[place as usize];
-                    settle(sample, transaction, came, (frame, together));
+                    settle(sample, transaction, came, frame);
                 }
                 None if sample.due == sample.done => {
                     let is_there = came.take_before(sample, frame);
                     matching.samples_alone.push((at, came.cause(is_there)));
                 }
-                None => match came.take(sample, (frame, together), (i64::MIN, false)) {
+                None => match came.take(sample, frame, (i64::MIN, false)) {
                     None => matching.samples_alone.push((at, came.cause(false))),
                     Some(answer) => {
                         let transaction = capture.transactions.len() as u32;
@@ -109,21 +105,17 @@ fn came(capture: &Capture) -> BTreeMap<u32, Came> {
 }
 
 impl Came {
-    /// Takes the message that the sample waited for, of those that began at `from` or later; a Close or none.
-    fn take(
-        &mut self,
-        sample: &Sample,
-        (frame, together): (&Frame, i64),
-        (from, is_close): (i64, bool),
-    ) -> Option<Answer> {
+    /// Takes the message that the sample waited for, of those that began at `from` or later, a Close or none:
+    /// the nearest of its length, or the nearest of all where none is as long.
+    fn take(&mut self, sample: &Sample, frame: &Frame, (from, is_close): (i64, bool)) -> Option<Answer> {
         let done = sample.done.as_ns() as i64;
         let distance = |answer: &Answer| (frame.run_ns(answer.last) - done).abs();
+        // A question passes its packets some time after it was sent.
+        let from = from.saturating_sub(TOGETHER_NS);
         let left = self.answers.iter().enumerate().skip(self.from);
         let left = left.filter(|(_, own)| own.is_close == is_close && frame.run_ns(own.first) >= from);
-        let least = left.clone().map(|(_, answer)| distance(answer)).min()?;
-        let near = left.filter(|(_, answer)| distance(answer) <= least + together);
-        let has_length = near.clone().any(|(_, answer)| is_as_long(sample, answer));
-        let mut fitting = near.filter(|(_, answer)| !has_length || is_as_long(sample, answer));
+        let has_length = left.clone().any(|(_, answer)| is_as_long(sample, answer));
+        let mut fitting = left.filter(|(_, answer)| !has_length || is_as_long(sample, answer));
         let (first, found) = fitting.next()?;
         let nearest =
             fitting.map(|(_, answer)| answer).chain([found]).min_by_key(|answer| distance(answer))?;
@@ -175,16 +167,18 @@ fn is_as_long(sample: &Sample, answer: &Answer) -> bool {
     (answer.body_bytes, answer.reply_bytes) == (sample.body_bytes, sample.reply_bytes)
 }
 
-fn settle(sample: &Sample, transaction: &mut Transaction, came: &mut Came, place: (&Frame, i64)) {
+fn settle(sample: &Sample, transaction: &mut Transaction, came: &mut Came, frame: &Frame) {
     let Some(message) = &transaction.message else { return };
     if matches!(transaction.state, TransactionState::Lossy | TransactionState::NotHttp) {
         return;
     }
     // What is not answered was sent, and that is all.
     let awaits = !sample.is_left() && is_answered(sample.outcome);
-    let asked = place.0.run_ns(transaction.request_first);
+    // On a busy machine it passes long after it was handed on.
+    let sent = sample.sent.instant().map_or(i64::MAX, |sent| sent.as_ns() as i64);
+    let asked = frame.run_ns(transaction.request_first).min(sent);
     let is_close = message.stage == SocketStage::Close;
-    let answer = if awaits { came.take(sample, place, (asked, is_close)) } else { None };
+    let answer = if awaits { came.take(sample, frame, (asked, is_close)) } else { None };
     transaction.reply_first = answer.map(|answer| answer.first);
     transaction.reply_last = answer.map(|answer| answer.last);
     transaction.body_bytes = answer.map_or(0, |answer| answer.body_bytes);
@@ -200,4 +194,61 @@ fn settle(sample: &Sample, transaction: &mut Transaction, came: &mut Came, place
 pub(crate) fn connections(capture: &Capture) -> BTreeSet<u32> {
     let of_messages = capture.transactions.iter().filter(|own| own.message.is_some());
     of_messages.map(|own| own.connection).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use farfield_base::Instant;
+    use farfield_capture::UnixNs;
+
+    const MS: u64 = 1_000_000;
+
+    /// Messages of these lengths that came so many milliseconds after the start.
+    fn came(messages: &[(u64, u64)]) -> Came {
+        let answer = |(at_ms, bytes): &(u64, u64)| {
+            let at = UnixNs(at_ms * MS);
+            Answer { first: at, last: at, body_bytes: *bytes, reply_bytes: bytes + 2, is_close: false }
+        };
+        Came { answers: messages.iter().map(answer).collect(), ..Came::default() }
+    }
+
+    fn sample(due_ms: u64, done_ms: u64, bytes: u64) -> Sample {
+        let at = |ms: u64| Instant::from_ns(ms * MS);
+        let (due, done) = (at(due_ms), at(done_ms));
+        Sample { due, done, body_bytes: bytes, reply_bytes: bytes + 2, outcome: Outcome::Ok, ..Sample::EMPTY }
+    }
+
+    fn takes(came: &mut Came, sample: &Sample) -> Option<u64> {
+        came.take(sample, &Frame::exact(0), (i64::MIN, false)).map(|answer| answer.last.0 / MS)
+    }
+
+    #[test]
+    fn a_sample_has_the_nearest_message_of_its_length() {
+        let mut came = came(&[(10, 5), (20, 7), (21, 5), (40, 5)]);
+        assert_eq!(takes(&mut came, &sample(0, 20, 5)), Some(21));
+        // The first of the length is used up, and no more than one.
+        assert_eq!(takes(&mut came, &sample(0, 23, 5)), Some(21));
+        assert_eq!(takes(&mut came, &sample(0, 41, 5)), Some(40));
+        assert_eq!(takes(&mut came, &sample(0, 42, 5)), None, "two samples found one message");
+    }
+
+    #[test]
+    fn a_message_of_another_length_is_seen_as_that() {
+        let mut came = came(&[(10, 5)]);
+        assert_eq!(takes(&mut came, &sample(0, 10, 6)), Some(10), "its lengths are compared, and differ");
+        assert_eq!(takes(&mut came, &sample(0, 11, 6)), None);
+    }
+
+    #[test]
+    fn what_was_there_when_it_was_due_is_there() {
+        let mut came = came(&[(10, 5), (20, 5), (30, 6)]);
+        let frame = Frame::exact(0);
+        assert!(!came.take_before(&sample(8, 8, 5), &frame), "it came later");
+        assert!(came.take_before(&sample(15, 15, 5), &frame));
+        assert!(came.take_before(&sample(25, 25, 5), &frame));
+        assert!(!came.take_before(&sample(26, 26, 5), &frame), "both are used up");
+        assert!(!came.take_before(&sample(40, 40, 5), &frame));
+        assert!(came.take_before(&sample(40, 40, 6), &frame));
+    }
 }
