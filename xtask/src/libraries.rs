@@ -21,9 +21,10 @@ const PACKAGES: [&str; 8] = [
 ];
 
 /// Packages with features, and sets of them that compile beside the default.
-const FEATURES: [(&[&str], &str); 3] = [
+const FEATURES: [(&[&str], &str); 4] = [
     (&["farfield-fit", "farfield-http", "farfield-traffic"], ""),
     (&["farfield-http"], "http2"),
+    (&["farfield-http"], "websocket"),
     (&["farfield-http"], "tls"),
 ];
 
