@@ -10,7 +10,7 @@ use crate::matching::{Matching, SampleCause, TransactionCause};
 use crate::run::RunRecord;
 use crate::times::{TimeKind, is_answered, is_complete};
 use farfield_base::{Instant, Sample};
-use farfield_capture::{Capture, Transaction};
+use farfield_capture::{Capture, Transaction, TransactionState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,12 +79,17 @@ pub struct Sides<'a> {
 }
 
 impl<'a> Sides<'a> {
-    /// Matched requests that are answered and complete, with their transactions.
+    /// Matched requests that are answered and complete, or that their users left in mid-reply, with their
+    /// transactions.
     pub fn complete_pairs(self) -> impl Iterator<Item = (&'a Sample, &'a Transaction)> {
         let both = self.matching.pairs.iter().map(move |pair| {
             (&self.samples[pair.sample as usize], &self.capture.transactions[pair.transaction as usize])
         });
-        both.filter(|(sample, transaction)| is_answered(sample.outcome) && is_complete(transaction))
+        let is_cut = |transaction: &Transaction| transaction.state == TransactionState::Truncated;
+        both.filter(move |(sample, transaction)| {
+            let is_whole = is_complete(transaction) || sample.is_left() && is_cut(transaction);
+            is_answered(sample.outcome) && is_whole
+        })
     }
 
     /// True if the instant is in the measured part, and in no second of it that is set aside.
@@ -117,7 +122,9 @@ pub fn errors(sides: Sides<'_>, time: TimeKind) -> TimeErrors {
             continue;
         }
         let of_packets = sides.packets_ns(time, transaction, Some(sample.due));
-        packets.extend(of_packets);
+        if !sample.is_left() || time.of_sample(sample).is_some() {
+            packets.extend(of_packets);
+        }
         let Some((sample_ns, packets_ns)) = time.of_sample(sample).zip(of_packets) else { continue };
         pairs += 1;
         let error = i128::from(sample_ns) - i128::from(packets_ns);

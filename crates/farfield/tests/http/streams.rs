@@ -181,6 +181,21 @@ fn events_agree_with_packets_in_every_version() {
     }
 }
 
+/// Streams that are open when the run ends are left, and what came of them is compared all the same.
+#[test]
+fn streams_that_are_left_open_agree_with_the_packets() {
+    if !may_build("streams_that_are_left_open_agree_with_the_packets") {
+        return;
+    }
+    let place = Place::new();
+    let server = place.serve("");
+    let words =
+        format!("{}/events/0/20 -c 10 -d 1s --warm-up 0s --capture --set capture.snap=65535", server.url);
+    let ended = place.run(&words);
+    assert_eq!(ended.summary().steady.events.expect("events").left, 10);
+    assert_eq!(compared(&agreement(&place, &ended))[0], 10);
+}
+
 /// A file of events that is of another run is found.
 #[test]
 fn another_file_of_events_is_found() {

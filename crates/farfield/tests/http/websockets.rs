@@ -4,6 +4,7 @@
 use crate::common::wan::{Wan, find, may_build};
 use crate::common::{Ended, Place, Process, poll};
 use farfield_base::{Outcome, Sample};
+use farfield_testkit::skip;
 use farfield_verify::matching::SampleCause;
 use farfield_verify::{TimeKind, Verification};
 use std::fs;
@@ -11,9 +12,15 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The Python that has wsproto.
-fn python() -> PathBuf {
-    std::env::var_os("FARFIELD_PYTHON").unwrap_or_else(|| "python3".into()).into()
+/// The Python that has wsproto, or a line that `test` is skipped.
+fn python(test: &str) -> Option<PathBuf> {
+    let program = std::env::var_os("FARFIELD_PYTHON").unwrap_or_else(|| "python3".into());
+    let found = Command::new(&program).args(["-c", "import wsproto"]).output();
+    if found.is_ok_and(|output| output.status.success()) {
+        return Some(program.into());
+    }
+    skip(test, "Python has no wsproto");
+    None
 }
 
 /// A program of these tests that serves WebSockets.
@@ -108,11 +115,12 @@ websocket = "close"
 #[test]
 fn users_talk_to_a_server_in_python() {
     let test = "users_talk_to_a_server_in_python";
-    if find(test, "python3").is_none() || !may_build(test) {
+    let Some(python) = python(test) else { return };
+    if !may_build(test) {
         return;
     }
     let place = Place::new();
-    let server = Sockets::start(&place, &python(), "server.py", &[]);
+    let server = Sockets::start(&place, &python, "server.py", &[]);
     place.write("chat.toml", CHAT);
     let url = format!("http://127.0.0.1:{}", server.port);
     let ended =
@@ -208,11 +216,9 @@ websocket = "close"
 #[test]
 fn what_a_server_does_wrong_has_a_name() {
     let test = "what_a_server_does_wrong_has_a_name";
-    if find(test, "python3").is_none() {
-        return;
-    }
+    let Some(python) = python(test) else { return };
     let place = Place::new();
-    let server = Sockets::start(&place, &python(), "server.py", &[]);
+    let server = Sockets::start(&place, &python, "server.py", &[]);
     for (path, state, outcome, says) in [
         ("/refuse", 0, Outcome::Status4xx, "status-4xx"),
         ("/plain", 0, Outcome::WebSocketRefused, "the server answers 200"),
@@ -280,7 +286,8 @@ fn what_a_server_does_wrong_has_a_name() {
 #[test]
 fn over_tls_the_upgrade_is_of_http1_whatever_else_is_spoken() {
     let test = "over_tls_the_upgrade_is_of_http1_whatever_else_is_spoken";
-    if find(test, "python3").is_none() || !may_build(test) {
+    let Some(python) = python(test) else { return };
+    if !may_build(test) {
         return;
     }
     let place = Place::new();
@@ -288,7 +295,7 @@ fn over_tls_the_upgrade_is_of_http1_whatever_else_is_spoken() {
                 -out cert.pem -days 30 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1";
     crate::common::shell(&place, line).exits(0);
     let (certificate, key) = (place.path("cert.pem"), place.path("key.pem"));
-    let server = Sockets::start(&place, &python(), "server.py", &[&certificate, &key]);
+    let server = Sockets::start(&place, &python, "server.py", &[&certificate, &key]);
     place.write("chat.toml", CHAT);
     let url = format!("https://127.0.0.1:{}", server.port);
     let words = format!(
@@ -307,12 +314,10 @@ fn over_tls_the_upgrade_is_of_http1_whatever_else_is_spoken() {
 #[test]
 fn questions_from_far_take_a_round_trip() {
     let test = "questions_from_far_take_a_round_trip";
-    if find(test, "python3").is_none() {
-        return;
-    }
+    let Some(python) = python(test) else { return };
     let place = Place::new();
     let script = place.write("server.py", include_str!("websockets/server.py"));
-    let words = [python(), script, "80".into(), place.path("far.log")];
+    let words = [python, script, "80".into(), place.path("far.log")];
     let command = words.map(|word| word.to_str().expect("a plain path").to_owned()).to_vec();
     let Some(wan) = Wan::of(test, command) else { return };
     let scenario = format!("{CHAT}\n[[network.class]]\nname = 'far'\nrtt = '60ms'\n");
