@@ -153,11 +153,6 @@ impl MessageReader {
         &self.control
     }
 
-    /// True if nothing of a frame or of a message came that is not whole yet.
-    pub fn is_between_messages(&self) -> bool {
-        self.head_bytes == 0 && self.frame.is_none() && self.message.is_none()
-    }
-
     /// Takes the next step through `bytes`: how many of them it took, and what that led to.
     ///
     /// # Errors
