@@ -138,6 +138,7 @@ fn simulation(network: NetworkPlan, document: &str, length: Duration, shards: u3
         window: Window { measure_from: Instant::ZERO, measure_to: end },
         drain_until: end,
         shards: count(shards),
+        part: farfield_base::Part::WHOLE,
     }
 }
 

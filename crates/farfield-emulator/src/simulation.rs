@@ -32,7 +32,7 @@ use crate::server::{ServerCounters, ServerPlan};
 use crate::shared::Extent;
 use crate::{ClientId, CrossCounts, Directory, LinkCounts, Packet};
 use farfield_base::random::Seed;
-use farfield_base::{Instant, LoadCounts, NetworkDrops, Opened, Sample, Tenths, Window};
+use farfield_base::{Instant, LoadCounts, NetworkDrops, Opened, Part, Sample, Tenths, Window};
 use farfield_http::tls::Sessions;
 use farfield_http::tls::model::Offer;
 use farfield_user::{EventPolicy, Flow, Plan, Policy, SessionLimits};
@@ -68,6 +68,8 @@ pub struct Simulation {
     pub drain_until: Instant,
     /// Threads.
     pub shards: NonZeroU32,
+    /// The part of the run that is simulated here, before a server of its own.
+    pub part: Part,
 }
 
 /// Why there is nothing to simulate.
@@ -79,6 +81,14 @@ pub enum SimulationError {
     /// Packets would get from clients to the server and back in no time.
     #[error("no time passes between clients and the server; give a link on every way a `delay`")]
     NoDelay,
+    /// A client would be of two parts.
+    #[error("{clients} clients cannot be dealt out over {of} parts; write a multiple of {of}")]
+    Parts {
+        /// Clients that users act on.
+        clients: u32,
+        /// Units of the run.
+        of: u32,
+    },
 }
 
 /// The result of a simulation.
@@ -149,6 +159,15 @@ fn partitions_of(clients: u32) -> u32 {
     (1..=most).rev().find(|partitions| clients.is_multiple_of(*partitions)).unwrap_or(1)
 }
 
+/// The number of partitions of a part of a run of `clients` clients, which parts must divide.
+fn partitions_of_part(clients: u32, part: Part) -> Result<u32, SimulationError> {
+    if !clients.is_multiple_of(part.of()) {
+        return Err(SimulationError::Parts { clients, of: part.of() });
+    }
+    // As many for each unit, so that all of the run's divide its clients.
+    Ok(partitions_of(clients / part.of()) * part.own().len() as u32)
+}
+
 /// Simulates from the start of the load to the end of the drain.
 pub fn simulate(simulation: &Simulation) -> Result<Simulated, SimulationError> {
     simulate_with(simulation, ())
@@ -178,7 +197,7 @@ pub fn simulate_into(
         return Err(SimulationError::NoClients);
     }
     let windows = Windows::of(network).ok_or(SimulationError::NoDelay)?;
-    let partitions = partitions_of(clients);
+    let partitions = partitions_of_part(clients, simulation.part)?;
     let directory = Arc::new(Directory::new(network));
     let partition = |number| {
         let users = simulation.users(number, partitions);
@@ -198,8 +217,9 @@ pub fn simulate_into(
 impl Simulation {
     /// The plan of the users of one partition.
     fn users(&self, partition: u32, partitions: u32) -> Plan {
+        let (worker, workers) = self.part.worker(partition, partitions);
         let share = |total: u64| {
-            total / u64::from(partitions) + u64::from(u64::from(partition) < total % u64::from(partitions))
+            total / u64::from(workers) + u64::from(u64::from(worker) < total % u64::from(workers))
         };
         Plan {
             flows: self.flows.iter().map(Flow::for_worker).collect(),
@@ -207,8 +227,8 @@ impl Simulation {
             events: self.events,
             tls: vec![self.tls.clone().map(Sessions::Modelled)],
             seed: self.seed,
-            worker: partition,
-            workers: partitions,
+            worker,
+            workers,
             window: self.window,
             requests_max: self.requests_max.map(share),
             sessions: self.sessions,

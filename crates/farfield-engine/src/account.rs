@@ -29,6 +29,7 @@ pub(crate) fn add_up(
     // A load by count is over with its last request.
     let load_over = if window.ends_by_count() { until } else { window.measure_to };
     let expected = settings.expected_arrivals(window.measure_from, load_over);
+    let expected = expected.map(|all| all * settings.part.share());
     let mut area = 0;
     for worker in finished {
         if let Some(network) = &worker.network {

@@ -2,6 +2,7 @@
 
 mod ended;
 mod result;
+mod start;
 
 use crate::beside::RunningPrograms;
 use crate::captures::Captures;
@@ -24,7 +25,7 @@ use crate::worker_report::WorkerReport;
 use crate::workers::Workers;
 use ended::{FinishedRun, ReadingsBefore};
 use farfield_base::random::Seed;
-use farfield_base::{Bytes, Duration, Instant, Window};
+use farfield_base::{Bytes, Duration, Instant, Part, Window};
 use farfield_http::tls;
 use farfield_measure::hosts::HostLabel;
 use farfield_measure::paths::PathNames;
@@ -51,9 +52,7 @@ use std::sync::mpsc::Receiver;
 use std::thread::JoinHandle;
 
 pub(crate) use result::finish;
-
-/// Time for threads that are up to get their users before the run's clock starts.
-const LEAD: Duration = Duration::from_ms(20);
+pub use start::StartError;
 
 /// Settings of a run. `P` is the plane: set up, or [prepared](PreparedPlane) and yet to be set up.
 #[derive(Debug)]
@@ -79,6 +78,10 @@ pub struct Settings<P = Plane> {
     pub plane: P,
     /// Number of worker threads.
     pub workers: NonZeroU32,
+    /// The part of the run that this process makes.
+    pub part: Part,
+    /// Wall-clock time at which the run starts, in nanoseconds since 1970; as soon as it can if absent.
+    pub start_at: Option<u64>,
     /// Processors of the generator; all that this process may use if empty.
     pub processors: Vec<usize>,
     /// Time for which users act before the measured part.
@@ -160,6 +163,9 @@ pub enum RunError {
     /// The packets of an interface cannot be captured.
     #[error(transparent)]
     Packets(#[from] CaptureError),
+    /// The time at which the run was to start is over.
+    #[error(transparent)]
+    Start(#[from] StartError),
     /// There is nothing to simulate.
     #[error(transparent)]
     Simulation(farfield_emulator::simulation::SimulationError),
@@ -216,11 +222,12 @@ pub fn run_with_clocks(
     let users = workers.make_users()?;
     let worker_count = users.len();
     let (senders, chunks, returns) = SampleSender::for_workers(worker_count);
+    start::wait(settings.start_at, stop)?;
     let machine = MachineBefore::read(server, &settings.worker_processors(), settings.plane.receive_cpu());
     let monitors = settings.monitor.as_ref().and_then(|wanted| monitored::monitors(&settings.plane, wanted));
     let threads = workers.start_threads()?;
     let (readings, segments) = (clocks(), SegmentCounts::of(&settings.plane));
-    let clock = Clock::starting_in(LEAD);
+    let clock = start::clock(settings.start_at)?;
     let before = ReadingsBefore { machine, readings, segments, start_unix_ns: clock.start_unix_ns() };
     captures.start_at(before.start_unix_ns);
     let network_watch = watch_network(&settings.plane, clock);
@@ -372,6 +379,8 @@ impl Settings<PreparedPlane> {
             sessions: self.sessions,
             plane: self.plane.set_up(directory)?,
             workers: self.workers,
+            part: self.part,
+            start_at: self.start_at,
             processors: self.processors,
             warm_up: self.warm_up,
             duration: self.duration,

@@ -220,6 +220,7 @@ fn simulation(settings: &Settings, plane: &SimulatedPlane, phases: Phases) -> Si
         window: phases.window,
         drain_until: phases.drain_until,
         shards: settings.workers,
+        part: settings.part,
     }
 }
 

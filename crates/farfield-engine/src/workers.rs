@@ -241,9 +241,10 @@ impl Workers<'_> {
         }
     }
 
-    /// The share of the users that worker `number` runs.
+    /// The share of the users that this process's worker `number` runs.
     fn plan(&self, number: u32) -> Plan {
-        let (settings, workers) = (self.settings, self.settings.workers.get());
+        let settings = self.settings;
+        let (number, workers) = settings.part.worker(number, settings.workers.get());
         let part = |max| share(max, number.into(), workers.into());
         Plan {
             flows: settings.flows.iter().map(Flow::for_worker).collect(),

@@ -16,6 +16,12 @@ impl Clock {
         Clock { start_ns: monotonic_ns() + lead.as_ns() }
     }
 
+    /// The clock, started when the wall clock has `unix_ns`, in nanoseconds since 1970, as it stands now.
+    #[must_use]
+    pub fn moved_to(self, unix_ns: u64) -> Clock {
+        Clock { start_ns: (self.start_ns + unix_ns).saturating_sub(self.start_unix_ns()) }
+    }
+
     /// The time of the run.
     pub fn now(&self) -> Instant {
         self.instant_of(monotonic_ns())

@@ -213,6 +213,7 @@ impl Parts {
     fn of(scenario: &Scenario, once: bool, load_file: &mut Load<'_>) -> Result<Parts, Mistake> {
         scenario.check_measured_part()?;
         scenario.check_events()?;
+        scenario.check_part()?;
         scenario.check_flows()?;
         scenario.check_http()?;
         scenario.check_hosts()?;

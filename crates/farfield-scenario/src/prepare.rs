@@ -12,6 +12,7 @@ use crate::inputs::{self, Inputs};
 use crate::plan::PlannedFlow;
 use crate::plan::{Parts, RunPlan};
 use crate::plane::{LaidOut, PlannedPlane};
+use crate::start_at::StartAt;
 use crate::tls::PlannedTls;
 use crate::{Scenario, ScenarioError};
 use address::AskedAt;
@@ -106,6 +107,7 @@ impl RunPlan {
         let visitors_bound =
             real.then(|| preflight::bound_visitors(flows.iter_mut().map(|flow| &mut flow.load), &secured));
         let visitors_bound = visitors_bound.flatten();
+        let (part, plane_is_real) = (scenario.run.part, real);
         let settings = Settings {
             flows,
             policy: scenario.connections.clone(),
@@ -116,7 +118,9 @@ impl RunPlan {
             requests_max: scenario.run.requests.map(Into::into),
             sessions: scenario.session_limits(),
             plane,
-            workers,
+            workers: if plane_is_real { part.workers(workers) } else { workers },
+            part,
+            start_at: scenario.run.start_at.map(StartAt::unix_ns),
             processors,
             warm_up: scenario.run.warm_up,
             duration: scenario.run.measured_part(),

@@ -13,9 +13,10 @@ use crate::network::NetworkSpec;
 use crate::note::Note;
 use crate::server::ServerSpec;
 use crate::simulated::{CaptureSpec, SimulatedSpec};
+use crate::start_at::StartAt;
 use crate::tls::TlsSpec;
 use crate::values::{Samples, Url};
-use farfield_base::{Bytes, Duration, Window};
+use farfield_base::{Bytes, Duration, Part, Window};
 use farfield_engine::{PlaneKind, Sources};
 use farfield_measure::{Threshold, VerdictLimits};
 use farfield_origin::OriginConfig;
@@ -130,6 +131,16 @@ pub struct RunSpec {
     /// Longest measured part with what is set aside. Absent: twice its length.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_max: Option<Duration>,
+    /// Part of the run that this process makes, such as 2/3.
+    #[serde(skip_serializing_if = "is_whole")]
+    pub part: Part,
+    /// Wall-clock time at which the run starts, in RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_at: Option<StartAt>,
+}
+
+fn is_whole(part: &Part) -> bool {
+    part.is_whole()
 }
 
 fn is_false(own: &bool) -> bool {
@@ -244,6 +255,8 @@ impl Default for RunSpec {
             unfinished: Unfinished::default(),
             set_aside: false,
             duration_max: None,
+            part: Part::WHOLE,
+            start_at: None,
         }
     }
 }

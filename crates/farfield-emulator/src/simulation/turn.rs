@@ -12,7 +12,7 @@ use super::window::Windows;
 use super::{Simulated, Simulation, Tap};
 use crate::transit::Crossing;
 use farfield_base::merge::by_place;
-use farfield_base::{Instant, LoadCounts, Merge, NetworkDrops, Tenths};
+use farfield_base::{Instant, LoadCounts, Merge, NetworkDrops, Part, Tenths};
 use std::convert::Infallible;
 use std::num::NonZero;
 use std::panic::resume_unwind;
@@ -74,6 +74,7 @@ struct Machine<'a, T> {
     windows: Windows,
     measure_to: Instant,
     drain_until: Instant,
+    part: Part,
     outlet: Mutex<Outlet<'a>>,
     pending: Pending,
     remote: &'a Remote,
@@ -127,6 +128,7 @@ pub(crate) fn turn<T: Tap>(
         windows,
         measure_to: simulation.window.measure_to,
         drain_until: simulation.drain_until,
+        part: simulation.part,
         outlet: Mutex::new(Outlet::new(sink)),
         pending: Pending::default(),
         remote,
@@ -243,10 +245,12 @@ impl<T: Tap> Machine<'_, T> {
         let mut boxes: smallvec::SmallVec<[MutexGuard<'_, Vec<Crossing>>; 16]> =
             boxes.iter().map(lock).collect();
         let mut other = lock(other);
-        let partitions = self.partitions.len() as u32;
+        let (_, all) = self.part.worker(0, self.partitions.len() as u32);
         for crossing in crossings.drain(..) {
             let fed = if links.side.is_beyond(&crossing.flight) {
-                let partition = crossing.shard(partitions) as usize;
+                // Packets for clients of other parts there are none: these load servers of their own.
+                let Some(partition) = self.part.own_worker(crossing.shard(all)) else { continue };
+                let partition = partition as usize;
                 boxes[partition].push(crossing);
                 partition + FIRST_PARTITION
             } else {

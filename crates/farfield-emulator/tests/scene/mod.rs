@@ -172,6 +172,7 @@ impl Scene {
             window: Window { measure_from: Instant::ZERO, measure_to: end },
             drain_until: end + self.drain,
             shards: count(self.shards),
+            part: farfield_base::Part::WHOLE,
         }
     }
 

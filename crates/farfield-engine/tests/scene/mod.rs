@@ -208,6 +208,8 @@ impl Scene {
             sessions: farfield_user::SessionLimits::default(),
             plane: Plane::Emulated(self.emulated(testbed, server).into()),
             workers: self.shards,
+            part: farfield_base::Part::WHOLE,
+            start_at: None,
             processors: self.processors.clone(),
             warm_up: Duration::from_ms(1500),
             duration: self.duration,

@@ -137,6 +137,8 @@ fn of_part(itinerary: Itinerary, settings: &Settings, address: SocketAddr) -> Se
         sessions: SessionLimits::default(),
         plane,
         workers: NonZeroU32::MIN,
+        part: farfield_base::Part::WHOLE,
+        start_at: None,
         processors: settings.processors.clone(),
         warm_up: Duration::ZERO,
         duration: LONGEST,

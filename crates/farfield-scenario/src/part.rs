@@ -1,0 +1,62 @@
+//! Parts of a run: what they cannot share, and so must not have.
+
+use crate::mistake::Mistake;
+use crate::scenario::Scenario;
+use farfield_engine::PlaneKind;
+use farfield_traffic::session::SessionSpec;
+
+impl Scenario {
+    /// Checks that a part of a run is made of what parts can have apart: users, and links of their own.
+    pub(crate) fn check_part(&self) -> Result<(), Mistake> {
+        if self.run.start_at.is_some() && self.plane == PlaneKind::Simulated {
+            let sentence = "virtual time starts when it is asked to; leave this out, or choose another plane";
+            return Err(Mistake::at("run.start-at", sentence));
+        }
+        let part = self.run.part;
+        if part.is_whole() {
+            return Ok(());
+        }
+        let refuse = |sentence: &str| Err(Mistake::at("run.part", sentence));
+        if self.run.set_aside {
+            return refuse(
+                "the parts of a run measure the same seconds: none can be set aside of one; leave `set-aside` out",
+            );
+        }
+        let around = |session: &SessionSpec| !session.set_up.is_empty() || !session.tear_down.is_empty();
+        let flows = self.flow.iter().filter_map(|flow| flow.session.as_ref());
+        if self.session.iter().chain(flows).any(around) {
+            return refuse(
+                "a session's set-up and tear-down are made once for all users: make them apart, with `farfield try`",
+            );
+        }
+        match self.plane {
+            PlaneKind::Sockets if self.target.is_none() => refuse(
+                "the parts of a run load one server, and this one would start its own; name it with `target`",
+            ),
+            PlaneKind::Emulated => refuse(
+                "parts of a run on the emulated plane would each answer for the addresses of all clients; use `plane = \
+                 \"sockets\"`, or one machine",
+            ),
+            PlaneKind::Simulated => self.check_simulated_part(),
+            PlaneKind::Sockets => Ok(()),
+        }
+    }
+
+    /// Clients of several parts share no link in virtual time either.
+    fn check_simulated_part(&self) -> Result<(), Mistake> {
+        let network = self.network.clone().unwrap_or_default();
+        let shared = [
+            ("network.shared", network.shared.is_some()),
+            ("network.topology", network.topology.is_some()),
+            ("network.cross-traffic", !network.cross_traffic.is_empty()),
+        ];
+        match shared.into_iter().find(|(_, written)| *written) {
+            None => Ok(()),
+            Some((key, _)) => {
+                let sentence = "clients of several parts would share links, and each part would have these to itself; \
+                                give clients links of their own (`network.class`), or make the run whole";
+                Err(Mistake::at(key, sentence))
+            }
+        }
+    }
+}
