@@ -13,17 +13,47 @@ use crate::credentials::words_without_credentials;
 use crate::error_code;
 use crate::outcome::Outcome;
 use crate::printable::printable;
+use serde::{Deserialize, Deserializer, Serialize};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A rule of a specification, by the words for what does not keep to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Rule {
     /// Words for the fault.
     pub wrong: &'static str,
     /// The rule's place, such as `RFC 9113 §6.5.2`; empty if the rule is a limit of the scenario's.
     pub section: &'static str,
+}
+
+/// A rule as it is read back.
+#[derive(Deserialize)]
+struct RuleText {
+    wrong: String,
+    section: String,
+}
+
+impl<'de> Deserialize<'de> for Rule {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Rule, D::Error> {
+        let RuleText { wrong, section } = RuleText::deserialize(deserializer)?;
+        Ok(Rule { wrong: kept(wrong), section: kept(section) })
+    }
+}
+
+/// The one copy of a rule's words that were read back, which stays: there are as many as there are rules.
+fn kept(words: String) -> &'static str {
+    static WORDS: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
+    let mut all = WORDS.lock().unwrap_or_else(PoisonError::into_inner);
+    match all.get(words.as_str()) {
+        Some(known) => known,
+        None => {
+            let kept: &'static str = Box::leak(words.into_boxed_str());
+            all.insert(kept);
+            kept
+        }
+    }
 }
 
 impl Rule {
@@ -43,7 +73,7 @@ impl fmt::Display for Rule {
 }
 
 /// A message that ends a stream, a session or a connection with a code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Signal {
     /// An alert of TLS.
     Alert,
@@ -74,7 +104,7 @@ impl Signal {
 }
 
 /// The end of a connection that a message comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Sender {
     /// The server.
     Server,
@@ -83,7 +113,7 @@ pub enum Sender {
 }
 
 /// Why a request failed, where more is known than its outcome.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Cause {
     /// A message that does not keep to a rule.
     Broken(Rule),
@@ -135,7 +165,7 @@ impl fmt::Display for Cause {
 }
 
 /// A cause, and what is particular to one failure.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detail {
     /// The cause.
     pub cause: Cause,

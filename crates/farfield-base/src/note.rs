@@ -10,6 +10,7 @@ use crate::cause::Detail;
 use crate::event_stats::ReplyEvent;
 use crate::outcome::Outcome;
 use crate::time::Instant;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Something that happened in a session, or in a reply.
@@ -48,7 +49,7 @@ pub struct SessionEnd {
 }
 
 /// A request that failed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionFailure {
     /// Instant at which the failure was known.
     pub at: Instant,
@@ -76,7 +77,7 @@ pub struct SessionFailure {
 }
 
 /// The beginning of a request and of its reply, as they were sent and received.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptExchange {
     /// The request; empty if none could be written.
     pub request: Box<[u8]>,

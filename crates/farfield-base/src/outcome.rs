@@ -1,5 +1,7 @@
 //! Outcomes of requests, and whose fault each is.
 
+use serde::{Deserialize, Serialize};
+
 /// Party at fault for an outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Fault {
@@ -17,7 +19,7 @@ pub enum Fault {
 }
 
 /// Outcome of a request. A closed enum, so that every report counts the same outcomes under the same names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Outcome {
     /// A complete reply with a status below 400.

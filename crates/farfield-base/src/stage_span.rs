@@ -2,9 +2,10 @@
 
 use crate::Window;
 use crate::time::{Duration, Instant};
+use serde::{Deserialize, Serialize};
 
 /// A stage on the run's clock: `[from, to)`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageSpan {
     /// Its name.
     pub name: String,

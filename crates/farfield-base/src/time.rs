@@ -5,12 +5,14 @@
 //! saturates, because a sample that is absurd must be seen in the report, not end the run.
 
 use crate::quantity::{QuantityError, quantity_serde, split, whole};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
 use std::str::FromStr;
 
 /// Nanoseconds since the start of the run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Instant(u64);
 
 /// A length of time in nanoseconds, never negative.

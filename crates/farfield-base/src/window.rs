@@ -1,10 +1,11 @@
 //! The measured part of a run: after the warm-up, before the drain.
 
 use crate::time::{Duration, Instant};
+use serde::{Deserialize, Serialize};
 
 /// The steady part of the run, `[measure_from, measure_to)`. Load ends at `measure_to` ([`Instant::MAX`] if
 /// that is not known yet).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
     /// The end of the warm-up.
     pub measure_from: Instant,

@@ -17,6 +17,7 @@ use crate::set_aside::Gate;
 use crate::sockets::PeerBook;
 use farfield_base::{Duration, Instant, Note, Opened, ReplyEvent, Sample};
 use farfield_measure::events::{EVENTS_FILE, EventsWriter};
+use farfield_measure::parts::PartLabel;
 use farfield_measure::samples::{Keep, SamplesWriteError, SamplesWriter};
 use farfield_measure::summary::SummaryContext;
 use farfield_measure::table::ParquetError;
@@ -127,6 +128,8 @@ pub(crate) struct Collector<'a> {
     pub context: SummaryContext<'a>,
     /// Thresholds that end the run once they are broken.
     pub aborts: &'a [Threshold],
+    /// The part of the run, where there are others.
+    pub part: Option<PartLabel>,
     /// Readings of monitors, once they have ended.
     pub monitored: Option<MonitorLog>,
     /// Counts by address of the server's, where connections go to several.
@@ -167,6 +170,7 @@ impl<'a> Collector<'a> {
             files,
             context,
             aborts,
+            part: None,
             monitored: None,
             peers: None,
             gate: None,
@@ -180,6 +184,11 @@ impl<'a> Collector<'a> {
             pace,
             processor: CollectorProcessor::unbound(),
         }
+    }
+
+    /// Sets the part of the run whose samples these are.
+    pub fn of_part(self, part: Option<PartLabel>) -> Collector<'a> {
+        Collector { part, ..self }
     }
 
     /// Sets the collector's processor.
@@ -305,7 +314,10 @@ impl<'a> Collector<'a> {
                 Some(gate) => gate.take(sample, &mut self.fold),
             }
         }
-        self.fold.settle();
+        // Seconds of parts add up as long as they are not settled.
+        if self.part.is_none() {
+            self.fold.settle();
+        }
         // After an error the writer only counts samples.
         if let Some(files) = &mut self.files
             && let Err(error) = files.samples.write(samples)

@@ -28,6 +28,7 @@ use farfield_base::random::Seed;
 use farfield_base::{Bytes, Duration, Instant, Part, Window};
 use farfield_http::tls;
 use farfield_measure::hosts::HostLabel;
+use farfield_measure::parts::PartLabel;
 use farfield_measure::paths::PathNames;
 use farfield_measure::samples::{Keep, RunLabel, SamplesWriter};
 use farfield_measure::states::StateNames;
@@ -80,6 +81,8 @@ pub struct Settings<P = Plane> {
     pub workers: NonZeroU32,
     /// The part of the run that this process makes.
     pub part: Part,
+    /// The scenario as all parts have it, where there are others.
+    pub shared_by_parts: Option<String>,
     /// Wall-clock time at which the run starts, in nanoseconds since 1970; as soon as it can if absent.
     pub start_at: Option<u64>,
     /// Processors of the generator; all that this process may use if empty.
@@ -380,6 +383,7 @@ impl Settings<PreparedPlane> {
             plane: self.plane.set_up(directory)?,
             workers: self.workers,
             part: self.part,
+            shared_by_parts: self.shared_by_parts,
             start_at: self.start_at,
             processors: self.processors,
             warm_up: self.warm_up,
@@ -418,6 +422,7 @@ impl Settings {
         let fold =
             self.fold(window, &self.plane.classes()).setting_aside(self.set_aside.map(|_| self.duration));
         let mut collector = Collector::new(fold, workers, summary_context(self), &self.aborts, files, pace)
+            .of_part(self.part_label())
             .on_processor(self.plane.collector_processor())
             .counting_by(self.plane.peers());
         collector.stats.plane = self.plane.kind().name().to_owned();
@@ -425,6 +430,13 @@ impl Settings {
         collector.stats.placement = self.plane.placement_in_words();
         collector.stats.warnings = self.warnings.clone();
         collector
+    }
+
+    /// The label of the part that this process makes, where there are others.
+    pub(crate) fn part_label(&self) -> Option<PartLabel> {
+        let scenario = self.shared_by_parts.clone()?;
+        let skew = self.flows.iter().map(|flow| flow.load.start_tolerance()).min().unwrap_or_default();
+        Some(PartLabel { part: self.part, scenario, skew_max: skew })
     }
 
     /// The labels of all hosts, by number; none where users ask the target alone.

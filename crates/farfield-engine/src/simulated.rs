@@ -62,7 +62,8 @@ pub(crate) fn run(
     let fold =
         settings.fold(phases.window, &classes).setting_aside(settings.set_aside.map(|_| settings.duration));
     let mut collector =
-        Collector::new(fold, 0, summary_context(settings), &settings.aborts, files, Pace::alone());
+        Collector::new(fold, 0, summary_context(settings), &settings.aborts, files, Pace::alone())
+            .of_part(settings.part_label());
     collector.stats.plane = settings.plane.kind().name().to_owned();
     collector.stats.warnings = settings.warnings.clone();
     let (remote, (batches, to_collect)) = (Remote::default(), sync_channel(BATCHES));

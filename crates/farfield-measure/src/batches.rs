@@ -20,6 +20,7 @@ mod times;
 use crate::timing::{Timing, Timings};
 use farfield_base::{Duration, Instant, Merge, Outcome, ReplyEvent, Sample};
 use interval::{NoInterval, NoIntervalReason, Series, TimeIntervals};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use times::TimeBatches;
 pub(crate) use times::{add, add_all, halve};
@@ -57,7 +58,7 @@ impl MeasuredPart {
 }
 
 /// Requests of a part of the run, by batch of time.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Batches {
     /// The beginning of the first.
     from: Instant,

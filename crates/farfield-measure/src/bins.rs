@@ -7,6 +7,7 @@
 
 use crate::quantile::Quantile;
 use farfield_base::{Duration, Merge};
+use serde::{Deserialize, Serialize};
 
 /// Sub-bins of an octave, as a power of two.
 const SUB_BITS: u32 = 6;
@@ -17,7 +18,7 @@ const HIGHEST_BIT: u32 = 46;
 const COUNT: usize = 1 + (((HIGHEST_BIT - LOWEST_BIT) as usize) << SUB_BITS);
 
 /// Dense counts, 9 KiB.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Bins {
     counts: Vec<u32>,
     any: bool,
@@ -51,7 +52,7 @@ impl Bins {
 }
 
 /// The non-empty bins, by index.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Packed(Box<[(u16, u32)]>);
 
 impl Packed {

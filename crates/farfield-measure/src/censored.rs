@@ -6,10 +6,11 @@
 use crate::histogram::Histogram;
 use crate::timing::Timing;
 use farfield_base::{Duration, Merge, Outcome, Sample};
+use serde::{Deserialize, Serialize};
 
 /// Ages of censored requests. A histogram is 304 KiB, and most runs have none of these: it is made when the
 /// first age comes.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CensoredAges(Option<Box<Histogram>>);
 
 impl CensoredAges {

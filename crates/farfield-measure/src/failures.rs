@@ -11,6 +11,7 @@ use farfield_base::{
     Cause, Instant, KeptExchange, Merge, Outcome, Sample, SessionFailure, Window, printable,
     without_credentials,
 };
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -19,15 +20,16 @@ use std::sync::Arc;
 pub const FAILURES_FILE: &str = "failures.txt";
 
 /// The failures of a run.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Failures {
     names: Vec<String>,
+    #[serde(with = "crate::pairs")]
     kinds: BTreeMap<KindKey, Counted>,
     left_out: u64,
     kept: Vec<SessionFailure>,
 }
 
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct Counted {
     /// Requests due in the measured part.
     count: u64,

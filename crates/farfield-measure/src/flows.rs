@@ -4,11 +4,12 @@
 
 use crate::fold::PhaseStats;
 use farfield_base::Window;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 farfield_base::mergeable! {
     /// Counts by flow. Those that merge are of the same flows.
-    #[derive(Debug, Clone, Default)]
+    #[derive(Debug, Clone, Default, Serialize, Deserialize)]
     pub struct Flows {
         /// Names and the numbers of requests, in order.
         flows: Vec<(String, Range<u32>)> => same,

@@ -34,6 +34,7 @@ use crate::stages::Stages;
 use crate::states::{StateNames, States};
 use crate::unanswered::Unanswered;
 use farfield_base::{Duration, HostNumber, Instant, Note, ReplyEvent, Sample, StageSpan, Tenths, Window};
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 pub use phase::{EventCounts, PhaseStats};
@@ -42,7 +43,7 @@ farfield_base::mergeable! {
     /// All that is counted of a worker's samples, or of several workers'. Folds that
     /// [merge](farfield_base::Merge) are of one window, of the same classes, states and paths, and seconds of
     /// none are settled.
-    #[derive(Debug, Clone)]
+    #[derive(Debug, Clone, Serialize, Deserialize)]
     pub struct Fold {
         window: Window => same,
         warm_up: PhaseStats,
@@ -80,7 +81,7 @@ farfield_base::mergeable! {
 
 farfield_base::mergeable! {
     /// Time that requests spent due and not done, inside the window: Little's λW, as a sum.
-    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Residence {
         /// Request-nanoseconds in the window.
         pub total_ns: u128,

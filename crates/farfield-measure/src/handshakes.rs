@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 farfield_base::mergeable! {
     /// Handshakes that were over in the measured part. Takes no histogram before the first.
-    #[derive(Debug, Clone, Default, PartialEq)]
+    #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
     pub struct Handshakes {
         times: Option<Box<Histogram>>,
         resumed: u64,

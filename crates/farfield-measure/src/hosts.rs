@@ -2,9 +2,10 @@
 
 use crate::fold::PhaseStats;
 use farfield_base::{HostNumber, Window};
+use serde::{Deserialize, Serialize};
 
 /// A host as results name it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostLabel {
     /// Its name.
     pub name: String,
@@ -14,7 +15,7 @@ pub struct HostLabel {
 
 farfield_base::mergeable! {
     /// Counts by host. Those that merge are of the same hosts.
-    #[derive(Debug, Clone, Default)]
+    #[derive(Debug, Clone, Default, Serialize, Deserialize)]
     pub struct Hosts {
         /// Labels, by number.
         labels: Vec<HostLabel> => same,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 farfield_base::mergeable! {
     /// Requests of one version that ended in a part of the run.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
     struct VersionCounts {
         requests: u64,
         /// Those of them whose body waited for the server's windows.
@@ -21,7 +21,7 @@ farfield_base::mergeable! {
 
 farfield_base::mergeable! {
     /// Requests that ended in a part of the run.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
     pub struct HttpCounts {
         /// In the order of [`SpokenVersion::ALL`].
         versions: [VersionCounts; SpokenVersion::ALL.len()] => each,

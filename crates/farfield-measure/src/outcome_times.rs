@@ -5,6 +5,7 @@
 //! of several workers [merge](OutcomeTimes::merge) in any order to the same numbers.
 
 use farfield_base::{Duration, Instant, Merge, Outcome, Sample};
+use serde::{Deserialize, Serialize};
 
 const TENTH_NS: u64 = 100_000_000;
 /// Most cells, a power of two.
@@ -13,7 +14,7 @@ const CELLS_MAX: usize = 1 << 16;
 const TENTHS_MAX: u64 = 366 * 24 * 3600 * 10;
 
 /// Ended requests by cell of time and outcome.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutcomeTimes {
     /// A cell is two to this power tenths long.
     doublings: u32,

@@ -12,10 +12,11 @@
 use crate::histogram::Histogram;
 use farfield_base::merge::each;
 use farfield_base::{Instant, Merge, Outcome, Sample, Window};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The pages of a run.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pages {
     open: BTreeMap<u32, Open>,
     /// `None` until a sample records a page.
@@ -26,7 +27,7 @@ pub struct Pages {
 
 farfield_base::mergeable! {
     /// The pages that were due in the measured part.
-    #[derive(Debug, Clone, Default, PartialEq)]
+    #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
     pub struct PageTimes {
         /// From due to the end of the last request, of pages without a failure.
         pub response: Histogram,
@@ -39,7 +40,7 @@ farfield_base::mergeable! {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 struct Open {
     due: Instant,
     last_first_byte: Instant,

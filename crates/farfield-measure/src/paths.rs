@@ -9,11 +9,12 @@ use crate::fold::PhaseStats;
 use crate::outcomes::OutcomeCounts;
 use crate::statuses::StatusCounts;
 use farfield_base::{Outcome, Sample};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The paths of the requests of a set, by the number of the request.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PathNames {
     names: Vec<String>,
     /// The place of each request's path among the names; behind them where it has none there.
@@ -84,7 +85,7 @@ pub fn without_query(target: &str) -> String {
 
 farfield_base::mergeable! {
     /// Counts of a path.
-    #[derive(Debug, Clone, PartialEq, Eq, Default)]
+    #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
     pub struct PathCount {
         /// Requests due in the measured part, by the [code](Outcome::code) of what became of them.
         pub outcomes: OutcomeCounts,
@@ -117,7 +118,7 @@ impl PathCount {
 
 farfield_base::mergeable! {
     /// The paths of a run.
-    #[derive(Debug, Clone, Default, PartialEq)]
+    #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
     pub struct Paths {
         known: Arc<PathNames> => same,
         counted: Vec<PathCount> => each,

@@ -17,7 +17,7 @@ const RUNGS: usize = EXACT as usize + ((32 - EXACT.ilog2() as usize) << SUB_BITS
 
 farfield_base::mergeable! {
     /// Requests per connection, over the whole run.
-    #[derive(Debug, Clone, PartialEq, Eq)]
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Reuse {
         /// Samples whose number is exactly the rung's.
         reached: Vec<u64> => each,

@@ -5,6 +5,7 @@
 //! a copy of the rows shares all blocks but the last, and is made in microseconds.
 
 use crate::varint;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Rows of a block: decoding one takes some microseconds.
@@ -13,7 +14,8 @@ const BLOCK: usize = 256;
 const COLUMNS_MAX: usize = 16;
 
 /// Rows of `N` columns.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(try_from = "Vec<Vec<u64>>", into = "Vec<Vec<u64>>")]
 pub(crate) struct Rows<const N: usize> {
     blocks: Vec<Arc<[u8]>>,
     /// The rows behind the last block, fewer than a block has.
@@ -65,6 +67,25 @@ impl<const N: usize> Rows<N> {
             }
             *block = encode(&rows);
         }
+    }
+}
+
+impl<const N: usize> From<Rows<N>> for Vec<Vec<u64>> {
+    fn from(rows: Rows<N>) -> Vec<Vec<u64>> {
+        rows.iter().map(|row| row.to_vec()).collect()
+    }
+}
+
+impl<const N: usize> TryFrom<Vec<Vec<u64>>> for Rows<N> {
+    type Error = String;
+
+    fn try_from(rows: Vec<Vec<u64>>) -> Result<Rows<N>, String> {
+        let mut read = Rows::default();
+        for row in rows {
+            let columns = row.len();
+            read.push(row.try_into().map_err(|_| format!("a row of {columns} numbers in place of {N}"))?);
+        }
+        Ok(read)
     }
 }
 

@@ -76,7 +76,7 @@ pub struct SeriesRow {
 }
 
 /// The series of one worker, or of several merged.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Series {
     /// The seconds that are settled, from the first on.
     settled: Rows<NUMBERS>,
@@ -106,7 +106,7 @@ impl SeriesRows {
 }
 
 farfield_base::mergeable! {
-    #[derive(Debug, Clone, Default)]
+    #[derive(Debug, Clone, Default, Serialize, Deserialize)]
     struct Second {
         offered: u64,
         sent: u64,
@@ -122,7 +122,7 @@ farfield_base::mergeable! {
 }
 
 /// A second whose response times are still counted densely.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Open {
     second: usize,
     bins: Bins,

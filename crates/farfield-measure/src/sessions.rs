@@ -6,11 +6,12 @@
 
 use crate::histogram::Histogram;
 use farfield_base::{Duration, SessionBegin, SessionEnd, Window};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 farfield_base::mergeable! {
     /// The sessions of a run.
-    #[derive(Debug, Clone, Default, PartialEq)]
+    #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
     pub struct Sessions {
         names: Vec<String> => same,
         begun: u64,
@@ -23,7 +24,7 @@ farfield_base::mergeable! {
 
 farfield_base::mergeable! {
     /// Sessions of the whole run, the warm-up included.
-    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
     pub struct WholeRun {
         /// Sessions that began.
         pub begun: u64,

@@ -51,7 +51,7 @@ impl Disturbance {
 
 farfield_base::mergeable! {
     /// Seconds that are set aside, and what was due in them.
-    #[derive(Debug, Clone, PartialEq)]
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
     pub struct SetAside {
         /// The beginning of the measured part, and of its first second.
         from: Instant => same,

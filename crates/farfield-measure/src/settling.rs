@@ -36,7 +36,7 @@ const BEGINNING: usize = 2;
 const END: usize = 4;
 
 /// Response times by the time at which requests were due, over the whole load.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Settling {
     /// A stretch is two to this power nanoseconds.
     length_bits: u32,

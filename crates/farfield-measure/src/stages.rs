@@ -6,10 +6,11 @@
 use crate::batches::MeasuredPart;
 use crate::fold::PhaseStats;
 use farfield_base::{Duration, Instant, ReplyEvent, Sample, StageSpan, Window};
+use serde::{Deserialize, Serialize};
 
 farfield_base::mergeable! {
     /// Counts by stage. Those that merge are of the same stages.
-    #[derive(Debug, Clone, Default)]
+    #[derive(Debug, Clone, Default, Serialize, Deserialize)]
     pub struct Stages {
         /// In order, none of them overlapping.
         spans: Vec<StageSpan> => same,

@@ -13,9 +13,10 @@ use crate::outcomes::OutcomeCounts;
 use crate::statuses::StatusCounts;
 use crate::timing::Timing;
 use farfield_base::{Instant, Outcome, Sample};
+use serde::{Deserialize, Serialize};
 
 /// The names of states, by number, and the requests that are theirs.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct StateNames {
     names: Vec<String>,
     /// Rows of states: the number of the request of the first, and how many there are.
@@ -56,7 +57,7 @@ impl From<Vec<String>> for StateNames {
 
 farfield_base::mergeable! {
     /// The states of a run.
-    #[derive(Debug, Clone, Default, PartialEq)]
+    #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
     pub struct States {
         names: StateNames => same,
         /// The beginning of the measured part.
@@ -69,7 +70,7 @@ farfield_base::mergeable! {
 
 farfield_base::mergeable! {
     /// Statistics of a state.
-    #[derive(Debug, Clone, PartialEq)]
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
     pub struct StateCount {
         /// Requests due in the measured part, by the [code](Outcome::code) of what became of them.
         pub outcomes: OutcomeCounts,

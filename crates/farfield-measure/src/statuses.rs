@@ -2,10 +2,11 @@
 //! they do among those completed: the status of one that was cut off says nothing.
 
 use farfield_base::{Merge, Sample};
+use serde::{Deserialize, Serialize};
 
 /// The number of replies by their status code, in the order of the codes. A reply's status has three digits,
 /// so that there are a thousand at most.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct StatusCounts(Vec<(u16, u64)>);
 
 impl StatusCounts {

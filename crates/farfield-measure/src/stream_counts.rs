@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 farfield_base::mergeable! {
     /// Counts of one part of a run.
-    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
     pub struct StreamCounts {
         /// Replies that are streams of events, of requests that were on their way at some time in this part.
         pub streams: u64,

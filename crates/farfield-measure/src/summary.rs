@@ -33,6 +33,7 @@ use crate::failures::FAILURES_FILE;
 use crate::fold::Fold;
 use crate::handshakes::HandshakesSummary;
 use crate::http::{Http2Summary, HttpSummary};
+use crate::parts::PartOfRun;
 use crate::reuse::ReuseClass;
 use crate::set_aside::SetAsideSummary;
 use crate::settling::SettlingSummary;
@@ -290,6 +291,9 @@ pub struct Summary {
     pub captures: Vec<CaptureStats>,
     /// The file in the run directory with a row for each second; null if there is none.
     pub series_file: Option<String>,
+    /// The parts of a run that several processes made; empty for one that was made by one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<PartOfRun>,
     /// Warnings for the reader, one sentence each.
     pub warnings: Vec<String>,
 }
@@ -383,6 +387,7 @@ impl Summary {
             clock: stats.clock,
             captures: stats.captures.clone(),
             series_file: context.series_file.map(str::to_owned),
+            parts: Vec::new(),
             warnings: warnings::warnings(fold, stats, &verdict, until),
             verdict,
         }

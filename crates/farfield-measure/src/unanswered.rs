@@ -6,12 +6,13 @@
 //! merge in any order.
 
 use farfield_base::{Fault, Instant, Merge, Outcome, Sample};
+use serde::{Deserialize, Serialize};
 
 /// Due times kept.
 const KEPT: usize = 8;
 
 /// The latest due times of requests that were not answered.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unanswered {
     /// End of the last of all of them; the start of the run if there are none.
     pub until: Instant,

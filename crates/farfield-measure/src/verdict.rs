@@ -37,7 +37,7 @@ use crate::engine_stats::{Arrivals, EngineStats};
 use crate::fold::Fold;
 use crate::summary::SummaryContext;
 use advice::RunView;
-use farfield_base::{Instant, Outcome};
+use farfield_base::{Duration, Instant, Outcome};
 use machine::{BUSY, STEAL, THROTTLED};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -183,6 +183,33 @@ impl Verdict {
         self.valid = false;
         let check = Check::at_most(name, what, 1.0, 0.0, Unit::Count).noted(Some(why));
         self.checks.push(check.advised(|| advice.to_owned()));
+    }
+
+    /// Adds a check on the parts of a run: how many things were found, and how many there may be.
+    pub(crate) fn add_counted(
+        &mut self,
+        name: &str,
+        what: &str,
+        (found, most): (f64, f64),
+        note: Option<String>,
+        advice: &str,
+    ) {
+        self.add(Check::at_most(name, what, found, most, Unit::Count).noted(note), advice);
+    }
+
+    /// Adds the check that parts started together.
+    pub(crate) fn add_skew(&mut self, skew: Duration, most: Duration, advice: &str) {
+        let what =
+            "The parts of the run started together, by their wall clocks, as closely as the load needs it.";
+        let (skew, most) = (skew.as_ns() as f64, most.as_ns() as f64);
+        self.add(Check::at_most("start-skew", what, skew, most, Unit::Ns), advice);
+    }
+
+    fn add(&mut self, check: Check, advice: &str) {
+        self.valid &= check.state != CheckState::Failed;
+        let check =
+            if check.state == CheckState::Failed { check.advised(|| advice.to_owned()) } else { check };
+        self.checks.push(check);
     }
 
     /// The checks that failed.

@@ -1,11 +1,28 @@
 //! Parts of a run: what they cannot share, and so must not have.
 
 use crate::mistake::Mistake;
-use crate::scenario::Scenario;
+use crate::scenario::{OutputSpec, Scenario};
+use farfield_base::Part;
 use farfield_engine::PlaneKind;
 use farfield_traffic::session::SessionSpec;
+use std::num::NonZeroU32;
 
 impl Scenario {
+    /// The scenario as TOML without what may differ between the parts of a run: which part it is, when it starts,
+    /// its name, files, workers and processors.
+    pub(crate) fn shared_by_parts(&self) -> String {
+        let mut shared = self.clone();
+        (shared.run.part, shared.run.start_at) = (Part::WHOLE, None);
+        (shared.name, shared.note) = (Scenario::default().name, None);
+        shared.output = OutputSpec::default();
+        (shared.sockets.workers, shared.sockets.processors) = (None, Vec::new());
+        shared.sockets.sources = None;
+        if let Some(network) = &mut shared.network {
+            (network.shards, network.processors) = (NonZeroU32::MIN, Vec::new());
+        }
+        shared.to_toml()
+    }
+
     /// Checks that a part of a run is made of what parts can have apart: users, and links of their own.
     pub(crate) fn check_part(&self) -> Result<(), Mistake> {
         if self.run.start_at.is_some() && self.plane == PlaneKind::Simulated {

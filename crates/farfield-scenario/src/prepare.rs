@@ -120,6 +120,7 @@ impl RunPlan {
             plane,
             workers: if plane_is_real { part.workers(workers) } else { workers },
             part,
+            shared_by_parts: (!part.is_whole()).then(|| scenario.shared_by_parts()),
             start_at: scenario.run.start_at.map(StartAt::unix_ns),
             processors,
             warm_up: scenario.run.warm_up,

@@ -127,6 +127,17 @@ impl ArrivalProcess {
         &self.stages
     }
 
+    /// True if nothing but stages makes one instant another than the next: arrivals are Poisson, at
+    /// one rate or at that of a stage.
+    pub(crate) fn is_steady(&self) -> bool {
+        match &self.process {
+            Process::Curve { curve, spacing: Spacing::Poisson, gaps: None } => {
+                curve.is_steady() || !self.stages.is_empty()
+            }
+            _ => false,
+        }
+    }
+
     /// The arrivals from the start of the run on, with `stream` for what is random about them. They end where
     /// the schedule or the file does, if it is not repeated.
     pub fn start(&self, stream: Stream) -> Arrivals {

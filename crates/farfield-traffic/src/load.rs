@@ -216,6 +216,25 @@ impl LoadModel {
         }
     }
 
+    /// Time by which those who make parts of the load may start after one another, for their sum to be the
+    /// load still: a hundredth of its shortest stage, 100 ms at most, where users and arrivals depend on
+    /// nothing else than a rate; a millisecond where arrivals have instants or bursts of their own.
+    pub fn start_tolerance(&self) -> Duration {
+        const STEADY: Duration = Duration::from_ms(100);
+        const BURSTS: Duration = Duration::from_ms(1);
+        let shape =
+            match self {
+                LoadModel::Closed { .. } => STEADY,
+                LoadModel::Open { arrivals, .. } | LoadModel::Hybrid { arrivals, .. } => {
+                    if arrivals.is_steady() { STEADY } else { BURSTS }
+                }
+                // Attempts are paced over all descriptors.
+                LoadModel::Overload(_) => BURSTS,
+            };
+        let shortest = self.stages().iter().map(|stage| stage.to.since(stage.from)).min();
+        shortest.map_or(shape, |stage| STEADY.min(Duration::from_ns(stage.as_ns() / 100)))
+    }
+
     /// The limit of users at once, if there is one.
     pub fn users_max(&self) -> Option<NonZeroU32> {
         match self {

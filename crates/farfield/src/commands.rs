@@ -11,6 +11,7 @@ pub mod export;
 pub mod fit;
 pub mod generate;
 pub mod import;
+pub mod merge;
 mod observe;
 pub mod once;
 mod passed;

@@ -10,6 +10,7 @@ pub mod fit;
 pub mod heading;
 pub mod import;
 pub mod keys;
+pub mod merge;
 pub mod path;
 pub mod record;
 pub mod report;
@@ -68,6 +69,8 @@ pub enum Command {
     Runs(compare::RunsFlags),
     /// Show runs in a browser, write scenarios, and start and stop runs.
     Ui(ui::UiFlags),
+    /// Make one run of the parts that several processes made.
+    Merge(merge::MergeFlags),
     /// Compare the samples of a run with the packets of a capture.
     Verify(VerifyFlags),
     /// Show what this machine allows, and how to allow more.

@@ -4,6 +4,7 @@ use crate::collector::{Collector, HISTOGRAMS, Progress, SERIES};
 use crate::monitored::MONITORS;
 use crate::run_directory::{RunDirectory, RunDirectoryError};
 use farfield_base::{Duration, Instant};
+use farfield_measure::parts::{PART_FILE, PartResult};
 use farfield_measure::{Summary, connections, hlog, series};
 
 /// Judges the run and writes its files. A run with missing files is invalid: a later reader of the directory
@@ -51,6 +52,22 @@ fn leave_monitors(directory: &RunDirectory, collector: &Collector<'_>) -> Result
     directory.replace(MONITORS, &parquet)
 }
 
+/// Writes what the run of several parts is made from, where this is one of them.
+fn leave_part(
+    directory: &RunDirectory,
+    collector: &Collector<'_>,
+    summary: &Summary,
+    until: Instant,
+) -> Result<(), RunDirectoryError> {
+    let Some(label) = collector.part.clone() else { return Ok(()) };
+    let counted = (&collector.fold, &collector.stats);
+    let mut packed = Vec::new();
+    PartResult::new(label, collector.context, counted, until, &summary.verdict)
+        .write(&mut packed)
+        .map_err(|error| directory.refused(PART_FILE, error))?;
+    directory.replace(PART_FILE, &packed)
+}
+
 const RESULTS_WRITTEN: &str = "The result could be written into the run directory.";
 
 fn leave_files(
@@ -61,6 +78,7 @@ fn leave_files(
     started: u64,
 ) -> Result<(), RunDirectoryError> {
     directory.replace("summary.json", summary.to_json().as_bytes())?;
+    leave_part(directory, collector, summary, until)?;
     directory.write_failures(&collector.fold)?;
     let rows = collector.fold.series().copy(&collector.stats.connections_open, &|| {});
     let mut parquet = Vec::new();

@@ -209,6 +209,7 @@ impl Scene {
             plane: Plane::Emulated(self.emulated(testbed, server).into()),
             workers: self.shards,
             part: farfield_base::Part::WHOLE,
+            shared_by_parts: None,
             start_at: None,
             processors: self.processors.clone(),
             warm_up: Duration::from_ms(1500),

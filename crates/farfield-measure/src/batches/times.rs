@@ -6,6 +6,7 @@
 //! they are depends on the set of times alone, not on their order or grouping.
 
 use farfield_base::Merge;
+use serde::{Deserialize, Serialize};
 
 /// Bins that hold anything.
 const BINS_MAX: usize = 128;
@@ -20,7 +21,7 @@ const FINEST: usize = 1 + (((HIGHEST_BIT - LOWEST_BIT) as usize) << SUB_BITS);
 const NONE: u16 = u16::MAX;
 
 /// Times of one kind, by batch.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TimeBatches {
     /// Neighbouring bins are joined so often.
     joined: u32,
@@ -32,7 +33,7 @@ pub struct TimeBatches {
     sums_ns: Vec<u64>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Bin {
     index: u16,
     /// Times in each batch, up to the last that is not zero.

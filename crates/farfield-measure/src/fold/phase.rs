@@ -10,10 +10,11 @@ use crate::statuses::StatusCounts;
 use crate::stream_counts::StreamCounts;
 use crate::timing::{Timing, Timings};
 use farfield_base::{Duration, Instant, Outcome, ReplyEvent, Sample, Stamp, Window};
+use serde::{Deserialize, Serialize};
 
 farfield_base::mergeable! {
     /// Events of one phase, each counted if it happened in that phase.
-    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
     pub struct EventCounts {
         /// Requests due.
         pub offered: u64,
@@ -40,7 +41,7 @@ farfield_base::mergeable! {
 
 farfield_base::mergeable! {
     /// Statistics of one phase of the run.
-    #[derive(Debug, Clone, Default, PartialEq)]
+    #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
     pub struct PhaseStats {
         /// Times of the successful requests due in this part; connect times of all their connections.
         pub times: Timings<Histogram>,

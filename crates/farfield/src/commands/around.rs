@@ -138,6 +138,7 @@ fn of_part(itinerary: Itinerary, settings: &Settings, address: SocketAddr) -> Se
         plane,
         workers: NonZeroU32::MIN,
         part: farfield_base::Part::WHOLE,
+        shared_by_parts: None,
         start_at: None,
         processors: settings.processors.clone(),
         warm_up: Duration::ZERO,

@@ -199,7 +199,7 @@ pub fn drive(mut plan: RunPlan, watch: Watch) -> Result<Done, Problem> {
 const SAMPLES_OF_PAGE: u64 = 500_000;
 
 /// Writes the page of the run, which is made of its directory alone. Without it the result is still whole.
-fn write_page(results: &RunDirectory) {
+pub(super) fn write_page(results: &RunDirectory) {
     let page = farfield_report::RunDirectory::open(results.path()).map_err(|error| error.to_string());
     let page = page.map(|run| farfield_report::page::render_within(&run, SAMPLES_OF_PAGE));
     let written = page

@@ -1,0 +1,347 @@
+//! Parts of a run: what each leaves beside its files, and the run that they are together.
+//!
+//! Histograms, series and counts add up, so that the figures of the whole are those of a run that was never
+//! divided, percentiles among them; nothing is averaged. The verdict is given twice: on the sum, and by each
+//! part on itself, since what a machine lacked is known to its part alone. A part that is missing, that was
+//! invalid or that started with too much skew makes the run invalid.
+
+mod sum;
+#[cfg(test)]
+mod tests;
+
+use crate::engine_stats::EngineStats;
+use crate::fold::Fold;
+use crate::summary::{Heading, Summary, SummaryContext};
+use crate::threshold::Threshold;
+use crate::verdict::{Verdict, VerdictLimits};
+use farfield_base::{Duration, Instant, Merge, Part};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::io::{self, Read, Write};
+
+/// The file of a part in its run directory.
+pub const PART_FILE: &str = "part.json.zst";
+/// The version of that file. Parts are made by one farfield, and others are refused.
+const VERSION: u32 = 1;
+/// Bytes of the file that are read at most, unpacked: a week of a run with a hundred classes.
+const BYTES_MAX: u64 = 2 << 30;
+/// The level of compression: the file is written once, at the end of a run.
+const LEVEL: i32 = 3;
+
+/// What the parts of a run have in common, and which of them this is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PartLabel {
+    /// The part.
+    pub part: Part,
+    /// The resolved scenario, without what may differ between parts.
+    pub scenario: String,
+    /// Time by which the parts' starts may differ: the load's shortest feature allows no more.
+    pub skew_max: Duration,
+}
+
+/// The result of a part.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct PartResult {
+    version: u32,
+    label: PartLabel,
+    heading: Heading,
+    limits: VerdictLimits,
+    thresholds: Vec<Threshold>,
+    until: Instant,
+    verdict: Verdict,
+    stats: EngineStats,
+    fold: Fold,
+}
+
+/// Why a part cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum PartError {
+    /// The file cannot be read, or is no part's.
+    #[error("{PART_FILE} cannot be read: {0}")]
+    Io(#[from] io::Error),
+    /// It is of another version.
+    #[error(
+        "{PART_FILE} is of version {found}, and this farfield reads {VERSION}: merge with the farfield that ran the parts"
+    )]
+    Version {
+        /// Its version.
+        found: u32,
+    },
+}
+
+/// Why results are not the parts of one run.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum PartsError {
+    /// There are none.
+    #[error("there are no parts")]
+    Nothing,
+    /// Two are of different runs.
+    #[error("{first} and {other} are of different runs: {what}")]
+    Differ {
+        /// The first of all.
+        first: String,
+        /// The one that differs from it.
+        other: String,
+        /// How.
+        what: String,
+    },
+    /// A unit is in two of them.
+    #[error("{first} and {other} both have {unit}: a part of a run is counted once")]
+    Twice {
+        /// The one that has it.
+        first: String,
+        /// The other.
+        other: String,
+        /// The unit, as a part.
+        unit: Part,
+    },
+}
+
+/// One part, in the summary of the whole.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PartOfRun {
+    /// The part: `2/3`, or `3..5/16`.
+    pub part: String,
+    /// Its run directory.
+    pub directory: String,
+    /// True if its own verdict was that it is valid.
+    pub valid: bool,
+    /// Requests that were due in its measured part.
+    pub requests: u64,
+    /// Nanoseconds by which it started after the first, by the machines' wall clocks; null in virtual time.
+    pub skew_ns: Option<u64>,
+}
+
+impl PartResult {
+    /// The result of the part of `label`.
+    pub fn new(
+        label: PartLabel,
+        context: SummaryContext<'_>,
+        (fold, stats): (&Fold, &EngineStats),
+        until: Instant,
+        verdict: &Verdict,
+    ) -> PartResult {
+        PartResult {
+            version: VERSION,
+            label,
+            heading: context.heading.clone(),
+            limits: context.limits.clone(),
+            thresholds: context.thresholds.to_vec(),
+            until,
+            verdict: verdict.clone(),
+            stats: stats.clone(),
+            fold: fold.clone(),
+        }
+    }
+
+    /// Reads what [`PartResult::write`] wrote.
+    pub fn read(from: impl Read) -> Result<PartResult, PartError> {
+        #[derive(Deserialize)]
+        struct Version {
+            version: u32,
+        }
+        let mut text = Vec::new();
+        zstd::Decoder::new(from)?.take(BYTES_MAX + 1).read_to_end(&mut text)?;
+        if text.len() as u64 > BYTES_MAX {
+            return Err(io::Error::other("it is too long").into());
+        }
+        let Version { version: found } = serde_json::from_slice(&text).map_err(io::Error::from)?;
+        if found != VERSION {
+            return Err(PartError::Version { found });
+        }
+        Ok(serde_json::from_slice(&text).map_err(io::Error::from)?)
+    }
+
+    /// Writes the result, compressed.
+    pub fn write(&self, to: impl Write) -> io::Result<()> {
+        let mut packed = zstd::Encoder::new(to, LEVEL)?;
+        serde_json::to_writer(&mut packed, self)?;
+        packed.finish().map(drop)
+    }
+
+    /// The part that it is of.
+    pub fn part(&self) -> Part {
+        self.label.part
+    }
+
+    /// The scenario that all parts have in common.
+    pub fn scenario(&self) -> &str {
+        &self.label.scenario
+    }
+
+    fn requests(&self) -> u64 {
+        self.fold.steady().requests()
+    }
+
+    fn start_unix_ns(&self) -> Option<u64> {
+        self.stats.clock.map(|clock| clock.start_unix_ns)
+    }
+}
+
+/// The run that parts are together.
+#[derive(Debug, Clone)]
+pub struct PartsSum {
+    heading: Heading,
+    limits: VerdictLimits,
+    thresholds: Vec<Threshold>,
+    /// All counts.
+    pub fold: Fold,
+    /// The engines' statistics.
+    pub stats: EngineStats,
+    /// The end of what was measured.
+    pub until: Instant,
+    /// The parts, in the order of their units.
+    pub parts: Vec<PartOfRun>,
+    started_unix_ns: Option<u64>,
+    missing: Vec<Part>,
+    invalid: Vec<String>,
+    skew_max: Duration,
+}
+
+impl PartsSum {
+    /// The sum of `parts`, each with the name of its directory.
+    ///
+    /// # Errors
+    /// If they are not of one run, or one of them is there twice.
+    pub fn of(mut parts: Vec<(String, PartResult)>) -> Result<PartsSum, PartsError> {
+        parts.sort_by_key(|(_, result)| result.part().own().start);
+        let Some(((_, first), rest)) = parts.split_first() else { return Err(PartsError::Nothing) };
+        check_apart(&parts)?;
+        let (mut fold, mut stats) = (first.fold.clone(), first.stats.clone());
+        for (_, result) in rest {
+            fold.merge(&result.fold);
+            sum::add(&mut stats, &result.stats);
+        }
+        sum::forget_machines(&mut stats, &parts);
+        let start = parts.iter().filter_map(|(_, result)| result.start_unix_ns()).min();
+        let row = |(directory, result): &(String, PartResult)| PartOfRun {
+            part: result.part().to_string(),
+            directory: directory.clone(),
+            valid: result.verdict.valid,
+            requests: result.requests(),
+            skew_ns: result.start_unix_ns().zip(start).map(|(own, first)| own - first),
+        };
+        Ok(PartsSum {
+            heading: first.heading.clone(),
+            limits: first.limits.clone(),
+            thresholds: first.thresholds.clone(),
+            until: parts.iter().map(|(_, result)| result.until).max().unwrap_or_default(),
+            started_unix_ns: start,
+            missing: missing(&parts),
+            invalid: parts.iter().filter_map(invalid).collect(),
+            skew_max: first.label.skew_max,
+            parts: parts.iter().map(row).collect(),
+            fold,
+            stats,
+        })
+    }
+
+    /// The summary of the run, with a verdict on the sum and on the parts.
+    pub fn summary(&self, series_file: Option<&str>) -> Summary {
+        let context = SummaryContext {
+            heading: &self.heading,
+            limits: &self.limits,
+            thresholds: &self.thresholds,
+            series_file,
+        };
+        let mut summary = Summary::new(context, &self.fold, &self.stats, self.until);
+        self.judge(&mut summary.verdict);
+        summary.parts.clone_from(&self.parts);
+        summary
+    }
+
+    /// Wall-clock time of the first start, in seconds since 1970; 0 in virtual time.
+    pub fn started_unix_s(&self) -> u64 {
+        self.started_unix_ns.unwrap_or_default() / 1_000_000_000
+    }
+
+    /// The largest distance between the starts of two parts; `None` in virtual time.
+    fn skew(&self) -> Option<Duration> {
+        self.parts.iter().filter_map(|part| part.skew_ns).max().map(Duration::from_ns)
+    }
+
+    fn judge(&self, verdict: &mut Verdict) {
+        let missing: Vec<String> = self.missing.iter().map(|part| format!("{part} is missing")).collect();
+        let wrong: Vec<String> = missing.into_iter().chain(self.invalid.iter().cloned()).collect();
+        verdict.add_counted(
+            "parts",
+            "Every part of the run is there, and valid by itself.",
+            (wrong.len() as f64, 0.0),
+            (!wrong.is_empty()).then(|| wrong.join("; ")),
+            "run what is missing again with the others: a part that is made later loads another server",
+        );
+        if let Some(skew) = self.skew().filter(|_| self.parts.len() > 1) {
+            verdict.add_skew(
+                skew,
+                self.skew_max,
+                "give all parts one `--start-at`, and set the clocks of the machines (NTP)",
+            );
+        }
+    }
+}
+
+/// Units that none of `parts` has, each run of them as one part.
+fn missing(parts: &[(String, PartResult)]) -> Vec<Part> {
+    let of = parts[0].1.part().of();
+    let mut missing = Vec::new();
+    let mut next = 0;
+    for own in parts.iter().map(|(_, result)| result.part().own()).chain(std::iter::once(of..of)) {
+        if next < own.start {
+            missing.extend(Part::units(next + 1, own.start, of));
+        }
+        next = own.end;
+    }
+    missing
+}
+
+/// The part and its first cause, if it was invalid by itself.
+fn invalid((directory, result): &(String, PartResult)) -> Option<String> {
+    let cause = result.verdict.first_cause()?;
+    let note = cause.note.as_ref().map_or(String::new(), |note| format!(" ({note})"));
+    Some(format!("{} in {directory} is invalid: {}{note}", result.part(), cause.name))
+}
+
+/// Checks that parts, in the order of their units, are of one run, and none is there twice.
+fn check_apart(parts: &[(String, PartResult)]) -> Result<(), PartsError> {
+    let (first, of_first) = &parts[0];
+    for (other, result) in &parts[1..] {
+        let differ = |what| Err(PartsError::Differ { first: first.clone(), other: other.clone(), what });
+        let (own, others) = (of_first, result);
+        if own.part().of() != others.part().of() {
+            return differ(format!("{} and {}", own.part(), others.part()));
+        }
+        if own.heading.farfield != others.heading.farfield {
+            return differ(format!("farfield {} and {}", own.heading.farfield, others.heading.farfield));
+        }
+        if own.scenario() != others.scenario() {
+            return differ(first_difference(own.scenario(), others.scenario()));
+        }
+        if own.fold.window() != others.fold.window() {
+            return differ("their measured parts differ".to_owned());
+        }
+    }
+    for pair in parts.windows(2) {
+        let ((first, own), (other, next)) = (&pair[0], &pair[1]);
+        if next.part().own().start < own.part().own().end {
+            let (unit, of) = (next.part().own().start + 1, own.part().of());
+            let unit = Part::new(unit, of).unwrap_or_default();
+            return Err(PartsError::Twice { first: first.clone(), other: other.clone(), unit });
+        }
+    }
+    Ok(())
+}
+
+/// The first line in which two scenarios differ, as both have it.
+fn first_difference(one: &str, other: &str) -> String {
+    let (mut lines, mut others) = (one.lines(), other.lines());
+    loop {
+        match (lines.next(), others.next()) {
+            (Some(line), Some(other)) if line == other => {}
+            (line, other) => {
+                let shown =
+                    |line: Option<&str>| line.map_or("nothing".to_owned(), |line| format!("`{line}`"));
+                return format!("{} and {}", shown(line), shown(other));
+            }
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! `farfield merge`: the run that several parts are together.
+
+use super::report;
+use super::run::{new_directory, write_page};
+use crate::exit::Exit;
+use crate::flags::{Format, merge::MergeFlags};
+use crate::output;
+use crate::problem::Problem;
+use farfield_engine::{MergeError, PartsOfRun, RunDirectory};
+
+/// Merges the parts in the directories that the flags name, and prints the run's result.
+pub fn merge(flags: &MergeFlags) -> Result<Exit, Problem> {
+    let parts = PartsOfRun::read(&flags.directories).map_err(Problem::usage)?;
+    let created = match &flags.out {
+        Some(out) => RunDirectory::create(out),
+        None => new_directory("merged"),
+    };
+    let created = created.map_err(Problem::failed)?;
+    let summary = parts.write(&created).map_err(|error| match error {
+        MergeError::Unreadable { .. } => Problem::usage(error),
+        error => Problem::failed(error),
+    })?;
+    write_page(&created);
+    match flags.format {
+        Format::Text => output::put_coloured(&report::shown(&summary, created.path()))?,
+        Format::Json => output::put(&summary.to_json())?,
+    }
+    Ok(Exit::of_run(&summary, false, false))
+}
