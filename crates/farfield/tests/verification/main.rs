@@ -7,6 +7,7 @@ mod accuracy;
 mod captures;
 mod flows;
 mod http2;
+mod parts;
 mod planes;
 mod planted;
 mod rebuilt;

@@ -1,0 +1,196 @@
+//! Parts of a run, and the run that they are together: in virtual time figure by figure and sample by sample
+//! that of one process, on sockets by the log of nginx.
+
+use crate::common::nginx::Nginx;
+use crate::common::wan::find;
+use crate::common::{CALM, Ended, Place, poll};
+use farfield_base::Sample;
+use farfield_measure::Summary;
+use farfield_measure::verdict::CheckState;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use std::time::{Duration, SystemTime};
+
+/// A scenario with something in each corner of a summary: classes, states with a check that fails, stages.
+const SCENARIO: &str = r#"
+plane = "simulated"
+thresholds = ["p99<1s", "p99(connect){up}<1s"]
+[run]
+duration = "3500ms"
+warm-up = "500ms"
+[network]
+clients = 840
+[[network.class]]
+name = "near"
+share = 0.5
+rtt = "30ms"
+[[network.class]]
+name = "far"
+share = 0.5
+rtt = "120ms"
+down = { rate = "1Mbit" }
+[load]
+model = "hybrid"
+stages = [{ name = "up", for = "2s", to = "300/s" }, { name = "down", for = "2s", to = "0/s" }]
+think = { distribution = "exponential", mean = "200ms" }
+[[session.state]]
+name = "home"
+path = "/home"
+[[session.state]]
+name = "leaf"
+path = "/leaf"
+check = { contains = "no such words" }
+[simulated]
+workers = 100000
+service-time = "2ms"
+"#;
+
+/// The run of `parts`, each in a process of its own, in `directory`.
+fn merged(place: &Place, parts: &[&str], directory: &str) -> Ended {
+    let names: Vec<String> = parts.iter().map(|part| part.replace('/', "-of-")).collect();
+    for (part, name) in parts.iter().zip(&names) {
+        place.farfield(&format!("run s.toml --part {part} -q -o {name}"));
+    }
+    let ended = place.farfield(&format!("merge {} -o {directory}", names.join(" ")));
+    Ended { directory: place.path(directory), ..ended }
+}
+
+/// All of a summary but what says which process made it, and when.
+fn figures(summary: &Summary) -> Value {
+    let mut value: Value = serde_json::from_str(&summary.to_json()).expect("JSON");
+    value["heading"]["started_at"] = Value::Null;
+    value["network"]["shards"] = Value::Null;
+    value.as_object_mut().expect("an object").remove("parts");
+    let checks = value["verdict"]["checks"].as_array_mut().expect("checks");
+    checks.retain(|check| check["name"] != "parts");
+    value
+}
+
+fn sorted(samples: Vec<Sample>) -> Vec<String> {
+    let mut lines: Vec<String> = samples.iter().map(|sample| format!("{sample:?}")).collect();
+    lines.sort();
+    lines
+}
+
+#[test]
+fn seven_processes_make_what_one_makes() {
+    let place = Place::new();
+    place.write("s.toml", SCENARIO);
+    place.farfield("run s.toml --part 1..42/42 -q -o whole");
+    let read = |name: &str| Ended { directory: place.path(name), ..place.farfield("--version") };
+    let whole = read("whole");
+    let of_whole = whole.summary();
+    assert!(of_whole.verdict.valid && of_whole.steady.requests > 500, "{:?}", of_whole.verdict);
+    assert!(!of_whole.failures.is_empty() && of_whole.stages.len() == 2 && of_whole.classes.len() == 2);
+    let samples = sorted(whole.samples());
+    for (number, parts) in [
+        &["1..21/42", "22..42/42"][..],
+        &["1..5/42", "6..40/42", "41..42/42"],
+        &["37..42/42", "1..6/42", "7..12/42", "13..18/42", "19..24/42", "25..30/42", "31..36/42"],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let ended = merged(&place, parts, &format!("merged-{number}")).exits(0);
+        let summary = ended.summary();
+        assert_eq!(summary.parts.len(), parts.len());
+        assert_eq!(figures(&summary), figures(&of_whole), "{parts:?}");
+        assert!(sorted(ended.samples()) == samples, "{parts:?}");
+        let series = |ended: &Ended| fs::read(ended.directory.join("series.parquet")).expect("a series");
+        assert!(series(&ended) == series(&whole), "{parts:?}");
+        assert_eq!(fs::read(ended.directory.join("failures.txt")).is_ok(), true);
+    }
+}
+
+#[test]
+fn what_is_no_run_is_refused_and_what_is_missing_is_said() {
+    let place = Place::new();
+    place.write("s.toml", SCENARIO);
+    for part in ["1/3", "3/3"] {
+        place.farfield(&format!("run s.toml --part {part} -q -o {}", part.replace('/', "-")));
+    }
+    place.farfield("run s.toml --part 3/3 --seed 2 -q -o other");
+    place.farfield("run s.toml -q -o undivided");
+    let refused = |words: &str, says: &[&str]| place.farfield(&format!("merge {words}")).exits(2).says(says);
+    refused("1-3 other", &["1-3 and other are of different runs", "`seed = 1` and `seed = 2`"]);
+    refused("3-3 1-3 3-3", &["both have 3/3", "counted once"]);
+    refused("1-3 undivided", &["`undivided` holds no part.json.zst", "--part"]);
+    refused("1-3 nowhere", &["nowhere"]);
+    place.write("1-3/part.json.zst", "no such thing");
+    refused("1-3 3-3", &["part.json.zst cannot be read"]);
+    assert!(!place.path("farfield-runs").exists(), "nothing is begun before all parts are read");
+
+    let short = merged(&place, &["2/3"], "short").exits(3);
+    short.says(&["INVALID", "parts", "1/3 is missing; 3/3 is missing"]);
+    assert!(short.summary().steady.requests > 0);
+
+    let wrong =
+        |words: &str, says: &[&str]| place.farfield(&format!("run s.toml -q {words}")).exits(2).says(says);
+    wrong("--part 4/3", &["run.part", "`2/3`"]);
+    wrong("--part 2/9", &["clients", "multiple of 9"]);
+    wrong("--start-at noon", &["run.start-at", "2026-12-01T09:30:00Z"]);
+    wrong("--start-at 2036-12-01T09:30:00Z", &["run.start-at", "virtual time"]);
+    wrong("--part 1/2 --plane emulated", &["run.part", "emulated"]);
+    wrong("--part 1/2 --set network.shared.rate=9Mbit", &["network.shared"]);
+    let late = "run http://127.0.0.1:9/ -q --start-at 2026-01-01T00:00:00Z";
+    place.farfield(late).says(&["run.start-at was", "ago"]);
+}
+
+/// A wall-clock time so long from now, as flags take it.
+fn in_a_while(ahead: Duration) -> String {
+    humantime::format_rfc3339_millis(SystemTime::now() + ahead).to_string()
+}
+
+/// Two processes load one nginx. Its log has each request once, from the users of both.
+#[test]
+fn two_processes_load_one_server() {
+    let test = "two_processes_load_one_server";
+    let place = Place::new();
+    let Some(program) = find(test, "nginx") else { return };
+    place.write("www/page", vec![b'x'; 1024]);
+    let log = "log_format own '$arg_u $connection'; access_log HOME/access.log own;";
+    let nginx = Nginx::start(&program, &place, log, "root HOME/www;");
+    place.write("s.toml", format!(
+        "target = 'http://{}/page'\n[run]\nduration = '2s'\nwarm-up = '200ms'\n[load]\nmodel = 'open'\narrivals = '400/s'\n",
+        nginx.address
+    ));
+    let at = in_a_while(Duration::from_secs(4));
+    let begin = |part: &str, start: &str| {
+        let words = format!("run s.toml --part {part}/2 -t 1 -q -o {part} {start} {CALM}");
+        place.begin(&words)
+    };
+    let start = format!("--start-at {at}");
+    let both = [begin("1", &start), begin("2", &start)];
+    both.map(|running| running.ended().exits(0));
+    let ended = place.farfield("merge 1 2 -o whole").exits(0);
+    let ended = Ended { directory: place.path("whole"), ..ended };
+    let (summary, samples) = (ended.summary(), ended.samples());
+    let text = || fs::read_to_string(place.path("access.log")).unwrap_or_default();
+    poll("nginx to log all requests", || (text().lines().count() >= samples.len()).then_some(()));
+    nginx.end();
+    assert_eq!(text().lines().count(), samples.len());
+    let connections: BTreeSet<&str> =
+        text().leak().lines().filter_map(|line| line.split(' ').nth(1)).collect();
+    assert_eq!(connections.len() as u64, summary.connections.used);
+    // Arrival n is n of the whole: each once, from the first to the last, whichever process made it.
+    let users: BTreeSet<u32> = samples.iter().map(|sample| sample.user).collect();
+    assert_eq!(users.iter().copied().collect::<Vec<_>>(), (0..samples.len() as u32).collect::<Vec<_>>());
+    let due: Vec<_> =
+        samples.iter().map(|sample| (sample.user, sample.due)).collect::<BTreeSet<_>>().into_iter().collect();
+    assert!(due.windows(2).all(|pair| pair[0].1 <= pair[1].1), "arrivals are in the order of their numbers");
+    let scheduled = summary.generator.arrivals.expect("an open load").expected.expect("a known rate");
+    assert!((scheduled - 800.0).abs() < 1e-6, "{scheduled}");
+    let skew = summary.parts.iter().filter_map(|part| part.skew_ns).max().expect("clocks");
+    assert!(skew < 1_000_000, "{skew} ns between two starts on one machine");
+    place.farfield("report whole").exits(0).says(&["VALID", "400/s"]);
+
+    // A part of its own time is no part of this run.
+    let alone = begin("2", "-o late").ended();
+    alone.exits(0);
+    let apart = place.farfield("merge 1 late -o apart").exits(3);
+    apart.says(&["start-skew", "--start-at"]);
+    let apart = Ended { directory: place.path("apart"), ..apart };
+    let failed = apart.summary().verdict.checks.into_iter().find(|check| check.name == "start-skew");
+    assert_eq!(failed.expect("a check").state, CheckState::Failed);
+}
