@@ -67,6 +67,18 @@ impl Part {
         f64::from(self.count) / f64::from(self.of)
     }
 
+    /// The most of `total` things, dealt out one by one, that the part has.
+    pub fn most_of(self, total: u64) -> u64 {
+        let all = u128::from(total) * u128::from(self.count);
+        all.div_ceil(u128::from(self.of)).min(u64::MAX.into()) as u64
+    }
+
+    /// The number of things of the whole run of which the part has `own`, or a little more.
+    pub fn whole_of(self, own: u32) -> u32 {
+        let all = u64::from(own) * u64::from(self.of) / u64::from(self.count);
+        all.min(u32::MAX.into()) as u32
+    }
+
     /// The workers of a part for which `asked` were asked for: as many for each unit, one at least.
     pub fn workers(self, asked: NonZeroU32) -> NonZeroU32 {
         let each = (asked.get() / self.count).max(1);
@@ -146,6 +158,16 @@ mod tests {
             let error = wrong.parse::<Part>().unwrap_err().to_string();
             assert!(error.contains("`2/3`"), "{wrong}: {error}");
         }
+    }
+
+    #[test]
+    fn things_of_a_part_and_of_the_whole() {
+        for (text, total, most) in [("1/1", 10, 10), ("2/3", 10, 4), ("3..5/16", 16, 3), ("3..5/16", 17, 4)] {
+            assert_eq!(part(text).most_of(total), most, "{text} of {total}");
+        }
+        assert_eq!(part("1/2").most_of(u64::MAX), u64::MAX / 2 + 1);
+        assert_eq!((part("2/3").whole_of(1_000), part("3..5/16").whole_of(3)), (3_000, 16));
+        assert_eq!(part("1/4096").whole_of(u32::MAX), u32::MAX);
     }
 
     #[test]

@@ -10,8 +10,8 @@ use crate::environment;
 use crate::memory::{Headroom, MemoryBounds};
 use crate::own_limits::{OwnLimits, TasksLeft};
 use crate::plane::{Plane, PlaneKind, PreparedPlane, Server};
-use crate::run::{Settings, expected_arrivals};
-use farfield_base::{Bytes, Instant};
+use crate::run::{Settings, StartError, expected_arrivals, start};
+use farfield_base::{Bytes, Instant, Part};
 use farfield_measure::samples::Keep;
 use farfield_traffic::load::LoadModel;
 use farfield_user::{Flow, HttpVersion, Reuse};
@@ -64,6 +64,9 @@ const YET_TO_OPEN: u64 = 16;
 /// A resource that the machine lacks for this run.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Lack {
+    /// The time at which the run is to start is over.
+    #[error(transparent)]
+    Start(#[from] StartError),
     /// Descriptors.
     #[error(
         "the load has {connections} connections open at once, and this process may open {available} (the limit of open \
@@ -159,6 +162,7 @@ impl Eq for Lack {}
 /// The first resource that is known to be too small.
 pub fn check(settings: &Settings<PreparedPlane>) -> Result<(), Lack> {
     let real = settings.plane.kind() != PlaneKind::Simulated;
+    start::ahead(settings.start_at)?;
     if real {
         rate_suffices(settings)?;
     }
@@ -239,7 +243,7 @@ fn rate_suffices(settings: &Settings<PreparedPlane>) -> Result<(), Lack> {
     let expected = expected_arrivals(&settings.flows, Instant::ZERO, Instant::ZERO + length);
     let (Some(expected), false) = (expected, length.is_zero()) else { return Ok(()) };
     let arrivals = settings.requests_max.map_or(expected, |most| expected.min(most as f64));
-    rate_fits(arrivals / length.as_secs_f64(), settings.workers)
+    rate_fits(arrivals / length.as_secs_f64() * settings.part.share(), settings.workers)
 }
 
 fn rate_fits(rate: f64, workers: NonZeroU32) -> Result<(), Lack> {
@@ -266,6 +270,7 @@ fn protocol_bytes(over_tls: bool, version: HttpVersion) -> u64 {
 pub fn bound_visitors<'a>(
     loads: impl IntoIterator<Item = &'a mut LoadModel>,
     secured: &[bool],
+    part: Part,
 ) -> Option<NonZeroU32> {
     let mut unbound: Vec<_> = loads.into_iter().filter_map(LoadModel::users_max_mut).collect();
     unbound.retain(|users_max| users_max.is_none());
@@ -273,6 +278,8 @@ pub fn bound_visitors<'a>(
     let each: u64 = secured.iter().map(of_host).sum();
     let free = || MemoryBounds::find().headroom().map(|headroom| headroom.free);
     let bound = (!unbound.is_empty()).then(|| visitors(free(), each * unbound.len() as u64)).flatten();
+    // The bound of a load is that of all its parts.
+    let bound = bound.and_then(|own| NonZeroU32::new(part.whole_of(own.get())));
     unbound.into_iter().for_each(|users_max| *users_max = bound);
     bound
 }
@@ -285,10 +292,10 @@ fn visitors(free: Option<u64>, each: u64) -> Option<NonZeroU32> {
     NonZeroU32::new(rounded.clamp(*VISITORS.start(), *VISITORS.end()) as u32)
 }
 
-/// The users of the flows that `are` some, whose number is known.
+/// The users that this process has of the flows that `are` some, whose number is known.
 fn users_of(settings: &Settings<PreparedPlane>, are: impl Fn(&Flow) -> bool) -> u64 {
     let users = settings.flows.iter().filter(|flow| are(flow)).filter_map(|flow| flow.load.users());
-    users.map(|users| u64::from(users.get())).sum()
+    settings.part.most_of(users.map(|users| u64::from(users.get())).sum())
 }
 
 /// True if each user of a flow has a connection at all times: it is kept open, or the user never thinks.
@@ -425,11 +432,11 @@ mod tests {
         assert_eq!(visitors(Some(1024 * MIB), secure).map(NonZeroU32::get), Some(8_000));
         let arrivals = || ArrivalProcess::recorded(Vec::new());
         let mut load = LoadModel::Open { arrivals: arrivals(), users_max: None };
-        let bound = bound_visitors([&mut load], &[false]);
+        let bound = bound_visitors([&mut load], &[false], Part::WHOLE);
         assert!(matches!(load, LoadModel::Open { users_max, .. } if bound.is_some() && users_max == bound));
         // A bound that was asked for stays.
         let mut load = LoadModel::Open { arrivals: arrivals(), users_max: NonZeroU32::new(7) };
-        assert_eq!(bound_visitors([&mut load], &[false]), None);
+        assert_eq!(bound_visitors([&mut load], &[false], Part::WHOLE), None);
         assert!(matches!(load, LoadModel::Open { users_max, .. } if users_max == NonZeroU32::new(7)));
     }
 

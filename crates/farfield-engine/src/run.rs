@@ -2,7 +2,7 @@
 
 mod ended;
 mod result;
-mod start;
+pub(crate) mod start;
 
 use crate::beside::RunningPrograms;
 use crate::captures::Captures;

@@ -206,8 +206,8 @@ impl<'a, 'l> Laying<'a, 'l> {
     fn clients(&self) -> NonZeroU32 {
         let users = self.scenario.users(USUAL_CLIENTS);
         let users = users.saturating_add(self.spec.program.len() as u32);
-        let usual =
-            users.checked_next_multiple_of(self.scenario.dealt_over(self.spec).get()).unwrap_or(users);
+        let dealt_over = self.scenario.dealt_over(self.spec).get() * self.scenario.run.part.of();
+        let usual = users.checked_next_multiple_of(dealt_over).unwrap_or(users);
         self.spec.clients.or(NonZeroU32::new(usual)).expect("there are users")
     }
 

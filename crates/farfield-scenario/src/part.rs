@@ -2,10 +2,14 @@
 
 use crate::mistake::Mistake;
 use crate::scenario::{OutputSpec, Scenario};
-use farfield_base::Part;
+use farfield_base::{Duration, Part};
+use farfield_emulator::layout::nearest_multiple;
 use farfield_engine::PlaneKind;
 use farfield_traffic::session::SessionSpec;
 use std::num::NonZeroU32;
+
+/// The longest part: what is kept of each second takes some 2 kB.
+const LONGEST: Duration = Duration::from_secs(25 * 3600);
 
 impl Scenario {
     /// The scenario as TOML without what may differ between the parts of a run: which part it is, when it starts,
@@ -34,6 +38,11 @@ impl Scenario {
             return Ok(());
         }
         let refuse = |sentence: &str| Err(Mistake::at("run.part", sentence));
+        if self.run.warm_up + self.run.duration > LONGEST {
+            return refuse(
+                "a part keeps what happened in each second until it ends: a day at most; write a shorter run.duration",
+            );
+        }
         if self.run.set_aside {
             return refuse(
                 "the parts of a run measure the same seconds: none can be set aside of one; leave `set-aside` out",
@@ -57,6 +66,19 @@ impl Scenario {
             PlaneKind::Simulated => self.check_simulated_part(),
             PlaneKind::Sockets => Ok(()),
         }
+    }
+
+    /// Checks that no client is of two parts.
+    pub(crate) fn check_clients_of_parts(&self, clients: u32) -> Result<(), Mistake> {
+        let of = self.run.part.of();
+        if clients.is_multiple_of(of) {
+            return Ok(());
+        }
+        let sentence = format!(
+            "{clients} clients cannot be dealt out over {of} parts; write a multiple of {of}, such as {}",
+            nearest_multiple(clients, of)
+        );
+        Err(Mistake::at("network.clients", sentence))
     }
 
     /// Clients of several parts share no link in virtual time either.

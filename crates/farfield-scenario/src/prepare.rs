@@ -104,8 +104,13 @@ impl RunPlan {
         // A visitor may have a connection to each host.
         let secured: Vec<bool> =
             std::iter::once(tls.is_some()).chain(hosts.iter().map(|host| host.tls.is_some())).collect();
-        let visitors_bound =
-            real.then(|| preflight::bound_visitors(flows.iter_mut().map(|flow| &mut flow.load), &secured));
+        let visitors_bound = real.then(|| {
+            preflight::bound_visitors(
+                flows.iter_mut().map(|flow| &mut flow.load),
+                &secured,
+                scenario.run.part,
+            )
+        });
         let visitors_bound = visitors_bound.flatten();
         let (part, plane_is_real) = (scenario.run.part, real);
         let settings = Settings {

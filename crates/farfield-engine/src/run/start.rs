@@ -22,6 +22,11 @@ pub struct StartError {
     late: Duration,
 }
 
+/// Checks that a start at `unix_ns` is still to come.
+pub(crate) fn ahead(unix_ns: Option<u64>) -> Result<(), StartError> {
+    unix_ns.map_or(Ok(()), |unix_ns| ahead_of(unix_ns).map(drop))
+}
+
 /// Waits until shortly before a start at `unix_ns`, in nanoseconds since 1970, or until `stop` is set.
 pub(super) fn wait(unix_ns: Option<u64>, stop: &AtomicBool) -> Result<(), StartError> {
     let Some(unix_ns) = unix_ns else { return Ok(()) };
