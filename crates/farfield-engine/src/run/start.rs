@@ -28,6 +28,7 @@ pub(crate) fn ahead(unix_ns: Option<u64>) -> Result<(), StartError> {
 }
 
 /// Waits until shortly before a start at `unix_ns`, in nanoseconds since 1970, or until `stop` is set.
+#[expect(clippy::disallowed_methods, reason = "a wall-clock time is waited for, which no event tells of")]
 pub(super) fn wait(unix_ns: Option<u64>, stop: &AtomicBool) -> Result<(), StartError> {
     let Some(unix_ns) = unix_ns else { return Ok(()) };
     loop {

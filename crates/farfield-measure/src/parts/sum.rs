@@ -1,7 +1,7 @@
 //! Sums of what the engines of several parts recorded about themselves.
 
 use super::PartResult;
-use crate::engine_stats::{Arrivals, EngineStats, NetworkStats, ProgramStats, TopologyStats};
+use crate::engine_stats::{AddressStats, Arrivals, EngineStats, NetworkStats, TopologyStats};
 use farfield_base::Merge;
 use farfield_base::merge::{by_place, most};
 
@@ -55,12 +55,7 @@ pub(super) fn add(whole: &mut EngineStats, part: &EngineStats) {
     whole.counts.merge(counts);
     whole.writer_stalls += writer_stalls;
     whole.datagrams_lost += datagrams_lost;
-    for address in addresses {
-        match whole.addresses.iter_mut().find(|own| own.address == address.address) {
-            Some(own) => own.merge(address),
-            None => whole.addresses.push(address.clone()),
-        }
-    }
+    addresses.iter().for_each(|address| add_address(&mut whole.addresses, address));
     whole.samples_lost += samples_lost;
     whole.samples_refused = whole.samples_refused.take().or_else(|| samples_refused.clone());
     by_place(&mut whole.connections_open, connections_open);
@@ -68,9 +63,8 @@ pub(super) fn add(whole: &mut EngineStats, part: &EngineStats) {
     whole.network_taken |= network_taken;
     whole.load_ended &= load_ended;
     whole.warnings.extend(warnings.iter().cloned());
-    match (&mut whole.network, network) {
-        (Some(whole), Some(part)) => add_network(whole, part),
-        (whole, part) => *whole = whole.take().or_else(|| part.clone()),
+    if let (Some(whole), Some(part)) = (&mut whole.network, network) {
+        add_network(whole, part);
     }
     most(&mut whole.last_received, last_received);
     whole.received.merge(received);
@@ -80,6 +74,13 @@ pub(super) fn add(whole: &mut EngineStats, part: &EngineStats) {
     whole.memory_short = whole.memory_short.take().or_else(|| memory_short.clone());
     whole.asks_at_once &= asks_at_once;
     most(&mut whole.ended, ended);
+}
+
+fn add_address(whole: &mut Vec<AddressStats>, part: &AddressStats) {
+    match whole.iter_mut().find(|own| own.address == part.address) {
+        Some(own) => own.merge(part),
+        None => whole.push(part.clone()),
+    }
 }
 
 fn both(whole: Arrivals, part: Arrivals) -> Arrivals {
@@ -128,7 +129,7 @@ fn add_network(whole: &mut NetworkStats, part: &NetworkStats) {
     whole.overruns += overruns;
     whole.refused += refused;
     whole.drops.merge(drops);
-    whole.programs.extend(programs.iter().cloned().collect::<Vec<ProgramStats>>());
+    whole.programs.extend(programs.iter().cloned());
     whole.capture_drops += capture_drops;
 }
 
