@@ -89,30 +89,21 @@ impl RunPlan {
             Plane::Emulated(_) | Plane::Simulated(_) => Vec::new(),
         };
         warnings.extend(scenario.warnings_of_tls());
-        warnings.extend(way_in);
-        warnings.extend(not_asked);
-        warnings.extend(of_hosts);
-        warnings.extend(built_in.left_out);
+        warnings.extend(way_in.into_iter().chain(not_asked).chain(of_hosts).chain(built_in.left_out));
         let PreparedFlows { mut flows, is_recorded, in_words, warnings: of_flows } =
             scenario.prepare_flows(planned, address, farthest(&plane))?;
         warnings.extend(of_flows);
         let paths = PathNames::of_some(Flow::targets(&flows));
         scenario.check_paths(&paths).map_err(ScenarioError::invalid)?;
         let heading = scenario.heading(is_recorded, in_words, &plane, origin.as_ref(), started_at);
-        // A simulation takes the same memory on every machine, and watches it while it runs.
         let real = plane.kind() != PlaneKind::Simulated;
+        let part = scenario.run.part;
         // A visitor may have a connection to each host.
-        let secured: Vec<bool> =
-            std::iter::once(tls.is_some()).chain(hosts.iter().map(|host| host.tls.is_some())).collect();
-        let visitors_bound = real.then(|| {
-            preflight::bound_visitors(
-                flows.iter_mut().map(|flow| &mut flow.load),
-                &secured,
-                scenario.run.part,
-            )
-        });
-        let visitors_bound = visitors_bound.flatten();
-        let (part, plane_is_real) = (scenario.run.part, real);
+        let secured = std::iter::once(tls.is_some()).chain(hosts.iter().map(|host| host.tls.is_some()));
+        let loads = flows.iter_mut().map(|flow| &mut flow.load);
+        // A simulation takes the same memory on every machine, and watches it while it runs.
+        let visitors_bound =
+            if real { preflight::bound_visitors(loads, &secured.collect::<Vec<_>>(), part) } else { None };
         let settings = Settings {
             flows,
             policy: scenario.connections.clone(),
@@ -123,7 +114,7 @@ impl RunPlan {
             requests_max: scenario.run.requests.map(Into::into),
             sessions: scenario.session_limits(),
             plane,
-            workers: if plane_is_real { part.workers(workers) } else { workers },
+            workers: if real { part.workers(workers) } else { workers },
             part,
             shared_by_parts: (!part.is_whole()).then(|| scenario.shared_by_parts()),
             start_at: scenario.run.start_at.map(StartAt::unix_ns),
