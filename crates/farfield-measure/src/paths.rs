@@ -19,6 +19,8 @@ pub struct PathNames {
     names: Vec<String>,
     /// The place of each request's path among the names; behind them where it has none there.
     of_request: Vec<u16>,
+    /// The first requests of each name.
+    requests: Vec<Vec<u32>>,
 }
 
 /// The place of a request that is counted under no path.
@@ -29,6 +31,8 @@ impl PathNames {
     pub const MAX: usize = 1_000;
     /// Characters of a path that are kept.
     pub const LENGTH_MAX: usize = 200;
+    /// Requests that are known by their numbers of each path: the first ones.
+    pub const REQUESTS_MAX: usize = 20;
 
     /// Of the targets of requests, in the order of their numbers. Equal paths are one.
     pub fn of<'a>(targets: impl IntoIterator<Item = &'a str>) -> PathNames {
@@ -51,10 +55,15 @@ impl PathNames {
                 None => {
                     let place = known.len() as u16;
                     paths.names.push(path.clone());
+                    paths.requests.push(Vec::new());
                     known.insert(path, place);
                     place
                 }
             };
+            let number = paths.of_request.len() as u32;
+            if let Some(own) = paths.requests.get_mut(usize::from(place)) {
+                own.extend(Some(number).filter(|_| own.len() < PathNames::REQUESTS_MAX));
+            }
             paths.of_request.push(place);
         }
         paths
@@ -143,6 +152,12 @@ impl Paths {
     /// The paths in the order of the set, each with its counts.
     pub fn counted(&self) -> impl ExactSizeIterator<Item = (&str, &PathCount)> {
         self.known.names.iter().map(String::as_str).zip(&self.counted)
+    }
+
+    /// Numbers of the requests for a path, at most [`PathNames::REQUESTS_MAX`]; none of one that is unknown.
+    pub fn requests_for(&self, path: &str) -> &[u32] {
+        let place = self.known.names.iter().position(|own| own == path);
+        place.map_or(&[], |place| &self.known.requests[place])
     }
 
     /// Requests for paths beyond the first [`PathNames::MAX`].

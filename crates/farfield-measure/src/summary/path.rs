@@ -20,6 +20,10 @@ pub struct PathSummary {
     pub outcomes: Vec<OutcomeCount>,
     /// Status codes of replies to them, in order; only those that occurred.
     pub statuses: Vec<StatusCount>,
+    /// Numbers of its requests in the request set, as the column `request` of the samples has them: at most
+    /// the first twenty. Empty of the further paths, and in a summary by an older farfield.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub numbers: Vec<u32>,
 }
 
 impl PathSummary {
@@ -52,6 +56,7 @@ impl PathSummary {
             error_share: count.error_share(ignores_unfinished),
             outcomes: OutcomeCount::of_all(&count.outcomes, |_| None),
             statuses: StatusCount::of_all(&count.statuses),
+            numbers: Vec::new(),
         }
     }
 
@@ -69,7 +74,10 @@ impl PathSummary {
         let mut further = paths.further().clone();
         all.iter().skip(PathSummary::MAX).for_each(|(_, count)| further.merge(count));
         let rows = all.iter().take(PathSummary::MAX);
-        let rows = rows.map(|(path, count)| PathSummary::of(path, count, ignores_unfinished));
+        let rows = rows.map(|(path, count)| PathSummary {
+            numbers: paths.requests_for(path).to_vec(),
+            ..PathSummary::of(path, count, ignores_unfinished)
+        });
         let further = (further.requests() > 0)
             .then(|| PathSummary::of(PathSummary::FURTHER, &further, ignores_unfinished));
         rows.chain(further).collect()
@@ -97,6 +105,7 @@ mod tests {
         assert_eq!((all[50].path.as_str(), all[50].requests), ("/0", 1));
         let further = &all[PathSummary::MAX];
         assert_eq!((further.path.as_str(), further.requests), (PathSummary::FURTHER, 50));
+        assert_eq!((&all[0].numbers[..], &further.numbers[..]), (&[100][..], &[][..]));
         assert_eq!(all.iter().map(|path| path.requests).sum::<u64>(), 200);
         assert!(PathSummary::telling(&all).is_empty(), "all is well");
         let refused = Sample { request: 7, status: 404, outcome: Outcome::Status4xx, ..sample(0, 1) };
@@ -104,5 +113,12 @@ mod tests {
         let all = PathSummary::of_all(&fold);
         let first = PathSummary::telling(&all)[0];
         assert_eq!((first.path.as_str(), first.error_share), ("/7", Some(0.5)));
+        // Of a path with many requests the first ones are named.
+        let targets: Vec<String> = (0..90).map(|n| format!("/{}?n={n}", n % 3)).collect();
+        let paths = PathNames::of(targets.iter().map(String::as_str));
+        let mut fold = Fold::new(window(0, 1000)).naming_paths(paths);
+        fold.record(&Sample { request: 88, ..sample(0, 1) });
+        let expected: Vec<u32> = (0..20).map(|n| 1 + 3 * n).collect();
+        assert_eq!(PathSummary::of_all(&fold)[0].numbers, expected);
     }
 }
