@@ -4,7 +4,9 @@
 //! so. Charts are complete without a script.
 
 mod about;
-mod distributions;
+pub(crate) mod distributions;
+mod errors;
+mod headline;
 mod over_time;
 mod samples;
 mod tables;
@@ -12,12 +14,16 @@ mod tables;
 mod tests;
 mod thin;
 mod topology;
+mod users;
 mod utilisation;
 
 use crate::directory::{RunDirectory, open_regular};
 use crate::html::{self, escaped, sentence, table};
 use std::fmt::Write;
 use std::fs::File;
+
+/// The place of the contents, until all sections are known; no text of a run can be that.
+const CONTENTS: &str = "<!--contents-->\n";
 
 /// Names of a table before the others are one row.
 const NAMES: usize = 20;
@@ -35,6 +41,7 @@ pub fn render_within(run: &RunDirectory, samples_max: u64) -> String {
     let mut page = html::begin_family(&title, "");
     tables::heading(&mut page, summary);
     tables::verdict(&mut page, summary);
+    page.push_str(CONTENTS);
     tables::thresholds(&mut page, summary);
     tables::figures(&mut page, summary);
     tables::flows(&mut page, summary);
@@ -43,7 +50,7 @@ pub fn render_within(run: &RunDirectory, samples_max: u64) -> String {
     let passed = samples::pass(run, samples_max);
     // Wide charts move sideways together where the page is narrow.
     page.push_str("<div class=\"scroll bands\">\n");
-    over_time::charts(&mut page, run);
+    over_time::charts(&mut page, run, &passed.users);
     page.push_str("</div>\n");
     distributions::charts(&mut page, run);
     tables::classes(&mut page, summary);
@@ -57,6 +64,7 @@ pub fn render_within(run: &RunDirectory, samples_max: u64) -> String {
     about::verification(&mut page, run);
     about::environment(&mut page, run);
     about::again(&mut page, run);
+    let mut page = headline::contents(&page, CONTENTS);
     html::end_family(&mut page);
     page
 }

@@ -92,7 +92,7 @@ fn drawn(experiment: &Experiment, chart: &ChartPlan, rows: &[Row]) -> Chart {
     let point = |row: &Row| {
         let (x, y) = (x.estimate(row)?, y.estimate(row)?);
         let half_width = row.is_valid().then(|| y.half_width(LEVEL));
-        Some(Point { x: x.mean, y: y.mean, half_width, is_doubtful: !row.is_valid() })
+        Some(Point { half_width, is_doubtful: !row.is_valid(), ..Point::from((x.mean, y.mean)) })
     };
     let series = |curve: usize| Series {
         name: plan.curves[curve].name.clone(),

@@ -8,7 +8,7 @@ use farfield_verify::audit::{Agreement, Audit, Times};
 use std::fmt::Write;
 
 const STYLE: &str = "td,th{vertical-align:top}td.why,th.why{text-align:left;white-space:normal}td.why{min-width:16em}.off{color:var(--bad)}.verdict{font-weight:600}\
-    code{word-break:break-all}svg{max-width:620px}";
+    code{word-break:break-all}";
 
 /// The page of an audit.
 pub fn page(audit: &Audit) -> String {
@@ -87,8 +87,9 @@ fn times(html: &mut String, audit: &Audit) {
         series.push(Series::new("reported", Mark::Dots, dots));
     }
     let (x, y) = (Axis::logarithmic("response time in ms"), Axis::logarithmic("share above"));
-    html.push_str(&Chart::new("Share of requests that take longer", x, y, series).html());
-    html.push_str("\n<table><tr><th></th><th>mean</th><th>p50</th><th>p90</th><th>p99</th><th>p99.9</th><th>max</th></tr>\n");
+    let chart = Chart::new("Share of requests that take longer", x, y, series);
+    let _ = writeln!(html, "<div class=\"pair\">{}</div>", chart.html());
+    html.push_str("<div class=\"scroll\"><table><tr><td></td><th scope=\"col\">mean</th><th scope=\"col\">p50</th><th scope=\"col\">p90</th><th scope=\"col\">p99</th><th scope=\"col\">p99.9</th><th scope=\"col\">max</th></tr>\n");
     let mut line = |name: &str, times: &Times| {
         let _ = write!(html, "<tr><td>{name}</td><td>{}</td>", time(times.mean_ns as u64));
         for percent in [50.0, 90.0, 99.0, 99.9] {
@@ -101,7 +102,7 @@ fn times(html: &mut String, audit: &Audit) {
     if let Some(omitted) = &audit.omitted {
         line("open users", &omitted.times);
     }
-    html.push_str("</table>\n");
+    html.push_str("</table></div>\n");
 }
 
 /// Points of a chart at most.
@@ -120,7 +121,7 @@ fn tail(name: &str, mark: Mark, times: &Times) -> Series {
 }
 
 fn behaviour(html: &mut String, audit: &Audit) {
-    html.push_str("<h2>What it did</h2>\n<table>\n");
+    html.push_str("<h2>What it did</h2>\n<div class=\"scroll\"><table>\n");
     let mut line = |name: &str, value: String| {
         let _ = writeln!(html, "<tr><td>{name}</td><td>{}</td></tr>", escaped(&value));
     };
@@ -150,5 +151,5 @@ fn behaviour(html: &mut String, audit: &Audit) {
     line("the tool", audit.run.ended.clone());
     line("processors that it used, mean", format!("{:.2}", audit.run.processors()));
     line("its busiest thread ran for", percent(audit.run.busiest_thread()));
-    html.push_str("</table>\n");
+    html.push_str("</table></div>\n");
 }

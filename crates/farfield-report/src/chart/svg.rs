@@ -119,15 +119,54 @@ impl Svg {
         self.put(format_args!("<g class=\"scales\" data-x=\"{x}\" data-y=\"{y}\" data-kind=\"{kind}\"/>"));
     }
 
-    /// Begins what belongs to one series.
-    pub fn begin_series(&mut self, name: &str) {
+    /// Begins what belongs to one series, with its numbers along either axis as a script reads them off.
+    pub fn begin_series(&mut self, name: &str, x: Option<&[f64]>, y: Option<&[f64]>) {
         let name = escaped(name);
-        self.put(format_args!("<g class=\"series\" data-name=\"{name}\">"));
+        let numbers = |axis: &str, numbers: Option<&[f64]>| {
+            let words = numbers.map(|all| all.iter().map(|number| exact(*number)).collect::<Vec<_>>());
+            words.map_or_else(String::new, |words| format!(" data-{axis}=\"{}\"", words.join(" ")))
+        };
+        let (x, y) = (numbers("x", x), numbers("y", y));
+        self.put(format_args!("<g class=\"series\" data-name=\"{name}\"{x}{y}>"));
     }
 
-    /// Ends it.
-    pub fn end_series(&mut self) {
+    /// Begins the entry of series `number` in the legend.
+    pub fn begin_key(&mut self, number: usize) {
+        self.put(format_args!("<g class=\"key\" data-series=\"{number}\">"));
+    }
+
+    /// Ends a group.
+    pub fn end_group(&mut self) {
         self.put(format_args!("</g>"));
+    }
+
+    /// The ends of the measured part, and its name where there is room for it.
+    pub fn measured(&mut self, (from, to): (f64, f64), high: f64, low: f64) {
+        let above = high - 5.0;
+        self.put(format_args!(
+            "<g class=\"measured\"><path d=\"M{from:.1} {low:.1}V{above:.1}H{to:.1}V{low:.1}\" fill=\"none\" stroke=\"#767676\"/>"
+        ));
+        if to - from > 80.0 {
+            self.put(format_args!(
+                "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" font-size=\"11\">measured</text>",
+                f64::midpoint(from, to),
+                above - 3.0
+            ));
+        }
+        self.end_group();
+    }
+
+    /// The area between two lines, of which `dots` has one after the other. Areas beside each other differ in
+    /// strength.
+    pub fn area(&mut self, number: usize, dots: &[Dot]) {
+        let (colour, strength) = (COLOURS[0], if number % 2 == 1 { 0.22 } else { 0.1 });
+        let (upper, lower) = dots.split_at(dots.len() / 2);
+        let around = upper.iter().chain(lower.iter().rev());
+        let points: Vec<String> = around.map(|dot| format!("{:.1},{:.1}", dot.x, dot.y)).collect();
+        self.put(format_args!(
+            "<polygon points=\"{}\" fill=\"{colour}\" fill-opacity=\"{strength}\"/>",
+            points.join(" ")
+        ));
     }
 
     /// A straight line.
@@ -150,11 +189,10 @@ impl Svg {
         self.put(format_args!("<text x=\"{x:.1}\" y=\"{y:.1}\" font-weight=\"600\">{text}</text>"));
     }
 
-    /// The line through `dots` in the colour of series `number`, dashed or not.
-    pub fn path(&mut self, number: usize, dots: &[Dot], is_dashed: bool) {
+    /// The line through `dots` in the colour of series `number`, with the attributes of its dashes.
+    pub fn path(&mut self, number: usize, dots: &[Dot], dashes: &str) {
         let colour = COLOURS[number % COLOURS.len()];
         let points: Vec<String> = dots.iter().map(|dot| format!("{:.1},{:.1}", dot.x, dot.y)).collect();
-        let dashes = if is_dashed { " stroke-dasharray=\"7 4\"" } else { "" };
         self.put(format_args!(
             "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"{dashes}/>",
             points.join(" ")
@@ -219,7 +257,36 @@ impl Svg {
     }
 }
 
+/// A number with six significant digits, or whole as it is: more than a chart of any size shows.
+fn exact(number: f64) -> String {
+    if number == number.trunc() && number.abs() < 1e15 {
+        return format!("{number}");
+    }
+    let digits = (5.0 - number.abs().log10().floor()).clamp(0.0, 12.0) as usize;
+    let text = format!("{number:.digits$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
 /// `text` as XML and HTML have it, in elements and in attributes.
 pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_for_scripts_are_exact_and_short() {
+        let check = |number: f64, text: &str| assert_eq!(exact(number), text);
+        check(0.0, "0");
+        check(12_345_678.0, "12345678");
+        check(0.1 + 0.2, "0.3");
+        check(123.456_789, "123.457");
+        check(0.000_012_345_67, "0.0000123457");
+        check(1e-20, "0");
+    }
 }

@@ -1,7 +1,7 @@
 "use strict";
 // Reads numbers off the page's charts: a cursor with the value of each series, at the same second in all charts
-// over time; magnifies a part of their x axes; saves a chart as a file; switches the theme. Names are only ever text
-// here. Without this script nothing is missing.
+// over time; magnifies a part of their x axes; hides single series; saves a chart as a file; switches the theme. Names
+// are only ever text here. Without this script nothing is missing.
 (() => {
   const space = "http://www.w3.org/2000/svg";
   const powers = { linear: (x) => x, log2: (x) => 2 ** x, log10: (x) => 10 ** x };
@@ -10,6 +10,7 @@
     return { kind, first, last, from, to, number: (at) => powers[kind](first + ((at - from) / (to - from)) * (last - first)) };
   };
   const short = (x) => (x === 0 ? "0" : Math.abs(x) >= 1000 ? Math.round(x).toLocaleString("en") : String(Number(x.toPrecision(3))));
+  const long = (x) => (Number.isInteger(x) ? x.toLocaleString("en") : String(x));
   const make = (name, attributes, text) => {
     const element = document.createElementNS(space, name);
     for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
@@ -24,32 +25,36 @@
     return made;
   };
   // A chart and its buttons are one box, so that where charts are beside each other, each has its buttons below it.
-  const boxed = (svg, buttons) => {
+  const boxed = (svg, below) => {
     const box = document.createElement("figure");
     svg.replaceWith(box);
-    box.append(svg, ...buttons);
+    box.append(svg, ...below);
   };
+  const numbers = (text) => (text ? text.split(" ").map(Number) : []);
   const pairs = (text) => text.split(" ").filter(Boolean).map((point) => point.split(",").map(Number));
   // The points of a series: those of its line, or its markers.
   const marked = (group, points) => (points.length > 0 ? points : [...group.querySelectorAll("circle")].map((circle) =>
     ["cx", "cy"].map((name) => Number(circle.getAttribute(name)))));
   const charts = [];
-  for (const svg of document.querySelectorAll("svg")) {
+  for (const svg of document.querySelectorAll("svg:not(.interval)")) {
     const scales = svg.querySelector("g.scales");
     if (!scales) {
       boxed(svg, savers({ svg }));
       continue;
     }
     const x = scale(scales.dataset.x);
-    const lines = [...svg.querySelectorAll("g.series polyline")].map((line) => ({
-      line, drawn: line.getAttribute("points"), points: pairs(line.getAttribute("points")),
+    const lines = [...svg.querySelectorAll("g.series polyline,g.series polygon")].map((line) => ({
+      line, isArea: line.localName === "polygon", drawn: line.getAttribute("points"), points: pairs(line.getAttribute("points")),
     }));
-    const series = [...svg.querySelectorAll("g.series")].map((group) => ({
-      name: group.dataset.name,
+    const series = [...svg.querySelectorAll("g.series")].map((group, number) => ({
+      name: group.dataset.name, group, key: svg.querySelector(`g.key[data-series="${number}"]`), isHidden: false,
       points: marked(group, lines.filter(({ line }) => group.contains(line)).flatMap(({ points }) => points)),
+      values: { x: numbers(group.dataset.x), y: numbers(group.dataset.y) },
     }));
     const cursor = svg.appendChild(make("line", { class: "cursor" }));
-    const text = svg.appendChild(make("text", { class: "reading", "text-anchor": "end" }));
+    const text = document.createElement("p");
+    text.className = "reading";
+    text.setAttribute("aria-live", "polite");
     const chosen = svg.appendChild(make("rect", { class: "chosen" }));
     const ticks = svg.querySelector("g.x-ticks");
     const chart = {
@@ -76,16 +81,20 @@
     chart.at = at;
     const { x, y, cursor, text, view } = chart;
     const hidden = at === null || at < view[0] || at > view[1];
-    cursor.style.display = text.style.display = hidden ? "none" : "";
-    if (hidden) return;
+    cursor.style.display = hidden ? "none" : "";
+    if (hidden) return text.replaceChildren();
     const place = moved(chart, at);
     for (const [name, value] of [["x1", place], ["x2", place], ["y1", y.from], ["y2", y.to]]) cursor.setAttribute(name, value);
-    const nearest = (points) => points.reduce((best, point) =>
-      (best === null || Math.abs(point[0] - at) < Math.abs(best[0] - at) ? point : best), null);
-    const read = chart.series.map(({ name, points }) => [name, nearest(points)]).filter(([, point]) => point !== null);
-    text.textContent = [`${short(x.number(at))}:`, ...read.map(([name, point]) => `${name} ${short(y.number(point[1]))}`)].join("  ");
-    text.setAttribute("x", x.to);
-    text.setAttribute("y", y.to - 6);
+    const nearest = (points) => points.reduce((best, point, number) =>
+      (best === null || Math.abs(point[0] - at) < Math.abs(points[best][0] - at) ? number : best), null);
+    const read = chart.series.filter((one) => one.name && !one.isHidden && one.points.length > 0)
+      .map(({ name, points, values }) => ({ name, points, values, found: nearest(points) }));
+    if (read.length === 0) return text.replaceChildren();
+    // The place that is read is that of a point, so that its numbers are those of the run.
+    const first = read.reduce((best, one) => (Math.abs(one.points[one.found][0] - at) < Math.abs(best.points[best.found][0] - at) ? one : best));
+    const across = chart.isTime ? Math.round(x.number(first.points[first.found][0])) : first.values.x[first.found] ?? x.number(at);
+    const words = read.map(({ name, points, values, found }) => `${name} ${long(values.y[found] ?? y.number(points[found][1]))}`);
+    text.textContent = [`${chart.isTime ? across : short(across)}:`, ...words].join("  ");
   }
   function move(chart, at) {
     const inside = at === null ? null : Math.min(Math.max(at, chart.view[0]), chart.view[1]);
@@ -120,8 +129,11 @@
   function draw(chart) {
     const { x, y, view, ticks } = chart;
     const isWhole = view[0] === x.from && view[1] === x.to;
-    for (const { line, drawn, points } of chart.lines) {
-      const cutout = () => cut(points, view).map(([px, py]) => `${moved(chart, px).toFixed(1)},${py}`).join(" ");
+    for (const { line, isArea, drawn, points } of chart.lines) {
+      const half = points.length / 2;
+      // Both edges of an area, the lower one backwards.
+      const within = () => (isArea ? [...cut(points.slice(0, half), view), ...cut(points.slice(half), view).reverse()] : cut(points, view));
+      const cutout = () => within().map(([px, py]) => `${moved(chart, px).toFixed(1)},${py}`).join(" ");
       line.setAttribute("points", isWhole ? drawn : cutout());
     }
     for (const { rect, ends } of chart.shades) {
@@ -129,6 +141,7 @@
       rect.setAttribute("x", from);
       rect.setAttribute("width", to - from);
     }
+    for (const one of chart.svg.querySelectorAll(".measured")) one.style.display = isWhole ? "" : "none";
     chart.reset.hidden = isWhole;
     if (isWhole) return ticks.replaceChildren(...chart.whole);
     const power = powers[x.kind], back = { linear: (n) => n, log2: Math.log2, log10: Math.log10 }[x.kind];
@@ -156,6 +169,7 @@
 
   function listen(chart) {
     const { svg, x, y, chosen } = chart;
+    const keyed = chart.series.filter(({ key }) => key);
     let begun = null;
     svg.tabIndex = 0;
     const place = (event) => {
@@ -192,13 +206,26 @@
       const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
       if (step) move(chart, (chart.at ?? a) + (step * (b - a)) / 100);
       else if (chart.hasZoom && (event.key === "+" || event.key === "=")) zoom(chart, [at - (at - a) / 2, at + (b - at) / 2]);
+      else if (keyed[event.key - 1]) toggle(chart, keyed[event.key - 1]);
       else if (chart.hasZoom && (event.key === "-" || event.key === "Escape")) zoom(chart, null);
       else return;
       event.preventDefault();
     });
     chart.reset = button("show the whole axis", () => zoom(chart, null));
     chart.reset.hidden = true;
-    boxed(svg, [...savers(chart), chart.reset]);
+    for (const one of keyed) {
+      one.key.append(make("title", {}, "hide or show"));
+      one.key.addEventListener("pointerdown", (event) => event.stopPropagation());
+      one.key.addEventListener("click", () => toggle(chart, one));
+    }
+    boxed(svg, [chart.text, ...savers(chart), chart.reset]);
+  }
+  function toggle(chart, one) {
+    if (!one) return;
+    one.isHidden = !one.isHidden;
+    one.group.style.display = one.isHidden ? "none" : "";
+    one.key.classList.toggle("off", one.isHidden);
+    show(chart, chart.at);
   }
 
   function savers(chart) {
@@ -214,7 +241,7 @@
     const copy = chart.svg.cloneNode(true);
     copy.setAttribute("xmlns", space);
     copy.removeAttribute("tabindex");
-    copy.querySelectorAll(".cursor,.reading,.chosen").forEach((element) => element.remove());
+    copy.querySelectorAll(".cursor,.chosen,.key title").forEach((element) => element.remove());
     const url = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(copy))}`;
     if (kind === "svg") return download(chart, url, kind);
     // Twice the size, for screens and print.

@@ -17,12 +17,7 @@ pub(super) fn charts(page: &mut String, run: &RunDirectory) {
         "<h2>Distributions</h2>\n<p>Response time counts from when a request was due, service time from when \
          it was sent; where they part, requests waited to be sent. Successful requests of the measured part.</p>\n",
     );
-    let mut log = Vec::new();
-    let read = opened(run, HISTOGRAMS_FILE).and_then(|file| {
-        file.take(LOG_BYTES_MAX).read_to_end(&mut log).map_err(|error| error.to_string())?;
-        hlog::read(&log).map_err(|error| format!("{HISTOGRAMS_FILE}: {error}"))
-    });
-    let intervals = match read {
+    let intervals = match read(run) {
         Ok(intervals) => intervals,
         Err(why) => return missing(page, &why),
     };
@@ -50,12 +45,20 @@ pub(super) fn charts(page: &mut String, run: &RunDirectory) {
     page.push_str("</div>\n");
 }
 
+/// The histograms of a run.
+pub(crate) fn read(run: &RunDirectory) -> Result<Vec<Interval>, String> {
+    let mut log = Vec::new();
+    let file = opened(run, HISTOGRAMS_FILE)?;
+    file.take(LOG_BYTES_MAX).read_to_end(&mut log).map_err(|error| error.to_string())?;
+    hlog::read(&log).map_err(|error| format!("{HISTOGRAMS_FILE}: {error}"))
+}
+
 fn name(interval: &Interval) -> String {
     interval.tag.trim_start_matches("steady.").to_owned()
 }
 
 /// Times with the shares up to them, from none below the least time as far as the share `to`.
-fn shares(interval: &Interval, to: f64) -> Vec<(f64, f64)> {
+pub(crate) fn shares(interval: &Interval, to: f64) -> Vec<(f64, f64)> {
     let steps = interval.bins.iter_quantiles(TICKS).take_while(|step| step.quantile_iterated_to() <= to);
     let steps = steps.map(|step| (step.value_iterated_to() as f64 / 1e6, step.quantile()));
     std::iter::once((interval.bins.min() as f64 / 1e6, 0.0)).chain(steps).collect()

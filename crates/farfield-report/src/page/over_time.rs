@@ -2,7 +2,8 @@
 //! other on the same axis; after them, utilisation against load.
 
 use super::thin::{Stays, thinned};
-use super::{missing, opened, utilisation};
+use super::users::Users;
+use super::{errors, missing, opened, utilisation};
 use crate::chart::{Axis, Chart, Mark, Seconds, Series, Spacing};
 use crate::directory::RunDirectory;
 use farfield_measure::monitor::{self, Watched, metric};
@@ -19,10 +20,10 @@ type Monitored = BTreeMap<Watched, Vec<(u64, f64)>>;
 /// Lines of a chart of monitors; the others are their largest.
 const LINES: usize = 5;
 
-pub(super) fn charts(page: &mut String, run: &RunDirectory) {
+pub(super) fn charts(page: &mut String, run: &RunDirectory, users: &Users) {
     page.push_str(
         "<h2>Over time</h2>\n<p>Seconds since the start of the run; the warm-up, what comes after the measured part, and what \
-         was set aside of it are shaded.",
+         was set aside of it are shaded. A dashed line lies upon another one.",
     );
     let stages = &run.summary().stages;
     let begun = if stages.is_empty() { "" } else { " Dashed lines stand where stages of the load begin." };
@@ -48,11 +49,8 @@ pub(super) fn charts(page: &mut String, run: &RunDirectory) {
     let mut put = |chart: Chart| page.push_str(&chart.html_over(seconds));
     put(rates(&rows));
     put(responses(&rows));
-    if rows.iter().any(|row| row.connections_open.is_some()) {
-        let open = points(&rows, |row| row.connections_open.map(|open| open as f64));
-        let open = Series::new("open", Mark::Line, thinned(&open, Stays::Extremes));
-        put(Chart::new("Connections", second(), from_zero("connections"), vec![open]));
-    }
+    errors::over_time(&rows).map(&mut put);
+    put(users_and_connections(&rows, users));
     match monitored(run) {
         Some(Ok(read)) => {
             monitors(page, &read, seconds);
@@ -76,7 +74,7 @@ fn from_zero(label: &str) -> Axis {
     Axis { label: label.to_owned(), spacing: Spacing::FromZero }
 }
 
-fn points(rows: &[SeriesRow], value: impl Fn(&SeriesRow) -> Option<f64>) -> Vec<(f64, f64)> {
+fn points(rows: &[SeriesRow], mut value: impl FnMut(&SeriesRow) -> Option<f64>) -> Vec<(f64, f64)> {
     rows.iter().filter_map(|row| Some((row.second as f64, value(row)?))).collect()
 }
 
@@ -93,14 +91,39 @@ fn rates(rows: &[SeriesRow]) -> Chart {
     if rows.iter().any(|row| row.succeeded < row.completed) {
         lines.push(line("completed", |row| row.completed));
     }
-    let failed =
-        |row: &SeriesRow| row.failed_server + row.failed_network + row.failed_client + row.failed_protocol;
     if rows.iter().any(|row| failed(row) > 0) {
-        lines.push(line("failed", |row| {
-            row.failed_server + row.failed_network + row.failed_client + row.failed_protocol
-        }));
+        lines.push(line("failed", failed));
     }
     Chart::new("Throughput", second(), from_zero("requests in the second"), lines)
+}
+
+/// Users that wait for replies, requests that are under way, and connections.
+fn users_and_connections(rows: &[SeriesRow], users: &Users) -> Chart {
+    let line =
+        |name: &str, points: &[(f64, f64)]| Series::new(name, Mark::Line, thinned(points, Stays::Extremes));
+    let mut due = 0;
+    let mut ended = 0;
+    let under_way = points(rows, |row| {
+        due += row.offered;
+        ended += row.succeeded + failed(row);
+        Some(due.saturating_sub(ended) as f64)
+    });
+    let users = users.by_second();
+    let mut lines = Vec::new();
+    if !users.is_empty() {
+        lines.push(line("users with a request in the second", &users[..users.len().min(rows.len())]));
+    }
+    lines.push(line("requests under way at its end", &under_way));
+    if rows.iter().any(|row| row.connections_open.is_some()) {
+        let open = points(rows, |row| row.connections_open.map(|open| open as f64));
+        lines.push(line("connections open", &open));
+    }
+    Chart::new("Users, requests under way and connections", second(), from_zero("number"), lines)
+}
+
+/// Requests that ended without success in a second.
+fn failed(row: &SeriesRow) -> u64 {
+    row.failed_server + row.failed_network + row.failed_client + row.failed_protocol
 }
 
 fn responses(rows: &[SeriesRow]) -> Chart {
@@ -108,11 +131,21 @@ fn responses(rows: &[SeriesRow]) -> Chart {
         let all = points(rows, |row| value(row).map(|ns| ns as f64 / 1e6));
         Series::new(name, Mark::Line, thinned(&all, stays))
     };
-    let lines = vec![
+    let lines = [
         line("p50", Stays::Median, |row| row.response_p50_ns),
         line("p99", Stays::Largest, |row| row.response_p99_ns),
         line("longest", Stays::Largest, |row| row.response_max_ns),
     ];
+    // Bands between the percentiles, below their lines.
+    let [p50, p99, longest] = &lines;
+    let band = |upper: &Series, lower: &Series| Series {
+        name: String::new(),
+        mark: Mark::Area,
+        points: upper.points.iter().chain(&lower.points).copied().collect(),
+    };
+    let bands = [band(p99, p50), band(longest, p99)];
+    let is_whole = p50.points.len() == longest.points.len() && p99.points.len() == longest.points.len();
+    let lines: Vec<Series> = lines.into_iter().chain(bands.into_iter().filter(|_| is_whole)).collect();
     Chart::new("Response time of successful requests", second(), Axis::logarithmic("milliseconds"), lines)
 }
 
@@ -146,6 +179,7 @@ fn monitored(run: &RunDirectory) -> Option<Result<Monitored, String>> {
 }
 
 fn monitors(page: &mut String, read: &Monitored, seconds: Seconds<'_>) {
+    let mut zero = Vec::new();
     for (title, unit, wanted, scale) in PLANS {
         let of_plan = read
             .iter()
@@ -156,9 +190,15 @@ fn monitors(page: &mut String, read: &Monitored, seconds: Seconds<'_>) {
                 (in_words(series), values)
             });
         let lines = lines(of_plan.collect());
-        if !lines.is_empty() {
+        let is_zero = lines.iter().flat_map(|line| &line.points).all(|point| point.y == 0.0);
+        if is_zero && !lines.is_empty() {
+            zero.push(title);
+        } else if !lines.is_empty() {
             page.push_str(&Chart::new(title, second(), from_zero(unit), lines).html_over(seconds));
         }
+    }
+    if !zero.is_empty() {
+        let _ = writeln!(page, "<p class=\"none\">Zero in every second: {}.</p>", zero.join("; "));
     }
 }
 

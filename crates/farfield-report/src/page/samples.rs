@@ -6,6 +6,7 @@
 
 use super::tables::{NAMED, named};
 use super::thin::{POINTS, Stays, thinned_of};
+use super::users::Users;
 use super::{NAMES, missing, opened, table, text_of};
 use crate::chart::{Axis, Chart, Mark, Series, Spacing};
 use crate::directory::RunDirectory;
@@ -15,10 +16,10 @@ use farfield_fit::series;
 use farfield_measure::samples::SamplesFile;
 use farfield_measure::summary::{PartSummary, TimingSummary};
 use farfield_measure::{Histogram, LoadKind};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// Requests with a histogram of their own: the first that were asked for.
+/// Requests with a histogram of their own: the first that were asked for, of those whose paths are known.
 const REQUESTS: usize = 64;
 /// Connections and arrivals that are remembered.
 const REMEMBERED: usize = 20_000_000;
@@ -53,6 +54,8 @@ impl ByRequest {
 pub(super) struct Passed {
     requests: BTreeMap<u32, ByRequest>,
     others: ByRequest,
+    /// Requests whose paths the summary has; none where it has none.
+    named: BTreeSet<u32>,
     /// Requests of a connection, and the instant of its last, by its number.
     connections: Vec<(u32, u64)>,
     /// Connections that have room there: as many as there are samples.
@@ -60,6 +63,8 @@ pub(super) struct Passed {
     /// Connections with higher numbers, as there are where few samples of many are kept.
     further: BTreeMap<u32, (u32, u64)>,
     due_ns: Vec<u64>,
+    /// Users over time; empty where samples are missing.
+    pub(super) users: Users,
     wrong: Option<String>,
 }
 
@@ -81,7 +86,9 @@ pub(super) fn pass(run: &RunDirectory, samples_max: u64) -> Passed {
         );
         return Passed { wrong: Some(wrong), ..passed };
     }
+    passed.users = Users::of(file.kept());
     passed.numbered = usize::try_from(file.kept()).map_or(REMEMBERED, |kept| kept.min(REMEMBERED));
+    passed.named = run.summary().paths.iter().take(REQUESTS).flat_map(|path| path.numbers.clone()).collect();
     let phases = &run.summary().phases;
     let until_ns = phases.warm_up_ns.saturating_add(phases.steady_ns);
     let measured = Instant::from_ns(phases.warm_up_ns)..Instant::from_ns(until_ns);
@@ -97,6 +104,7 @@ pub(super) fn pass(run: &RunDirectory, samples_max: u64) -> Passed {
     if file.left_out() > 0 {
         let kept = format!("{} samples of the run were not kept and are missing here", file.left_out());
         passed.wrong.get_or_insert(kept);
+        passed.users = Users::default();
     }
     passed
 }
@@ -124,6 +132,7 @@ impl Passed {
         if let Some((requests, last)) = self.connection(sample.connection) {
             (*requests, *last) = (*requests + 1, (*last).max(sample.done.as_ns()));
         }
+        self.users.take(sample);
         if !measured.contains(&sample.due) {
             return;
         }
@@ -132,7 +141,9 @@ impl Passed {
         if arrives && self.due_ns.len() < REMEMBERED {
             self.due_ns.push(sample.due.as_ns());
         }
-        let is_kept = self.requests.len() < REQUESTS || self.requests.contains_key(&sample.request);
+        let has_name = self.named.is_empty() || self.named.contains(&sample.request);
+        let has_room = self.requests.len() < REQUESTS && has_name;
+        let is_kept = has_room || self.requests.contains_key(&sample.request);
         let of = if is_kept { self.requests.entry(sample.request).or_default() } else { &mut self.others };
         of.requests += 1;
         match sample.outcome {
@@ -172,7 +183,11 @@ fn by_request(page: &mut String, run: &RunDirectory, passed: &Passed) {
         let errors = of.error_share(ignores_unfinished);
         named(name, of.requests, errors.map(|share| (share, None)), TimingSummary::of(&of.response).as_ref())
     };
-    let name = |index: u32| match paths.get(index as usize) {
+    let of_summary = |index: &u32| {
+        let mut all = run.summary().paths.iter();
+        all.find(|path| path.numbers.contains(index)).map(|path| path.path.as_str())
+    };
+    let name = |index: u32| match paths.get(index as usize).map(String::as_str).or(of_summary(&index)) {
         Some(path) => format!("{index}: {path}"),
         None => format!("request {index}"),
     };

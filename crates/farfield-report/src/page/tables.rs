@@ -1,11 +1,11 @@
 //! The summary as tables: the verdict first, with what to do, then what was asked and done.
 
-use super::{NAMES, escaped, sentence, table};
-use crate::figures::{by_status, bytes_rate, count, percent, rate, time};
+use super::{NAMES, errors, escaped, headline, sentence, table};
+use crate::figures::{bytes_rate, count, percent, rate, three_digits, time};
 use crate::streams::{events_in_words, stalls_in_words, websockets_in_words};
 use crate::terminal::quantity;
 use farfield_measure::summary::{
-    FailureSummary, HostSummary, PartSummary, PathSummary, ProgramSummary, QuantileSummary, TimingSummary,
+    FailureSummary, HostSummary, PartSummary, ProgramSummary, QuantileSummary, TimingSummary,
 };
 use farfield_measure::verdict::{Check, CheckState};
 use farfield_measure::{Quantile, Summary};
@@ -26,9 +26,6 @@ pub(super) fn heading(page: &mut String, summary: &Summary) {
         escaped(&heading.started_at),
         escaped(&heading.farfield),
     );
-    if let Some(path) = &heading.path {
-        let _ = writeln!(page, "<p class=\"name\">Path: {}</p>", escaped(path));
-    }
     if let Some(note) = &heading.note {
         let _ = writeln!(page, "<p class=\"name\">Note: {}</p>", escaped(note));
     }
@@ -46,7 +43,13 @@ pub(super) fn verdict(page: &mut String, summary: &Summary) {
         let _ = writeln!(page, "<p class=\"name\">The run did not go to its end: {}.</p>", escaped(reason));
     }
     if !verdict.valid {
-        page.push_str("<p>The figures are not to be believed:</p><ul>\n");
+        page.push_str("<p>The figures are not to be believed; the reasons stand below them.</p>\n");
+    }
+    page.push_str("<dl class=\"headline\">\n");
+    headline::row(page, summary);
+    page.push_str("</dl>\n");
+    if !verdict.valid {
+        page.push_str("<ul>\n");
         // Causes come before what follows from them.
         let (causes, others): (Vec<&Check>, Vec<&Check>) =
             verdict.failed().partition(|check| check.follows_from.is_none());
@@ -133,7 +136,7 @@ pub(super) fn thresholds(page: &mut String, summary: &Summary) {
 }
 
 pub(super) fn figures(page: &mut String, summary: &Summary) {
-    page.push_str("<h2>Asked and done</h2>\n");
+    page.push_str("<h2>Load and results</h2>\n");
     let steady = &summary.steady;
     let mut rows = Vec::new();
     if let Some(arrivals) = &summary.generator.arrivals {
@@ -153,7 +156,7 @@ pub(super) fn figures(page: &mut String, summary: &Summary) {
         }));
         let interval = rates.succeeded_interval_per_s;
         rows.push(vec!["succeeded".to_owned(), with_interval(rate(rates.succeeded_per_s), interval, rate)]);
-        rows.push(vec!["bytes of bodies".to_owned(), bytes_rate(rates.body_bytes_per_s)]);
+        rows.push(vec!["bodies of replies".to_owned(), bytes_rate(rates.body_bytes_per_s)]);
     }
     rows.push(vec!["requests".to_owned(), count(steady.requests)]);
     let errors = |share| with_interval(percent(share), steady.error_share_interval, percent);
@@ -164,7 +167,7 @@ pub(super) fn figures(page: &mut String, summary: &Summary) {
     let connections = &summary.connections;
     rows.push(vec!["connections opened".to_owned(), count(connections.established)]);
     if let Some(mean) = connections.requests_mean {
-        let requests = format!("{mean:.2} (at most {})", count(connections.requests_max));
+        let requests = format!("{} (at most {})", three_digits(mean), count(connections.requests_max));
         rows.push(vec!["requests on a connection".to_owned(), requests]);
     }
     table(page, &["", ""], &rows);
@@ -400,28 +403,7 @@ pub(super) fn outcomes(page: &mut String, summary: &Summary) {
     if !rows.is_empty() {
         table(page, &["status", "replies"], &rows);
     }
-    paths(page, summary);
-}
-
-/// Replies by path and status code; nothing where all have 200.
-fn paths(page: &mut String, summary: &Summary) {
-    let shown = PathSummary::telling(&summary.paths);
-    if shown.is_empty() {
-        return;
-    }
-    let row = |path: &&PathSummary| {
-        vec![
-            escaped(&path.path),
-            count(path.requests),
-            path.error_share.map_or_else(|| "–".to_owned(), percent),
-            by_status(&path.statuses),
-        ]
-    };
-    let mut rows: Vec<Vec<String>> = shown.iter().take(NAMES).map(row).collect();
-    if let Some(rest) = shown.len().checked_sub(NAMES).filter(|rest| *rest > 0) {
-        rows.push(vec![format!("{rest} more paths, in summary.json"), String::new()]);
-    }
-    table(page, &["path", "requests", "errors", "<replies by status"], &rows);
+    errors::by_path(page, summary);
 }
 
 pub(super) fn network(page: &mut String, summary: &Summary) {

@@ -59,12 +59,12 @@ fn page(scene: &Scene) -> String {
 fn a_page_has_every_section_and_nothing_from_elsewhere() {
     let page = page(&Scene::good());
     for part in [
-        "<h2>VALID</h2>",
+        ">VALID</h2>",
         "Thresholds",
-        "Asked and done",
+        "Load and results",
         ">Throughput<",
         ">Response time of successful requests<",
-        ">Connections<",
+        ">Users, requests under way and connections<",
         ">Times by percentile<",
         ">Requests on each connection<",
         ">Gaps between arrivals<",
@@ -83,7 +83,7 @@ fn a_page_has_every_section_and_nothing_from_elsewhere() {
         assert!(!outside.contains(from_elsewhere), "`{from_elsewhere}` is in the page");
     }
     assert!(page.len() < 1_000_000, "{} bytes", page.len());
-    let verdict = page.find("<h2>VALID</h2>").expect("a verdict");
+    let verdict = page.find(">VALID</h2>").expect("a verdict");
     assert!(verdict < page.find("<table>").expect("a table"), "the verdict comes first");
 }
 
@@ -134,12 +134,12 @@ fn what_is_missing_or_damaged_costs_its_own_section() {
     let scene = Scene::good();
     let folder = directory(&scene, &killed());
     let open = || render(&RunDirectory::open(folder.path()).expect("a run"));
-    assert!(open().contains("<h2>INCOMPLETE</h2>"));
+    assert!(open().contains(">INCOMPLETE</h2>"));
     for name in [SAMPLES_FILE, "series.parquet", HISTOGRAMS_FILE, "environment.json"] {
         fs::write(folder.path().join(name), "nothing of the kind").expect("written");
         let page = open();
         assert!(page.contains(&format!("Not shown: {name}")), "{name}");
-        assert!(page.contains("Asked and done"), "{name}");
+        assert!(page.contains("Load and results"), "{name}");
         fs::remove_file(folder.path().join(name)).expect("removed");
         assert!(open().contains(&format!("Not shown: {name}")), "{name}");
     }
@@ -181,7 +181,7 @@ fn an_invalid_run_says_what_to_do_before_any_figure() {
     let scene = Scene::worst();
     let page = page(&scene);
     let warned = page.find("not to be believed").expect("the warning");
-    assert!(warned < page.find("Asked and done").expect("figures"));
+    assert!(warned < page.find("Load and results").expect("figures"));
     for check in scene.summary().verdict.failed() {
         assert!(page.contains(&format!("<strong>{}</strong>", check.name)), "{}", check.name);
     }
@@ -190,7 +190,7 @@ fn an_invalid_run_says_what_to_do_before_any_figure() {
 
 /// The cells of the table behind a heading, row by row, without markup.
 fn table_of(page: &str, heading: &str) -> Vec<Vec<String>> {
-    let behind = page.split(&format!("<h2>{heading}</h2>")).nth(1).expect(heading);
+    let behind = page.split(&format!(">{heading}</h2>")).nth(1).expect(heading);
     let table = behind.split("</table>").next().expect("a table");
     let cells = |row: &str| {
         let cells = row.split("<td").skip(1).map(|cell| {
@@ -252,4 +252,111 @@ fn a_page_in_bounded_time_says_what_it_lacks() {
     assert!(bounded.contains(&lacks) && !whole.contains("Not shown: samples.parquet"));
     assert!(whole.contains(">Requests<") && !bounded.contains(">Requests<"));
     assert!(bounded.contains(">Throughput<") && bounded.contains("--format html"));
+}
+
+/// The first figures of a page are those of its summary, with their intervals, and stand ahead of all tables.
+#[test]
+fn first_figures_stand_below_the_verdict() {
+    let scene = Scene::good();
+    let (page, summary) = (page(&scene), scene.summary());
+    let row = page.split("<dl class=\"headline\">").nth(1).and_then(|rest| rest.split("</dl>").next());
+    let row = row.expect("a row");
+    let names: Vec<&str> = row.split("<dt>").skip(1).filter_map(|part| part.split("</dt>").next()).collect();
+    assert_eq!(names, ["succeeded", "response time, p50", "response time, p99", "errors"]);
+    let rates = summary.steady.rates.expect("rates");
+    let p99 = summary
+        .steady
+        .times
+        .response
+        .as_ref()
+        .and_then(|times| times.quantile_ns(farfield_measure::Quantile::P99));
+    for part in [crate::figures::rate(rates.succeeded_per_s), crate::figures::time(p99.expect("a p99"))] {
+        assert!(row.contains(&format!("<dd>{part}")), "{part}: {row}");
+    }
+    assert!(page.find("class=\"headline\"") < page.find("<table"));
+}
+
+/// Each section has an address, and the contents lead to all but the verdict.
+#[test]
+fn contents_lead_to_every_section() {
+    let page = page(&Scene::good());
+    assert!(!page.contains("<h2>") && !page.contains(CONTENTS));
+    let addresses: Vec<&str> =
+        page.split("<h2 id=\"").skip(1).filter_map(|part| part.split('"').next()).collect();
+    let links: Vec<&str> =
+        page.split("<a href=\"#").skip(1).filter_map(|part| part.split('"').next()).collect();
+    assert!(links.len() > 5, "{links:?}");
+    assert_eq!(addresses[1..], links[..]);
+    let mut once = addresses.clone();
+    once.sort_unstable();
+    once.dedup();
+    assert_eq!(once.len(), addresses.len(), "{addresses:?}");
+}
+
+/// A request without a path in the scenario has that of the summary, also where it is hostile.
+#[test]
+fn requests_have_the_names_of_their_paths() {
+    let mut scene = Scene::good();
+    for (at, sample) in scene.samples.iter_mut().enumerate() {
+        sample.request = at as u32 % 3;
+    }
+    let mut summary = scene.summary();
+    let path = |path: &str, numbers: &[u32]| farfield_measure::summary::PathSummary {
+        path: path.to_owned(),
+        requests: 1,
+        error_share: Some(0.0),
+        outcomes: Vec::new(),
+        statuses: Vec::new(),
+        numbers: numbers.to_vec(),
+    };
+    summary.paths = vec![path("/object/8.png", &[0, 2]), path("/<script>", &[1])];
+    let folder = directory(&scene, &summary);
+    let page = render(&RunDirectory::open(folder.path()).expect("a run"));
+    let names: Vec<String> = table_of(&page, "Requests").into_iter().map(|row| row[0].clone()).collect();
+    let mut sorted = names.clone();
+    sorted.sort();
+    assert_eq!(sorted, ["0: /object/8.png", "1: /&lt;script&gt;", "2: /object/8.png"]);
+}
+
+/// Failures of several codes: a column each, what has no code behind them, and paths with most errors first.
+#[test]
+fn paths_are_shown_by_status_code() {
+    use farfield_measure::summary::{OutcomeCount, PathSummary, StatusCount};
+    let mut summary = Scene::good().summary();
+    let outcome = |name: &str, count: u64| OutcomeCount {
+        name: name.to_owned(),
+        fault: "server".to_owned(),
+        count,
+        share_interval: None,
+    };
+    let path = |path: &str, share: f64, statuses: &[(u16, u64)], outcomes: Vec<OutcomeCount>| PathSummary {
+        path: path.to_owned(),
+        requests: 10,
+        error_share: Some(share),
+        outcomes,
+        statuses: statuses
+            .iter()
+            .map(|(status, count)| StatusCount { status: *status, count: *count })
+            .collect(),
+        numbers: Vec::new(),
+    };
+    summary.paths = vec![
+        path("/fine", 0.0, &[(200, 10)], vec![outcome("ok", 10)]),
+        path(
+            "/bad",
+            0.9,
+            &[(200, 1), (404, 3), (503, 2)],
+            vec![outcome("timed-out", 4), outcome("status-4xx", 3)],
+        ),
+    ];
+    let mut page = String::new();
+    errors::by_path(&mut page, &summary);
+    let heads: Vec<&str> =
+        page.split("<th scope=\"col\">").skip(1).filter_map(|part| part.split("</th>").next()).collect();
+    assert_eq!(heads, ["path", "requests", "errors", "200", "404", "503", "timed-out"]);
+    let page = format!("<h2>x</h2>{page}");
+    let rows = table_of(&page, "x");
+    let row = |at: usize| rows[at].iter().map(|cell| cell.trim()).collect::<Vec<_>>();
+    assert_eq!(row(0), ["/bad", "10", "90%", "1", "3", "2", "4"]);
+    assert_eq!(row(1), ["/fine", "10", "0%", "10", "0", "0", "0"]);
 }

@@ -85,7 +85,8 @@ impl ChartPlan {
             let place = across.iter().position(|value| Some(value.as_str()) == value_of(point, &self.x))?;
             let estimate = point.estimate(&self.y)?;
             let half_width = estimate.interval.map(|[low, high]| (high - low) / 2.0 / per);
-            Some(Point { x: places[place], y: estimate.mean? / per, half_width, is_doubtful: point.runs < 2 })
+            let place = Point::from((places[place], estimate.mean? / per));
+            Some(Point { half_width, is_doubtful: point.runs < 2, ..place })
         };
         let line = |name: String, is_of: &dyn Fn(&PointReport) -> bool| {
             let own = points.iter().filter(|point| is_of(point));

@@ -50,7 +50,7 @@ fn a_report_is_read_magnified_saved_and_accessible() {
 
     // Hover: the cursor is at the same second in all charts over time.
     browser.point(FIRST, 0.5, None);
-    let readings = browser.value("[...document.querySelectorAll('svg:has(g.scales[data-kind=time]) .reading')].map((text) => text.textContent)");
+    let readings = browser.value("[...document.querySelectorAll('figure:has(g.scales[data-kind=time]) .reading')].map((text) => text.textContent)");
     let readings: Vec<&str> =
         readings.as_array().expect("texts").iter().filter_map(|text| text.as_str()).collect();
     let second = readings[0].split(':').next().expect("a second");

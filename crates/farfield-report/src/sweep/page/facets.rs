@@ -116,7 +116,7 @@ fn series<'a>(
             let mean = estimate.mean?;
             let half_width = estimate.interval.map(|[low, high]| (high - low) / 2.0 / unit);
             let is_doubtful = point.runs < 2;
-            Some(Point { x: axis.numbers[level], y: mean / unit, half_width, is_doubtful })
+            Some(Point { half_width, is_doubtful, ..Point::from((axis.numbers[level], mean / unit)) })
         });
         let name = value.map_or("all runs".to_owned(), |value| {
             let own = Setting { key: lines.key.clone(), value: value.clone() };
