@@ -307,39 +307,23 @@ impl Chart {
         let dashes = covered::dashes(&lines.collect::<Vec<_>>());
         for (number, series) in self.series.iter().enumerate() {
             let look = Look { number, mark: series.mark, dashes: &dashes[number] };
-            let values = |of: fn(&Point) -> f64| self.points(series).map(of).collect::<Vec<_>>();
-            match (layout.is_in_page, seconds) {
-                (false, _) => svg.begin_series(&series.name, None, None),
-                (true, Some(_)) => svg.begin_series(&series.name, None, Some(&values(|point| point.y))),
-                (true, None) => {
-                    let x = values(|point| point.x);
-                    svg.begin_series(&series.name, Some(&x), Some(&values(|point| point.y)));
-                }
-            }
+            self.begin_series(&mut svg, series, layout.is_in_page, seconds.is_some());
             look.trace(&mut svg, &dots[number]);
             svg.end_group();
             let (x, row, text) = &legend.entries[number];
-            if text.is_empty() {
-                continue;
-            }
-            let y = legend_at(*row);
-            let third = layout.sample() / 2.0;
-            let sample = [0.0, third, 2.0 * third].map(|along| Dot {
-                x: x + along,
-                y,
-                whisker: None,
-                is_filled: true,
-            });
-            if layout.is_in_page {
-                svg.begin_key(number);
-            }
-            look.trace(&mut svg, &sample);
-            svg.text((x + layout.sample() + layout.sample_gap(), y + 4.0), "start", text);
-            if layout.is_in_page {
-                svg.end_group();
+            if !text.is_empty() {
+                look.put_key(&mut svg, layout, (*x, legend_at(*row)), text);
             }
         }
         svg.end()
+    }
+
+    /// Begins a series, in a page with its numbers: along the x axis seconds are read off the axis.
+    fn begin_series(&self, svg: &mut Svg, series: &Series, is_in_page: bool, has_seconds: bool) {
+        let values = |of: fn(&Point) -> f64| self.points(series).map(of).collect::<Vec<_>>();
+        let x = (is_in_page && !has_seconds).then(|| values(|point| point.x));
+        let y = is_in_page.then(|| values(|point| point.y));
+        svg.begin_series(&series.name, x.as_deref(), y.as_deref());
     }
 
     /// The scales of both axes on a sheet whose plot lies between two heights, the lower end first.
@@ -387,6 +371,20 @@ impl Look<'_> {
         // A line through one point is not to be seen.
         if matches!(mark, Mark::Dots | Mark::Marked) || dots.len() == 1 {
             svg.markers(number, dots);
+        }
+    }
+
+    /// Its entry in the legend, which is a group in a page.
+    fn put_key(&self, svg: &mut Svg, layout: &Layout, (x, y): (f64, f64), text: &str) {
+        let half = layout.sample() / 2.0;
+        let dot = |along: f64| Dot { x: x + along, y, whisker: None, is_filled: true };
+        if layout.is_in_page {
+            svg.begin_key(self.number);
+        }
+        self.trace(svg, &[0.0, half, 2.0 * half].map(dot));
+        svg.text((x + layout.sample() + layout.sample_gap(), y + 4.0), "start", text);
+        if layout.is_in_page {
+            svg.end_group();
         }
     }
 }

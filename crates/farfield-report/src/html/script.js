@@ -274,6 +274,14 @@
   }
   apply();
   document.querySelector("h1").before(switcher);
-  // Boxes wider than the page are scrolled by keys too.
-  for (const box of document.querySelectorAll(".scroll")) if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+  // Boxes that are wider than the page are scrolled by keys too, also where the page becomes narrower.
+  const reach = (box) => {
+    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+    else box.removeAttribute("tabindex");
+  };
+  const watcher = new ResizeObserver((entries) => entries.forEach(({ target }) => reach(target)));
+  for (const box of document.querySelectorAll(".scroll")) {
+    reach(box);
+    watcher.observe(box);
+  }
 })();

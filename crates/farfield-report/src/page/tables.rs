@@ -221,14 +221,21 @@ fn without_interval(response: &TimingSummary) -> String {
     let quantile = |of: &QuantileSummary| Some((escaped(&of.name), of.no_interval?));
     let quantiles = response.quantiles.iter().filter_map(quantile);
     let all = mean.map(|(name, none)| (name.to_owned(), none)).into_iter().chain(quantiles);
-    let words = all.map(|(name, none)| {
+    // Those of one reason, one after the other, are named together.
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    for (name, none) in all {
         let needs = none.needs_ns.map(|ns| format!("; about {} of measuring would do", time(ns)));
-        format!("{name} ({}{})", none.reason.words(), needs.unwrap_or_default())
-    });
-    let words: Vec<String> = words.collect();
-    if words.is_empty() {
+        let reason = format!("{}{}", none.reason.words(), needs.unwrap_or_default());
+        match groups.last_mut().filter(|(own, _)| *own == reason) {
+            Some((_, names)) => names.push(name),
+            None => groups.push((reason, vec![name])),
+        }
+    }
+    if groups.is_empty() {
         return String::new();
     }
+    let words = groups.iter().map(|(reason, names)| format!("{} ({reason})", names.join(", ")));
+    let words: Vec<String> = words.collect();
     format!("<p>Response time without an interval: {}.</p>\n", words.join(", "))
 }
 

@@ -61,12 +61,36 @@ fn a_report_is_read_magnified_saved_and_accessible() {
     );
     assert!(readings[0].contains("succeeded"), "{readings:?}");
 
+    // What is read are the run's own numbers, not those of pixels.
+    let file = fs::File::open(run.directory.join("series.parquet")).expect("a series");
+    let rows = farfield_measure::series::read_parquet(file).expect("rows");
+    let row = &rows[second.parse::<usize>().expect("a second")];
+    let exact = format!("succeeded {}", row.succeeded);
+    assert!(readings[0].split("  ").any(|part| part == exact), "{exact}: {readings:?}");
+
+    // A name in the legend hides its line, from the reading too; its number on the keyboard shows it again.
+    let shown = format!("getComputedStyle(document.querySelector('{FIRST} g.series')).display !== 'none'");
+    browser.click(&format!("{FIRST} g.key text"));
+    assert_eq!(browser.value(&shown), false);
+    browser.point(FIRST, 0.5, None);
+    let reading = browser.value("document.querySelector('.reading').textContent");
+    let reading = reading.as_str().expect("a text");
+    assert!(reading.contains("succeeded") && !reading.contains("offered"), "{reading}");
+    browser.value(&format!(
+        "document.querySelector('{FIRST}').dispatchEvent(new KeyboardEvent('keydown', {{ key: '1' }}))"
+    ));
+    assert_eq!(browser.value(&shown), true);
+
     // Zoom: a part of the axis in all charts over time, and back.
     let whole = [points(&browser, 0), points(&browser, 1)];
     browser.point(FIRST, 0.4, Some(0.6));
     let magnified = [points(&browser, 0), points(&browser, 1)];
     assert!(whole[0] != magnified[0] && whole[1] != magnified[1], "both are magnified");
     assert!(magnified[0].split(' ').count() < whole[0].split(' ').count());
+    // Areas are cut as their lines are.
+    let areas = browser.value("[...document.querySelectorAll('polygon')].map((area) => area.getAttribute('points').split(' ').length)");
+    let areas: Vec<u64> = areas.as_array().expect("areas").iter().filter_map(Value::as_u64).collect();
+    assert!(areas.len() == 2 && areas.iter().all(|points| (4..40).contains(points)), "{areas:?}");
     let ticks = browser.value(&format!("[...document.querySelector('{FIRST}').querySelectorAll('.x-ticks text')].map((text) => Number(text.textContent))"));
     let ticks: Vec<f64> =
         ticks.as_array().expect("ticks").iter().filter_map(serde_json::Value::as_f64).collect();
