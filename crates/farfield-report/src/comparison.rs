@@ -12,6 +12,7 @@
 //! Only valid runs count. Nothing is opened but run directories.
 
 mod cells;
+pub mod drawing;
 pub mod fail_if;
 pub mod html;
 pub(crate) mod inputs;

@@ -37,7 +37,7 @@ impl Cells {
 }
 
 /// A number of a metric with its unit.
-fn value(metric: Metric, number: f64) -> String {
+pub(super) fn value(metric: Metric, number: f64) -> String {
     match metric {
         Metric::Rate => rate(number),
         Metric::Errors => percent(number),

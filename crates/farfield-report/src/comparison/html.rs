@@ -1,6 +1,7 @@
-//! A comparison as a page of HTML: one file, without scripts and without anything from elsewhere.
+//! A comparison as a page of HTML: one file with nothing from elsewhere, complete without its script.
 
 use super::cells::Cells;
+use super::drawing::Drawing;
 use super::fail_if::{FailIf, Judgement};
 use super::text::{EXPLANATION, evidence, unknown_by_reason, verdict};
 use super::{Against, Change, Comparison, SideSummary};
@@ -15,8 +16,8 @@ const STYLE: &str = ".better{color:#1a6b2f}.worse{color:var(--bad)}td.name{white
     @media(prefers-color-scheme:dark){:root:not([data-theme=light]) .better{color:#6c6}}:root[data-theme=dark] .better{color:#6c6}";
 
 /// The comparison as a page.
-pub fn render(comparison: &Comparison, judged: &[(FailIf, Vec<Judgement>)]) -> String {
-    let mut page = html::begin("Runs compared", &format!("{}{STYLE}", html::FAMILY_STYLE));
+pub fn render(comparison: &Comparison, judged: &[(FailIf, Vec<Judgement>)], drawing: &Drawing) -> String {
+    let mut page = html::begin_family("Runs compared", STYLE);
     side(&mut page, "Base", &comparison.base);
     for (at, against) in comparison.others.iter().enumerate() {
         let _ =
@@ -24,6 +25,7 @@ pub fn render(comparison: &Comparison, judged: &[(FailIf, Vec<Judgement>)]) -> S
         side(&mut page, "Against it", &against.side);
         let _ = writeln!(page, "<p>The intervals: {}.</p>", evidence(against));
         table(&mut page, against);
+        drawing.put_difference(&mut page, against, at + 1);
         let mut items: Vec<String> = Vec::new();
         for (condition, judgements) in judged {
             let word = match judgements[at] {
@@ -42,8 +44,10 @@ pub fn render(comparison: &Comparison, judged: &[(FailIf, Vec<Judgement>)]) -> S
         list(&mut page, &items);
         inputs(&mut page, against);
     }
+    let sides = std::iter::once(&comparison.base).chain(comparison.others.iter().map(|other| &other.side));
+    drawing.put_course(&mut page, &sides.map(|side| side.name.as_str()).collect::<Vec<_>>());
     let _ = writeln!(page, "<p>{}</p>", escaped(EXPLANATION));
-    page.push_str(html::END);
+    html::end_family(&mut page);
     page
 }
 

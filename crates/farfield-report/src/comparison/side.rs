@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 pub struct Side {
     name: String,
     runs: Vec<RunDirectory>,
+    /// Runs that were measured and do not count: they are shown among the others, and compared with none.
+    doubtful: Vec<RunDirectory>,
     left_out: Vec<LeftOut>,
 }
 
@@ -60,7 +62,12 @@ pub enum SideError {
 impl Side {
     /// Opens the run directory at `path`, or all those in the folder `path`, in the order of their names.
     pub fn open(path: &Path) -> Result<Side, SideError> {
-        let mut side = Side { name: path.display().to_string(), runs: Vec::new(), left_out: Vec::new() };
+        let mut side = Side {
+            name: path.display().to_string(),
+            runs: Vec::new(),
+            doubtful: Vec::new(),
+            left_out: Vec::new(),
+        };
         let directories =
             if is_run(path) || !path.is_dir() { vec![path.to_owned()] } else { run_directories(path)? };
         if directories.is_empty() {
@@ -95,6 +102,11 @@ impl Side {
         &self.runs
     }
 
+    /// The runs that were measured and do not count.
+    pub fn doubtful(&self) -> &[RunDirectory] {
+        &self.doubtful
+    }
+
     /// The side in a few words.
     pub fn summary(&self) -> SideSummary {
         SideSummary {
@@ -109,9 +121,12 @@ impl Side {
         let summary = run.summary();
         if !summary.complete {
             self.leave_out(run.path(), "it is incomplete".to_owned());
+            self.doubtful.push(run);
         } else if !summary.verdict.valid {
             let failed: Vec<&str> = summary.verdict.failed().map(|check| check.name.as_str()).collect();
-            self.leave_out(run.path(), format!("it is invalid ({})", failed.join(", ")));
+            let reason = format!("it is invalid ({})", failed.join(", "));
+            self.leave_out(run.path(), reason);
+            self.doubtful.push(run);
         } else {
             self.runs.push(run);
         }

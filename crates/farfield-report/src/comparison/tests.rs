@@ -342,6 +342,10 @@ fn text_keeps_to_its_columns_and_lets_nothing_hostile_through() {
     assert!(!text.contains('\u{1b}') && text.contains("EXCEEDED"), "{text}");
     let markdown = markdown::render(&comparison, &judged);
     assert!(!markdown.contains('\u{1b}') && markdown.contains("**exceeded**"), "{markdown}");
-    let page = html::render(&comparison, &judged);
+    let sides = open(&[folders.path("a"), folders.path("b")]).expect("sides");
+    let page = html::render(&comparison, &judged, &drawing::Drawing::of(&sides));
+    for part in ["Change by percentile", "Runs in their order", "Content-Security-Policy"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
     assert!(!page.contains("<b>") && !page.contains('\u{1b}') && page.contains("exceeded"), "{page}");
 }

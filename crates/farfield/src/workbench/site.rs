@@ -9,6 +9,7 @@ use super::files::{RunList, ScenarioFiles, is_plain_name};
 use super::{draw, fields, form, programs};
 use crate::web::work::Work;
 use crate::web::{Answer, Asked, Site};
+use farfield_report::comparison::drawing::Drawing;
 use farfield_report::comparison::metric::Metric;
 use farfield_report::comparison::{self, html};
 use farfield_report::{RunDirectory, page};
@@ -175,10 +176,11 @@ impl Workbench {
                 return Err("name two runs at least: the others are compared with the first".to_owned());
             }
             let sides = comparison::open(&paths).map_err(|error| error.to_string())?;
-            Ok(comparison::compare(&sides[0], &sides[1..], &Metric::DEFAULT))
+            let compared = comparison::compare(&sides[0], &sides[1..], &Metric::DEFAULT);
+            Ok(html::render(&compared, &[], &Drawing::of(&sides)))
         });
         match compared {
-            Ok(compared) => Answer::strange_page(html::render(&compared, &[])),
+            Ok(page) => Answer::strange_page(page),
             Err(sentence) => Answer::sentence(StatusCode::UNPROCESSABLE_ENTITY, &sentence),
         }
     }
