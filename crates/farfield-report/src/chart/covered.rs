@@ -3,10 +3,11 @@
 //! below is seen.
 
 use super::svg::Dot;
-use std::collections::BTreeMap;
 
 /// Distance on the sheet within which two lines look like one, in pixels.
 const NEAR: f64 = 2.0;
+/// Points of a line that are looked at.
+const PROBES: usize = 100;
 /// Dashes of a line upon as many others; the gaps of each leave those below to be seen.
 const DASHES: [(&str, u32); 3] = [("7 7", 0), ("7 21", 7), ("3.5 24.5", 3)];
 
@@ -28,14 +29,24 @@ pub(super) fn dashes(lines: &[Option<&[Dot]>]) -> Vec<String> {
     depths.into_iter().map(words).collect()
 }
 
-/// True if at least half of the places that two lines have in common look like one.
+/// True if at least half of a line lies near the other, by at most [`PROBES`] of its points.
 fn covers(line: Option<&[Dot]>, other: Option<&[Dot]>) -> bool {
     let (Some(line), Some(other)) = (line, other) else { return false };
-    let place = |dot: &Dot| (dot.x * 10.0).round() as i64;
-    let there: BTreeMap<i64, f64> = other.iter().map(|dot| (place(dot), dot.y)).collect();
-    let common = line.iter().filter_map(|dot| Some((dot.y - there.get(&place(dot))?).abs()));
-    let (near, all) = common.fold((0, 0), |(near, all), apart| (near + usize::from(apart < NEAR), all + 1));
-    all > 1 && 2 * near >= all
+    if line.len() < 2 || other.len() < 2 {
+        return false;
+    }
+    let probes: Vec<&Dot> = line.iter().step_by(line.len().div_ceil(PROBES)).collect();
+    let is_near = |dot: &&&Dot| other.windows(2).any(|ends| distance(dot, &ends[0], &ends[1]) < NEAR);
+    2 * probes.iter().filter(is_near).count() >= probes.len()
+}
+
+/// Distance of a dot from the stretch between two others.
+fn distance(dot: &Dot, from: &Dot, to: &Dot) -> f64 {
+    let (x, y) = (to.x - from.x, to.y - from.y);
+    let length = x * x + y * y;
+    let share = if length > 0.0 { ((dot.x - from.x) * x + (dot.y - from.y) * y) / length } else { 0.0 };
+    let share = share.clamp(0.0, 1.0);
+    (dot.x - from.x - share * x).hypot(dot.y - from.y - share * y)
 }
 
 #[cfg(test)]
@@ -55,6 +66,20 @@ mod tests {
         let is_dashed: Vec<bool> = found.iter().map(|dashes| !dashes.is_empty()).collect();
         assert_eq!(is_dashed, [false, true, true, false, false]);
         assert_ne!(found[1], found[2], "each is seen through the one above");
+    }
+
+    /// Distributions of a constant time are upright lines, whose points need not be as high.
+    #[test]
+    fn upright_lines_cover_each_other_too() {
+        let upright =
+            |x: f64, heights: [f64; 4]| heights.map(|y| Dot { x, y, whisker: None, is_filled: true });
+        let (long, short) = (upright(50.0, [0.0, 20.0, 40.0, 90.0]), upright(50.5, [0.0, 11.0, 33.0, 80.0]));
+        let found = dashes(&[Some(&long), Some(&short), Some(&upright(90.0, [0.0, 1.0, 2.0, 3.0]))]);
+        assert_eq!(found.iter().map(|dashes| !dashes.is_empty()).collect::<Vec<_>>(), [false, true, false]);
+        assert!(
+            (distance(&long[0], &Dot { x: 47.0, ..long[1] }, &Dot { x: 47.0, ..long[2] }) - 20.224).abs()
+                < 0.001
+        );
     }
 
     /// Along a line, the dashes of the second and of the third leave a part to each of the three.

@@ -19,6 +19,9 @@ use std::fmt::Write;
 /// Runs of a side whose histograms are read, and of all sides that are in the course: the latest.
 const RUNS_MAX: usize = 200;
 
+/// Characters of a side's name in a legend.
+const NAME_MAX: usize = 40;
+
 /// What is drawn beside the numbers of a comparison.
 #[derive(Debug, Default)]
 pub struct Drawing {
@@ -137,7 +140,7 @@ impl Drawing {
             let interval = interval.map(|ends| ends.map(|end| end / per));
             Some(Point { interval, is_doubtful: !row.counts, ..place })
         });
-        Series { name: name.to_owned(), mark: Mark::Dots, points: points.collect() }
+        Series { name: legend_name(name), mark: Mark::Dots, points: points.collect() }
     }
 }
 
@@ -159,6 +162,15 @@ impl CourseRow {
     }
 }
 
+/// The name of a side in a legend: the end of a long path, by which sides differ.
+fn legend_name(path: &str) -> String {
+    let path = farfield_base::printable(path, &[]);
+    match path.chars().count().checked_sub(NAME_MAX) {
+        Some(more) if more > 0 => std::iter::once('…').chain(path.chars().skip(more + 1)).collect(),
+        _ => path.into_owned(),
+    }
+}
+
 /// The response times of a side's runs together; nothing where the histograms cannot be read.
 fn distribution(side: &Side) -> (String, Vec<(f64, f64)>) {
     let of_run = |run: &RunDirectory| {
@@ -166,12 +178,12 @@ fn distribution(side: &Side) -> (String, Vec<(f64, f64)>) {
         all.into_iter().find(|own| own.tag == "steady.response" && !own.bins.is_empty())
     };
     let mut runs = side.runs().iter().take(RUNS_MAX).filter_map(of_run);
-    let Some(mut all) = runs.next() else { return (side.name().to_owned(), Vec::new()) };
+    let Some(mut all) = runs.next() else { return (legend_name(side.name()), Vec::new()) };
     for run in runs {
         // Histograms of one program have one precision; one that does not fit is left out.
         let _ = all.bins.add(&run.bins);
     }
-    (side.name().to_owned(), distributions::shares(&all, 1.0))
+    (legend_name(side.name()), distributions::shares(&all, 1.0))
 }
 
 /// The change of each percentile with its interval; nothing of fewer than two.
@@ -256,6 +268,15 @@ mod tests {
         {
             assert!(page.contains(part), "{part}: {page}");
         }
+    }
+
+    #[test]
+    fn long_names_are_known_by_their_ends() {
+        assert_eq!(legend_name("before"), "before");
+        let long = format!("/srv/{}/after\u{1b}", "x".repeat(60));
+        let name = legend_name(&long);
+        assert!(name.starts_with('…') && name.contains("/after") && !name.contains('\u{1b}'), "{name}");
+        assert_eq!(name.chars().count(), NAME_MAX);
     }
 
     #[test]

@@ -14,7 +14,8 @@ use farfield_fit::scenario::FittedTraffic;
 use farfield_fit::{Candidate, Estimate, FitReport, Model, Observation};
 use std::fmt::Write;
 
-const STYLE: &str = ".plots{display:flex;flex-wrap:wrap;gap:1em}.plots>*{flex:1 1 min(440px,100%);max-width:480px;min-width:0}";
+const STYLE: &str = ".plots{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(26em,100%),1fr));gap:1em}\
+    .plots>*{min-width:0}";
 
 /// The HTML page of a fit.
 pub fn page(report: &FitReport, traffic: &FittedTraffic) -> String {

@@ -34,6 +34,9 @@ pub(super) fn charts(page: &mut String, run: &RunDirectory, users: &Users) {
         Ok(rows) => rows,
         Err(why) => return missing(page, &why),
     };
+    if rows.len() < 2 {
+        return missing(page, "a run of less than a second has no course by seconds");
+    }
     let summary = run.summary();
     let phases = &summary.phases;
     let aside = summary.set_aside.as_ref().map_or_else(Vec::new, SetAsideSummary::spans);

@@ -175,7 +175,6 @@ pub(super) fn figures(page: &mut String, summary: &Summary) {
 }
 
 fn times(page: &mut String, part: &PartSummary) {
-    page.push_str("<p>Times of successful requests, with 95 % intervals where the run is long enough:</p>\n");
     let present = part.times.iter().filter_map(|(timing, times)| Some((timing.name(), times.as_ref()?)));
     let row = |(name, times): (&str, &TimingSummary)| {
         let quantile =
@@ -188,8 +187,15 @@ fn times(page: &mut String, part: &PartSummary) {
         cells
     };
     let rows: Vec<Vec<String>> = present.map(row).collect();
-    let head = ["time", "mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max", "count"];
-    table(page, &head, &rows);
+    if rows.is_empty() {
+        page.push_str("<p class=\"none\">No request of the measured part succeeded.</p>\n");
+    } else {
+        page.push_str(
+            "<p>Times of successful requests, with 95 % intervals where the run is long enough:</p>\n",
+        );
+        let head = ["time", "mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max", "count"];
+        table(page, &head, &rows);
+    }
     if let Some(response) = &part.times.response {
         page.push_str(&without_interval(response));
     }
@@ -398,6 +404,10 @@ pub(super) fn failures(page: &mut String, summary: &Summary) {
 
 pub(super) fn outcomes(page: &mut String, summary: &Summary) {
     page.push_str("<h2>Outcomes</h2>\n");
+    if summary.steady.outcomes.is_empty() {
+        page.push_str("<p class=\"none\">No request was due in the measured part.</p>\n");
+        return;
+    }
     let row = |outcome: &farfield_measure::summary::OutcomeCount| {
         let share = outcome.count as f64 / summary.steady.requests as f64;
         let share = with_interval(percent(share), outcome.share_interval, percent);
