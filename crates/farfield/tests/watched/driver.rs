@@ -5,6 +5,8 @@
 
 use super::{client, text};
 use crate::common::{Place, Process, poll, skip, try_poll};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::path::PathBuf;
@@ -110,6 +112,36 @@ impl Browser {
         let found =
             try_poll(PATIENCE, || (self.value(&format!("Boolean({expression})")) == true).then_some(()));
         assert!(found.is_some(), "waited in vain for {expression}; the page logged {}", self.log());
+    }
+
+    /// The value of a script that returns one.
+    #[track_caller]
+    pub fn run(&self, script: &str) -> Value {
+        self.post("/execute/sync", &json!({ "script": script, "args": [] }))
+    }
+
+    /// Waits until the page was drawn twice.
+    #[track_caller]
+    pub fn wait_for_frame(&self) {
+        let script =
+            "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done(1)));";
+        self.post("/execute/async", &json!({ "script": script, "args": [] }));
+    }
+
+    /// A command of Chromium's own protocol, as for widths below those of windows and for colour schemes.
+    #[track_caller]
+    pub fn emulate(&self, command: &str, parameters: &Value) -> Value {
+        self.post("/goog/cdp/execute", &json!({ "cmd": command, "params": parameters }))
+    }
+
+    /// A picture of the page as a PNG, from its top, of this width and at most this height.
+    #[track_caller]
+    pub fn whole_picture(&self, width: u32, height_max: u64) -> Vec<u8> {
+        let height = self.value("document.documentElement.scrollHeight").as_u64().expect("a height");
+        let clip = json!({ "x": 0, "y": 0, "width": width, "height": height.min(height_max), "scale": 1 });
+        let picture =
+            self.emulate("Page.captureScreenshot", &json!({ "captureBeyondViewport": true, "clip": clip }));
+        STANDARD.decode(picture["data"].as_str().expect("a picture")).expect("base64")
     }
 
     #[track_caller]

@@ -7,6 +7,7 @@ mod browser;
 mod descriptors;
 mod driver;
 mod live;
+mod looks;
 mod metrics;
 mod monitors;
 mod workbench;
