@@ -306,13 +306,13 @@ impl Chart {
             lines.map(|(series, dots)| (series.mark == Mark::Line && layout.is_in_page).then_some(&dots[..]));
         let dashes = covered::dashes(&lines.collect::<Vec<_>>());
         for (number, series) in self.series.iter().enumerate() {
-            let look = Look { number, mark: series.mark, dashes: &dashes[number] };
+            let pen = Pen { number, mark: series.mark, dashes: &dashes[number] };
             self.begin_series(&mut svg, series, layout.is_in_page, seconds.is_some());
-            look.trace(&mut svg, &dots[number]);
+            pen.trace(&mut svg, &dots[number]);
             svg.end_group();
             let (x, row, text) = &legend.entries[number];
             if !text.is_empty() {
-                look.put_key(&mut svg, layout, (*x, legend_at(*row)), text);
+                pen.put_key(&mut svg, layout, (*x, legend_at(*row)), text);
             }
         }
         svg.end()
@@ -350,17 +350,17 @@ impl Chart {
 }
 
 /// The drawing of a series, on the axes and in the legend.
-struct Look<'a> {
+struct Pen<'a> {
     number: usize,
     mark: Mark,
     /// Attributes of a line that lies upon others.
     dashes: &'a str,
 }
 
-impl Look<'_> {
+impl Pen<'_> {
     /// The line and the markers, as far as the mark has them.
     fn trace(&self, svg: &mut Svg, dots: &[Dot]) {
-        let Look { number, mark, dashes } = *self;
+        let Pen { number, mark, dashes } = *self;
         match mark {
             Mark::Area => return svg.area(number, dots),
             Mark::Dots => {}

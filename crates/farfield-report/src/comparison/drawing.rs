@@ -22,9 +22,9 @@ const RUNS_MAX: usize = 200;
 /// Characters of a side's name in a legend.
 const NAME_MAX: usize = 40;
 
-/// What is drawn beside the numbers of a comparison.
+/// Charts beside the numbers of a comparison.
 #[derive(Debug, Default)]
-pub struct Drawing {
+pub struct ComparisonCharts {
     /// Of each side its name and its response times: milliseconds, and the share of requests within them.
     distributions: Vec<(String, Vec<(f64, f64)>)>,
     course: Vec<CourseRow>,
@@ -51,9 +51,9 @@ const COURSE: [(Metric, &str, &str, f64); 4] = [
     (Metric::Errors, "Errors", "% of requests", 0.01),
 ];
 
-impl Drawing {
-    /// What can be drawn of these sides, the base first.
-    pub fn of(sides: &[Side]) -> Drawing {
+impl ComparisonCharts {
+    /// Charts of these sides, the base first.
+    pub fn of(sides: &[Side]) -> ComparisonCharts {
         let mut course: Vec<CourseRow> = Vec::new();
         for (number, side) in sides.iter().enumerate() {
             course.extend(side.runs().iter().map(|run| CourseRow::of(run, number, true)));
@@ -62,7 +62,7 @@ impl Drawing {
         // Instants in UTC are in the order of their texts.
         course.sort_by(|a, b| (&a.started_at, &a.run).cmp(&(&b.started_at, &b.run)));
         course.drain(..course.len().saturating_sub(RUNS_MAX));
-        Drawing { distributions: sides.iter().map(distribution).collect(), course }
+        ComparisonCharts { distributions: sides.iter().map(distribution).collect(), course }
     }
 
     /// The distributions of the base and of side `number`, and what differs between them; nothing where
@@ -246,7 +246,7 @@ mod tests {
             keep(&at(name), second, is_valid);
         }
         let sides = open(&[at("a"), at("b")]).expect("sides");
-        let drawing = Drawing::of(&sides);
+        let drawing = ComparisonCharts::of(&sides);
         let order: Vec<(usize, &str, &str)> =
             drawing.course.iter().map(|row| (row.side, row.run.as_str(), row.verdict)).collect();
         let expected =
@@ -287,7 +287,7 @@ mod tests {
             fs::write(home.path().join(name).join(HISTOGRAMS_FILE), "nothing of the kind").expect("written");
         }
         let sides = open(&[home.path().join("a"), home.path().join("b")]).expect("sides");
-        let (drawing, mut page) = (Drawing::of(&sides), String::new());
+        let (drawing, mut page) = (ComparisonCharts::of(&sides), String::new());
         let compared = compare(&sides[0], &sides[1..], &Metric::DEFAULT);
         drawing.put_difference(&mut page, &compared.others[0], 1);
         drawing.put_course(&mut page, &["a", "b"]);

@@ -1,7 +1,7 @@
 //! A comparison as a page of HTML: one file with nothing from elsewhere, complete without its script.
 
 use super::cells::Cells;
-use super::drawing::Drawing;
+use super::drawing::ComparisonCharts;
 use super::fail_if::{FailIf, Judgement};
 use super::text::{EXPLANATION, evidence, unknown_by_reason, verdict};
 use super::{Against, Change, Comparison, SideSummary};
@@ -16,7 +16,11 @@ const STYLE: &str = ".better{color:#1a6b2f}.worse{color:var(--bad)}td.name{white
     @media(prefers-color-scheme:dark){:root:not([data-theme=light]) .better{color:#6c6}}:root[data-theme=dark] .better{color:#6c6}";
 
 /// The comparison as a page.
-pub fn render(comparison: &Comparison, judged: &[(FailIf, Vec<Judgement>)], drawing: &Drawing) -> String {
+pub fn render(
+    comparison: &Comparison,
+    judged: &[(FailIf, Vec<Judgement>)],
+    drawing: &ComparisonCharts,
+) -> String {
     let mut page = html::begin_family("Runs compared", STYLE);
     side(&mut page, "Base", &comparison.base);
     for (at, against) in comparison.others.iter().enumerate() {

@@ -343,7 +343,7 @@ fn text_keeps_to_its_columns_and_lets_nothing_hostile_through() {
     let markdown = markdown::render(&comparison, &judged);
     assert!(!markdown.contains('\u{1b}') && markdown.contains("**exceeded**"), "{markdown}");
     let sides = open(&[folders.path("a"), folders.path("b")]).expect("sides");
-    let page = html::render(&comparison, &judged, &drawing::Drawing::of(&sides));
+    let page = html::render(&comparison, &judged, &drawing::ComparisonCharts::of(&sides));
     for part in ["Change by percentile", "Runs in their order", "Content-Security-Policy"] {
         assert!(page.contains(part), "{part}: {page}");
     }

@@ -13,17 +13,17 @@ use std::collections::BTreeMap;
 const COLUMNS: usize = 8;
 
 /// A party at fault, and its number of requests in a second.
-type Fault = (&'static str, fn(&SeriesRow) -> u64);
+type PartyLine = (&'static str, fn(&SeriesRow) -> u64);
 
 /// A line for each party at fault; nothing where all went well.
 pub(super) fn over_time(rows: &[SeriesRow]) -> Option<Chart> {
-    let faults: [Fault; 4] = [
+    let faults: [PartyLine; 4] = [
         ("by the server", |row| row.failed_server),
         ("by the network", |row| row.failed_network),
         ("by a limit of this client", |row| row.failed_client),
         ("no HTTP", |row| row.failed_protocol),
     ];
-    let line = |(name, value): Fault| {
+    let line = |(name, value): PartyLine| {
         let points: Vec<(f64, f64)> = rows.iter().map(|row| (row.second as f64, value(row) as f64)).collect();
         Series::new(name, Mark::Line, thinned(&points, Stays::Extremes))
     };

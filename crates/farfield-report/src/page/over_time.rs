@@ -2,7 +2,7 @@
 //! other on the same axis; after them, utilisation against load.
 
 use super::thin::{Stays, thinned};
-use super::users::Users;
+use super::users::ActiveUsers;
 use super::{errors, missing, opened, utilisation};
 use crate::chart::{Axis, Chart, Mark, Seconds, Series, Spacing};
 use crate::directory::RunDirectory;
@@ -20,7 +20,7 @@ type Monitored = BTreeMap<Watched, Vec<(u64, f64)>>;
 /// Lines of a chart of monitors; the others are their largest.
 const LINES: usize = 5;
 
-pub(super) fn charts(page: &mut String, run: &RunDirectory, users: &Users) {
+pub(super) fn charts(page: &mut String, run: &RunDirectory, users: &ActiveUsers) {
     page.push_str(
         "<h2>Over time</h2>\n<p>Seconds since the start of the run; the warm-up, what comes after the measured part, and what \
          was set aside of it are shaded. A dashed line lies upon another one.",
@@ -101,7 +101,7 @@ fn rates(rows: &[SeriesRow]) -> Chart {
 }
 
 /// Users that wait for replies, requests that are under way, and connections.
-fn users_and_connections(rows: &[SeriesRow], users: &Users) -> Chart {
+fn users_and_connections(rows: &[SeriesRow], users: &ActiveUsers) -> Chart {
     let line =
         |name: &str, points: &[(f64, f64)]| Series::new(name, Mark::Line, thinned(points, Stays::Extremes));
     let mut due = 0;

@@ -6,7 +6,7 @@
 
 use super::tables::{NAMED, named};
 use super::thin::{POINTS, Stays, thinned_of};
-use super::users::Users;
+use super::users::ActiveUsers;
 use super::{NAMES, missing, opened, table, text_of};
 use crate::chart::{Axis, Chart, Mark, Series, Spacing};
 use crate::directory::RunDirectory;
@@ -64,7 +64,7 @@ pub(super) struct Passed {
     further: BTreeMap<u32, (u32, u64)>,
     due_ns: Vec<u64>,
     /// Users over time; empty where samples are missing.
-    pub(super) users: Users,
+    pub(super) users: ActiveUsers,
     wrong: Option<String>,
 }
 
@@ -86,7 +86,10 @@ pub(super) fn pass(run: &RunDirectory, samples_max: u64) -> Passed {
         );
         return Passed { wrong: Some(wrong), ..passed };
     }
-    passed.users = Users::of(file.kept());
+    // In an open load a user is an arrival, and those are counted anyway.
+    if run.summary().heading.load != LoadKind::Open {
+        passed.users = ActiveUsers::of(file.kept());
+    }
     passed.numbered = usize::try_from(file.kept()).map_or(REMEMBERED, |kept| kept.min(REMEMBERED));
     passed.named = run.summary().paths.iter().take(REQUESTS).flat_map(|path| path.numbers.clone()).collect();
     let phases = &run.summary().phases;
@@ -104,7 +107,7 @@ pub(super) fn pass(run: &RunDirectory, samples_max: u64) -> Passed {
     if file.left_out() > 0 {
         let kept = format!("{} samples of the run were not kept and are missing here", file.left_out());
         passed.wrong.get_or_insert(kept);
-        passed.users = Users::default();
+        passed.users = ActiveUsers::default();
     }
     passed
 }

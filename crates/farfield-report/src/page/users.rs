@@ -14,7 +14,7 @@ const NONE: (u32, u32) = (u32::MAX, 0);
 
 /// Users with a request, second by second.
 #[derive(Debug, Default)]
-pub(super) struct Users {
+pub(super) struct ActiveUsers {
     /// The latest stretch of seconds in which each user had requests: its first and its last.
     latest: Vec<(u32, u32)>,
     /// Users more than in the second before.
@@ -23,11 +23,11 @@ pub(super) struct Users {
     are_too_many: bool,
 }
 
-impl Users {
+impl ActiveUsers {
     /// Room for as many users as there are samples.
-    pub(super) fn of(samples: u64) -> Users {
+    pub(super) fn of(samples: u64) -> ActiveUsers {
         let users_max = usize::try_from(samples).unwrap_or(USERS_MAX).clamp(USERS_LEAST, USERS_MAX);
-        Users { users_max, ..Users::default() }
+        ActiveUsers { users_max, ..ActiveUsers::default() }
     }
 
     pub(super) fn take(&mut self, sample: &Sample) {
@@ -91,10 +91,10 @@ mod tests {
     /// Requests of users by their tenths of a second, from due to done, in any order.
     fn counted(requests: &[(u32, u64, u64)]) -> Vec<u64> {
         let like = Scene::good().samples.swap_remove(0);
-        let mut users = Users::of(10);
+        let mut users = ActiveUsers::of(10);
         for (user, due, done) in requests {
             let at = |tenths: u64| Instant::from_ns(tenths * 100_000_000);
-            users.take(&Sample { user: *user, due: at(*due), done: at(*done), ..like.clone() });
+            users.take(&Sample { user: *user, due: at(*due), done: at(*done), ..like });
         }
         users.by_second().iter().map(|(_, users)| *users as u64).collect()
     }

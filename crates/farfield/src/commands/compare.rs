@@ -5,7 +5,7 @@ use crate::flags::compare::{CompareFlags, CompareFormat};
 use crate::output;
 use crate::problem::Problem;
 use farfield_report::Look;
-use farfield_report::comparison::drawing::Drawing;
+use farfield_report::comparison::drawing::ComparisonCharts;
 use farfield_report::comparison::fail_if::{FailIf, Judgement};
 use farfield_report::comparison::metric::Metric;
 use farfield_report::comparison::side::SideError;
@@ -29,7 +29,7 @@ pub fn compare(flags: &CompareFlags) -> Result<Exit, Problem> {
     match flags.format {
         CompareFormat::Text => output::put_coloured(&text::render(&compared, &judged, look()))?,
         CompareFormat::Markdown => output::put(&markdown::render(&compared, &judged))?,
-        CompareFormat::Html => output::put(&html::render(&compared, &judged, &Drawing::of(&sides)))?,
+        CompareFormat::Html => output::put(&html::render(&compared, &judged, &ComparisonCharts::of(&sides)))?,
         CompareFormat::Json => output::put(&json(&compared, &judged))?,
     }
     Ok(exit(&judged))

@@ -9,7 +9,7 @@ use super::files::{RunList, ScenarioFiles, is_plain_name};
 use super::{draw, fields, form, programs};
 use crate::web::work::Work;
 use crate::web::{Answer, Asked, Site};
-use farfield_report::comparison::drawing::Drawing;
+use farfield_report::comparison::drawing::ComparisonCharts;
 use farfield_report::comparison::metric::Metric;
 use farfield_report::comparison::{self, html};
 use farfield_report::{RunDirectory, page};
@@ -177,7 +177,7 @@ impl Workbench {
             }
             let sides = comparison::open(&paths).map_err(|error| error.to_string())?;
             let compared = comparison::compare(&sides[0], &sides[1..], &Metric::DEFAULT);
-            Ok(html::render(&compared, &[], &Drawing::of(&sides)))
+            Ok(html::render(&compared, &[], &ComparisonCharts::of(&sides)))
         });
         match compared {
             Ok(page) => Answer::strange_page(page),
