@@ -1,5 +1,5 @@
-//! The tasks of a maintainer as one program: `cargo xtask test`, `check`, `docs`, `bench`, `audit`,
-//! `fuzz`, `pictures`, `same`, `experiment` and `study`.
+//! The tasks of a maintainer as one program: `cargo xtask test`, `check`, `docs`, `dist`, `bench`,
+//! `audit`, `fuzz`, `pictures`, `same`, `experiment` and `study`.
 //!
 //! No crate of the product is a dependency, so that it builds quickly on a new machine
 //! and still works when they do not compile.
@@ -10,6 +10,7 @@ mod browser;
 mod check;
 mod dependencies;
 mod directions;
+mod dist;
 mod docs;
 mod experiments;
 mod fuzz;
@@ -36,6 +37,7 @@ enum Task {
     /// Checks format, lints, docs, the rules for code, the generated documents and the dependencies.
     Check,
     Docs(docs::DocsArgs),
+    Dist(dist::DistArgs),
     Bench(bench::BenchArgs),
     Audit(audits::AuditArgs),
     Fuzz(fuzz::FuzzArgs),
@@ -64,6 +66,7 @@ fn run(task: Task) -> Result<ExitCode> {
         Task::Test(args) => test::run(&args),
         Task::Check => check::run().map(|()| ExitCode::SUCCESS),
         Task::Docs(args) => docs::run(&args).map(|()| ExitCode::SUCCESS),
+        Task::Dist(args) => dist::run(&args).map(|()| ExitCode::SUCCESS),
         Task::Audit(args) => audits::run(&args).map(|()| ExitCode::SUCCESS),
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Pictures(args) => pictures::run(&args).map(|()| ExitCode::SUCCESS),

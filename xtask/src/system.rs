@@ -49,6 +49,7 @@ pub const FOR_TESTS: &[Tool] = &[
     Tool { program: "mariadb", package: "mariadb-client-core" },
     Tool { program: "php", package: "libapache2-mod-php" },
     Tool { program: "/usr/share/mediawiki/index.php", package: "mediawiki" },
+    Tool { program: "rpm", package: "rpm" },
 ];
 
 /// Programs that the benches need.

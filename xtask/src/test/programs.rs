@@ -20,8 +20,15 @@ use std::time::Instant;
 use xtask::{process, system};
 
 /// The packages whose tests are of real kernels and real servers.
-const REAL: [&str; 6] =
-    ["farfield", "farfield-engine", "farfield-monitor", "farfield-origin", "farfield-os", "farfield-testbed"];
+const REAL: [&str; 7] = [
+    "farfield",
+    "farfield-engine",
+    "farfield-monitor",
+    "farfield-origin",
+    "farfield-os",
+    "farfield-testbed",
+    "xtask",
+];
 
 /// Number of their programs that run at once, and of the others likewise.
 const AT_ONCE: usize = 2;
