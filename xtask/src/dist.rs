@@ -6,6 +6,7 @@
 //! byte for byte. Nothing is signed and nothing is uploaded.
 
 mod archive;
+mod build;
 mod checksums;
 mod deb;
 mod deploy;
@@ -14,6 +15,9 @@ mod image;
 mod linkage;
 mod release;
 mod rpm;
+mod sbom;
+mod training;
+mod wheel;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -25,12 +29,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use xtask::process;
 
-/// Makes the files of a release: archive, packages, image, checksums.
+/// Makes the files of a release: archive, packages, wheel, image, bill of materials, checksums.
 #[derive(Debug, Args)]
 pub struct DistArgs {
     /// Packages this binary, stripped or not, and builds none.
     #[arg(long, value_name = "FILE")]
     binary: Option<PathBuf>,
+    /// Counts first, in runs of a program that is built for it, which parts run often, and has the compiler
+    /// optimise these.
+    #[arg(long, conflicts_with = "binary")]
+    guided: bool,
     /// The folder for the files; `dist-files` beside the builds by default. What an earlier release left there
     /// is removed.
     #[arg(long, value_name = "FOLDER")]
@@ -50,7 +58,7 @@ pub type Artifact = (String, Vec<u8>);
 pub fn run(args: &DistArgs) -> Result<()> {
     let built = match &args.binary {
         Some(file) => file.clone(),
-        None => process::build_farfield()?,
+        None => built(args.guided)?,
     };
     let release = Release::of_checkout()?;
     is_of(&release, &built)?;
@@ -84,6 +92,13 @@ fn is_of(release: &Release, program: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Builds the program that is shipped, in a folder of its own beside the other builds.
+fn built(guided: bool) -> Result<PathBuf> {
+    let builds = process::builds()?.join("dist-builds");
+    let profile = if guided { training::profile(&builds)? } else { None };
+    build::portable(&builds, profile.as_deref())
+}
+
 /// All files of the release, their digests last.
 fn artifacts(args: &DistArgs, release: &Release, linkage: &Linkage, binary: &Path) -> Result<Vec<Artifact>> {
     let (files, effort) = (FileTree::of_checkout(binary)?, args.compression);
@@ -91,7 +106,9 @@ fn artifacts(args: &DistArgs, release: &Release, linkage: &Linkage, binary: &Pat
     let mut artifacts = vec![
         deb::package(release, linkage, &files, effort)?,
         rpm::package(release, linkage, &files, effort)?,
+        wheel::package(release, linkage, &files, effort)?,
         image::package(release, linkage, binary, &files, effort)?,
+        sbom::bill(release, linkage)?,
         deploy::script()?,
     ];
     if let Some(releases) = &args.releases {
