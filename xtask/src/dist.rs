@@ -39,8 +39,8 @@ pub struct DistArgs {
     /// optimise these.
     #[arg(long, conflicts_with = "binary")]
     guided: bool,
-    /// The folder for the files; `dist-files` beside the builds by default. What an earlier release left there
-    /// is removed.
+    /// The folder for the files; `dist-files` beside the builds by default. An earlier release there is
+    /// replaced.
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// Address below which releases are published, for the formula of Homebrew; without it none is made.

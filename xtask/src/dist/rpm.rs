@@ -1,4 +1,5 @@
-//! The RPM package, of version 4, for Fedora, RHEL, SUSE and their kin, by the crate `rpm` without what signs.
+//! The RPM package, of version 4, for Fedora, RHEL, SUSE and their kin, by the crate `rpm` without what
+//! signs.
 //!
 //! It requires what rpm's own generators would find in the binary: each library with the versions of its
 //! symbols. It has no scripts.

@@ -1,7 +1,7 @@
 //! The bill of materials (CycloneDX 1.5): the crates that are linked into the program, with the licence of
 //! each and the digest that Cargo.lock has of it, and which of them needs which.
 //!
-//! What only builds the program, and what only tests it, is not in it.
+//! Crates that only build the program, or only test it, are not in it.
 
 use super::Artifact;
 use super::linkage::Linkage;
@@ -118,7 +118,8 @@ fn component(crate_: &(String, String), about: &(String, String), digest: Option
     value
 }
 
-/// Those of the linked crates that a package of Cargo.lock needs; it names versions only where it has several.
+/// Those of the linked crates that a package of Cargo.lock needs. The file names versions only where it has
+/// several.
 fn needed(package: &Locked, linked: &Linked, lock: &Lock) -> BTreeSet<String> {
     let of_line = |line: &String| {
         let mut words = line.split(' ');
