@@ -1,7 +1,7 @@
 //! The steps of the GitHub Action and of GitLab's template, run by the shells that their runners have.
 //!
-//! What a runner does around them is done here: expressions are replaced, files for results are there, a step
-//! with `if: always()` runs behind one that failed.
+//! The runner's part is done here: expressions are replaced, files for results are there, a step with
+//! `if: always()` runs behind one that failed.
 
 use crate::release::{folder, succeeds};
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ fn depth(line: &str) -> usize {
     line.len() - line.trim_start().len()
 }
 
-/// The scripts of a template, in their order. It reads no more of YAML than the templates have: names of steps
+/// The scripts of a template, in their order. No more of YAML is read than the templates have: names of steps
 /// and keys, `env` with a variable a line, and block scalars.
 fn scripts(template: &str) -> Vec<Script> {
     let (mut all, mut name, mut variables) = (Vec::new(), String::new(), BTreeMap::new());
