@@ -20,14 +20,16 @@ pub fn target() -> String {
     format!("{}-unknown-linux-gnu", std::env::consts::ARCH)
 }
 
-/// Flags of the compiler with which a build in one folder is the same as in another, and `more` of them.
-pub fn flags(more: &[String]) -> Result<String> {
+/// Flags of the compiler with which builds of several checkouts, and into several folders `builds`, are the
+/// same; and `more` of them.
+pub fn flags(builds: &Path, more: &[String]) -> Result<String> {
     let here = std::env::current_dir()?;
     let cargo = match std::env::var_os("CARGO_HOME") {
         Some(home) => PathBuf::from(home),
         None => PathBuf::from(std::env::var_os("HOME").context("HOME is not set")?).join(".cargo"),
     };
-    let renamed = [(cargo.as_path(), "/cargo"), (here.as_path(), "/farfield")];
+    // What is said last counts, and builds may lie in the checkout.
+    let renamed = [(cargo.as_path(), "/cargo"), (here.as_path(), "/farfield"), (builds, "/builds")];
     let renamed = renamed.map(|(from, to)| format!("--remap-path-prefix={}={to}", from.display()));
     Ok([&renamed[..], more].concat().join("\x1f"))
 }
@@ -42,7 +44,10 @@ pub fn portable(builds: &Path, profile: Option<&Path>) -> Result<PathBuf> {
     let mut build = Command::new(tools.join("cargo-zigbuild"));
     build.args(["zigbuild", "--locked", "--profile", process::SHIPPED, "--package", "farfield", "--target"]);
     build.arg(format!("{}.{GLIBC}", target())).env("PATH", path).env("CARGO_TARGET_DIR", builds);
-    build.env("CARGO_INCREMENTAL", "0").env("CARGO_ENCODED_RUSTFLAGS", flags(&more)?).env_remove("RUSTFLAGS");
+    build
+        .env("CARGO_INCREMENTAL", "0")
+        .env("CARGO_ENCODED_RUSTFLAGS", flags(builds, &more)?)
+        .env_remove("RUSTFLAGS");
     process::run(&mut build)?;
     Ok(builds.join(target()).join(process::SHIPPED).join("farfield"))
 }

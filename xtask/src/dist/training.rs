@@ -37,7 +37,7 @@ pub fn profile(builds: &Path) -> Result<Option<PathBuf>> {
     build.args(["build", "--locked", "--profile", process::SHIPPED, "--package", "farfield"]);
     build.args(["--target", &target()]).env("CARGO_TARGET_DIR", builds).env("CARGO_INCREMENTAL", "0");
     let counting = format!("-Cprofile-generate={}", counts.display());
-    build.env("CARGO_PROFILE_DIST_LTO", "off").env("CARGO_ENCODED_RUSTFLAGS", flags(&[counting])?);
+    build.env("CARGO_PROFILE_DIST_LTO", "off").env("CARGO_ENCODED_RUSTFLAGS", flags(builds, &[counting])?);
     process::run(build.env_remove("RUSTFLAGS"))?;
     let farfield = builds.join(target()).join(process::SHIPPED).join("farfield");
     for words in RUNS {
