@@ -53,7 +53,7 @@ use std::fmt::Display;
 use std::path::PathBuf;
 use xtask::{process, system};
 
-/// Measures farfield beside other load generators, and keeps the tables in docs/performance.md.
+/// Measures farfield beside other load generators, and keeps the tables in docs/lab/.
 #[derive(Debug, Args)]
 pub struct BenchArgs {
     /// Benches to run; all if none is named.

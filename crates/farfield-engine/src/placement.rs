@@ -1,7 +1,7 @@
 //! Placement: which processors the server, its kernel's receive work, the shards and the collector run on.
 //!
 //! A pure function of the processors and the scenario; nothing here touches the machine. The rules, each
-//! measured (docs/performance.md, *Placement*):
+//! measured (docs/lab/emulated.md, *Placement*):
 //!
 //! - A shard has a processor to itself: any other work there makes its packets late.
 //! - The server has the other processors, and its kernel's receive work runs there too, in a kernel thread

@@ -44,7 +44,7 @@ const SERVER_BYTES: u64 = 3 * 1024;
 const SOCKET_BYTES: u64 = 3 * 1024;
 /// Least memory of a connection of QUIC in this process, TLS included.
 const QUIC_BYTES: u64 = 24 * 1024;
-/// Least memory of a session of TLS on an idle connection: 10,000 take 124 MiB (docs/performance.md).
+/// Least memory of a session of TLS on an idle connection: 10,000 take 124 MiB (docs/lab/memory.md).
 const SESSION_BYTES: u64 = 10 * 1024;
 /// Least memory of HTTP/2 on an idle connection, with an empty table for headers.
 const HTTP2_BYTES: u64 = 900;

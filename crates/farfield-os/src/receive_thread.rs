@@ -4,7 +4,7 @@
 //! Without it the thread that writes a packet does the receive work before the call returns; with it the
 //! call only queues the packet, and a thread `napi/<interface>-<number>` does the rest. That thread has
 //! batch scheduling: woken for each packet, it would otherwise preempt a server in the middle of a request,
-//! and both would do little but switch (docs/performance.md).
+//! and both would do little but switch (docs/lab/programs.md).
 
 use crate::interface_sysfs::InterfaceSysfs;
 use crate::processors;

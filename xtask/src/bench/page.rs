@@ -10,7 +10,17 @@ fn page_of(name: &str) -> &'static str {
         "floods" => "docs/limits.md",
         "fits" | "fits-memory" => "docs/statistics.md",
         "beside-loops" | "verify-planted" => "docs/accuracy.md",
-        _ => "docs/performance.md",
+        "first-commands" | "first-requests" => "docs/lab/first-runs.md",
+        "before-after" => "docs/lab/before-after.md",
+        "keep-alive" | "one-request" | "tls-keep-alive" | "http2" | "http3" | "tls-handshakes" => {
+            "docs/lab/closed-loop.md"
+        }
+        "open-loop" | "capture" | "watched" | "overload" => "docs/lab/open-loop.md",
+        "simulated" | "simulated-backbone" | "simulated-shards" => "docs/lab/simulated.md",
+        "shell" | "shell-users" | "route" => "docs/lab/programs.md",
+        "users-memory" | "tls-memory" | "samples-memory" => "docs/lab/memory.md",
+        "sweep" | "report" => "docs/lab/reports.md",
+        _ => "docs/lab/emulated.md",
     }
 }
 
@@ -108,14 +118,9 @@ mod tests {
     #[test]
     fn the_kept_pages_have_a_place_for_each_bench() {
         for bench in crate::bench::BENCHES {
-            let page = match page_of(bench.name) {
-                "docs/memory.md" => include_str!("../../../docs/memory.md"),
-                "docs/limits.md" => include_str!("../../../docs/limits.md"),
-                "docs/accuracy.md" => include_str!("../../../docs/accuracy.md"),
-                "docs/statistics.md" => include_str!("../../../docs/statistics.md"),
-                _ => include_str!("../../../docs/performance.md"),
-            };
-            replace(page, bench.name, "x").unwrap();
+            let path = std::path::Path::new("..").join(page_of(bench.name));
+            let page = fs::read_to_string(&path).unwrap();
+            replace(&page, bench.name, "x").unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         }
     }
 }

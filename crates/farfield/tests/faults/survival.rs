@@ -516,7 +516,7 @@ fn ends_where_it_is(ended: Ended) {
 }
 
 /// Ctrl-C ends a simulation, whatever it has to write: many virtual seconds, many clients, a capture. A
-/// release takes less than a second for each (docs/performance.md); the bound is one of a build without
+/// release takes less than a second for each (docs/lab/reports.md); the bound is one of a build without
 /// optimisation, on a busy machine.
 #[test]
 fn an_interrupted_simulation_ends_soon() {
