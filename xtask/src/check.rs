@@ -1,6 +1,8 @@
 //! `cargo xtask check`: format, lints, docs and the rules for code, generated documents, directions of
-//! dependencies, tests that pages promise, packages of libraries, licences; a warning is an error.
+//! dependencies, tests that pages promise, links of pages, packages of libraries, licences; a warning is an
+//! error.
 
+use crate::book;
 use crate::dependencies;
 use crate::directions;
 use crate::docs;
@@ -20,6 +22,7 @@ pub fn run() -> Result<()> {
     rules()?;
     directions::check()?;
     promises::check()?;
+    book::links::check()?;
     process::run(process::cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
     process::run(
         process::cargo().args(["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"),

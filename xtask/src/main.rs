@@ -1,4 +1,4 @@
-//! The tasks of a maintainer as one program: `cargo xtask test`, `check`, `docs`, `dist`, `bench`,
+//! The tasks of a maintainer as one program: `cargo xtask test`, `check`, `docs`, `dist`, `bench`, `book`,
 //! `audit`, `fuzz`, `pictures`, `same`, `experiment` and `study`.
 //!
 //! No crate of the product is a dependency, so that it builds quickly on a new machine
@@ -6,6 +6,7 @@
 
 mod audits;
 mod bench;
+mod book;
 mod browser;
 mod check;
 mod dependencies;
@@ -39,6 +40,7 @@ enum Task {
     Docs(docs::DocsArgs),
     Dist(dist::DistArgs),
     Bench(bench::BenchArgs),
+    Book(book::BookArgs),
     Audit(audits::AuditArgs),
     Fuzz(fuzz::FuzzArgs),
     Pictures(pictures::PicturesArgs),
@@ -71,6 +73,7 @@ fn run(task: Task) -> Result<ExitCode> {
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Pictures(args) => pictures::run(&args).map(|()| ExitCode::SUCCESS),
         Task::Same(args) => same::run(&args),
+        Task::Book(args) => book::run(&args).map(|()| ExitCode::SUCCESS),
         Task::Bench(args) => bench::run(&args).map(|()| ExitCode::SUCCESS),
         Task::Experiment(args) => experiments::run("experiment", &args),
         Task::Study(args) => experiments::run("study", &args),
