@@ -25,7 +25,7 @@ pub struct AuditArgs {
 }
 
 /// Each tool with ten users for {s} seconds; httperf, which has no users, at a rate.
-const TOOLS: [(&str, &str); 8] = [
+const TOOLS: [(&str, &str); 7] = [
     ("wrk", "wrk -t1 -c10 -d{s}s --latency {url}/bytes/100"),
     ("ab", "ab -q -k -c 10 -t {s} -n 1000000 {url}/bytes/100"),
     ("h2load", "h2load --h1 -t1 -c10 -D{s} {url}/bytes/100"),
@@ -33,7 +33,6 @@ const TOOLS: [(&str, &str); 8] = [
         "httperf",
         "httperf --hog --server {host} --port {port} --uri /bytes/100 --rate {rate} --num-conns {conns} --timeout 20",
     ),
-    ("k6", "k6 run --quiet --vus 10 --duration {s}s --summary-export {home}/k6.json {home}/script.js"),
     ("oha", "oha --no-tui -c 10 -z {s}s {url}/bytes/100"),
     ("locust", "locust -f {home}/locustfile.py --headless -u 10 -r 10 -t {s}s --host {url} --only-summary"),
     ("jmeter", "jmeter -n -t {home}/plan.jmx -l {home}/run.jtl -j {home}/jmeter.log"),
@@ -49,7 +48,7 @@ const FAULTS: [(&str, &[&str], u32); 6] = [
     ("overload", &["service-time=5ms", "servers=1"], 250),
 ];
 
-/// The server's port: JMeter's plan and k6's script name it.
+/// The server's port: JMeter's plan names it.
 const PORT: u16 = 18480;
 const PAGE: &str = "docs/audit.md";
 const MARKS: [&str; 2] = ["<!-- audits: written by `cargo xtask audit` -->\n", "<!-- end of audits -->\n"];
@@ -116,10 +115,8 @@ fn audit(farfield: &Path, line: &str, keys: &[&str], rate: u32, seconds: u32) ->
 }
 
 fn write_scripts(home: &Path, seconds: u32) -> Result<()> {
-    let k6 = "import http from 'k6/http';\nexport default function () { http.get(`${__ENV.FARFIELD_URL}/bytes/100`); }\n";
     let locust = "from locust import HttpUser, task\n\nclass User(HttpUser):\n    @task\n    def get(self):\n        \
                   self.client.get('/bytes/100')\n";
-    fs::write(home.join("script.js"), k6)?;
     fs::write(home.join("locustfile.py"), locust)?;
     let plan = include_str!("audits/plan.jmx");
     let plan = plan.replace("PORT", &PORT.to_string()).replace("SECONDS", &seconds.to_string());

@@ -44,9 +44,10 @@ use awake::Awake;
 use clap::Args;
 use generator::Generator;
 use generator::ab::Ab;
+use generator::bombardier::Bombardier;
 use generator::h2load::H2load;
-use generator::k6::K6;
 use generator::oha::Oha;
+use generator::vegeta::Vegeta;
 use generator::wrk::Wrk;
 use lab::{Extent, Lab};
 use std::fmt::Display;
@@ -78,7 +79,7 @@ pub struct BenchArgs {
     /// Measures this farfield, instead of one that is built as users have it.
     #[arg(long, value_name = "PROGRAM")]
     farfield: Option<PathBuf>,
-    /// Installs generators that Debian does not have (oha, k6) into the build folder.
+    /// Installs generators that Debian does not have (oha, vegeta, bombardier) into the build folder.
     #[arg(long)]
     install_peers: bool,
 }
@@ -210,9 +211,12 @@ fn provenance(lab: &Lab, beside: Beside) -> String {
             "Measured on {machine}, whose processors server and generator share.\nfarfield {commit}, nginx {nginx}.\n{host}\n"
         );
     }
-    let peers: [&dyn Generator; 5] = [&Wrk, &H2load, &Ab, &Oha, &K6];
+    let peers: [&dyn Generator; 6] = [&Wrk, &H2load, &Ab, &Oha, &Vegeta, &Bombardier];
     let versions = peers.iter().filter_map(|peer| {
-        let version = machine::version(&lab.program(*peer)?, peer.version_arg());
+        let program = lab.program(*peer)?;
+        let version = peer
+            .installed_version()
+            .map_or_else(|| machine::version(&program, peer.version_arg()), str::to_owned);
         Some(format!(", {} {version}", peer.name()))
     });
     format!(

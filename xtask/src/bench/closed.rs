@@ -2,6 +2,7 @@
 //! clear and over TLS, over HTTP/1.1 and HTTP/2.
 
 use super::generator::ab::Ab;
+use super::generator::bombardier::Bombardier;
 use super::generator::farfield::Farfield;
 use super::generator::h2load::H2load;
 use super::generator::oha::Oha;
@@ -29,7 +30,7 @@ struct Runs {
 
 /// Kept-alive connections.
 pub fn keep_alive(lab: &Lab) -> Result<String> {
-    let contest = Contest { generators: &[&Farfield, &Wrk, &H2load, &Ab], ..Contest::default() };
+    let contest = Contest { generators: &[&Farfield, &Wrk, &H2load, &Ab, &Bombardier], ..Contest::default() };
     let (runs, mut text) = compare(lab, &contest)?;
     text.push_str(&cpu_goal(&runs, "wrk"));
     if let Some((ours, theirs)) = pair(&runs, "wrk") {

@@ -4,10 +4,11 @@
 //! tested against what it printed once.
 
 pub mod ab;
+pub mod bombardier;
 pub mod farfield;
 pub mod h2load;
-pub mod k6;
 pub mod oha;
+pub mod vegeta;
 pub mod wrk;
 
 use anyhow::{Context, Result};
@@ -80,6 +81,11 @@ pub trait Generator: Debug + Sync {
     /// The argument with which it prints its version.
     fn version_arg(&self) -> &'static str {
         "--version"
+    }
+
+    /// The version that is installed on request, of what does not print its own if built from source.
+    fn installed_version(&self) -> Option<&'static str> {
+        None
     }
 
     /// The command that does `work` with the executable `program`; files it needs go to `scratch`.

@@ -5,8 +5,8 @@
 
 use super::generator::farfield::{Farfield, Summary};
 use super::generator::h2load::H2load;
-use super::generator::k6::K6;
 use super::generator::oha::Oha;
+use super::generator::vegeta::Vegeta;
 use super::generator::wrk::Wrk;
 use super::generator::{Generator, Pace, Reuse, Version, Work};
 use super::lab::{Lab, Measured};
@@ -39,7 +39,7 @@ struct Runs {
 
 /// Measures nginx's capacity, then offers half of it.
 pub fn half_of_capacity(lab: &Lab) -> Result<String> {
-    let (there, absent_text) = absent(lab, &[&Farfield, &Oha, &K6, &H2load]);
+    let (there, absent_text) = absent(lab, &[&Farfield, &Oha, &Vegeta, &H2load]);
     let nginx = lab.nginx()?;
     let closed = Work {
         url: nginx.url("/1k"),

@@ -8,9 +8,11 @@ use xtask::system;
 
 /// Versions that the parsers were written for.
 const OHA: &str = "1.16.0";
-const K6: &str = "go.k6.io/k6@v0.57.0";
+pub const VEGETA: &str = "github.com/tsenart/vegeta/v12@v12.13.0";
+pub const BOMBARDIER: &str = "github.com/codesenberg/bombardier@v1.2.6";
 
-/// Installs oha with cargo, and k6 where there is a Go compiler; says what could not be had.
+/// Installs oha with cargo, and vegeta and bombardier where there is a Go compiler; says what could not be
+/// had.
 pub fn install() -> Result<()> {
     let root = std::path::absolute(process::builds()?.join("peers"))?;
     let mut oha = process::cargo();
@@ -19,13 +21,15 @@ pub fn install() -> Result<()> {
         eprintln!("oha is not installed: {error:#}");
     }
     let Some(go) = system::find("go") else {
-        eprintln!("k6 is not installed: it needs a Go compiler");
+        eprintln!("vegeta and bombardier are not installed: they need a Go compiler");
         return Ok(());
     };
-    let mut k6 = Command::new(go);
-    k6.args(["install", K6]).env("GOBIN", root.join("bin"));
-    if let Err(error) = process::run(&mut k6) {
-        eprintln!("k6 is not installed: {error:#}");
+    for module in [VEGETA, BOMBARDIER] {
+        let mut install = Command::new(&go);
+        install.args(["install", module]).env("GOBIN", root.join("bin"));
+        if let Err(error) = process::run(&mut install) {
+            eprintln!("{module} is not installed: {error:#}");
+        }
     }
     Ok(())
 }
