@@ -136,16 +136,6 @@ const MEANINGS: &[(&str, Meaning)] = &[
     ),
     ("-b", Sentence("`-b`: a body is `--body TEXT`, a cookie is `-H 'Cookie: name=value'`")),
     ("-A", Sentence("`-A`: write the header, such as -H 'Accept: text/html' or -H 'Authorization: Basic …'")),
-    (
-        "--html",
-        Sentence(
-            "`--html`: each run has a page, report.html in its directory; `farfield report --format html` prints it",
-        ),
-    ),
-    (
-        "--csv",
-        Sentence("`--csv`: `farfield report last --format csv` prints the samples of the run after it"),
-    ),
     ("-j", Sentence("`-j`: write `--format json`")),
     ("--json", Sentence("`--json`: write `--format json`")),
     (
@@ -189,10 +179,23 @@ const COMMANDS: &[(&[&str], &str)] = &[
     (&["attack", "load", "bench", "benchmark", "start", "test"], "to load a server write `farfield run URL`"),
     (&["diff"], "write `farfield compare RUN RUN`"),
     (&["list", "ls", "history"], "write `farfield runs`"),
-    (&["record"], "write `farfield import` for a HAR file or a curl command, or `farfield fit` for a log"),
     (
-        &["replay"],
-        "`farfield fit` makes a scenario of a log, and `[session] replay` sends one again, see docs/sessions.md",
+        &["replay", "--log", "--access-log", "--replay"],
+        "`farfield run access.log --target URL` sends a log again, and `farfield fit access.log` makes a model of it",
+    ),
+    (
+        &["login", "--login"],
+        "`farfield record URL` makes a session of what you do in a browser; see docs/tutorials/login.md",
+    ),
+    (
+        &["--html"],
+        "each run has a page, report.html in its directory; `farfield report RUN --format html` prints it",
+    ),
+    (&["--csv"], "`farfield report RUN --format csv` prints a row for each request"),
+    (&["--docker", "--podman"], "a server in a container is `--container NAME`"),
+    (
+        &["--fail-if"],
+        "a bound on a run is `--threshold 'p99<50ms'`; `--fail-if` is one on `farfield compare`",
     ),
 ];
 
@@ -394,6 +397,13 @@ mod tests {
             ("farfield run http://a/ -s a.lua", "docs/sessions.md"),
             ("farfield attack", "`farfield run URL`"),
             ("farfield find", "`farfield capacity`"),
+            ("farfield replay access.log http://a/", "`farfield run access.log --target URL`"),
+            ("farfield run http://a/ --log access.log", "`farfield run access.log --target URL`"),
+            ("farfield run http://a/ --docker web", "`--container NAME`"),
+            ("farfield run http://a/ --fail-if p99<50ms", "`--threshold 'p99<50ms'`"),
+            ("farfield report a --html", "--format html"),
+            ("farfield report a --csv", "--format csv"),
+            ("farfield login", "`farfield record URL`"),
             ("farfield run --max", "`farfield capacity`"),
             ("farfield run http://a/ --vus", "needs a value"),
             ("farfield run http://a/ --nothing", "unknown"),

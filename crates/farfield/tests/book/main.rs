@@ -42,6 +42,7 @@ pages! {
     coordinated_omission: "docs/explanation/coordinated-omission.md" needs "wrk";
     loops: "docs/explanation/loops.md";
     planes: "docs/explanation/planes.md";
+    coming_from: "docs/coming-from.md";
     command_line: "docs/command-line.md";
     compare: "docs/compare.md";
     experiments_howto: "docs/experiments-howto.md";

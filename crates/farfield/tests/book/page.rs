@@ -7,7 +7,8 @@
 //! | --- | --- |
 //! | `<!-- not run: REASON -->` | is not run |
 //! | `<!-- run: exit 3 -->` | its last command ends with this exit code; 0 without the comment |
-//! | `<!-- run: exit 0 or 99 -->` | each of its commands with one of these: a threshold that a busy machine may break |
+//! | `<!-- run: each exit 2 -->` | each of its commands does |
+//! | `<!-- run: exit 0 or 99 -->` | with one of these: a threshold that a busy machine may break |
 //! | `<!-- run: other output, REASON -->` | what it shows is not compared |
 //! | `<!-- file: NAME -->` | of any language: is the file NAME, made before what follows is run |
 //! | `<!-- setup: COMMAND -->` | anywhere: a command that readers need not see |
@@ -59,6 +60,31 @@ struct Block<'a> {
     content: Vec<&'a str>,
 }
 
+/// The manner in which a block is run, by its comment.
+struct Way {
+    exits: Vec<i32>,
+    /// True if each command ends so, and not the last alone.
+    is_of_each: bool,
+    compares: bool,
+}
+
+impl Way {
+    fn of(block: &Block<'_>) -> Result<Way, String> {
+        let mut way = Way { exits: vec![0], is_of_each: false, compares: true };
+        let words = block.comment.and_then(|words| words.strip_prefix("run: "));
+        for option in words.into_iter().flat_map(|words| words.split("; ")) {
+            let each = option.strip_prefix("each ");
+            let codes = each.unwrap_or(option).strip_prefix("exit ");
+            match (codes.map(|codes| codes.split(" or ").map(str::parse).collect()), each) {
+                (Some(Ok(codes)), _) => (way.exits, way.is_of_each) = (codes, each.is_some()),
+                (None, None) if option.starts_with("other output, ") => way.compares = false,
+                _ => return Err(format!("line {}: `{option}` is no way to run a block", block.line - 1)),
+            }
+        }
+        Ok(way)
+    }
+}
+
 impl Page {
     /// Reads a page; fails with line and reason on a comment that says nothing known, or a block without end.
     pub fn read(text: &str) -> Result<Page, String> {
@@ -102,40 +128,26 @@ impl Page {
         if !["console", "sh"].contains(&block.language) {
             return Ok(());
         }
-        let (mut exits, mut compares) = (vec![0], true);
         if let Some(reason) = block.comment.and_then(|words| words.strip_prefix("not run: ")) {
             self.not_run.push((block.line, reason.to_owned()));
             return Ok(());
         }
-        for option in block
-            .comment
-            .and_then(|words| words.strip_prefix("run: "))
-            .into_iter()
-            .flat_map(|words| words.split("; "))
-        {
-            let codes =
-                option.strip_prefix("exit ").map(|codes| codes.split(" or ").map(str::parse).collect());
-            match (codes, option.strip_prefix("other output, ")) {
-                (Some(Ok(codes)), _) => exits = codes,
-                (_, Some(_reason)) => compares = false,
-                _ => return Err(format!("line {}: `{option}` is no way to run a block", block.line - 1)),
-            }
-        }
+        let way = Way::of(block)?;
         self.run += 1;
         let begin = self.steps.len();
         match block.language {
             "sh" => self.add_script(block),
-            _ => self.add_session(block, compares)?,
+            _ => self.add_session(block, way.compares)?,
         }
-        let each = if exits.len() > 1 { begin } else { self.steps.len().saturating_sub(1).max(begin) };
-        for step in &mut self.steps[each..] {
-            if let Action::Command { exits: own, .. } = &mut step.action {
-                own.clone_from(&exits);
+        let first = if way.is_of_each { begin } else { self.steps.len().saturating_sub(1).max(begin) };
+        for step in &mut self.steps[first..] {
+            if let Action::Command { exits, .. } = &mut step.action {
+                exits.clone_from(&way.exits);
             }
         }
         match self.steps[begin..].last().map(|step| &step.action) {
             Some(Action::Command { .. }) => {}
-            Some(Action::File { .. }) if exits == [0] => {}
+            Some(Action::File { .. }) if way.exits == [0] => {}
             _ => return Err(format!("line {}: a block without a command", block.line - 1)),
         }
         Ok(())
@@ -207,14 +219,16 @@ fn comment_of(line: &str) -> Option<&str> {
 }
 
 /// The first words of the lines in `shown` with which no line of `output` begins: labels of results, which
-/// stay where figures differ from run to run.
+/// stay where figures differ from run to run. A sentence on a word that is refused is compared as a whole.
 pub fn absent<'a>(shown: &'a [String], output: &str) -> Vec<&'a str> {
     let first = |line: &'a str| line.split_whitespace().next().unwrap_or_default();
     let labels = shown.iter().map(|line| first(line)).filter(|word| {
         word.len() > 1 && word.chars().all(|letter| letter.is_ascii_alphabetic() || letter == '-')
     });
+    let sentences = shown.iter().map(String::as_str).filter(|line| line.starts_with("farfield: `"));
     labels
         .filter(|label| !output.lines().any(|line| line.split_whitespace().next() == Some(*label)))
+        .chain(sentences.filter(|sentence| !output.lines().any(|line| line == *sentence)))
         .collect()
 }
 

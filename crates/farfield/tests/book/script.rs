@@ -161,7 +161,7 @@ case "$1" in
 run | sweep | capacity) words=("$1" {CALM}); shift ;;
 http://* | https://*) words=("$1" {CALM}); shift ;;
 esac
-[[ "$* " =~ ^https?:// && ! " $* " =~ " -d "|" -n "|" --stages " ]] && set -- "$@" -d {LONGEST_S}s
+[[ "$* " =~ ^https?:// && ! " $* " =~ " -d"|" -n "|" -z "|" --stages "|"-duration" ]] && set -- "$@" -d {LONGEST_S}s
 [[ " $* " == *simulated* ]] && exec {real} "${{words[@]}}" "$@"
 while [ $# -gt 0 ]; do
   [ "$1" = -- ] && break
